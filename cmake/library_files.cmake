@@ -1,0 +1,41 @@
+# Every file of the library, one a line. The headers are checked one by one in the dev preset.
+if(WIN32)
+    set(cairn_system windows)
+elseif(APPLE)
+    set(cairn_system macos)
+else()
+    set(cairn_system linux)
+endif()
+
+target_sources(cairn
+    PRIVATE
+        # core
+        src/core/assert.cpp
+        src/core/or_abort.cpp
+        # os
+        src/os/page_memory_${cairn_system}.cpp
+        src/os/system_allocator.cpp
+        # alloc
+        # containers
+        # debug
+    PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES
+        # core
+        include/cairn/core/alignment.hpp
+        include/cairn/core/allocator_ref.hpp
+        include/cairn/core/assert.hpp
+        include/cairn/core/bits.hpp
+        include/cairn/core/byte_allocator.hpp
+        include/cairn/core/cache_line.hpp
+        include/cairn/core/make.hpp
+        include/cairn/core/null_allocator.hpp
+        include/cairn/core/or_abort.hpp
+        include/cairn/core/poison.hpp
+        include/cairn/core/sizes.hpp
+        # os
+        include/cairn/os/page_memory.hpp
+        include/cairn/os/system_allocator.hpp
+        # alloc
+        # containers
+        # debug
+        # std
+)

@@ -1,0 +1,136 @@
+// cairn/core/allocator_ref.hpp - any allocator, in two words.
+//
+//      allocator_ref          allocator_ops of arena (one constant table per allocator type)
+//      +--------+-------+     +----------+------------+------------+-----------+------+
+//      |  self  |  ops -+---->| allocate | deallocate | try_resize | good_size | owns |
+//      +---+----+-------+     +----------+------------+------------+-----------+------+
+//          v                      nullptr where the type does not offer the operation
+//        the arena
+//
+// An allocator talks to its upstream once per block, and a container once per growth, so their
+// upstream is type-erased here and costs nothing; the hot paths in front stay inline and concrete.
+//
+// Use it for: upstreams, container constructors, every function that takes "some allocator".
+// Look elsewhere for: allocating small objects in a loop: take the concrete type and let it inline.
+//
+// Cost:      two words, trivially copyable; a call is one indirect call.
+// Lifetimes: refers, never owns: the allocator must outlive the ref. Only an lvalue converts; a
+//            temporary does not compile.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+#include <cairn/core/alignment.hpp>
+#include <cairn/core/byte_allocator.hpp>
+
+#if defined(__clang__)
+#    define CAIRN_DETAIL_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#    define CAIRN_DETAIL_LIFETIMEBOUND
+#endif
+
+namespace cairn {
+
+namespace detail {
+
+struct allocator_ops {
+    void* (*allocate)(void* self, std::size_t size, alignment align) noexcept;
+    void (*deallocate)(void* self, void* p, std::size_t size, alignment align) noexcept;
+    bool (*try_resize)(void* self, void* p, std::size_t old_size, std::size_t new_size,
+                       alignment align) noexcept;
+    std::size_t (*good_size)(const void* self, std::size_t size, alignment align) noexcept;
+    bool (*owns)(const void* self, const void* p) noexcept;
+};
+
+template <byte_allocator A>
+consteval allocator_ops make_allocator_ops() {
+    allocator_ops ops{};
+    ops.allocate = [](void* self, std::size_t size, alignment align) noexcept {
+        return static_cast<A*>(self)->allocate(size, align);
+    };
+    ops.deallocate = [](void* self, void* p, std::size_t size, alignment align) noexcept {
+        static_cast<A*>(self)->deallocate(p, size, align);
+    };
+    if constexpr (resizes_in_place<A>) {
+        ops.try_resize = [](void* self, void* p, std::size_t old_size, std::size_t new_size,
+                            alignment align) noexcept {
+            return static_cast<A*>(self)->try_resize(p, old_size, new_size, align);
+        };
+    }
+    if constexpr (has_good_size<A>) {
+        ops.good_size = [](const void* self, std::size_t size, alignment align) noexcept {
+            return static_cast<const A*>(self)->good_size(size, align);
+        };
+    }
+    if constexpr (has_owns<A>) {
+        ops.owns = [](const void* self, const void* p) noexcept {
+            return static_cast<const A*>(self)->owns(p);
+        };
+    }
+    return ops;
+}
+
+template <byte_allocator A>
+inline constexpr allocator_ops allocator_ops_of = make_allocator_ops<A>();
+
+}  // namespace detail
+
+class allocator_ref {
+public:
+    /// Refers to `allocator`, which must outlive this ref and every copy of it.
+    template <byte_allocator A>
+        requires(!std::same_as<std::remove_const_t<A>, allocator_ref> && !std::is_const_v<A>)
+    allocator_ref(A& allocator CAIRN_DETAIL_LIFETIMEBOUND) noexcept
+        : self_{&allocator}, ops_{&detail::allocator_ops_of<A>} {}
+
+    /// As the allocator behind it. Returns: nullptr when it is exhausted; it is then unchanged.
+    [[nodiscard]] void* allocate(std::size_t size,
+                                 alignment align = default_alignment) const noexcept {
+        return ops_->allocate(self_, size, align);
+    }
+
+    /// Requires: `p` came from allocate(size, align) of the same allocator and is still live.
+    void deallocate(void* p, std::size_t size, alignment align = default_alignment) const noexcept {
+        ops_->deallocate(self_, p, size, align);
+    }
+
+    /// Changes the size of a live block in place.
+    /// Returns: false when the allocator cannot (or never does); nothing has changed then.
+    [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
+                                  alignment align = default_alignment) const noexcept {
+        return ops_->try_resize != nullptr &&
+               ops_->try_resize(self_, p, old_size, new_size, align);
+    }
+
+    /// What a request of `size` bytes really occupies; `size` itself where nobody knows.
+    [[nodiscard]] std::size_t good_size(std::size_t size,
+                                        alignment align = default_alignment) const noexcept {
+        return ops_->good_size != nullptr ? ops_->good_size(self_, size, align) : size;
+    }
+
+    /// True when the allocator can tell whether an address is its own.
+    [[nodiscard]] bool can_tell_owner() const noexcept { return ops_->owns != nullptr; }
+
+    /// Requires: can_tell_owner().
+    [[nodiscard]] bool owns(const void* p) const noexcept {
+        CAIRN_ASSERT(can_tell_owner(), "owns() is asked only of allocators that know");
+        return ops_->owns(self_, p);
+    }
+
+    /// The same allocator object behind both.
+    friend bool operator==(allocator_ref a, allocator_ref b) noexcept {
+        return a.self_ == b.self_ && a.ops_ == b.ops_;
+    }
+
+private:
+    void* self_;
+    const detail::allocator_ops* ops_;
+};
+
+static_assert(sizeof(allocator_ref) == 2 * sizeof(void*));
+static_assert(std::is_trivially_copyable_v<allocator_ref>);
+static_assert(byte_allocator<allocator_ref> && resizes_in_place<allocator_ref>);
+
+}  // namespace cairn

@@ -1,0 +1,76 @@
+// cairn/core/make.hpp - one object in any allocator: make and destroy.
+//
+//      particle* p = cairn::make<particle>(pool, position, velocity);   // nullptr: exhausted
+//      cairn::destroy(pool, p);
+//
+// Allocators move bytes; these two functions add the constructor and the destructor. Cost: that of
+// the allocator; sizes and alignments are compile-time constants and fold into its hot path.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/core/byte_allocator.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+/// Gives memory back unless told that construction succeeded: the constructor may throw.
+template <class A>
+struct allocation_guard {
+    A& allocator;
+    void* memory;
+    std::size_t size;
+    alignment align;
+    ~allocation_guard() {
+        if (memory != nullptr) {
+            allocator.deallocate(memory, size, align);
+        }
+    }
+};
+
+template <class T, class... Args>
+T* construct_at(void* memory, Args&&... args) {
+    if constexpr (std::is_constructible_v<T, Args...>) {
+        return ::new (memory) T(std::forward<Args>(args)...);
+    } else {
+        return ::new (memory) T{std::forward<Args>(args)...};  // aggregates
+    }
+}
+
+}  // namespace detail
+
+/// A new T in memory of `allocator`, built from `args`.
+/// Returns: nullptr when the allocator is exhausted; nothing is constructed then.
+/// Throws:  only what T's constructor throws; the memory has gone back then.
+template <class T, byte_allocator A, class... Args>
+[[nodiscard]] T* make(A& allocator, Args&&... args) {
+    void* const memory = allocator.allocate(sizeof(T), alignment::of<T>());
+    if (memory == nullptr) [[unlikely]] {
+        return nullptr;
+    }
+    if constexpr (std::is_nothrow_constructible_v<T, Args...>) {
+        return detail::construct_at<T>(memory, std::forward<Args>(args)...);
+    } else {
+        detail::allocation_guard<A> guard{allocator, memory, sizeof(T), alignment::of<T>()};
+        T* const object = detail::construct_at<T>(memory, std::forward<Args>(args)...);
+        guard.memory = nullptr;
+        return object;
+    }
+}
+
+/// Destroys `object` and gives its memory back. nullptr is allowed and does nothing.
+/// Requires: it came from make<T>() with the same allocator, and T is its exact type.
+template <class T, byte_allocator A>
+void destroy(A& allocator, T* object) noexcept {
+    if (object != nullptr) {
+        object->~T();
+        allocator.deallocate(const_cast<std::remove_cv_t<T>*>(object), sizeof(T),
+                             alignment::of<T>());
+    }
+}
+
+}  // namespace cairn

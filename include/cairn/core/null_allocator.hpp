@@ -1,0 +1,32 @@
+// cairn/core/null_allocator.hpp - the end of a chain that may not grow.
+//
+// Give it as upstream after reserve(), and growth inside the frame is impossible instead of rare:
+// what does not fit is refused, visibly, by a null pointer.
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/core/allocator_ref.hpp>
+
+namespace cairn {
+
+class null_allocator {
+public:
+    /// Returns: nullptr, always.
+    [[nodiscard]] void* allocate(std::size_t, alignment) noexcept { return nullptr; }
+
+    /// Requires: never called; nothing was given out.
+    void deallocate(void*, std::size_t, alignment) noexcept {
+        CAIRN_ASSERT(false, "null_allocator gave nothing out, so nothing can come back");
+    }
+
+    [[nodiscard]] bool owns(const void*) const noexcept { return false; }
+};
+
+/// The one null allocator that everybody can refer to.
+[[nodiscard]] inline allocator_ref no_memory() noexcept {
+    static constinit null_allocator instance;
+    return instance;
+}
+
+}  // namespace cairn

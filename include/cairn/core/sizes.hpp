@@ -1,0 +1,26 @@
+// cairn/core/sizes.hpp - 64_KiB instead of 64 * 1024.
+//
+//      using namespace cairn::literals;
+//      cairn::arena frame{16_MiB};
+#pragma once
+
+#include <cstddef>
+
+namespace cairn {
+inline namespace literals {
+
+[[nodiscard]] consteval std::size_t operator""_B(unsigned long long count) {
+    return static_cast<std::size_t>(count);
+}
+[[nodiscard]] consteval std::size_t operator""_KiB(unsigned long long count) {
+    return static_cast<std::size_t>(count << 10);
+}
+[[nodiscard]] consteval std::size_t operator""_MiB(unsigned long long count) {
+    return static_cast<std::size_t>(count << 20);
+}
+[[nodiscard]] consteval std::size_t operator""_GiB(unsigned long long count) {
+    return static_cast<std::size_t>(count << 30);
+}
+
+}  // namespace literals
+}  // namespace cairn

@@ -1,0 +1,131 @@
+// Linux half of cairn/os/page_memory.hpp.
+#include <cairn/os/page_memory.hpp>
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cairn/core/assert.hpp>
+#include <cairn/core/bits.hpp>
+
+// Older libc headers than kernel: the numbers are the kernel's ABI.
+#if !defined(PR_SET_VMA)
+#    define PR_SET_VMA 0x53564d41
+#    define PR_SET_VMA_ANON_NAME 0
+#endif
+
+namespace cairn::page_memory {
+
+std::size_t size() noexcept {
+    static const std::size_t bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    return bytes;
+}
+
+std::size_t huge_size() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    return std::size_t{2} << 20;
+#else
+    // arm64: a huge page is one entry of the level above, size()/8 entries of size() bytes.
+    return size() * (size() / 8);
+#endif
+}
+
+std::size_t round_up_to_pages(std::size_t bytes) noexcept {
+    return saturating_add(bytes, size() - 1) & ~(size() - 1);
+}
+
+void* reserve(std::size_t bytes, alignment align) noexcept {
+    if (bytes == 0 || bytes > PTRDIFF_MAX) {
+        return nullptr;
+    }
+    const std::size_t extra = align.bytes() > size() ? align.bytes() - size() : 0;
+    const std::size_t asked = saturating_add(round_up_to_pages(bytes), extra);
+    if (asked > PTRDIFF_MAX) {
+        return nullptr;
+    }
+    void* const mapped = ::mmap(nullptr, asked, PROT_NONE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) {
+        return nullptr;
+    }
+    // [ lead ][ aligned ...... ][ tail ]: lead and tail go back at once.
+    auto* const first = static_cast<std::byte*>(mapped);
+    const std::size_t lead = padding_to(reinterpret_cast<std::uintptr_t>(first), align);
+    if (lead != 0) {
+        ::munmap(first, lead);
+    }
+    if (extra - lead != 0 && extra > lead) {
+        ::munmap(first + lead + round_up_to_pages(bytes), extra - lead);
+    }
+    return first + lead;
+}
+
+bool commit(void* address, std::size_t bytes) noexcept {
+    return ::mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+void decommit(void* address, std::size_t bytes) noexcept {
+    // Order matters: dropping the pages first would let a late write bring them back.
+    [[maybe_unused]] const bool fenced = ::mprotect(address, bytes, PROT_NONE) == 0;
+    [[maybe_unused]] const bool dropped = ::madvise(address, bytes, MADV_DONTNEED) == 0;
+    CAIRN_ASSERT(fenced && dropped, "the range to decommit lies inside one reservation");
+}
+
+void discard(void* address, std::size_t bytes) noexcept {
+    [[maybe_unused]] const bool dropped = ::madvise(address, bytes, MADV_DONTNEED) == 0;
+    CAIRN_ASSERT(dropped, "the range to discard lies inside one reservation");
+}
+
+void release(void* address, std::size_t bytes) noexcept {
+    [[maybe_unused]] const bool unmapped = ::munmap(address, round_up_to_pages(bytes)) == 0;
+    CAIRN_ASSERT(unmapped, "the range to release is one whole reservation");
+}
+
+bool protect(void* address, std::size_t bytes, access allowed) noexcept {
+    const int flags = allowed == access::none        ? PROT_NONE
+                      : allowed == access::read_only ? PROT_READ
+                                                     : PROT_READ | PROT_WRITE;
+    return ::mprotect(address, bytes, flags) == 0;
+}
+
+bool advise_huge(void* address, std::size_t bytes, bool wanted) noexcept {
+    return ::madvise(address, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) == 0;
+}
+
+void prefault(void* address, std::size_t bytes) noexcept {
+#if defined(MADV_POPULATE_WRITE)
+    if (::madvise(address, bytes, MADV_POPULATE_WRITE) == 0) {
+        return;  // one call for all pages (Linux 5.14)
+    }
+#endif
+    auto* const first = static_cast<volatile std::byte*>(address);
+    for (std::size_t offset = 0; offset < bytes; offset += size()) {
+        first[offset] = first[offset];
+    }
+}
+
+void set_name(void* address, std::size_t bytes, const char* name) noexcept {
+    // Fails on kernels without CONFIG_ANON_VMA_NAME, harmlessly.
+    (void)::prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, address, bytes, name);
+}
+
+std::size_t resident_bytes(const void* address, std::size_t bytes) noexcept {
+    unsigned char in_memory[256];
+    std::size_t resident = 0;
+    const auto* page = static_cast<const std::byte*>(address);
+    const std::size_t window = sizeof in_memory * size();
+    for (std::size_t left = round_up_to_pages(bytes); left != 0;) {
+        const std::size_t step = left < window ? left : window;
+        if (::mincore(const_cast<std::byte*>(page), step, in_memory) != 0) {
+            return resident;
+        }
+        for (std::size_t i = 0; i < step / size(); ++i) {
+            resident += (in_memory[i] & 1) != 0 ? size() : 0;
+        }
+        page += step;
+        left -= step;
+    }
+    return resident;
+}
+
+}  // namespace cairn::page_memory

@@ -1,0 +1,99 @@
+// Behaviours of the small words in cairn/core: alignment, sizes, bits, allocator_ref, the ends of
+// chains. Each name is a sentence the headers promise.
+#include <cairn/core/alignment.hpp>
+#include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/assert.hpp>
+#include <cairn/core/bits.hpp>
+#include <cairn/core/cache_line.hpp>
+#include <cairn/core/make.hpp>
+#include <cairn/core/null_allocator.hpp>
+#include <cairn/core/or_abort.hpp>
+#include <cairn/core/sizes.hpp>
+#include <cairn/os/system_allocator.hpp>
+#include <gtest/gtest.h>
+
+using namespace cairn;
+
+TEST(alignment, rounds_both_ways_and_knows_its_padding) {
+    EXPECT_EQ(round_up(0, alignment{64}), 0u);
+    EXPECT_EQ(round_up(1, alignment{64}), 64u);
+    EXPECT_EQ(round_down(127, alignment{64}), 64u);
+    EXPECT_EQ(padding_to(65, alignment{64}), 63u);
+    EXPECT_EQ(alignment::of<double>().bytes(), alignof(double));
+}
+
+TEST(alignment, anything_but_a_power_of_two_is_named_in_checked_builds) {
+    if (asserts_enabled) {
+        EXPECT_DEATH((void)alignment{static_cast<std::size_t>(24)},
+                     "an alignment is a power of two");
+    }
+}
+
+TEST(sizes, literals_are_bytes) {
+    EXPECT_EQ(64_KiB, 65536u);
+    EXPECT_EQ(2_MiB, 2097152u);
+}
+
+TEST(allocator_ref, a_temporary_does_not_convert) {
+    static_assert(std::is_constructible_v<allocator_ref, system_allocator&>);
+    static_assert(!std::is_constructible_v<allocator_ref, system_allocator>);
+    static_assert(!std::is_constructible_v<allocator_ref, const system_allocator&>);
+}
+
+TEST(allocator_ref, missing_operations_have_a_plain_answer) {
+    const allocator_ref system = system_memory();
+    void* const p = system.allocate(100);
+    ASSERT_NE(p, nullptr);
+    EXPECT_FALSE(system.try_resize(p, 100, 200));
+    EXPECT_EQ(system.good_size(100), 100u);
+    EXPECT_FALSE(system.can_tell_owner());
+    system.deallocate(p, 100);
+}
+
+TEST(system_allocator, serves_every_alignment_and_refuses_the_absurd) {
+    const allocator_ref system = system_memory();
+    for (std::size_t align = 1; align <= 4096; align *= 2) {
+        void* const p = system.allocate(3, alignment{align});
+        ASSERT_NE(p, nullptr);
+        EXPECT_TRUE(is_aligned(p, alignment{align}));
+        system.deallocate(p, 3, alignment{align});
+    }
+    EXPECT_EQ(system.allocate(SIZE_MAX), nullptr);
+    EXPECT_EQ(system.allocate(SIZE_MAX, alignment{4096}), nullptr);
+    void* const empty = system.allocate(0);
+    EXPECT_NE(empty, nullptr);
+    system.deallocate(empty, 0);
+}
+
+TEST(null_allocator, refuses_everything) { EXPECT_EQ(no_memory().allocate(1), nullptr); }
+
+TEST(or_abort, ends_the_program_with_the_size_that_was_asked_for) {
+    null_allocator none;
+    or_abort memory{none};
+    EXPECT_DEATH((void)memory.allocate(123, alignment{32}), "123 bytes, aligned to 32");
+}
+
+TEST(make, builds_and_destroys_one_object) {
+    system_allocator system;
+    struct point {
+        int x, y;
+    };
+    point* const p = make<point>(system, 1, 2);
+    ASSERT_NE(p, nullptr);
+    EXPECT_EQ(p->y, 2);
+    destroy(system, p);
+    null_allocator none;
+    EXPECT_EQ(make<point>(none, 1, 2), nullptr);
+}
+
+TEST(assert_handler, is_called_once_with_the_sentence_and_the_line) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    EXPECT_DEATH(
+        {
+            set_assert_handler(+[](const broken_promise& broken) {
+                std::fprintf(stderr, "handler saw: %s", broken.invariant);
+            });
+            CAIRN_ASSERT(1 == 2, "one is two");
+        },
+        "handler saw: one is two");
+}

@@ -1,0 +1,86 @@
+// tests/support/test_upstream.hpp - malloc with a memory: what is live, and when to refuse.
+//
+// Every allocator under test gets its blocks from here, so "every block goes back, with the size and
+// alignment it was asked with" and "failure at every point" are checked in one place. It is
+// independent of cairn/debug on purpose: those wrappers are tested with it.
+#pragma once
+
+#include <cairn/core/alignment.hpp>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <map>
+
+class test_upstream {
+public:
+    static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+
+    test_upstream() = default;
+    test_upstream(const test_upstream&) = delete;
+    test_upstream& operator=(const test_upstream&) = delete;
+
+    ~test_upstream() {
+        EXPECT_EQ(live_.size(), 0u) << "every block goes back to the upstream";
+        for (auto& [p, b] : live_) { std::free(b.base); }
+    }
+
+    void* allocate(std::size_t size, cairn::alignment align) noexcept {
+        const std::size_t number = request_count_++;
+        if (number >= refuse_from_ && number < refuse_until_) { return nullptr; }
+        if (size > byte_limit_ - live_bytes_) { return nullptr; }
+        if (size > PTRDIFF_MAX - align.bytes()) { return nullptr; }
+        void* const base = std::malloc(size + align.bytes());
+        if (base == nullptr) { return nullptr; }
+        auto* p = static_cast<std::byte*>(base);
+        p += cairn::padding_to(reinterpret_cast<std::uintptr_t>(p), align);
+        std::memset(p, 0xA5, size);  // fresh memory is not zero
+        live_.emplace(p, block{base, size, align});
+        live_bytes_ += size;
+        peak_bytes_ = live_bytes_ > peak_bytes_ ? live_bytes_ : peak_bytes_;
+        return p;
+    }
+
+    void deallocate(void* p, std::size_t size, cairn::alignment align) noexcept {
+        const auto found = live_.find(static_cast<std::byte*>(p));
+        if (found == live_.end()) {
+            ADD_FAILURE() << "a block that is not live came back to the upstream";
+            return;
+        }
+        EXPECT_EQ(found->second.size, size) << "a block goes back with the size it was asked with";
+        EXPECT_EQ(found->second.align, align) << "and with the alignment";
+        live_bytes_ -= found->second.size;
+        std::free(found->second.base);
+        live_.erase(found);
+    }
+
+    /// Refuses request number `first` (0-based, over the life of this object) and all after it, or
+    /// only `count` of them.
+    void refuse_from(std::size_t first, std::size_t count = never) {
+        refuse_from_ = first;
+        refuse_until_ = count == never ? never : first + count;
+    }
+    void refuse_nothing() { refuse_from_ = refuse_until_ = never; }
+    void limit_bytes(std::size_t bytes) { byte_limit_ = bytes; }
+
+    std::size_t request_count() const { return request_count_; }
+    std::size_t live_count() const { return live_.size(); }
+    std::size_t live_bytes() const { return live_bytes_; }
+    std::size_t peak_bytes() const { return peak_bytes_; }
+
+private:
+    struct block {
+        void* base;
+        std::size_t size;
+        cairn::alignment align;
+    };
+    std::map<std::byte*, block> live_;
+    std::size_t request_count_ = 0;
+    std::size_t live_bytes_ = 0;
+    std::size_t peak_bytes_ = 0;
+    std::size_t byte_limit_ = never;
+    std::size_t refuse_from_ = never;
+    std::size_t refuse_until_ = never;
+};
