@@ -1,0 +1,28 @@
+# The thin front: every target first sees to it that its tools are there (tools/bootstrap), then
+# calls the one script or preset that does the work. CAIRN_NO_INSTALL=1: say what is missing, install
+# nothing.
+.PHONY: help lab test check format clean
+
+help:
+	@echo "make lab     measure cairn against what you use now; writes cairn-lab.html"
+	@echo "make test    build and run the tests"
+	@echo "make check   everything a change must pass (.ci/run)"
+	@echo "make format  clang-format over every C++ file"
+	@echo "make clean   remove build/"
+
+lab:
+	@tools/lab
+
+test:
+	@tools/bootstrap test
+	@cmake --workflow --preset dev
+
+check:
+	@.ci/run
+
+format:
+	@tools/bootstrap format
+	@tools/format --write
+
+clean:
+	rm -rf build

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Shows every include that points up the layers. The order is read from docs/architecture.md, from
+its block that opens with ```layers, so the text and this check cannot disagree.
+
+Usage: tools/layers.py    exit status 0: all arrows point down; 1: some do not; 2: it cannot tell
+"""
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(__file__).resolve().parent.parent
+architecture = root / "docs/architecture.md"
+include = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def order():
+    """The layer names, lowest first."""
+    try:
+        text = architecture.read_text()
+    except OSError as error:
+        sys.exit(cannot_tell(f"{architecture.relative_to(root)}: {error.strerror}"))
+    block = re.search(r"^```layers\n(.*?)^```", text, re.S | re.M)
+    if block is None:
+        sys.exit(cannot_tell("docs/architecture.md has no ```layers block"))
+    return [line.split("#")[0].strip() for line in block[1].splitlines() if line.split("#")[0].strip()]
+
+
+def cannot_tell(why):
+    print(f"layers: {why}", file=sys.stderr)
+    return 2
+
+
+def layer_of(path):
+    """("include/cairn" or "src") / LAYER / file -> LAYER; a file outside any layer has none."""
+    parts = path.relative_to(root).parts
+    below = parts[2:] if parts[0] == "include" else parts[1:]
+    return below[0] if len(below) > 1 else None
+
+
+def findings(layers):
+    rank = {name: index for index, name in enumerate(layers)}
+    for folder in ("include/cairn", "src"):
+        for path in sorted((root / folder).rglob("*.[hc]pp")):
+            here = layer_of(path)
+            if here is None:
+                continue  # cairn.hpp, which includes them all
+            where = path.relative_to(root)
+            if here not in rank:
+                yield f"{where}: the folder {here} is not in the layer list"
+                continue
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                found = include.match(line)
+                if found is None:
+                    continue
+                quote, name = found[1], found[2]
+                if quote == '"':
+                    yield f'{where}:{number}: "{name}": the library includes its headers as <cairn/...>'
+                elif name.startswith("cairn/"):
+                    there = name.split("/")[1]
+                    if there.endswith(".hpp"):
+                        yield f"{where}:{number}: {here} includes <{name}>, which includes everything"
+                    elif there not in rank:
+                        yield f"{where}:{number}: {here} includes {there}, which is not in the layer list"
+                    elif rank[there] > rank[here]:
+                        yield f"{where}:{number}: {here} includes {there}"
+                    elif not (root / "include" / name).exists():
+                        yield f"{where}:{number}: <{name}> does not exist"
+
+
+layers = order()
+upward = list(findings(layers))
+print("\n".join(upward) or f"all includes point down: {' < '.join(layers)}")
+sys.exit(bool(upward))

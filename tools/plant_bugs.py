@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Puts plausible mistakes back into a copy of the library and shows that a test notices each one.
+
+The bugs are in tests/bugs/*.txt (format: tests/bugs/README.md). The working tree is never touched:
+its files are copied to build/bugs/tree, and each bug is applied there, built and tested, and undone.
+
+Usage: tools/plant_bugs.py [--quick] [--list] [WORD...]
+    --quick   only the first bug of each file (what make check does)
+    --list    only says which bugs there are, and whether their text still is in the code
+    WORD      only bugs whose file name, test or sentence holds one of the words
+
+Exit status 0: every bug was caught; 1: one survived, or does not apply any more; 2: cannot run.
+"""
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+
+root = pathlib.Path(__file__).resolve().parent.parent
+scratch = root / "build/bugs"
+tree = scratch / "tree"
+flags = {  # one build folder for each way to look
+    "plain": "-O0 -g0",
+    "sanitize": "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all",
+    "tsan": "-O1 -g1 -fsanitize=thread",
+    "release": "-O2 -g0",
+}
+time_limit_s = 120  # a test that a bug sends into an endless loop is a test that noticed
+
+
+@dataclass
+class bug:
+    source: str                 # tests/bugs/NAME.txt:LINE
+    sentence: str
+    file: str = ""
+    test: str = ""
+    build: str = "plain"
+    filter: str = "*"
+    caught_by: str = "test"
+    old: list = field(default_factory=list)
+    new: list = field(default_factory=list)
+
+
+def read_bugs(path):
+    """The bugs of one file, in its order. A line that fits nothing ends the program with a sentence."""
+    bugs, part = [], None
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        where = f"{path.relative_to(root)}:{number}"
+        if line == "---- replace" and bugs and part is None:
+            part = "old"
+        elif line == "---- with" and part == "old":
+            part = "new"
+        elif line == "---- end" and part == "new":
+            part = None
+        elif part is not None:
+            getattr(bugs[-1], part).append(line)
+        elif not line.strip() or line.startswith("#"):
+            continue
+        else:
+            key, colon, value = line.partition(":")
+            key, value = key.strip().replace(" ", "_"), value.strip()
+            if key == "bug":
+                bugs.append(bug(where, value))
+            elif bugs and colon and key in ("file", "test", "build", "filter", "caught_by"):
+                setattr(bugs[-1], key, value)
+            else:
+                fail(f"{where}: cannot read this line: {line}")
+    for b in bugs:
+        if not (b.sentence and b.file and b.test and b.old):
+            fail(f"{b.source}: a bug has a sentence, a file, a test and the text to replace")
+        if b.build not in flags:
+            fail(f"{b.source}: build is one of {', '.join(flags)}")
+    return bugs
+
+
+def fail(sentence):
+    print(f"plant_bugs: {sentence}", file=sys.stderr)
+    sys.exit(2)
+
+
+def planted(b, text):
+    """The text with the bug in it, or None when the old lines are not there exactly once."""
+    old, new = "\n".join(b.old), "\n".join(b.new)
+    return text.replace(old, new) if text.count(old) == 1 else None
+
+
+def copy_tree():
+    """Brings build/bugs/tree up to date; files that did not change keep their time, so that a second
+    run rebuilds little."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=root,
+                            capture_output=True, text=True, check=True).stdout.split("\0")
+    names = {name for name in listed if name and (root / name).is_file()}
+    for name in names:
+        to = tree / name
+        data = (root / name).read_bytes()
+        if not to.exists() or to.read_bytes() != data:
+            to.parent.mkdir(parents=True, exist_ok=True)
+            to.write_bytes(data)
+            shutil.copymode(root / name, to)
+    for path in tree.rglob("*"):
+        if path.is_file() and str(path.relative_to(tree)) not in names:
+            path.unlink()
+
+
+def build_folder(kind):
+    folder = scratch / kind
+    if not (folder / "build.ninja").exists():
+        command = ["cmake", "-G", "Ninja", "-S", tree, "-B", folder, "-DCMAKE_BUILD_TYPE=None",
+                   f"-DCMAKE_CXX_FLAGS={flags[kind]}",
+                   f"-DCAIRN_ASSERTS={'OFF' if kind == 'release' else 'ON'}"]
+        if shutil.which("ccache"):
+            command.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            fail(f"cannot configure {folder.relative_to(root)}:\n{done.stdout}{done.stderr}")
+    return folder
+
+
+def build(kind, target):
+    done = subprocess.run(["cmake", "--build", build_folder(kind), "--target", target],
+                          capture_output=True, text=True)
+    return done.returncode == 0, done.stdout + done.stderr
+
+
+def run(kind, test, case_filter):
+    """Whether the test program passes, and a word about how it did not."""
+    program = next((p for p in (build_folder(kind) / "tests").rglob(test)
+                    if p.is_file() and os.access(p, os.X_OK)), None)
+    if program is None:
+        fail(f"there is no test program {test}")
+    try:
+        done = subprocess.run([program, "--gtest_brief=1", f"--gtest_filter={case_filter}"],
+                              capture_output=True, text=True, errors="replace",
+                              timeout=time_limit_s, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return False, "the test did not end"
+    output = done.stdout + done.stderr
+    if done.returncode == 0:
+        return True, output
+    failed = [line.split("]", 1)[1].split("(")[0].strip()
+              for line in output.splitlines() if line.startswith("[  FAILED  ]") and "." in line]
+    return False, failed[0] if failed else (output.strip().splitlines() or ["it crashed"])[-1][:90]
+
+
+def try_bug(b):
+    """("caught" or a reason to worry, by what)."""
+    path = tree / b.file
+    text = path.read_text()
+    bad = planted(b, text)
+    if bad is None:
+        return "does not apply", f"its text is not in {b.file} exactly once"
+    built, output = build(b.build, b.test)
+    if not built:
+        fail(f"{b.test} does not build without any bug in it:\n{output[-2000:]}")
+    key = (b.build, b.test, b.filter)
+    if key not in try_bug.healthy:
+        passes, how = run(*key)
+        if not passes:
+            fail(f"{b.test} ({b.build}) fails without any bug in it: {how}")
+        try_bug.healthy.add(key)
+    path.write_text(bad)
+    try:
+        built, output = build(b.build, b.test)
+        if not built:
+            first = next((l for l in output.splitlines() if "error" in l), "error")
+            if b.caught_by == "compiler":
+                return "caught", f"the compiler: {first.split('error:')[-1].strip()[:80]}"
+            return "does not compile", first[:160]
+        passes, how = run(*key)
+        return ("survived", f"{b.test} passes") if passes else ("caught", how)
+    finally:
+        path.write_text(text)
+
+
+try_bug.healthy = set()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Plants bugs; each must be caught by a test.")
+    parser.add_argument("--quick", action="store_true", help="the first bug of each file")
+    parser.add_argument("--list", action="store_true", help="only say which there are")
+    parser.add_argument("words", nargs="*", metavar="WORD")
+    options = parser.parse_args()
+
+    bugs = []
+    for path in sorted((root / "tests/bugs").glob("*.txt")):
+        bugs += read_bugs(path)[:1 if options.quick else None]
+    if options.words:
+        bugs = [b for b in bugs
+                if any(w in f"{b.source} {b.test} {b.sentence}" for w in options.words)]
+    if not bugs:
+        fail("no bugs match")
+
+    if options.list:
+        lost = 0
+        for b in bugs:
+            path = root / b.file
+            there = path.is_file() and planted(b, path.read_text()) is not None
+            lost += not there
+            print(f"{'applies' if there else 'LOST   '}  {b.source}: {b.sentence}")
+        return lost != 0
+
+    copy_tree()
+    bugs.sort(key=lambda b: (b.build, b.test))  # one build folder and one test at a time
+    started, bad = time.monotonic(), 0
+    for b in bugs:
+        before = time.monotonic()
+        verdict, how = try_bug(b)
+        bad += verdict != "caught"
+        print(f"{verdict.upper() if verdict != 'caught' else verdict}  "
+              f"{b.source}: {b.sentence}\n        {how}  ({time.monotonic() - before:.0f} s)", flush=True)
+    print(f"{len(bugs) - bad} of {len(bugs)} planted bugs were caught, {time.monotonic() - started:.0f} s")
+    return bad != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
