@@ -13,8 +13,10 @@ target_sources(cairn
         src/core/assert.cpp
         src/core/or_abort.cpp
         # os
+        src/os/page_allocator.cpp
         src/os/page_memory_${cairn_system}.cpp
         src/os/system_allocator.cpp
+        src/os/thread_identity.cpp
         # alloc
         # containers
         # debug
@@ -32,8 +34,10 @@ target_sources(cairn
         include/cairn/core/poison.hpp
         include/cairn/core/sizes.hpp
         # os
+        include/cairn/os/page_allocator.hpp
         include/cairn/os/page_memory.hpp
         include/cairn/os/system_allocator.hpp
+        include/cairn/os/thread_identity.hpp
         # alloc
         # containers
         # debug

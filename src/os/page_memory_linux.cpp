@@ -5,6 +5,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
 
@@ -13,8 +17,23 @@
 #    define PR_SET_VMA 0x53564d41
 #    define PR_SET_VMA_ANON_NAME 0
 #endif
+#if !defined(MADV_DONTNEED_LOCKED)
+#    define MADV_DONTNEED_LOCKED 24
+#endif
 
 namespace cairn::page_memory {
+namespace {
+
+constexpr int reserved_flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+/// Drops the pages of a range. Real-time programs lock their memory (mlockall), and MADV_DONTNEED
+/// refuses locked pages; since Linux 5.18 there is a form that does not.
+bool drop_pages(void* address, std::size_t bytes) noexcept {
+    return ::madvise(address, bytes, MADV_DONTNEED) == 0 ||
+           (errno == EINVAL && ::madvise(address, bytes, MADV_DONTNEED_LOCKED) == 0);
+}
+
+}  // namespace
 
 std::size_t size() noexcept {
     static const std::size_t bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -43,8 +62,7 @@ void* reserve(std::size_t bytes, alignment align) noexcept {
     if (asked > PTRDIFF_MAX) {
         return nullptr;
     }
-    void* const mapped = ::mmap(nullptr, asked, PROT_NONE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const mapped = ::mmap(nullptr, asked, PROT_NONE, reserved_flags, -1, 0);
     if (mapped == MAP_FAILED) {
         return nullptr;
     }
@@ -54,7 +72,7 @@ void* reserve(std::size_t bytes, alignment align) noexcept {
     if (lead != 0) {
         ::munmap(first, lead);
     }
-    if (extra - lead != 0 && extra > lead) {
+    if (extra > lead) {  // lead <= extra: both ends are whole pages
         ::munmap(first + lead + round_up_to_pages(bytes), extra - lead);
     }
     return first + lead;
@@ -66,19 +84,32 @@ bool commit(void* address, std::size_t bytes) noexcept {
 
 void decommit(void* address, std::size_t bytes) noexcept {
     // Order matters: dropping the pages first would let a late write bring them back.
-    [[maybe_unused]] const bool fenced = ::mprotect(address, bytes, PROT_NONE) == 0;
-    [[maybe_unused]] const bool dropped = ::madvise(address, bytes, MADV_DONTNEED) == 0;
-    CAIRN_ASSERT(fenced && dropped, "the range to decommit lies inside one reservation");
+    bool done = ::mprotect(address, bytes, PROT_NONE) == 0 && drop_pages(address, bytes);
+    if (!done) {  // locked pages on an old kernel: a fresh mapping over the range drops them too
+        done = ::mmap(address, bytes, PROT_NONE, reserved_flags | MAP_FIXED, -1, 0) == address;
+    }
+    CAIRN_ASSERT(done, "the range to decommit lies inside one reservation");
 }
 
 void discard(void* address, std::size_t bytes) noexcept {
-    [[maybe_unused]] const bool dropped = ::madvise(address, bytes, MADV_DONTNEED) == 0;
-    CAIRN_ASSERT(dropped, "the range to discard lies inside one reservation");
+    if (!drop_pages(address, bytes)) {
+        std::memset(address, 0, bytes);  // locked pages on an old kernel: they stay, but read zero
+    }
 }
 
 void release(void* address, std::size_t bytes) noexcept {
     [[maybe_unused]] const bool unmapped = ::munmap(address, round_up_to_pages(bytes)) == 0;
     CAIRN_ASSERT(unmapped, "the range to release is one whole reservation");
+}
+
+bool try_resize(void* address, std::size_t old_bytes, std::size_t new_bytes) noexcept {
+    auto* const first = static_cast<std::byte*>(address);
+    if (new_bytes < old_bytes) {
+        // munmap, not mremap: thread sanitizer sees it and forgets what it knew of the pages.
+        return ::munmap(first + new_bytes, old_bytes - new_bytes) == 0;
+    }
+    // Without MREMAP_MAYMOVE the kernel grows in place or refuses.
+    return new_bytes <= PTRDIFF_MAX && ::mremap(address, old_bytes, new_bytes, 0) == address;
 }
 
 bool protect(void* address, std::size_t bytes, access allowed) noexcept {

@@ -16,6 +16,14 @@
 // Cost:    one system call each (microseconds), never on a hot path; the first touch of each fresh
 //          page costs a fault: about 1.3 microseconds for 4 KiB, 76 for a huge page of 2 MiB.
 // Threads: any, on disjoint ranges.
+//
+//                 Linux                        macOS                      Windows
+//   reserve       mmap PROT_NONE               mmap PROT_NONE             VirtualAlloc MEM_RESERVE
+//   commit        mprotect                     mprotect                   VirtualAlloc MEM_COMMIT
+//   decommit      mprotect, MADV_DONTNEED      mmap MAP_FIXED             VirtualFree MEM_DECOMMIT
+//   discard       MADV_DONTNEED                mmap MAP_FIXED             decommit and commit
+//   huge pages    MADV_HUGEPAGE                refused: only when mapped  refused: need a privilege
+//   names         PR_SET_VMA_ANON_NAME         one tag for all            none
 #pragma once
 
 #include <cstddef>
@@ -38,18 +46,31 @@ namespace cairn::page_memory {
 /// Returns: nullptr when the system refuses.
 [[nodiscard]] void* reserve(std::size_t bytes, alignment align = alignment{1}) noexcept;
 
-/// Makes reserved pages readable and writable; they read as zero at first.
-/// Returns: false when the system refuses (commit limit); nothing has changed then.
+/// Makes reserved pages readable and writable; they read as zero at first. Committing what is
+/// committed already is allowed and keeps its content.
+/// Returns: false when the system refuses (commit limit); some of the pages may be committed then.
 [[nodiscard]] bool commit(void* address, std::size_t bytes) noexcept;
 
 /// Gives the memory back and keeps the addresses reserved; touching them faults again.
 void decommit(void* address, std::size_t bytes) noexcept;
 
 /// Lets the system take the memory back and keeps the pages usable: they read as zero next time.
+/// Requires: the range is committed and readable and writable.
+/// Windows: takes the pages away and asks for them again; aborts when another process has taken
+///          the last of the commit limit in between.
 void discard(void* address, std::size_t bytes) noexcept;
 
-/// Gives addresses and memory back. `address` and `bytes` are those of reserve().
+/// Gives addresses and memory back. `address` and `bytes` are those of reserve() (or of the last
+/// try_resize()).
+/// Requires: nothing in the range is still poisoned (core/poison.hpp): the addresses may come back
+///           as anybody's memory. Left to the caller, who knows which part of it was ever used.
 void release(void* address, std::size_t bytes) noexcept;
+
+/// Grows or shrinks a wholly committed reservation in place; grown pages are committed and zero.
+/// Shrinking gives the addresses back too, except on Windows, where they go with release().
+/// Returns: false when the addresses behind it are taken or the system refuses; nothing has
+///          changed then. Windows grows only what was shrunk before.
+[[nodiscard]] bool try_resize(void* address, std::size_t old_bytes, std::size_t new_bytes) noexcept;
 
 enum class access { none, read_only, read_write };
 

@@ -1,0 +1,140 @@
+// Behaviours of cairn/os/page_allocator.hpp.
+#include <cairn/core/make.hpp>
+#include <cairn/core/poison.hpp>
+#include <cairn/core/sizes.hpp>
+#include <cairn/os/page_allocator.hpp>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "support/allocator_contract.hpp"
+
+using namespace cairn;
+
+namespace {
+const std::size_t page = page_memory::size();
+}
+
+TEST(page_allocator, keeps_the_shared_contract) {
+    page_allocator pages;
+    check_allocator_contract(pages, 1, {.size_max = 20000, .align_log2_max = 16, .block_count = 60});
+    page_allocator eager{{.huge_pages = true, .prefault = true, .name = "cairn contract"}};
+    check_allocator_contract(eager, 2, {.size_max = 20000, .align_log2_max = 16, .block_count = 60});
+}
+
+TEST(page_allocator, gives_whole_pages_of_zeros) {
+    page_allocator pages;
+    EXPECT_EQ(pages.good_size(0), page);
+    EXPECT_EQ(pages.good_size(1), page);
+    EXPECT_EQ(pages.good_size(page), page);
+    EXPECT_EQ(pages.good_size(page + 1), 2 * page);
+    EXPECT_EQ(pages.good_size(SIZE_MAX), SIZE_MAX);
+    auto* const p = static_cast<std::byte*>(pages.allocate(100));
+    ASSERT_NE(p, nullptr);
+    EXPECT_TRUE(is_aligned(p, alignment{page}));
+    for (std::size_t i = 0; i < page; ++i) { ASSERT_EQ(p[i], std::byte{0}); }
+    std::memset(p, 1, pages.good_size(100));
+    pages.deallocate(p, 100);
+}
+
+TEST(page_allocator, freed_pages_fault) {
+    page_allocator pages;
+    auto* const p = static_cast<volatile std::byte*>(pages.allocate(100));
+    ASSERT_NE(p, nullptr);
+    pages.deallocate(const_cast<std::byte*>(p), 100);
+    EXPECT_DEATH(p[0] = std::byte{1}, "");
+}
+
+TEST(page_allocator, shrinking_always_works_and_gives_pages_back) {
+    page_allocator pages;
+    auto* const p = static_cast<std::byte*>(pages.allocate(10 * page));
+    ASSERT_NE(p, nullptr);
+    std::memset(p, 0x5A, 10 * page);
+    ASSERT_TRUE(pages.try_resize(p, 10 * page, 3 * page + 1));
+    EXPECT_EQ(p[4 * page - 1], std::byte{0x5A});
+    EXPECT_DEATH(static_cast<volatile std::byte*>(p)[4 * page] = std::byte{1}, "");
+    ASSERT_TRUE(pages.try_resize(p, 3 * page + 1, 3 * page + 100)) << "the same pages";
+    ASSERT_TRUE(pages.try_resize(p, 3 * page + 100, 0)) << "to nothing: one page stays";
+    EXPECT_EQ(p[page - 1], std::byte{0x5A});
+    EXPECT_FALSE(pages.try_resize(p, 0, SIZE_MAX));
+    EXPECT_FALSE(pages.try_resize(p, 0, std::size_t{1} << 60));
+    pages.deallocate(p, 0);
+}
+
+TEST(page_allocator, growing_in_place_keeps_the_content_and_never_moves) {
+    page_allocator pages{{.prefault = true}};
+    auto* const p = static_cast<std::byte*>(pages.allocate(64 * page));
+    ASSERT_NE(p, nullptr);
+    std::memset(p, 0x5A, 64 * page);
+    std::size_t size = page;
+    ASSERT_TRUE(pages.try_resize(p, 64 * page, size));
+    // The addresses behind were ours a moment ago; growing into them may be refused, never wrong.
+    while (size < 64 * page && pages.try_resize(p, size, size + page)) {
+        EXPECT_EQ(p[size], std::byte{0}) << "grown pages are fresh";
+        p[size] = std::byte{1};
+        size += page;
+        EXPECT_EQ(page_memory::resident_bytes(p, size), size) << "grown pages are prefaulted too";
+    }
+    EXPECT_EQ(p[0], std::byte{0x5A});
+    pages.deallocate(p, size);
+}
+
+TEST(page_allocator, a_prefaulted_block_is_resident_at_once) {
+    page_allocator lazy;
+    page_allocator eager{{.prefault = true}};
+    void* const a = lazy.allocate(64 * page);
+    void* const b = eager.allocate(64 * page);
+    ASSERT_TRUE(a != nullptr && b != nullptr);
+    EXPECT_EQ(page_memory::resident_bytes(a, 64 * page), 0u);
+    EXPECT_EQ(page_memory::resident_bytes(b, 64 * page), 64 * page);
+    lazy.deallocate(a, 64 * page);
+    eager.deallocate(b, 64 * page);
+}
+
+TEST(page_allocator, blocks_that_may_have_huge_pages_are_aligned_to_one) {
+    page_allocator pages{{.huge_pages = true}};
+    const std::size_t huge = page_memory::huge_size();
+    void* const big = pages.allocate(huge + 1);
+    void* const small = pages.allocate(page);
+    ASSERT_TRUE(big != nullptr && small != nullptr);
+    EXPECT_TRUE(is_aligned(big, alignment{huge}));
+    pages.deallocate(big, huge + 1);
+    pages.deallocate(small, page);
+}
+
+#if defined(__linux__)
+TEST(page_allocator, names_its_blocks) {
+    page_allocator pages{{.name = "cairn levels"}};
+    void* const p = pages.allocate(page);
+    ASSERT_NE(p, nullptr);
+    std::ifstream maps{"/proc/self/maps"};
+    bool found = false;
+    for (std::string line; std::getline(maps, line);) {
+        found = found || line.find("[anon:cairn levels]") != std::string::npos;
+    }
+    pages.deallocate(p, page);
+    if (!found) { GTEST_SKIP() << "this kernel does not name anonymous memory"; }
+}
+#endif
+
+TEST(page_allocator, poison_left_in_a_freed_block_does_not_stick_to_the_addresses) {
+    if (!poison_is_queryable) { GTEST_SKIP() << "only AddressSanitizer answers"; }
+    page_allocator pages;
+    void* const p = pages.allocate(4 * page);
+    ASSERT_NE(p, nullptr);
+    poison(p, 4 * page);  // as an arena on top does with what it has not given out
+    pages.deallocate(p, 4 * page);
+    EXPECT_FALSE(is_poisoned(p));
+}
+
+TEST(page_allocator, everybody_can_refer_to_the_plain_one) {
+    const allocator_ref pages = system_pages();
+    EXPECT_EQ(pages, system_pages());
+    EXPECT_EQ(pages.good_size(1), page);
+    int* const p = make<int>(pages, 7);
+    ASSERT_NE(p, nullptr);
+    EXPECT_EQ(*p, 7);
+    destroy(pages, p);
+}
