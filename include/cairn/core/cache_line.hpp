@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstddef>
-#include <utility>
 
 #include <cairn/core/alignment.hpp>
 

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <new>
 #include <type_traits>
-#include <utility>
 
 #include <cairn/core/byte_allocator.hpp>
 
@@ -32,12 +31,13 @@ struct allocation_guard {
     }
 };
 
+// static_cast<Args&&> is std::forward<Args> without the 1,500 lines of <utility>.
 template <class T, class... Args>
 T* construct_at(void* memory, Args&&... args) {
     if constexpr (std::is_constructible_v<T, Args...>) {
-        return ::new (memory) T(std::forward<Args>(args)...);
+        return ::new (memory) T(static_cast<Args&&>(args)...);
     } else {
-        return ::new (memory) T{std::forward<Args>(args)...};  // aggregates
+        return ::new (memory) T{static_cast<Args&&>(args)...};  // aggregates
     }
 }
 
@@ -53,10 +53,10 @@ template <class T, byte_allocator A, class... Args>
         return nullptr;
     }
     if constexpr (std::is_nothrow_constructible_v<T, Args...>) {
-        return detail::construct_at<T>(memory, std::forward<Args>(args)...);
+        return detail::construct_at<T>(memory, static_cast<Args&&>(args)...);
     } else {
         detail::allocation_guard<A> guard{allocator, memory, sizeof(T), alignment::of<T>()};
-        T* const object = detail::construct_at<T>(memory, std::forward<Args>(args)...);
+        T* const object = detail::construct_at<T>(memory, static_cast<Args&&>(args)...);
         guard.memory = nullptr;
         return object;
     }

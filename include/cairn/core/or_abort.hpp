@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstddef>
-#include <utility>
 
 #include <cairn/core/allocator_ref.hpp>
 
@@ -24,7 +23,7 @@ class or_abort {
 public:
     template <class... Args>
         requires std::constructible_from<A, Args...>
-    explicit or_abort(Args&&... args) : inner_(std::forward<Args>(args)...) {}
+    explicit or_abort(Args&&... args) : inner_(static_cast<Args&&>(args)...) {}
 
     /// Returns: never nullptr. Prints what was asked for and aborts when the allocator is exhausted.
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {

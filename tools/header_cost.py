@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""What including one public header costs an otherwise empty translation unit.
+
+Lines are what the preprocessor leaves (g++ -E), without empty lines and line markers; times are the
+median of interleaved runs of `-fsyntax-only -std=c++20`, less that of an empty file.
+
+Usage: tools/header_cost.py              prints the table: lines, and ms with g++ and clang++
+       tools/header_cost.py --write      puts it into docs/header-cost.md
+       tools/header_cost.py --check      only counts lines, and fails when a bar is passed
+       tools/header_cost.py HEADER...    only these (cairn/alloc/arena.hpp)
+"""
+import argparse
+import datetime
+import pathlib
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+root = pathlib.Path(__file__).resolve().parent.parent
+page = root / "docs/header-cost.md"
+
+# The promises, first match wins: how a header's path begins, lines, ms (None: no promise; the
+# standard's own headers decide). Times depend on the machine: they are published, not checked.
+bars = [
+    ("cairn/std/", None, None),
+    ("cairn/adapt/", None, None),
+    ("cairn/cairn.hpp", None, None),
+    ("cairn/core/", 5000, 60),
+    ("cairn/os/", 5000, 60),
+    ("cairn/alloc/", 5000, 60),
+    ("cairn/containers/slot_map.hpp", None, 150),
+    ("cairn/containers/stable_slot_map.hpp", None, 150),
+    ("cairn/containers/table.hpp", None, 150),
+]
+
+
+def promise(header):
+    return next(((lines, ms) for start, lines, ms in bars if header.startswith(start)), (None, None))
+
+
+def public_headers():
+    folder = root / "include"
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*.hpp"))
+
+
+def command(compiler, *options):
+    return [compiler, "-std=c++20", "-DCAIRN_ASSERTS=1", f"-I{root / 'include'}", "-x", "c++",
+            *options, "-"]
+
+
+def source(header):
+    return f"#include <{header}>\n" if header else ""
+
+
+def lines(header):
+    """Lines left by the preprocessor."""
+    done = subprocess.run(command("g++", "-E", "-P"), input=source(header), text=True,
+                          capture_output=True)
+    if done.returncode != 0:
+        sys.exit(f"header_cost: {header} does not compile:\n{done.stderr[:400]}")
+    return sum(1 for line in done.stdout.splitlines() if line.strip())
+
+
+def times_ms(compiler, headers, rounds=7):
+    """header -> what it adds, in ms. Round by round over all headers, so that a slow moment of the
+    machine hits all of them; the empty file is one of them."""
+    samples = {header: [] for header in ["", *headers]}
+    for _ in range(rounds):
+        for header, taken in samples.items():
+            before = time.perf_counter()
+            subprocess.run(command(compiler, "-fsyntax-only"), input=source(header), text=True,
+                           check=True, capture_output=True)
+            taken.append((time.perf_counter() - before) * 1000)
+    empty = statistics.median(samples.pop(""))
+    return {header: statistics.median(taken) - empty for header, taken in samples.items()}
+
+
+def version(compiler):
+    first = subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
+    return first.splitlines()[0]
+
+
+def processor():
+    try:
+        return next(line.split(":")[1].strip() for line in open("/proc/cpuinfo")
+                    if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="What including each public header costs.")
+    parser.add_argument("--write", action="store_true", help=f"into {page.relative_to(root)}")
+    parser.add_argument("--check", action="store_true", help="count lines, fail over a bar")
+    parser.add_argument("headers", nargs="*")
+    options = parser.parse_args()
+    headers = options.headers or public_headers()
+
+    count = {header: lines(header) for header in headers}
+    over = [f"{header} adds {count[header]} lines, over {promise(header)[0]}"
+            for header in headers if (promise(header)[0] or 1 << 30) < count[header]]
+    if options.check:
+        worst = max((h for h in headers if promise(h)[0]), key=count.get, default=None)
+        print("\n".join(over) or f"{len(headers)} headers; the largest with a bar: {worst}, {count[worst]} lines")
+        return bool(over)
+
+    clang = next((name for name in ("clang++-19", "clang++") if shutil.which(name)), None)
+    gcc_ms = times_ms("g++", headers)
+    clang_ms = times_ms(clang, headers) if clang else {}
+    rows = [f"| `{h}` | {count[h]:,} | {gcc_ms[h]:.0f} |" +
+            (f" {clang_ms[h]:.0f} |" if clang else " |") for h in headers]
+    table = "\n".join(["| header | lines | ms, g++ | ms, clang++ |", "|---|--:|--:|--:|", *rows])
+    if not options.write:
+        print(table)
+    else:
+        page.write_text(
+            "# What a header costs\n\n"
+            "Including one header in an empty file adds this many preprocessed lines (without empty\n"
+            "ones) and this much time to parse it. Written by `tools/header_cost.py --write`.\n\n"
+            "Bars: a header of `core`, `os` or `alloc` adds at most 5,000 lines and 60 ms;\n"
+            "`slot_map`, `stable_slot_map` and `table` at most 150 ms.\n\n"
+            f"{version('g++')}; {version(clang) if clang else 'no clang'};\n"
+            f"{processor()}; {datetime.date.today()}.\n\n{table}\n")
+        print(f"{page.relative_to(root)} is written")
+    slow = [f"{h} adds {ms:.0f} ms, over {promise(h)[1]}" for found in (gcc_ms, clang_ms)
+            for h, ms in found.items() if (promise(h)[1] or 1e9) < ms]
+    print("\n".join(over + slow), file=sys.stderr, end="\n" if over + slow else "")
+    return False
+
+
+sys.exit(main())
