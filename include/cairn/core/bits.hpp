@@ -7,7 +7,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include <cairn/core/assert.hpp>
 
@@ -37,12 +36,12 @@ template <std::unsigned_integral T>
 /// a + b, or SIZE_MAX when it does not fit: a size that every allocator refuses.
 [[nodiscard]] constexpr std::size_t saturating_add(std::size_t a, std::size_t b) noexcept {
     const std::size_t sum = a + b;
-    return sum < a ? std::numeric_limits<std::size_t>::max() : sum;
+    return sum < a ? SIZE_MAX : sum;
 }
 
 /// a * b, or SIZE_MAX when it does not fit: a size that every allocator refuses.
 [[nodiscard]] constexpr std::size_t saturating_multiply(std::size_t a, std::size_t b) noexcept {
-    constexpr std::size_t max = std::numeric_limits<std::size_t>::max();
+    constexpr std::size_t max = SIZE_MAX;
     return (b != 0 && a > max / b) ? max : a * b;
 }
 

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Does a report of the lab hold every experiment that the lab says it has?
+
+Usage: tools/check_report.py LIST JSON HTML
+    LIST   what `cairn lab --list` printed: the first word of a line is an experiment's name
+Exit status 0: it does; 1: something is missing, and is named.
+"""
+import json
+import pathlib
+import re
+import sys
+
+if len(sys.argv) != 4:
+    sys.exit(__doc__)
+problems = []
+
+
+def read(name):
+    try:
+        return pathlib.Path(name).read_text()
+    except OSError as error:
+        sys.exit(f"{name}: {error.strerror}")
+
+
+def experiment_names(text):
+    return [line.split()[0] for line in text.splitlines() if re.match(r"\s*[a-z][a-z0-9_-]*(\s|$)", line)]
+
+
+listed = experiment_names(read(sys.argv[1]))
+page = read(sys.argv[3])
+try:
+    report = json.loads(read(sys.argv[2]))
+except json.JSONDecodeError as error:
+    sys.exit(f"{sys.argv[2]} is not JSON: {error}")
+
+if not listed:
+    problems.append("the lab lists no experiments")
+if report.get("schema") != 1:
+    problems.append(f"the JSON has schema {report.get('schema')}, not 1")
+if not report.get("machine"):
+    problems.append("the JSON does not say on which machine")
+measured = {experiment["name"]: experiment for experiment in report.get("experiments", [])}
+for name in listed:
+    if name not in measured:
+        problems.append(f"{name} is listed but not in the JSON")
+        continue
+    if name not in page:
+        problems.append(f"{name} is listed but not on the page")
+    cases = measured[name].get("cases", [])
+    if not cases:
+        problems.append(f"{name} has no cases")
+    for case in cases:
+        kinds = {contender.get("kind") for contender in case.get("contenders", [])}
+        if "cairn" not in kinds and not kinds & {"limit", "baseline"}:
+            problems.append(f"{name} / {case.get('name')} measures nobody")
+        for contender in case.get("contenders", []):
+            if not isinstance(contender.get("median"), (int, float)):
+                problems.append(f"{name} / {case.get('name')} / {contender.get('name')} has no median")
+if re.search(r'(src|href)="https?://[^"]*\.(js|css)', page):
+    problems.append("the page loads something from the network")
+if len(page) < 2000:
+    problems.append("the page is all but empty")
+
+cases = sum(len(e.get("cases", [])) for e in measured.values())
+print("\n".join(problems) or f"{len(listed)} experiments, {cases} cases: all in the JSON and on the page")
+sys.exit(bool(problems))
