@@ -18,6 +18,9 @@ target_sources(cairn
         src/os/system_allocator.cpp
         src/os/thread_identity.cpp
         # alloc
+        src/alloc/free_bits.cpp
+        src/alloc/growable_memory.cpp
+        src/alloc/slot_directory.cpp
         # containers
         # debug
     PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES
@@ -28,6 +31,7 @@ target_sources(cairn
         include/cairn/core/bits.hpp
         include/cairn/core/byte_allocator.hpp
         include/cairn/core/cache_line.hpp
+        include/cairn/core/handle.hpp
         include/cairn/core/make.hpp
         include/cairn/core/null_allocator.hpp
         include/cairn/core/or_abort.hpp
@@ -39,7 +43,16 @@ target_sources(cairn
         include/cairn/os/system_allocator.hpp
         include/cairn/os/thread_identity.hpp
         # alloc
+        include/cairn/alloc/free_bits.hpp
+        include/cairn/alloc/growable_memory.hpp
+        include/cairn/alloc/slot_directory.hpp
         # containers
+        include/cairn/containers/chunks.hpp
+        include/cairn/containers/dense_directory.hpp
+        include/cairn/containers/packed_array.hpp
+        include/cairn/containers/slot_map.hpp
+        include/cairn/containers/slot_policy.hpp
+        include/cairn/containers/sort_indices.hpp
         # debug
         # std
 )

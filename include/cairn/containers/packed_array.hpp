@@ -1,0 +1,375 @@
+// cairn/containers/packed_array.hpp - contiguous, unordered: erase moves the last one into the hole.
+//
+//      +---+---+---+---+---+ - - - +          erase_at(1)      +---+---+---+---+ - - - +
+//      | a | b | c | d | e |       |         ------------>     | a | e | c | d |       |
+//      +---+---+---+---+---+ - - - +       {from 4, to 1}      +---+---+---+---+ - - - +
+//      0                   size()  capacity()
+//
+// Iteration is a pointer increment over exactly the live objects. Erasing says which object moved, so
+// whoever remembers positions can correct them.
+//
+// Use it for: objects that are all visited every frame and that nobody refers to from outside.
+// Look elsewhere for: references that survive erasing (slot_map), addresses that stay
+//                     (stable_slot_map), order (std::vector).
+//
+// Invariant: rows 0 ... size() - 1 are alive, the rest of the capacity is poisoned.
+// Cost:      emplace: one compare, one construction in place. erase_at: one move, one destruction.
+//            Growth moves every object once; after reserve_address_space() it moves none.
+// References die on growth (not inside reserved addresses); erasing renames the last row only.
+// Threads:   one at a time; reading from many.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/alloc/growable_memory.hpp>
+#include <cairn/containers/chunks.hpp>
+#include <cairn/core/assert.hpp>
+#include <cairn/core/bits.hpp>
+#include <cairn/core/make.hpp>
+#include <cairn/core/poison.hpp>
+
+namespace cairn {
+
+/// What erasing did to the rows. from == to: the last row was erased and nothing moved.
+struct moved_row {
+    std::size_t from;  // the row that was last
+    std::size_t to;    // where it lives now
+    [[nodiscard]] bool any() const noexcept { return from != to; }
+};
+
+/// What a visitor of for_each_erasing() wants done with the object it has just seen.
+enum class after_visit { keep, erase };
+
+template <class T>
+class packed_array {
+    static_assert(std::is_move_constructible_v<T>,
+                  "rows move when others are erased; stable_slot_map keeps objects where they are");
+
+public:
+    using value_type = T;
+    using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using reference = T&;
+    using const_reference = const T&;
+    using pointer = T*;
+    using const_pointer = const T*;
+    using iterator = T*;
+    using const_iterator = const T*;
+
+    explicit packed_array(allocator_ref upstream = system_memory()) noexcept
+        : memory_{storage_alignment, upstream} {}
+
+    packed_array(packed_array&& other) noexcept
+        : memory_{std::move(other.memory_)},
+          size_{std::exchange(other.size_, 0)},
+          capacity_{std::exchange(other.capacity_, 0)} {}
+    packed_array& operator=(packed_array&& other) noexcept {
+        if (this != &other) {
+            clear();
+            memory_ = std::move(other.memory_);
+            size_ = std::exchange(other.size_, 0);
+            capacity_ = std::exchange(other.capacity_, 0);
+        }
+        return *this;
+    }
+    ~packed_array() { clear(); }
+
+    // ---- reading ------------------------------------------------------------------------------
+
+    [[nodiscard]] T* data() noexcept { return rows(); }
+    [[nodiscard]] const T* data() const noexcept { return rows(); }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+    [[nodiscard]] allocator_ref upstream() const noexcept { return memory_.upstream(); }
+
+    /// All objects. Starts at a cache line. Dies with the next growth.
+    [[nodiscard]] std::span<T> values() noexcept { return {rows(), size_}; }
+    [[nodiscard]] std::span<const T> values() const noexcept { return {rows(), size_}; }
+
+    /// values() in pieces of about `rows_per_chunk` whose boundaries share no cache line.
+    [[nodiscard]] chunked_rows<T> chunks(std::size_t rows_per_chunk) noexcept {
+        return {values(), rows_per_chunk};
+    }
+
+    [[nodiscard]] T* begin() noexcept { return rows(); }
+    [[nodiscard]] T* end() noexcept { return rows() + size_; }
+    [[nodiscard]] const T* begin() const noexcept { return rows(); }
+    [[nodiscard]] const T* end() const noexcept { return rows() + size_; }
+
+    /// Requires: row < size().
+    [[nodiscard]] T& operator[](std::size_t row) noexcept {
+        CAIRN_ASSERT(row < size_, "a row is below size()");
+        return rows()[row];
+    }
+    [[nodiscard]] const T& operator[](std::size_t row) const noexcept {
+        CAIRN_ASSERT(row < size_, "a row is below size()");
+        return rows()[row];
+    }
+
+    // ---- room ---------------------------------------------------------------------------------
+
+    /// Room for `count` objects in all. Returns: false when exhausted; nothing has changed then.
+    /// Throws: what copying a T throws, where its move may throw; nothing has changed then.
+    [[nodiscard]] bool reserve(std::size_t count) { return count <= capacity_ || grow_to(count); }
+
+    /// From now on grows in place, up to `count_max` objects: no object ever moves, no reference
+    /// dies, and no insertion copies the others. Costs addresses, not memory.
+    /// Requires: no object was inserted or reserved yet.
+    /// Returns: false when the system refuses; nothing has changed then.
+    [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept {
+        CAIRN_ASSERT(capacity_ == 0, "addresses are reserved before the first insertion");
+        return memory_.reserve_address_space(saturating_multiply(count_max, sizeof(T)));
+    }
+
+    // ---- changing -----------------------------------------------------------------------------
+
+    /// A new object in row size(), built in place. `args` may refer to objects of this array.
+    /// Returns: nullptr when exhausted; nothing has changed then.
+    /// Throws:  what T's constructor throws; nothing has changed then.
+    template <class... Args>
+    T* emplace(Args&&... args) {
+        if (size_ == capacity_) [[unlikely]] {
+            return emplace_growing(std::forward<Args>(args)...);
+        }
+        T* const object = build(rows() + size_, std::forward<Args>(args)...);
+        ++size_;
+        return object;
+    }
+
+    /// As emplace, but the object is what `make()` returns, built in place (no copy, no move).
+    template <class Make>
+    T* emplace_from(Make&& make) {
+        if (size_ == capacity_ && !grow_to(size_ + 1)) [[unlikely]] { return nullptr; }
+        T* const row = rows() + size_;
+        unpoison(row, sizeof(T));
+        T* const object = ::new (static_cast<void*>(row)) T(std::forward<Make>(make)());
+        ++size_;
+        return object;
+    }
+
+    /// Destroys row `row`; the last object moves there.
+    /// Returns: which row moved where. Throws: only what a throwing move throws; the number of
+    /// objects is unchanged then.
+    /// Requires: row < size().
+    moved_row erase_at(std::size_t row) {
+        CAIRN_ASSERT(row < size_, "a row is below size()");
+        T* const hole = rows() + row;
+        T* const last = rows() + (size_ - 1);
+        if (hole != last) { replace(*hole, *last); }
+        last->~T();
+        poison(last, sizeof(T));
+        --size_;
+        return {size_, row};
+    }
+
+    /// Erases `*where`. Returns: the same position, where the moved object is still to be visited:
+    ///     for (auto it = a.begin(); it != a.end();) { it = dead(*it) ? a.erase(it) : it + 1; }
+    T* erase(const T* where) {
+        const auto row = static_cast<std::size_t>(where - rows());
+        erase_at(row);
+        return rows() + row;
+    }
+
+    /// Erases every object that `predicate` is true for. One pass; each object is asked once.
+    /// Returns: how many.
+    template <class Predicate>
+    std::size_t erase_if(Predicate&& predicate) {
+        return for_each_erasing([&](T& object) {
+            return predicate(object) ? after_visit::erase : after_visit::keep;
+        });
+    }
+
+    /// Calls `f(object)` once for every object; `f` says whether it stays. Objects that `f` inserts
+    /// are visited too. Returns: how many were erased.
+    template <class F>
+    std::size_t for_each_erasing(F&& f) {
+        std::size_t erased_count = 0;
+        for (std::size_t row = 0; row < size_;) {
+            if (f(rows()[row]) == after_visit::erase) {
+                erase_at(row);
+                ++erased_count;
+            } else {
+                ++row;
+            }
+        }
+        return erased_count;
+    }
+
+    /// Destroys all objects, the last one first; keeps the memory.
+    void clear() noexcept {
+        if constexpr (std::is_trivially_destructible_v<T>) {
+            poison(rows(), size_ * sizeof(T));
+            size_ = 0;
+        } else {
+            while (size_ != 0) {
+                T* const last = rows() + --size_;
+                last->~T();
+                poison(last, sizeof(T));
+            }
+        }
+    }
+
+    void swap(packed_array& other) noexcept {
+        packed_array mine{std::move(*this)};
+        *this = std::move(other);
+        other = std::move(mine);
+    }
+
+    /// Row r becomes what row order[r] was. O(size), one move a row and one more per cycle.
+    /// `order` must be a permutation; it is the identity afterwards.
+    /// Requires: moving a T does not throw.
+    void permute(std::uint32_t* order) noexcept
+        requires std::is_nothrow_move_constructible_v<T>
+    {
+        for (std::uint32_t start = 0; start < size_; ++start) {
+            if (order[start] == start) { continue; }
+            T held(std::move(rows()[start]));
+            std::uint32_t hole = start;
+            while (order[hole] != start) {
+                const std::uint32_t from = order[hole];
+                replace(rows()[hole], rows()[from]);
+                order[hole] = hole;
+                hole = from;
+            }
+            replace(rows()[hole], held);
+            order[hole] = hole;
+        }
+    }
+
+private:
+    static constexpr alignment storage_alignment{
+        alignof(T) > cache_line_size ? alignof(T) : cache_line_size};
+
+    T* rows() const noexcept { return reinterpret_cast<T*>(memory_.data()); }
+
+    template <class... Args>
+    static T* build(T* row, Args&&... args) {
+        unpoison(row, sizeof(T));
+        return detail::construct_at<T>(static_cast<void*>(row), std::forward<Args>(args)...);
+    }
+
+    /// `hole` gets the value of `from`, in the cheapest way that cannot leave a dead object behind.
+    static void replace(T& hole, T& from) {
+        if constexpr (std::is_nothrow_move_assignable_v<T>) {
+            hole = std::move(from);
+        } else if constexpr (std::is_nothrow_move_constructible_v<T>) {
+            hole.~T();
+            ::new (static_cast<void*>(&hole)) T(std::move(from));
+        } else {
+            static_assert(std::is_move_assignable_v<T>,
+                          "a type whose move constructor throws needs a move assignment");
+            hole = std::move(from);
+        }
+    }
+
+    /// Moves all rows to `to`, or copies them where a move might throw halfway.
+    void move_rows(T* to) {
+        if constexpr (std::is_trivially_copyable_v<T>) {
+            if (size_ != 0) {
+                std::memcpy(static_cast<void*>(to), static_cast<const void*>(rows()),
+                            size_ * sizeof(T));
+            }
+        } else if constexpr (std::is_nothrow_move_constructible_v<T> ||
+                             !std::is_copy_constructible_v<T>) {
+            for (std::size_t i = 0; i < size_; ++i) {
+                ::new (static_cast<void*>(to + i)) T(std::move(rows()[i]));
+            }
+            destroy_rows();
+        } else {
+            struct guard {
+                T* to;
+                std::size_t built = 0;
+                ~guard() {
+                    while (built != 0) { to[--built].~T(); }
+                }
+            } copies{to};
+            for (; copies.built < size_; ++copies.built) {
+                ::new (static_cast<void*>(to + copies.built)) T(std::as_const(rows()[copies.built]));
+            }
+            copies.built = 0;
+            destroy_rows();
+        }
+    }
+
+    void destroy_rows() noexcept {
+        for (std::size_t i = size_; i != 0; --i) { rows()[i - 1].~T(); }
+    }
+
+    void adopt_size() noexcept {
+        const std::size_t fresh = memory_.size() / sizeof(T);
+        poison(rows() + size_, memory_.size() - size_ * sizeof(T));
+        capacity_ = fresh;
+    }
+
+    /// A block that is not yet the array's: goes back unless told otherwise.
+    struct pending_block {
+        growable_memory& memory;
+        std::byte* block;
+        std::size_t size;
+        ~pending_block() {
+            if (block != nullptr) { memory.cancel_move(block, size); }
+        }
+        void adopt() noexcept { memory.finish_move(std::exchange(block, nullptr), size); }
+    };
+
+    pending_block begin_growth(std::size_t count, std::size_t wish) noexcept {
+        const std::size_t size = saturating_multiply(wish, sizeof(T));
+        if (std::byte* const block = memory_.begin_move(size)) { return {memory_, block, size}; }
+        const std::size_t least = saturating_multiply(count, sizeof(T));
+        return {memory_, least < size ? memory_.begin_move(least) : nullptr, least};
+    }
+
+    [[gnu::noinline]] bool grow_to(std::size_t count) {
+        if (memory_.try_grow_in_place(saturating_multiply(count, sizeof(T)))) {
+            adopt_size();
+            return true;
+        }
+        pending_block fresh = begin_growth(count, count);
+        if (fresh.block == nullptr) { return false; }
+        move_rows(reinterpret_cast<T*>(fresh.block));
+        fresh.adopt();
+        adopt_size();
+        return true;
+    }
+
+    template <class... Args>
+    [[gnu::noinline]] T* emplace_growing(Args&&... args) {
+        const std::size_t wish = grown_count(capacity_, size_ + 1);
+        if (memory_.try_grow_in_place(
+                saturating_multiply(memory_.is_reserved() ? size_ + 1 : wish, sizeof(T)))) {
+            adopt_size();
+            T* const object = build(rows() + size_, std::forward<Args>(args)...);
+            ++size_;
+            return object;
+        }
+        pending_block fresh = begin_growth(size_ + 1, wish);
+        if (fresh.block == nullptr) { return nullptr; }
+        T* const to = reinterpret_cast<T*>(fresh.block);
+        // First the new one: `args` may refer to an object that is about to move.
+        struct guard {
+            T* object;
+            ~guard() {
+                if (object != nullptr) { object->~T(); }
+            }
+        } added{build(to + size_, std::forward<Args>(args)...)};
+        move_rows(to);
+        T* const object = std::exchange(added.object, nullptr);
+        fresh.adopt();
+        ++size_;
+        adopt_size();
+        return object;
+    }
+
+    growable_memory memory_;
+    std::size_t size_ = 0;
+    std::size_t capacity_ = 0;
+};
+
+}  // namespace cairn

@@ -1,0 +1,404 @@
+// cairn/containers/slot_map.hpp - packed objects behind handles that cannot lie.
+//
+//      handle {slot 2, life 5}
+//              |              values:   +----+----+----+
+//      slots:  v              (packed)  | a  | c  | d  |      iterate: a pointer increment
+//      +---+---+---+---+                +----+----+----+
+//      | 0 | - | 1 | 2 |      handles:  | h0 | h2 | h3 |      row -> handle
+//      +---+---+---+---+                +----+----+----+
+//        slot -> row             row:     0    1    2
+//
+// A packed_array and a dense_directory that walk in step. find() answers nullptr for every handle
+// whose object is gone: erased, taken, retired, cleared, never filled, or of another slot_map's life.
+//
+// Use it for: entities, particles, assets: anything that is iterated and referred to.
+// Look elsewhere for: addresses that must not change (stable_slot_map), columns instead of structs
+//                     (slot_map<table<Row, soa>>), no references at all (packed_array).
+//
+// Invariant: handle_at(dense_index(h)) == h for every live h.
+// Cost:      find: one bounds check, one 8-byte load, one compare, and the object.
+//            emplace, erase: about ten loads and stores beside the object's own.
+// Handles keep through everything but the end of their object. References die on growth (never after
+// reserve_address_space()) and rename when another object is erased (the last row moves).
+// Threads:   one at a time; find and iteration from many while nobody changes it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/containers/dense_directory.hpp>
+#include <cairn/containers/packed_array.hpp>
+#include <cairn/containers/slot_policy.hpp>
+#include <cairn/containers/sort_indices.hpp>
+
+namespace cairn {
+
+/// What slot_map::find returns: a T* that also compares with end(), so that code written for
+/// containers whose find returns an iterator means the same here. nullptr == end() == not found.
+template <class T>
+class found {
+public:
+    constexpr found(T* object, T* end) noexcept : object_{object}, end_{end} {}
+
+    [[nodiscard]] constexpr operator T*() const noexcept { return object_; }
+    [[nodiscard]] constexpr T& operator*() const noexcept { return *object_; }
+    [[nodiscard]] constexpr T* operator->() const noexcept { return object_; }
+    friend constexpr bool operator==(found a, std::nullptr_t) noexcept {
+        return a.object_ == nullptr;
+    }
+    /// True for the object's own position, and for end() when nothing was found.
+    template <class U>
+        requires std::is_same_v<const T, const U>
+    friend constexpr bool operator==(found a, U* where) noexcept {
+        return (a.object_ == nullptr && where != nullptr ? a.end_ : a.object_) == where;
+    }
+
+private:
+    T* object_;
+    T* end_;
+};
+
+template <class T, class Policy = slot_policy<>>
+class slot_map {
+public:
+    using handle_type = typename Policy::template handle_type<T>;
+    using key_type = handle_type;  // the names of P0661
+    using mapped_type = T;
+    using value_type = T;
+    using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using reference = T&;
+    using const_reference = const T&;
+    using pointer = T*;
+    using const_pointer = const T*;
+    using iterator = T*;
+    using const_iterator = const T*;
+
+    explicit slot_map(allocator_ref upstream = system_memory()) noexcept
+        : directory_{upstream}, values_{upstream}, limbo_{upstream} {}
+    slot_map(slot_map&&) noexcept = default;
+    slot_map& operator=(slot_map&&) noexcept = default;
+
+    // ---- finding ------------------------------------------------------------------------------
+
+    /// The object that `h` names; null (and == end()) when it is gone. Any handle may be asked for.
+    [[nodiscard]] found<T> find(handle_type h) noexcept {
+        const std::uint32_t row = directory_.row_of(h);
+        return {row != none ? values_.data() + row : nullptr, values_.end()};
+    }
+    [[nodiscard]] found<const T> find(handle_type h) const noexcept {
+        const std::uint32_t row = directory_.row_of(h);
+        return {row != none ? values_.data() + row : nullptr, values_.end()};
+    }
+    [[nodiscard]] bool contains(handle_type h) const noexcept {
+        return directory_.row_of(h) != none;
+    }
+
+    /// Requires: contains(h); a stale handle stops a checked build.
+    [[nodiscard]] T& operator[](handle_type h) noexcept {
+        const std::uint32_t row = directory_.row_of(h);
+        CAIRN_ASSERT(row != none, "the handle is not stale");
+        return values_.data()[row];
+    }
+    [[nodiscard]] const T& operator[](handle_type h) const noexcept {
+        const std::uint32_t row = directory_.row_of(h);
+        CAIRN_ASSERT(row != none, "the handle is not stale");
+        return values_.data()[row];
+    }
+    /// As operator[], and a stale handle stops every build.
+    [[nodiscard]] T& at(handle_type h) noexcept {
+        T* const object = find(h);
+        if (object == nullptr) { detail::assert_failed("contains(h)", "the handle is not stale"); }
+        return *object;
+    }
+    [[nodiscard]] const T& at(handle_type h) const noexcept {
+        const T* const object = find(h);
+        if (object == nullptr) { detail::assert_failed("contains(h)", "the handle is not stale"); }
+        return *object;
+    }
+    /// P0661's spelling of operator[].
+    [[nodiscard]] T* find_unchecked(handle_type h) noexcept { return &(*this)[h]; }
+    [[nodiscard]] const T* find_unchecked(handle_type h) const noexcept { return &(*this)[h]; }
+
+    // ---- all of them --------------------------------------------------------------------------
+
+    [[nodiscard]] std::size_t size() const noexcept { return values_.size(); }
+    [[nodiscard]] bool empty() const noexcept { return values_.empty(); }
+    [[nodiscard]] std::size_t capacity() const noexcept { return values_.capacity(); }
+    [[nodiscard]] static constexpr std::size_t max_size() noexcept {
+        return directory::row_count_max;
+    }
+    /// Slots that were used at least once: live, free, held and retired.
+    [[nodiscard]] std::size_t slot_count() const noexcept {
+        return directory_.slots().used_count();
+    }
+    [[nodiscard]] allocator_ref upstream() const noexcept { return directory_.upstream(); }
+
+    /// All objects, packed, from a cache line on; and their handles in the same order.
+    [[nodiscard]] std::span<T> values() noexcept { return values_.values(); }
+    [[nodiscard]] std::span<const T> values() const noexcept { return values_.values(); }
+    [[nodiscard]] std::span<const handle_type> handles() const noexcept {
+        return directory_.handles();
+    }
+    /// values() in pieces of about `rows_per_chunk` whose boundaries share no cache line.
+    [[nodiscard]] chunked_rows<T> chunks(std::size_t rows_per_chunk) noexcept {
+        return values_.chunks(rows_per_chunk);
+    }
+    [[nodiscard]] T* begin() noexcept { return values_.begin(); }
+    [[nodiscard]] T* end() noexcept { return values_.end(); }
+    [[nodiscard]] const T* begin() const noexcept { return values_.begin(); }
+    [[nodiscard]] const T* end() const noexcept { return values_.end(); }
+    [[nodiscard]] const T* cbegin() const noexcept { return values_.begin(); }
+    [[nodiscard]] const T* cend() const noexcept { return values_.end(); }
+    [[nodiscard]] auto rbegin() noexcept { return values().rbegin(); }
+    [[nodiscard]] auto rend() noexcept { return values().rend(); }
+    [[nodiscard]] auto rbegin() const noexcept { return values().rbegin(); }
+    [[nodiscard]] auto rend() const noexcept { return values().rend(); }
+
+    /// The row of `h` in values(), for a shader that addresses the uploaded values.
+    /// Requires: contains(h).
+    [[nodiscard]] std::size_t dense_index(handle_type h) const noexcept {
+        const std::uint32_t row = directory_.row_of(h);
+        CAIRN_ASSERT(row != none, "the handle is not stale");
+        return row;
+    }
+    /// The handle of row `row`. Requires: row < size().
+    [[nodiscard]] handle_type handle_at(std::size_t row) const noexcept {
+        return directory_.handle_at(row);
+    }
+    /// The handle of an object that lives here. Requires: `object` is in values().
+    [[nodiscard]] handle_type handle_of(const T& object) const noexcept {
+        return directory_.handle_at(static_cast<std::size_t>(&object - values_.data()));
+    }
+
+    // ---- room ---------------------------------------------------------------------------------
+
+    /// Room for `count` objects in all; insertions up to there never allocate.
+    /// Returns: false when exhausted; then nothing that can be seen has changed.
+    bool reserve(std::size_t count) {
+        return directory_.reserve(count) && values_.reserve(count);
+    }
+    /// P0661: room for `count` slots.
+    bool reserve_slots(std::size_t count) noexcept {
+        return directory_.reserve(count);
+    }
+
+    /// From now on everything grows in place, up to `count_max` objects: nothing moves, no insertion
+    /// copies the others, references survive growth. Costs addresses, not memory.
+    /// Requires: nothing was inserted or reserved yet.
+    /// Returns: false when the system refuses; the map is still usable then.
+    [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept {
+        return directory_.reserve_address_space(count_max) &&
+               values_.reserve_address_space(count_max);
+    }
+
+    // ---- inserting ----------------------------------------------------------------------------
+
+    /// A new object, built in place.
+    /// Returns: its handle; null when exhausted, nothing has changed then.
+    /// Throws:  what T's constructor throws; nothing has changed then.
+    template <class... Args>
+    handle_type emplace(Args&&... args) {
+        const handle_type h = directory_.next_handle();
+        if (!h) [[unlikely]] { return {}; }
+        if (values_.emplace(std::forward<Args>(args)...) == nullptr) [[unlikely]] { return {}; }
+        directory_.commit(h);
+        return h;
+    }
+
+    /// A new object that knows its own handle: make(h) returns it, built in place.
+    /// As emplace otherwise. `make` must not change this map.
+    template <class Make>
+    handle_type emplace_with(Make&& make) {
+        const handle_type h = directory_.next_handle();
+        if (!h) [[unlikely]] { return {}; }
+        if (values_.emplace_from([&]() -> T { return make(h); }) == nullptr) [[unlikely]] {
+            return {};
+        }
+        directory_.commit(h);
+        return h;
+    }
+
+    handle_type insert(const T& value) { return emplace(value); }
+    handle_type insert(T&& value) { return emplace(std::move(value)); }
+
+    /// A handle now, the object later: find() answers null until fulfil().
+    /// Returns: null when exhausted.
+    [[nodiscard]] handle_type reserve_handle() noexcept { return directory_.hold(); }
+
+    /// True when `h` came from reserve_handle() and was neither fulfilled nor abandoned.
+    [[nodiscard]] bool is_reserved(handle_type h) const noexcept { return directory_.is_held(h); }
+
+    /// Builds the object of a reserved handle.
+    /// Returns: nullptr when exhausted; the handle stays reserved then.
+    /// Requires: is_reserved(h).
+    template <class... Args>
+    T* fulfil(handle_type h, Args&&... args) {
+        CAIRN_ASSERT(is_reserved(h), "only a reserved handle can be fulfilled");
+        if (!directory_.make_room()) [[unlikely]] { return nullptr; }
+        T* const object = values_.emplace(std::forward<Args>(args)...);
+        if (object != nullptr) [[likely]] { directory_.commit_held(h); }
+        return object;
+    }
+
+    /// Gives a reserved handle back unused. Requires: is_reserved(h).
+    void abandon(handle_type h) noexcept { directory_.abandon(h); }
+
+    // ---- erasing ------------------------------------------------------------------------------
+
+    /// Destroys the object; the last row moves into its place.
+    /// Returns: false when the handle was stale already (nothing happens).
+    bool erase(handle_type h) {
+        const std::uint32_t row = directory_.row_of(h);
+        if (row == none) [[unlikely]] { return false; }
+        erase_row(row);
+        return true;
+    }
+
+    /// Erases `*where`. Returns: the same position, where the moved object is still to be visited.
+    T* erase(const T* where) {
+        const auto row = static_cast<std::size_t>(where - values_.data());
+        erase_row(row);
+        return values_.data() + row;
+    }
+    T* erase(const T* first, const T* last) {
+        const auto row = static_cast<std::size_t>(first - values_.data());
+        for (auto end = static_cast<std::size_t>(last - values_.data()); end != row; --end) {
+            erase_row(end - 1);
+        }
+        return values_.data() + row;
+    }
+
+    /// As packed_array::erase_if.
+    template <class Predicate>
+    std::size_t erase_if(Predicate&& predicate) {
+        std::size_t erased_count = 0;
+        for (std::size_t row = 0; row < size();) {
+            if (predicate(values_[row])) {
+                erase_row(row);
+                ++erased_count;
+            } else {
+                ++row;
+            }
+        }
+        return erased_count;
+    }
+
+    /// Moves the object out and erases it. Returns: nothing when the handle is stale.
+    [[nodiscard]] std::optional<T> take(handle_type h) {
+        const std::uint32_t row = directory_.row_of(h);
+        if (row == none) [[unlikely]] { return std::nullopt; }
+        std::optional<T> object{std::move(values_[row])};
+        erase_row(row);
+        return object;
+    }
+
+    /// Every object is destroyed and every handle is stale, reserved ones too. Keeps the memory.
+    /// What is retired still waits for its fence.
+    void clear() noexcept {
+        directory_.clear();
+        values_.clear();
+    }
+
+    // ---- destruction that waits ---------------------------------------------------------------
+
+    /// Look-ups fail at once; the object is moved aside and destroyed when collect() is told that
+    /// `fence` has passed: a GPU or a job may still be using what it owns.
+    /// Returns: false when the handle is stale or memory is exhausted; nothing has changed then.
+    bool retire(handle_type h, std::uint64_t fence) {
+        const std::uint32_t row = directory_.row_of(h);
+        if (row == none) [[unlikely]] { return false; }
+        if (limbo_.emplace(fence, std::move(values_[row])) == nullptr) { return false; }
+        erase_row(row);
+        return true;
+    }
+
+    /// Destroys what was retired with a fence <= completed. Returns: how many. O(retired).
+    std::size_t collect(std::uint64_t completed) {
+        return limbo_.erase_if([=](const waiting& w) { return w.fence <= completed; });
+    }
+
+    /// Objects that wait for their fence.
+    [[nodiscard]] std::size_t retired_count() const noexcept { return limbo_.size(); }
+
+    // ---- generations --------------------------------------------------------------------------
+
+    /// Slots whose generations are used up. They are never used again, until recycle_slots().
+    [[nodiscard]] std::size_t exhausted_slot_count() const noexcept {
+        return directory_.slots().retired_count();
+    }
+    /// Brings exhausted slots back, all of them, with their first generation.
+    /// Requires: no handle of any object that ever lived in them is left, anywhere. At a level change
+    /// you may know that; say so with cairn::no_handles_left. Returns: how many came back.
+    std::size_t recycle_slots(no_handles_left_t proof) noexcept {
+        return directory_.recycle_retired(proof);
+    }
+
+    // ---- order --------------------------------------------------------------------------------
+
+    /// Sorts values() by `less`, stable; handles stay valid. Each object moves once.
+    /// Returns: false when there is no memory for 16 bytes a row; nothing has changed then.
+    template <class Less>
+    [[nodiscard]] bool sort(Less&& less) {
+        const std::size_t count = size();
+        if (count < 2) { return true; }
+        growable_memory scratch{cache_line_alignment, upstream()};
+        constexpr std::size_t row_size = 2 * sizeof(std::uint32_t) + sizeof(handle_type);
+        if (!scratch.grow(count * row_size, 0)) { return false; }
+        auto* const spare = reinterpret_cast<handle_type*>(scratch.data());
+        auto* const order = reinterpret_cast<std::uint32_t*>(spare + count);
+        const T* const rows = values_.data();
+        detail::sort_indices(order, order + count, count, [&](std::uint32_t a, std::uint32_t b) {
+            return static_cast<bool>(less(rows[a], rows[b]));
+        });
+        directory_.permute(order, spare);
+        values_.permute(order);
+        return true;
+    }
+
+    /// Exchanges two rows; handles follow their objects.
+    void swap_rows(std::size_t a, std::size_t b) {
+        using std::swap;
+        swap(values_[a], values_[b]);
+        directory_.swap_rows(a, b);
+    }
+
+    void swap(slot_map& other) noexcept {
+        slot_map mine{std::move(*this)};
+        *this = std::move(other);
+        other = std::move(mine);
+    }
+    friend void swap(slot_map& a, slot_map& b) noexcept { a.swap(b); }
+
+    /// O(slots). A broken invariant stops a checked build.
+    void validate() const noexcept {
+        directory_.validate();
+        CAIRN_ASSERT(directory_.size() == values_.size(), "every row has a handle");
+    }
+
+private:
+    using directory =
+        dense_directory<handle_type, Policy::order, Policy::free_min>;
+    static constexpr std::uint32_t none = directory::none;
+
+    struct waiting {
+        std::uint64_t fence;
+        T object;
+        waiting(std::uint64_t f, T&& o) : fence{f}, object(std::move(o)) {}
+    };
+
+    void erase_row(std::size_t row) {
+        values_.erase_at(row);  // first: a move that throws leaves the handles as they were
+        directory_.erase_row(row);
+    }
+
+    directory directory_;
+    packed_array<T> values_;
+    packed_array<waiting> limbo_;
+};
+
+}  // namespace cairn

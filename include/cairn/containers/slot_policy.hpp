@@ -1,0 +1,28 @@
+// cairn/containers/slot_policy.hpp - the choices of a slot map, in one type.
+//
+//      slot_map<particle>                                   64-bit handles, oldest free slot first
+//      slot_map<particle, slot_policy<32>>                  32-bit handles: 20 index, 12 generation
+//      slot_map<particle, slot_policy<32, 16, reuse::lifo>> 16 and 16, newest free slot first
+//
+// Everything here changes the handle or the hot path and is therefore a type; what changes only the
+// cold path (which allocator, reserved addresses) is an argument at run time.
+#pragma once
+
+#include <cstdint>
+
+#include <cairn/alloc/slot_directory.hpp>
+#include <cairn/core/handle.hpp>
+
+namespace cairn {
+
+template <unsigned Bits = 64, unsigned IndexBits = detail::default_index_bits(Bits),
+          reuse Order = reuse::fifo, std::uint32_t FreeMin = 64, unsigned UserBits = 0>
+struct slot_policy {
+    template <class Of>
+    using handle_type = handle<Of, Bits, IndexBits, UserBits>;
+
+    static constexpr reuse order = Order;
+    static constexpr std::uint32_t free_min = Order == reuse::fifo ? FreeMin : 0;
+};
+
+}  // namespace cairn

@@ -1,0 +1,133 @@
+// Sentences of cairn/alloc/slot_directory.hpp; the maps built on it have the large model tests.
+#include <cairn/alloc/slot_directory.hpp>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <random>
+#include <vector>
+
+#include "support/test_upstream.hpp"
+
+using namespace cairn;
+
+namespace {
+constexpr std::uint32_t none = slot_directory_base::none;
+}
+
+TEST(slot_directory, a_slot_is_found_only_in_the_life_it_was_given_out_in) {
+    slot_directory<> slots{{1000, 15, 0}};
+    const std::uint32_t s = slots.next();
+    slots.occupy(s, 77);
+    const std::uint32_t life = slots.generation(s);
+    EXPECT_EQ(slots.find(s, life), 77u);
+    slots.vacate(s);
+    EXPECT_EQ(slots.find(s, life), none);
+    EXPECT_EQ(slots.find(s, life + 1), none) << "not even with the life to come";
+    EXPECT_EQ(slots.find(0, 0), none);
+    EXPECT_EQ(slots.find(none, 1), none);
+    slots.validate();
+}
+
+TEST(slot_directory, fifo_waits_until_enough_slots_are_free_and_takes_the_oldest) {
+    slot_directory<reuse::fifo> slots{{1000, 4095, 4}};
+    std::deque<std::uint32_t> freed;
+    for (std::uint32_t i = 0; i < 10; ++i) { slots.occupy(slots.next(), i); }
+    for (const std::uint32_t i : {3u, 1u, 7u, 2u}) {
+        slots.vacate(i);
+        EXPECT_GE(slots.next(), 10u) << "too few are free to use one again";
+    }
+    slots.vacate(9);
+    EXPECT_EQ(slots.next(), 3u);
+    slots.occupy(3, 0);
+    EXPECT_EQ(slots.next(), 10u);
+    slots.validate();
+}
+
+TEST(slot_directory, lifo_takes_the_newest_and_lowest_the_lowest) {
+    slot_directory<reuse::lifo> newest{{1000, 4095, 0}};
+    slot_directory<reuse::lowest> lowest{{1000, 4095, 0}};
+    for (std::uint32_t i = 0; i < 10; ++i) {
+        newest.occupy(newest.next(), i);
+        lowest.occupy(lowest.next(), i);
+    }
+    for (const std::uint32_t i : {3u, 1u, 7u}) {
+        newest.vacate(i);
+        lowest.vacate(i);
+    }
+    EXPECT_EQ(newest.next(), 7u);
+    EXPECT_EQ(lowest.next(), 1u);
+    newest.validate();
+    lowest.validate();
+}
+
+TEST(slot_directory, a_slot_whose_generations_are_used_up_is_retired_and_counted) {
+    slot_directory<reuse::lifo> slots{{2, 15, 0}};
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> given;
+    for (std::uint32_t s = slots.next(); s != none; s = slots.next()) {
+        slots.occupy(s, 1);
+        for (const auto& [index, life] : given) { ASSERT_EQ(slots.find(index, life), none); }
+        given.emplace_back(s, slots.generation(s));
+        slots.vacate(s);
+        slots.validate();
+    }
+    EXPECT_EQ(given.size(), 30u) << "two slots, fifteen lives each";
+    EXPECT_EQ(slots.retired_count(), 2u);
+    for (const auto& [index, life] : given) { EXPECT_EQ(slots.find(index, life), none); }
+
+    EXPECT_EQ(slots.recycle_retired(no_handles_left), 2u);
+    EXPECT_EQ(slots.retired_count(), 0u);
+    EXPECT_NE(slots.next(), none);
+    slots.validate();
+}
+
+TEST(slot_directory, a_held_slot_is_found_only_after_it_was_fulfilled) {
+    slot_directory<> slots{{1000, 15, 2}};
+    const std::uint32_t s = slots.next();
+    slots.hold(s);
+    const std::uint32_t life = slots.generation(s);
+    EXPECT_EQ(slots.find(s, life), none);
+    EXPECT_TRUE(slots.is_held(s, life));
+    EXPECT_FALSE(slots.is_held(s, life + 1));
+    slots.fulfil(s, 5);
+    EXPECT_EQ(slots.find(s, life), 5u);
+    EXPECT_FALSE(slots.is_held(s, life));
+    slots.vacate(s);
+    slots.hold(slots.next());
+    slots.vacate_held();
+    EXPECT_EQ(slots.in_use_count(), 0u);
+    slots.validate();
+}
+
+TEST(slot_directory, uses_a_free_slot_early_rather_than_fail) {
+    test_upstream upstream;
+    slot_directory<reuse::fifo> slots{{1000, 4095, 64}, upstream};
+    ASSERT_TRUE(slots.reserve(0));
+    const std::uint32_t capacity = slots.capacity();
+    for (std::uint32_t i = 0; i < capacity; ++i) { slots.occupy(slots.next(), i); }
+    upstream.refuse_from(upstream.request_count());
+    EXPECT_EQ(slots.next(), none);
+    slots.vacate(5);
+    EXPECT_EQ(slots.next(), 5u);
+}
+
+TEST(slot_directory, refuses_more_slots_than_the_handle_has_indices_for) {
+    slot_directory<reuse::fifo> slots{{100, 4095, 8}};
+    EXPECT_FALSE(slots.reserve(101));
+    EXPECT_TRUE(slots.reserve(100));
+    for (std::uint32_t i = 0; i < 100; ++i) { slots.occupy(slots.next(), i); }
+    EXPECT_EQ(slots.next(), none);
+}
+
+TEST(slot_directory, moved_from_is_empty_and_usable) {
+    slot_directory<reuse::lowest> a{{1000, 15, 0}};
+    for (std::uint32_t i = 0; i < 100; ++i) { a.occupy(a.next(), i); }
+    a.vacate(50);
+    slot_directory<reuse::lowest> b{std::move(a)};
+    EXPECT_EQ(b.next(), 50u);
+    EXPECT_EQ(a.in_use_count(), 0u);
+    a.occupy(a.next(), 1);
+    a.vacate(0);
+    EXPECT_EQ(a.next(), 0u);
+    a.validate();
+    b.validate();
+}
