@@ -23,6 +23,8 @@ target_sources(cairn
         src/alloc/slot_directory.cpp
         # containers
         # debug
+        # std
+        src/std/bad_alloc.cpp
     PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES
         # core
         include/cairn/core/alignment.hpp
@@ -55,4 +57,8 @@ target_sources(cairn
         include/cairn/containers/sort_indices.hpp
         # debug
         # std
+        include/cairn/std/bad_alloc.hpp
+        include/cairn/std/pmr_resource.hpp
+        include/cairn/std/std_allocator.hpp
+        include/cairn/std/unique_in.hpp
 )
