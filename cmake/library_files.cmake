@@ -21,6 +21,7 @@ target_sources(cairn
         src/alloc/free_bits.cpp
         src/alloc/growable_memory.cpp
         src/alloc/slot_directory.cpp
+        src/alloc/pool.cpp
         # containers
         # debug
         # std
@@ -48,6 +49,8 @@ target_sources(cairn
         include/cairn/alloc/free_bits.hpp
         include/cairn/alloc/growable_memory.hpp
         include/cairn/alloc/slot_directory.hpp
+        include/cairn/alloc/pool.hpp
+        include/cairn/alloc/pool_of.hpp
         # containers
         include/cairn/containers/chunks.hpp
         include/cairn/containers/dense_directory.hpp

@@ -19,9 +19,11 @@ const std::size_t page = page_memory::size();
 
 TEST(page_allocator, keeps_the_shared_contract) {
     page_allocator pages;
-    check_allocator_contract(pages, 1, {.size_max = 20000, .align_log2_max = 16, .block_count = 60});
+    check_allocator_contract(pages, 1,
+                             {.size_max = 20000, .align_log2_max = 16, .block_count = 60});
     page_allocator eager{{.huge_pages = true, .prefault = true, .name = "cairn contract"}};
-    check_allocator_contract(eager, 2, {.size_max = 20000, .align_log2_max = 16, .block_count = 60});
+    check_allocator_contract(eager, 2,
+                             {.size_max = 20000, .align_log2_max = 16, .block_count = 60});
 }
 
 TEST(page_allocator, gives_whole_pages_of_zeros) {

@@ -1,4 +1,5 @@
-// Behaviours of cairn/os/page_memory.hpp: what each of the calls promises about the range it is given.
+// Behaviours of cairn/os/page_memory.hpp: what each of the calls promises about the range it is
+// given.
 #include <cairn/core/sizes.hpp>
 #include <cairn/os/page_memory.hpp>
 #include <gtest/gtest.h>
@@ -250,9 +251,9 @@ TEST(page_memory, any_order_of_commit_decommit_discard_and_protect_reads_as_a_mo
             default:
                 if (m.s != state::reserved) {
                     const bool lock = m.s == state::committed;
-                    ASSERT_TRUE(page_memory::protect(at, page,
-                                                     lock ? page_memory::access::none
-                                                          : page_memory::access::read_write));
+                    ASSERT_TRUE(page_memory::protect(
+                        at, page,
+                        lock ? page_memory::access::none : page_memory::access::read_write));
                     m.s = lock ? state::locked : state::committed;
                 }
         }

@@ -89,7 +89,7 @@ thread_local asks_late late;
 TEST(thread_identity, asked_after_it_went_back_it_is_the_shared_number) {
     unsigned own = thread_number_limit;
     std::thread{[&] {
-        late.armed = true;       // made before the number, so destroyed after it went back
+        late.armed = true;  // made before the number, so destroyed after it went back
         own = thread_number();
     }}.join();
     EXPECT_LT(own, thread_number_limit);

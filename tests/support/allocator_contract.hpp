@@ -18,11 +18,11 @@
 namespace contract {
 
 struct options {
-    std::size_t size_max = 200;       // largest request of the random run
-    std::size_t align_log2_max = 7;   // largest alignment, as log2
-    std::size_t block_count = 300;    // blocks asked for
-    bool fixed_size = false;          // pools: every request is exactly size_max at max alignment
-    bool sizes_are_refused = true;    // absurd sizes are asked for (pools take no size)
+    std::size_t size_max = 200;      // largest request of the random run
+    std::size_t align_log2_max = 7;  // largest alignment, as log2
+    std::size_t block_count = 300;   // blocks asked for
+    bool fixed_size = false;         // pools: every request is exactly size_max at max alignment
+    bool sizes_are_refused = true;   // absurd sizes are asked for (pools take no size)
 };
 
 struct block {
@@ -34,8 +34,8 @@ struct block {
 
 inline void expect_filled(const block& b) {
     for (std::size_t i = 0; i < b.size; ++i) {
-        ASSERT_EQ(b.data[i], b.fill) << "byte " << i << " of a block of " << b.size
-                                     << " was overwritten by somebody else";
+        ASSERT_EQ(b.data[i], b.fill)
+            << "byte " << i << " of a block of " << b.size << " was overwritten by somebody else";
     }
 }
 
@@ -48,8 +48,9 @@ std::vector<block> allocate_blocks(A& a, unsigned seed, const options& o) {
     std::vector<block> blocks;
     for (std::size_t i = 0; i < o.block_count; ++i) {
         const std::size_t size = o.fixed_size ? o.size_max : random() % (o.size_max + 1);
-        const cairn::alignment align{
-            std::size_t{1} << (o.fixed_size ? o.align_log2_max : random() % (o.align_log2_max + 1))};
+        const cairn::alignment align{std::size_t{1}
+                                     << (o.fixed_size ? o.align_log2_max
+                                                      : random() % (o.align_log2_max + 1))};
         auto* const data = static_cast<std::byte*>(a.allocate(size, align));
         if (data == nullptr) { break; }
         EXPECT_TRUE(cairn::is_aligned(data, align)) << "size " << size << ", " << align.bytes();
@@ -64,8 +65,8 @@ std::vector<block> allocate_blocks(A& a, unsigned seed, const options& o) {
 
 template <cairn::byte_allocator A>
 void expect_absurd_sizes_refused(A& a) {
-    for (const std::size_t size : {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX - 15, SIZE_MAX - 4096,
-                                   SIZE_MAX / 2 + 1, SIZE_MAX / 2}) {
+    for (const std::size_t size :
+         {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX - 15, SIZE_MAX - 4096, SIZE_MAX / 2 + 1, SIZE_MAX / 2}) {
         for (const std::size_t align : {1u, 16u, 64u, 4096u}) {
             EXPECT_EQ(a.allocate(size, cairn::alignment{align}), nullptr) << size << " " << align;
         }

@@ -1,7 +1,7 @@
 // tests/support/test_upstream.hpp - malloc with a memory: what is live, and when to refuse.
 //
-// Every allocator under test gets its blocks from here, so "every block goes back, with the size and
-// alignment it was asked with" and "failure at every point" are checked in one place. It is
+// Every allocator under test gets its blocks from here, so "every block goes back, with the size
+// and alignment it was asked with" and "failure at every point" are checked in one place. It is
 // independent of cairn/debug on purpose: those wrappers are tested with it.
 #pragma once
 

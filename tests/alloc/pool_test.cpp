@@ -1,0 +1,526 @@
+// What cairn/alloc/pool.hpp and pool_of.hpp promise.
+#include <cairn/alloc/pool.hpp>
+#include <cairn/alloc/pool_of.hpp>
+#include <cairn/core/null_allocator.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/allocator_contract.hpp"
+#include "support/test_upstream.hpp"
+
+namespace {
+
+using cairn::alignment;
+using cairn::pool;
+
+std::vector<void*> take(pool& p, std::size_t count) {
+    std::vector<void*> slots;
+    for (std::size_t i = 0; i < count; ++i) { slots.push_back(p.allocate()); }
+    return slots;
+}
+
+TEST(pool, keeps_the_contract_of_all_allocators) {
+    for (unsigned seed = 1; seed <= 5; ++seed) {
+        test_upstream upstream;
+        pool p{200, alignment{128}, upstream};
+        check_allocator_contract(p, seed);
+        pool fixed_slots{48, alignment{16}, upstream, {.slots_per_chunk = 3}};
+        check_allocator_contract(fixed_slots, seed,
+                                 {.size_max = 48, .align_log2_max = 4, .fixed_size = true});
+    }
+}
+
+TEST(pool, takes_no_memory_before_the_first_allocation) {
+    test_upstream upstream;
+    pool p{64, alignment{64}, upstream};
+    EXPECT_EQ(upstream.request_count(), 0u);
+    p.deallocate(p.allocate());
+    EXPECT_EQ(upstream.request_count(), 2u) << "a chunk and the side block";
+}
+
+TEST(pool, any_size_from_one_byte_and_any_alignment) {
+    for (const std::size_t size : {0u, 1u, 2u, 3u, 7u, 8u, 12u, 24u, 100u, 4096u, 5000u}) {
+        for (const std::size_t align : {1u, 2u, 8u, 16u, 64u, 256u, 4096u}) {
+            test_upstream upstream;
+            pool p{size, alignment{align}, upstream, {.slots_per_chunk = 5}};
+            EXPECT_EQ(p.slot_size() % align, 0u);
+            EXPECT_GE(p.slot_size(), std::max<std::size_t>(size, 1));
+            EXPECT_LT(p.slot_size(), std::max<std::size_t>(size, 1) + align);
+            std::set<std::byte*> seen;
+            for (int i = 0; i < 40; ++i) {
+                auto* const s = static_cast<std::byte*>(p.allocate());
+                ASSERT_NE(s, nullptr);
+                EXPECT_TRUE(cairn::is_aligned(s, alignment{align}));
+                std::memset(s, 0x5A, size);
+                const auto next = seen.lower_bound(s);
+                if (next != seen.end()) { EXPECT_GE(*next - s, std::ptrdiff_t(p.slot_size())); }
+                EXPECT_TRUE(seen.insert(s).second);
+            }
+            p.validate();
+        }
+    }
+}
+
+TEST(pool, the_slot_freed_last_is_given_out_first) {
+    pool p{32};
+    auto s = take(p, 4);
+    p.deallocate(s[1]);
+    p.deallocate(s[3]);
+    p.deallocate(s[0]);
+    EXPECT_EQ(p.allocate(), s[0]);
+    EXPECT_EQ(p.allocate(), s[3]);
+    EXPECT_EQ(p.allocate(), s[1]);
+}
+
+TEST(pool, addresses_ascend_on_first_use_and_after_reset) {
+    test_upstream upstream;
+    pool p{24, alignment{8}, upstream, {.slots_per_chunk = 10, .chunk_size_max = 240}};
+    const auto first = take(p, 35);
+    for (std::size_t i = 1; i < first.size(); ++i) {
+        if (i % 10 != 0) {
+            EXPECT_EQ(static_cast<std::byte*>(first[i]) - static_cast<std::byte*>(first[i - 1]),
+                      24);
+        }
+    }
+    std::mt19937 random{7};
+    auto shuffled = first;
+    std::shuffle(shuffled.begin(), shuffled.end(), random);
+    for (void* s : shuffled) { p.deallocate(s); }
+    p.reset();
+    p.validate();
+    const std::size_t requests = upstream.request_count();
+    const auto second = take(p, 40);
+    EXPECT_TRUE(std::is_sorted(second.begin(), second.end()));
+    EXPECT_EQ(upstream.request_count(), requests) << "reset keeps the chunks";
+    EXPECT_EQ(p.stats().live_count, 40u);
+}
+
+TEST(pool, reset_frees_every_slot_at_once) {
+    pool p{16};
+    (void)take(p, 100);
+    p.deallocate_all();
+    EXPECT_EQ(p.stats().live_count, 0u);
+    p.reset();
+    p.validate();
+}
+
+TEST(pool, a_fixed_pool_of_n_slots_gives_n_slots) {
+    for (const std::size_t size : {1u, 3u, 16u, 24u, 64u, 100u}) {
+        for (const std::size_t align : {1u, 4u, 16u, 64u}) {
+            for (const std::size_t n : {1u, 2u, 7u, 8u, 9u, 100u}) {
+                const std::size_t bytes = pool::required_size(n, size, alignment{align});
+                std::vector<std::byte> memory(bytes + 64);
+                std::byte* const begin =
+                    memory.data() +
+                    cairn::padding_to(reinterpret_cast<std::uintptr_t>(memory.data()),
+                                      alignment{64});
+                {
+                    pool p{{begin, bytes}, size, alignment{align}};
+                    std::vector<void*> slots = take(p, n);
+                    EXPECT_EQ(std::count(slots.begin(), slots.end(), nullptr), 0)
+                        << n << " of " << size;
+                    EXPECT_EQ(p.allocate(), nullptr) << "and not one more";
+                    for (void* s : slots) {
+                        EXPECT_GE(static_cast<std::byte*>(s), begin);
+                        EXPECT_LE(static_cast<std::byte*>(s) + size, begin + bytes);
+                    }
+                    for (void* s : slots) { p.deallocate(s); }
+                    EXPECT_EQ(p.stats().slot_count, n);
+                    p.validate();
+                    EXPECT_EQ(p.trim(), 0u) << "the buffer is the caller's";
+                    EXPECT_NE(p.allocate(), nullptr);
+                }
+                pool less{{begin, bytes - 1}, size, alignment{align}};
+                EXPECT_EQ(less.stats().slot_count, n - 1)
+                    << "required_size asks for no byte too many";
+            }
+        }
+    }
+}
+
+TEST(pool, a_buffer_too_small_for_a_slot_gives_an_empty_pool) {
+    std::array<std::byte, 64> buffer{};
+    for (std::size_t size = 0; size <= buffer.size(); ++size) {
+        pool p{{buffer.data(), size}, 64};
+        EXPECT_EQ(p.allocate(), nullptr);
+        EXPECT_FALSE(p.reserve(1));
+        p.reset();
+        p.validate();
+    }
+}
+
+TEST(pool, a_bounded_pool_stops_at_exactly_its_bound) {
+    test_upstream upstream;
+    pool p{16, alignment{8}, upstream, {.slots_per_chunk = 3, .slot_count_max = 20}};
+    auto slots = take(p, 20);
+    EXPECT_EQ(std::count(slots.begin(), slots.end(), nullptr), 0);
+    EXPECT_EQ(p.allocate(), nullptr);
+    p.deallocate(slots[5]);
+    EXPECT_EQ(p.allocate(), slots[5]);
+    EXPECT_FALSE(p.reserve(1));
+}
+
+TEST(pool, chunks_double_up_to_their_cap) {
+    test_upstream upstream;
+    pool p{64, alignment{64}, upstream, {.slots_per_chunk = 2, .chunk_size_max = 64 * 16}};
+    (void)take(p, 2 + 4 + 8 + 16 + 16);
+    EXPECT_EQ(p.stats().chunk_count, 5u);
+    EXPECT_EQ(p.stats().slot_count, 46u);
+    EXPECT_EQ(p.stats().upstream_size, upstream.live_bytes());
+}
+
+TEST(pool, after_reserve_no_upstream_is_needed) {
+    test_upstream upstream;
+    pool p{40, alignment{8}, upstream};
+    EXPECT_TRUE(p.reserve(1000));
+    EXPECT_TRUE(p.reserve(900));
+    EXPECT_EQ(p.stats().slot_count, 1000u);
+    upstream.refuse_from(0);
+    auto slots = take(p, 1000);
+    EXPECT_EQ(std::count(slots.begin(), slots.end(), nullptr), 0);
+    EXPECT_EQ(p.allocate(), nullptr);
+    for (void* s : slots) { p.deallocate(s); }
+    EXPECT_TRUE(p.reserve(1000)) << "free slots count";
+    EXPECT_FALSE(p.reserve(1001));
+    upstream.refuse_nothing();
+    EXPECT_TRUE(p.reserve(1500));
+    EXPECT_EQ(std::set<void*>(slots.begin(), slots.end()).size(), 1000u);
+    slots = take(p, 1500);
+    EXPECT_EQ(p.stats().chunk_count, 2u);
+    p.validate();
+}
+
+TEST(pool, reserve_in_the_middle_of_use_keeps_what_is_free) {
+    test_upstream upstream;
+    pool p{16, alignment{8}, upstream, {.slots_per_chunk = 8}};
+    auto slots = take(p, 8);
+    for (void* s : slots) { p.deallocate(s); }
+    EXPECT_TRUE(p.reserve(5000));
+    p.validate();
+    slots = take(p, 5000);
+    EXPECT_EQ(std::set<void*>(slots.begin(), slots.end()).size(), 5000u);
+    EXPECT_EQ(p.stats().slot_count, 5000u);
+}
+
+TEST(pool, trim_gives_back_chunks_that_are_entirely_free) {
+    test_upstream upstream;
+    pool p{64, alignment{64}, upstream, {.slots_per_chunk = 8, .chunk_size_max = 8 * 64}};
+    auto slots = take(p, 44);  // five full chunks and half of a sixth
+    std::map<void*, std::vector<void*>> by_chunk;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        by_chunk[slots[i / 8 * 8]].push_back(slots[i]);
+    }
+    // All of chunk 1 and 3, one of chunk 2 and of the last.
+    for (std::size_t c : {1u, 3u}) {
+        for (std::size_t i = 0; i < 8; ++i) { p.deallocate(slots[c * 8 + i]); }
+    }
+    p.deallocate(slots[2 * 8 + 4]);
+    p.deallocate(slots[5 * 8 + 1]);
+    EXPECT_EQ(p.trim(), 2 * 8 * 64u);
+    p.validate();
+    EXPECT_EQ(p.stats().chunk_count, 4u);
+    EXPECT_EQ(p.stats().live_count, 26u);
+    EXPECT_EQ(p.stats().upstream_size, upstream.live_bytes());
+    // What is left of the last chunk is still carved, and the two free slots come back by address.
+    const std::size_t requests = upstream.request_count();
+    auto again = take(p, 6);
+    EXPECT_EQ(upstream.request_count(), requests);
+    EXPECT_TRUE(std::is_sorted(again.begin(), again.begin() + 2));
+    (void)p.allocate();
+    EXPECT_GT(upstream.request_count(), requests);
+}
+
+TEST(pool, trim_of_an_unused_pool_gives_everything_back) {
+    test_upstream upstream;
+    pool p{64, alignment{64}, upstream};
+    EXPECT_EQ(p.trim(), 0u);
+    auto slots = take(p, 1000);
+    for (void* s : slots) { p.deallocate(s); }
+    EXPECT_TRUE(p.reserve(5000));
+    p.trim();
+    EXPECT_EQ(upstream.live_count(), 0u);
+    p.validate();
+    EXPECT_NE(p.allocate(), nullptr);
+    p.reset();
+    p.trim();
+    EXPECT_EQ(upstream.live_count(), 0u);
+}
+
+TEST(pool, for_each_live_visits_the_live_slots_in_address_order) {
+    test_upstream upstream;
+    pool p{24, alignment{8}, upstream, {.slots_per_chunk = 7, .chunk_size_max = 24 * 20}};
+    std::mt19937 random{11};
+    auto slots = take(p, 150);
+    std::shuffle(slots.begin(), slots.end(), random);
+    for (std::size_t i = 0; i < 70; ++i) {
+        p.deallocate(slots.back());
+        slots.pop_back();
+    }
+    std::sort(slots.begin(), slots.end());
+    std::vector<void*> seen;
+    p.for_each_live([&](void* s) { seen.push_back(s); });
+    EXPECT_EQ(seen, slots);
+    // and may free what it is given
+    std::size_t visits = 0;
+    p.for_each_live([&](void* s) {
+        if (visits++ % 2 == 0) { p.deallocate(s); }
+    });
+    EXPECT_EQ(visits, 80u);
+    EXPECT_EQ(p.stats().live_count, 40u);
+    p.validate();
+    void* const lowest = p.allocate();
+    EXPECT_NE(lowest, nullptr);
+}
+
+TEST(pool, after_for_each_live_allocation_goes_by_address) {
+    pool p{32, alignment{16}, cairn::system_memory(), {.slots_per_chunk = 64}};
+    auto slots = take(p, 64);
+    std::mt19937 random{3};
+    std::shuffle(slots.begin(), slots.end(), random);
+    for (void* s : slots) { p.deallocate(s); }
+    p.for_each_live([](void*) { ADD_FAILURE() << "nothing is live"; });
+    const auto again = take(p, 64);
+    EXPECT_TRUE(std::is_sorted(again.begin(), again.end()));
+}
+
+TEST(pool, owns_its_slots_and_nothing_else) {
+    test_upstream upstream;
+    pool p{32, alignment{32}, upstream, {.slots_per_chunk = 4, .chunk_size_max = 128}};
+    int on_the_stack = 0;
+    EXPECT_FALSE(p.owns(&on_the_stack));
+    EXPECT_FALSE(p.owns(nullptr));
+    auto slots = take(p, 40);
+    for (void* s : slots) {
+        EXPECT_TRUE(p.owns(s));
+        EXPECT_TRUE(p.owns(static_cast<std::byte*>(s) + 31));
+    }
+    p.deallocate(slots[3]);
+    EXPECT_TRUE(p.owns(slots[3])) << "free ones too";
+    EXPECT_FALSE(p.owns(&on_the_stack));
+    pool other{32, alignment{32}, upstream};
+    EXPECT_FALSE(p.owns(other.allocate()));
+}
+
+TEST(pool, batches_take_and_give_many_slots) {
+    test_upstream upstream;
+    pool p{16, alignment{8}, upstream, {.slots_per_chunk = 10, .slot_count_max = 90}};
+    std::array<void*, 100> slots{};
+    EXPECT_EQ(p.allocate_n(slots), 90u) << "as many as there are";
+    EXPECT_EQ(p.allocate_n(slots), 0u);
+    slots = {};
+    p.reset();
+    EXPECT_EQ(p.allocate_n({slots.data(), 50}), 50u);
+    EXPECT_EQ(std::set<void*>(slots.begin(), slots.begin() + 50).size(), 50u);
+    p.deallocate_n({slots.data(), 50});
+    EXPECT_EQ(p.stats().live_count, 0u);
+    p.validate();
+}
+
+TEST(pool, a_moved_from_pool_is_empty_and_valid) {
+    test_upstream upstream;
+    pool a{16, alignment{8}, upstream};
+    void* const s = a.allocate();
+    a.deallocate(a.allocate());
+    pool b{std::move(a)};
+    EXPECT_TRUE(b.owns(s));
+    b.validate();
+    b.deallocate(s);
+    a.validate();
+    EXPECT_EQ(a.stats().slot_count, 0u);
+    EXPECT_NE(a.allocate(), nullptr);
+    a = std::move(b);
+    EXPECT_TRUE(a.owns(s));
+    EXPECT_EQ(a.allocate(), s);
+    std::array<std::byte, 1024> buffer;
+    pool fixed{buffer, 16};
+    pool taken{std::move(fixed)};
+    EXPECT_EQ(fixed.allocate(), nullptr);
+    EXPECT_NE(taken.allocate(), nullptr);
+}
+
+TEST(pool, requests_that_do_not_fit_a_slot_are_refused) {
+    test_upstream upstream;
+    pool p{48, alignment{16}, upstream};
+    EXPECT_EQ(p.allocate(49, alignment{16}), nullptr);
+    EXPECT_EQ(p.allocate(16, alignment{32}), nullptr);
+    EXPECT_EQ(upstream.request_count(), 0u);
+    EXPECT_EQ(p.good_size(1, alignment{1}), 48u);
+    void* const s = p.allocate(1, alignment{1});
+    p.deallocate(s, 1, alignment{1});
+    pool absurd{SIZE_MAX, alignment{64}, upstream};
+    EXPECT_EQ(absurd.allocate(), nullptr);
+    pool many{64, alignment{64}, upstream, {.slots_per_chunk = SIZE_MAX / 2}};
+    EXPECT_EQ(many.allocate(), nullptr);
+    EXPECT_FALSE(p.reserve(SIZE_MAX));
+    EXPECT_EQ(p.stats().slot_count, 256u * 4 / 3);
+}
+
+TEST(pool, refused_at_every_upstream_request_it_goes_on_working) {
+    for (std::size_t refused = 0; refused < 16; ++refused) {
+        test_upstream upstream;
+        pool p{32, alignment{16}, upstream, {.slots_per_chunk = 4, .chunk_size_max = 512}};
+        upstream.refuse_from(refused, 1);
+        std::vector<void*> slots;
+        int refusals = 0;
+        while (slots.size() < 100) {
+            if (void* const s = p.allocate()) {
+                slots.push_back(s);
+            } else {
+                ++refusals;
+                p.validate();
+            }
+            ASSERT_LE(refusals, 1);
+        }
+        EXPECT_EQ(refusals, refused < upstream.request_count() ? 1 : 0);
+        EXPECT_EQ(std::set<void*>(slots.begin(), slots.end()).size(), 100u);
+        for (void* s : slots) { p.deallocate(s); }
+        p.validate();
+    }
+}
+
+// Against a naive model, from a printed seed: every live slot carries its own number.
+TEST(pool, random_operations_agree_with_a_set) {
+    for (unsigned seed = 1; seed <= 40; ++seed) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed);
+        std::mt19937 random{seed};
+        test_upstream upstream;
+        const std::size_t size = 8 + random() % 60;
+        pool p{size,
+               alignment{std::size_t{1} << random() % 5},
+               upstream,
+               {.slots_per_chunk = 1 + random() % 20,
+                .chunk_size_max = std::size_t{256} << random() % 8,
+                .slot_count_max = 400}};
+        std::map<void*, std::uint64_t> model;
+        std::vector<void*> order;
+        std::uint64_t next = 0;
+        const auto free_at = [&](std::size_t i) {
+            std::uint64_t value = 0;
+            std::memcpy(&value, order[i], sizeof value);
+            ASSERT_EQ(value, model.at(order[i])) << "somebody else wrote here";
+            model.erase(order[i]);
+            p.deallocate(order[i]);
+            order[i] = order.back();
+            order.pop_back();
+        };
+        unsigned long bias = 50;
+        const int operation_count = cairn::poison_is_queryable ? 8'000 : 25'000;
+        for (int op = 0; op < operation_count; ++op) {
+            if (op % 500 == 0) {
+                bias = 20 + random() % 60;
+                p.validate();
+                ASSERT_EQ(p.stats().live_count, model.size());
+            }
+            const unsigned long dice = random() % 10'000;
+            if (dice == 0) {
+                p.reset();
+                model.clear();
+                order.clear();
+            } else if (dice < 10) {
+                p.trim();
+                p.validate();
+            } else if (dice < 15) {
+                (void)p.reserve(random() % 200);
+                p.validate();
+            } else if (dice < 20) {
+                auto expected = model.begin();
+                p.for_each_live([&](void* s) {
+                    ASSERT_NE(expected, model.end());
+                    ASSERT_EQ(s, expected->first);
+                    ++expected;
+                });
+                ASSERT_EQ(expected, model.end());
+            } else if (dice < 30) {
+                upstream.refuse_from(upstream.request_count(), random() % 3);
+            } else if (random() % 100 < bias) {
+                if (void* const s = p.allocate()) {
+                    std::memcpy(s, &next, sizeof next);
+                    ASSERT_TRUE(model.emplace(s, next++).second) << "given out twice";
+                    order.push_back(s);
+                }
+            } else if (!order.empty()) {
+                free_at(random() % order.size());
+            }
+            ASSERT_FALSE(testing::Test::HasFatalFailure());
+        }
+        while (!order.empty()) { free_at(order.size() - 1); }
+        p.trim();
+        ASSERT_EQ(upstream.live_count(), 0u);
+    }
+}
+
+TEST(pool, free_slots_are_poisoned_and_live_ones_are_not) {
+    if (!cairn::poison_is_queryable) { GTEST_SKIP() << "only where a checker answers"; }
+    pool p{64, alignment{64}};
+    auto s = take(p, 3);
+    auto* const first = static_cast<std::byte*>(s[0]);
+    EXPECT_FALSE(cairn::is_poisoned(first + 63));
+    EXPECT_TRUE(cairn::is_poisoned(first + 3 * 64)) << "never given out";
+    p.deallocate(s[0]);
+    p.deallocate(s[1]);
+    EXPECT_TRUE(cairn::is_poisoned(first));
+    EXPECT_TRUE(cairn::is_poisoned(s[1]));
+    EXPECT_EQ(p.allocate(), s[1]);
+    EXPECT_FALSE(cairn::is_poisoned(s[1]));
+    p.reset();
+    EXPECT_TRUE(cairn::is_poisoned(s[2]));
+}
+
+TEST(pool_of, makes_and_destroys_objects) {
+    test_upstream upstream;
+    {
+        cairn::pool_of<std::string> names{upstream};
+        std::string* const a = names.make("a name that is too long for the small buffer");
+        std::string* const b = names.make(40u, 'b');
+        ASSERT_NE(a, nullptr);
+        EXPECT_EQ(b->size(), 40u);
+        names.destroy(a);
+        names.destroy(nullptr);
+        (void)names.make("another name that is too long for the small buffer");
+        std::size_t letters = 0;
+        names.for_each([&](std::string& s) { letters += s.size(); });
+        EXPECT_EQ(letters, 90u);
+        names.destroy_all();
+        EXPECT_EQ(names.stats().live_count, 0u);
+    }
+    alignas(8) std::array<std::byte, cairn::pool_of<int>::required_size(5)> buffer;
+    cairn::pool_of<int> numbers{buffer};
+    for (int i = 0; i < 5; ++i) { EXPECT_EQ(*numbers.make(i), i); }
+    EXPECT_EQ(numbers.make(5), nullptr);
+}
+
+using pool_death = testing::Test;
+
+TEST(pool_death, misuse_is_named) {
+    if (!cairn::asserts_enabled) { GTEST_SKIP() << "promises are checked in checked builds"; }
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    pool p{64, alignment{64}};
+    void* const a = p.allocate();
+    void* const b = p.allocate();
+    p.deallocate(b);
+    EXPECT_DEATH(p.deallocate(b), "a slot is freed once");
+    EXPECT_DEATH(p.deallocate(static_cast<std::byte*>(a) + 8),
+                 "by the address it was given out with");
+    int foreign = 0;
+    EXPECT_DEATH(p.deallocate(&foreign), "comes back to the pool that gave it out");
+    EXPECT_DEATH(p.deallocate(nullptr), "comes back to the pool that gave it out");
+    EXPECT_DEATH(p.deallocate(a, 65, alignment{64}), "with the size it was asked with");
+    pool other{64, alignment{64}};
+    void* const c = other.allocate();
+    EXPECT_DEATH(p.deallocate(c), "comes back to the pool that gave it out");
+    if (!cairn::poison_is_queryable) {  // ASan reports it earlier, at the write
+        static_cast<char*>(b)[17] = 1;
+        EXPECT_DEATH((void)p.allocate(), "a free slot is not written to");
+    }
+}
+
+}  // namespace
