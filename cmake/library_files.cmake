@@ -22,6 +22,11 @@ target_sources(cairn
         src/alloc/growable_memory.cpp
         src/alloc/slot_directory.cpp
         src/alloc/pool.cpp
+        src/alloc/arena.cpp
+        src/alloc/growing_arena.cpp
+        src/alloc/mark_check.cpp
+        src/alloc/scratch.cpp
+        src/alloc/virtual_arena.cpp
         # containers
         # debug
         # std
@@ -40,6 +45,7 @@ target_sources(cairn
         include/cairn/core/or_abort.hpp
         include/cairn/core/poison.hpp
         include/cairn/core/sizes.hpp
+        include/cairn/core/slice.hpp
         # os
         include/cairn/os/page_allocator.hpp
         include/cairn/os/page_memory.hpp
@@ -51,6 +57,18 @@ target_sources(cairn
         include/cairn/alloc/slot_directory.hpp
         include/cairn/alloc/pool.hpp
         include/cairn/alloc/pool_of.hpp
+        include/cairn/alloc/arena.hpp
+        include/cairn/alloc/arena_scope.hpp
+        include/cairn/alloc/builder.hpp
+        include/cairn/alloc/detail/bump_region.hpp
+        include/cairn/alloc/detail/makes_objects.hpp
+        include/cairn/alloc/detail/mark_check.hpp
+        include/cairn/alloc/double_ended_arena.hpp
+        include/cairn/alloc/frame_arena.hpp
+        include/cairn/alloc/growing_arena.hpp
+        include/cairn/alloc/recycling.hpp
+        include/cairn/alloc/scratch.hpp
+        include/cairn/alloc/virtual_arena.hpp
         # containers
         include/cairn/containers/chunks.hpp
         include/cairn/containers/dense_directory.hpp

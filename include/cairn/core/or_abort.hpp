@@ -22,7 +22,7 @@ template <byte_allocator A>
 class or_abort {
 public:
     template <class... Args>
-        requires std::constructible_from<A, Args...>
+        requires std::is_constructible_v<A, Args...>
     explicit or_abort(Args&&... args) : inner_(static_cast<Args&&>(args)...) {}
 
     /// Returns: never nullptr. Prints what was asked for and aborts when the allocator is exhausted.

@@ -1,0 +1,148 @@
+// cairn/alloc/arena.hpp - bump allocation inside one region.
+//
+//      begin                      top                           end
+//        v                         v                             v
+//        +------+------+--+--------+-----------------------------+
+//        | live | live |  |  live  |            free             |
+//        +------+------+--+--------+-----------------------------+
+//                                  | allocate(): top moves --->
+//                        <--- rewind(marker), freeing the last block
+//
+// Use it for: memory that dies all at once - a frame, a level load, one job, one parse.
+// Look elsewhere for: freeing single objects (pool.hpp, heap.hpp); a size nobody knows
+//   (growing_arena.hpp, virtual_arena.hpp).
+//
+// Invariant: begin <= top <= end, all multiples of 16; live blocks never overlap and never move.
+// Cost:      allocate with constant size and alignment <= 16: 4 instructions and one branch on the
+//            way (load top, compare with end, add, store); with a run-time size two more to round it
+//            and one compare for large blocks. Nothing is counted, and no memory but this object is
+//            touched. rewind, reset, freeing the last block: O(1).
+// Overhead:  rounding to 16 bytes; 64 bytes between consecutive blocks of a page multiple
+//            (colouring, see detail/bump_region.hpp). No headers.
+// Threads:   none. Give each thread its own arena.
+// Lifetimes: bytes, not objects: no destructor is ever called (arena_scope.hpp does that).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/alloc/detail/bump_region.hpp>
+#include <cairn/alloc/detail/makes_objects.hpp>
+#include <cairn/alloc/detail/mark_check.hpp>
+#include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/slice.hpp>
+#include <cairn/os/system_allocator.hpp>
+
+namespace cairn {
+
+class arena : public detail::makes_objects<arena> {
+public:
+    /// A point in the arena's life to rewind to; dies with a rewind to an older one, or a reset.
+    class marker {
+        friend class arena;
+        std::uintptr_t top_ = 0;
+        [[no_unique_address]] detail::mark_stamp stamp_;
+    };
+
+    /// Holds nothing: every allocation of more than 0 bytes is refused.
+    arena() noexcept = default;
+
+    /// Over memory of the caller, who keeps it alive.
+    explicit arena(byte_slice buffer) noexcept
+        : region_{buffer.data(), buffer.size()}, upstream_{system_memory()} {}
+
+    /// Over one block of `size` bytes from `upstream`. When upstream refuses, capacity() is 0.
+    explicit arena(std::size_t size, allocator_ref upstream = system_memory()) noexcept;
+
+    ~arena() { release(); }
+
+    arena(const arena&) = delete;
+    arena& operator=(const arena&) = delete;
+    arena(arena&& from) noexcept;             // live blocks stay where they are; `from` is empty
+    arena& operator=(arena&& from) noexcept;
+
+    /// `size` bytes at a multiple of `align`, uninitialized.
+    ///
+    /// Returns: nullptr when they do not fit; the arena is then unchanged.
+    /// Size 0:  a non-null pointer that may be freed and not read through.
+    /// Cost:    see above; an alignment above 16 costs two more instructions and a compare.
+    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
+        return region_.allocate(size, align);
+    }
+
+    /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind.
+    /// Requires: `p` came from allocate(size, ...) of this arena and was not freed or rewound.
+    void deallocate(void* p, std::size_t size, alignment = default_alignment) noexcept {
+        region_.deallocate(p, size);
+    }
+
+    /// Grows the last block, or shrinks any block, where it is.
+    /// Returns: false when it cannot; nothing has changed then.
+    [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
+                                  alignment = default_alignment) noexcept {
+        return region_.try_resize(p, old_size, new_size);
+    }
+
+    /// `size` rounded to the granule of 16 bytes: that much costs no more than `size`.
+    [[nodiscard]] std::size_t good_size(std::size_t size, alignment) const noexcept {
+        return size > SIZE_MAX - 15 ? size : round_up(size, detail::bump_granule);
+    }
+
+    /// True when `p` points into the region, allocated or not.
+    [[nodiscard]] bool owns(const void* p) const noexcept { return region_.owns(p); }
+
+    /// True when `p` is the newest block: only then freeing and growing help. O(1).
+    [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
+        return region_.is_last(p, size);
+    }
+
+    [[nodiscard]] marker mark() noexcept {
+        marker here;
+        here.top_ = region_.top();
+        here.stamp_ = marks_.mark(here.top_);
+        return here;
+    }
+
+    /// Forgets everything allocated since `to` was taken. O(1).
+    /// Requires: `to` came from this arena and is not dead (see marker).
+    void rewind(marker to) noexcept {
+        marks_.rewind(to.stamp_);
+        region_.rewind(to.top_);
+    }
+
+    /// Forgets everything. All markers die. O(1).
+    void reset() noexcept {
+        marks_.reset();
+        region_.reset();
+    }
+
+    [[nodiscard]] std::size_t capacity() const noexcept { return region_.capacity(); }  // bytes
+    [[nodiscard]] std::size_t used_size() const noexcept { return region_.used_size(); }
+    [[nodiscard]] std::size_t free_size() const noexcept { return region_.free_size(); }
+
+    /// Most bytes ever in use at once, padding included.
+    [[nodiscard]] std::size_t high_water_size() const noexcept { return region_.high_water_size(); }
+    void reset_high_water() noexcept { region_.reset_high_water(); }
+
+    /// Checks the invariant; stops a checked build when it is broken. O(1).
+    void validate() const noexcept { region_.validate(); }
+
+private:
+    friend class double_ended_arena;
+    friend class arena_high_end;
+    friend struct detail::mark_access;
+
+    void release() noexcept;
+
+    detail::bump_region region_;
+    void* block_ = nullptr;        // from upstream_; nullptr when the memory is the caller's
+    std::size_t block_size_ = 0;   // bytes asked of upstream_
+    allocator_ref upstream_ = system_memory();
+    [[no_unique_address]] detail::mark_check marks_;
+};
+
+static_assert(byte_allocator<arena> && resizes_in_place<arena> && has_good_size<arena>);
+static_assert(asserts_enabled || sizeof(arena) == 9 * sizeof(void*));
+static_assert(asserts_enabled || sizeof(arena::marker) == sizeof(void*));
+
+}  // namespace cairn

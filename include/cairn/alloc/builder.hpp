@@ -1,0 +1,188 @@
+// cairn/alloc/builder.hpp - collects an unknown number of elements at the tip of an arena.
+//
+//      | live ... | e0 e1 e2 e3 . . . . |        free        |
+//                   ^begin      ^size   ^capacity: doubles in place while the builder is at the tip
+//
+//      | live ... | e0 e1 e2 e3 |           free             |    finish(): the slack goes back
+//
+//      cairn::builder<visible_object> seen{frame};
+//      for (const object& o : world) { if (sees(camera, o)) { seen.push_back({&o, depth(o)}); } }
+//      std::span<visible_object> list = seen.finish();
+//
+// std::vector must move its elements each time it grows, because its allocator cannot say "you may
+// have more, here". An arena can: nothing is copied while the builder is the last thing in it. When
+// something else was allocated behind it, or a growing arena changes block, the elements move once.
+//
+// Use it for: lists whose length is known at the end: visible objects, child nodes, tokens.
+// Look elsewhere for: containers that live on and change (packed_array.hpp).
+//
+// Cost:    push_back: one compare, one store. Growth: O(1) at the tip, otherwise O(size) moves.
+// Failure: push_back returns false when the arena is exhausted; the elements so far are intact.
+// Requires of T: nothrow move construction (elements may move when the tip is taken).
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <type_traits>
+
+#include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/assert.hpp>
+#include <cairn/core/bits.hpp>
+#include <cairn/core/make.hpp>
+#include <cairn/core/slice.hpp>
+
+namespace cairn {
+
+/// `builder<T>` collects in any allocator, through an allocator_ref that is called once per doubling
+/// and once in finish(). Where thousands of short lists are built, name the arena's type:
+/// `builder<T, growing_arena>` inlines these calls too.
+template <class T, byte_allocator Arena = allocator_ref>
+class builder {
+    static_assert(std::is_nothrow_move_constructible_v<T>,
+                  "elements may have to move, and half a move cannot be undone");
+
+    static constexpr bool erased = std::is_same_v<Arena, allocator_ref>;
+    using reference = std::conditional_t<erased, allocator_ref, Arena&>;
+
+public:
+    /// Collects in `arena`; takes room for `capacity_first` elements at the first push_back.
+    explicit builder(reference arena, std::size_t capacity_first = 8) noexcept
+        : arena_{arena}, capacity_first_{capacity_first != 0 ? capacity_first : 1} {}
+
+    /// Not finished: destroys the elements and gives the room back.
+    ~builder() { clear_and_release(); }
+
+    builder(const builder&) = delete;
+    builder& operator=(const builder&) = delete;
+
+    /// Appends T(args...).
+    /// Returns: false when the arena is exhausted; nothing has changed then.
+    template <class... Args>
+    bool emplace_back(Args&&... args) {
+        if (end_ == limit_) [[unlikely]] {
+            if (!grow()) { return false; }
+        }
+        detail::construct_at<T>(end_, static_cast<Args&&>(args)...);
+        ++end_;
+        return true;
+    }
+
+    /// `value` may be an element of this builder.
+    bool push_back(const T& value)
+        requires std::is_copy_constructible_v<T>
+    {
+        if (end_ != limit_) [[likely]] {
+            ::new (static_cast<void*>(end_)) T(value);
+            ++end_;
+            return true;
+        }
+        T copy = value;  // growth may move the element that it refers to
+        return emplace_back(static_cast<T&&>(copy));
+    }
+    bool push_back(T&& value) {
+        if (end_ != limit_) [[likely]] {
+            ::new (static_cast<void*>(end_)) T(static_cast<T&&>(value));
+            ++end_;
+            return true;
+        }
+        T taken = static_cast<T&&>(value);
+        return emplace_back(static_cast<T&&>(taken));
+    }
+
+    void pop_back() noexcept {
+        CAIRN_ASSERT(begin_ != end_, "only an element that is there can be removed");
+        (--end_)->~T();
+    }
+
+    /// Hands the elements over: they live in the arena from now on, as long as it keeps them. Gives
+    /// the unused room back when the builder is still the last thing in the arena.
+    /// The builder is empty afterwards and can collect again.
+    [[nodiscard]] slice<T> finish() noexcept {
+        const slice<T> elements{begin_, end_};
+        if (limit_ != end_) {
+            if (begin_ == end_) {
+                release_room();
+            } else {
+                (void)arena_.try_resize(begin_, room_size(), elements.size_bytes(),
+                                         alignment::of<T>());
+            }
+        }
+        begin_ = end_ = limit_ = nullptr;
+        return elements;
+    }
+
+    [[nodiscard]] T* begin() noexcept { return begin_; }
+    [[nodiscard]] T* end() noexcept { return end_; }
+    [[nodiscard]] T& operator[](std::size_t index) noexcept {
+        CAIRN_ASSERT(index < size(), "the index is below size()");
+        return begin_[index];
+    }
+    [[nodiscard]] T& back() noexcept { return end_[-1]; }
+    [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
+    [[nodiscard]] std::size_t size() const noexcept {
+        return static_cast<std::size_t>(end_ - begin_);
+    }
+    [[nodiscard]] std::size_t capacity() const noexcept {
+        return static_cast<std::size_t>(limit_ - begin_);
+    }
+
+    /// How many elements had to be moved by growth so far: 0 while the builder kept the tip.
+    [[nodiscard]] std::size_t moved_count() const noexcept { return moved_count_; }
+
+private:
+    [[nodiscard]] std::size_t room_size() const noexcept { return capacity() * sizeof(T); }
+
+    void release_room() noexcept {
+        if (begin_ != nullptr) { arena_.deallocate(begin_, room_size(), alignment::of<T>()); }
+    }
+
+    void clear_and_release() noexcept {
+        if constexpr (!std::is_trivially_destructible_v<T>) {
+            while (end_ != begin_) { (--end_)->~T(); }
+        }
+        release_room();
+        begin_ = end_ = limit_ = nullptr;
+    }
+
+    /// Cold: once per doubling.
+    [[gnu::noinline]] bool grow() noexcept {
+        const std::size_t count = size();
+        const std::size_t wanted = begin_ == nullptr ? capacity_first_ : capacity() * 2;
+        // What the arena rounds up to costs nothing: take it as room.
+        const std::size_t bytes = arena_.good_size(saturating_multiply(wanted, sizeof(T)),
+                                                    alignment::of<T>());
+        if (begin_ != nullptr &&
+            arena_.try_resize(begin_, room_size(), bytes / sizeof(T) * sizeof(T),
+                               alignment::of<T>())) {
+            limit_ = begin_ + bytes / sizeof(T);
+            return true;
+        }
+        auto* const room = static_cast<T*>(
+            arena_.allocate(bytes / sizeof(T) * sizeof(T), alignment::of<T>()));
+        if (room == nullptr) { return false; }
+        if constexpr (std::is_trivially_copyable_v<T>) {
+            if (count != 0) { std::memcpy(room, begin_, count * sizeof(T)); }
+        } else {
+            for (std::size_t i = 0; i < count; ++i) {
+                ::new (static_cast<void*>(room + i)) T(static_cast<T&&>(begin_[i]));
+                begin_[i].~T();
+            }
+        }
+        moved_count_ += count;
+        release_room();
+        begin_ = room;
+        end_ = room + count;
+        limit_ = room + bytes / sizeof(T);
+        return true;
+    }
+
+    T* begin_ = nullptr;
+    T* end_ = nullptr;     // one past the last element
+    T* limit_ = nullptr;   // one past the room
+    reference arena_;
+    std::size_t capacity_first_;       // elements to take room for at first
+    std::size_t moved_count_ = 0;
+};
+
+}  // namespace cairn

@@ -1,0 +1,192 @@
+// cairn/alloc/detail/bump_region.hpp - the moving edge that every arena shares.
+//
+//      begin_                    top_                          end_
+//        |                        |                             |
+//        v                        v                             v
+//        +------+-----+--+--------+-----------------------------+
+//        | live | live|  |  live  |            free             |
+//        +------+-----+--+--------+-----------------------------+
+//                      ^          | allocate(): top_ moves -->
+//                      |     <-- rewind(), freeing the last block: top_ moves back
+//                      rounding to the granule of 16 bytes
+//
+// All three edges are multiples of the granule, always. So an alignment of up to 16 needs no
+// arithmetic on the pointer, and the size can be compared before it is rounded: when `size` bytes
+// fit, the rounded size fits too, and no sum can wrap.
+//
+// Invariant: begin_ <= top_ <= end_, all three multiples of 16.
+// Edges are integers: an empty region needs no null test, and no pointer leaves its object.
+//
+// Colouring: blocks whose size is a multiple of a page (8 KiB, 1 MiB), laid out back to back, put
+// their first bytes into one and the same cache set; touching a thousand of them costs ten times
+// what it should (7.3 ns against 0.8 ns a block, field study W2). So a page-multiple block that
+// would directly follow another one starts one cache line later. Cost: 64 bytes per such pair.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/core/alignment.hpp>
+#include <cairn/core/assert.hpp>
+#include <cairn/core/poison.hpp>
+
+namespace cairn::detail {
+
+inline constexpr alignment bump_granule = default_alignment;
+inline constexpr std::size_t colour_page = 4096;  // a cache way: 64 sets of 64 bytes
+
+class bump_region {
+public:
+    bump_region() noexcept = default;
+
+    /// Manages the whole granules inside [address, address + size).
+    bump_region(void* address, std::size_t size) noexcept {
+        const auto first = reinterpret_cast<std::uintptr_t>(address);
+        const std::uintptr_t begin = round_up(first, bump_granule);
+        const std::uintptr_t end = round_down(first + size, bump_granule);
+        if (begin < end) {
+            begin_ = top_ = peak_ = begin;
+            end_ = end;
+        }
+        poison(reinterpret_cast<void*>(begin_), end_ - begin_);
+    }
+
+    /// Takes up a region again where it was left: [begin, top) is live.
+    [[nodiscard]] static bump_region resumed(std::uintptr_t begin, std::uintptr_t top,
+                                             std::uintptr_t end) noexcept {
+        bump_region region;
+        region.begin_ = begin;
+        region.top_ = region.peak_ = top;
+        region.end_ = end;
+        poison(reinterpret_cast<void*>(top), end - top);
+        return region;
+    }
+
+    /// Hot path. nullptr: does not fit, nothing changed.
+    [[nodiscard]] void* allocate(std::size_t size, alignment align) noexcept {
+        std::uintptr_t p = top_;
+        std::size_t available = end_ - p;
+        if (align > bump_granule) [[unlikely]] {
+            const std::size_t padding = padding_to(p, align);
+            if (padding > available) { return nullptr; }
+            available -= padding;
+            p += padding;
+        }
+        if (size > available) [[unlikely]] { return nullptr; }
+        const std::size_t step = round_up(size, bump_granule);
+        if (size >= colour_page) [[unlikely]] { p = coloured(p, step, align); }
+        top_ = p + step;
+        unpoison(reinterpret_cast<void*>(p), size);
+        return reinterpret_cast<void*>(p);
+    }
+
+    /// True when nothing lies above this block.
+    [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
+        return reinterpret_cast<std::uintptr_t>(p) + round_up(size, bump_granule) == top_;
+    }
+
+    /// Gives the bytes back when the block is the last one; otherwise they wait for a rewind.
+    void deallocate(void* p, std::size_t size) noexcept {
+        // A block of size 0 owns no byte: the top may have retreated past it.
+        CAIRN_ASSERT(size == 0 ? owns(p) || p == reinterpret_cast<void*>(end_) : owns(p),
+                     "a block comes back to the arena that it was allocated from");
+        CAIRN_ASSERT(size == 0 || (contains(p) && size <= top_ - reinterpret_cast<std::uintptr_t>(p)),
+                     "a block is freed once, with its size, before its arena was rewound");
+        if (is_last(p, size)) {
+            raise_peak();
+            top_ = reinterpret_cast<std::uintptr_t>(p);
+        }
+        poison(p, round_up(size, bump_granule));
+    }
+
+    /// In place or not at all. The last block may grow up to the end; any block may shrink.
+    [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size) noexcept {
+        const auto address = reinterpret_cast<std::uintptr_t>(p);
+        if (is_last(p, old_size)) {
+            if (new_size > end_ - address) { return false; }
+            if (new_size < old_size) { raise_peak(); }
+            top_ = address + round_up(new_size, bump_granule);
+        } else if (new_size > round_up(old_size, bump_granule)) {
+            return false;
+        }
+        if (new_size < old_size) {
+            poison(reinterpret_cast<void*>(address + new_size), old_size - new_size);
+        } else {
+            unpoison_defined(reinterpret_cast<void*>(address + old_size), new_size - old_size);
+        }
+        return true;
+    }
+
+    /// Requires: begin_ <= to <= top_.
+    void rewind(std::uintptr_t to) noexcept {
+        CAIRN_ASSERT(to >= begin_ && to <= top_, "a marker lies inside the live part of its arena");
+        raise_peak();
+        poison(reinterpret_cast<void*>(to), top_ - to);
+        top_ = to;
+    }
+
+    void reset() noexcept { rewind(begin_); }
+
+    /// Moves the far edge: a virtual arena commits, the other end of a double-ended arena moves.
+    void set_end(std::uintptr_t end) noexcept {
+        CAIRN_ASSERT(end >= top_ && end % bump_granule.bytes() == 0,
+                     "the far edge stays above the live part");
+        end_ = end;
+    }
+
+    /// The memory is somebody else's from now on: the checkers may forget about it.
+    void unpoison_all() noexcept { unpoison(reinterpret_cast<void*>(begin_), end_ - begin_); }
+
+    [[nodiscard]] bool contains(const void* p) const noexcept {
+        const auto address = reinterpret_cast<std::uintptr_t>(p);
+        return address >= begin_ && address <= top_;
+    }
+    [[nodiscard]] bool owns(const void* p) const noexcept {
+        return reinterpret_cast<std::uintptr_t>(p) - begin_ < end_ - begin_;
+    }
+
+    [[nodiscard]] std::uintptr_t begin() const noexcept { return begin_; }
+    [[nodiscard]] std::uintptr_t top() const noexcept { return top_; }
+    [[nodiscard]] std::uintptr_t end() const noexcept { return end_; }
+    [[nodiscard]] std::size_t capacity() const noexcept { return end_ - begin_; }
+    [[nodiscard]] std::size_t used_size() const noexcept { return top_ - begin_; }
+    [[nodiscard]] std::size_t free_size() const noexcept { return end_ - top_; }
+
+    /// Most bytes ever in use. Known at every retreat of the top and asked for between them, so
+    /// allocate() never counts.
+    [[nodiscard]] std::size_t high_water_size() const noexcept {
+        return (top_ > peak_ ? top_ : peak_) - begin_;
+    }
+    void reset_high_water() noexcept { peak_ = top_; }
+
+    void validate() const noexcept {
+        CAIRN_ASSERT(begin_ <= top_, "the top never leaves the region on the left");
+        CAIRN_ASSERT(top_ <= end_, "the top never leaves the region on the right");
+        CAIRN_ASSERT((begin_ | top_ | end_) % bump_granule.bytes() == 0,
+                     "all edges are multiples of the granule");
+    }
+
+private:
+    void raise_peak() noexcept { peak_ = top_ > peak_ ? top_ : peak_; }
+
+    /// [ page-multiple block ][ 64 bytes ][ page-multiple block ]
+    [[nodiscard]] std::uintptr_t coloured(std::uintptr_t p, std::size_t step,
+                                          alignment align) noexcept {
+        if (step % colour_page == 0 && align <= cache_line_alignment) {
+            if (p == large_end_ && end_ - p - step >= cache_line_size) { p += cache_line_size; }
+            large_end_ = p + step;
+        }
+        return p;
+    }
+
+    // An empty region sits at a non-null address, so that size 0 has a non-null answer.
+    std::uintptr_t top_ = bump_granule.bytes();
+    std::uintptr_t end_ = bump_granule.bytes();
+    std::uintptr_t begin_ = bump_granule.bytes();
+    std::uintptr_t peak_ = bump_granule.bytes();  // highest top_ at any retreat
+    std::uintptr_t large_end_ = 0;                // end of the newest page-multiple block
+};
+
+static_assert(sizeof(bump_region) == 5 * sizeof(void*));
+
+}  // namespace cairn::detail

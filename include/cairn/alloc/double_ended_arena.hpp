@@ -1,0 +1,191 @@
+// cairn/alloc/double_ended_arena.hpp - two arenas that share one gap.
+//
+//      begin           low top              high top             end
+//        v                v                    v                  v
+//        +----------------+--------------------+------------------+
+//        |  low: live     |   free, for both   |   high: live     |
+//        +----------------+--------------------+------------------+
+//                         | low() -->      <-- high() |
+//
+// Use it for: a level load: what stays goes to high(), the temporary buffers of loading to low(),
+//   and nobody has to guess how the memory divides. Either end may be the temporary one.
+// Thesis, section 6.1.2.
+//
+// Both ends are full arenas: markers, scopes, make, try_resize, high-water mark. low() is an `arena`,
+// so every function that takes an arena takes it. Its far edge is the other end's top: each end is
+// refused what would run into the other, and there is no second bookkeeping to disagree.
+//
+// Invariant: begin <= low top <= high top <= end, all multiples of 16.
+// Cost:      as arena at both ends; high() rounds the address down instead of the size up.
+// Threads:   none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/alloc/arena.hpp>
+
+namespace cairn {
+
+/// The upper end of a double_ended_arena: bumps downwards.
+class arena_high_end : public detail::makes_objects<arena_high_end> {
+public:
+    class marker {
+        friend class arena_high_end;
+        std::uintptr_t top_ = 0;
+        [[no_unique_address]] detail::mark_stamp stamp_;
+    };
+
+    /// As arena::allocate; the bytes lie below everything allocated here before.
+    /// Cost: 6 instructions, one branch.
+    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
+        detail::bump_region& gap = low_->region_;
+        if (size > gap.free_size()) [[unlikely]] { return nullptr; }
+        const alignment at_least = align > detail::bump_granule ? align : detail::bump_granule;
+        std::uintptr_t p = round_down(gap.end() - size, at_least);
+        if (p < gap.top()) [[unlikely]] { return nullptr; }
+        if (size >= detail::colour_page) [[unlikely]] { p = coloured(p, size); }
+        gap.set_end(p);
+        unpoison(reinterpret_cast<void*>(p), size);
+        return reinterpret_cast<void*>(p);
+    }
+
+    /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind.
+    void deallocate(void* p, std::size_t size, alignment = default_alignment) noexcept {
+        CAIRN_ASSERT(owns(p), "a block comes back to the end that it was allocated from");
+        const std::size_t step = round_up(size, detail::bump_granule);
+        if (reinterpret_cast<std::uintptr_t>(p) == low_->region_.end()) {
+            note_peak();
+            low_->region_.set_end(reinterpret_cast<std::uintptr_t>(p) + step);
+        }
+        poison(p, step);
+    }
+
+    /// Shrinks a block where it is. Growing is refused: a block that grows downwards would move.
+    [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
+                                  alignment = default_alignment) noexcept {
+        if (new_size > round_up(old_size, detail::bump_granule)) { return false; }
+        const auto address = reinterpret_cast<std::uintptr_t>(p);
+        if (new_size < old_size) {
+            poison(reinterpret_cast<void*>(address + new_size), old_size - new_size);
+        } else {
+            unpoison_defined(reinterpret_cast<void*>(address + old_size), new_size - old_size);
+        }
+        return true;
+    }
+
+    [[nodiscard]] std::size_t good_size(std::size_t size, alignment align) const noexcept {
+        return low_->good_size(size, align);
+    }
+    [[nodiscard]] bool owns(const void* p) const noexcept {
+        const auto address = reinterpret_cast<std::uintptr_t>(p);
+        return address >= low_->region_.end() && address <= limit_;
+    }
+    [[nodiscard]] bool is_last(const void* p, std::size_t) const noexcept {
+        return reinterpret_cast<std::uintptr_t>(p) == low_->region_.end();
+    }
+
+    [[nodiscard]] marker mark() noexcept {
+        marker here;
+        here.top_ = low_->region_.end();
+        here.stamp_ = marks_.mark(here.top_);
+        return here;
+    }
+
+    /// Forgets everything allocated at this end since `to` was taken. O(1).
+    void rewind(marker to) noexcept {
+        marks_.rewind(to.stamp_);
+        CAIRN_ASSERT(to.top_ >= low_->region_.end() && to.top_ <= limit_,
+                     "a marker lies inside the live part of its end");
+        retreat(to.top_);
+    }
+
+    void reset() noexcept {
+        marks_.reset();
+        retreat(limit_);
+    }
+
+    [[nodiscard]] std::size_t used_size() const noexcept { return limit_ - low_->region_.end(); }
+    [[nodiscard]] std::size_t free_size() const noexcept { return low_->free_size(); }
+    [[nodiscard]] std::size_t capacity() const noexcept { return used_size() + free_size(); }
+    [[nodiscard]] std::size_t high_water_size() const noexcept {
+        return used_size() > peak_ ? used_size() : peak_;
+    }
+
+    void validate() const noexcept {
+        low_->validate();
+        CAIRN_ASSERT(low_->region_.end() <= limit_, "the upper end stays inside the region");
+    }
+
+private:
+    friend class double_ended_arena;
+    friend struct detail::mark_access;
+
+    explicit arena_high_end(arena& low) noexcept : low_{&low}, limit_{low.region_.end()} {}
+
+    void note_peak() noexcept { peak_ = used_size() > peak_ ? used_size() : peak_; }
+    void retreat(std::uintptr_t to) noexcept {
+        note_peak();
+        const std::uintptr_t from = low_->region_.end();
+        low_->region_.set_end(to);
+        poison(reinterpret_cast<void*>(from), to - from);
+    }
+
+    /// See bump_region: consecutive page-multiple blocks start one cache line apart.
+    [[nodiscard]] std::uintptr_t coloured(std::uintptr_t p, std::size_t size) noexcept {
+        if (size % detail::colour_page == 0 && low_->region_.end() == large_begin_ &&
+            p - low_->region_.top() >= cache_line_size) {
+            p -= cache_line_size;
+        }
+        large_begin_ = size % detail::colour_page == 0 ? p : large_begin_;
+        return p;
+    }
+
+    arena* low_;                       // owns the region; its end is our top
+    std::uintptr_t limit_;             // end of the whole region
+    std::size_t peak_ = 0;             // highest used_size() at any retreat
+    std::uintptr_t large_begin_ = 0;   // start of the newest page-multiple block
+    [[no_unique_address]] detail::mark_check marks_;
+};
+
+class double_ended_arena {
+public:
+    /// Over memory of the caller, who keeps it alive.
+    explicit double_ended_arena(byte_slice buffer) noexcept
+        : low_{buffer}, high_{low_} {}
+
+    /// Over one block of `size` bytes from `upstream`. When upstream refuses, capacity() is 0.
+    explicit double_ended_arena(std::size_t size,
+                                allocator_ref upstream = system_memory()) noexcept
+        : low_{size, upstream}, high_{low_} {}
+
+    /// Pinned: the two ends know each other's address.
+    double_ended_arena(const double_ended_arena&) = delete;
+    double_ended_arena& operator=(const double_ended_arena&) = delete;
+    ~double_ended_arena() { reset(); }
+
+    [[nodiscard]] arena& low() noexcept { return low_; }
+    [[nodiscard]] arena_high_end& high() noexcept { return high_; }
+
+    /// Forgets everything at both ends.
+    void reset() noexcept {
+        low_.reset();
+        high_.reset();
+    }
+
+    [[nodiscard]] std::size_t free_size() const noexcept { return low_.free_size(); }
+    [[nodiscard]] std::size_t used_size() const noexcept {
+        return low_.used_size() + high_.used_size();
+    }
+    [[nodiscard]] std::size_t capacity() const noexcept { return used_size() + free_size(); }
+
+    void validate() const noexcept { high_.validate(); }
+
+private:
+    arena low_;
+    arena_high_end high_;
+};
+
+static_assert(byte_allocator<arena_high_end> && resizes_in_place<arena_high_end>);
+
+}  // namespace cairn

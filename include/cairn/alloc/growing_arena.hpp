@@ -1,0 +1,208 @@
+// cairn/alloc/growing_arena.hpp - an arena that asks for another block when it is full.
+//
+//      used blocks, newest first                                        spare blocks
+//      +-------------------+   +------------------+   +------------+    +------+   +----------+
+//      | head | live | free|-->| head | live .....|-->| head | big |    | head |-->| head     |
+//      +-------------------+   +------------------+   +------------+    +------+   +----------+
+//        current: the region     full                   one oversized     kept by rewind and
+//        to bump in                                     request           reset, for next time
+//
+// Use it when: the total is not known in advance. Live memory never moves.
+// Look elsewhere for: one contiguous range (virtual_arena.hpp); a hard limit (arena.hpp).
+//
+// Growth:    each block is twice the last, up to a cap. A request of more than half a block gets a
+//            block of its own size, slipped in under the current one, which goes on being filled.
+// Reset:     forgets everything and keeps memory by policy (reset_policy), so that a frame loop
+//            stops calling upstream after it has seen its largest frame.
+//
+// Invariant: the region lies inside the newest used block that is not oversized; serial numbers of
+//            used blocks tell for every marker which blocks are younger than it.
+// Cost:      allocate as arena, one call in (block size / average size) takes the cold path: it
+//            looks through the spare blocks (O(spares)), then asks upstream once. rewind: O(blocks
+//            that it drops). reset: O(blocks).
+// Overhead:  as arena, one header of 48 bytes a block, and the tail of each full block (at most half
+//            a block).
+// Threads:   none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/alloc/detail/bump_region.hpp>
+#include <cairn/alloc/detail/makes_objects.hpp>
+#include <cairn/alloc/detail/mark_check.hpp>
+#include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/sizes.hpp>
+#include <cairn/os/system_allocator.hpp>
+
+namespace cairn {
+
+/// What reset() does with the blocks.
+class reset_policy {
+public:
+    /// Keeps every block: no upstream call until a frame is larger than all before it.
+    [[nodiscard]] static constexpr reset_policy keep_all() noexcept { return {kind::keep, ~std::size_t{0}}; }
+    /// Keeps blocks of at most `bytes` in all, the largest ones that fit.
+    [[nodiscard]] static constexpr reset_policy keep(std::size_t bytes) noexcept { return {kind::keep, bytes}; }
+    /// When more than one block was needed, replaces them all by one of the summed size: from then
+    /// on a frame of that size lies in one piece. Costs one upstream call after such a frame.
+    [[nodiscard]] static constexpr reset_policy coalesce() noexcept { return {kind::coalesce, 0}; }
+    /// Gives everything back.
+    [[nodiscard]] static constexpr reset_policy release() noexcept { return {kind::keep, 0}; }
+    /// As coalesce, but follows the recent load down: the size kept decays by 1/16 a reset towards
+    /// what recent frames used, and shrinks once it is more than twice too large. One worst frame
+    /// is not paid for ever.
+    [[nodiscard]] static constexpr reset_policy adaptive() noexcept { return {kind::adaptive, 0}; }
+
+private:
+    friend class growing_arena;
+    enum class kind : unsigned char { keep, coalesce, adaptive };
+    constexpr reset_policy(kind what, std::size_t bytes) noexcept : what_{what}, bytes_{bytes} {}
+    kind what_;
+    std::size_t bytes_;
+};
+
+class growing_arena : public detail::makes_objects<growing_arena> {
+    struct block;
+
+public:
+    class marker {
+        friend class growing_arena;
+        std::uintptr_t top_ = 0;
+        std::uint64_t serial_ = 0;  // blocks with larger numbers are younger
+        [[no_unique_address]] detail::mark_stamp stamp_;
+    };
+
+    enum class growth : unsigned char { allowed, forbidden };
+
+    struct options {
+        std::size_t block_size_max = 64_MiB;                    // bytes; growth stops doubling here
+        reset_policy on_reset = reset_policy::keep_all();
+    };
+
+    /// Takes nothing until the first allocation; then blocks of `first_block_size` bytes, doubling.
+    explicit growing_arena(std::size_t first_block_size = 64_KiB,
+                           allocator_ref upstream = system_memory()) noexcept
+        : growing_arena{first_block_size, upstream, options{}} {}
+    growing_arena(std::size_t first_block_size, allocator_ref upstream, options how) noexcept;
+
+    ~growing_arena() { release_all(); }
+
+    growing_arena(const growing_arena&) = delete;
+    growing_arena& operator=(const growing_arena&) = delete;
+    growing_arena(growing_arena&& from) noexcept;
+    growing_arena& operator=(growing_arena&& from) noexcept;
+
+    /// As arena::allocate.
+    /// Returns: nullptr when upstream refuses the block; the arena is then unchanged.
+    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
+        if (void* const p = region_.allocate(size, align)) [[likely]] { return p; }
+        return allocate_in_other_block(size, align);
+    }
+
+    /// As arena::deallocate: the last block's bytes come back at once.
+    void deallocate(void* p, std::size_t size, alignment = default_alignment) noexcept {
+        if (region_.contains(p)) [[likely]] {
+            region_.deallocate(p, size);
+        } else {
+            deallocate_in_full_block(p, size);
+        }
+    }
+
+    /// As arena::try_resize; the last allocation grows up to the end of its block.
+    [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
+                                  alignment = default_alignment) noexcept {
+        if (region_.contains(p)) [[likely]] {
+            return region_.try_resize(p, old_size, new_size);
+        }
+        return new_size <= round_up(old_size, detail::bump_granule);
+    }
+
+    [[nodiscard]] std::size_t good_size(std::size_t size, alignment) const noexcept {
+        return size > SIZE_MAX - 15 ? size : round_up(size, detail::bump_granule);
+    }
+
+    /// True when `p` points into a used block. O(used blocks).
+    [[nodiscard]] bool owns(const void* p) const noexcept;
+
+    [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
+        return region_.contains(p) && region_.is_last(p, size);
+    }
+
+    [[nodiscard]] marker mark() noexcept {
+        marker here;
+        here.top_ = region_.top();
+        here.serial_ = last_serial_;
+        here.stamp_ = marks_.mark(here.top_);
+        return here;
+    }
+
+    /// Forgets everything allocated since `to` was taken; blocks that become empty are kept as
+    /// spares. O(blocks dropped).
+    void rewind(marker to) noexcept {
+        marks_.rewind(to.stamp_);
+        if (to.serial_ == last_serial_) [[likely]] {
+            region_.rewind(to.top_);
+        } else {
+            rewind_over_blocks(to);
+        }
+    }
+
+    /// Forgets everything; keeps blocks by the policy given at construction.
+    void reset() noexcept { reset(how_.on_reset); }
+    void reset(reset_policy policy) noexcept;
+
+    /// Makes sure that the next `size` bytes need no call to upstream: a spare block holds them.
+    /// Returns: false when upstream refuses.
+    [[nodiscard]] bool reserve(std::size_t size) noexcept;
+
+    /// Forbids (or allows again) calls to upstream. Forbidden after reserve(), a frame can not pay
+    /// for growth: what does not fit is refused.
+    void set_growth(growth wanted) noexcept { growth_ = wanted; }
+
+    [[nodiscard]] std::size_t used_size() const noexcept;      // bytes, tails of full blocks included
+    [[nodiscard]] std::size_t capacity() const noexcept;       // bytes in all blocks, spares included
+    [[nodiscard]] std::size_t block_count() const noexcept;    // used and spare
+    /// Most bytes ever in use at once. Exact at every rewind, reset and question.
+    [[nodiscard]] std::size_t high_water_size() const noexcept;
+
+    void validate() const noexcept;
+
+private:
+    friend struct detail::mark_access;
+
+    void* allocate_in_other_block(std::size_t size, alignment align) noexcept;
+    void deallocate_in_full_block(void* p, std::size_t size) noexcept;
+    void rewind_over_blocks(const marker& to) noexcept;
+    void* allocate_oversized(std::size_t needed, std::size_t size, alignment align) noexcept;
+    block* take_spare(std::size_t payload_min, bool for_oversized) noexcept;
+    block* ask_upstream(std::size_t block_size) noexcept;
+    void give_back(block* b) noexcept;
+    void retire_youngest() noexcept;
+    void trim_spares(std::size_t bytes_kept) noexcept;
+    void replace_by_one_block(std::size_t block_size) noexcept;
+    void note_peak() noexcept;
+    void release_all() noexcept;
+    void steal(growing_arena& from) noexcept;
+
+    detail::bump_region region_;        // free tail of current_
+    block* used_ = nullptr;             // current block first, then older ones
+    block* spare_ = nullptr;            // empty, waiting
+    std::uint64_t last_serial_ = 0;     // number of the youngest used block; 0: none
+    std::size_t full_size_ = 0;         // bytes used in blocks other than the current one
+    std::size_t held_size_ = 0;         // bytes asked of upstream, headers included
+    std::size_t block_count_ = 0;
+    std::size_t next_size_;             // bytes of the next block, header included
+    std::size_t first_size_;
+    std::size_t peak_ = 0;              // highest used_size() at any retreat
+    std::size_t cycle_peak_ = 0;        // the same since the last reset
+    std::size_t recent_ = 0;            // adaptive: decaying high-water mark
+    allocator_ref upstream_;
+    options how_;
+    growth growth_ = growth::allowed;
+    [[no_unique_address]] detail::mark_check marks_;
+};
+
+static_assert(byte_allocator<growing_arena> && resizes_in_place<growing_arena>);
+
+}  // namespace cairn

@@ -1,0 +1,71 @@
+// cairn/alloc/scratch.hpp - temporary memory that is never the memory you return into.
+//
+//      thread 1:  [ growing arena A ]  [ growing arena B ]
+//      thread 2:  [ growing arena A ]  [ growing arena B ]
+//
+//      std::span<char> join(auto& result, ...) {
+//          auto temporary = cairn::scratch(result);  // A, unless `result` is A: then B
+//          ...                                       // collect pieces in `temporary`
+//          return copy_to(result);                   // `result` survives the closing brace
+//      }
+//
+// The classic bug: a function takes temporary memory from the arena that its caller wants the
+// result in; the rewind at the end takes the result away. Two arenas a thread are enough to cure
+// it: a function has one place to return into, and gets the other one.
+// Idea: Ryan Fleury's scratch arenas. Thesis, section 6.1: the global temporary allocator.
+//
+// Cost:    a thread-local address, one or two compares, and an arena_scope. Nothing is allocated on
+//          a thread before its first use; 64 KiB blocks from system_memory() then, kept until the
+//          thread ends or release_scratch().
+// Threads: any; each has its own two arenas.
+#pragma once
+
+#include <cairn/alloc/arena_scope.hpp>
+#include <cairn/alloc/growing_arena.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+struct scratch_pair {
+    growing_arena first;
+    growing_arena second;
+};
+
+/// This thread's two arenas. Out of line: thread-locals with destructors cost a guard anyway.
+[[nodiscard]] scratch_pair& this_threads_scratch() noexcept;
+
+template <class T>
+[[nodiscard]] const void* address_of_arena(const T& allocator) noexcept {
+    return &allocator;
+}
+template <class Arena>
+[[nodiscard]] const void* address_of_arena(const arena_scope<Arena>& scope) noexcept {
+    return &scope.arena();
+}
+
+}  // namespace detail
+
+/// A scope on a thread-local arena that is none of `avoid` (arenas or scopes; whatever is not one of
+/// the thread's two arenas never conflicts).
+/// Requires: `avoid` does not name both of the thread's scratch arenas.
+/// Returns: the scope; its memory dies with it, and destructors of what it made run.
+template <class... Avoid>
+[[nodiscard]] arena_scope<growing_arena> scratch(const Avoid&... avoid) noexcept {
+    detail::scratch_pair& mine = detail::this_threads_scratch();
+    const bool first_is_taken = ((detail::address_of_arena(avoid) == &mine.first) || ...);
+    [[maybe_unused]] const bool second_is_taken =
+        ((detail::address_of_arena(avoid) == &mine.second) || ...);
+    CAIRN_ASSERT(!(first_is_taken && second_is_taken),
+                 "one of the two scratch arenas is left for the caller");
+    return arena_scope<growing_arena>{first_is_taken ? mine.second : mine.first};
+}
+
+/// Gives this thread's scratch memory back. Requires: no scratch scope is open on this thread.
+void release_scratch() noexcept;
+
+/// Where this thread's scratch blocks come from, and how large the first is. Releases what is held.
+/// Requires: no scratch scope is open on this thread; `upstream` outlives the thread's last use.
+void configure_scratch(std::size_t first_block_size, allocator_ref upstream) noexcept;
+
+}  // namespace cairn

@@ -1,0 +1,166 @@
+// cairn/alloc/virtual_arena.hpp - an arena that grows and never moves: addresses first, memory later.
+//
+//      begin             top        committed                              reserved
+//        v                v             v                                     v
+//        +----------------+-------------+-------------------------------------+-------+
+//        |      live      |   free      |   addresses without memory          | guard |
+//        +----------------+-------------+-------------------------------------+-------+
+//                         | allocate -->  commit -->                           never touched
+//
+// Use it for: one growing thing whose size nobody knows: a compiler's nodes, a level's data, a log.
+//   Everything stays in one piece, so positions can be kept as offsets, and the last allocation
+//   (a builder, an array) grows in place up to gigabytes.
+// Look elsewhere for: small arenas (a page is the least); many of them; systems without virtual
+//   memory (growing_arena.hpp).
+//
+// Invariant: begin <= top <= committed <= reserved.
+// Cost:      allocate as arena (one compare, against the committed edge); the cold path is one
+//            system call for a step that doubles from commit_step_min to commit_step_max, so the
+//            number of calls is logarithmic, then linear in 64 MiB steps. First touch of each page
+//            costs a page fault: prefault() pays for it outside the frame.
+// Reset:     memory above `retain_size` goes back to the system; below it stays, warm.
+// Threads:   none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/alloc/detail/bump_region.hpp>
+#include <cairn/alloc/detail/makes_objects.hpp>
+#include <cairn/alloc/detail/mark_check.hpp>
+#include <cairn/core/byte_allocator.hpp>
+#include <cairn/core/sizes.hpp>
+
+namespace cairn {
+
+class virtual_arena : public detail::makes_objects<virtual_arena> {
+public:
+    class marker {
+        friend class virtual_arena;
+        std::uintptr_t top_ = 0;
+        [[no_unique_address]] detail::mark_stamp stamp_;
+    };
+
+    enum class huge_pages : unsigned char { no, advised };
+    enum class guard : unsigned char { none, page_at_end };
+
+    struct options {
+        std::size_t commit_step_min = 64_KiB;         // bytes committed first; doubles ...
+        std::size_t commit_step_max = 64_MiB;         // ... up to this
+        std::size_t retain_size = ~std::size_t{0};    // bytes that reset() keeps committed
+        huge_pages huge = huge_pages::no;             // steps are then at least one huge page
+        guard end_guard = guard::page_at_end;         // running off the end faults at once
+        const char* name = "cairn virtual_arena";     // in /proc/self/maps, where the kernel can
+    };
+
+    /// Reserves `reserve_size` bytes of addresses. Takes no memory before the first allocation.
+    /// When the system refuses, capacity() is 0 and every allocation is refused.
+    explicit virtual_arena(std::size_t reserve_size) noexcept
+        : virtual_arena{reserve_size, options{}} {}
+    virtual_arena(std::size_t reserve_size, options how) noexcept;
+
+    ~virtual_arena() { release(); }
+
+    virtual_arena(const virtual_arena&) = delete;
+    virtual_arena& operator=(const virtual_arena&) = delete;
+    virtual_arena(virtual_arena&& from) noexcept;
+    virtual_arena& operator=(virtual_arena&& from) noexcept;
+
+    /// As arena::allocate.
+    /// Returns: nullptr when the reservation is used up or the system has no memory; the arena is
+    ///   then unchanged.
+    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
+        if (void* const p = region_.allocate(size, align)) [[likely]] { return p; }
+        return commit_and_allocate(size, align);
+    }
+
+    void deallocate(void* p, std::size_t size, alignment = default_alignment) noexcept {
+        region_.deallocate(p, size);
+    }
+
+    /// As arena::try_resize; the last block grows up to the end of the reservation.
+    [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
+                                  alignment = default_alignment) noexcept {
+        if (region_.try_resize(p, old_size, new_size)) [[likely]] { return true; }
+        return commit_and_resize(p, old_size, new_size);
+    }
+
+    [[nodiscard]] std::size_t good_size(std::size_t size, alignment) const noexcept {
+        return size > SIZE_MAX - 15 ? size : round_up(size, detail::bump_granule);
+    }
+
+    /// True when `p` points into the reservation.
+    [[nodiscard]] bool owns(const void* p) const noexcept {
+        return reinterpret_cast<std::uintptr_t>(p) - region_.begin() < capacity();
+    }
+    [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
+        return region_.is_last(p, size);
+    }
+
+    [[nodiscard]] marker mark() noexcept {
+        marker here;
+        here.top_ = region_.top();
+        here.stamp_ = marks_.mark(here.top_);
+        return here;
+    }
+
+    /// Forgets everything allocated since `to`; memory stays committed. O(1).
+    void rewind(marker to) noexcept {
+        marks_.rewind(to.stamp_);
+        region_.rewind(to.top_);
+    }
+
+    /// Forgets everything; decommits what lies above retain_size (one system call at most).
+    void reset() noexcept {
+        marks_.reset();
+        region_.reset();
+        if (region_.capacity() > how_.retain_size) { decommit_above_retained(); }
+    }
+
+    /// Commits so that the first `size` bytes need no system call.
+    /// Returns: false when the system refuses.
+    [[nodiscard]] bool commit(std::size_t size) noexcept;
+
+    /// Commits and touches the first `size` bytes: no page fault is left in them.
+    [[nodiscard]] bool prefault(std::size_t size) noexcept;
+
+    [[nodiscard]] std::size_t capacity() const noexcept {  // bytes reserved for use
+        return reserved_end_ - region_.begin();
+    }
+    [[nodiscard]] std::size_t committed_size() const noexcept { return region_.capacity(); }
+    [[nodiscard]] std::size_t used_size() const noexcept { return region_.used_size(); }
+    [[nodiscard]] std::size_t free_size() const noexcept { return capacity() - used_size(); }
+    [[nodiscard]] std::size_t high_water_size() const noexcept { return region_.high_water_size(); }
+    void reset_high_water() noexcept { region_.reset_high_water(); }
+
+    /// First byte of the reservation; positions relative to it survive growth.
+    [[nodiscard]] const void* data() const noexcept {
+        return reinterpret_cast<const void*>(region_.begin());
+    }
+
+    void validate() const noexcept {
+        region_.validate();
+        CAIRN_ASSERT(region_.end() <= reserved_end_, "only reserved addresses are committed");
+    }
+
+private:
+    friend struct detail::mark_access;
+
+    void* commit_and_allocate(std::size_t size, alignment align) noexcept;
+    bool commit_and_resize(void* p, std::size_t old_size, std::size_t new_size) noexcept;
+    bool commit_up_to(std::size_t size_needed, std::size_t size_wanted) noexcept;
+    void decommit_above_retained() noexcept;
+    void release() noexcept;
+    void steal(virtual_arena& from) noexcept;
+
+    detail::bump_region region_;                          // its end is the committed edge
+    std::uintptr_t reserved_end_ = region_.begin();       // end of the usable reservation
+    std::size_t reservation_size_ = 0;                    // bytes to release, guard included
+    std::size_t next_step_ = 0;                           // bytes to commit next
+    options how_;
+    [[no_unique_address]] detail::mark_check marks_;
+};
+
+static_assert(byte_allocator<virtual_arena> && resizes_in_place<virtual_arena>);
+
+}  // namespace cairn

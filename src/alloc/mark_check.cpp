@@ -1,0 +1,14 @@
+// Cold half of cairn/alloc/detail/mark_check.hpp.
+#include <cairn/alloc/detail/mark_check.hpp>
+
+#include <atomic>
+
+namespace cairn::detail {
+
+std::uint64_t next_arena_id() noexcept {
+    static constinit std::atomic<std::uint64_t> last{0};
+    // relaxed: only uniqueness is wanted, nothing is published through the number.
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+}  // namespace cairn::detail

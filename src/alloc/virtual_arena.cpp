@@ -1,0 +1,135 @@
+// Cold half of cairn/alloc/virtual_arena.hpp: everything that talks to the operating system.
+#include <cairn/alloc/virtual_arena.hpp>
+
+#include <utility>
+
+#include <cairn/core/bits.hpp>
+#include <cairn/os/page_memory.hpp>
+
+namespace cairn {
+namespace {
+
+void* address_of(std::uintptr_t edge) noexcept { return reinterpret_cast<void*>(edge); }
+
+}  // namespace
+
+virtual_arena::virtual_arena(std::size_t reserve_size, options how) noexcept : how_{how} {
+    const bool huge = how.huge == huge_pages::advised;
+    const std::size_t step = huge ? page_memory::huge_size() : page_memory::size();
+    if (reserve_size == 0 || reserve_size > PTRDIFF_MAX - 2 * step) { return; }
+    const std::size_t usable = round_up(reserve_size, alignment{step});
+    const std::size_t guard_size = how.end_guard == guard::page_at_end ? page_memory::size() : 0;
+
+    void* const base = page_memory::reserve(usable + guard_size, alignment{step});
+    if (base == nullptr) { return; }
+    page_memory::set_name(base, usable + guard_size, how.name);
+    if (huge) { page_memory::advise_huge(base, usable); }
+    const auto begin = reinterpret_cast<std::uintptr_t>(base);
+    region_ = detail::bump_region::resumed(begin, begin, begin);
+    reserved_end_ = begin + usable;
+    reservation_size_ = usable + guard_size;
+    how_.commit_step_min = round_up(how.commit_step_min == 0 ? 1 : how.commit_step_min,
+                                    alignment{step});
+    if (how_.commit_step_max < how_.commit_step_min) {
+        how_.commit_step_max = how_.commit_step_min;
+    }
+    next_step_ = how_.commit_step_min;
+}
+
+virtual_arena::virtual_arena(virtual_arena&& from) noexcept { steal(from); }
+
+virtual_arena& virtual_arena::operator=(virtual_arena&& from) noexcept {
+    if (this != &from) {
+        release();
+        steal(from);
+    }
+    return *this;
+}
+
+void virtual_arena::steal(virtual_arena& from) noexcept {
+    region_ = std::exchange(from.region_, {});
+    reserved_end_ = std::exchange(from.reserved_end_, from.region_.begin());
+    reservation_size_ = std::exchange(from.reservation_size_, 0);
+    next_step_ = from.next_step_;
+    how_ = from.how_;
+    marks_ = std::move(from.marks_);
+}
+
+void virtual_arena::release() noexcept {
+    if (reservation_size_ != 0) {
+        region_.unpoison_all();  // the addresses may be somebody else's next
+        page_memory::release(address_of(region_.begin()), reservation_size_);
+        reservation_size_ = 0;
+    }
+    region_ = {};
+    reserved_end_ = region_.begin();
+}
+
+/// Moves the committed edge so that the first `size_needed` bytes are usable; tries for
+/// `size_wanted`, to make the next call rare, and settles for less when the system refuses.
+bool virtual_arena::commit_up_to(std::size_t size_needed, std::size_t size_wanted) noexcept {
+    const std::size_t have = region_.capacity();
+    if (size_needed <= have) { return true; }
+    if (size_needed > capacity()) { return false; }
+    const std::size_t page =
+        how_.huge == huge_pages::advised ? page_memory::huge_size() : page_memory::size();
+    for (std::size_t size : {size_wanted, size_needed}) {
+        size = size > capacity() ? capacity() : size;
+        size = round_up(size, alignment{page});  // capacity() is a whole number of them
+        if (size < size_needed) { continue; }
+        if (page_memory::commit(address_of(region_.end()), size - have)) {
+            poison(address_of(region_.end()), size - have);
+            region_.set_end(region_.begin() + size);
+            return true;
+        }
+    }
+    return false;
+}
+
+void* virtual_arena::commit_and_allocate(std::size_t size, alignment align) noexcept {
+    const std::size_t padding = padding_to(region_.top(), align);
+    if (size > free_size() || padding > free_size() - size) { return nullptr; }
+    const std::size_t needed =
+        round_up(region_.used_size() + padding + size, detail::bump_granule);
+    if (!commit_up_to(needed, saturating_add(needed, next_step_))) { return nullptr; }
+    if (next_step_ < how_.commit_step_max) { next_step_ *= 2; }
+    return region_.allocate(size, align);
+}
+
+bool virtual_arena::commit_and_resize(void* p, std::size_t old_size,
+                                      std::size_t new_size) noexcept {
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - region_.begin();
+    if (!region_.is_last(p, old_size) || new_size > capacity() - offset) { return false; }
+    const std::size_t needed = round_up(offset + new_size, detail::bump_granule);
+    if (!commit_up_to(needed, saturating_add(needed, next_step_))) { return false; }
+    if (next_step_ < how_.commit_step_max) { next_step_ *= 2; }
+    return region_.try_resize(p, old_size, new_size);
+}
+
+void virtual_arena::decommit_above_retained() noexcept {
+    const std::size_t page =
+        how_.huge == huge_pages::advised ? page_memory::huge_size() : page_memory::size();
+    const std::size_t kept = round_up(how_.retain_size, alignment{page});
+    if (kept >= region_.capacity()) { return; }
+    const std::size_t dropped = region_.capacity() - kept;
+    region_.set_end(region_.begin() + kept);
+    unpoison(address_of(region_.end()), dropped);  // the pages fault now; no need for shadow
+    page_memory::decommit(address_of(region_.end()), dropped);
+    next_step_ = how_.commit_step_min;
+}
+
+bool virtual_arena::commit(std::size_t size) noexcept { return commit_up_to(size, size); }
+
+bool virtual_arena::prefault(std::size_t size) noexcept {
+    if (!commit(size)) { return false; }
+    const std::size_t pages = page_memory::round_up_to_pages(size);
+    // Reading and writing back what is there: live bytes keep their value. Free ones are poisoned
+    // for the checkers, so they are opened for a moment.
+    const std::size_t used = region_.used_size();
+    if (pages > used) { unpoison_defined(address_of(region_.top()), pages - used); }
+    page_memory::prefault(address_of(region_.begin()), pages);
+    if (pages > used) { poison(address_of(region_.top()), pages - used); }
+    return true;
+}
+
+}  // namespace cairn
