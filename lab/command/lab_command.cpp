@@ -1,0 +1,235 @@
+#include "lab/command/lab_command.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+
+#include "lab/harness/registry.hpp"
+#include "lab/harness/sampler.hpp"
+#include "lab/harness/worker.hpp"
+#include "lab/output/output.hpp"
+
+namespace lab {
+
+namespace {
+
+void on_interrupt(int) { interrupted = interrupted + 1; }
+
+std::string utc_now() {
+    const std::time_t t = std::time(nullptr);
+    std::tm parts{};
+    ::gmtime_r(&t, &parts);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return text;
+}
+
+unsigned terminal_columns() {
+    winsize w{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col != 0) return w.ws_col;
+    return 80;
+}
+
+/// Errors of the user, said at once and repeated in the reports.
+class complaints {
+public:
+    void add(const std::string& sentence) {
+        std::fflush(stdout);
+        fmt::print(stderr, "cairn lab: {}\n", sentence);
+        sentences_.push_back(sentence);
+    }
+    [[nodiscard]] bool any() const { return !sentences_.empty(); }
+    [[nodiscard]] const std::vector<std::string>& all() const { return sentences_; }
+
+private:
+    std::vector<std::string> sentences_;
+};
+
+/// Tries to open the file for writing without changing what it holds.
+bool writable(const std::string& path, complaints& c) {
+    const bool existed = std::filesystem::exists(path);
+    std::ofstream out{path, std::ios::app};
+    if (!out) {
+        c.add(fmt::format("the report '{}' cannot be written: {}", path, std::strerror(errno)));
+        return false;
+    }
+    out.close();
+    if (!existed) std::filesystem::remove(path);
+    return true;
+}
+
+bool write_report(const std::string& path, const std::string& text, complaints& c) {
+    const std::string draft = path + ".part";
+    {
+        std::ofstream out{draft, std::ios::binary | std::ios::trunc};
+        out << text;
+        if (!out.flush()) {
+            c.add(fmt::format("the report '{}' cannot be written: {}", path, std::strerror(errno)));
+            return false;
+        }
+    }
+    std::error_code e;
+    std::filesystem::rename(draft, path, e);  // a reader never sees half a report
+    if (e) c.add(fmt::format("the report '{}' cannot be written: {}", path, e.message()));
+    return !e;
+}
+
+std::string known_names() {
+    std::string s;
+    for (const auto& e : experiments()) s += (s.empty() ? "" : ", ") + e.name;
+    return s;
+}
+
+std::string clock_text(double seconds) {
+    const int s = static_cast<int>(seconds + 0.5);
+    return fmt::format("{}:{:02}", s / 60, s % 60);
+}
+
+/// The line at the bottom of the terminal: where we are, how much is left.
+class progress_line {
+public:
+    explicit progress_line(bool shown) : shown_{shown} {}
+    void show(const std::string& where, double left_seconds) {
+        if (!shown_ || now_ns() - last_ < 100'000'000) return;
+        last_ = now_ns();
+        fmt::print(stderr, "\r\033[K{} · about {} left", where, clock_text(left_seconds));
+        std::fflush(stderr);
+    }
+    void clear() {
+        if (shown_) fmt::print(stderr, "\r\033[K");
+    }
+
+private:
+    bool shown_;
+    std::int64_t last_ = 0;
+};
+
+}  // namespace
+
+int run_lab(const lab_arguments& a) {
+    if (a.list) {
+        for (const auto& e : experiments()) fmt::print("{:16} {}\n", e.name, e.question);
+        return 0;
+    }
+
+    complaints bad;
+    std::vector<const registered_experiment*> chosen;
+    for (const std::string& name : a.experiments) {
+        const auto found = std::find_if(experiments().begin(), experiments().end(),
+                                        [&](const auto& e) { return e.name == name; });
+        if (found == experiments().end()) {
+            bad.add(
+                fmt::format("no experiment is called '{}'; there are: {}", name, known_names()));
+        } else if (std::find(chosen.begin(), chosen.end(), &*found) == chosen.end()) {
+            chosen.push_back(&*found);
+        }
+    }
+    if (a.experiments.empty()) {
+        for (const auto& e : experiments()) chosen.push_back(&e);
+    }
+
+    std::vector<std::string> reports;  // that were asked for and can be written
+    std::size_t asked = 0;
+    for (const std::string& path : {a.json, a.html}) {
+        if (path.empty()) continue;
+        ++asked;
+        if (writable(path, bad)) reports.push_back(path);
+    }
+    if (asked != 0 && reports.empty()) return 2;  // before minutes of measuring for nobody
+    const auto wanted = [&](const std::string& path) {
+        return std::find(reports.begin(), reports.end(), path) != reports.end();
+    };
+
+    run_options options;
+    options.full = a.full;
+    options.source = a.source;
+    options.cpus = allowed_cpus();
+    remember_cpus(options.cpus);
+
+    run_result run;
+    run.date = utc_now();
+    run.full = a.full;
+    run.machine = look_at_machine();
+    run.machine.pinned = !options.cpus.empty() && pin_to(options.cpus.back());
+    run.timer_overhead_ns = timer_overhead_ns();
+    run.empty_loop_ns = empty_loop_ns();
+
+    std::vector<std::unique_ptr<experiment>> built;
+    double budget = 0;
+    for (const registered_experiment* which : chosen) {
+        try {
+            built.push_back(build(*which, options));
+            budget += (a.full ? built.back()->full_seconds : built.back()->quick_seconds) * a.speed;
+        } catch (const bad_input& e) {
+            bad.add(e.what());
+            built.push_back(nullptr);
+            experiment_result skipped;
+            skipped.name = which->name;
+            skipped.question = which->question;
+            skipped.error = e.what();
+            skipped.complete = false;
+            run.experiments.push_back(std::move(skipped));
+        }
+    }
+
+    struct sigaction action{};
+    action.sa_handler = on_interrupt;
+    ::sigaction(SIGINT, &action, nullptr);
+    ::sigaction(SIGTERM, &action, nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+
+    if (!chosen.empty() && !a.quiet) fmt::print("{}", heading(run));
+    progress_line line{::isatty(STDERR_FILENO) == 1 && !a.quiet};
+    const std::int64_t begun = now_ns();
+    double budget_done = 0;
+    for (const auto& e : built) {
+        if (e == nullptr || interrupted) continue;
+        sampler_options o;
+        o.full = a.full;
+        o.in_process = a.in_process;
+        o.speed = a.speed;
+        o.time_limit = a.time_limit > 0 ? a.time_limit : a.full ? 60 : 20;
+        o.empty_loop_ns = run.empty_loop_ns;
+        const double share = (a.full ? e->full_seconds : e->quick_seconds) * a.speed;
+        run.experiments.push_back(
+            measure_experiment(*e, o, [&](const std::string& name, double done) {
+                // Budgets say how much is left; how far they were off until now corrects them.
+                const double elapsed = static_cast<double>(now_ns() - begun) * 1e-9;
+                const double planned = budget_done + share * done;
+                const double pace = planned > 1 ? std::clamp(elapsed / planned, 0.5, 3.0) : 1.0;
+                line.show(fmt::format("{} / {}", e->name, name), (budget - planned) * pace);
+            }));
+        budget_done += share;
+        line.clear();
+        if (!a.quiet) {
+            fmt::print("{}", as_text(run.experiments.back(), terminal_columns()));
+            std::fflush(stdout);
+        }
+    }
+    run.interrupted = interrupted != 0;
+    run.seconds = static_cast<double>(now_ns() - begun) * 1e-9;
+    run.errors = bad.all();
+    if (!chosen.empty() && !a.quiet) fmt::print("\nmeasured in {}\n", clock_text(run.seconds));
+
+    if (wanted(a.json) && write_report(a.json, as_json(run), bad) && !a.quiet) {
+        fmt::print("figures: {}\n", a.json);
+    }
+    if (wanted(a.html) && write_report(a.html, as_html(run), bad) && !a.quiet) {
+        fmt::print("page: {}\n", a.html);
+    }
+    if (run.interrupted) {
+        fmt::print(stderr, "cairn lab: interrupted; what was measured until then is reported\n");
+        return 130;
+    }
+    return bad.any() ? 2 : 0;
+}
+
+}  // namespace lab

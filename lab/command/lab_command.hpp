@@ -1,0 +1,26 @@
+// lab/command/lab_command.hpp - `cairn lab`: from the words of the user to reports.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lab {
+
+struct lab_arguments {
+    std::vector<std::string> experiments;  ///< empty: all
+    bool full = false;
+    bool list = false;
+    bool quiet = false;
+    bool in_process = false;
+    std::string json;
+    std::string html;
+    std::string source;
+    double speed = 1;
+    double time_limit = 0;
+};
+
+/// Exit codes: 0 all measured, 2 the user's input could not be used (one sentence each on stderr,
+/// everything else measured and written), 130 interrupted (partial results written).
+int run_lab(const lab_arguments& arguments);
+
+}  // namespace lab

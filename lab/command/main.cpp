@@ -1,0 +1,49 @@
+// lab/command/main.cpp - the `cairn` command.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <string>
+
+#include "lab/command/lab_command.hpp"
+#include "lab/harness/worker.hpp"
+
+int main(int argc, char** argv) {
+    if (argc > 1 && std::strcmp(argv[1], "--lab-worker") == 0) return lab::worker_main(argc, argv);
+
+    CLI::App app{"cairn: memory for real-time C++"};
+    app.require_subcommand(1);
+    lab::lab_arguments a;
+    CLI::App* const command = app.add_subcommand(
+        "lab", "Measure cairn beside what you would use instead, on this machine");
+    command->add_option("experiment", a.experiments, "which experiments; all when none is named");
+    bool quick = false;
+    CLI::Option* const full = command->add_flag("--full", a.full, "thorough: up to 30 minutes");
+    command->add_flag("--quick", quick, "about 3 minutes for everything (the default)")
+        ->excludes(full);
+    command->add_option("--json", a.json, "write all figures to FILE")->type_name("FILE");
+    command->add_option("--html", a.html, "write the page to FILE")->type_name("FILE");
+    command->add_option("--source", a.source, "what the experiment `parser` parses")
+        ->type_name("FILE");
+    command->add_flag("--list", a.list, "name the experiments and end");
+    command->add_flag("--quiet", a.quiet, "no tables, only reports and errors");
+    command->add_flag("--in-process", a.in_process,
+                      "run contenders in this process (for debuggers; no other mallocs)");
+    command->add_option("--time-limit", a.time_limit, "seconds after which a contender has failed")
+        ->check(CLI::PositiveNumber)
+        ->type_name("SECONDS");
+    command->add_option("--speed", a.speed, "scale the time spent: 0.1 for a smoke test")
+        ->check(CLI::Range(0.001, 100.0))
+        ->type_name("FACTOR");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+        if (e.get_exit_code() == 0) return app.exit(e);  // --help
+        std::fprintf(stderr, "cairn: %s (see cairn lab --help)\n", e.what());
+        return 2;
+    }
+    return lab::run_lab(a);
+}

@@ -1,0 +1,222 @@
+// lab/harness/experiment.hpp - what an experiment is: a question, cases, and who competes in them.
+//
+//      experiment "frame"         "What does a frame of 1000 temporary objects cost?"
+//        comparison "mixed"       one table: unit, which direction is better
+//          contender "bump-up"        limit      the shortest hand-written loop
+//          contender "cairn::arena"   cairn
+//          contender "mimalloc"       peer       what a user would pick instead
+//          contender "mutex list"     baseline   a seed's design, written in the lab
+//
+// An experiment is one file lab/experiments/<name>.cpp and one line in lab/CMakeLists.txt:
+//
+//      const lab::registration frame{"frame", "What does ... cost?", [](lab::experiment& e) {
+//          lab::comparison& mixed = e.compare("mixed 8..256 B");
+//          mixed.cairn("cairn::arena", [] {               // the factory: builds what is not timed
+//              return [a = std::make_unique<cairn::arena>(1 << 20)](lab::sample& s) {
+//                  ...                                     // the work, s.repetitions() times
+//                  s.did(s.repetitions() * 1000);
+//              };
+//          });
+//          mixed.mallocs([] { return [](lab::sample& s) { ...malloc, free... }; });
+//      }};
+//
+// Each contender runs in a process of its own (lab/harness/worker.hpp), commanded sample by sample,
+// so that rounds interleave and a crash, a hang or another malloc costs only its own row.
+//
+// The registering function runs in every process: keep it cheap, build heavy things in factories,
+// and let it depend on nothing but e.options().
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "lab/harness/sample.hpp"
+
+namespace lab {
+
+enum class kind { cairn, peer, limit, baseline };
+enum class better { lower, higher };
+
+/// What the number of a case is.
+enum class measure {
+    time_per_op,     ///< time / operations; the unit's first letters scale it: ns us ms s cycles
+    ops_per_second,  ///< operations / time
+    value            ///< whatever sample::value() said: bytes, counts, percent
+};
+
+struct case_options {
+    std::string unit = "ns/op";
+    lab::better better = lab::better::lower;
+    lab::measure measure = lab::measure::time_per_op;
+    double weight = 1;             ///< share of the experiment's time budget
+    bool many_per_cycle = false;   ///< one operation may be less than one turn of an empty loop
+    bool equal_checksums = false;  ///< all contenders must produce the same result
+    bool one_sample = false;       ///< the value is exact: no need to repeat
+    std::string reference_limit;   ///< the limit that ratios refer to (empty: the first added)
+    bool unpinned = false;         ///< contenders run threads of their own
+    unsigned full_samples = 0;     ///< at least so many samples in --full (0: the usual)
+};
+
+/// What runs in a contender's process: built once, then sampled many times.
+struct body {
+    virtual ~body() = default;
+    virtual void run(sample& s) = 0;
+};
+
+using body_factory = std::function<std::unique_ptr<body>()>;
+
+/// Wraps a function that returns a callable (sample&) -> void; the callable need not be movable.
+template <class Factory>
+[[nodiscard]] body_factory make_body_factory(Factory factory) {
+    using callable = std::invoke_result_t<Factory&>;
+    static_assert(std::is_invocable_v<callable&, sample&>,
+                  "a factory returns a callable that takes a lab::sample&");
+    struct holder final : body {
+        explicit holder(Factory& make) : work{make()} {}
+        void run(sample& s) override { work(s); }
+        callable work;
+    };
+    return [factory]() mutable { return std::unique_ptr<body>{new holder{factory}}; };
+}
+
+struct contender {
+    std::string name;
+    lab::kind kind;
+    body_factory make;
+    std::string malloc_library;  ///< name in mallocs(), empty: does not matter which malloc it is
+    std::optional<double> published_value;
+    std::string published_note;
+    std::string note_text;
+
+    /// A figure from a seed, shown beside the measured one; the note says unit, source, machine.
+    contender& published(double value, std::string note) {
+        published_value = value;
+        published_note = std::move(note);
+        return *this;
+    }
+    contender& note(std::string text) {
+        note_text = std::move(text);
+        return *this;
+    }
+};
+
+/// One table of an experiment ("case" in reports): contenders that do the same work.
+class comparison {
+public:
+    std::string name;
+    case_options options;
+    std::deque<contender> contenders;
+    const comparison* measured_by = nullptr;  ///< set for a case that also() declared
+
+    contender& add_factory(lab::kind k, std::string contender_name, body_factory make) {
+        return contenders.emplace_back(
+            contender{std::move(contender_name), k, std::move(make), {}, {}, {}, {}});
+    }
+    template <class Factory>
+    contender& add(lab::kind k, std::string contender_name, Factory factory) {
+        return add_factory(k, std::move(contender_name), make_body_factory(std::move(factory)));
+    }
+    template <class F>
+    contender& cairn(std::string n, F f) {
+        return add(kind::cairn, std::move(n), std::move(f));
+    }
+    template <class F>
+    contender& peer(std::string n, F f) {
+        return add(kind::peer, std::move(n), std::move(f));
+    }
+    template <class F>
+    contender& limit(std::string n, F f) {
+        return add(kind::limit, std::move(n), std::move(f));
+    }
+    template <class F>
+    contender& baseline(std::string n, F f) {
+        return add(kind::baseline, std::move(n), std::move(f));
+    }
+
+    /// The same code (malloc, new, std containers) once per malloc library that is installed:
+    /// "glibc", "mimalloc", "jemalloc", "tcmalloc", "tbbmalloc", followed by `suffix`.
+    template <class F>
+    void mallocs(F factory, std::string_view suffix = {}) {
+        add_mallocs(make_body_factory(std::move(factory)), suffix);
+    }
+    void add_mallocs(body_factory make, std::string_view suffix = {});
+
+    /// A contender that runs with one malloc library preloaded; it finds that library's own API
+    /// with dlsym(RTLD_DEFAULT, ...). Not added where the library is absent.
+    template <class F>
+    void with_malloc(std::string_view library, std::string contender_name, F factory) {
+        add_with_malloc(library, std::move(contender_name), make_body_factory(std::move(factory)));
+    }
+
+private:
+    void add_with_malloc(std::string_view library, std::string contender_name, body_factory make);
+};
+
+/// What the user asked for, as far as an experiment may care.
+struct run_options {
+    bool full = false;
+    std::string source;          ///< --source FILE, for `parser`
+    std::vector<unsigned> cpus;  ///< those we may run on
+    [[nodiscard]] unsigned hardware_threads() const {
+        return cpus.empty() ? 1u : static_cast<unsigned>(cpus.size());
+    }
+};
+
+/// Thrown by a registering function when the user's input cannot be used. One sentence; the
+/// experiment is skipped, the others run, and the command ends with exit code 2.
+struct bad_input : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+class experiment {
+public:
+    experiment(std::string n, std::string q, const run_options& o)
+        : name{std::move(n)}, question{std::move(q)}, options_{&o} {}
+
+    std::string name;
+    std::string question;
+    std::deque<comparison> comparisons;
+    double quick_seconds = 6;  ///< the time budget; --full takes `full_seconds`
+    double full_seconds = 60;
+
+    [[nodiscard]] const run_options& options() const noexcept { return *options_; }
+
+    comparison& compare(std::string case_name, case_options o = {}) {
+        comparison& c = comparisons.emplace_back();
+        c.name = std::move(case_name);
+        c.options = std::move(o);
+        return c;
+    }
+
+    /// A further table of the same run: its rows are those contenders of `of` that called
+    /// sample::also(case_name, value). Measured at no extra cost.
+    comparison& also(const comparison& of, std::string case_name, case_options o) {
+        o.measure = measure::value;
+        comparison& c = compare(std::move(case_name), std::move(o));
+        c.measured_by = &of;
+        return c;
+    }
+
+private:
+    const run_options* options_;
+};
+
+/// Registers an experiment at start-up; the one object with static storage in an experiment's file.
+struct registration {
+    registration(std::string_view name, std::string_view question,
+                 std::function<void(experiment&)> fill);
+};
+
+/// From the contender's own threads: binds the calling thread to the n-th processor we may use.
+void pin_this_thread(unsigned n) noexcept;
+
+}  // namespace lab

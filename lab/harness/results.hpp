@@ -1,0 +1,68 @@
+// lab/harness/results.hpp - what was measured; what the reports are written from.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lab/harness/experiment.hpp"
+#include "lab/harness/machine.hpp"
+#include "lab/harness/statistics.hpp"
+
+namespace lab {
+
+enum class row_status {
+    ok,
+    suspect,     ///< faster than an empty loop, or no operations reported: measures nothing
+    wrong,       ///< another result than the other contenders
+    failed,      ///< crashed, hung, threw; the note says which
+    interrupted  ///< never measured: the user stopped the run
+};
+
+struct contender_result {
+    std::string name;
+    lab::kind kind = kind::peer;
+    row_status status = row_status::ok;
+    std::string note;
+    summary figures;  ///< in the case's unit
+    std::vector<double> samples;
+    std::optional<double> published;
+    std::string published_note;
+    std::optional<double> ratio_to_limit;      ///< 1: as good as the limit; 2: costs twice as much
+    std::optional<double> ratio_to_best_peer;  ///< likewise; below 1: better than every peer
+    std::string best_peer_verdict;             ///< cairn rows: faster, slower, no difference
+    std::vector<series> plots;
+    [[nodiscard]] bool counts() const { return status == row_status::ok && figures.samples != 0; }
+};
+
+struct case_result {
+    std::string name;
+    case_options options;
+    double noise = 0;       ///< spread of a fixed loop measured between the samples: 0.01 = 1 %
+    std::string limit;      ///< which row ratio_to_limit refers to
+    std::string best_peer;  ///< which row ratio_to_best_peer refers to
+    std::vector<contender_result> contenders;
+};
+
+struct experiment_result {
+    std::string name;
+    std::string question;
+    std::string error;  ///< why it was not run: bad input
+    double seconds = 0;
+    bool complete = true;
+    std::vector<case_result> cases;
+};
+
+struct run_result {
+    machine_facts machine;
+    std::string date;  ///< UTC, ISO 8601
+    bool full = false;
+    double seconds = 0;
+    bool interrupted = false;
+    double timer_overhead_ns = 0;
+    double empty_loop_ns = 0;
+    std::vector<std::string> errors;
+    std::vector<experiment_result> experiments;
+};
+
+}  // namespace lab

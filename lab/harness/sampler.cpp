@@ -1,0 +1,337 @@
+#include "lab/harness/sampler.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "lab/harness/worker.hpp"
+
+namespace lab {
+
+namespace {
+
+/// One contender while it is being measured.
+struct lane {
+    const contender* who;
+    worker process;
+    std::uint64_t repetitions = 1;
+    std::uint64_t warm_up = 0;
+    double sample_ns = 0;  ///< of a whole sample, warm-up included, as seen from here
+    std::vector<double> samples;
+    std::map<std::string, std::vector<double>> extras;
+    std::vector<series> plots;
+    std::uint64_t checksum = 0;
+    row_status status = row_status::ok;
+    std::string note;
+};
+
+double scale_of(const case_options& o) {
+    const std::string& u = o.unit;
+    if (u.starts_with("us")) return 1e-3;
+    if (u.starts_with("ms")) return 1e-6;
+    if (u.starts_with("s/") || u == "s") return 1e-9;
+    if (u.starts_with("cycles")) return tsc_ghz();
+    return 1;
+}
+
+/// Turns one sample into the case's number; false: the contender did nothing that counts.
+bool number_of(const outcome& r, const case_options& o, double& number) {
+    if (o.measure == measure::value) {
+        number = r.value;
+        return r.has_value;
+    }
+    if (r.operations == 0) return false;
+    const double ns_per_op = r.elapsed_ns / static_cast<double>(r.operations);
+    number = o.measure == measure::time_per_op ? ns_per_op * scale_of(o) : 1e9 / ns_per_op;
+    return true;
+}
+
+bool sample_once(lane& l, const case_options& o, double limit_seconds, double* raw_ns = nullptr) {
+    outcome r;
+    const std::int64_t before = now_ns();
+    if (!l.process.run(l.repetitions, l.warm_up, r, limit_seconds)) {
+        l.status = row_status::failed;
+        l.note = l.process.why();
+        return false;
+    }
+    l.sample_ns = static_cast<double>(now_ns() - before);
+    if (raw_ns != nullptr) {
+        *raw_ns = std::max(r.elapsed_ns, 1.0);
+        return true;
+    }
+    double number = 0;
+    if (!number_of(r, o, number)) {
+        l.status = row_status::suspect;
+        l.note = "reports no operations: it does nothing";
+        return false;
+    }
+    l.samples.push_back(number);
+    for (const auto& [name, value] : r.extras) l.extras[name].push_back(value);
+    if (!r.plots.empty()) l.plots = std::move(r.plots);
+    l.checksum = r.checksum;
+    return true;
+}
+
+/// Finds how many repetitions make a sample of `target_ns`.
+bool calibrate(lane& l, const case_options& o, double target_ns, double limit_seconds) {
+    l.warm_up = 0;
+    l.repetitions = 1;
+    double ns = 0;
+    if (!sample_once(l, o, limit_seconds, &ns))
+        return false;                              // the very first: page faults and all
+    if (l.sample_ns > 4 * target_ns) return true;  // one repetition is a long sample
+    for (int step = 0; step != 12; ++step) {
+        if (!sample_once(l, o, limit_seconds, &ns)) return false;
+        // What the repetition costs includes what it does not time (set-up inside it).
+        const double whole = std::max(l.sample_ns, 1.0);
+        if (whole >= target_ns / 2) {
+            const double fit = static_cast<double>(l.repetitions) * target_ns / whole;
+            l.repetitions = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(fit));
+            break;
+        }
+        const double grow = std::clamp(target_ns / whole * 0.8, 2.0, 16.0);
+        l.repetitions = static_cast<std::uint64_t>(static_cast<double>(l.repetitions) * grow);
+    }
+    l.warm_up = l.repetitions / 8;
+    return true;
+}
+
+double relative_spread(std::vector<double> v) {  // half the distance of the quartiles
+    if (v.size() < 4) return 0;
+    std::sort(v.begin(), v.end());
+    return (v[v.size() * 3 / 4] - v[v.size() / 4]) / 2 / v[v.size() / 2];
+}
+
+/// As a cost: lower is better in both directions.
+double cost(const contender_result& r, better direction) {
+    return direction == better::lower ? r.figures.median : 1 / r.figures.median;
+}
+
+summary as_cost(const summary& s, better direction) {
+    if (direction == better::lower) return s;
+    summary c = s;
+    c.median = -s.median;
+    c.ci_low = -s.ci_high;
+    c.ci_high = -s.ci_low;
+    return c;
+}
+
+void check_equal_results(std::vector<contender_result>& rows, const std::vector<lane>& lanes) {
+    std::map<std::uint64_t, int> votes;
+    for (std::size_t i = 0; i != rows.size(); ++i) {
+        if (rows[i].counts()) ++votes[lanes[i].checksum];
+    }
+    if (votes.size() < 2) return;
+    const auto majority = std::max_element(votes.begin(), votes.end(), [](auto& a, auto& b) {
+                              return a.second < b.second;
+                          })->first;
+    for (std::size_t i = 0; i != rows.size(); ++i) {
+        if (rows[i].counts() && lanes[i].checksum != majority) {
+            rows[i].status = row_status::wrong;
+            rows[i].note = "produced another result than the other contenders";
+        }
+    }
+}
+
+void add_ratios(case_result& c) {
+    const contender_result* limit = nullptr;
+    const contender_result* best_peer = nullptr;
+    for (const contender_result& r : c.contenders) {
+        if (!r.counts()) continue;
+        if (r.kind == kind::limit && (limit == nullptr || r.name == c.options.reference_limit)) {
+            limit = &r;
+        }
+        if (r.kind == kind::peer &&
+            (best_peer == nullptr ||
+             cost(r, c.options.better) < cost(*best_peer, c.options.better))) {
+            best_peer = &r;
+        }
+    }
+    if (limit != nullptr) c.limit = limit->name;
+    if (best_peer != nullptr) c.best_peer = best_peer->name;
+    const double threshold = std::max(0.05, 2 * c.noise);
+    for (contender_result& r : c.contenders) {
+        if (!r.counts()) continue;
+        const double mine = cost(r, c.options.better);
+        if (limit != nullptr && cost(*limit, c.options.better) > 0) {
+            r.ratio_to_limit = mine / cost(*limit, c.options.better);
+        }
+        if (best_peer == nullptr) continue;
+        if (cost(*best_peer, c.options.better) > 0) {
+            r.ratio_to_best_peer = mine / cost(*best_peer, c.options.better);
+        }
+        if (r.kind == kind::cairn) {
+            switch (compare(as_cost(r.figures, c.options.better),
+                            as_cost(best_peer->figures, c.options.better), threshold)) {
+                case verdict::faster:
+                    r.best_peer_verdict = "faster";
+                    break;
+                case verdict::slower:
+                    r.best_peer_verdict = "slower";
+                    break;
+                case verdict::no_difference:
+                    r.best_peer_verdict = "no difference";
+                    break;
+            }
+        }
+    }
+}
+
+case_result empty_result(const comparison& c) {
+    case_result r;
+    r.name = c.name;
+    r.options = c.options;
+    return r;
+}
+
+contender_result row_of(const contender& who) {
+    contender_result row;
+    row.name = who.name;
+    row.kind = who.kind;
+    row.note = who.note_text;
+    row.published = who.published_value;
+    row.published_note = who.published_note;
+    return row;
+}
+
+/// The rows of a case that also() declared, from what its parent's contenders said.
+case_result side_case(const comparison& c, const std::vector<lane>& lanes, double noise) {
+    case_result r = empty_result(c);
+    r.noise = noise;
+    for (const lane& l : lanes) {
+        const auto found = l.extras.find(c.name);
+        if (found == l.extras.end()) continue;
+        contender_result row = row_of(*l.who);
+        row.published.reset();
+        row.published_note.clear();
+        for (const contender& declared : c.contenders) {  // notes and published of this column
+            if (declared.name != row.name) continue;
+            row.published = declared.published_value;
+            row.published_note = declared.published_note;
+        }
+        row.samples = found->second;
+        row.figures = summarize(row.samples);
+        r.contenders.push_back(std::move(row));
+    }
+    add_ratios(r);
+    return r;
+}
+
+struct case_run {
+    case_result result;
+    std::vector<lane> lanes;
+};
+
+case_run measure_case(const experiment& e, const comparison& c, const sampler_options& o,
+                      double seconds, const std::function<void(double)>& tell) {
+    case_run run;
+    run.result = empty_result(c);
+    std::vector<lane>& lanes = run.lanes;
+    for (const contender& who : c.contenders) lanes.push_back(lane{.who = &who});
+    const std::int64_t begun = now_ns();
+    const auto elapsed = [&] { return static_cast<double>(now_ns() - begun) * 1e-9; };
+
+    constexpr unsigned usual_rounds = 15;
+    unsigned rounds = o.full ? 41 : usual_rounds;
+    if (o.full) rounds = std::max(rounds, c.options.full_samples);
+    if (c.options.one_sample) rounds = 1;
+    const double target_ns =
+        std::clamp(seconds * 1e9 / static_cast<double>(lanes.size() * (rounds + 4)), 2e5, 2e7);
+    for (lane& l : lanes) {
+        if (interrupted) break;
+        tell(0.15 * elapsed() / seconds);
+        if (!(o.in_process ? l.process.start_in_process(*l.who)
+                           : l.process.start(e, c, *l.who, o.time_limit))) {
+            l.status = row_status::failed;
+            l.note = l.process.why();
+        } else if (!c.options.one_sample) {
+            calibrate(l, c.options, target_ns, o.time_limit);
+        }
+    }
+    double round_seconds = 0;
+    for (const lane& l : lanes) round_seconds += l.process.alive() ? l.sample_ns * 1e-9 : 0;
+    if (!c.options.one_sample && round_seconds > 0 && c.options.full_samples == 0) {
+        const double left = std::max(seconds - elapsed(), seconds / 2);
+        const double affordable = left / round_seconds;
+        rounds = static_cast<unsigned>(std::clamp(affordable, 5.0, static_cast<double>(rounds)));
+    }
+
+    std::vector<double> noise;
+    std::vector<lane*> order;
+    for (lane& l : lanes) order.push_back(&l);
+    std::mt19937 random{static_cast<unsigned>(std::hash<std::string>{}(c.name))};
+    for (unsigned round = 0; round != rounds && !interrupted; ++round) {
+        tell(static_cast<double>(round) / rounds);
+        noise.push_back(noise_probe_ns());
+        std::shuffle(order.begin(), order.end(), random);
+        for (lane* l : order) {
+            if (interrupted) break;
+            if (l->status == row_status::ok && l->process.alive()) {
+                sample_once(*l, c.options, o.time_limit);
+            }
+        }
+        if (round >= 5 && elapsed() > 1.6 * seconds && c.options.full_samples == 0) break;
+    }
+    run.result.noise = relative_spread(std::move(noise));
+
+    for (lane& l : lanes) {
+        l.process.stop();
+        contender_result row = row_of(*l.who);
+        row.status = l.status;
+        if (!l.note.empty()) row.note = l.note;
+        row.plots = l.plots;
+        if (l.status == row_status::ok && l.samples.empty()) {
+            row.status = interrupted ? row_status::interrupted : row_status::failed;
+            if (interrupted) row.note = "not measured: the run was interrupted";
+        }
+        row.samples = l.samples;
+        row.figures = summarize(row.samples);
+        if (row.counts() && c.options.measure == measure::time_per_op &&
+            !c.options.many_per_cycle &&
+            row.figures.median < 0.9 * o.empty_loop_ns * scale_of(c.options)) {
+            row.status = row_status::suspect;
+            row.note = "faster than an empty loop: it does nothing";
+        }
+        run.result.contenders.push_back(std::move(row));
+    }
+    if (c.options.equal_checksums) check_equal_results(run.result.contenders, lanes);
+    add_ratios(run.result);
+    return run;
+}
+
+}  // namespace
+
+experiment_result measure_experiment(const experiment& e, const sampler_options& o,
+                                     const progress& tell) {
+    experiment_result result;
+    result.name = e.name;
+    result.question = e.question;
+    const std::int64_t begun = now_ns();
+    double total_weight = 0;
+    for (const comparison& c : e.comparisons) {
+        if (c.measured_by == nullptr && !c.contenders.empty()) total_weight += c.options.weight;
+    }
+    const double budget = (o.full ? e.full_seconds : e.quick_seconds) * o.speed;
+    double weight_done = 0;
+    for (const comparison& c : e.comparisons) {
+        if (interrupted) result.complete = false;
+        if (interrupted || c.measured_by != nullptr || c.contenders.empty()) continue;
+        const double share = c.options.weight / total_weight;
+        case_run run = measure_case(e, c, o, budget * share, [&](double part) {
+            tell(c.name, weight_done + share * std::min(part, 1.0));
+        });
+        weight_done += share;
+        result.cases.push_back(std::move(run.result));
+        for (const comparison& side : e.comparisons) {
+            if (side.measured_by == &c) {
+                result.cases.push_back(side_case(side, run.lanes, result.cases.back().noise));
+            }
+        }
+    }
+    if (interrupted) result.complete = false;
+    result.seconds = static_cast<double>(now_ns() - begun) * 1e-9;
+    return result;
+}
+
+}  // namespace lab

@@ -1,0 +1,85 @@
+// lab/harness/worker.hpp - a process for each contender, commanded sample by sample over pipes.
+//
+//      sampler                                worker (forked; or executed anew with LD_PRELOAD)
+//        |  repetitions, warm-up -------------->  run(sample)          timed in there
+//        |  <------------- ns, operations, values, curves
+//        |  end of pipe ---------------------->  exits
+//
+// Own processes because two malloc replacements cannot share one, and because a contender that
+// crashes or hangs must cost only its own row. All contenders of a case live at once and wait in
+// read(): rounds interleave, and a wake-up lies outside what is timed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lab/harness/experiment.hpp"
+
+namespace lab {
+
+/// What one sample said.
+struct outcome {
+    double elapsed_ns = 0;  ///< timer overhead already subtracted
+    std::uint64_t operations = 0;
+    std::uint64_t checksum = 0;
+    bool has_value = false;
+    double value = 0;
+    std::vector<std::pair<std::string, double>> extras;
+    std::vector<series> plots;
+};
+
+class worker {
+public:
+    worker() = default;
+    worker(worker&& other) noexcept { *this = std::move(other); }
+    worker& operator=(worker&& other) noexcept;
+    ~worker() { stop(); }
+
+    /// Starts the process and waits until the contender's factory has run.
+    /// Returns: false on failure; why() says it.
+    bool start(const experiment& e, const comparison& c, const contender& who, double seconds);
+
+    /// For debuggers and callgrind: no process, the contender is built right here.
+    bool start_in_process(const contender& who);
+
+    /// One sample of `repetitions`, after a warm-up of `warm_up` repetitions that is not timed.
+    bool run(std::uint64_t repetitions, std::uint64_t warm_up, outcome& result, double seconds);
+
+    [[nodiscard]] bool alive() const noexcept { return pid_ > 0 || here_ != nullptr; }
+
+    /// One sentence: crashed, took longer than the time limit, threw.
+    [[nodiscard]] const std::string& why() const noexcept { return why_; }
+
+    void stop() noexcept;
+
+private:
+    bool receive(std::vector<char>& message, double seconds);
+    bool fail(std::string why);
+    std::string first_line_of_errors() const;
+
+    pid_t pid_ = -1;
+    int commands_ = -1;
+    int replies_ = -1;
+    int errors_ = -1;  ///< what the process wrote to stderr
+    std::string why_;
+    std::unique_ptr<body> here_;
+};
+
+/// The other end, for `cairn --lab-worker ...`: never returns to its caller's business.
+int worker_main(int argc, char** argv);
+
+/// The processors we may use, and binding to the first for everything that is measured.
+void remember_cpus(std::vector<unsigned> cpus);
+[[nodiscard]] std::vector<unsigned> allowed_cpus();
+bool pin_to(unsigned cpu) noexcept;
+void unpin() noexcept;
+
+/// Set by Ctrl-C: the sampler stops after the sample in flight, and reports are still written.
+extern volatile int interrupted;
+
+}  // namespace lab

@@ -1,0 +1,116 @@
+#include <nlohmann/json.hpp>
+
+#include "lab/harness/registry.hpp"
+#include "lab/output/output.hpp"
+
+namespace lab {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json number(const std::optional<double>& v) { return v ? json(*v) : json(nullptr); }
+
+json facts(const machine_facts& m) {
+    json caches = json::array();
+    for (const cache_facts& c : m.caches) {
+        caches.push_back(
+            {{"level", c.level}, {"type", c.type}, {"bytes", c.bytes}, {"line", c.line}});
+    }
+    return {{"cpu", m.cpu},
+            {"hardware_threads", m.hardware_threads},
+            {"usable_threads", m.usable_threads},
+            {"memory_bytes", m.memory_bytes},
+            {"page_bytes", m.page_bytes},
+            {"caches", std::move(caches)},
+            {"system", m.system},
+            {"kernel", m.kernel},
+            {"c_library", m.c_library},
+            {"transparent_huge_pages", m.huge_pages},
+            {"governor", m.governor},
+            {"virtual_machine", m.virtual_machine},
+            {"tsc_ghz", m.tsc_ghz},
+            {"pinned", m.pinned},
+            {"real_time", m.real_time}};
+}
+
+json row(const contender_result& r) {
+    const bool any = r.figures.samples != 0;
+    const auto f = [&](double v) { return any ? json(v) : json(nullptr); };
+    json j = {{"name", r.name},
+              {"kind", name_of(r.kind)},
+              {"median", f(r.figures.median)},
+              {"min", f(r.figures.min)},
+              {"samples", r.figures.samples},
+              {"ratio_to_limit", number(r.ratio_to_limit)},
+              {"ratio_to_best_peer", number(r.ratio_to_best_peer)},
+              {"published", number(r.published)},
+              {"note", r.note},
+              {"status", name_of(r.status)},
+              {"max", f(r.figures.max)},
+              {"mean", f(r.figures.mean)},
+              {"stddev", f(r.figures.stddev)},
+              {"ci_low", f(r.figures.ci_low)},
+              {"ci_high", f(r.figures.ci_high)},
+              {"published_note", r.published_note},
+              {"verdict", r.best_peer_verdict}};
+    if (!r.plots.empty()) {
+        json plots = json::array();
+        for (const series& s : r.plots) {
+            json points = json::array();
+            for (const auto& [x, y] : s.points) points.push_back({x, y});
+            plots.push_back({{"name", s.name},
+                             {"x", s.x_label},
+                             {"y", s.y_label},
+                             {"points", std::move(points)}});
+        }
+        j["series"] = std::move(plots);
+    }
+    return j;
+}
+
+}  // namespace
+
+std::string as_json(const run_result& run) {
+    json peers = json::array();
+    for (const peer_status& p : configured_peers()) {
+        peers.push_back({{"name", p.name}, {"present", p.present}, {"detail", p.detail}});
+    }
+    json experiments = json::array();
+    for (const experiment_result& e : run.experiments) {
+        json cases = json::array();
+        for (const case_result& c : e.cases) {
+            json contenders = json::array();
+            for (const contender_result& r : c.contenders) contenders.push_back(row(r));
+            cases.push_back({{"name", c.name},
+                             {"unit", c.options.unit},
+                             {"better", c.options.better == better::lower ? "lower" : "higher"},
+                             {"noise", c.noise},
+                             {"limit", c.limit},
+                             {"best_peer", c.best_peer},
+                             {"contenders", std::move(contenders)}});
+        }
+        experiments.push_back({{"name", e.name},
+                               {"question", e.question},
+                               {"complete", e.complete},
+                               {"error", e.error},
+                               {"seconds", e.seconds},
+                               {"cases", std::move(cases)}});
+    }
+    const json j = {{"schema", 1},
+                    {"machine", facts(run.machine)},
+                    {"compiler", this_build().compiler},
+                    {"flags", this_build().flags},
+                    {"date", run.date},
+                    {"mode", run.full ? "full" : "quick"},
+                    {"seconds", run.seconds},
+                    {"interrupted", run.interrupted},
+                    {"timer_overhead_ns", run.timer_overhead_ns},
+                    {"empty_loop_ns", run.empty_loop_ns},
+                    {"peers", std::move(peers)},
+                    {"errors", run.errors},
+                    {"experiments", std::move(experiments)}};
+    return j.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lab

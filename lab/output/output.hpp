@@ -1,0 +1,28 @@
+// lab/output/output.hpp - what a run looks like: on the terminal, as JSON, as a page.
+#pragma once
+
+#include <string>
+
+#include "lab/harness/results.hpp"
+
+namespace lab {
+
+/// One experiment as tables of text; `wide` adds minimum and interval.
+[[nodiscard]] std::string as_text(const experiment_result& e, unsigned columns);
+
+/// The machine, the compiler, the peers that are absent: what stands above the tables.
+[[nodiscard]] std::string heading(const run_result& run);
+
+/// Schema 1; docs/lab-schema.md describes it.
+[[nodiscard]] std::string as_json(const run_result& run);
+
+/// One self-contained page.
+[[nodiscard]] std::string as_html(const run_result& run);
+
+/// "0.57", "12.3", "1,234": three significant digits, whatever the size.
+[[nodiscard]] std::string figure(double v);
+
+[[nodiscard]] const char* name_of(kind k);
+[[nodiscard]] const char* name_of(row_status s);
+
+}  // namespace lab
