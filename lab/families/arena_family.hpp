@@ -160,6 +160,7 @@ struct arena_entry {
     lab::kind kind;
     std::string note;
     bool every_malloc;  ///< once per malloc library
+    bool only_changing;  ///< a variant that differs only in the cases with a changing load
     bool fixed_region;  ///< cannot grow: the cases with a changing load leave it out
     body_factory fixed_8, fixed_256, fixed_8k, fixed_1m, mixed, mixed_opaque, changing;
 };
@@ -173,6 +174,7 @@ struct arena_options {
     std::string note = {};
     bool every_malloc = false;
     bool fixed_region = false;
+    bool only_changing = false;
 };
 
 template <class A>
@@ -180,7 +182,7 @@ bool offer_arena(std::string name, lab::kind k, arena_options o = {}) {
     const auto factory = []<class W>(std::in_place_type_t<W>) {
         return make_body_factory([] { return W{}; });
     };
-    arena_family().push_back({std::move(name), k, std::move(o.note), o.every_malloc, o.fixed_region,
+    arena_family().push_back({std::move(name), k, std::move(o.note), o.every_malloc, o.only_changing, o.fixed_region,
                               factory(std::in_place_type<arena_work::fixed<A, 8>>),
                               factory(std::in_place_type<arena_work::fixed<A, 256>>),
                               factory(std::in_place_type<arena_work::fixed<A, 8192>>),
@@ -193,9 +195,9 @@ bool offer_arena(std::string name, lab::kind k, arena_options o = {}) {
 
 /// Puts every arena of the family into a case.
 template <class Select>
-void add_arena_family(comparison& c, Select select, bool growing_only = false) {
+void add_arena_family(comparison& c, Select select, bool changing = false) {
     for (const arena_entry& a : arena_family()) {
-        if (growing_only && a.fixed_region) continue;
+        if (changing ? a.fixed_region : a.only_changing) continue;
         if (a.every_malloc) {
             c.add_mallocs(select(a));
         } else {
