@@ -52,7 +52,7 @@ public:
 
     /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind.
     void deallocate(void* p, std::size_t size, alignment = default_alignment) noexcept {
-        CAIRN_ASSERT(owns(p), "a block comes back to the end that it was allocated from");
+        CAIRN_ASSERT(size == 0 || owns(p), "a block comes back to the end that it was allocated from");
         const std::size_t step = round_up(size, detail::bump_granule);
         if (reinterpret_cast<std::uintptr_t>(p) == low_->region_.end()) {
             note_peak();
@@ -64,14 +64,7 @@ public:
     /// Shrinks a block where it is. Growing is refused: a block that grows downwards would move.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment = default_alignment) noexcept {
-        if (new_size > round_up(old_size, detail::bump_granule)) { return false; }
-        const auto address = reinterpret_cast<std::uintptr_t>(p);
-        if (new_size < old_size) {
-            poison(reinterpret_cast<void*>(address + new_size), old_size - new_size);
-        } else {
-            unpoison_defined(reinterpret_cast<void*>(address + old_size), new_size - old_size);
-        }
-        return true;
+        return detail::bump_region::resize_inner(p, old_size, new_size);
     }
 
     [[nodiscard]] std::size_t good_size(std::size_t size, alignment align) const noexcept {

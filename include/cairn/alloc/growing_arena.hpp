@@ -115,7 +115,7 @@ public:
         if (region_.contains(p)) [[likely]] {
             return region_.try_resize(p, old_size, new_size);
         }
-        return new_size <= round_up(old_size, detail::bump_granule);
+        return detail::bump_region::resize_inner(p, old_size, new_size);
     }
 
     [[nodiscard]] std::size_t good_size(std::size_t size, alignment) const noexcept {

@@ -121,15 +121,15 @@ public:
             if (new_size > end_ - address) { return false; }
             if (new_size < old_size) { raise_peak(); }
             top_ = address + round_up(new_size, bump_granule);
-        } else if (new_size > round_up(old_size, bump_granule)) {
-            return false;
+            return repoison(p, old_size, new_size);
         }
-        if (new_size < old_size) {
-            poison(reinterpret_cast<void*>(address + new_size), old_size - new_size);
-        } else {
-            unpoison_defined(reinterpret_cast<void*>(address + old_size), new_size - old_size);
-        }
-        return true;
+        return resize_inner(p, old_size, new_size);
+    }
+
+    /// The same for a block that others follow: it may shrink, and grow into its own rounding.
+    [[nodiscard]] static bool resize_inner(void* p, std::size_t old_size,
+                                           std::size_t new_size) noexcept {
+        return new_size <= round_up(old_size, bump_granule) && repoison(p, old_size, new_size);
     }
 
     /// Requires: begin_ <= to <= top_.
@@ -182,6 +182,16 @@ public:
     }
 
 private:
+    static bool repoison(void* p, std::size_t old_size, std::size_t new_size) noexcept {
+        auto* const first = static_cast<std::byte*>(p);
+        if (new_size < old_size) {
+            poison(first + new_size, old_size - new_size);
+        } else {
+            unpoison_defined(first + old_size, new_size - old_size);
+        }
+        return true;
+    }
+
     void raise_peak() noexcept { peak_ = top_ > peak_ ? top_ : peak_; }
 
     /// [ page-multiple block ][ 64 bytes ][ page-multiple block ]

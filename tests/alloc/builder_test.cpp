@@ -1,0 +1,171 @@
+// Behaviours of cairn/alloc/builder.hpp and recycling.hpp.
+#include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/arena_scope.hpp>
+#include <cairn/alloc/builder.hpp>
+#include <cairn/alloc/growing_arena.hpp>
+#include <cairn/alloc/recycling.hpp>
+#include <cairn/core/sizes.hpp>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "support/allocator_contract.hpp"
+#include "support/test_upstream.hpp"
+
+using namespace cairn;
+
+TEST(builder, copies_nothing_while_it_is_the_last_thing_in_the_arena) {
+    arena a{1_MiB};
+    builder<int, arena> list{a};
+    for (int i = 0; i < 100000; ++i) { ASSERT_TRUE(list.push_back(i)); }
+    EXPECT_EQ(list.moved_count(), 0u);
+    const slice<int> all = list.finish();
+    EXPECT_EQ(all.size(), 100000u);
+    EXPECT_EQ(a.used_size(), 400000u);
+    EXPECT_TRUE(list.empty()) << "and can collect again";
+    ASSERT_TRUE(list.push_back(1));
+    EXPECT_EQ(list.finish()[0], 1);
+    EXPECT_EQ(all[99999], 99999);
+}
+
+TEST(builder, moves_its_elements_once_when_something_lies_behind_it) {
+    arena a{64_KiB};
+    builder<std::unique_ptr<int>> list{a, 4};
+    for (int i = 0; i < 4; ++i) { ASSERT_TRUE(list.push_back(std::make_unique<int>(i))); }
+    (void)a.allocate(1);
+    for (int i = 4; i < 100; ++i) { ASSERT_TRUE(list.emplace_back(new int{i})); }
+    EXPECT_EQ(list.moved_count(), 4u);
+    for (int i = 0; i < 100; ++i) { EXPECT_EQ(*list[static_cast<std::size_t>(i)], i); }
+}
+
+TEST(builder, may_append_an_element_of_its_own_while_it_grows) {
+    arena a{64_KiB};
+    builder<std::string> list{a, 1};
+    ASSERT_TRUE(list.push_back(std::string(100, 'x')));
+    (void)a.allocate(1);
+    for (int i = 0; i < 20; ++i) { ASSERT_TRUE(list.push_back(list[0])); }
+    for (const std::string& s : list) { EXPECT_EQ(s, std::string(100, 'x')); }
+}
+
+TEST(builder, nests_in_stack_order_without_moving) {
+    growing_arena a;
+    builder<int, growing_arena> outer{a, 8};
+    for (int i = 0; i < 3; ++i) {
+        builder<int, growing_arena> inner{a, 8};
+        for (int k = 0; k < 8; ++k) { ASSERT_TRUE(inner.push_back(k)); }
+        ASSERT_TRUE(outer.push_back(inner.finish()[7]));
+    }
+    EXPECT_EQ(outer.moved_count(), 0u);
+}
+
+TEST(builder, an_exhausted_arena_is_a_false_and_the_elements_stay) {
+    arena a{256};
+    builder<int> list{a, 8};
+    int pushed = 0;
+    while (list.push_back(pushed)) { ++pushed; }
+    EXPECT_GE(pushed, 32);
+    EXPECT_EQ(list.size(), static_cast<std::size_t>(pushed));
+    EXPECT_EQ(list[static_cast<std::size_t>(pushed) - 1], pushed - 1);
+}
+
+TEST(builder, an_unfinished_one_destroys_and_gives_back) {
+    arena a{4_KiB};
+    auto shared = std::make_shared<int>(1);
+    {
+        builder<std::shared_ptr<int>> list{a};
+        for (int i = 0; i < 10; ++i) { ASSERT_TRUE(list.push_back(shared)); }
+        list.pop_back();
+        EXPECT_EQ(shared.use_count(), 10);
+    }
+    EXPECT_EQ(shared.use_count(), 1);
+    EXPECT_EQ(a.used_size(), 0u);
+    builder<int> empty{a};
+    EXPECT_TRUE(empty.finish().empty());
+    EXPECT_EQ(a.used_size(), 0u);
+}
+
+TEST(builder, agrees_with_a_vector) {
+    std::mt19937 random{11};
+    for (int round = 0; round < 200; ++round) {
+        growing_arena a{512};
+        builder<unsigned, growing_arena> list{a, random() % 5};
+        std::vector<unsigned> model;
+        for (int i = 0; i < 300; ++i) {
+            switch (random() % 8) {
+                case 0: (void)a.allocate(random() % 50); break;
+                case 1:
+                    if (!model.empty()) {
+                        model.pop_back();
+                        list.pop_back();
+                    }
+                    break;
+                default:
+                    model.push_back(static_cast<unsigned>(random()));
+                    ASSERT_TRUE(list.push_back(model.back()));
+            }
+        }
+        const slice<unsigned> all = list.finish();
+        ASSERT_EQ(std::vector<unsigned>(all.begin(), all.end()), model);
+        a.validate();
+    }
+}
+
+TEST(recycling, keeps_the_common_contract) {
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        test_upstream upstream;
+        recycling<growing_arena> a{std::size_t{1_KiB}, allocator_ref{upstream}};
+        check_allocator_contract(a, seed);
+    }
+}
+
+TEST(recycling, an_outgrown_array_serves_again) {
+    arena memory{64_KiB};
+    recycling a{memory};
+    void* const first = a.allocate(100);
+    void* const behind = a.allocate(100);
+    a.deallocate(first, 100);
+    EXPECT_EQ(a.allocate(120), first) << "the same power of two";
+    a.deallocate(behind, 100);
+    EXPECT_EQ(memory.used_size(), 128u) << "the last block goes back to the arena itself";
+}
+
+TEST(recycling, growing_vectors_stop_taking_more_than_they_hold) {
+    arena plain{1_MiB};
+    arena memory{1_MiB};
+    recycling recycled{memory};
+    const auto grow_many = [](auto& a) {  // 64 arrays that double in turn, as vectors do
+        void* arrays[64] = {};
+        std::size_t sizes[64] = {};
+        for (std::size_t size = 16; size <= 1024; size *= 2) {
+            for (int i = 0; i < 64; ++i) {
+                void* const larger = a.allocate(size);
+                ASSERT_NE(larger, nullptr);
+                if (arrays[i] != nullptr) { a.deallocate(arrays[i], sizes[i]); }
+                arrays[i] = larger;
+                sizes[i] = size;
+            }
+        }
+        for (int i = 0; i < 64; ++i) {  // a second generation, smaller
+            void* const again = a.allocate(512);
+            ASSERT_NE(again, nullptr);
+        }
+    };
+    grow_many(plain);
+    grow_many(recycled);
+    EXPECT_LE(memory.high_water_size() + 64 * 512, plain.high_water_size());
+}
+
+TEST(recycling, rewind_and_reset_empty_the_lists) {
+    arena memory{4_KiB};
+    recycling a{memory};
+    const auto start = a.mark();
+    void* const first = a.allocate(64);
+    (void)a.allocate(64);
+    a.deallocate(first, 64);
+    a.rewind(start);
+    EXPECT_EQ(a.allocate(64), first);
+    EXPECT_NE(a.allocate(64), first) << "a block is never given out twice";
+}

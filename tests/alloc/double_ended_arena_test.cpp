@@ -1,0 +1,142 @@
+// Behaviours of cairn/alloc/double_ended_arena.hpp and frame_arena.hpp.
+#include <cairn/alloc/arena_scope.hpp>
+#include <cairn/alloc/double_ended_arena.hpp>
+#include <cairn/alloc/frame_arena.hpp>
+#include <cairn/alloc/growing_arena.hpp>
+#include <cairn/core/sizes.hpp>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+
+#include "support/allocator_contract.hpp"
+#include "support/arena_model.hpp"
+#include "support/test_upstream.hpp"
+
+using namespace cairn;
+
+TEST(double_ended_arena, each_end_keeps_the_common_contract) {
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        test_upstream upstream;
+        double_ended_arena a{64_KiB, upstream};
+        check_allocator_contract(a.low(), seed);
+        a.reset();
+        check_allocator_contract(a.high(), seed);
+    }
+}
+
+TEST(double_ended_arena, each_end_agrees_with_the_model_beside_a_busy_other_end) {
+    for (unsigned seed = 1; seed <= 25; ++seed) {
+        double_ended_arena a{64_KiB};
+        std::memset(a.high().allocate(5000), 0x77, 5000);
+        check_arena_against_model(a.low(), seed);
+        a.reset();
+        std::memset(a.low().allocate(5000), 0x77, 5000);
+        check_arena_against_model(a.high(), seed);
+    }
+}
+
+TEST(double_ended_arena, the_ends_share_one_gap_to_the_last_byte) {
+    alignas(16) std::array<std::byte, 256> buffer;
+    double_ended_arena a{buffer};
+    EXPECT_EQ(a.low().allocate(64), buffer.data());
+    EXPECT_EQ(a.high().allocate(64), buffer.data() + 192);
+    EXPECT_EQ(a.free_size(), 128u);
+    EXPECT_EQ(a.low().allocate(129), nullptr) << "each end is aware of the other";
+    EXPECT_EQ(a.high().allocate(129), nullptr);
+    EXPECT_EQ(a.high().allocate(128), buffer.data() + 64);
+    EXPECT_EQ(a.low().allocate(1), nullptr);
+    a.high().reset();
+    EXPECT_NE(a.low().allocate(192), nullptr) << "what one end gives back the other may take";
+}
+
+TEST(double_ended_arena, temporary_low_and_permanent_high) {
+    double_ended_arena a{4_KiB};
+    void* kept = nullptr;
+    {
+        arena_scope loading{a.low()};
+        (void)loading.make_array<char>(1000);
+        kept = a.high().allocate(100);
+        std::memset(kept, 3, 100);
+    }
+    EXPECT_EQ(a.low().used_size(), 0u);
+    EXPECT_EQ(a.used_size(), 112u);
+    EXPECT_EQ(static_cast<char*>(kept)[99], 3);
+    {
+        arena_scope other_way{a.high()};
+        (void)other_way.make<int>(1);
+    }
+    EXPECT_EQ(a.high().used_size(), 112u);
+    EXPECT_EQ(a.high().high_water_size(), 128u);
+}
+
+TEST(double_ended_arena, the_last_high_block_gives_its_bytes_back) {
+    double_ended_arena a{4_KiB};
+    void* const p = a.high().allocate(100);
+    void* const q = a.high().allocate(50);
+    a.high().deallocate(q, 50);
+    a.high().deallocate(p, 100);
+    EXPECT_EQ(a.used_size(), 0u);
+    a.validate();
+}
+
+TEST(double_ended_arena, misuse_is_named_in_checked_builds) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    double_ended_arena a{4_KiB};
+    void* const low = a.low().allocate(16);
+    void* const high = a.high().allocate(16);
+    EXPECT_DEATH(a.high().deallocate(low, 16), "the end that it was allocated from");
+    EXPECT_DEATH(a.low().deallocate(high, 16), "the arena that it was allocated from");
+}
+
+TEST(frame_arena, last_frames_data_survives_one_swap_and_dies_with_the_second) {
+    frame_arena frames{4_KiB};
+    int* const first = frames.active().make<int>(1);
+    frames.swap();
+    EXPECT_EQ(*first, 1);
+    EXPECT_TRUE(frames.inactive().owns(first));
+    int* const second = frames.active().make<int>(2);
+    EXPECT_FALSE(frames.inactive().owns(second));
+    frames.swap();
+    EXPECT_TRUE(frames.active().owns(first));
+    EXPECT_EQ(frames.active().used_size(), 0u) << "the newly active arena was reset";
+    EXPECT_EQ(*second, 2);
+}
+
+TEST(frame_arena, keeps_the_content_of_the_newly_active_arena_when_told_to) {
+    frame_arena<2> frames{4_KiB};
+    (void)frames.active().make<int>(1);
+    frames.swap();
+    frames.swap(on_swap::keep);
+    EXPECT_EQ(frames.active().used_size(), 16u);
+}
+
+TEST(frame_arena, counts_back_through_n_frames) {
+    frame_arena<3> frames{1_KiB};
+    int* made[6];
+    for (int frame = 0; frame < 6; ++frame) {
+        made[frame] = frames.active().make<int>(frame);
+        if (frame >= 2) {
+            EXPECT_TRUE(frames.inactive(1).owns(made[frame - 1]));
+            EXPECT_TRUE(frames.inactive(2).owns(made[frame - 2]));
+            EXPECT_EQ(*made[frame - 2], frame - 2);
+        }
+        frames.swap();
+    }
+    if (asserts_enabled) { EXPECT_DEATH((void)frames.inactive(3), "frames older than N - 1"); }
+}
+
+TEST(frame_arena, takes_any_arena_and_any_upstream) {
+    test_upstream upstream;
+    {
+        frame_arena<2, growing_arena> frames{std::size_t{1_KiB}, allocator_ref{upstream}};
+        check_allocator_contract(frames, 7);
+        frames.swap();
+        (void)frames.active().allocate(10000);
+        frames.swap();
+        frames.validate();
+    }
+    upstream.refuse_from(upstream.request_count());
+    frame_arena<2> refused{1_KiB, allocator_ref{upstream}};
+    EXPECT_EQ(refused.allocate(1), nullptr);
+}

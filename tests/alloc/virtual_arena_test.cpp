@@ -1,0 +1,121 @@
+// Behaviours of cairn/alloc/virtual_arena.hpp.
+#include <cairn/alloc/builder.hpp>
+#include <cairn/alloc/virtual_arena.hpp>
+#include <cairn/core/sizes.hpp>
+#include <cairn/os/page_memory.hpp>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <utility>
+
+#include "support/allocator_contract.hpp"
+#include "support/arena_model.hpp"
+
+using namespace cairn;
+
+TEST(virtual_arena, keeps_the_common_contract) {
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        virtual_arena a{1_MiB};
+        check_allocator_contract(a, seed);
+    }
+}
+
+TEST(virtual_arena, agrees_with_the_model) {
+    for (unsigned seed = 1; seed <= 50; ++seed) {
+        virtual_arena a{8_MiB, {.commit_step_min = 4_KiB, .retain_size = 16_KiB}};
+        check_arena_against_model(a, seed, {.large_max = 100000});
+    }
+}
+
+TEST(virtual_arena, takes_addresses_first_and_memory_later) {
+    virtual_arena a{64_GiB};
+    ASSERT_EQ(a.capacity(), 64_GiB);
+    EXPECT_EQ(a.committed_size(), 0u);
+    auto* const p = static_cast<char*>(a.allocate(100));
+    ASSERT_NE(p, nullptr);
+    std::memset(p, 1, 100);
+    EXPECT_LT(a.committed_size(), 1_MiB);
+    auto* const large = static_cast<char*>(a.allocate(10_MiB));
+    ASSERT_NE(large, nullptr);
+    large[10_MiB - 1] = 1;
+    EXPECT_EQ(p[99], 1) << "nothing moved";
+    EXPECT_EQ(a.data(), p);
+}
+
+TEST(virtual_arena, can_be_filled_to_the_last_byte_and_no_further) {
+    virtual_arena a{256_KiB, {.commit_step_min = 4_KiB}};
+    const std::size_t capacity = a.capacity();
+    ASSERT_NE(a.allocate(capacity - 16), nullptr);
+    ASSERT_NE(a.allocate(16), nullptr);
+    EXPECT_EQ(a.allocate(1), nullptr);
+    EXPECT_EQ(a.used_size(), capacity);
+}
+
+TEST(virtual_arena, refuses_an_absurd_reservation_and_stays_usable) {
+    virtual_arena a{SIZE_MAX};
+    EXPECT_EQ(a.capacity(), 0u);
+    EXPECT_EQ(a.allocate(1), nullptr);
+    EXPECT_FALSE(a.commit(1));
+    a.reset();
+    virtual_arena none{0};
+    EXPECT_EQ(none.allocate(1), nullptr);
+}
+
+TEST(virtual_arena, the_last_block_grows_in_place_across_commits) {
+    virtual_arena a{1_GiB, {.commit_step_min = 4_KiB}};
+    builder<int> numbers{a};
+    for (int i = 0; i < 1000000; ++i) { ASSERT_TRUE(numbers.push_back(i)); }
+    EXPECT_EQ(numbers.moved_count(), 0u) << "not one element was copied";
+    const slice<int> all = numbers.finish();
+    ASSERT_EQ(all.size(), 1000000u);
+    EXPECT_EQ(all[999999], 999999);
+    EXPECT_EQ(a.used_size(), 4000000u) << "the slack went back";
+}
+
+TEST(virtual_arena, reset_gives_memory_above_the_retain_limit_back) {
+    virtual_arena a{64_MiB, {.commit_step_min = 64_KiB, .retain_size = 256_KiB}};
+    std::memset(a.allocate(8_MiB), 1, 8_MiB);
+    a.reset();
+    EXPECT_EQ(a.committed_size(), 256_KiB);
+    auto* const p = static_cast<char*>(a.allocate(8_MiB));
+    ASSERT_NE(p, nullptr);
+    EXPECT_EQ(p[5_MiB], 0) << "decommitted pages read as zero when they come back";
+}
+
+TEST(virtual_arena, commits_and_prefaults_on_request) {
+    virtual_arena a{16_MiB};
+    auto* const p = static_cast<char*>(a.allocate(10));
+    std::memcpy(p, "cairn", 6);
+    ASSERT_TRUE(a.prefault(1_MiB));
+    EXPECT_STREQ(p, "cairn");
+    EXPECT_GE(a.committed_size(), 1_MiB);
+    EXPECT_GE(page_memory::resident_bytes(a.data(), 1_MiB), 1_MiB);
+    EXPECT_FALSE(a.commit(17_MiB));
+}
+
+TEST(virtual_arena, huge_pages_are_a_wish) {
+    virtual_arena a{64_MiB, {.huge = virtual_arena::huge_pages::advised}};
+    std::memset(a.allocate(4_MiB), 1, 4_MiB);
+    EXPECT_EQ(a.committed_size() % page_memory::huge_size(), 0u);
+    EXPECT_TRUE(is_aligned(a.data(), alignment{page_memory::huge_size()}));
+}
+
+TEST(virtual_arena, moves_with_its_reservation) {
+    virtual_arena a{1_MiB};
+    void* const p = a.allocate(100);
+    virtual_arena b{std::move(a)};
+    EXPECT_TRUE(b.owns(p));
+    EXPECT_EQ(a.allocate(1), nullptr);  // NOLINT: moved-from is empty and valid
+    virtual_arena c{1_MiB};
+    c = std::move(b);
+    EXPECT_TRUE(c.owns(p));
+    EXPECT_EQ(c.used_size(), 112u);
+}
+
+TEST(virtual_arena_misuse, running_off_the_end_faults_at_once) {
+    virtual_arena a{64_KiB};
+    const std::size_t capacity = a.capacity();
+    auto* const p = static_cast<volatile char*>(a.allocate(capacity));
+    ASSERT_NE(p, nullptr);
+    EXPECT_DEATH(p[capacity] = 1, "");
+}
