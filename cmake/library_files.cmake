@@ -29,6 +29,10 @@ target_sources(cairn
         src/alloc/virtual_arena.cpp
         # containers
         # debug
+        src/debug/block_table.cpp
+        src/debug/guarded.cpp
+        src/debug/misuse.cpp
+        src/debug/tracked.cpp
         # std
         src/std/bad_alloc.cpp
     PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES
@@ -77,6 +81,11 @@ target_sources(cairn
         include/cairn/containers/slot_policy.hpp
         include/cairn/containers/sort_indices.hpp
         # debug
+        include/cairn/debug/block_table.hpp
+        include/cairn/debug/failing.hpp
+        include/cairn/debug/guarded.hpp
+        include/cairn/debug/misuse.hpp
+        include/cairn/debug/tracked.hpp
         # std
         include/cairn/std/bad_alloc.hpp
         include/cairn/std/pmr_resource.hpp

@@ -8,25 +8,19 @@
 namespace cairn {
 
 void* page_allocator::allocate(std::size_t size, alignment align) noexcept {
-    if (size > PTRDIFF_MAX) {
-        return nullptr;
-    }
+    if (size > PTRDIFF_MAX) { return nullptr; }
     const std::size_t bytes = good_size(size);
     const std::size_t huge = page_memory::huge_size();
     if (options_.huge_pages && bytes >= huge && align.bytes() < huge) {
         align = alignment{huge};  // the system only backs whole, aligned huge pages with one
     }
     void* const first = page_memory::reserve(bytes, align);
-    if (first == nullptr) {
-        return nullptr;
-    }
+    if (first == nullptr) { return nullptr; }
     if (!page_memory::commit(first, bytes)) {
         page_memory::release(first, bytes);
         return nullptr;
     }
-    if (options_.name != nullptr) {
-        page_memory::set_name(first, bytes, options_.name);
-    }
+    if (options_.name != nullptr) { page_memory::set_name(first, bytes, options_.name); }
     apply_options(first, bytes);
     return first;
 }
@@ -39,24 +33,14 @@ void page_allocator::deallocate(void* p, std::size_t size, alignment) noexcept {
 
 bool page_allocator::try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                 alignment) noexcept {
-    if (new_size > PTRDIFF_MAX) {
-        return false;
-    }
+    if (new_size > PTRDIFF_MAX) { return false; }
     const std::size_t old_bytes = good_size(old_size);
     const std::size_t new_bytes = good_size(new_size);
-    if (old_bytes == new_bytes) {
-        return true;
-    }
+    if (old_bytes == new_bytes) { return true; }
     auto* const first = static_cast<std::byte*>(p);
-    if (new_bytes < old_bytes) {
-        unpoison(first + new_bytes, old_bytes - new_bytes);
-    }
-    if (!page_memory::try_resize(p, old_bytes, new_bytes)) {
-        return false;
-    }
-    if (new_bytes > old_bytes) {
-        apply_options(first + old_bytes, new_bytes - old_bytes);
-    }
+    if (new_bytes < old_bytes) { unpoison(first + new_bytes, old_bytes - new_bytes); }
+    if (!page_memory::try_resize(p, old_bytes, new_bytes)) { return false; }
+    if (new_bytes > old_bytes) { apply_options(first + old_bytes, new_bytes - old_bytes); }
     return true;
 }
 
@@ -64,9 +48,7 @@ void page_allocator::apply_options(void* first, std::size_t bytes) const noexcep
     if (options_.huge_pages) {
         page_memory::advise_huge(first, bytes);  // before the first touch, or it comes too late
     }
-    if (options_.prefault) {
-        page_memory::prefault(first, bytes);
-    }
+    if (options_.prefault) { page_memory::prefault(first, bytes); }
 }
 
 }  // namespace cairn

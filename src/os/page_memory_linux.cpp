@@ -54,24 +54,16 @@ std::size_t round_up_to_pages(std::size_t bytes) noexcept {
 }
 
 void* reserve(std::size_t bytes, alignment align) noexcept {
-    if (bytes == 0 || bytes > PTRDIFF_MAX) {
-        return nullptr;
-    }
+    if (bytes == 0 || bytes > PTRDIFF_MAX) { return nullptr; }
     const std::size_t extra = align.bytes() > size() ? align.bytes() - size() : 0;
     const std::size_t asked = saturating_add(round_up_to_pages(bytes), extra);
-    if (asked > PTRDIFF_MAX) {
-        return nullptr;
-    }
+    if (asked > PTRDIFF_MAX) { return nullptr; }
     void* const mapped = ::mmap(nullptr, asked, PROT_NONE, reserved_flags, -1, 0);
-    if (mapped == MAP_FAILED) {
-        return nullptr;
-    }
+    if (mapped == MAP_FAILED) { return nullptr; }
     // [ lead ][ aligned ...... ][ tail ]: lead and tail go back at once.
     auto* const first = static_cast<std::byte*>(mapped);
     const std::size_t lead = padding_to(reinterpret_cast<std::uintptr_t>(first), align);
-    if (lead != 0) {
-        ::munmap(first, lead);
-    }
+    if (lead != 0) { ::munmap(first, lead); }
     if (extra > lead) {  // lead <= extra: both ends are whole pages
         ::munmap(first + lead + round_up_to_pages(bytes), extra - lead);
     }
@@ -147,9 +139,7 @@ std::size_t resident_bytes(const void* address, std::size_t bytes) noexcept {
     const std::size_t window = sizeof in_memory * size();
     for (std::size_t left = round_up_to_pages(bytes); left != 0;) {
         const std::size_t step = left < window ? left : window;
-        if (::mincore(const_cast<std::byte*>(page), step, in_memory) != 0) {
-            return resident;
-        }
+        if (::mincore(const_cast<std::byte*>(page), step, in_memory) != 0) { return resident; }
         for (std::size_t i = 0; i < step / size(); ++i) {
             resident += (in_memory[i] & 1) != 0 ? size() : 0;
         }

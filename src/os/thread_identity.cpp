@@ -39,10 +39,8 @@ unsigned take_lowest() noexcept {
 
 void raise_bound(unsigned to) noexcept {
     unsigned seen = bound.load(std::memory_order_relaxed);
-    while (seen < to &&
-           !bound.compare_exchange_weak(seen, to, std::memory_order_release,
-                                        std::memory_order_relaxed)) {
-    }
+    while (seen < to && !bound.compare_exchange_weak(seen, to, std::memory_order_release,
+                                                     std::memory_order_relaxed)) {}
 }
 
 /// Gives the number back when the thread exits. Other thread-local objects may be destroyed after
@@ -58,9 +56,7 @@ thread_local number_keeper keeper;
 number_keeper::~number_keeper() {
     exiting = true;
     detail::this_thread.number_plus_one = thread_number_limit + 1;
-    if (number < thread_number_limit) {
-        give_back(number);
-    }
+    if (number < thread_number_limit) { give_back(number); }
 }
 
 }  // namespace
@@ -72,9 +68,7 @@ unsigned assign_thread_number() noexcept {
     if (!exiting) {
         number = take_lowest();
         keeper.number = number;
-        if (number < thread_number_limit) {
-            raise_bound(number + 1);
-        }
+        if (number < thread_number_limit) { raise_bound(number + 1); }
     }
     this_thread.number_plus_one = number + 1;
     return number;

@@ -134,7 +134,8 @@ TEST(std_allocator, the_table_of_propagation_is_true) {
     static_assert(std::is_convertible_v<test_upstream&, in_test<int>>);
     static_assert(std::is_convertible_v<test_upstream&, in_any<int>>);
     static_assert(std::is_convertible_v<allocator_ref, in_any<int>>);
-    static_assert(!std::is_constructible_v<in_test<int>, test_upstream>, "a temporary would dangle");
+    static_assert(!std::is_constructible_v<in_test<int>, test_upstream>,
+                  "a temporary would dangle");
     static_assert(!std::is_constructible_v<in_any<int>, system_allocator>);
     static_assert(sizeof(in_test<int>) == sizeof(void*));
     static_assert(noexcept(std::declval<vector_in<int>&>() = std::declval<vector_in<int>>()));

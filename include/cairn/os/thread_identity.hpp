@@ -48,18 +48,14 @@ std::uint64_t assign_thread_serial() noexcept;
 /// Returns: thread_number_limit when there is none (see there).
 [[nodiscard]] inline unsigned thread_number() noexcept {
     const unsigned plus_one = detail::this_thread.number_plus_one;
-    if (plus_one != 0) [[likely]] {
-        return plus_one - 1;
-    }
+    if (plus_one != 0) [[likely]] { return plus_one - 1; }
     return detail::assign_thread_number();
 }
 
 /// A number that no other thread of this process has, had or will have. Never 0.
 [[nodiscard]] inline std::uint64_t thread_serial() noexcept {
     const std::uint64_t serial = detail::this_thread.serial;
-    if (serial != 0) [[likely]] {
-        return serial;
-    }
+    if (serial != 0) [[likely]] { return serial; }
     return detail::assign_thread_serial();
 }
 

@@ -49,9 +49,7 @@ public:
 
 private:
     void* do_allocate(std::size_t size, std::size_t align) override {
-        if (void* const p = inner_.allocate(size, alignment{align})) [[likely]] {
-            return p;
-        }
+        if (void* const p = inner_.allocate(size, alignment{align})) [[likely]] { return p; }
         detail::refuse(size, alignment{align});
     }
 
@@ -86,9 +84,7 @@ public:
 #if defined(__cpp_exceptions)
         try {
             return resource_->allocate(asked(size, align), align.bytes());
-        } catch (...) {
-            return nullptr;
-        }
+        } catch (...) { return nullptr; }
 #else
         return resource_->allocate(asked(size, align), align.bytes());
 #endif

@@ -123,9 +123,7 @@ public:
             detail::refuse_length(count, alignment::of<T>());
         }
         void* const p = held_.get().allocate(count * sizeof(T), alignment::of<T>());
-        if (p == nullptr) [[unlikely]] {
-            detail::refuse(count * sizeof(T), alignment::of<T>());
-        }
+        if (p == nullptr) [[unlikely]] { detail::refuse(count * sizeof(T), alignment::of<T>()); }
         return static_cast<T*>(p);
     }
 

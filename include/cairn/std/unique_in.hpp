@@ -90,7 +90,8 @@ template <class T, byte_allocator A = allocator_ref, class... Args>
         allocator,
     Args&&... args) {
     const detail::held_allocator<A> held{allocator};
-    return unique_in<T, A>{cairn::make<T>(held.get(), std::forward<Args>(args)...), deleter_in<T, A>{held}};
+    return unique_in<T, A>{cairn::make<T>(held.get(), std::forward<Args>(args)...),
+                           deleter_in<T, A>{held}};
 }
 
 /// `count` value-initialized elements: zeros, for numbers.

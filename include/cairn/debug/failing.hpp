@@ -1,0 +1,184 @@
+// cairn/debug/failing.hpp - memory that runs out exactly when a test wants it to.
+//
+//      request   0   1   2   3   4   5   6   7   8   9
+//                .   .   .   X   X   X   X   X   X   X    refuse_from(3)
+//                .   .   .   X   X   .   .   .   .   .    refuse_from(3, 2)
+//                .   .   .   X   .   .   .   X   .   .    refuse_every(4)
+//                .   X   .   .   .   .   X   .   .   X    refuse_randomly(3, seed)
+//                .   .   .   .   .   X big   .   .   .    limit_bytes(n): live bytes stay within n
+//
+//      for (std::size_t n = 0; !passed_without_refusal; ++n) {   // failure at every point
+//          cairn::failing memory{heap};
+//          memory.refuse_from(n, 1);
+//          run(memory);                                          // must cope, whatever n is
+//      }
+//
+// Use it for: proving that "out of memory" is a path that works.
+// Look elsewhere for: a real budget of a subsystem in a shipped program: an arena of that size.
+//
+// The rules may be combined: a request is refused when any of them refuses it. Growing a block in
+// place is a request too; freeing and shrinking never are.
+// Cost:    a counter and a few compares for each request, then the allocator inside.
+// Threads: none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <cairn/core/allocator_ref.hpp>
+
+namespace cairn {
+
+/// Owns an A (`failing<pool>{args...}`) or refers to one (`failing{a}` is `failing<A&>`).
+template <byte_allocator A>
+class failing {
+public:
+    static constexpr std::size_t all = static_cast<std::size_t>(-1);
+
+    template <class... Args>
+        requires std::constructible_from<A, Args...>
+    explicit failing(Args&&... args) : inner_(std::forward<Args>(args)...) {}
+
+    /// Refuses `count` requests beginning with number `first`; the first request ever is number 0.
+    void refuse_from(std::size_t first, std::size_t count = all) noexcept {
+        first_ = first;
+        count_ = count;
+    }
+
+    /// Refuses the n-th, 2n-th, 3n-th ... request (counted from 1); 0: none.
+    void refuse_every(std::size_t n) noexcept { every_ = n; }
+
+    /// Refuses one request in `n` on average, the same ones for the same seed; 0: none.
+    void refuse_randomly(std::size_t n, std::uint64_t seed) noexcept {
+        one_in_ = n;
+        random_ = seed;
+    }
+
+    /// Refuses what would bring the live bytes above `bytes`.
+    void limit_bytes(std::size_t bytes) noexcept { byte_limit_ = bytes; }
+
+    void refuse_nothing() noexcept {
+        refuse_from(all, 0);
+        refuse_every(0);
+        refuse_randomly(0, 0);
+        limit_bytes(all);
+    }
+
+    /// Returns: nullptr when a rule refuses (the allocator inside is not asked) or it is exhausted.
+    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
+        if (refuses(size)) { return nullptr; }
+        void* const p = inner_.allocate(size, align);
+        live_bytes_ += p != nullptr ? size : 0;
+        return p;
+    }
+
+    void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
+        inner_.deallocate(p, size, align);
+        live_bytes_ -= size;
+    }
+
+    [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
+                                  alignment align = default_alignment) noexcept
+        requires resizes_in_place<A>
+    {
+        if ((new_size > old_size && refuses(new_size - old_size)) ||
+            !inner_.try_resize(p, old_size, new_size, align)) {
+            return false;
+        }
+        live_bytes_ = live_bytes_ - old_size + new_size;
+        return true;
+    }
+
+    [[nodiscard]] std::size_t good_size(std::size_t size,
+                                        alignment align = default_alignment) const noexcept
+        requires has_good_size<A>
+    {
+        return inner_.good_size(size, align);
+    }
+
+    [[nodiscard]] bool owns(const void* p) const noexcept
+        requires has_owns<A>
+    {
+        return inner_.owns(p);
+    }
+
+    void reset() noexcept
+        requires resettable<A>
+    {
+        inner_.reset();
+        live_bytes_ = 0;
+    }
+
+    [[nodiscard]] auto mark() noexcept
+        requires markable<A>
+    {
+        return marker<decltype(inner_.mark())>{inner_.mark(), live_bytes_};
+    }
+
+    template <class M>
+    void rewind(const M& to) noexcept
+        requires markable<A>
+    {
+        inner_.rewind(to.inner);
+        live_bytes_ = to.live_bytes;
+    }
+
+    void validate() const noexcept
+        requires validatable<A>
+    {
+        inner_.validate();
+    }
+
+    /// Requests so far, refused ones included.
+    [[nodiscard]] std::size_t request_count() const noexcept { return request_count_; }
+
+    /// Requests that a rule refused.
+    [[nodiscard]] std::size_t refused_count() const noexcept { return refused_count_; }
+
+    /// Bytes given out and not yet back.
+    [[nodiscard]] std::size_t live_bytes() const noexcept { return live_bytes_; }
+
+    [[nodiscard]] std::remove_reference_t<A>& inner() noexcept { return inner_; }
+
+private:
+    template <class M>
+    struct marker {
+        M inner;
+        std::size_t live_bytes;
+    };
+
+    bool refuses(std::size_t size) noexcept {
+        const std::size_t number = request_count_++;
+        const bool refused =
+            (number >= first_ && number - first_ < count_) ||
+            (every_ != 0 && (number + 1) % every_ == 0) ||
+            (one_in_ != 0 && next_random() % one_in_ == 0) ||
+            (byte_limit_ != all && (live_bytes_ > byte_limit_ || size > byte_limit_ - live_bytes_));
+        refused_count_ += refused ? 1 : 0;
+        return refused;
+    }
+
+    std::uint64_t next_random() noexcept {  // splitmix64 (Steele, Lea, Flood 2014)
+        std::uint64_t z = random_ += 0x9E3779B97F4A7C15u;
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+        return z ^ (z >> 31);
+    }
+
+    A inner_;
+    std::size_t first_ = all;  // request number
+    std::size_t count_ = 0;
+    std::size_t every_ = 0;
+    std::size_t one_in_ = 0;
+    std::size_t byte_limit_ = all;
+    std::size_t live_bytes_ = 0;
+    std::size_t request_count_ = 0;
+    std::size_t refused_count_ = 0;
+    std::uint64_t random_ = 0;
+};
+
+template <class A>
+failing(A&) -> failing<A&>;
+
+}  // namespace cairn

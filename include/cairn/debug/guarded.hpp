@@ -1,0 +1,225 @@
+// cairn/debug/guarded.hpp - who writes where nobody may, named.
+//
+//      |<------------------- one block of the allocator inside -------------------->|
+//      +---------------+---------------------------------------+--------------------+
+//      | fence  FD..FD |  size bytes: CD.. when fresh,         | fence  FD........FD|
+//      | >= 16 bytes   |              DD.. when freed          | 16 bytes           |
+//      +---------------+---------------------------------------+--------------------+
+//                      ^ what allocate() returns
+//
+//      with a page guard: the block ends where a page ends, and the next page faults
+//      +---------------+---------------------------------------+--------------------+
+//      | fence  FD..FD |  size bytes                           |####################|
+//      +---------------+---------------------------------------+--------------------+
+//                                                              ^ first byte too far: a fault, there
+//
+//      cairn::guarded memory{heap, {.quarantine_count = 100}};
+//
+// Checked when a block comes back, when it leaves the quarantine, and in validate(); in any build,
+// asserts or not. Named: a write in front of a block or behind it, a write after it was freed (with a
+// quarantine), a double free, a pointer from elsewhere, a wrong size, a wrong alignment. Under
+// AddressSanitizer fences and quarantine are poisoned too, so reads are found, at once.
+//
+// Use it for: finding who breaks memory. Look elsewhere for: leaks (tracked.hpp).
+// Not around a pool: each block gets larger than its slot. Guard what the pool gives out by making
+//   its slots footprint(size, align) bytes, or guard the pool's users with AddressSanitizer.
+//
+// Invariant: every byte of a fence holds its pattern.
+// Cost:      each block costs 32 bytes more, aligned to 16, and a record of 64 to 128 bytes; fills
+//            and checks touch each of its bytes. A page guard: two pages and two system calls.
+// Threads:   none: wrap it in locked<>.
+// Lifetimes: stays where it is (not movable).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/core/allocator_ref.hpp>
+#include <cairn/debug/block_table.hpp>
+
+namespace cairn {
+
+struct guard_options {
+    /// Freed blocks are kept back, this many, so that a late write finds its pattern; the oldest
+    /// goes back first. 0: freed blocks go back at once.
+    std::size_t quarantine_count = 0;
+    /// Every n-th block gets a page that faults behind its end; 0: none, 1: all. Linux allows a
+    /// process about 32,000 of them at a time.
+    std::size_t page_guard_every = 0;
+};
+
+namespace detail {
+
+/// The part of guarded<A> that does not know A: where the fences are and what is in them.
+class guard {
+public:
+    static constexpr std::size_t fence_size = 16;  // smallest fence; also the smallest alignment
+
+    /// What the allocator inside is asked for, and where in it the user's bytes begin.
+    struct footprint {
+        std::size_t size;
+        alignment align;
+        std::size_t front;  // bytes before the user's
+    };
+
+    guard(guard_options options, allocator_ref inner) noexcept;
+    ~guard();
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+
+    [[nodiscard]] static footprint footprint_of(std::size_t size, alignment align,
+                                                bool page_guarded) noexcept;
+
+    [[nodiscard]] void* allocate(std::size_t size, alignment align,
+                                 const std::source_location& where) noexcept;
+    void deallocate(void* p, std::size_t size, alignment align,
+                    const std::source_location& where) noexcept;
+    [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
+                                  alignment align, const std::source_location& where) noexcept;
+
+    /// Checks and forgets what was given out since request number `serial`; the allocator inside is
+    /// about to forget it too.
+    void forget_since(std::uint64_t serial) noexcept;
+    void validate() const noexcept;
+
+    [[nodiscard]] std::uint64_t next_serial() const noexcept { return next_serial_; }
+    [[nodiscard]] std::size_t live_count() const noexcept { return blocks_.count(); }
+    [[nodiscard]] std::size_t quarantined_count() const noexcept { return quarantined_count_; }
+
+private:
+    static constexpr std::size_t recent_max = 64;
+
+    [[nodiscard]] block_record* live_block(void* p, std::size_t size, alignment align,
+                                           const std::source_location& where) noexcept;
+    void take_down(const block_record& record) noexcept;
+    void give_back(const block_record& record) noexcept;
+    void leave_quarantine(std::size_t index) noexcept;
+
+    allocator_ref inner_;
+    guard_options options_;
+    block_table blocks_;
+    std::uint64_t next_serial_ = 0;
+
+    block_record* quarantine_ =
+        nullptr;  // ring of options_.quarantine_count; data nullptr: dropped
+    std::size_t quarantine_oldest_ = 0;
+    std::size_t quarantined_count_ = 0;
+
+    block_record recent_[recent_max];  // the last blocks freed, to tell a double free from a stray
+    std::size_t recent_next_ = 0;
+};
+
+}  // namespace detail
+
+/// Owns an A (`guarded<arena>{guard_options{}, 1_MiB}`) or refers to one
+/// (`guarded{a, {.page_guard_every = 1}}` is `guarded<A&>`).
+///
+/// There is no good_size(): every request is exactly as large as it was asked for, so that the first
+/// byte too far is one too far.
+template <byte_allocator A>
+class guarded {
+public:
+    template <class... Args>
+        requires std::constructible_from<A, Args...>
+    explicit guarded(guard_options options, Args&&... args)
+        : inner_(std::forward<Args>(args)...), guard_{options, inner_} {}
+
+    explicit guarded(std::type_identity_t<A>& inner CAIRN_DETAIL_LIFETIMEBOUND,
+                     guard_options options = {}) noexcept
+        requires std::is_reference_v<A>
+        : inner_{inner}, guard_{options, inner_} {}
+
+    guarded(const guarded&) = delete;
+    guarded& operator=(const guarded&) = delete;
+
+    /// `size` bytes between two fences, filled with CD: nobody can take fresh memory for zeros.
+    /// Returns: nullptr when the allocator inside is exhausted, or the record found no memory.
+    [[nodiscard]] void* allocate(
+        std::size_t size, alignment align = default_alignment,
+        const std::source_location& where = std::source_location::current()) noexcept {
+        return guard_.allocate(size, align, where);
+    }
+
+    /// Names what is wrong with the block and aborts; else fills it with DD and gives it back, at
+    /// once or through the quarantine.
+    void deallocate(void* p, std::size_t size, alignment align = default_alignment,
+                    const std::source_location& where = std::source_location::current()) noexcept {
+        guard_.deallocate(p, size, align, where);
+    }
+
+    /// Returns: false when the allocator inside cannot, and for every block with a page guard.
+    [[nodiscard]] bool try_resize(
+        void* p, std::size_t old_size, std::size_t new_size, alignment align = default_alignment,
+        const std::source_location& where = std::source_location::current()) noexcept
+        requires resizes_in_place<A>
+    {
+        return guard_.try_resize(p, old_size, new_size, align, where);
+    }
+
+    [[nodiscard]] bool owns(const void* p) const noexcept
+        requires has_owns<A>
+    {
+        return inner_.owns(p);
+    }
+
+    /// Checks every fence first.
+    void reset() noexcept
+        requires resettable<A>
+    {
+        guard_.forget_since(0);
+        inner_.reset();
+    }
+
+    [[nodiscard]] auto mark() noexcept
+        requires markable<A>
+    {
+        return marker<decltype(inner_.mark())>{inner_.mark(), guard_.next_serial()};
+    }
+
+    /// Checks every fence of what goes.
+    template <class M>
+    void rewind(const M& to) noexcept
+        requires markable<A>
+    {
+        guard_.forget_since(to.serial);
+        inner_.rewind(to.inner);
+    }
+
+    /// Checks the fences of every live block and the pattern of every quarantined one.
+    void validate() const noexcept {
+        guard_.validate();
+        if constexpr (validatable<A>) { inner_.validate(); }
+    }
+
+    /// Bytes that a request really asks of the allocator inside.
+    [[nodiscard]] static std::size_t footprint(std::size_t size, alignment align) noexcept {
+        return detail::guard::footprint_of(size, align, false).size;
+    }
+
+    [[nodiscard]] std::size_t live_count() const noexcept { return guard_.live_count(); }
+    [[nodiscard]] std::size_t quarantined_count() const noexcept {
+        return guard_.quarantined_count();
+    }
+
+    [[nodiscard]] std::remove_reference_t<A>& inner() noexcept { return inner_; }
+
+private:
+    template <class M>
+    struct marker {
+        M inner;
+        std::uint64_t serial;
+    };
+
+    A inner_;
+    detail::guard guard_;  // refers to inner_; dies first and empties the quarantine into it
+};
+
+template <class A>
+guarded(A&) -> guarded<A&>;
+template <class A>
+guarded(A&, guard_options) -> guarded<A&>;
+
+}  // namespace cairn

@@ -1,0 +1,315 @@
+// Cold half of cairn/debug/guarded.hpp: all of it, since each call touches every byte of a block.
+#include <cairn/debug/guarded.hpp>
+
+#include <cstring>
+#include <new>
+
+#include <cairn/core/bits.hpp>
+#include <cairn/core/poison.hpp>
+#include <cairn/debug/misuse.hpp>
+#include <cairn/os/page_memory.hpp>
+
+namespace cairn::detail {
+namespace {
+
+constexpr int fence_byte = 0xFD;
+constexpr int fresh_byte = 0xCD;
+constexpr int freed_byte = 0xDD;
+
+/// Offset of the first byte that does not hold `byte`, or `size`.
+std::size_t first_other(const std::byte* data, std::size_t size, int byte) noexcept {
+    std::size_t i = 0;
+    while (i < size && data[i] == static_cast<std::byte>(byte)) { ++i; }
+    return i;
+}
+
+/// The parts of one block: [base, data) fence, [data, end) user, [end, fence_end) fence, then,
+/// page-guarded, the guard page up to block_end.
+struct parts {
+    std::byte* base;
+    std::byte* data;
+    std::byte* end;
+    std::byte* fence_end;
+    std::byte* block_end;
+    alignment align;
+};
+
+parts parts_of(const block_record& r) noexcept {
+    const guard::footprint f = guard::footprint_of(r.size, r.align, r.page_guarded);
+    std::byte* const base = r.data - f.front;
+    std::byte* const block_end = base + f.size;
+    return {base,
+            r.data,
+            r.data + r.size,
+            r.page_guarded ? block_end - page_memory::size() : block_end,
+            block_end,
+            f.align};
+}
+
+void raise_fences(const parts& b) noexcept {
+    std::memset(b.base, fence_byte, static_cast<std::size_t>(b.data - b.base));
+    std::memset(b.end, fence_byte, static_cast<std::size_t>(b.fence_end - b.end));
+    poison(b.base, static_cast<std::size_t>(b.data - b.base));
+    poison(b.end, static_cast<std::size_t>(b.fence_end - b.end));
+}
+
+/// Readable for us again, and for whoever gets the bytes next.
+void unpoison_fences(const parts& b) noexcept {
+    unpoison_defined(b.base, static_cast<std::size_t>(b.data - b.base));
+    unpoison_defined(b.end, static_cast<std::size_t>(b.fence_end - b.end));
+}
+
+/// Requires: the fences are unpoisoned.
+void check_fences(const block_record& r, const parts& b) noexcept {
+    const auto front = static_cast<std::size_t>(b.data - b.base);
+    const auto back = static_cast<std::size_t>(b.fence_end - b.end);
+    if (const std::size_t i = first_other(b.base, front, fence_byte); i != front) {
+        misuse(r.where, "nobody writes in front of a block",
+               "a byte %zu in front of %p (%zu bytes, allocated here) was overwritten with %02x",
+               front - i, static_cast<void*>(b.data), r.size, std::to_integer<unsigned>(b.base[i]));
+    }
+    if (const std::size_t i = first_other(b.end, back, fence_byte); i != back) {
+        misuse(r.where, "nobody writes behind a block",
+               "byte %zu of %p (%zu bytes, allocated here) was overwritten with %02x", r.size + i,
+               static_cast<void*>(b.data), r.size, std::to_integer<unsigned>(b.end[i]));
+    }
+}
+
+/// Requires: the block is unpoisoned and readable.
+void check_freed(const block_record& r) noexcept {
+    if (const std::size_t i = first_other(r.data, r.size, freed_byte); i != r.size) {
+        misuse(r.where, "nobody writes into a block that was freed",
+               "byte %zu of %p (%zu bytes, freed here) was overwritten with %02x", i,
+               static_cast<void*>(r.data), r.size, std::to_integer<unsigned>(r.data[i]));
+    }
+}
+
+/// No access to anything between base and block_end, or all of it again.
+void close(const block_record& r, const parts& b) noexcept {
+    poison(b.base, static_cast<std::size_t>(b.fence_end - b.base));
+    if (r.page_guarded) {
+        (void)page_memory::protect(b.base, static_cast<std::size_t>(b.block_end - b.base),
+                                   page_memory::access::none);
+    }
+}
+void open(const block_record& r, const parts& b) noexcept {
+    if (r.page_guarded) {
+        (void)page_memory::protect(b.base, static_cast<std::size_t>(b.block_end - b.base),
+                                   page_memory::access::read_write);
+    }
+    unpoison_defined(b.base, static_cast<std::size_t>(b.fence_end - b.base));
+}
+
+}  // namespace
+
+guard::footprint guard::footprint_of(std::size_t size, alignment align,
+                                     bool page_guarded) noexcept {
+    if (!page_guarded) {
+        if (align.bytes() < fence_size) { align = alignment{fence_size}; }
+        const std::size_t front = align.bytes();
+        return {saturating_add(saturating_add(size, front), fence_size), align, front};
+    }
+    const std::size_t page = page_memory::size();
+    const std::size_t pages = page_memory::round_up_to_pages(size != 0 ? size : 1);
+    const std::size_t front = round_down(pages - size, align);
+    return {saturating_add(pages, page), align.bytes() < page ? alignment{page} : align, front};
+}
+
+guard::guard(guard_options options, allocator_ref inner) noexcept
+    : inner_{inner}, options_{options} {
+    if (options_.quarantine_count != 0) {
+        const std::size_t size =
+            saturating_multiply(options_.quarantine_count, sizeof(block_record));
+        void* const memory = system_memory().allocate(size, alignment::of<block_record>());
+        if (memory == nullptr) {
+            options_.quarantine_count = 0;  // no quarantine then: freed blocks go back at once
+            return;
+        }
+        quarantine_ = static_cast<block_record*>(memory);
+        for (std::size_t i = 0; i < options_.quarantine_count; ++i) {
+            ::new (&quarantine_[i]) block_record{};
+        }
+    }
+}
+
+guard::~guard() {
+    while (quarantined_count_ != 0) { leave_quarantine(quarantine_oldest_); }
+    if (quarantine_ != nullptr) {
+        system_memory().deallocate(quarantine_, options_.quarantine_count * sizeof(block_record),
+                                   alignment::of<block_record>());
+    }
+    // What is still live belongs to whoever forgot it; but its guard pages would outlive the guard.
+    forget_since(0);
+}
+
+void* guard::allocate(std::size_t size, alignment align,
+                      const std::source_location& where) noexcept {
+    const bool page_guarded =
+        options_.page_guard_every != 0 && (next_serial_ + 1) % options_.page_guard_every == 0;
+    if (size > PTRDIFF_MAX) { return nullptr; }
+    const footprint f = footprint_of(size, align, page_guarded);
+    auto* const base = static_cast<std::byte*>(inner_.allocate(f.size, f.align));
+    if (base == nullptr) { return nullptr; }
+    const block_record record{.data = base + f.front,
+                              .size = size,
+                              .serial = next_serial_,
+                              .where = where,
+                              .align = align,
+                              .page_guarded = page_guarded};
+    const parts b = parts_of(record);
+    if (!blocks_.insert(record)) {
+        inner_.deallocate(base, f.size, f.align);
+        return nullptr;
+    }
+    if (page_guarded &&
+        !page_memory::protect(b.fence_end, page_memory::size(), page_memory::access::none)) {
+        blocks_.erase(blocks_.find(record.data));
+        inner_.deallocate(base, f.size, f.align);
+        return nullptr;
+    }
+    ++next_serial_;
+    std::memset(b.data, fresh_byte, size);
+    raise_fences(b);
+    return b.data;
+}
+
+block_record* guard::live_block(void* p, std::size_t size, alignment align,
+                                const std::source_location& where) noexcept {
+    block_record* const known = blocks_.find(p);
+    if (known == nullptr) {
+        for (const block_record& r : recent_) {
+            if (r.data == p && p != nullptr) {
+                misuse(where, "a block is freed once", "%p (%zu bytes) was freed before, by %s:%u",
+                       p, r.size, r.where.file_name(), static_cast<unsigned>(r.where.line()));
+            }
+        }
+        misuse(where, "a block that comes back was given out here",
+               "%p, freed with %zu bytes, is no live block", p, size);
+    }
+    if (known->size != size) {
+        misuse(where, "a block is freed with the size it was allocated with",
+               "%p has %zu bytes (allocated by %s:%u) and is freed as %zu", p, known->size,
+               known->where.file_name(), static_cast<unsigned>(known->where.line()), size);
+    }
+    if (known->align != align) {
+        misuse(where, "a block is freed with the alignment it was allocated with",
+               "%p is aligned to %zu (allocated by %s:%u) and is freed as %zu", p,
+               known->align.bytes(), known->where.file_name(),
+               static_cast<unsigned>(known->where.line()), align.bytes());
+    }
+    return known;
+}
+
+void guard::deallocate(void* p, std::size_t size, alignment align,
+                       const std::source_location& where) noexcept {
+    block_record* const known = live_block(p, size, align, where);
+    block_record record = *known;
+    const parts b = parts_of(record);
+    unpoison_fences(b);
+    check_fences(record, b);
+    blocks_.erase(known);
+    record.where = where;  // from now on: who freed it
+    recent_[recent_next_] = record;
+    recent_next_ = (recent_next_ + 1) % recent_max;
+    std::memset(b.data, freed_byte, size);
+    if (options_.quarantine_count == 0) {
+        give_back(record);
+        return;
+    }
+    if (quarantined_count_ == options_.quarantine_count) { leave_quarantine(quarantine_oldest_); }
+    quarantine_[(quarantine_oldest_ + quarantined_count_) % options_.quarantine_count] = record;
+    ++quarantined_count_;
+    close(record, b);
+}
+
+void guard::leave_quarantine(std::size_t index) noexcept {
+    const block_record record = quarantine_[index];
+    quarantine_[index] = block_record{};
+    quarantine_oldest_ = (quarantine_oldest_ + 1) % options_.quarantine_count;
+    --quarantined_count_;
+    if (record.data == nullptr) {
+        return;  // a rewind or reset took it from here
+    }
+    const parts b = parts_of(record);
+    open(record, b);
+    check_fences(record, b);
+    check_freed(record);
+    give_back(record);
+}
+
+void guard::give_back(const block_record& record) noexcept {
+    const parts b = parts_of(record);
+    take_down(record);
+    inner_.deallocate(b.base, static_cast<std::size_t>(b.block_end - b.base), b.align);
+}
+
+/// The block becomes plain memory of the allocator inside again.
+void guard::take_down(const block_record& record) noexcept {
+    const parts b = parts_of(record);
+    if (record.page_guarded) {
+        (void)page_memory::protect(b.fence_end, page_memory::size(),
+                                   page_memory::access::read_write);
+    }
+    unpoison(b.base, static_cast<std::size_t>(b.block_end - b.base));
+}
+
+bool guard::try_resize(void* p, std::size_t old_size, std::size_t new_size, alignment align,
+                       const std::source_location& where) noexcept {
+    block_record* const known = live_block(p, old_size, align, where);
+    const parts b = parts_of(*known);
+    if (known->page_guarded || new_size > PTRDIFF_MAX) { return false; }
+    unpoison_fences(b);
+    check_fences(*known, b);
+    const footprint now = footprint_of(new_size, align, false);
+    const bool resized = inner_.try_resize(b.base, static_cast<std::size_t>(b.block_end - b.base),
+                                           now.size, b.align);
+    if (resized) {
+        known->size = new_size;
+        if (new_size > old_size) {
+            std::memset(b.data + old_size, fresh_byte, new_size - old_size);
+        }
+    }
+    raise_fences(parts_of(*known));
+    return resized;
+}
+
+void guard::forget_since(std::uint64_t serial) noexcept {
+    blocks_.erase_since(serial, [this](const block_record& r) {
+        const parts b = parts_of(r);
+        unpoison_fences(b);
+        check_fences(r, b);
+        take_down(r);
+    });
+    for (std::size_t i = 0; i < quarantined_count_; ++i) {
+        block_record& r = quarantine_[(quarantine_oldest_ + i) % options_.quarantine_count];
+        if (r.data != nullptr && r.serial >= serial) {
+            const parts b = parts_of(r);
+            open(r, b);
+            check_fences(r, b);
+            check_freed(r);
+            take_down(r);
+            r = block_record{};
+        }
+    }
+}
+
+void guard::validate() const noexcept {
+    blocks_.for_each([](const block_record& r) {
+        const parts b = parts_of(r);
+        unpoison_fences(b);
+        check_fences(r, b);
+        raise_fences(b);
+    });
+    for (std::size_t i = 0; i < quarantined_count_; ++i) {
+        const block_record& r = quarantine_[(quarantine_oldest_ + i) % options_.quarantine_count];
+        if (r.data != nullptr) {
+            const parts b = parts_of(r);
+            open(r, b);
+            check_fences(r, b);
+            check_freed(r);
+            close(r, b);
+        }
+    }
+}
+
+}  // namespace cairn::detail

@@ -1,0 +1,147 @@
+// Cold half of cairn/debug/tracked.hpp: the list and the report.
+#include <cairn/debug/tracked.hpp>
+
+#include <cstdio>
+
+#include <cairn/debug/misuse.hpp>
+
+namespace cairn::detail {
+namespace {
+
+/// Everything that one line asked for.
+struct site {
+    const char* label;
+    std::source_location where;
+    std::size_t count;
+    std::size_t bytes;
+    [[nodiscard]] bool is_of(const block_record& r) const noexcept {
+        return label == r.label && where.line() == r.where.line() &&
+               where.column() == r.where.column() && where.file_name() == r.where.file_name();
+    }
+};
+
+constexpr std::size_t site_max = 32;  // lines of a report; on the stack: memory may be short
+
+/// "1 block", "2 blocks"
+const char* plural(std::size_t count) noexcept { return count == 1 ? "" : "s"; }
+
+}  // namespace
+
+tracker::~tracker() {
+    if (options_.report_leaks) { report(); }
+}
+
+void tracker::list(void* p, std::size_t size, alignment align, const char* label,
+                   const std::source_location& where) noexcept {
+    const block_record record{.data = static_cast<std::byte*>(p),
+                              .size = size,
+                              .serial = stats_.allocated_count - 1,
+                              .label = label,
+                              .where = where,
+                              .align = align};
+    if (block_record* const known = blocks_.find(p)) {
+        // Some allocators give size 0 the address of the next block: one record, the newer one.
+        *known = record;
+        ++stats_.unlisted_count;
+    } else if (!blocks_.insert(record)) {
+        ++stats_.unlisted_count;
+    }
+}
+
+void tracker::unlist(void* p, std::size_t size, alignment align,
+                     const std::source_location& where) noexcept {
+    block_record* const known = blocks_.find(p);
+    if (known == nullptr) {
+        if (stats_.unlisted_count == 0) {
+            misuse(where, "a block that comes back is live",
+                   "%p, freed with %zu bytes, is no live block of '%s'", p, size, options_.name);
+        }
+        --stats_.unlisted_count;
+        return;
+    }
+    if (stats_.unlisted_count == 0 && (known->size != size || known->align != align)) {
+        misuse(where, "a block is freed with the size and alignment it was allocated with",
+               "%p has %zu bytes aligned to %zu (from %s:%u), and is freed as %zu aligned to %zu",
+               p, known->size, known->align.bytes(), known->where.file_name(),
+               static_cast<unsigned>(known->where.line()), size, align.bytes());
+    }
+    blocks_.erase(known);
+}
+
+void tracker::relist(void* p, std::size_t size) noexcept {
+    if (block_record* const known = blocks_.find(p)) { known->size = size; }
+}
+
+void tracker::too_much_came_back(void* p, std::size_t size,
+                                 const std::source_location& where) noexcept {
+    misuse(where, "no more comes back than was given out",
+           "%p is freed with %zu bytes; '%s' has %zu blocks with %zu bytes live", p, size,
+           options_.name, stats_.live_count, stats_.live_bytes);
+}
+
+void tracker::forget_since(std::uint64_t serial, std::size_t live_count,
+                           std::size_t live_bytes) noexcept {
+    blocks_.erase_since(serial, [](const block_record&) {});
+    stats_.live_count = live_count;
+    stats_.live_bytes = live_bytes;
+    if (live_count == 0) { stats_.unlisted_count = 0; }
+}
+
+void tracker::say(const char* sentence) const noexcept {
+    if (options_.sink != nullptr) {
+        options_.sink(sentence, options_.sink_context);
+    } else {
+        std::fprintf(stderr, "%s\n", sentence);
+    }
+}
+
+void tracker::report() const noexcept {
+    if (stats_.live_count == 0) { return; }
+    char line[512];
+    std::snprintf(line, sizeof line,
+                  "%s: %zu block%s with %zu bytes %s never freed (at most %zu bytes were live)",
+                  options_.name, stats_.live_count, plural(stats_.live_count), stats_.live_bytes,
+                  stats_.live_count == 1 ? "was" : "were", stats_.peak_bytes);
+    say(line);
+
+    site sites[site_max];
+    std::size_t site_count = 0;
+    std::size_t other_count = 0;
+    std::size_t other_bytes = 0;
+    blocks_.for_each([&](const block_record& r) {
+        for (std::size_t i = 0; i < site_count; ++i) {
+            if (sites[i].is_of(r)) {
+                ++sites[i].count;
+                sites[i].bytes += r.size;
+                return;
+            }
+        }
+        if (site_count == site_max) {
+            ++other_count;
+            other_bytes += r.size;
+            return;
+        }
+        sites[site_count++] = {r.label, r.where, 1, r.size};
+    });
+    for (std::size_t i = 1; i < site_count; ++i) {  // largest first; few, so insertion sort
+        const site s = sites[i];
+        std::size_t j = i;
+        for (; j != 0 && sites[j - 1].bytes < s.bytes; --j) { sites[j] = sites[j - 1]; }
+        sites[j] = s;
+    }
+    for (std::size_t i = 0; i < site_count; ++i) {
+        const site& s = sites[i];
+        std::snprintf(line, sizeof line, "    %zu block%s with %zu bytes: %s%sfrom %s:%u in %s",
+                      s.count, plural(s.count), s.bytes, s.label != nullptr ? s.label : "",
+                      s.label != nullptr ? ", " : "", s.where.file_name(),
+                      static_cast<unsigned>(s.where.line()), s.where.function_name());
+        say(line);
+    }
+    if (other_count != 0) {
+        std::snprintf(line, sizeof line, "    %zu block%s with %zu bytes: from other places",
+                      other_count, plural(other_count), other_bytes);
+        say(line);
+    }
+}
+
+}  // namespace cairn::detail

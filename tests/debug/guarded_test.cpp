@@ -1,0 +1,328 @@
+// Behaviours of cairn/debug/guarded.hpp: who writes where nobody may is named, in any build.
+#include <cairn/alloc/arena.hpp>
+#include <cairn/core/poison.hpp>
+#include <cairn/core/sizes.hpp>
+#include <cairn/debug/failing.hpp>
+#include <cairn/debug/guarded.hpp>
+#include <cairn/debug/tracked.hpp>
+#include <cairn/os/page_allocator.hpp>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "support/allocator_contract.hpp"
+#include "support/test_upstream.hpp"
+
+using namespace cairn;
+
+namespace {
+
+void write_byte(void* block, std::ptrdiff_t offset, int value = 0x41) {
+    static_cast<volatile unsigned char*>(block)[offset] = static_cast<unsigned char>(value);
+}
+
+/// AddressSanitizer is mostly faster: it stops the write itself, where guarded names it afterwards.
+std::string named(const char* sentence) {
+    return poison_is_queryable ? std::string{"AddressSanitizer|"} + sentence : sentence;
+}
+
+}  // namespace
+
+TEST(guarded, keeps_the_shared_contract_in_every_mode) {
+    test_upstream heap;
+    {
+        guarded memory{heap};
+        check_allocator_contract(memory, 1);
+        guarded kept{heap, {.quarantine_count = 50}};
+        check_allocator_contract(kept, 2);
+        guarded paged{heap, {.page_guard_every = 1}};
+        check_allocator_contract(paged, 3, {.size_max = 6000, .align_log2_max = 13});
+        guarded sampled{heap, {.quarantine_count = 10, .page_guard_every = 3}};
+        check_allocator_contract(sampled, 4, {.size_max = 6000});
+    }
+    EXPECT_EQ(heap.live_count(), 0u);
+}
+
+TEST(guarded, fresh_memory_is_filled_and_the_first_byte_too_far_is_a_fence) {
+    test_upstream heap;
+    guarded memory{heap};
+    auto* const p = static_cast<unsigned char*>(memory.allocate(13));
+    ASSERT_NE(p, nullptr);
+    for (int i = 0; i < 13; ++i) { EXPECT_EQ(p[i], 0xCD); }
+    if (!poison_is_watched) {
+        EXPECT_EQ(p[13], 0xFD);
+        EXPECT_EQ(p[-1], 0xFD);
+    }
+    memory.deallocate(p, 13);
+    EXPECT_EQ(guarded<test_upstream&>::footprint(13, alignment{8}), 13u + 32u);
+}
+
+TEST(guarded, a_write_behind_a_block_is_named_when_it_comes_back) {
+    test_upstream heap;
+    guarded memory{heap};
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100}}) {
+        void* const p = memory.allocate(size);
+        const auto behind = static_cast<std::ptrdiff_t>(size);
+        for (const std::ptrdiff_t offset : {behind, behind + 15}) {
+            EXPECT_DEATH(
+                {
+                    write_byte(p, offset);
+                    memory.deallocate(p, size);
+                },
+                named("nobody writes behind a block"));
+        }
+        memory.deallocate(p, size);
+    }
+}
+
+TEST(guarded, a_write_in_front_of_a_block_is_named_when_it_comes_back) {
+    test_upstream heap;
+    guarded memory{heap};
+    void* const p = memory.allocate(100, alignment{64});
+    for (const std::ptrdiff_t offset : {-1, -16, -64}) {
+        EXPECT_DEATH(
+            {
+                write_byte(p, offset);
+                memory.deallocate(p, 100, alignment{64});
+            },
+            named("nobody writes in front of a block"));
+    }
+    memory.deallocate(p, 100, alignment{64});
+}
+
+TEST(guarded, validate_finds_it_without_waiting_for_the_free) {
+    test_upstream heap;
+    guarded memory{heap};
+    void* const a = memory.allocate(100);
+    void* const b = memory.allocate(100);
+    memory.validate();
+    EXPECT_DEATH(
+        {
+            write_byte(b, 100);
+            memory.validate();
+        },
+        named("byte 100 of .* was overwritten with 41"));
+    memory.deallocate(a, 100);
+    memory.deallocate(b, 100);
+}
+
+TEST(guarded, a_double_free_names_who_was_first) {
+    test_upstream heap;
+    guarded memory{heap};
+    void* const p = memory.allocate(100);
+    memory.deallocate(p, 100);
+    EXPECT_DEATH(memory.deallocate(p, 100),
+                 "a block is freed once(.|\n)*was freed before, by .*guarded_test.cpp");
+    guarded kept{heap, {.quarantine_count = 4}};
+    void* const q = kept.allocate(100);
+    kept.deallocate(q, 100);
+    EXPECT_DEATH(kept.deallocate(q, 100), "a block is freed once");
+}
+
+TEST(guarded, wrong_size_wrong_alignment_and_strangers_are_named) {
+    test_upstream heap;
+    guarded memory{heap};
+    void* const p = memory.allocate(100, alignment{32});
+    EXPECT_DEATH(memory.deallocate(p, 99, alignment{32}),
+                 "freed with the size it was allocated with(.|\n)*is freed as 99");
+    EXPECT_DEATH(memory.deallocate(p, 100, alignment{16}),
+                 "freed with the alignment it was allocated with");
+    int stranger = 0;
+    EXPECT_DEATH(memory.deallocate(&stranger, sizeof stranger), "was given out here");
+    EXPECT_DEATH(memory.deallocate(static_cast<char*>(p) + 16, 84, alignment{32}),
+                 "was given out here");
+    memory.deallocate(p, 100, alignment{32});
+}
+
+TEST(guarded, freed_memory_is_filled_before_the_allocator_inside_sees_it) {
+    static unsigned char seen = 0;
+    struct watcher {
+        test_upstream heap;
+        void* allocate(std::size_t size, alignment align) noexcept {
+            return heap.allocate(size, align);
+        }
+        void deallocate(void* p, std::size_t size, alignment align) noexcept {
+            seen = static_cast<unsigned char*>(p)[16];
+            heap.deallocate(p, size, align);
+        }
+    };
+    guarded<watcher> memory{guard_options{}};
+    void* const p = memory.allocate(1);
+    write_byte(p, 0);
+    memory.deallocate(p, 1);
+    EXPECT_EQ(seen, 0xDD);
+}
+
+TEST(guarded, a_write_after_the_free_is_named_when_the_block_leaves_the_quarantine) {
+    test_upstream heap;
+    const guard_options keep_two{.quarantine_count = 2};
+    EXPECT_DEATH(
+        {
+            guarded memory(heap, keep_two);
+            void* const p = memory.allocate(100);
+            memory.deallocate(p, 100);
+            write_byte(p, 50);
+            memory.deallocate(memory.allocate(8), 8);
+            memory.deallocate(memory.allocate(8), 8);
+        },
+        named("nobody writes into a block that was freed"));
+    guarded memory{heap, {.quarantine_count = 2}};
+    void* const p = memory.allocate(100);
+    memory.deallocate(p, 100);
+    EXPECT_DEATH(
+        {
+            write_byte(p, 99);
+            memory.validate();
+        },
+        named("byte 99 of .* was overwritten"));
+    EXPECT_EQ(memory.quarantined_count(), 1u);
+    EXPECT_EQ(heap.live_count(), 1u) << "still here";
+}
+
+TEST(guarded, the_quarantine_gives_the_oldest_back_first) {
+    test_upstream heap;
+    guarded memory{heap, {.quarantine_count = 3}};
+    for (std::size_t i = 1; i <= 10; ++i) {
+        memory.deallocate(memory.allocate(i), i);
+        EXPECT_EQ(heap.live_count(), i < 3 ? i : 3u);
+    }
+}
+
+TEST(guarded, with_a_page_guard_the_first_byte_too_far_faults) {
+    page_allocator pages;
+    guarded memory{pages, {.page_guard_every = 1}};
+    for (const std::size_t size : {std::size_t{16}, std::size_t{4096}, std::size_t{10000}}) {
+        void* const p = memory.allocate(size);
+        ASSERT_NE(p, nullptr);
+        std::memset(p, 1, size);
+        EXPECT_DEATH(write_byte(p, static_cast<std::ptrdiff_t>(size)), "");
+        memory.deallocate(p, size);
+    }
+    // 13 bytes aligned to 16 cannot end where the page does: a fence of 3 bytes, then the fault
+    void* const p = memory.allocate(13);
+    EXPECT_DEATH(write_byte(p, 16), "");
+    EXPECT_DEATH(
+        {
+            write_byte(p, 13);
+            memory.deallocate(p, 13);
+        },
+        named("nobody writes behind a block"));
+    void* const exact = memory.allocate(13, alignment{1});
+    EXPECT_DEATH(write_byte(exact, 13), "") << "without alignment it ends there, to the byte";
+    memory.deallocate(exact, 13, alignment{1});
+    memory.deallocate(p, 13);
+}
+
+TEST(guarded, the_page_of_a_leaked_block_is_open_again_after_the_guard) {
+    page_allocator pages;
+    void* p = nullptr;
+    {
+        guarded memory{pages, {.page_guard_every = 1}};
+        p = memory.allocate(4096, alignment{4096});
+        ASSERT_NE(p, nullptr);
+    }
+    write_byte(p, 4096);
+    pages.deallocate(p, 4096 + page_memory::size(), alignment{4096});
+}
+
+TEST(guarded, grows_and_shrinks_in_place_with_its_fences) {
+    guarded<arena> memory{guard_options{}, 64_KiB};
+    auto* const p = static_cast<unsigned char*>(memory.allocate(100));
+    std::memset(p, 7, 100);
+    ASSERT_TRUE(memory.try_resize(p, 100, 1000)) << "the last block of an arena";
+    EXPECT_EQ(p[99], 7);
+    EXPECT_EQ(p[100], 0xCD);
+    EXPECT_EQ(p[999], 0xCD);
+    memory.validate();
+    ASSERT_TRUE(memory.try_resize(p, 1000, 50));
+    memory.validate();
+    EXPECT_DEATH(
+        {
+            write_byte(p, 50);
+            memory.validate();
+        },
+        named("nobody writes behind a block"));
+    EXPECT_FALSE(memory.try_resize(p, 50, SIZE_MAX));
+    memory.deallocate(p, 50);
+    static_assert(!resizes_in_place<guarded<test_upstream&>>);
+}
+
+TEST(guarded, rewind_and_reset_check_what_they_forget) {
+    for (const std::size_t quarantine : {0u, 8u}) {
+        guarded<arena> memory{guard_options{.quarantine_count = quarantine}, 64_KiB};
+        void* const kept = memory.allocate(100);
+        const auto here = memory.mark();
+        void* const lost = memory.allocate(100);
+        memory.deallocate(memory.allocate(10), 10);
+        EXPECT_DEATH(
+            {
+                write_byte(lost, 100);
+                memory.rewind(here);
+            },
+            named("nobody writes behind a block"));
+        memory.rewind(here);
+        EXPECT_EQ(memory.live_count(), 1u);
+        memory.deallocate(kept, 100);
+        memory.reset();
+        EXPECT_EQ(memory.live_count(), 0u);
+        EXPECT_NE(memory.allocate(100), nullptr);
+        memory.reset();
+    }
+}
+
+TEST(guarded, a_refused_request_changes_nothing) {
+    test_upstream heap;
+    failing limited{heap};
+    guarded memory{limited, {.page_guard_every = 2}};
+    for (std::size_t n = 0; n < 4; ++n) {
+        limited.refuse_from(limited.request_count(), 1);
+        EXPECT_EQ(memory.allocate(100), nullptr);
+        void* const p = memory.allocate(100);
+        ASSERT_NE(p, nullptr);
+        memory.deallocate(p, 100);
+    }
+    EXPECT_EQ(heap.live_count(), 0u);
+}
+
+TEST(guarded, wrappers_compose_in_any_order) {
+    test_upstream heap;
+    tracked outer_counted{heap, {.list = true}};
+    guarded fenced{outer_counted};
+    tracked counted{fenced, {.list = true}};
+    check_allocator_contract(counted, 5);
+    EXPECT_GT(outer_counted.stats().peak_bytes, counted.stats().peak_bytes);
+}
+
+TEST(guarded, random_operations_with_every_option_never_cry_wolf) {
+    const unsigned seed = 5;
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 random{seed};
+    test_upstream heap;
+    guarded memory{heap, {.quarantine_count = 20, .page_guard_every = 7}};
+    struct block {
+        void* data;
+        std::size_t size;
+        alignment align;
+    };
+    std::vector<block> live;
+    for (int step = 0; step < 5000; ++step) {
+        if (live.empty() || random() % 2 == 0) {
+            const std::size_t size = random() % 300;
+            const alignment align{std::size_t{1} << random() % 8};
+            void* const p = memory.allocate(size, align);
+            ASSERT_NE(p, nullptr);
+            std::memset(p, static_cast<int>(random()), size);
+            live.push_back({p, size, align});
+        } else {
+            const std::size_t i = random() % live.size();
+            std::swap(live[i], live.back());
+            memory.deallocate(live.back().data, live.back().size, live.back().align);
+            live.pop_back();
+        }
+        if (step % 100 == 0) { memory.validate(); }
+    }
+    for (const block& b : live) { memory.deallocate(b.data, b.size, b.align); }
+}
