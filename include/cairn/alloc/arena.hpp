@@ -66,7 +66,8 @@ public:
     /// Returns: nullptr when they do not fit; the arena is then unchanged.
     /// Size 0:  a non-null pointer that may be freed and not read through.
     /// Cost:    see above; an alignment above 16 costs two more instructions and a compare.
-    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
+    [[nodiscard]] [[gnu::always_inline]] void* allocate(
+        std::size_t size, alignment align = default_alignment) noexcept {
         return region_.allocate(size, align);
     }
 

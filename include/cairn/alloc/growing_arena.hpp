@@ -95,9 +95,10 @@ public:
 
     /// As arena::allocate.
     /// Returns: nullptr when upstream refuses the block; the arena is then unchanged.
-    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
-        if (void* const p = region_.allocate(size, align)) [[likely]] { return p; }
-        return allocate_in_other_block(size, align);
+    [[nodiscard]] [[gnu::always_inline]] void* allocate(
+        std::size_t size, alignment align = default_alignment) noexcept {
+        return region_.allocate_or(
+            size, align, [=, this]() noexcept { return allocate_in_other_block(size, align); });
     }
 
     /// As arena::deallocate: the last block's bytes come back at once.

@@ -69,9 +69,10 @@ public:
     /// As arena::allocate.
     /// Returns: nullptr when the reservation is used up or the system has no memory; the arena is
     ///   then unchanged.
-    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
-        if (void* const p = region_.allocate(size, align)) [[likely]] { return p; }
-        return commit_and_allocate(size, align);
+    [[nodiscard]] [[gnu::always_inline]] void* allocate(
+        std::size_t size, alignment align = default_alignment) noexcept {
+        return region_.allocate_or(
+            size, align, [=, this]() noexcept { return commit_and_allocate(size, align); });
     }
 
     void deallocate(void* p, std::size_t size, alignment = default_alignment) noexcept {

@@ -78,16 +78,27 @@ public:
     }
 
     /// Hot path. nullptr: does not fit, nothing changed.
-    [[nodiscard]] void* allocate(std::size_t size, alignment align) noexcept {
+    [[nodiscard]] [[gnu::always_inline]] void* allocate(std::size_t size,
+                                                        alignment align) noexcept {
+        return allocate_or(size, align, []() noexcept -> void* { return nullptr; });
+    }
+
+    /// Hot path of the arenas that can find more room: `elsewhere()` is the answer when the request
+    /// does not fit. (A null test on allocate() would be one more branch for every request.)
+    /// always_inline: with the alignment known half of it folds away, which clang 19's inliner does
+    /// not foresee.
+    template <class Elsewhere>
+    [[nodiscard]] [[gnu::always_inline]] void* allocate_or(std::size_t size, alignment align,
+                                                           Elsewhere elsewhere) noexcept {
         std::uintptr_t p = top_;
         std::size_t available = end_ - p;
         if (align > bump_granule) [[unlikely]] {
             const std::size_t padding = padding_to(p, align);
-            if (padding > available) { return nullptr; }
+            if (padding > available) { return elsewhere(); }
             available -= padding;
             p += padding;
         }
-        if (size > available) [[unlikely]] { return nullptr; }
+        if (size > available) [[unlikely]] { return elsewhere(); }
         const std::size_t step = round_up(size, bump_granule);
         if (size >= colour_page) [[unlikely]] { p = coloured(p, step, align); }
         top_ = p + step;
