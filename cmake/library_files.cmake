@@ -59,6 +59,7 @@ target_sources(cairn
         include/cairn/alloc/free_bits.hpp
         include/cairn/alloc/growable_memory.hpp
         include/cairn/alloc/slot_directory.hpp
+        include/cairn/alloc/magazines.hpp
         include/cairn/alloc/pool.hpp
         include/cairn/alloc/pool_of.hpp
         include/cairn/alloc/arena.hpp

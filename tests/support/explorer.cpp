@@ -1,0 +1,255 @@
+// Cold half of tests/support/explorer.hpp: fibres, decisions and clocks.
+#include "support/explorer.hpp"
+
+#include <ucontext.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#if defined(__SANITIZE_ADDRESS__)
+#    define EXPLORER_ASAN 1
+#elif defined(__has_feature)
+#    if __has_feature(address_sanitizer)
+#        define EXPLORER_ASAN 1
+#    endif
+#endif
+#if defined(EXPLORER_ASAN)
+extern "C" {
+void __sanitizer_start_switch_fiber(void** save, const void* bottom, std::size_t size);
+void __sanitizer_finish_switch_fiber(void* save, const void** bottom, std::size_t* size);
+}
+#endif
+
+namespace explorer {
+namespace {
+
+constexpr std::size_t stack_size = std::size_t{128} << 10;
+
+/// A stack and a place to go on. The last one is the system thread that explores.
+struct fibre {
+    ucontext_t context;
+    const void* bottom = nullptr;
+    std::size_t size = 0;
+    void* fake_stack = nullptr;
+};
+
+struct decision {
+    int picked;
+    int count;
+    const char* what;
+};
+
+struct engine {
+    fibre fibres[threads_max + 1];
+    std::unique_ptr<char[]> stacks[threads_max];
+    detail::clock clocks[threads_max + 1];
+    bool done[threads_max] = {};
+    int thread_count = 0;
+    int current = threads_max;  // setting up or checking
+    int preemptions_left = 0;
+    bool failed = false;
+    std::string message;
+    std::vector<decision> trail;
+    std::size_t position = 0;
+    program what;
+};
+
+engine* e = nullptr;
+
+void switch_to(int to) {
+    const int from = e->current;
+    e->current = to;
+    fibre& a = e->fibres[from];
+    fibre& b = e->fibres[to];
+#if defined(EXPLORER_ASAN)
+    __sanitizer_start_switch_fiber(&a.fake_stack, b.bottom, b.size);
+#endif
+    swapcontext(&a.context, &b.context);
+#if defined(EXPLORER_ASAN)
+    __sanitizer_finish_switch_fiber(a.fake_stack, nullptr, nullptr);
+#endif
+}
+
+/// Somebody who is not done, by decision; the exploring thread when there is nobody.
+int next_runnable() {
+    int runnable[threads_max];
+    int count = 0;
+    for (int t = 0; t < e->thread_count; ++t) {
+        if (!e->done[t]) { runnable[count++] = t; }
+    }
+    return count == 0 ? threads_max : runnable[detail::decide(count, "next thread")];
+}
+
+void enter() {
+#if defined(EXPLORER_ASAN)
+    const void* bottom = nullptr;
+    std::size_t size = 0;
+    __sanitizer_finish_switch_fiber(nullptr, &bottom, &size);
+    fibre& home = e->fibres[threads_max];
+    if (home.bottom == nullptr) { home.bottom = bottom, home.size = size; }
+#endif
+    const int me = e->current;
+    e->what.thread(me);
+    e->done[me] = true;
+    switch_to(next_runnable());
+    std::abort();  // nobody returns to a finished thread
+}
+
+std::string describe_trail() {
+    std::ostringstream text;
+    for (std::size_t i = 0; i < e->position; ++i) {
+        const decision& d = e->trail[i];
+        if (d.count > 1 && d.picked != 0) {
+            text << "  decision " << i << ": " << d.what << " " << d.picked << " of " << d.count
+                 << "\n";
+        }
+    }
+    return text.str();
+}
+
+void run_once(const options& o, const std::function<program()>& make) {
+    e->position = 0;
+    e->thread_count = o.threads;
+    e->current = threads_max;
+    e->preemptions_left = o.preemptions;
+    for (detail::clock& c : e->clocks) { c = {}; }
+    e->what = make();
+    for (int t = 0; t < o.threads; ++t) {
+        e->done[t] = false;
+        e->clocks[t].join(e->clocks[threads_max]);
+        if (!e->stacks[t]) { e->stacks[t] = std::make_unique<char[]>(stack_size); }
+        fibre& f = e->fibres[t];
+        f.bottom = e->stacks[t].get();
+        f.size = stack_size;
+        f.fake_stack = nullptr;
+        getcontext(&f.context);
+        f.context.uc_stack.ss_sp = e->stacks[t].get();
+        f.context.uc_stack.ss_size = stack_size;
+        f.context.uc_link = nullptr;
+        makecontext(&f.context, &enter, 0);
+    }
+    switch_to(next_runnable());
+    if (!e->failed) {
+        for (int t = 0; t < o.threads; ++t) { e->clocks[threads_max].join(e->clocks[t]); }
+        e->what.at_end();
+    }
+}
+
+/// Advances the list of decisions to the next one. Returns: false when there is none.
+bool advance() {
+    e->trail.resize(e->position);
+    while (!e->trail.empty() && e->trail.back().picked + 1 == e->trail.back().count) {
+        e->trail.pop_back();
+    }
+    if (e->trail.empty()) { return false; }
+    ++e->trail.back().picked;
+    return true;
+}
+
+}  // namespace
+
+result explore(const options& o, const std::function<program()>& make) {
+    auto owned = std::make_unique<engine>();
+    e = owned.get();
+    result r;
+    while (true) {
+        run_once(o, make);
+        ++r.executions;
+        if (e->failed) {
+            r.failed = true;
+            r.message = e->message + "\n" + describe_trail();
+            break;
+        }
+        if (!advance()) {
+            r.exhausted = true;
+            break;
+        }
+        if (r.executions >= o.execution_limit) { break; }
+    }
+    e->what = {};
+    e = nullptr;
+    return r;
+}
+
+void require(bool condition, const char* what) {
+    if (condition || e->failed) { return; }
+    e->failed = true;
+    e->message = what;
+    if (e->current != threads_max) { switch_to(threads_max); }  // its stack is abandoned
+}
+
+namespace detail {
+
+int running() { return e->current; }
+clock& now() { return e->clocks[e->current]; }
+std::uint32_t tick() { return ++now().at[e->current]; }
+
+int decide(int count, const char* what) {
+    if (count == 1) { return 0; }
+    if (e->position == e->trail.size()) { e->trail.push_back({0, count, what}); }
+    const decision& d = e->trail[e->position++];
+    if (d.count != count) {
+        std::fprintf(stderr, "explorer: the program does not repeat itself\n");
+        std::abort();
+    }
+    return d.picked;
+}
+
+void decide_who_runs() {
+    const int me = e->current;
+    if (me == threads_max || e->preemptions_left == 0) { return; }
+    int others[threads_max];
+    int count = 0;
+    for (int t = 0; t < e->thread_count; ++t) {
+        if (t != me && !e->done[t]) { others[count++] = t; }
+    }
+    const int picked = decide(count + 1, "preempted by");
+    if (picked != 0) {
+        --e->preemptions_left;
+        switch_to(others[picked - 1]);
+    }
+}
+
+history::history() {
+    const int me = e != nullptr ? running() : threads_max;
+    stores_.push_back({me, e != nullptr ? tick() : 0, e != nullptr ? now() : clock{}});
+}
+
+std::size_t history::oldest_readable() const {
+    const clock& c = now();
+    std::size_t oldest = 0;
+    for (std::size_t i = stores_.size(); i-- != 0;) {
+        if (stores_[i].time <= c.at[stores_[i].thread]) {
+            oldest = i;  // it happened before: older ones are gone
+            break;
+        }
+    }
+    for (int t = 0; t <= threads_max; ++t) {
+        for (std::size_t i = seen_[t].size(); i-- != 0;) {
+            if (seen_[t][i].time <= c.at[t]) {
+                oldest = oldest < seen_[t][i].index ? seen_[t][i].index : oldest;
+                break;
+            }
+        }
+    }
+    return oldest;
+}
+
+void history::note_read(std::size_t index, std::memory_order order) {
+    if (is_acquire(order)) { now().join(stores_[index].release); }
+    const std::uint32_t time = tick();
+    seen_[running()].push_back({time, index});
+}
+
+void history::note_store(std::memory_order order, bool extends_release_sequence) {
+    const std::uint32_t time = tick();
+    clock release;
+    if (is_release(order)) { release = now(); }
+    if (extends_release_sequence) { release.join(stores_.back().release); }
+    stores_.push_back({running(), time, release});
+    seen_[running()].push_back({time, stores_.size() - 1});
+}
+
+}  // namespace detail
+}  // namespace explorer

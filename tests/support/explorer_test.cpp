@@ -1,0 +1,140 @@
+// The explorer itself: it finds what the memory model allows and nothing else.
+#include "support/explorer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+
+#include "support/sanitizers.hpp"
+
+namespace {
+
+using std::memory_order_acq_rel;
+using std::memory_order_acquire;
+using std::memory_order_relaxed;
+using std::memory_order_release;
+
+struct two_cells {
+    explorer::atomic<int> x{0};
+    explorer::atomic<int> y{0};
+    explorer::plain<int> data{0};
+    int got[4] = {};
+};
+
+/// All pairs (got[0], got[1]) that executions of `body` end with.
+template <class F>
+std::set<std::pair<int, int>> outcomes(F body, int threads = 2) {
+    std::set<std::pair<int, int>> seen;
+    const auto r = explorer::explore({.threads = threads, .preemptions = 4}, [&] {
+        auto s = std::make_shared<two_cells>();
+        return explorer::program{.thread = [s, body](int id) { body(*s, id); },
+                                 .at_end = [s, &seen] { seen.insert({s->got[0], s->got[1]}); }};
+    });
+    EXPECT_TRUE(r.exhausted) << r.message;
+    return seen;
+}
+
+TEST(explorer, store_buffering_is_seen_with_relaxed_and_with_acquire_release) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    const auto seen = outcomes([](two_cells& s, int id) {
+        auto& mine = id == 0 ? s.x : s.y;
+        auto& other = id == 0 ? s.y : s.x;
+        mine.store(1, memory_order_release);
+        s.got[id] = other.load(memory_order_acquire);
+    });
+    EXPECT_EQ(seen.size(), 4u) << "both may read 0";
+}
+
+TEST(explorer, message_passing_needs_release_and_acquire) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    const auto run = [](std::memory_order store, std::memory_order load) {
+        return explorer::explore({.preemptions = 3}, [=] {
+            auto s = std::make_shared<two_cells>();
+            return explorer::program{.thread =
+                                         [=](int id) {
+                                             if (id == 0) {
+                                                 s->data = 42;
+                                                 s->x.store(1, store);
+                                             } else if (s->x.load(load) == 1) {
+                                                 explorer::require(s->data == 42, "arrived");
+                                             }
+                                         },
+                                     .at_end = [] {}};
+        });
+    };
+    EXPECT_TRUE(run(memory_order_release, memory_order_acquire).exhausted);
+    EXPECT_TRUE(run(memory_order_relaxed, memory_order_acquire).failed);
+    EXPECT_TRUE(run(memory_order_release, memory_order_relaxed).failed);
+}
+
+TEST(explorer, a_read_modify_write_continues_a_release_sequence_and_a_store_ends_it) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    const auto run = [](bool rmw) {
+        return explorer::explore({.threads = 3, .preemptions = 3}, [=] {
+            auto s = std::make_shared<two_cells>();
+            return explorer::program{.thread =
+                                         [=](int id) {
+                                             if (id == 0) {
+                                                 s->data = 42;
+                                                 s->x.store(1, memory_order_release);
+                                             } else if (id == 1) {
+                                                 if (s->x.load(memory_order_relaxed) == 1) {
+                                                     if (rmw) {
+                                                         s->x.fetch_add(1, memory_order_relaxed);
+                                                     } else {
+                                                         s->x.store(2, memory_order_relaxed);
+                                                     }
+                                                 }
+                                             } else if (s->x.load(memory_order_acquire) == 2) {
+                                                 explorer::require(s->data == 42, "arrived");
+                                             }
+                                         },
+                                     .at_end = [] {}};
+        });
+    };
+    EXPECT_TRUE(run(true).exhausted);
+    EXPECT_TRUE(run(false).failed);
+}
+
+TEST(explorer, one_location_is_coherent) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    const auto seen = outcomes([](two_cells& s, int id) {
+        if (id == 0) {
+            s.x.store(1, memory_order_relaxed);
+            s.x.store(2, memory_order_relaxed);
+        } else {
+            s.got[0] = s.x.load(memory_order_relaxed);
+            s.got[1] = s.x.load(memory_order_relaxed);
+        }
+    });
+    for (const auto& [first, second] : seen) { EXPECT_LE(first, second) << "never backwards"; }
+    EXPECT_TRUE(seen.contains({0, 2}));
+    EXPECT_TRUE(seen.contains({1, 1})) << "stale values are seen";
+}
+
+TEST(explorer, increments_are_lost_without_a_read_modify_write) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    std::set<int> sums;
+    const auto run = [&](bool rmw) {
+        sums.clear();
+        (void)explorer::explore({.threads = 3}, [&, rmw] {
+            auto s = std::make_shared<two_cells>();
+            return explorer::program{
+                .thread =
+                    [=](int) {
+                        if (rmw) {
+                            s->x.fetch_add(1, memory_order_relaxed);
+                        } else {
+                            s->x.store(s->x.load(memory_order_relaxed) + 1, memory_order_relaxed);
+                        }
+                    },
+                .at_end = [s, &sums] { sums.insert(s->x.load(memory_order_relaxed)); }};
+        });
+        return sums;
+    };
+    EXPECT_EQ(run(true), (std::set<int>{3}));
+    EXPECT_EQ(run(false), (std::set<int>{1, 2, 3}));
+}
+
+}  // namespace
