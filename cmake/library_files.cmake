@@ -15,6 +15,8 @@ target_sources(cairn
         # os
         src/os/page_allocator.cpp
         src/os/page_memory_${cairn_system}.cpp
+        src/os/fork.cpp
+        src/os/mutex.cpp
         src/os/system_allocator.cpp
         src/os/thread_identity.cpp
         # alloc
@@ -51,6 +53,8 @@ target_sources(cairn
         include/cairn/core/sizes.hpp
         include/cairn/core/slice.hpp
         # os
+        include/cairn/os/fork.hpp
+        include/cairn/os/mutex.hpp
         include/cairn/os/page_allocator.hpp
         include/cairn/os/page_memory.hpp
         include/cairn/os/system_allocator.hpp
@@ -59,6 +63,7 @@ target_sources(cairn
         include/cairn/alloc/free_bits.hpp
         include/cairn/alloc/growable_memory.hpp
         include/cairn/alloc/slot_directory.hpp
+        include/cairn/alloc/locked.hpp
         include/cairn/alloc/magazines.hpp
         include/cairn/alloc/pool.hpp
         include/cairn/alloc/pool_of.hpp

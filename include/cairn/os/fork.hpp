@@ -1,0 +1,16 @@
+// cairn/os/fork.hpp - three functions around fork(), for the library's own state.
+//
+// A child of fork() has one thread and a copy of every lock, also of those that other threads held.
+// Whoever keeps locks across threads takes them before and gives them back after, on both sides.
+//
+// Threads: any. Where there is no fork (Windows), nothing is ever called.
+#pragma once
+
+namespace cairn {
+
+/// Has `before` called in the parent before each fork(), `in_parent` and `in_child` after it.
+/// The registration is for the life of the process: call it once, not once per object.
+/// Returns: false when the system has no room for it.
+bool around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
+
+}  // namespace cairn

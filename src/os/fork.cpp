@@ -1,0 +1,19 @@
+// cairn/os/fork.hpp on POSIX.
+#include <cairn/os/fork.hpp>
+
+#if !defined(_WIN32)
+#    include <pthread.h>
+#endif
+
+namespace cairn {
+
+bool around_fork([[maybe_unused]] void (*before)(), [[maybe_unused]] void (*in_parent)(),
+                 [[maybe_unused]] void (*in_child)()) noexcept {
+#if defined(_WIN32)
+    return true;
+#else
+    return ::pthread_atfork(before, in_parent, in_child) == 0;
+#endif
+}
+
+}  // namespace cairn

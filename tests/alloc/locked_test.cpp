@@ -1,0 +1,98 @@
+// What cairn/alloc/locked.hpp and cairn/os/mutex.hpp promise.
+#include <cairn/alloc/locked.hpp>
+#include <cairn/alloc/pool.hpp>
+#include <cairn/os/mutex.hpp>
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include "support/allocator_contract.hpp"
+#include "support/test_upstream.hpp"
+
+namespace {
+
+using cairn::alignment;
+using cairn::locked;
+using cairn::pool;
+
+static_assert(cairn::byte_allocator<locked<pool>> && cairn::has_owns<locked<pool>> &&
+              cairn::resettable<locked<pool>> && !cairn::resizes_in_place<locked<pool>>);
+static_assert(cairn::resizes_in_place<locked<cairn::allocator_ref>>);
+static_assert(sizeof(locked<pool&>) == 2 * sizeof(void*));
+
+TEST(mutex, lets_one_in_at_a_time) {
+    cairn::mutex m;
+    long sum = 0;  // not atomic: TSan and the total notice
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+        threads.emplace_back([&] {
+            for (int i = 0; i < 20'000; ++i) {
+                const cairn::lock_scope held{m};
+                ++sum;
+            }
+        });
+    }
+    for (auto& t : threads) { t.join(); }
+    EXPECT_EQ(sum, 80'000);
+    EXPECT_TRUE(m.try_lock());
+    EXPECT_FALSE(m.try_lock());
+    m.unlock();
+}
+
+TEST(mutex, wakes_everybody_who_sleeps) {
+    cairn::mutex m;
+    m.lock();
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+        threads.emplace_back([&] { const cairn::lock_scope held{m}; });
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});  // long enough that they sleep
+    m.unlock();
+    for (auto& t : threads) { t.join(); }
+}
+
+TEST(locked, keeps_the_contract_of_all_allocators) {
+    test_upstream upstream;
+    locked<pool> owned{std::size_t{128}, alignment{64}, upstream};
+    check_allocator_contract(owned, 1, {.size_max = 128, .align_log2_max = 6});
+    pool inner{128, alignment{64}, upstream};
+    locked referring{inner};
+    static_assert(std::is_same_v<decltype(referring), locked<pool&>>);
+    check_allocator_contract(referring, 2, {.size_max = 128, .align_log2_max = 6});
+    locked<pool, std::mutex> with_std{std::size_t{128}, alignment{64}, upstream};
+    check_allocator_contract(with_std, 3, {.size_max = 128, .align_log2_max = 6});
+}
+
+TEST(locked, makes_a_pool_safe_for_many_threads) {
+    test_upstream upstream;
+    locked<pool> slots{std::size_t{sizeof(long)}, alignment{8}, upstream};
+    std::vector<std::thread> threads;
+    for (long t = 0; t < 4; ++t) {
+        threads.emplace_back([&, t] {
+            std::vector<long*> mine;
+            for (int i = 0; i < 5'000; ++i) {
+                mine.push_back(static_cast<long*>(slots.allocate(sizeof(long), alignment{8})));
+                *mine.back() = t;
+                if (i % 3 == 2) {
+                    EXPECT_EQ(*mine[mine.size() / 2], t);
+                    slots.deallocate(mine.back(), sizeof(long), alignment{8});
+                    mine.pop_back();
+                }
+            }
+            for (long* p : mine) { slots.deallocate(p, sizeof(long), alignment{8}); }
+        });
+    }
+    for (auto& t : threads) { t.join(); }
+    slots.validate();
+    EXPECT_EQ(slots.with([](pool& p) { return p.stats().live_count; }), 0u);
+    EXPECT_TRUE(slots.with([](pool& p) { return p.reserve(10); }));
+    slots.reset();
+    int elsewhere = 0;
+    EXPECT_FALSE(slots.owns(&elsewhere));
+    EXPECT_EQ(slots.good_size(1, alignment{1}), sizeof(long));
+}
+
+}  // namespace
