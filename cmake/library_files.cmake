@@ -57,6 +57,7 @@ target_sources(cairn
         include/cairn/os/mutex.hpp
         include/cairn/os/page_allocator.hpp
         include/cairn/os/page_memory.hpp
+        include/cairn/os/per_thread.hpp
         include/cairn/os/system_allocator.hpp
         include/cairn/os/thread_identity.hpp
         # alloc

@@ -1,0 +1,170 @@
+// cairn/os/per_thread.hpp - one value for each thread, each alone on its cache lines.
+//
+//      thread_number():    0                1                2               3 and above
+//                    |<- 64 bytes ->|<- 64 bytes ->|<- 64 bytes ->|    |<- 64 bytes ->|
+//                    +------+-------+------+-------+------+-------+    +------+-------+
+//      slots_ -----> |  T   |       |  T   |       |  T   |       |    |  T   | lock  |  shared_
+//                    +------+-------+------+-------+------+-------+    +------+-------+
+//                    one block of `upstream`, capacity() slots           inside the object
+//
+//      per_thread<std::size_t> hits{8};                       // at most 8 threads without a lock
+//      hits.update([](std::size_t& n) { ++n; });              // any thread, no false sharing
+//      hits.combine(std::size_t{0}, std::plus{});             // when they are done
+//
+//      per_thread<arena> jobs{worker_count};                  // workers with numbers of their own
+//      arena& mine = jobs.at(worker);
+//
+// Use it for: counters, scratch buffers and lists that every thread writes and one reads at the end.
+// Look elsewhere for: a value that dies with its thread (thread_local); a handful of threads that
+//   share one value rarely (an atomic).
+//
+// Invariant: the slots are constructed with the object and destroyed with it. A slot belongs to the
+//            living thread with its number, then to the next thread that gets the number, with the
+//            value as it was left.
+// Cost:      update: a load of the thread number and one compare; no atomics. Threads with a number
+//            of capacity() or above: an atomic exchange and a store more. Memory: a multiple of 64
+//            bytes for each slot.
+// Threads:   update, local and at(own index): any thread, at once.
+//            for_each, combine, at(another's index): while nobody updates; joining the threads or
+//            any other synchronization with their last update is enough. To read while they write,
+//            make T atomic: per_thread<std::atomic<std::size_t>>, with relaxed operations.
+//            The destructor: when nobody uses it any more.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/bits.hpp>
+#include <cairn/core/cache_line.hpp>
+#include <cairn/os/system_allocator.hpp>
+#include <cairn/os/thread_identity.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+/// The slots as memory: constructed one by one, so that a throwing constructor leaves nothing behind.
+template <class Slot>
+struct per_thread_slots {
+    Slot* first = nullptr;
+    std::size_t count = 0;  // constructed
+    std::size_t taken = 0;  // room for so many
+    allocator_ref upstream;
+
+    per_thread_slots(std::size_t wanted, allocator_ref from) noexcept : upstream{from} {
+        const std::size_t size = saturating_multiply(wanted, sizeof(Slot));
+        first = static_cast<Slot*>(upstream.allocate(size, alignment::of<Slot>()));
+        taken = first != nullptr ? wanted : 0;
+    }
+    ~per_thread_slots() {
+        while (count != 0) { first[--count].~Slot(); }
+        if (first != nullptr) {
+            upstream.deallocate(first, taken * sizeof(Slot), alignment::of<Slot>());
+        }
+    }
+    per_thread_slots(const per_thread_slots&) = delete;
+    per_thread_slots& operator=(const per_thread_slots&) = delete;
+};
+
+}  // namespace detail
+
+template <class T>
+class per_thread {
+    using slot = cache_line_padded<T>;
+
+public:
+    /// `capacity` value-initialized slots in one block of `upstream`, and the shared one.
+    /// When upstream refuses, capacity() is 0 and all threads use the shared slot.
+    explicit per_thread(std::size_t capacity = 64, allocator_ref upstream = system_memory())
+        requires std::is_default_constructible_v<T>
+        : per_thread{capacity, upstream, [](std::size_t) { return T{}; }} {}
+
+    /// The same, each value made in place by `make(index)`, which returns a T; the shared one has
+    /// index `capacity`. `per_thread<arena>{8, heap, [](std::size_t) { return arena{64_KiB}; }}`
+    template <class Make>
+        requires std::is_invocable_r_v<T, Make&, std::size_t>
+    per_thread(std::size_t capacity, allocator_ref upstream, Make make)
+        : slots_{capacity, upstream}, shared_{make(capacity)} {
+        for (; slots_.count < slots_.taken; ++slots_.count) {
+            ::new (static_cast<void*>(slots_.first + slots_.count)) slot{make(slots_.count)};
+        }
+    }
+
+    per_thread(const per_thread&) = delete;
+    per_thread& operator=(const per_thread&) = delete;
+
+    /// f(T&) with the value of the calling thread; with the shared value, under a lock, when its
+    /// number is capacity() or above. Returns what f returns.
+    /// Requires: f does not call update() of the same object.
+    template <class F>
+    decltype(auto) update(F&& f) {
+        if (T* const mine = local()) [[likely]] { return std::forward<F>(f)(*mine); }
+        const spin_guard locked{shared_.lock};
+        return std::forward<F>(f)(shared_.value);
+    }
+
+    /// The value of the calling thread, which may keep the pointer until it exits.
+    /// Returns: nullptr when its number is capacity() or above: there is only the shared one then.
+    [[nodiscard]] T* local() noexcept {
+        const std::size_t number = thread_number();
+        return number < slots_.count ? &slots_.first[number].value : nullptr;
+    }
+
+    /// The value of slot `index`, for threads that have numbers of their own (workers of a pool);
+    /// do not mix with update() and local(), which go by thread_number().
+    /// Requires: index < capacity().
+    [[nodiscard]] T& at(std::size_t index) noexcept {
+        CAIRN_ASSERT(index < slots_.count, "a worker's index is below the capacity");
+        return slots_.first[index].value;
+    }
+
+    /// f(T&) for every value, the shared one last. Threads: see above.
+    template <class F>
+    void for_each(F&& f) {
+        for (std::size_t i = 0; i < slots_.count; ++i) { f(slots_.first[i].value); }
+        const spin_guard locked{shared_.lock};
+        f(shared_.value);
+    }
+
+    /// All values folded from the left: op(...op(op(init, slot 0), slot 1)..., shared).
+    template <class R, class Op>
+    [[nodiscard]] R combine(R init, Op op) {
+        for_each([&](T& value) { init = op(std::move(init), value); });
+        return init;
+    }
+
+    /// Slots that need no lock.
+    [[nodiscard]] std::size_t capacity() const noexcept { return slots_.count; }
+
+private:
+    struct spin_guard {
+        std::atomic_flag& flag;
+        explicit spin_guard(std::atomic_flag& f) noexcept : flag{f} {
+            while (flag.test_and_set(std::memory_order_acquire)) {
+                flag.wait(true, std::memory_order_relaxed);
+            }
+        }
+        ~spin_guard() {
+            flag.clear(std::memory_order_release);
+            flag.notify_one();
+        }
+        spin_guard(const spin_guard&) = delete;
+        spin_guard& operator=(const spin_guard&) = delete;
+    };
+
+    struct alignas(cache_line_size) shared_slot {
+        T value;
+        std::atomic_flag lock{};
+    };
+
+    detail::per_thread_slots<slot> slots_;
+    shared_slot shared_;
+};
+
+static_assert(sizeof(cache_line_padded<long>) == cache_line_size);
+
+}  // namespace cairn
