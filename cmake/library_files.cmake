@@ -87,6 +87,8 @@ target_sources(cairn
         include/cairn/containers/slot_map.hpp
         include/cairn/containers/slot_policy.hpp
         include/cairn/containers/sort_indices.hpp
+        include/cairn/containers/stable_page.hpp
+        include/cairn/containers/stable_slot_map.hpp
         # debug
         include/cairn/debug/block_table.hpp
         include/cairn/debug/failing.hpp

@@ -28,19 +28,30 @@ TEST(slot_directory, a_slot_is_found_only_in_the_life_it_was_given_out_in) {
     slots.validate();
 }
 
-TEST(slot_directory, fifo_waits_until_enough_slots_are_free_and_takes_the_oldest) {
+TEST(slot_directory, fifo_takes_the_oldest_and_a_freed_slot_waits_behind_free_min_others) {
     slot_directory<reuse::fifo> slots{{1000, 4095, 4}};
-    std::deque<std::uint32_t> freed;
     for (std::uint32_t i = 0; i < 10; ++i) { slots.occupy(slots.next(), i); }
-    for (const std::uint32_t i : {3u, 1u, 7u, 2u}) {
-        slots.vacate(i);
-        EXPECT_GE(slots.next(), 10u) << "too few are free to use one again";
+    for (const std::uint32_t i : {3u, 1u, 7u, 2u, 9u}) { slots.vacate(i); }
+    std::uint32_t waited = 0;
+    for (; slots.next() != 3; ++waited) { slots.occupy(slots.next(), 0); }
+    EXPECT_GE(waited, 4u);
+    for (const std::uint32_t i : {3u, 1u, 7u, 2u, 9u}) {
+        EXPECT_EQ(slots.next(), i);
+        slots.occupy(i, 0);
     }
-    slots.vacate(9);
-    EXPECT_EQ(slots.next(), 3u);
-    slots.occupy(3, 0);
-    EXPECT_EQ(slots.next(), 10u);
     slots.validate();
+}
+
+TEST(slot_directory, fifo_spreads_the_lives_of_one_busy_object_over_all_slots) {
+    slot_directory<reuse::fifo> slots{{1000, 4095, 64}};
+    std::vector<std::uint32_t> lives(1000);
+    for (int i = 0; i < 6500; ++i) {
+        const std::uint32_t s = slots.next();
+        slots.occupy(s, 0);
+        slots.vacate(s);
+        ++lives[s];
+    }
+    for (const std::uint32_t count : lives) { EXPECT_LE(count, 101u); }
 }
 
 TEST(slot_directory, lifo_takes_the_newest_and_lowest_the_lowest) {
@@ -101,10 +112,9 @@ TEST(slot_directory, a_held_slot_is_found_only_after_it_was_fulfilled) {
 TEST(slot_directory, uses_a_free_slot_early_rather_than_fail) {
     test_upstream upstream;
     slot_directory<reuse::fifo> slots{{1000, 4095, 64}, upstream};
-    ASSERT_TRUE(slots.reserve(0));
-    const std::uint32_t capacity = slots.capacity();
-    for (std::uint32_t i = 0; i < capacity; ++i) { slots.occupy(slots.next(), i); }
+    ASSERT_TRUE(slots.reserve(10));
     upstream.refuse_from(upstream.request_count());
+    for (std::uint32_t i = 0; i < slots.capacity(); ++i) { slots.occupy(slots.next(), i); }
     EXPECT_EQ(slots.next(), none);
     slots.vacate(5);
     EXPECT_EQ(slots.next(), 5u);

@@ -1,8 +1,22 @@
-// Sentences of cairn/containers/slot_map.hpp.
+// Sentences of cairn/containers/slot_map.hpp. The random runs against std models are in
+// slot_map_model_test.cpp.
 #include <cairn/containers/slot_map.hpp>
+#include <cairn/core/null_allocator.hpp>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <memory>
+#include <ranges>
+#include <string>
+#include <vector>
+
+#include "support/test_upstream.hpp"
+
 using namespace cairn;
+
+static_assert(std::ranges::contiguous_range<slot_map<int>>);
+static_assert(std::is_nothrow_move_constructible_v<slot_map<std::string>>);
+static_assert(!std::is_copy_constructible_v<slot_map<int>>);
 
 TEST(slot_map, finds_what_lives_and_nothing_else) {
     slot_map<int> map;
@@ -12,8 +26,285 @@ TEST(slot_map, finds_what_lives_and_nothing_else) {
     EXPECT_TRUE(map.erase(a));
     EXPECT_FALSE(map.erase(a));
     EXPECT_EQ(map.find(a), nullptr);
-    EXPECT_EQ(map.find(a), map.end());
+    EXPECT_EQ(map.find(a), map.end()) << "not found is null and end() at once";
+    EXPECT_FALSE(map.find(b) == map.end());
     EXPECT_EQ(map[b], 2);
     EXPECT_EQ(map.find({}), nullptr);
     map.validate();
+}
+
+TEST(slot_map, a_stale_handle_used_unchecked_is_named_in_checked_builds) {
+    slot_map<int> map;
+    const auto h = map.emplace(1);
+    map.erase(h);
+    if (asserts_enabled) {
+        EXPECT_DEATH((void)map[h], "the handle is not stale");
+        EXPECT_DEATH((void)map.dense_index(h), "the handle is not stale");
+    }
+    EXPECT_DEATH((void)map.at(h), "the handle is not stale") << "at() in every build";
+}
+
+TEST(slot_map, an_object_can_know_its_own_handle) {
+    struct node {
+        handle<node> self;
+    };
+    slot_map<node> map;
+    const auto h = map.emplace_with([](auto own) { return node{own}; });
+    EXPECT_EQ(map[h].self, h);
+}
+
+TEST(slot_map, objects_are_built_in_place) {
+    struct stubborn {
+        int value;
+        explicit stubborn(int v) : value{v} {}
+        stubborn(stubborn&& other) noexcept : value{other.value} { ++moves; }
+        stubborn& operator=(stubborn&& other) noexcept {
+            value = other.value;
+            ++moves;
+            return *this;
+        }
+        static int& count() {
+            static int n = 0;
+            return n;
+        }
+        int& moves = count();
+    };
+    slot_map<stubborn> map;
+    ASSERT_TRUE(map.reserve(2));
+    map.emplace(1);
+    map.emplace_with([](auto) { return stubborn{2}; });
+    EXPECT_EQ(stubborn::count(), 0);
+}
+
+TEST(slot_map, rows_and_handles_lead_to_each_other) {
+    slot_map<int> map;
+    std::vector<slot_map<int>::handle_type> handles;
+    for (int i = 0; i < 100; ++i) { handles.push_back(map.emplace(i)); }
+    for (std::size_t i = 0; i < 100; i += 3) { map.erase(handles[i]); }
+    for (std::size_t row = 0; row < map.size(); ++row) {
+        EXPECT_EQ(map.dense_index(map.handles()[row]), row);
+        EXPECT_EQ(map.handle_at(row), map.handles()[row]);
+        EXPECT_EQ(map.handle_of(map.values()[row]), map.handles()[row]);
+        EXPECT_EQ(map[map.handles()[row]], map.values()[row]);
+    }
+}
+
+TEST(slot_map, take_moves_the_object_out) {
+    slot_map<std::unique_ptr<int>> map;
+    const auto h = map.emplace(std::make_unique<int>(7));
+    std::optional<std::unique_ptr<int>> taken = map.take(h);
+    ASSERT_TRUE(taken.has_value());
+    EXPECT_EQ(**taken, 7);
+    EXPECT_FALSE(map.take(h).has_value());
+    EXPECT_TRUE(map.empty());
+}
+
+TEST(slot_map, clear_kills_every_handle_and_keeps_the_memory) {
+    test_upstream upstream;
+    slot_map<int> map{upstream};
+    std::vector<slot_map<int>::handle_type> handles;
+    for (int i = 0; i < 100; ++i) { handles.push_back(map.emplace(i)); }
+    handles.push_back(map.reserve_handle());
+    const std::size_t requests = upstream.request_count();
+    map.clear();
+    for (const auto h : handles) {
+        EXPECT_FALSE(map.contains(h));
+        EXPECT_FALSE(map.is_reserved(h));
+    }
+    for (int i = 0; i < 100; ++i) { EXPECT_TRUE(map.emplace(i)); }
+    for (const auto h : handles) { EXPECT_FALSE(map.contains(h)); }
+    EXPECT_EQ(upstream.request_count(), requests);
+    map.validate();
+}
+
+TEST(slot_map, sorting_keeps_handles_valid_and_is_stable) {
+    slot_map<std::string> map;
+    std::vector<std::pair<slot_map<std::string>::handle_type, std::string>> model;
+    for (int i = 0; i < 1000; ++i) {
+        const std::string text = std::to_string(i * 7919 % 1000) + (i % 2 ? "odd" : "even");
+        model.emplace_back(map.emplace(text), text);
+    }
+    ASSERT_TRUE(map.sort([](const std::string& a, const std::string& b) { return a < b; }));
+    for (std::size_t row = 1; row < map.size(); ++row) {
+        EXPECT_LE(map.values()[row - 1], map.values()[row]);
+    }
+    for (const auto& [h, text] : model) { EXPECT_EQ(map[h], text); }
+    const std::vector<std::string> before(map.begin(), map.end());
+    ASSERT_TRUE(map.sort([](const std::string&, const std::string&) { return false; }));
+    EXPECT_TRUE(std::equal(before.begin(), before.end(), map.begin())) << "equal rows stay put";
+    map.validate();
+}
+
+TEST(slot_map, a_handle_can_be_reserved_now_and_filled_later) {
+    slot_map<int> map;
+    const auto h = map.reserve_handle();
+    EXPECT_TRUE(map.is_reserved(h));
+    EXPECT_EQ(map.find(h), nullptr);
+    EXPECT_EQ(map.size(), 0u);
+    ASSERT_NE(map.fulfil(h, 5), nullptr);
+    EXPECT_EQ(map[h], 5);
+    const auto other = map.reserve_handle();
+    map.abandon(other);
+    EXPECT_FALSE(map.is_reserved(other));
+    if (asserts_enabled) {
+        EXPECT_DEATH(map.abandon(other), "only a handle that is held");
+        EXPECT_DEATH((void)map.fulfil(h, 6), "only a reserved handle");
+    }
+    map.validate();
+}
+
+TEST(slot_map, retired_objects_cannot_be_found_and_live_until_their_fence) {
+    auto counter = std::make_shared<int>(0);
+    slot_map<std::shared_ptr<int>> map;
+    const auto a = map.emplace(counter);
+    const auto b = map.emplace(counter);
+    EXPECT_TRUE(map.retire(a, 10));
+    EXPECT_FALSE(map.retire(a, 10));
+    EXPECT_FALSE(map.contains(a));
+    EXPECT_EQ(counter.use_count(), 3) << "still there for the GPU";
+    EXPECT_EQ(map.collect(9), 0u);
+    EXPECT_EQ(map.collect(10), 1u);
+    EXPECT_EQ(counter.use_count(), 2);
+    EXPECT_TRUE(map.contains(b));
+}
+
+TEST(slot_map, erasing_while_iterating_visits_everything_once) {
+    slot_map<int> map;
+    for (int i = 0; i < 100; ++i) { map.emplace(i); }
+    int visited = 0;
+    for (int* it = map.begin(); it != map.end();) {
+        ++visited;
+        it = *it % 3 == 0 ? map.erase(it) : it + 1;
+    }
+    EXPECT_EQ(visited, 100);
+    EXPECT_EQ(map.size(), 66u);
+    EXPECT_EQ(map.erase_if([](int v) { return v % 3 == 1; }), 33u);
+    map.validate();
+}
+
+TEST(slot_map, reserved_addresses_keep_references_through_growth) {
+    test_upstream upstream;
+    slot_map<std::uint64_t> map{upstream};
+    ASSERT_TRUE(map.reserve_address_space(100000));
+    const auto first = map.emplace(42u);
+    const std::uint64_t* const address = map.find(first);
+    for (std::uint64_t i = 1; i < 100000; ++i) { ASSERT_TRUE(map.emplace(i)); }
+    EXPECT_EQ(map.find(first), address);
+    EXPECT_EQ(upstream.request_count(), 0u);
+    map.validate();
+}
+
+TEST(slot_map, after_reserve_insertions_never_allocate) {
+    test_upstream upstream;
+    slot_map<int> map{upstream};
+    ASSERT_TRUE(map.reserve(500));
+    upstream.refuse_from(upstream.request_count());
+    std::vector<slot_map<int>::handle_type> handles;
+    for (int round = 0; round < 5; ++round) {
+        for (int i = 0; i < 500; ++i) { ASSERT_TRUE(handles.emplace_back(map.emplace(i))); }
+        for (const auto h : handles) { map.erase(h); }
+        handles.clear();
+    }
+}
+
+TEST(slot_map, out_of_memory_is_a_null_handle_and_nothing_has_changed) {
+    slot_map<int> none{no_memory()};
+    EXPECT_FALSE(none.emplace(1));
+    EXPECT_FALSE(none.reserve_handle());
+    EXPECT_FALSE(none.reserve(1));
+
+    for (std::size_t refused = 0;; ++refused) {
+        test_upstream upstream;
+        slot_map<std::string> map{upstream};
+        std::vector<slot_map<std::string>::handle_type> handles;
+        upstream.refuse_from(refused, 1);
+        bool seen = false;
+        for (int i = 0; i < 200; ++i) {
+            const auto h = map.emplace(std::to_string(i));
+            if (!h) {
+                seen = true;
+                EXPECT_EQ(map.size(), handles.size());
+                map.validate();
+                handles.push_back(map.emplace(std::to_string(i)));
+                EXPECT_TRUE(handles.back()) << "the next attempt succeeds";
+            } else {
+                handles.push_back(h);
+            }
+        }
+        for (std::size_t i = 0; i < 200; ++i) { EXPECT_EQ(map[handles[i]], std::to_string(i)); }
+        if (!seen) { break; }
+    }
+}
+
+TEST(slot_map, a_sort_without_memory_changes_nothing) {
+    test_upstream upstream;
+    slot_map<int> map{upstream};
+    for (int i = 0; i < 10; ++i) { map.emplace(9 - i); }
+    upstream.refuse_from(upstream.request_count());
+    EXPECT_FALSE(map.sort([](int a, int b) { return a < b; }));
+    for (std::size_t i = 0; i < 10; ++i) { EXPECT_EQ(map.values()[i], 9 - static_cast<int>(i)); }
+}
+
+TEST(slot_map, arguments_may_refer_to_objects_of_the_map_itself) {
+    slot_map<std::string> map;
+    const auto h = map.emplace("a text that is too long for the small string buffer");
+    for (int i = 0; i < 100; ++i) { map.emplace(map.values()[0]); }
+    for (const std::string& text : map) { EXPECT_EQ(text, map[h]); }
+}
+
+TEST(slot_map, chunks_never_share_a_cache_line) {
+    struct odd {
+        char bytes[12];
+    };
+    slot_map<odd> map;
+    for (int i = 0; i < 1000; ++i) { map.emplace(); }
+    const auto chunks = map.chunks(100);
+    std::size_t rows = 0;
+    for (std::size_t k = 0; k < chunks.size(); ++k) {
+        EXPECT_TRUE(is_aligned(chunks[k].data(), cache_line_alignment));
+        rows += chunks[k].size();
+    }
+    EXPECT_EQ(rows, 1000u);
+}
+
+TEST(slot_map, every_policy_works_the_same) {
+    const auto check = []<class Map>(Map map) {
+        std::vector<typename Map::handle_type> handles;
+        for (int i = 0; i < 300; ++i) { handles.push_back(map.emplace(i)); }
+        for (std::size_t i = 0; i < 300; i += 2) { EXPECT_TRUE(map.erase(handles[i])); }
+        for (int i = 0; i < 100; ++i) { EXPECT_TRUE(map.emplace(i)); }
+        for (std::size_t i = 0; i < 300; ++i) { EXPECT_EQ(map.contains(handles[i]), i % 2 == 1); }
+        map.validate();
+    };
+    check(slot_map<int>{});
+    check(slot_map<int, slot_policy<32>>{});
+    check(slot_map<int, slot_policy<16>>{});
+    check(slot_map<int, slot_policy<32, 20, reuse::lifo>>{});
+    check(slot_map<int, slot_policy<32, 20, reuse::lowest>>{});
+    check(slot_map<int, slot_policy<64, 24, reuse::fifo, 16, 9>>{});
+}
+
+TEST(slot_map, moved_from_is_empty_and_usable) {
+    slot_map<std::string> a;
+    const auto h = a.emplace("one");
+    slot_map<std::string> b{std::move(a)};
+    EXPECT_EQ(b[h], "one");
+    EXPECT_TRUE(a.empty());
+    EXPECT_FALSE(a.contains(h));
+    const auto again = a.emplace("two");
+    swap(a, b);
+    EXPECT_EQ(b[again], "two");
+    EXPECT_EQ(a[h], "one");
+    a.validate();
+    b.validate();
+}
+
+TEST(slot_map, dead_rows_are_poisoned) {
+    if (!poison_is_queryable) { GTEST_SKIP(); }
+    slot_map<std::uint64_t> map;
+    const auto h = map.emplace(1u);
+    const std::uint64_t* const p = map.find(h);
+    EXPECT_FALSE(is_poisoned(p));
+    map.erase(h);
+    EXPECT_TRUE(is_poisoned(p));
 }

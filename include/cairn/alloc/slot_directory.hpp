@@ -1,14 +1,17 @@
 // cairn/alloc/slot_directory.hpp - the slots that handles point at: generations, values, reuse.
 //
 //      handle {index 2, generation 5}
-//                    |                                       word          value
-//      slots:  +-----------+-----------+-----------+    +------------------------------------------+
-//              | 1 | row 0 |F| 4 | ->3 | 5 | row 1 |    |   generation  yours          alive       |
-//              +-----------+-----------+-----------+    | F|generation  next free      free        |
-//                    0           1           2          | F|generation  held mark      given out,  |
+//                    |                                  +------------------------------------------+
+//      slots:  +-----------+-----------+-----------+    |   word         value                     |
+//              | 1 | row 0 |F| 4 |  -  | 5 | row 1 |    |   generation   yours         alive       |
+//              +-----------+-----------+-----------+    | F|generation   (anything)    free        |
+//                    0           1           2          | F|generation   held mark     given out,  |
 //                                                       |                              empty yet   |
-//      used_ ->  slots never used yet                   | F|0           next retired   retired     |
-//                                                       +------------------------------------------+
+//      free:   [ 1 | 3 | 4 | ...                        | F|0            next retired  retired     |
+//              next to be used, in order                +------------------------------------------+
+//
+// The free slots stand in a row of their own and are not chained through each other: a chain would
+// make every insertion wait for the cache miss of the one before.
 //
 // What slot_map, slot_map<table> and relocatable_heap share: it gives out slots, counts their lives
 // and finds the 32-bit value of a live one. What the value means (a row, an offset) is the caller's.
@@ -24,7 +27,7 @@
 // Retired:   a slot whose generations are used up is set aside and counted, never wrapped.
 //            recycle_retired() brings all of them back, once you know that no old handle is left.
 // Cost:      find: bounds check, one 8-byte load, one compare. occupy/vacate: a few loads and stores.
-//            Memory: 8 bytes a slot.
+//            Memory: 12 bytes a slot.
 // Threads:   one at a time; find() from many while nobody changes it.
 #pragma once
 
@@ -57,21 +60,21 @@ public:
     static constexpr std::uint32_t none = 0xffff'ffff;
 
     /// Slots in use: alive or held.
-    [[nodiscard]] std::uint32_t in_use_count() const noexcept {
-        return used_ - free_count_ - retired_count_;
-    }
-    /// Slots that have been used at least once; the indices of all handles given out are below.
-    [[nodiscard]] std::uint32_t used_count() const noexcept { return used_; }
-    [[nodiscard]] std::uint32_t free_count() const noexcept { return free_count_; }
+    [[nodiscard]] std::uint32_t in_use_count() const noexcept { return in_use_; }
+    [[nodiscard]] std::uint32_t live_count() const noexcept { return in_use_ - held_count_; }
     [[nodiscard]] std::uint32_t held_count() const noexcept { return held_count_; }
     [[nodiscard]] std::uint32_t retired_count() const noexcept { return retired_count_; }
+    [[nodiscard]] std::uint32_t free_count() const noexcept {
+        return capacity_ - in_use_ - retired_count_;
+    }
+    /// All slots there are; every index given out is below.
     [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
 
     /// The value of slot `index` if it is in life `generation`, else none.
     /// Any arguments are allowed: null, stale, from elsewhere, forged.
     [[nodiscard]] std::uint32_t find(std::uint32_t index,
                                      std::uint32_t generation) const noexcept {
-        if (index < used_) [[likely]] {
+        if (index < capacity_) [[likely]] {
             const slot& s = slots()[index];
             if (s.word == generation) [[likely]] { return s.value; }
         }
@@ -89,26 +92,38 @@ public:
     }
 
     [[nodiscard]] bool is_alive(std::uint32_t index) const noexcept {
-        return index < used_ && (slots()[index].word & vacant) == 0;
+        return index < capacity_ && (slots()[index].word & vacant) == 0;
     }
 
     /// True when (index, generation) was given out by hold() and is not fulfilled yet.
     [[nodiscard]] bool is_held(std::uint32_t index, std::uint32_t generation) const noexcept {
-        return index < used_ && slots()[index].word == (generation | vacant) &&
+        return index < capacity_ && slots()[index].word == (generation | vacant) &&
                slots()[index].value == held_mark;
     }
 
     /// The life that slot `index` is in, or will be in next.
     [[nodiscard]] std::uint32_t generation(std::uint32_t index) const noexcept {
-        return index < used_ ? slots()[index].word & ~vacant : 1;
+        CAIRN_ASSERT(index < capacity_, "a slot index is below capacity()");
+        return slots()[index].word & ~vacant;
     }
 
     /// A held slot comes alive. Requires: it is held.
     void fulfil(std::uint32_t index, std::uint32_t value) noexcept {
-        CAIRN_ASSERT(index < used_ && slots()[index].value == held_mark, "the slot is held");
+        CAIRN_ASSERT(index < capacity_ && slots()[index].value == held_mark, "the slot is held");
         slots()[index] = {slots()[index].word & ~vacant, value};
         --held_count_;
+        set_limit();
     }
+
+    /// is_ready() is false from now on while `count` or more are alive: for an owner whose columns
+    /// have room for so many, so that one comparison answers for all of them.
+    void set_live_max(std::size_t count) noexcept {
+        live_max_ = count < none ? static_cast<std::uint32_t>(count) : none;
+        set_limit();
+    }
+
+    /// True when the next life needs no growth, here or in the owner's columns.
+    [[nodiscard]] bool is_ready() const noexcept { return in_use_ < limit_; }
 
 protected:
     struct slot {
@@ -120,7 +135,9 @@ protected:
     static constexpr std::uint32_t held_mark = 0xffff'fffe;  // no slot has this index
 
     slot_directory_base(slot_rules rules, allocator_ref upstream) noexcept
-        : rules_{rules}, memory_{cache_line_alignment, upstream} {}
+        : memory_{cache_line_alignment, upstream},
+          rules_{rules},
+          line_memory_{cache_line_alignment, upstream} {}
 
     slot_directory_base(slot_directory_base&& other) noexcept;
     slot_directory_base& operator=(slot_directory_base&& other) noexcept;
@@ -128,29 +145,40 @@ protected:
 
     slot* slots() const noexcept { return reinterpret_cast<slot*>(memory_.data()); }
 
-    [[nodiscard]] bool grow(std::size_t slot_count) noexcept;
-    [[nodiscard]] bool reserve_slots(std::size_t live_count) noexcept;
+    std::uint32_t* line() const noexcept {
+        return reinterpret_cast<std::uint32_t*>(line_memory_.data());
+    }
+
+    [[nodiscard]] std::uint32_t grown_capacity(std::size_t needed) const noexcept;
+    [[nodiscard]] bool grow_slots(std::uint32_t count) noexcept;
+    void start_slots(std::uint32_t count) noexcept;
+    void widen_ring(std::uint32_t count) noexcept;
+    void widen_stack(std::uint32_t count) noexcept;
     void retire(std::uint32_t index) noexcept;
+    void set_limit() noexcept;
     void validate_counts(std::uint32_t free_found) const noexcept;
 
-    slot_rules rules_;
-    std::uint32_t used_ = 0;      // slots below have been used
-    std::uint32_t capacity_ = 0;  // slots that fit the memory
-    std::uint32_t free_count_ = 0;
-    std::uint32_t head_ = none;  // free list: next to be used
-    std::uint32_t tail_ = none;
+    // Hot fields first. The two list ends stand apart from in_use_, or the compiler joins their
+    // stores into one wide store, from which the next load cannot be forwarded.
+    std::uint32_t in_use_ = 0;
+    std::uint32_t limit_ = 0;     // in_use_ below this: a slot is ready, free_min others stay,
+                                  // and the owner has room (live_max_)
+    std::uint32_t capacity_ = 0;
     std::uint32_t held_count_ = 0;
+    growable_memory memory_;
+    std::uint32_t head_ = 0;      // fifo: where the next slot is taken; lifo: how many are free
+    slot_rules rules_;
+    std::uint32_t tail_ = 0;      // fifo: where the next free slot is put
     std::uint32_t retired_count_ = 0;
     std::uint32_t retired_head_ = none;
-    growable_memory memory_;
+    std::uint32_t live_max_ = none;
+    growable_memory line_memory_;  // fifo: a ring, lifo: a stack of free indices
 };
 
 namespace detail {
 
 struct no_free_bits {
     explicit no_free_bits(allocator_ref) noexcept {}
-    static bool ensure(std::size_t) noexcept { return true; }
-    static bool reserve_address_space(std::size_t) noexcept { return true; }
 };
 
 template <reuse Order>
@@ -176,27 +204,32 @@ public:
     /// Makes room, so that `live_count` slots can be in use at once without growth.
     /// Returns: false when exhausted, or when the handle has too few index bits.
     [[nodiscard]] bool reserve(std::size_t live_count) noexcept {
-        return reserve_slots(live_count) && bits_.ensure(capacity_);
+        const std::size_t max = rules_.slot_count_max;
+        if (live_count > max - retired_count_) { return false; }
+        const std::size_t wanted = live_count + rules_.free_min + retired_count_;
+        return grow(static_cast<std::uint32_t>(wanted < max ? wanted : max));
     }
 
     /// Slots grow in place from now on, up to `live_max` in use at once.
     /// Requires: no slot was used yet.
     [[nodiscard]] bool reserve_address_space(std::size_t live_max) noexcept {
+        CAIRN_ASSERT(capacity_ == 0, "addresses are reserved before the first slot");
         const std::size_t slot_max = live_max + rules_.free_min;
-        return memory_.reserve_address_space(slot_max * sizeof(slot)) &&
-               bits_.reserve_address_space(slot_max);
+        return memory_.reserve_address_space(slot_max * sizeof(slot)) && reserve_line(slot_max);
     }
 
     /// The slot that the next occupy() or hold() will take; makes sure that there is one.
     /// Nothing that a caller can see changes. Returns: none when exhausted.
-    [[nodiscard]] std::uint32_t next() noexcept {
+    [[nodiscard]] std::uint32_t next() noexcept { return prepare() ? peek() : none; }
+
+    /// The two halves of next(). peek() requires: prepare() returned true and nothing came between.
+    [[nodiscard]] bool prepare() noexcept { return in_use_ < limit_ || make_ready(); }
+    [[nodiscard]] std::uint32_t peek() noexcept {
         if constexpr (Order == reuse::lowest) {
-            if (free_count_ != 0) { return bits_.lowest(); }
+            return bits_.lowest();
         } else {
-            if (free_count_ > (Order == reuse::fifo ? rules_.free_min : 0)) { return head_; }
+            return line()[Order == reuse::fifo ? head_ : head_ - 1];
         }
-        if (used_ < capacity_) [[likely]] { return used_; }
-        return next_when_full();
     }
 
     /// Slot `index` begins a life and leads to `value`. Requires: index == next().
@@ -211,22 +244,28 @@ public:
         take(index);
         slots()[index].value = held_mark;
         ++held_count_;
+        set_limit();
     }
 
     /// The life of slot `index` ends: every handle of it is stale from now on.
     /// Requires: it is alive or held.
     void vacate(std::uint32_t index) noexcept {
         slot& s = slots()[index];
-        CAIRN_ASSERT(index < used_ && ((s.word & vacant) == 0 || s.value == held_mark),
+        CAIRN_ASSERT(index < capacity_ && ((s.word & vacant) == 0 || s.value == held_mark),
                      "a slot that is vacated was in use");
-        if ((s.word & vacant) != 0) [[unlikely]] { --held_count_; }
-        const std::uint32_t next_generation = (s.word & ~vacant) + 1;
-        if (next_generation > rules_.generation_max) [[unlikely]] {
-            retire(index);
-            return;
+        if ((s.word & vacant) != 0) [[unlikely]] {
+            --held_count_;
+            s.value = none;
+            set_limit();
         }
-        s.word = next_generation | vacant;
-        give_back(index);
+        end_life(index, s.word & ~vacant);
+    }
+
+    /// As vacate(), for a slot that find(index, generation) has just found.
+    void vacate_live(std::uint32_t index, std::uint32_t generation) noexcept {
+        CAIRN_ASSERT(index < capacity_ && slots()[index].word == generation,
+                     "a slot that is vacated was in use");
+        end_life(index, generation);
     }
 
     /// Every held slot ends its life.
@@ -243,11 +282,12 @@ public:
         const std::uint32_t count = retired_count_;
         for (std::uint32_t i = retired_head_; retired_count_ != 0; --retired_count_) {
             const std::uint32_t following = slots()[i].value;
-            slots()[i].word = vacant | 1;
+            slots()[i] = {vacant | 1, none};
             give_back(i);
             i = following;
         }
         retired_head_ = none;
+        set_limit();
         return count;
     }
 
@@ -255,60 +295,100 @@ public:
     void validate() const noexcept {
         std::uint32_t found = 0;
         if constexpr (Order == reuse::lowest) {
-            for (std::uint32_t i = 0; i < used_; ++i) { found += bits_.contains(i) ? 1u : 0u; }
+            for (std::uint32_t i = 0; i < capacity_; ++i) { found += bits_.contains(i) ? 1u : 0u; }
         } else {
-            for (std::uint32_t i = head_; i != none; i = slots()[i].value) {
-                CAIRN_ASSERT((slots()[i].word & vacant) != 0, "a slot in the free list is vacant");
-                ++found;
+            std::uint32_t at = Order == reuse::fifo ? head_ : 0;
+            for (; found < free_count(); ++found) {
+                CAIRN_ASSERT((slots()[line()[at]].word & vacant) != 0 &&
+                                 slots()[line()[at]].value != held_mark,
+                             "a slot that waits for use is free");
+                at = at + 1 == capacity_ ? 0 : at + 1;
             }
+            CAIRN_ASSERT(Order == reuse::fifo || head_ == found, "the stack holds all free slots");
+            CAIRN_ASSERT(Order == reuse::lifo || free_count() == 0 || at == tail_,
+                         "the ring holds all free slots");
         }
         validate_counts(found);
     }
 
 private:
-    std::uint32_t next_when_full() noexcept {
-        if (used_ < rules_.slot_count_max && grow(std::size_t{used_} + 1) &&
-            bits_.ensure(capacity_)) {
-            return used_;
-        }
+    [[gnu::noinline]] bool make_ready() noexcept {
+        if (free_count() > rules_.free_min) { return true; }
+        // Rather one of the last free_min than none.
+        return grow(std::size_t{in_use_} + rules_.free_min + retired_count_ + 1) ||
+               free_count() != 0;
+    }
+
+    [[nodiscard]] bool reserve_line(std::size_t slot_max) noexcept {
         if constexpr (Order == reuse::lowest) {
-            return none;
+            return bits_.reserve_address_space(slot_max);
         } else {
-            return head_;  // earlier than wished, but better than nothing; none when there is none
+            return line_memory_.reserve_address_space(slot_max * sizeof(std::uint32_t));
         }
     }
 
-    void take(std::uint32_t index) noexcept {
-        if (index == used_) {
-            slots()[used_++].word = vacant | 1;
-            return;
+    [[nodiscard]] bool grow(std::size_t needed) noexcept {
+        if (needed <= capacity_) { return true; }
+        if (needed > rules_.slot_count_max) { needed = rules_.slot_count_max; }
+        if (needed <= capacity_) { return false; }
+        const std::uint32_t wish = grown_capacity(needed);
+        return grow_exactly(wish) ||
+               (wish != needed && grow_exactly(static_cast<std::uint32_t>(needed)));
+    }
+
+    [[nodiscard]] bool grow_exactly(std::uint32_t count) noexcept {
+        if constexpr (Order == reuse::lowest) {
+            if (!bits_.ensure(count) || !grow_slots(count)) { return false; }
+            for (std::uint32_t i = capacity_; i < count; ++i) { bits_.insert(i); }
+        } else {
+            if (!line_memory_.grow(count * sizeof(std::uint32_t),
+                                   capacity_ * sizeof(std::uint32_t)) ||
+                !grow_slots(count)) {
+                return false;
+            }
+            if constexpr (Order == reuse::fifo) {
+                widen_ring(count);
+            } else {
+                widen_stack(count);
+            }
         }
-        --free_count_;
+        start_slots(count);
+        return true;
+    }
+
+    void take([[maybe_unused]] std::uint32_t index) noexcept {
+        ++in_use_;
         if constexpr (Order == reuse::lowest) {
             bits_.erase(index);
+        } else if constexpr (Order == reuse::lifo) {
+            CAIRN_ASSERT(index == line()[head_ - 1], "the slot taken is the one next() named");
+            --head_;
         } else {
-            CAIRN_ASSERT(index == head_, "the slot taken is the one that next() named");
-            head_ = slots()[index].value;
+            CAIRN_ASSERT(index == line()[head_], "the slot taken is the one that next() named");
+            head_ = head_ + 1 == capacity_ ? 0 : head_ + 1;
         }
     }
 
+    void end_life(std::uint32_t index, std::uint32_t generation) noexcept {
+        --in_use_;
+        if (generation == rules_.generation_max) [[unlikely]] {
+            retire(index);
+            return;
+        }
+        slots()[index].word = (generation + 1) | vacant;
+        give_back(index);
+    }
+
+    /// The slot waits for its next life; the caller counts.
     void give_back(std::uint32_t index) noexcept {
         if constexpr (Order == reuse::lowest) {
-            slots()[index].value = none;
             bits_.insert(index);
         } else if constexpr (Order == reuse::lifo) {
-            slots()[index].value = head_;
-            head_ = index;
+            line()[head_++] = index;
         } else {
-            slots()[index].value = none;
-            if (head_ == none) {
-                head_ = index;
-            } else {
-                slots()[tail_].value = index;
-            }
-            tail_ = index;
+            line()[tail_] = index;
+            tail_ = tail_ + 1 == capacity_ ? 0 : tail_ + 1;
         }
-        ++free_count_;
     }
 
     [[no_unique_address]] typename detail::free_order<Order>::bits bits_;

@@ -48,19 +48,17 @@ public:
     dense_directory(dense_directory&& other) noexcept
         : slots_{std::move(other.slots_)},
           memory_{std::move(other.memory_)},
-          size_{std::exchange(other.size_, 0)},
           capacity_{std::exchange(other.capacity_, 0)} {}
     dense_directory& operator=(dense_directory&& other) noexcept {
         if (this == &other) { return *this; }
         slots_ = std::move(other.slots_);
         memory_ = std::move(other.memory_);
-        size_ = std::exchange(other.size_, 0);
         capacity_ = std::exchange(other.capacity_, 0);
         return *this;
     }
 
     /// Rows alive.
-    [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+    [[nodiscard]] std::uint32_t size() const noexcept { return slots_.live_count(); }
 
     /// The slots behind: counts of free, held and retired ones.
     [[nodiscard]] const slot_directory<Order>& slots() const noexcept { return slots_; }
@@ -68,10 +66,10 @@ public:
     [[nodiscard]] allocator_ref upstream() const noexcept { return memory_.upstream(); }
 
     /// The handle of each row, in row order.
-    [[nodiscard]] std::span<const Handle> handles() const noexcept { return {rows(), size_}; }
+    [[nodiscard]] std::span<const Handle> handles() const noexcept { return {rows(), size()}; }
 
     [[nodiscard]] Handle handle_at(std::size_t row) const noexcept {
-        CAIRN_ASSERT(row < size_, "a row is below size()");
+        CAIRN_ASSERT(row < size(), "a row is below size()");
         return rows()[row];
     }
 
@@ -88,7 +86,7 @@ public:
 
     /// Grows in place from now on, up to `count_max` rows. Requires: nothing was inserted yet.
     [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept {
-        CAIRN_ASSERT(slots_.used_count() == 0, "addresses are reserved before the first insertion");
+        CAIRN_ASSERT(slots_.capacity() == 0, "addresses are reserved before the first insertion");
         return count_max <= row_count_max && slots_.reserve_address_space(count_max) &&
                memory_.reserve_address_space(count_max * sizeof(Handle));
     }
@@ -96,28 +94,44 @@ public:
     /// The handle that the next insertion will have; room for it is made. Nothing visible changes.
     /// Returns: the null handle when exhausted.
     [[nodiscard]] Handle next_handle() noexcept {
-        if (size_ == capacity_) [[unlikely]] {
-            if (!grow_rows(std::size_t{size_} + 1, true)) { return {}; }
-        }
-        const std::uint32_t slot = slots_.next();
-        if (slot == none) [[unlikely]] { return {}; }
+        if (!make_room() || !slots_.prepare()) [[unlikely]] { return {}; }
+        const std::uint32_t slot = slots_.peek();
+        return Handle::make(slot, slots_.generation(slot));
+    }
+
+    /// Columns of the owner that have room for `row_max` rows. With this told, is_ready() answers for
+    /// them and for the directory in one comparison, and the fast way in is
+    ///     if (is_ready()) { h = ready_handle(); build row size(); commit(h); } else { the slow way }
+    void set_row_max(std::size_t row_max) noexcept {
+        slots_.set_live_max(row_max < capacity_ ? row_max : capacity_);
+    }
+    [[nodiscard]] bool is_ready() const noexcept { return slots_.is_ready(); }
+    /// next_handle() without its checks. Requires: is_ready(), after set_row_max().
+    [[nodiscard]] Handle ready_handle() noexcept {
+        const std::uint32_t slot = slots_.peek();
         return Handle::make(slot, slots_.generation(slot));
     }
 
     /// `h` comes alive in row size(). Requires: h == next_handle().
     void commit(Handle h) noexcept {
-        slots_.occupy(h.index(), size_);
-        rows()[size_++] = h;
+        const std::uint32_t row = size();
+        slots_.occupy(h.index(), row);
+        rows()[row] = h;
     }
 
     /// Row `row` ends its life and the last row takes its place; its handle leads there from now on.
     void erase_row(std::size_t row) noexcept {
-        CAIRN_ASSERT(row < size_, "a row is below size()");
-        const Handle dead = rows()[row];
-        const Handle last = rows()[--size_];
+        CAIRN_ASSERT(row < size(), "a row is below size()");
+        erase_row(row, rows()[row]);
+    }
+
+    /// The same for a caller who knows the handle of the row already: row_of(h) == row.
+    void erase_row(std::size_t row, Handle h) noexcept {
+        CAIRN_ASSERT(row_of(h) == row, "the handle is that of the row");
+        const Handle last = rows()[size() - 1];
         rows()[row] = last;
-        slots_.set_value(last.index(), static_cast<std::uint32_t>(row));  // before: row may be last
-        slots_.vacate(dead.index());
+        slots_.set_value(last.index(), static_cast<std::uint32_t>(row));  // row may be the last
+        slots_.vacate_live(h.index(), h.generation());
     }
 
     // ---- a handle now, the object later -------------------------------------------------------
@@ -135,12 +149,13 @@ public:
     }
     /// Makes room for one more row, for commit_held(). Returns: false when exhausted.
     [[nodiscard]] bool make_room() noexcept {
-        return size_ < capacity_ || grow_rows(std::size_t{size_} + 1, true);
+        return size() < capacity_ || grow_rows(std::size_t{size()} + 1, true);
     }
     /// `h` comes alive in row size(). Requires: is_held(h); make_room() returned true.
     void commit_held(Handle h) noexcept {
-        slots_.fulfil(h.index(), size_);
-        rows()[size_++] = h;
+        const std::uint32_t row = size();
+        slots_.fulfil(h.index(), row);
+        rows()[row] = h;
     }
     /// Requires: is_held(h). The handle is stale from now on.
     void abandon(Handle h) noexcept {
@@ -152,13 +167,13 @@ public:
 
     /// Every handle is stale from now on, held ones too. O(rows).
     void clear() noexcept {
-        while (size_ != 0) { slots_.vacate(rows()[--size_].index()); }
+        for (std::uint32_t r = size(); r != 0; --r) { slots_.vacate(rows()[r - 1].index()); }
         slots_.vacate_held();
     }
 
     /// Exchanges two rows; handles follow their objects.
     void swap_rows(std::size_t a, std::size_t b) noexcept {
-        CAIRN_ASSERT(a < size_ && b < size_, "a row is below size()");
+        CAIRN_ASSERT(a < size() && b < size(), "a row is below size()");
         const Handle first = rows()[a];
         rows()[a] = rows()[b];
         rows()[b] = first;
@@ -169,8 +184,8 @@ public:
     /// Row r becomes what row order[r] was, for all rows; handles follow. O(rows).
     /// Requires: `order` is a permutation of 0 ... size() - 1; `scratch` holds size() handles.
     void permute(const std::uint32_t* order, Handle* scratch) noexcept {
-        for (std::uint32_t r = 0; r < size_; ++r) { scratch[r] = rows()[order[r]]; }
-        for (std::uint32_t r = 0; r < size_; ++r) {
+        for (std::uint32_t r = 0; r < size(); ++r) { scratch[r] = rows()[order[r]]; }
+        for (std::uint32_t r = 0; r < size(); ++r) {
             rows()[r] = scratch[r];
             slots_.set_value(scratch[r].index(), r);
         }
@@ -184,9 +199,9 @@ public:
     /// O(slots). A broken invariant stops a checked build.
     void validate() const noexcept {
         slots_.validate();
-        CAIRN_ASSERT(slots_.in_use_count() == size_ + slots_.held_count(),
+        CAIRN_ASSERT(slots_.in_use_count() == size() + slots_.held_count(),
                      "every slot in use has a row or is held");
-        for (std::uint32_t r = 0; r < size_; ++r) {
+        for (std::uint32_t r = 0; r < size(); ++r) {
             CAIRN_ASSERT(row_of(rows()[r]) == r, "slot and row lead to each other");
         }
     }
@@ -197,7 +212,7 @@ private:
     bool grow_rows(std::size_t count, bool geometric) noexcept {
         if (count <= capacity_) { return true; }
         if (count > row_count_max) { return false; }
-        const std::size_t used = size_ * sizeof(Handle);
+        const std::size_t used = size() * sizeof(Handle);
         const std::size_t wish =
             geometric && !memory_.is_reserved() ? grown_count(capacity_, count) : count;
         if (!memory_.grow(wish * sizeof(Handle), used) &&
@@ -212,7 +227,6 @@ private:
 
     slot_directory<Order> slots_;
     growable_memory memory_;
-    std::uint32_t size_ = 0;
     std::uint32_t capacity_ = 0;
 };
 

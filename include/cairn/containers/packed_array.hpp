@@ -143,6 +143,15 @@ public:
         return object;
     }
 
+    /// As emplace, for a caller who knows that there is room. Requires: size() < capacity().
+    template <class... Args>
+    T* emplace_in_room(Args&&... args) {
+        CAIRN_ASSERT(size_ < capacity_, "there is room");
+        T* const object = build(rows() + size_, std::forward<Args>(args)...);
+        ++size_;
+        return object;
+    }
+
     /// As emplace, but the object is what `make()` returns, built in place (no copy, no move).
     template <class Make>
     T* emplace_from(Make&& make) {

@@ -79,7 +79,9 @@ public:
     using const_iterator = const T*;
 
     explicit slot_map(allocator_ref upstream = system_memory()) noexcept
-        : directory_{upstream}, values_{upstream}, limbo_{upstream} {}
+        : directory_{upstream}, values_{upstream}, limbo_{upstream} {
+        directory_.set_row_max(0);
+    }
     slot_map(slot_map&&) noexcept = default;
     slot_map& operator=(slot_map&&) noexcept = default;
 
@@ -132,9 +134,9 @@ public:
     [[nodiscard]] static constexpr std::size_t max_size() noexcept {
         return directory::row_count_max;
     }
-    /// Slots that were used at least once: live, free, held and retired.
+    /// All slots: live, free, held and exhausted.
     [[nodiscard]] std::size_t slot_count() const noexcept {
-        return directory_.slots().used_count();
+        return directory_.slots().capacity();
     }
     [[nodiscard]] allocator_ref upstream() const noexcept { return directory_.upstream(); }
 
@@ -180,7 +182,9 @@ public:
     /// Room for `count` objects in all; insertions up to there never allocate.
     /// Returns: false when exhausted; then nothing that can be seen has changed.
     bool reserve(std::size_t count) {
-        return directory_.reserve(count) && values_.reserve(count);
+        if (!directory_.reserve(count) || !values_.reserve(count)) { return false; }
+        directory_.set_row_max(values_.capacity());
+        return true;
     }
     /// P0661: room for `count` slots.
     bool reserve_slots(std::size_t count) noexcept {
@@ -203,9 +207,11 @@ public:
     /// Throws:  what T's constructor throws; nothing has changed then.
     template <class... Args>
     handle_type emplace(Args&&... args) {
-        const handle_type h = directory_.next_handle();
-        if (!h) [[unlikely]] { return {}; }
-        if (values_.emplace(std::forward<Args>(args)...) == nullptr) [[unlikely]] { return {}; }
+        if (!directory_.is_ready()) [[unlikely]] {
+            return emplace_growing(std::forward<Args>(args)...);
+        }
+        const handle_type h = directory_.ready_handle();
+        values_.emplace_in_room(std::forward<Args>(args)...);
         directory_.commit(h);
         return h;
     }
@@ -255,7 +261,8 @@ public:
     bool erase(handle_type h) {
         const std::uint32_t row = directory_.row_of(h);
         if (row == none) [[unlikely]] { return false; }
-        erase_row(row);
+        values_.erase_at(row);  // first: a move that throws leaves the handles as they were
+        directory_.erase_row(row, h);
         return true;
     }
 
@@ -381,6 +388,15 @@ public:
     }
 
 private:
+    template <class... Args>
+    [[gnu::noinline]] handle_type emplace_growing(Args&&... args) {
+        const handle_type h = directory_.next_handle();
+        if (!h || values_.emplace(std::forward<Args>(args)...) == nullptr) { return {}; }
+        directory_.commit(h);
+        directory_.set_row_max(values_.capacity());
+        return h;
+    }
+
     using directory =
         dense_directory<handle_type, Policy::order, Policy::free_min>;
     static constexpr std::uint32_t none = directory::none;

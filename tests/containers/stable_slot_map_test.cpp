@@ -1,0 +1,248 @@
+// Sentences of cairn/containers/stable_slot_map.hpp.
+#include <cairn/containers/stable_slot_map.hpp>
+#include <cairn/core/null_allocator.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <ranges>
+#include <string>
+#include <vector>
+
+#include "support/test_upstream.hpp"
+
+using namespace cairn;
+
+static_assert(std::ranges::forward_range<stable_slot_map<int>>);
+static_assert(std::ranges::forward_range<const stable_slot_map<int>>);
+static_assert(std::is_nothrow_move_constructible_v<stable_slot_map<std::mutex>>);
+
+TEST(stable_slot_map, finds_what_lives_and_nothing_else) {
+    stable_slot_map<int> map;
+    const auto a = map.emplace(1);
+    const auto b = map.emplace(2);
+    EXPECT_EQ(*map.find(a), 1);
+    EXPECT_TRUE(map.erase(a));
+    EXPECT_FALSE(map.erase(a));
+    EXPECT_EQ(map.find(a), nullptr);
+    EXPECT_EQ(map[b], 2);
+    EXPECT_EQ(map.find({}), nullptr);
+    map.validate();
+    if (asserts_enabled) {
+        EXPECT_DEATH((void)map[a], "the handle is not stale");
+    }
+}
+
+TEST(stable_slot_map, addresses_never_change) {
+    stable_slot_map<std::string> map;
+    std::vector<std::pair<stable_slot_map<std::string>::handle_type, const std::string*>> model;
+    for (int i = 0; i < 20000; ++i) {
+        const auto h = map.emplace(std::to_string(i));
+        model.emplace_back(h, map.find(h));
+    }
+    for (std::size_t i = 0; i < model.size(); i += 2) { map.erase(model[i].first); }
+    for (int i = 0; i < 20000; ++i) { map.emplace("more"); }
+    for (std::size_t i = 1; i < model.size(); i += 2) {
+        ASSERT_EQ(map.find(model[i].first), model[i].second);
+        ASSERT_EQ(*model[i].second, std::to_string(i));
+    }
+    map.validate();
+}
+
+TEST(stable_slot_map, objects_need_not_move) {
+    struct fixed {
+        std::mutex mutex;
+        int value;
+        explicit fixed(int v) : value{v} {}
+    };
+    stable_slot_map<fixed> map;
+    const auto h = map.emplace(3);
+    const auto own = map.emplace_with([](auto self) { return fixed{static_cast<int>(self.index())}; });
+    std::lock_guard lock{map[h].mutex};
+    EXPECT_EQ(map[h].value, 3);
+    EXPECT_EQ(map[own].value, 1);
+}
+
+TEST(stable_slot_map, insertion_takes_the_lowest_word_with_a_free_slot) {
+    stable_slot_map<int> map;
+    std::vector<stable_slot_map<int>::handle_type> handles;
+    for (int i = 0; i < 1000; ++i) {
+        handles.push_back(map.emplace(i));
+        EXPECT_EQ(handles.back().index(), static_cast<std::uint32_t>(i));
+    }
+    for (std::size_t i = 990; i < 1000; ++i) { map.erase(handles[i]); }
+    while (map.emplace(0).index() != 1023) {}  // the word in hand is used up first
+    for (const std::size_t i : {700u, 70u, 75u, 650u}) { map.erase(handles[i]); }
+    for (const std::uint32_t i : {70u, 75u, 650u, 700u}) { EXPECT_EQ(map.emplace(0).index(), i); }
+    map.validate();
+}
+
+TEST(stable_slot_map, empty_pages_go_back_and_their_handles_stay_stale) {
+    test_upstream upstream;
+    stable_slot_map<std::uint64_t> map{upstream};
+    const std::size_t per_page = map.slots_per_page;
+    std::vector<stable_slot_map<std::uint64_t>::handle_type> handles;
+    for (std::size_t i = 0; i < 10 * per_page; ++i) { handles.push_back(map.emplace(i)); }
+    EXPECT_EQ(map.pages_with_memory(), 10u);
+    const std::size_t before = upstream.live_bytes();
+    for (const auto h : handles) { map.erase(h); }
+    EXPECT_EQ(map.pages_with_memory(), 1u) << "one is kept for what comes next";
+    EXPECT_LT(upstream.live_bytes(), before / 2);
+    for (const auto h : handles) { ASSERT_FALSE(map.contains(h)); }
+    map.validate();
+    map.return_empty_pages();
+    EXPECT_EQ(map.pages_with_memory(), 0u);
+    for (std::size_t i = 0; i < 10 * per_page; ++i) { ASSERT_TRUE(map.emplace(i)); }
+    for (const auto h : handles) { ASSERT_FALSE(map.contains(h)); }
+    EXPECT_EQ(map.page_count(), 10u) << "pages are reused, not added";
+    map.validate();
+}
+
+TEST(stable_slot_map, reserved_pages_stay_and_insertions_never_allocate) {
+    test_upstream upstream;
+    stable_slot_map<int> map{upstream};
+    ASSERT_TRUE(map.reserve(10000));
+    const std::size_t requests = upstream.request_count();
+    for (int round = 0; round < 3; ++round) {
+        for (int i = 0; i < 10000; ++i) { ASSERT_TRUE(map.emplace(i)); }
+        map.clear();
+    }
+    EXPECT_EQ(upstream.request_count(), requests);
+}
+
+TEST(stable_slot_map, a_map_around_a_page_boundary_does_not_allocate_at_each_step) {
+    test_upstream upstream;
+    stable_slot_map<int> map{upstream};
+    for (std::size_t i = 0; i < map.slots_per_page; ++i) { map.emplace(0); }
+    map.erase(map.emplace(0));
+    const std::size_t requests = upstream.request_count();
+    for (int i = 0; i < 100; ++i) { map.erase(map.emplace(0)); }
+    EXPECT_EQ(upstream.request_count(), requests);
+}
+
+TEST(stable_slot_map, iterates_in_slot_order_by_loop_and_by_for_each) {
+    stable_slot_map<int> map;
+    std::vector<stable_slot_map<int>::handle_type> handles;
+    for (int i = 0; i < 20000; ++i) { handles.push_back(map.emplace(i)); }
+    for (std::size_t i = 0; i < handles.size(); ++i) {
+        if (i % 7 != 0 || (i > 5000 && i < 15000)) { map.erase(handles[i]); }
+    }
+    std::vector<int> by_loop;
+    for (const int value : map) { by_loop.push_back(value); }
+    std::vector<int> by_each;
+    map.for_each([&](int& value) { by_each.push_back(value); });
+    std::vector<int> by_page;
+    for (std::size_t p = 0; p < map.page_count(); ++p) {
+        std::as_const(map).for_each_in_page(p, [&](const int& value) { by_page.push_back(value); });
+    }
+    EXPECT_EQ(by_loop, by_each);
+    EXPECT_EQ(by_loop, by_page);
+    EXPECT_EQ(by_loop.size(), map.size());
+    EXPECT_TRUE(std::ranges::is_sorted(by_loop));
+    map.for_each([&](auto h, int& value) { EXPECT_EQ(map.find(h), &value); });
+    for (auto it = map.begin(); it != map.end(); ++it) { EXPECT_EQ(map.find(it.handle()), &*it); }
+}
+
+TEST(stable_slot_map, erasing_anything_while_iterating_is_defined) {
+    stable_slot_map<int> map;
+    std::vector<stable_slot_map<int>::handle_type> handles;
+    for (int i = 0; i < 5000; ++i) { handles.push_back(map.emplace(i)); }
+    int visited = 0;
+    for (auto it = map.begin(); it != map.end(); ++visited) {
+        const auto self = static_cast<std::size_t>(*it);
+        if (self + 1 < handles.size()) { map.erase(handles[self + 1]); }  // the next one
+        it = map.erase(it);
+    }
+    EXPECT_EQ(visited, 2500);
+    EXPECT_TRUE(map.empty());
+    for (int i = 0; i < 5000; ++i) { map.emplace(i); }
+    map.for_each([&](auto h, int& value) {
+        if (value % 2 == 0) { map.erase(h); }
+    });
+    EXPECT_EQ(map.size(), 2500u);
+    EXPECT_EQ(map.erase_if([](int) { return true; }), 2500u);
+    map.validate();
+}
+
+TEST(stable_slot_map, retired_objects_stay_in_place_until_their_fence) {
+    auto counter = std::make_shared<int>(0);
+    stable_slot_map<std::shared_ptr<int>> map;
+    const auto a = map.emplace(counter);
+    const std::shared_ptr<int>* const address = map.find(a);
+    EXPECT_TRUE(map.retire(a, 10));
+    EXPECT_FALSE(map.retire(a, 10));
+    EXPECT_FALSE(map.contains(a));
+    EXPECT_TRUE(map.empty());
+    map.return_empty_pages();
+    EXPECT_EQ(address->get(), counter.get()) << "whoever still uses it may";
+    EXPECT_NE(map.find(map.emplace(nullptr)), address);
+    map.validate();
+    EXPECT_EQ(map.collect(9), 0u);
+    EXPECT_EQ(map.collect(10), 1u);
+    EXPECT_EQ(counter.use_count(), 1);
+    map.validate();
+}
+
+TEST(stable_slot_map, a_handle_can_be_reserved_now_and_filled_later) {
+    stable_slot_map<int> map;
+    const auto h = map.reserve_handle();
+    EXPECT_TRUE(map.is_reserved(h));
+    EXPECT_EQ(map.find(h), nullptr);
+    map.return_empty_pages();
+    ASSERT_NE(map.fulfil(h, 5), nullptr);
+    EXPECT_EQ(map[h], 5);
+    const auto other = map.reserve_handle();
+    map.abandon(other);
+    EXPECT_FALSE(map.is_reserved(other));
+    map.validate();
+    if (asserts_enabled) {
+        EXPECT_DEATH(map.abandon(other), "only a reserved handle");
+        EXPECT_DEATH((void)map.fulfil(h, 6), "only a reserved handle");
+    }
+}
+
+TEST(stable_slot_map, out_of_memory_is_a_null_handle_and_nothing_has_changed) {
+    stable_slot_map<int> none{no_memory()};
+    EXPECT_FALSE(none.emplace(1));
+    EXPECT_FALSE(none.reserve_handle());
+    EXPECT_FALSE(none.reserve(1));
+    none.validate();
+    for (std::size_t refused = 0; refused < 20; ++refused) {
+        test_upstream upstream;
+        stable_slot_map<std::uint64_t> map{upstream};
+        upstream.refuse_from(refused, 2);
+        std::vector<stable_slot_map<std::uint64_t>::handle_type> live;
+        for (std::uint64_t i = 0; i < 30000; ++i) {
+            const auto h = map.emplace(i);
+            if (h) {
+                live.push_back(h);
+            } else {
+                map.validate();
+            }
+            ASSERT_EQ(map.size(), live.size());
+        }
+        for (const auto h : live) { ASSERT_TRUE(map.contains(h)); }
+    }
+}
+
+TEST(stable_slot_map, a_small_handle_ends_where_its_indices_end) {
+    stable_slot_map<char, slot_policy<16, 7>> map;  // 128 slots of a page of 4096
+    std::size_t count = 0;
+    while (map.emplace('x')) { ++count; }
+    EXPECT_EQ(count, 128u);
+    map.validate();
+}
+
+TEST(stable_slot_map, dead_slots_are_poisoned) {
+    if (!poison_is_queryable) { GTEST_SKIP(); }
+    stable_slot_map<std::uint64_t> map;
+    const auto h = map.emplace(1u);
+    const std::uint64_t* const p = map.find(h);
+    EXPECT_FALSE(is_poisoned(p));
+    EXPECT_TRUE(is_poisoned(p + 1));
+    map.erase(h);
+    EXPECT_TRUE(is_poisoned(p));
+}
