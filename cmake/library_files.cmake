@@ -29,6 +29,7 @@ target_sources(cairn
         src/alloc/mark_check.cpp
         src/alloc/scratch.cpp
         src/alloc/virtual_arena.cpp
+        src/alloc/heap.cpp
         # containers
         # debug
         src/debug/block_table.cpp
@@ -80,6 +81,22 @@ target_sources(cairn
         include/cairn/alloc/recycling.hpp
         include/cairn/alloc/scratch.hpp
         include/cairn/alloc/virtual_arena.hpp
+        include/cairn/alloc/heap.hpp
+        include/cairn/alloc/heap/best_fit.hpp
+        include/cairn/alloc/heap/block.hpp
+        include/cairn/alloc/heap/deferred.hpp
+        include/cairn/alloc/heap/first_fit.hpp
+        include/cairn/alloc/heap/free_lists.hpp
+        include/cairn/alloc/heap/good_fit.hpp
+        include/cairn/alloc/heap/half_fit.hpp
+        include/cairn/alloc/heap/heap_cold.hpp
+        include/cairn/alloc/heap/hidden_word.hpp
+        include/cairn/alloc/heap/max_tree.hpp
+        include/cairn/alloc/heap/region.hpp
+        include/cairn/alloc/heap/size_class.hpp
+        include/cairn/alloc/heap/size_trie.hpp
+        include/cairn/alloc/heap/step_counter.hpp
+        include/cairn/alloc/heap/two_level_bitmap.hpp
         # containers
         include/cairn/containers/chunks.hpp
         include/cairn/containers/dense_directory.hpp

@@ -1,0 +1,368 @@
+// cairn/alloc/heap.hpp - any size, any order, bounded time: the general heap.
+//
+//      heap<good_fit>                       the same heap with another word between < >
+//      +-----------------------------+
+//      | deferred  [o] [ ] [o] ...   |      1. a block of this size that was just freed
+//      +-----------------------------+
+//      | index of the fit            |      2. find a free block, cut it to size
+//      +-----------------------------+
+//      | h|used |h|free |h|used |h|..|      8 bytes of header a block, granules of 16
+//      +-----------------------------+
+//        one region, or up to 64 that come from upstream as needed and go back when empty
+//
+//      good_fit         default; constant time; freed blocks wait a little before they merge
+//      strict_good_fit  the same, merging at once: one small bound for every operation
+//      best_fit         the smallest block that fits, exactly: least waste on ordinary programs
+//      first_fit        the lowest address that fits, exactly: compaction, trimming
+//      half_fit         powers of two: a proved region size for hard real time
+//
+// Use it for: a level, a subsystem, a console's fixed memory: many sizes with many lifetimes.
+// Look elsewhere for: one size (pool.hpp), one lifetime (arena.hpp), many threads (locked.hpp around
+//             this), objects that may move (relocatable_heap.hpp), memory the CPU does not touch
+//             (offset_heap.hpp).
+//
+// Invariant: see heap/region.hpp: blocks without gaps, never two free neighbours, the index exact.
+// Cost:      each fit's header says. Bounds are step counts, asserted by the tests after every
+//            operation (heap/step_counter.hpp). Growing calls upstream; giving it an exhausted
+//            upstream, or no upstream, forbids that.
+// Overhead:  8 bytes a block; the smallest block is 16 bytes (8 of payload).
+// Position:  a heap over one region keeps all it knows inside the region, without addresses: copy
+//            the bytes anywhere with the same alignment and adopt() them.
+// Threads:   none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <cairn/alloc/heap/best_fit.hpp>
+#include <cairn/alloc/heap/block.hpp>
+#include <cairn/alloc/heap/deferred.hpp>
+#include <cairn/alloc/heap/first_fit.hpp>
+#include <cairn/alloc/heap/good_fit.hpp>
+#include <cairn/alloc/heap/half_fit.hpp>
+#include <cairn/alloc/heap/region.hpp>
+#include <cairn/alloc/heap/step_counter.hpp>
+#include <cairn/core/alignment.hpp>
+#include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/assert.hpp>
+#include <cairn/core/null_allocator.hpp>
+#include <cairn/core/poison.hpp>
+#include <cairn/os/system_allocator.hpp>
+
+namespace cairn {
+
+/// Says that a heap takes blocks of at least `block_size` bytes from its upstream as it needs them.
+/// Each is also at least a quarter of what the heap already has, so that 64 blocks reach anywhere.
+struct grow_by {
+    std::size_t block_size;
+};
+
+enum class block_state : std::uint8_t { used, deferred, free };
+
+/// What for_each_block shows.
+struct heap_block {
+    void* payload;
+    std::size_t size;  // of the payload, in bytes
+    block_state state;
+};
+
+struct heap_stats {
+    std::size_t capacity;        // bytes that blocks and their headers can take
+    std::size_t free_size;       // bytes that are free and merged, headers included
+    std::size_t deferred_size;   // bytes that wait unmerged, headers included
+    std::size_t deferred_count;  // blocks that wait
+    std::size_t region_count;
+};
+
+template <class Fit = good_fit, class Steps = uncounted>
+class heap {
+    using region_type = detail::region<Fit, Steps>;
+
+public:
+    static constexpr std::size_t region_count_max = 64;
+    static constexpr std::size_t granule_size = detail::granule_size;
+    static constexpr std::size_t header_size = detail::block_header_size;
+
+    /// A heap over memory that the caller owns and keeps alive. Too little memory (see
+    /// region_size_for) makes an empty heap that refuses everything.
+    explicit heap(std::span<std::byte> memory) noexcept;
+
+    /// A heap over one region of `size` bytes from `upstream`. An upstream that refuses makes an
+    /// empty heap.
+    explicit heap(std::size_t size, allocator_ref upstream = system_memory()) noexcept;
+
+    /// A heap that takes nothing now and grows as needed.
+    explicit heap(grow_by growth, allocator_ref upstream = system_memory()) noexcept;
+
+    /// The heap whose region these bytes are: mapped shared memory, a saved region read back.
+    /// Its blocks are where they were, counted from the start of the bytes.
+    ///
+    /// Requires: the bytes start at the same address modulo the largest alignment in use, at least
+    ///           16, and no other heap object works on them meanwhile.
+    /// Returns:  an empty heap when the bytes are not a region of a heap of this type.
+    [[nodiscard]] static heap adopt(std::span<std::byte> memory) noexcept;
+
+    heap(heap&& other) noexcept;
+    heap& operator=(heap&& other) noexcept;
+    heap(const heap&) = delete;
+    heap& operator=(const heap&) = delete;
+
+    /// Gives every region back to upstream. Blocks need not be freed before.
+    ~heap() { release_all(); }
+
+    /// Bytes of region in which a heap has room for `payload_size` bytes in one block.
+    [[nodiscard]] static constexpr std::size_t region_size_for(std::size_t payload_size) noexcept {
+        return region_size_for_granules(
+            Fit::block_size(static_cast<std::uint32_t>(detail::granules_for(payload_size))));
+    }
+
+    /// As region_size_for, for blocks of `granules` granules of 16 bytes in all.
+    [[nodiscard]] static constexpr std::size_t region_size_for_granules(
+        std::size_t granules) noexcept {
+        std::size_t size = region_type::size_for(granules, bins_size(granules));
+        // The bins are cut for the whole region, which is a little more than its blocks.
+        while (region_type::granules_in(size, bins_size(size / granule_size)) < granules) {
+            size = region_type::size_for(granules, bins_size(size / granule_size + 1));
+        }
+        return size + granule_size - 1;  // the memory may start anywhere
+    }
+
+    // -------------------------------------------------------------------- allocate, deallocate
+
+    /// `size` bytes at a multiple of `align`, uninitialized.
+    ///
+    /// Returns: nullptr when no free block is large enough by the fit's bound, also after merging
+    ///          what was deferred, and upstream gives no more; the heap is then unchanged but for
+    ///          the merging.
+    /// Size 0:  allowed; the pointer may be compared but not read through.
+    /// Cost:    deferred hit: one bin. Otherwise the fit's find and a cut; see the file's first lines.
+    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
+        if constexpr (Fit::deferred_max != 0) {
+            if (size < deferred_size_end_ && align <= default_alignment) [[likely]] {
+                const std::uint32_t c = Fit::class_of_request(
+                    static_cast<std::uint32_t>(detail::granules_for(size)));
+                if (void* const p = take_deferred(c, size)) [[likely]] { return p; }
+            }
+        }
+        return allocate_from_core(size, align);
+    }
+
+    /// Requires: `p` came from allocate(size, align) of this heap, or was resized to `size`, and is
+    ///           live; nullptr is allowed.
+    /// Cost:     deferred: one bin, no header read. Otherwise a merge with the neighbours.
+    void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
+        (void)align;  // the block is as large as its size says, wherever it had to start
+        if (p == nullptr) { return; }
+        check_freed(p, size);
+        if constexpr (Fit::deferred_max != 0) {
+            if (size < deferred_size_end_) [[likely]] {
+                const std::uint32_t c = Fit::class_of_request(
+                    static_cast<std::uint32_t>(detail::granules_for(size)));
+                if (defer(c, p)) [[likely]] { return; }
+            }
+        }
+        free_in_core(p);
+    }
+
+    /// As above, for callers that forgot the size: the header knows it.
+    void deallocate(void* p) noexcept;
+
+    /// Makes a live block `new_size` bytes long where it stands, up or down.
+    /// Returns: false when its right neighbour is in use (or deferred) or too small; nothing has
+    ///          changed then. After true, the block is freed with `new_size`.
+    [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
+                                  alignment align = default_alignment) noexcept;
+
+    /// Forgets every block and keeps the regions. O(index of each region).
+    void reset() noexcept;
+
+    /// Merges what was deferred and gives empty regions back to upstream.
+    void trim() noexcept;
+
+    // -------------------------------------------------------------------- queries
+
+    /// What a request of `size` bytes really gets; asking for this much costs no more.
+    [[nodiscard]] std::size_t good_size(std::size_t size,
+                                        alignment align = default_alignment) const noexcept {
+        (void)align;
+        if (size > size_max) { return size; }
+        return detail::payload_size(
+            Fit::block_size(static_cast<std::uint32_t>(detail::granules_for(size))));
+    }
+
+    /// Bytes that the live block `p` may use. One header read.
+    [[nodiscard]] std::size_t usable_size(const void* p) const noexcept {
+        return detail::payload_size(header_of(p).size());
+    }
+
+    /// True when `p` lies in a region of this heap. O(log regions).
+    [[nodiscard]] bool owns(const void* p) const noexcept {
+        const region_type* const r = region_at(p);
+        return r != nullptr && r->contains(p);
+    }
+
+    /// Payload bytes of the largest free block, deferred ones not merged. O(its bin).
+    [[nodiscard]] std::size_t largest_free() const noexcept;
+
+    [[nodiscard]] heap_stats stats() const noexcept;
+
+    /// Calls visit(const heap_block&) for each block: region by region, in address order.
+    /// Requires: visit does not call the heap.
+    template <class Visit>
+    void for_each_block(Visit visit) const;
+
+    /// Checks every invariant; a broken one, also an overrun header, stops a checked build.
+    /// O(blocks). Does nothing in unchecked builds.
+    void validate() const noexcept;
+
+    /// The largest size that is not absurd.
+    static constexpr std::size_t size_max =
+        detail::payload_size(Fit::block_size(detail::granule_count_max / 2) - 1);
+
+private:
+    struct region_entry {
+        region_type* region;
+        std::size_t size;  // as asked from upstream
+    };
+
+    heap(allocator_ref upstream, std::size_t block_size, bool owned) noexcept
+        : upstream_{upstream}, block_size_{block_size}, owned_{owned} {}
+
+    // How much of a region its deferred bins take, and which classes have one.
+    [[nodiscard]] static constexpr std::uint32_t share_of(std::size_t granules) noexcept {
+        if constexpr (Fit::deferred_max == 0) {
+            return 0;
+        } else {
+            return static_cast<std::uint32_t>(granules / Fit::deferred_share);
+        }
+    }
+    [[nodiscard]] static constexpr std::uint32_t bin_count_for(std::size_t granules) noexcept {
+        if constexpr (Fit::deferred_max == 0) {
+            return 0;
+        } else {
+            const std::uint32_t share = share_of(granules);
+            if (share == 0) { return 0; }
+            constexpr std::uint32_t largest = 4096 / detail::granule_size + 1;
+            return Fit::class_of_free(share < largest ? share : largest) + 1;
+        }
+    }
+    [[nodiscard]] static constexpr std::size_t bins_size(std::size_t granules) noexcept {
+        return sizeof(detail::deferred_header) +
+               bin_count_for(granules) * sizeof(detail::deferred_bin);
+    }
+    static constexpr std::uint64_t magic() noexcept;
+
+    [[nodiscard]] void* take_deferred(std::uint32_t c, std::size_t size) noexcept;
+    [[nodiscard]] bool defer(std::uint32_t c, void* p) noexcept;
+    void check_freed(const void* p, std::size_t size) const noexcept;
+
+    [[nodiscard]] void* allocate_from_core(std::size_t size, alignment align) noexcept;
+    [[nodiscard]] void* allocate_in_regions(std::uint32_t granules, std::size_t size,
+                                            alignment align) noexcept;
+    void free_in_core(void* p) noexcept;
+    bool merge_deferred() noexcept;
+
+    void make_home(std::byte* memory, std::uint32_t granules, std::size_t memory_size,
+                   std::uint32_t bin_count) noexcept;
+    void use_bins() noexcept;
+    void set_share(std::uint32_t share) noexcept;
+    [[nodiscard]] bool grow(std::uint32_t granules, alignment align) noexcept;
+    void add_region(region_type* r, std::size_t size) noexcept;
+    void remove_region(region_type* r) noexcept;
+    void release_all() noexcept;
+    void steal(heap& other) noexcept;
+
+    [[nodiscard]] region_type* region_at(const void* p) const noexcept;
+    [[nodiscard]] detail::block_header header_of(const void* payload) const noexcept {
+        Steps::touch();
+        return detail::block_header{detail::load_hidden<std::uint64_t>(
+            static_cast<const std::byte*>(payload) - detail::block_header_size)};
+    }
+
+    region_type* home_ = nullptr;            // holds the bins; deferred links count from it
+    detail::deferred_bin* bins_ = nullptr;   // in the home region
+    std::size_t deferred_size_end_ = 0;      // smaller sizes have a bin
+    region_type* spare_ = nullptr;           // the one empty region that is kept
+    allocator_ref upstream_;
+    std::size_t block_size_;                 // 0: does not grow
+    std::uint32_t region_count_ = 0;
+    bool owned_;                             // regions go back to upstream
+    region_entry regions_[region_count_max]; // by address
+};
+
+heap(std::span<std::byte>) -> heap<>;
+heap(std::size_t) -> heap<>;
+heap(std::size_t, allocator_ref) -> heap<>;
+heap(grow_by) -> heap<>;
+heap(grow_by, allocator_ref) -> heap<>;
+
+static_assert(detail::block_header_size <= 8 && detail::granule_size <= 32);
+
+// ---------------------------------------------------------------------------- hot path
+
+template <class Fit, class Steps>
+inline void* heap<Fit, Steps>::take_deferred(std::uint32_t c, std::size_t size) noexcept {
+    detail::deferred_bin& bin = bins_[c];
+    Steps::touch();
+    if (bin.head == 0) { return nullptr; }
+    std::byte* const p = reinterpret_cast<std::byte*>(home_) + bin.head;
+    Steps::touch();
+    bin.head = detail::load_hidden<std::int64_t>(p);
+    ++bin.room;
+    Steps::touch();
+    detail::store_hidden(p - detail::block_header_size, bin.granules);
+    unpoison(p, size);
+    return p;
+}
+
+template <class Fit, class Steps>
+inline bool heap<Fit, Steps>::defer(std::uint32_t c, void* p) noexcept {
+    detail::deferred_bin& bin = bins_[c];
+    Steps::touch();
+    if (bin.room == 0) { return false; }
+    --bin.room;
+    auto* const at = static_cast<std::byte*>(p);
+    poison(at, detail::payload_size(bin.granules));
+    Steps::touch();
+    detail::store_hidden(at, bin.head);
+    Steps::touch();
+    detail::store_hidden(at - detail::block_header_size,
+                         bin.granules | detail::block_header::deferred_bit);
+    bin.head = at - reinterpret_cast<std::byte*>(home_);
+    return true;
+}
+
+template <class Fit, class Steps>
+inline void heap<Fit, Steps>::check_freed([[maybe_unused]] const void* p,
+                                          [[maybe_unused]] std::size_t size) const noexcept {
+    if constexpr (asserts_enabled) {
+        region_type* const r = region_at(p);
+        CAIRN_ASSERT(r != nullptr && r->contains(p), "a block is freed to the heap it came from");
+        CAIRN_ASSERT(is_aligned(p, alignment{detail::granule_size}),
+                     "a pointer to the start of a block is freed");
+        const std::uint32_t g = r->map().block_of(p);
+        const detail::block_header h = r->map().header(g);
+        r->check_live(r->map(), g, h);
+        CAIRN_ASSERT(size == SIZE_MAX || detail::payload_size(h.size()) == good_size(size),
+                     "a block is freed with the size that it was asked with");
+    }
+}
+
+template <class Fit, class Steps>
+template <class Visit>
+void heap<Fit, Steps>::for_each_block(Visit visit) const {
+    for (std::uint32_t i = 0; i < region_count_; ++i) {
+        const region_type* const r = regions_[i].region;
+        r->for_each([&](std::uint32_t g, detail::block_header h) {
+            const block_state state = h.is_free()       ? block_state::free
+                                      : h.is_deferred() ? block_state::deferred
+                                                        : block_state::used;
+            visit(heap_block{r->map().payload(g), detail::payload_size(h.size()), state});
+        });
+    }
+}
+
+}  // namespace cairn
+
+#include <cairn/alloc/heap/heap_cold.hpp>

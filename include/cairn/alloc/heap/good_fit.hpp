@@ -1,0 +1,160 @@
+// cairn/alloc/heap/good_fit.hpp - a block that is at most a sixteenth too large, in constant time.
+//
+//      request 1050 B -> 67 granules with the header -> class of 69 granules
+//      bins   ... | 61..62 | 63..64 | 65..68 | 69..72 | ...        the first that is not empty,
+//                                              ^^^^^^ search starts here    its head always fits
+//
+// Sizes of requests are rounded *up* to a class, sizes of free blocks *down*: any block of the found
+// bin fits and nobody has to look at it. The block keeps the rounded size, so that what was freed
+// can be had again by the same request; two-level segregated fit without the rounding fails there
+// (espressif/tlsf PR #2, sysprog21/tlsf-bsd #4).
+//
+// Use it for: the default. Constant time, and the shape that lets freed blocks wait unmerged.
+// Look elsewhere for: the last percent of memory (best_fit), a proved small region (half_fit,
+//             first_fit), compaction (first_fit).
+//
+// Bound: a request is refused only when no free block is as large as its rounded size, which is
+//        less than 1/16 above the size itself; over-aligned requests count as size + alignment - 16,
+//        unless one of the first four blocks of the bin happens to be aligned.
+// Cost:  find: at most three bitmap words and a head. insert, remove: a bitmap word, a head, and at
+//        most two neighbours in a list.
+// Source: Masmano et al., TLSF, ECRTS 2004, with the stored size rounded as the paper says.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/alloc/heap/block.hpp>
+#include <cairn/alloc/heap/free_lists.hpp>
+#include <cairn/alloc/heap/size_class.hpp>
+
+namespace cairn {
+
+/// `DeferredMax`: how many freed blocks of one class may wait unmerged (0: all merge at once).
+/// `DeferredShare`: the part of the heap that one class may withhold is one in this many.
+template <unsigned MantissaBits, std::uint32_t DeferredMax, std::uint32_t DeferredShare = 1024>
+struct basic_good_fit {
+    using steps = detail::size_class<MantissaBits>;
+
+    /// Classes are counted from one granule on, so that a power of two plus its header, the most
+    /// common size there is, falls on the start of a class: 4096 B take 257 granules, not 272.
+    [[nodiscard]] static constexpr std::uint32_t class_of_free(std::uint32_t granules) noexcept {
+        return steps::floor(granules - 1);
+    }
+    [[nodiscard]] static constexpr std::uint32_t class_of_request(std::uint32_t granules) noexcept {
+        return steps::ceil(granules - 1);
+    }
+    [[nodiscard]] static constexpr std::uint32_t size_of_class(std::uint32_t c) noexcept {
+        return steps::size_of(c) + 1;
+    }
+
+    static constexpr const char* name = "good_fit";
+    static constexpr std::uint32_t deferred_max = DeferredMax;
+    static constexpr std::uint32_t deferred_share = DeferredShare;
+
+    /// Granules that a block for a request of `granules` gets.
+    [[nodiscard]] static constexpr std::uint32_t block_size(std::uint32_t granules) noexcept {
+        return size_of_class(class_of_request(granules));
+    }
+
+    template <class Steps>
+    class alignas(8) index {
+        static constexpr std::uint32_t bin_count_max =
+            class_of_free(detail::granule_count_max) + 1;
+        using blocks = detail::block_map<Steps>;
+        using links = detail::links_in_blocks<Steps>;
+
+    public:
+        [[nodiscard]] static constexpr std::size_t array_size(std::uint32_t granules) noexcept {
+            return (class_of_free(granules) + 1) * sizeof(std::uint32_t);
+        }
+
+        void clear(std::uint32_t granules) noexcept {
+            bin_count_ = class_of_free(granules) + 1;
+            lists_.clear(heads(), bin_count_);
+        }
+
+        void insert(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
+            lists_.insert(heads(), links{b}, class_of_free(size), g);
+        }
+
+        void remove(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
+            lists_.remove(heads(), links{b}, class_of_free(size), g);
+        }
+
+        /// The free block `from` becomes `to`: its front is cut off, or a neighbour joins.
+        void replace(blocks b, std::uint32_t from, std::uint32_t from_size, std::uint32_t to,
+                     std::uint32_t to_size) noexcept {
+            const std::uint32_t old_bin = class_of_free(from_size);
+            const std::uint32_t new_bin = class_of_free(to_size);
+            if (old_bin == new_bin) {
+                if (from != to) { lists_.replace(heads(), links{b}, new_bin, from, to); }
+                return;
+            }
+            lists_.remove(heads(), links{b}, old_bin, from);
+            lists_.insert(heads(), links{b}, new_bin, to);
+        }
+
+        /// A free block of at least `size` granules, or no_block. O(1).
+        [[nodiscard]] std::uint32_t find(blocks, std::uint32_t size) const noexcept {
+            const std::uint32_t wanted = class_of_request(size);
+            if (wanted >= bin_count_) { return detail::no_block; }
+            const std::uint32_t bin = lists_.bin_from(wanted);
+            return bin < bin_count_ ? heads()[bin] : detail::no_block;
+        }
+
+        /// As find, and accept(g) says yes to it; looks at no more than `tries` blocks.
+        template <class Accept>
+        [[nodiscard]] std::uint32_t find_if(blocks b, std::uint32_t size, unsigned tries,
+                                            Accept accept) const noexcept {
+            std::uint32_t g = find(b, size);
+            for (; g != detail::no_block && tries != 0; --tries, g = links{b}.next(g)) {
+                if (accept(g)) { return g; }
+            }
+            return detail::no_block;
+        }
+
+        /// Size of the largest free block; looks at every block of the highest bin. Diagnostic.
+        [[nodiscard]] std::uint32_t largest(blocks b) const noexcept {
+            const std::uint32_t bin = lists_.highest_bin();
+            std::uint32_t best = 0;
+            if (bin >= bin_count_) { return best; }
+            for (std::uint32_t g = heads()[bin]; g != detail::no_block; g = links{b}.next(g)) {
+                const std::uint32_t size = b.header(g).size();
+                if (size > best) { best = size; }
+            }
+            return best;
+        }
+
+        /// Calls visit(g) for each free block, after checking that its bin is the right one.
+        template <class Visit>
+        void validate(blocks b, Visit visit) const noexcept {
+            lists_.validate(heads(), links{b}, bin_count_, [&](std::uint32_t bin, std::uint32_t g) {
+                visit(g);
+                CAIRN_ASSERT(class_of_free(b.header(g).size()) == bin,
+                             "a free block is in the bin of its size");
+            });
+        }
+
+    private:
+        // The heads lie right behind this object: the region gave the room, see array_size().
+        [[nodiscard]] std::uint32_t* heads() noexcept {
+            return reinterpret_cast<std::uint32_t*>(this + 1);
+        }
+        [[nodiscard]] const std::uint32_t* heads() const noexcept {
+            return reinterpret_cast<const std::uint32_t*>(this + 1);
+        }
+
+        detail::free_lists<bin_count_max, Steps> lists_;
+        std::uint32_t bin_count_ = 0;
+        std::uint32_t padding_ = 0;
+    };
+};
+
+/// The default: freed blocks wait in lists of their size, at most eight a class, and merge later.
+using good_fit = basic_good_fit<4, 8>;
+
+/// Every block merges as it is freed: no last resort, one small bound for every operation.
+using strict_good_fit = basic_good_fit<4, 0>;
+
+}  // namespace cairn

@@ -1,0 +1,440 @@
+// cairn/alloc/heap/heap_cold.hpp - cold half of heap.hpp: the core, growing, checking.
+//
+// A template, so it cannot live in src/ alone; the five heaps that people use are instantiated once
+// there (src/alloc/heap.cpp), and nobody else compiles this for them.
+#pragma once
+
+#include <cairn/alloc/heap.hpp>
+
+namespace cairn {
+
+// ---------------------------------------------------------------------------- making one
+
+template <class Fit, class Steps>
+constexpr std::uint64_t heap<Fit, Steps>::magic() noexcept {
+    std::uint64_t hash = 14695981039346656037ull;  // FNV-1a of the fit's name, and its shape
+    for (const char* c = Fit::name; *c != '\0'; ++c) {
+        hash = (hash ^ static_cast<unsigned char>(*c)) * 1099511628211ull;
+    }
+    return (hash ^ sizeof(region_type) ^ Fit::deferred_max << 16) * 1099511628211ull;
+}
+
+template <class Fit, class Steps>
+heap<Fit, Steps>::heap(std::span<std::byte> memory) noexcept : heap{no_memory(), 0, false} {
+    const std::size_t skipped =
+        padding_to(reinterpret_cast<std::uintptr_t>(memory.data()), alignment{granule_size});
+    if (memory.size() <= skipped) { return; }
+    const std::size_t size = memory.size() - skipped;
+    const std::uint32_t granules = region_type::granules_in(size, bins_size(size / granule_size));
+    if (granules == 0) { return; }
+    make_home(memory.data() + skipped, granules, size, bin_count_for(size / granule_size));
+}
+
+template <class Fit, class Steps>
+heap<Fit, Steps>::heap(std::size_t size, allocator_ref upstream) noexcept
+    : heap{upstream, 0, true} {
+    const std::uint32_t granules = region_type::granules_in(size, bins_size(size / granule_size));
+    if (granules == 0) { return; }
+    void* const memory = upstream.allocate(size, alignment{granule_size});
+    if (memory == nullptr) { return; }
+    make_home(static_cast<std::byte*>(memory), granules, size, bin_count_for(size / granule_size));
+}
+
+template <class Fit, class Steps>
+heap<Fit, Steps>::heap(grow_by growth, allocator_ref upstream) noexcept
+    : heap{upstream, growth.block_size < 1024 ? 1024 : growth.block_size, true} {}
+
+template <class Fit, class Steps>
+heap<Fit, Steps> heap<Fit, Steps>::adopt(std::span<std::byte> memory) noexcept {
+    heap h{no_memory(), 0, false};
+    if (!is_aligned(memory.data(), alignment{granule_size}) ||
+        memory.size() < region_type::size_for(1, bins_size(1))) {
+        return h;
+    }
+    auto* const home = reinterpret_cast<region_type*>(memory.data());
+    const std::size_t size = home->total_size();
+    if (size > memory.size() || home->extra_end() > size) { return h; }
+    const auto* const header = reinterpret_cast<detail::deferred_header*>(home->extra());
+    if (header->magic != magic() || header->total_size != size) { return h; }
+    home->poison_unused();
+    h.home_ = home;
+    h.add_region(home, size);
+    h.use_bins();
+    return h;
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::make_home(std::byte* memory, std::uint32_t granules,
+                                 std::size_t memory_size, std::uint32_t bin_count) noexcept {
+    const std::size_t extra =
+        sizeof(detail::deferred_header) + bin_count * sizeof(detail::deferred_bin);
+    home_ = region_type::create(memory, granules, extra);
+    auto* const header = ::new (home_->extra()) detail::deferred_header{};
+    header->magic = magic();
+    header->total_size = home_->total_size();
+    header->bin_count = bin_count;
+    if constexpr (Fit::deferred_max != 0) {
+        auto* const bins = reinterpret_cast<detail::deferred_bin*>(header + 1);
+        for (std::uint32_t c = 0; c < bin_count; ++c) {
+            ::new (bins + c) detail::deferred_bin{0, 0, Fit::size_of_class(c)};
+        }
+    }
+    add_region(home_, memory_size);
+    use_bins();
+    set_share(share_of(granules));
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::use_bins() noexcept {
+    auto* const header = reinterpret_cast<detail::deferred_header*>(home_->extra());
+    bins_ = reinterpret_cast<detail::deferred_bin*>(header + 1);
+    if constexpr (Fit::deferred_max != 0) {
+        deferred_size_end_ =
+            header->bin_count == 0
+                ? 0
+                : detail::payload_size(Fit::size_of_class(header->bin_count - 1)) + 1;
+        if (header->bin_count == 0) { bins_ = nullptr; }
+    }
+}
+
+/// One class may now withhold `share` granules: never less than before.
+template <class Fit, class Steps>
+void heap<Fit, Steps>::set_share(std::uint32_t share) noexcept {
+    auto* const header = reinterpret_cast<detail::deferred_header*>(home_->extra());
+    if (share <= header->share) { return; }
+    for (std::uint32_t c = 0; c < header->bin_count; ++c) {
+        const std::uint32_t size = bins_[c].granules;
+        bins_[c].room += detail::deferred_cap(share, size, Fit::deferred_max) -
+                         detail::deferred_cap(header->share, size, Fit::deferred_max);
+    }
+    header->share = share;
+}
+
+// ---------------------------------------------------------------------------- regions
+
+template <class Fit, class Steps>
+auto heap<Fit, Steps>::region_at(const void* p) const noexcept -> region_type* {
+    if (region_count_ <= 1) { return region_count_ == 0 ? nullptr : regions_[0].region; }
+    std::uint32_t first = 0;  // the last region that starts at or before p
+    for (std::uint32_t count = region_count_; count > 1;) {
+        Steps::touch();
+        const std::uint32_t half = count / 2;
+        const bool right = reinterpret_cast<std::uintptr_t>(regions_[first + half].region) <=
+                           reinterpret_cast<std::uintptr_t>(p);
+        first += right ? half : 0;
+        count = right ? count - half : half;
+    }
+    return regions_[first].region;
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::add_region(region_type* r, std::size_t size) noexcept {
+    CAIRN_ASSERT(region_count_ < region_count_max, "64 regions are all there are");
+    std::uint32_t at = region_count_++;
+    for (; at != 0 && reinterpret_cast<std::uintptr_t>(regions_[at - 1].region) >
+                          reinterpret_cast<std::uintptr_t>(r);
+         --at) {
+        regions_[at] = regions_[at - 1];
+    }
+    regions_[at] = {r, size};
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::remove_region(region_type* r) noexcept {
+    std::uint32_t at = 0;
+    while (regions_[at].region != r) { ++at; }
+    const std::size_t size = regions_[at].size;
+    for (--region_count_; at < region_count_; ++at) { regions_[at] = regions_[at + 1]; }
+    r->unpoison_all();
+    upstream_.deallocate(r, size, alignment{granule_size});
+}
+
+template <class Fit, class Steps>
+bool heap<Fit, Steps>::grow(std::uint32_t granules, alignment align) noexcept {
+    if (block_size_ == 0 || region_count_ == region_count_max) { return false; }
+    std::size_t held = 0;
+    for (std::uint32_t i = 0; i < region_count_; ++i) { held += regions_[i].size; }
+    // Only the home region has bins; what they need is asked for on top.
+    constexpr std::size_t share_all = std::size_t{1} << 20;
+    const std::uint32_t bin_count = home_ == nullptr ? bin_count_for(share_all) : 0;
+    const std::size_t extra = home_ == nullptr ? bins_size(share_all) : 0;
+    // What the fit must find in the fresh region: the slack of the alignment is part of it.
+    std::size_t wanted = granules;
+    if (align > alignment{granule_size}) {
+        wanted += align.bytes() / granule_size;
+        if (wanted > detail::granule_count_max / 2) { return false; }
+        wanted = Fit::block_size(static_cast<std::uint32_t>(wanted));
+    }
+    const std::size_t needed = region_type::size_for(wanted, extra);
+    std::size_t size = block_size_ > held / 4 ? block_size_ : held / 4;
+    constexpr std::size_t size_limit = std::size_t{detail::granule_count_max} * granule_size;
+    size = size < size_limit ? size : size_limit;
+    size = size > needed ? size : needed;
+    void* memory = upstream_.allocate(size, alignment{granule_size});
+    if (memory == nullptr && size > needed) {  // an upstream near its end may have just enough
+        size = needed;
+        memory = upstream_.allocate(size, alignment{granule_size});
+    }
+    if (memory == nullptr) { return false; }
+    const std::uint32_t fits = region_type::granules_in(size, extra);
+    if (home_ == nullptr) {
+        make_home(static_cast<std::byte*>(memory), fits, size, bin_count);
+    } else {
+        add_region(region_type::create(static_cast<std::byte*>(memory), fits, 0), size);
+        set_share(share_of((held + size) / granule_size));
+    }
+    return true;
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::release_all() noexcept {
+    while (region_count_ != 0) {
+        region_type* const r = regions_[region_count_ - 1].region;
+        if (owned_) {
+            remove_region(r);
+        } else {
+            r->unpoison_all();
+            --region_count_;
+        }
+    }
+    home_ = nullptr;
+    spare_ = nullptr;
+    bins_ = nullptr;
+    deferred_size_end_ = 0;
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::steal(heap& other) noexcept {
+    home_ = other.home_;
+    bins_ = other.bins_;
+    deferred_size_end_ = other.deferred_size_end_;
+    spare_ = other.spare_;
+    upstream_ = other.upstream_;
+    block_size_ = other.block_size_;
+    region_count_ = other.region_count_;
+    owned_ = other.owned_;
+    for (std::uint32_t i = 0; i < region_count_; ++i) { regions_[i] = other.regions_[i]; }
+    other.region_count_ = 0;
+    other.release_all();
+}
+
+template <class Fit, class Steps>
+heap<Fit, Steps>::heap(heap&& other) noexcept : heap{other.upstream_, other.block_size_, false} {
+    steal(other);
+}
+
+template <class Fit, class Steps>
+heap<Fit, Steps>& heap<Fit, Steps>::operator=(heap&& other) noexcept {
+    if (this != &other) {
+        release_all();
+        steal(other);
+    }
+    return *this;
+}
+
+// ---------------------------------------------------------------------------- the core
+
+template <class Fit, class Steps>
+void* heap<Fit, Steps>::allocate_in_regions(std::uint32_t granules, std::size_t size,
+                                            alignment align) noexcept {
+    for (std::uint32_t i = 0; i < region_count_; ++i) {
+        Steps::touch();
+        region_type* const r = regions_[i].region;
+        const std::uint32_t g = align <= alignment{granule_size}
+                                    ? r->allocate(granules)
+                                    : r->allocate_aligned(granules, align);
+        if (g != detail::no_block) {
+            if (r == spare_) { spare_ = nullptr; }
+            void* const p = r->map().payload(g);
+            unpoison(p, size);
+            return p;
+        }
+    }
+    return nullptr;
+}
+
+template <class Fit, class Steps>
+void* heap<Fit, Steps>::allocate_from_core(std::size_t size, alignment align) noexcept {
+    if (size > size_max || align.bytes() > size_max) { return nullptr; }
+    const std::uint32_t granules =
+        Fit::block_size(static_cast<std::uint32_t>(detail::granules_for(size)));
+    if (void* const p = allocate_in_regions(granules, size, align)) [[likely]] { return p; }
+    // The last resort: what was deferred may fit, or merge into something that does.
+    if (merge_deferred()) {
+        if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
+    }
+    return grow(granules, align) ? allocate_in_regions(granules, size, align) : nullptr;
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::free_in_core(void* p) noexcept {
+    region_type* const r = region_at(p);
+    const auto b = r->map();
+    const std::uint32_t g = b.block_of(p);
+    if constexpr (poison_is_watched) { poison(p, detail::payload_size(b.header(g).size())); }
+    r->free(g);
+    if (block_size_ != 0 && r->is_empty() && r != home_) [[unlikely]] {
+        // One empty region stays, so that a free and an allocation at the edge do not call upstream.
+        if (spare_ != nullptr) {
+            remove_region(r);
+        } else {
+            spare_ = r;
+        }
+    }
+}
+
+/// Returns: true when there was something to merge.
+template <class Fit, class Steps>
+bool heap<Fit, Steps>::merge_deferred() noexcept {
+    if (Fit::deferred_max == 0 || bins_ == nullptr) { return false; }
+    const auto* const header = reinterpret_cast<const detail::deferred_header*>(home_->extra());
+    bool any = false;
+    for (std::uint32_t c = 0; c < header->bin_count; ++c) {
+        Steps::touch();
+        detail::deferred_bin& bin = bins_[c];
+        while (bin.head != 0) {
+            std::byte* const p = reinterpret_cast<std::byte*>(home_) + bin.head;
+            Steps::touch();
+            bin.head = detail::load_hidden<std::int64_t>(p);
+            ++bin.room;
+            detail::store_hidden(p - detail::block_header_size, bin.granules);
+            free_in_core(p);
+            any = true;
+        }
+    }
+    return any;
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::deallocate(void* p) noexcept {
+    if (p == nullptr) { return; }
+    check_freed(p, SIZE_MAX);
+    if constexpr (Fit::deferred_max != 0) {
+        const std::uint32_t granules = header_of(p).size();
+        if (detail::payload_size(granules) < deferred_size_end_ &&
+            defer(Fit::class_of_free(granules), p)) {
+            return;
+        }
+    }
+    free_in_core(p);
+}
+
+template <class Fit, class Steps>
+bool heap<Fit, Steps>::try_resize(void* p, std::size_t old_size, std::size_t new_size,
+                                  alignment) noexcept {
+    check_freed(p, old_size);
+    if (new_size > size_max) { return false; }
+    const std::uint32_t granules =
+        Fit::block_size(static_cast<std::uint32_t>(detail::granules_for(new_size)));
+    region_type* const r = region_at(p);
+    if (!r->resize(r->map().block_of(p), granules)) { return false; }
+    if constexpr (poison_is_watched) {
+        auto* const end = static_cast<std::byte*>(p) + new_size;
+        if (new_size < old_size) {
+            poison(end, old_size - new_size);
+        } else {
+            unpoison(p, new_size);
+        }
+    }
+    return true;
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::reset() noexcept {
+    for (std::uint32_t i = 0; i < region_count_; ++i) { regions_[i].region->clear(); }
+    if constexpr (Fit::deferred_max != 0) {
+        if (bins_ != nullptr) {
+            auto* const header = reinterpret_cast<detail::deferred_header*>(home_->extra());
+            for (std::uint32_t c = 0; c < header->bin_count; ++c) {
+                bins_[c].head = 0;
+                bins_[c].room =
+                    detail::deferred_cap(header->share, bins_[c].granules, Fit::deferred_max);
+            }
+        }
+    }
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::trim() noexcept {
+    merge_deferred();
+    if (block_size_ == 0) { return; }
+    for (std::uint32_t i = region_count_; i-- != 0;) {
+        region_type* const r = regions_[i].region;
+        if (r != home_ && r->is_empty()) { remove_region(r); }
+    }
+    spare_ = nullptr;
+}
+
+// ---------------------------------------------------------------------------- queries
+
+template <class Fit, class Steps>
+std::size_t heap<Fit, Steps>::largest_free() const noexcept {
+    std::uint32_t best = 0;
+    for (std::uint32_t i = 0; i < region_count_; ++i) {
+        const std::uint32_t here = regions_[i].region->largest_free();
+        best = here > best ? here : best;
+    }
+    return best == 0 ? 0 : detail::payload_size(best);
+}
+
+template <class Fit, class Steps>
+heap_stats heap<Fit, Steps>::stats() const noexcept {
+    heap_stats s{};
+    s.region_count = region_count_;
+    for (std::uint32_t i = 0; i < region_count_; ++i) {
+        s.capacity += std::size_t{regions_[i].region->granules()} * granule_size;
+        s.free_size += std::size_t{regions_[i].region->free_granules()} * granule_size;
+    }
+    if (Fit::deferred_max != 0 && bins_ != nullptr) {
+        const auto* const header = reinterpret_cast<const detail::deferred_header*>(home_->extra());
+        for (std::uint32_t c = 0; c < header->bin_count; ++c) {
+            const detail::deferred_bin& bin = bins_[c];
+            const std::uint32_t count =
+                detail::deferred_cap(header->share, bin.granules, Fit::deferred_max) - bin.room;
+            s.deferred_count += count;
+            s.deferred_size += std::size_t{count} * bin.granules * granule_size;
+        }
+    }
+    return s;
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::validate() const noexcept {
+    if constexpr (asserts_enabled) {
+        std::size_t marked = 0;
+        for (std::uint32_t i = 0; i < region_count_; ++i) { marked += regions_[i].region->validate(); }
+        std::size_t listed = 0;
+        if (Fit::deferred_max != 0 && bins_ != nullptr) {
+            const auto* const header =
+                reinterpret_cast<const detail::deferred_header*>(home_->extra());
+            for (std::uint32_t c = 0; c < header->bin_count; ++c) {
+                const detail::deferred_bin& bin = bins_[c];
+                const std::uint32_t cap =
+                    detail::deferred_cap(header->share, bin.granules, Fit::deferred_max);
+                std::uint32_t count = 0;
+                for (std::int64_t at = bin.head; at != 0; ++count) {
+                    CAIRN_ASSERT(count < cap, "a class withholds no more than its share");
+                    const std::byte* const p = reinterpret_cast<const std::byte*>(home_) + at;
+                    CAIRN_ASSERT(owns(p), "a deferred block lies in the heap");
+                    const detail::block_header h = header_of(p);
+                    CAIRN_ASSERT(h.is_deferred() && h.size() == bin.granules,
+                                 "a deferred block is marked, and of the size of its class");
+                    at = detail::load_hidden<std::int64_t>(p);
+                }
+                CAIRN_ASSERT(count + bin.room == cap, "a bin knows how many blocks wait in it");
+                listed += count;
+            }
+        }
+        CAIRN_ASSERT(listed == marked, "every deferred block waits in a bin");
+    }
+}
+
+// ---------------------------------------------------------------------------- compiled once
+
+extern template class heap<good_fit>;
+extern template class heap<strict_good_fit>;
+extern template class heap<best_fit>;
+extern template class heap<first_fit>;
+extern template class heap<half_fit>;
+
+}  // namespace cairn

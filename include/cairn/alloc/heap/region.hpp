@@ -1,0 +1,353 @@
+// cairn/alloc/heap/region.hpp - the exact core: one region, cut into blocks without a gap.
+//
+//      this                     blocks_offset                                        end
+//      |                        |                                                    |
+//      v                        v                                                    v
+//      +--------+-------+-------+----+--------+----+-----------+----+------------+---+
+//      | region | index | bins  | h  | used   | h  |   free    | h  | used       | E |
+//      +--------+-------+-------+----+--------+----+-----------+----+------------+---+
+//       counts   of fit  (heap)                                          a header of size 0, in use
+//
+//      allocate   find a free block in the index, cut the rest off, [ free ] => [ used ][ free ]
+//      free       merge with free neighbours,  [ free ][ this ][ free ] => [ ------ free ------ ]
+//
+// Everything is inside, and nothing inside is an address: the same bytes at another address are the
+// same region.
+//
+// Invariant: blocks follow one another without a gap; two neighbours are never both free; the index
+//            holds exactly the free blocks.
+// Cost:      allocate: one find, one replace or remove, three headers. free: at most two neighbours
+//            looked up, one taken out of the index and one changed in it. No loop here at all.
+// Threads:   none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include <cairn/alloc/heap/block.hpp>
+#include <cairn/core/alignment.hpp>
+#include <cairn/core/assert.hpp>
+
+namespace cairn::detail {
+
+template <class Fit, class Steps>
+class region {
+    using blocks = block_map<Steps>;
+    using index = typename Fit::template index<Steps>;
+
+public:
+    // ---------------------------------------------------------------------------- making one
+
+    /// Bytes that a region of `granules` needs, with `extra` bytes of room for its owner's bins.
+    /// Holds for a region that starts at a multiple of 16.
+    [[nodiscard]] static constexpr std::size_t size_for(std::size_t granules,
+                                                        std::size_t extra) noexcept {
+        return blocks_offset_for(static_cast<std::uint32_t>(granules), extra) +
+               granules * granule_size + block_header_size;
+    }
+
+    /// Granules that fit `size` bytes; 0 when not even one does.
+    [[nodiscard]] static constexpr std::uint32_t granules_in(std::size_t size,
+                                                             std::size_t extra) noexcept {
+        if (size < size_for(1, extra)) { return 0; }
+        std::size_t granules = (size - size_for(1, extra)) / granule_size + 1;
+        if (granules > granule_count_max) { granules = granule_count_max; }
+        // The index grows with the granules it serves, by less than they do: a few rounds settle it.
+        for (std::size_t need = size_for(granules, extra); need > size;
+             need = size_for(granules, extra)) {
+            const std::size_t over = (need - size + granule_size - 1) / granule_size;
+            granules -= (over + 1) / 2;
+        }
+        return static_cast<std::uint32_t>(granules);
+    }
+
+    /// A region of one free block at `memory`.
+    /// Requires: `memory` is a multiple of 16; `granules` > 0; size_for(granules, extra) bytes.
+    static region* create(std::byte* memory, std::uint32_t granules, std::size_t extra) noexcept {
+        region* const r = ::new (memory) region;
+        r->granules_ = granules;
+        r->blocks_offset_ = static_cast<std::uint32_t>(blocks_offset_for(granules, extra));
+        r->extra_offset_ = static_cast<std::uint32_t>(sizeof(region) + index::array_size(granules) + 7) & ~7u;
+        r->clear();
+        return r;
+    }
+
+    /// Forgets all blocks. O(index).
+    void clear() noexcept {
+        unpoison(map().at(0), std::size_t{granules_} * granule_size + block_header_size);
+        poison(map().at(0), std::size_t{granules_} * granule_size + block_header_size);
+        index_.clear(granules_);
+        free_granules_ = granules_;
+        map().set_header(0, block_header::free(granules_, 0));
+        map().set_header(granules_, block_header::used(0, granules_));
+        index_.insert(map(), 0, granules_);
+    }
+
+    /// The bytes belong to whoever gave them again.
+    void unpoison_all() noexcept {
+        unpoison(map().at(0), std::size_t{granules_} * granule_size + block_header_size);
+    }
+
+    /// Bytes that came from elsewhere: poisons what is not in use. O(blocks) under a checker only.
+    void poison_unused() noexcept {
+        if constexpr (poison_is_watched) {
+            for_each([&](std::uint32_t g, block_header h) {
+                poison(map().at(g), block_header_size);
+                if (h.is_free() || h.is_deferred()) {
+                    poison(map().payload(g), payload_size(h.size()));
+                }
+            });
+            poison(map().at(granules_), block_header_size);
+        }
+    }
+
+    // ---------------------------------------------------------------------------- blocks
+
+    /// A block of exactly `size` granules, or no_block; nothing has changed then.
+    [[nodiscard]] std::uint32_t allocate(std::uint32_t size) noexcept {
+        const std::uint32_t g = index_.find(map(), size);
+        if (g == no_block) { return no_block; }
+        const blocks b = map();
+        const block_header h = b.header(g);
+        CAIRN_ASSERT(h.is_free() && h.size() >= size, "the index holds free blocks, by their size");
+        take_front(b, g, h, size);
+        free_granules_ -= size;
+        return g;
+    }
+
+    /// As allocate, with a payload that is a multiple of `align`, which is more than 16.
+    [[nodiscard]] std::uint32_t allocate_aligned(std::uint32_t size, alignment align) noexcept {
+        const blocks b = map();
+        const auto gap_of = [&](std::uint32_t g) {
+            return static_cast<std::uint32_t>(
+                padding_to(reinterpret_cast<std::uintptr_t>(b.payload(g)), align) / granule_size);
+        };
+        std::uint32_t g = no_block;
+        if constexpr (requires { index_.find_if(b, size, 4u, [](std::uint32_t) { return true; }); }) {
+            // A hole that an aligned block left behind is aligned: it need not be larger.
+            g = index_.find_if(b, size, 4u, [&](std::uint32_t candidate) {
+                return std::uint64_t{gap_of(candidate)} + size <= b.header(candidate).size();
+            });
+        }
+        if (g == no_block) {
+            const std::uint64_t room = std::uint64_t{size} + align.bytes() / granule_size - 1;
+            if (align.bytes() / granule_size > granules_ || room > granules_) { return no_block; }
+            g = index_.find(b, static_cast<std::uint32_t>(room));
+            if (g == no_block) { return no_block; }
+        }
+        block_header h = b.header(g);
+        if (const std::uint32_t gap = gap_of(g); gap != 0) {
+            // [ ------- free ------- ] => [ gap ][ free ]
+            const block_header rest = block_header::free(h.size() - gap, gap);
+            index_.replace(b, g, h.size(), g, gap);
+            index_.insert(b, g + gap, rest.size());
+            b.set_header(g, block_header::free(gap, h.previous()));
+            b.set_header(g + gap, rest);
+            b.set_previous(g + h.size(), rest.size());
+            g += gap;
+            h = rest;
+        }
+        take_front(b, g, h, size);
+        free_granules_ -= size;
+        return g;
+    }
+
+    /// Gives a block back and merges it with its free neighbours.
+    void free(std::uint32_t g) noexcept {
+        const blocks b = map();
+        const block_header h = b.header(g);
+        check_live(b, g, h);
+        const std::uint32_t size = h.size();
+        free_granules_ += size;
+
+        std::uint32_t start = g;
+        std::uint32_t total = size;
+        std::uint32_t before_start = h.previous();
+        bool merged_left = false;
+        std::uint32_t left_size = 0;
+        if (h.previous() != 0) {
+            const block_header left = b.header(g - h.previous());
+            if (left.is_free()) {
+                if constexpr (asserts_enabled) {  // a second free of `g` finds the mark
+                    b.set_header(g, block_header::free(size, h.previous()));
+                }
+                merged_left = true;
+                left_size = left.size();
+                start = g - left_size;
+                total += left_size;
+                before_start = left.previous();
+            }
+        }
+        const std::uint32_t right_at = g + size;
+        const block_header right = b.header(right_at);
+        if (right.is_free()) {
+            total += right.size();
+            if (merged_left) {
+                index_.remove(b, right_at, right.size());
+                index_.replace(b, start, left_size, start, total);
+            } else {
+                index_.replace(b, right_at, right.size(), start, total);
+            }
+        } else if (merged_left) {
+            index_.replace(b, start, left_size, start, total);
+        } else {
+            index_.insert(b, start, total);
+        }
+        b.set_header(start, block_header::free(total, before_start));
+        b.set_previous(start + total, total);
+    }
+
+    /// Makes a live block `wanted` granules long where it stands.
+    /// Returns: false when its right neighbour is not free or not large enough.
+    [[nodiscard]] bool resize(std::uint32_t g, std::uint32_t wanted) noexcept {
+        const blocks b = map();
+        const block_header h = b.header(g);
+        check_live(b, g, h);
+        const std::uint32_t size = h.size();
+        if (wanted == size) { return true; }
+        const std::uint32_t right_at = g + size;
+        const block_header right = b.header(right_at);
+        const std::uint32_t room = size + (right.is_free() ? right.size() : 0);
+        if (wanted > room) { return false; }
+        free_granules_ = free_granules_ + size - wanted;
+        if (wanted == room) {  // [ this ][ free ] => [ -- this -- ]
+            index_.remove(b, right_at, right.size());
+            b.set_header(g, block_header::used(wanted, h.previous()));
+            b.set_previous(g + wanted, wanted);
+            return true;
+        }
+        const std::uint32_t rest = room - wanted;
+        if (right.is_free()) {
+            index_.replace(b, right_at, right.size(), g + wanted, rest);
+        } else {
+            index_.insert(b, g + wanted, rest);
+        }
+        b.set_header(g, block_header::used(wanted, h.previous()));
+        b.set_header(g + wanted, block_header::free(rest, wanted));
+        b.set_previous(g + room, rest);
+        return true;
+    }
+
+    // ---------------------------------------------------------------------------- queries
+
+    [[nodiscard]] blocks map() const noexcept {
+        // The map writes; whether the caller may is decided by the heap's own const.
+        return blocks{const_cast<std::byte*>(reinterpret_cast<const std::byte*>(this)) +
+                      blocks_offset_};
+    }
+    [[nodiscard]] std::uint32_t granules() const noexcept { return granules_; }
+    [[nodiscard]] std::uint32_t free_granules() const noexcept { return free_granules_; }
+    [[nodiscard]] std::uint32_t largest_free() const noexcept { return index_.largest(map()); }
+    [[nodiscard]] bool is_empty() const noexcept { return free_granules_ == granules_; }
+    [[nodiscard]] std::byte* extra() noexcept {
+        return reinterpret_cast<std::byte*>(this) + extra_offset_;
+    }
+    [[nodiscard]] std::size_t extra_end() const noexcept { return blocks_offset_; }
+    [[nodiscard]] std::size_t total_size() const noexcept {
+        return blocks_offset_ + std::size_t{granules_} * granule_size + block_header_size;
+    }
+
+    /// True when `payload` lies where this region puts payloads.
+    [[nodiscard]] bool contains(const void* payload) const noexcept {
+        const auto at = reinterpret_cast<std::uintptr_t>(payload);
+        const auto begin = reinterpret_cast<std::uintptr_t>(map().payload(0));
+        return at - begin < std::size_t{granules_} * granule_size;
+    }
+
+    /// Calls visit(g, header) for each block in address order. visit may not change the heap.
+    template <class Visit>
+    void for_each(Visit visit) const noexcept {
+        for (std::uint32_t g = 0; g < granules_;) {
+            const block_header h = map().header(g);
+            CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g, "blocks end inside the region");
+            visit(g, h);
+            g += h.size();
+        }
+    }
+
+    /// Checks every invariant; a broken one stops a checked build. O(blocks).
+    /// Returns: the number of deferred blocks seen.
+    std::size_t validate() const noexcept {
+        const blocks b = map();
+        std::uint32_t previous = 0;
+        std::uint32_t free_total = 0;
+        std::uint32_t free_count = 0;
+        std::size_t deferred_count = 0;
+        bool previous_free = false;
+        std::uint32_t g = 0;
+        while (g < granules_) {
+            const block_header h = b.header(g);
+            CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g, "blocks end inside the region");
+            CAIRN_ASSERT(h.previous() == previous,
+                         "a header knows the size of the block before it: nothing overran it");
+            CAIRN_ASSERT(!(h.is_free() && h.is_deferred()), "a block is in one state");
+            CAIRN_ASSERT(!(h.is_free() && previous_free), "two neighbours are never both free");
+            if (h.is_free()) {
+                free_total += h.size();
+                ++free_count;
+            }
+            deferred_count += h.is_deferred() ? 1u : 0u;
+            previous_free = h.is_free();
+            previous = h.size();
+            g += h.size();
+        }
+        const block_header last = b.header(granules_);
+        CAIRN_ASSERT(last.word() == block_header::used(0, previous).word(),
+                     "the end of the region is as the heap wrote it: nothing overran it");
+        CAIRN_ASSERT(free_total == free_granules_, "the count of free granules is true");
+        std::uint32_t indexed = 0;
+        index_.validate(b, [&](std::uint32_t at) {
+            CAIRN_ASSERT(at < granules_ && b.header(at).is_free(), "the index holds free blocks");
+            ++indexed;
+            CAIRN_ASSERT(indexed <= free_count, "a free block is in the index once");
+        });
+        CAIRN_ASSERT(indexed == free_count, "every free block is in the index");
+        return deferred_count;
+    }
+
+    /// A block that its owner may free: its header and both neighbours agree about it.
+    void check_live([[maybe_unused]] blocks b, [[maybe_unused]] std::uint32_t g,
+                    [[maybe_unused]] block_header h) const noexcept {
+        if constexpr (asserts_enabled) {
+            CAIRN_ASSERT(g < granules_, "a block is freed to the heap that it came from");
+            CAIRN_ASSERT(!h.is_free() && !h.is_deferred(), "a block is freed once");
+            CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g && h.previous() <= g,
+                         "a block's header is as the heap wrote it: nothing overran it");
+            CAIRN_ASSERT(b.header(g + h.size()).previous() == h.size(),
+                         "the header after a block is as the heap wrote it: nothing overran it");
+            CAIRN_ASSERT(h.previous() == 0 || b.header(g - h.previous()).size() == h.previous(),
+                         "the header before a block is as the heap wrote it: nothing overran it");
+        }
+    }
+
+private:
+    [[nodiscard]] static constexpr std::size_t blocks_offset_for(std::uint32_t granules,
+                                                                 std::size_t extra) noexcept {
+        const std::size_t used = sizeof(region) + index::array_size(granules) + 7 + extra;
+        return round_up(used + block_header_size, alignment{granule_size}) - block_header_size;
+    }
+
+    /// [ ---- free ---- ] => [ used ][ free ]
+    void take_front(blocks b, std::uint32_t g, block_header h, std::uint32_t size) noexcept {
+        const std::uint32_t rest = h.size() - size;
+        // The index first, headers after: a new header may lie where the old block kept its links.
+        if (rest == 0) {
+            index_.remove(b, g, size);
+            b.set_header(g, block_header::used(size, h.previous()));
+            return;
+        }
+        index_.replace(b, g, h.size(), g + size, rest);
+        b.set_header(g, block_header::used(size, h.previous()));
+        b.set_header(g + size, block_header::free(rest, size));
+        b.set_previous(g + h.size(), rest);
+    }
+
+    std::uint32_t granules_ = 0;
+    std::uint32_t free_granules_ = 0;
+    std::uint32_t blocks_offset_ = 0;  // bytes from `this` to granule 0
+    std::uint32_t extra_offset_ = 0;   // bytes from `this` to the owner's bins
+    index index_;                      // last: its arrays follow it
+};
+
+}  // namespace cairn::detail

@@ -1,0 +1,201 @@
+// cairn/alloc/heap/size_trie.hpp - free blocks by exact size, without balancing.
+//
+//      sizes of 4 bits      8..15: [12]               a node may hold any size of its range
+//                            |       |
+//                   0..7: [5]         [9] :8..15      left: next bit 0, right: next bit 1
+//                    |     |           |              (of the range that the node stands for)
+//                  [1]     [6]=[6]    ...             equal sizes hang on a ring, newest first
+//
+// A digital search tree: the bits of the size say where to go, the node itself may hold any size of
+// its range, so any leaf can take the place of any node that leaves. Depth is the number of bits,
+// whatever order the blocks come in; there is nothing to rotate.
+//
+// Cost:  insert and remove: at most `bits` + 1 nodes; find: at most twice that.
+// Source: dlmalloc's tree bins (Doug Lea); LLVM libc's freetrie.h.
+#pragma once
+
+#include <cstdint>
+
+#include <cairn/alloc/heap/block.hpp>
+#include <cairn/core/assert.hpp>
+
+namespace cairn::detail {
+
+/// Blocks must have at least two granules: six links.
+template <class Steps>
+class size_trie {
+    using blocks = block_map<Steps>;
+    enum link : unsigned { next = 0, prev = 1, left = 2, right = 3, parent = 4 };
+    static constexpr std::uint32_t none = no_block;
+
+public:
+    static constexpr unsigned key_bits = 30;
+
+    void clear() noexcept { root_ = none; }
+    [[nodiscard]] bool empty() const noexcept { return root_ == none; }
+
+    void insert(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
+        b.set_two_links(g, next, g, g);  // a ring of its own
+        b.set_two_links(g, left, none, none);
+        b.set_link(g, parent, none);
+        if (root_ == none) {
+            root_ = g;
+            return;
+        }
+        std::uint32_t node = root_;
+        for (unsigned bit = key_bits;;) {
+            Steps::touch();
+            if (b.header(node).size() == size) {  // newest right behind the node
+                const std::uint32_t after = b.link(node, next);
+                b.set_two_links(g, next, after, node);
+                b.set_link(g, parent, ring_member);
+                b.set_link(node, next, g);
+                b.set_link(after, prev, g);
+                return;
+            }
+            --bit;
+            const unsigned side = left + (size >> bit & 1);
+            const std::uint32_t child = b.link(node, side);
+            if (child == none) {
+                b.set_link(node, side, g);
+                b.set_link(g, parent, node);
+                return;
+            }
+            node = child;
+        }
+    }
+
+    void remove(blocks b, std::uint32_t g) noexcept {
+        const std::uint32_t after = b.link(g, next);
+        const std::uint32_t before = b.link(g, prev);
+        if (b.link(g, parent) == ring_member) {
+            b.set_link(before, next, after);
+            b.set_link(after, prev, before);
+            return;
+        }
+        if (after != g) {  // the oldest of the ring takes the place: the others keep their order
+            b.set_link(before, next, after);
+            b.set_link(after, prev, before);
+            // `before` is now the node; its ring is before -> after -> ... -> before
+            take_place(b, before, g);
+            return;
+        }
+        std::uint32_t leaf = g;
+        for (;;) {
+            Steps::touch();
+            const std::uint32_t r = b.link(leaf, right);
+            const std::uint32_t child = r != none ? r : b.link(leaf, left);
+            if (child == none) { break; }
+            leaf = child;
+        }
+        const std::uint32_t above = b.link(leaf, parent);
+        if (above == none) {
+            root_ = none;  // g was the only node
+            return;
+        }
+        b.set_link(above, b.link(above, left) == leaf ? left : right, none);
+        if (leaf != g) { take_place(b, leaf, g); }
+    }
+
+    /// The smallest block of at least `size` granules, the newest of equals; or no_block.
+    [[nodiscard]] std::uint32_t find(blocks b, std::uint32_t size) const noexcept {
+        std::uint32_t best = none;
+        std::uint32_t best_size = none;
+        std::uint32_t larger = none;  // deepest subtree all of whose sizes exceed the path's
+        std::uint32_t node = root_;
+        for (unsigned bit = key_bits; node != none;) {
+            Steps::touch();
+            const std::uint32_t node_size = b.header(node).size();
+            if (node_size >= size && node_size < best_size) {
+                best = node;
+                best_size = node_size;
+                if (node_size == size) { return newest(b, best); }
+            }
+            --bit;
+            const bool one = (size >> bit & 1) != 0;
+            if (!one) {
+                const std::uint32_t r = b.link(node, right);
+                if (r != none) { larger = r; }
+            }
+            node = b.link(node, one ? right : left);
+        }
+        for (node = larger; node != none;) {  // its minimum is on the leftmost path
+            Steps::touch();
+            const std::uint32_t node_size = b.header(node).size();
+            if (node_size < best_size) {
+                best = node;
+                best_size = node_size;
+            }
+            const std::uint32_t l = b.link(node, left);
+            node = l != none ? l : b.link(node, right);
+        }
+        return best == none ? none : newest(b, best);
+    }
+
+    /// Size of the largest block, 0 when empty: the maximum is on the rightmost path.
+    [[nodiscard]] std::uint32_t largest(blocks b) const noexcept {
+        std::uint32_t best = 0;
+        for (std::uint32_t node = root_; node != none;) {
+            const std::uint32_t node_size = b.header(node).size();
+            if (node_size > best) { best = node_size; }
+            const std::uint32_t r = b.link(node, right);
+            node = r != none ? r : b.link(node, left);
+        }
+        return best;
+    }
+
+    /// Calls visit(g) for every block. Depth is bounded by key_bits, and so is the recursion.
+    template <class Visit>
+    void validate(blocks b, Visit visit) const noexcept {
+        if (root_ != none) { validate_below(b, visit, root_, none, 0, key_bits); }
+    }
+
+private:
+    static constexpr std::uint32_t ring_member = no_block - 1;
+
+    [[nodiscard]] static std::uint32_t newest(blocks b, std::uint32_t node) noexcept {
+        return b.link(node, next);  // the node itself when nobody else is on its ring
+    }
+
+    /// `heir` stands where `old` stood in the tree.
+    void take_place(blocks b, std::uint32_t heir, std::uint32_t old) noexcept {
+        const std::uint32_t above = b.link(old, parent);
+        const std::uint32_t l = b.link(old, left);
+        const std::uint32_t r = b.link(old, right);
+        b.set_two_links(heir, left, l, r);
+        b.set_link(heir, parent, above);
+        if (l != none) { b.set_link(l, parent, heir); }
+        if (r != none) { b.set_link(r, parent, heir); }
+        if (above == none) {
+            root_ = heir;
+        } else {
+            b.set_link(above, b.link(above, left) == old ? left : right, heir);
+        }
+    }
+
+    template <class Visit>
+    void validate_below(blocks b, Visit& visit, std::uint32_t node, std::uint32_t above,
+                        std::uint32_t low, unsigned bits) const noexcept {
+        visit(node);
+        const std::uint32_t size = b.header(node).size();
+        CAIRN_ASSERT(b.link(node, parent) == above, "a node's parent is the node above it");
+        CAIRN_ASSERT(size >= low && size - low < (std::uint64_t{1} << bits),
+                     "a node's size lies in the range of its place");
+        std::uint32_t before = node;
+        for (std::uint32_t g = b.link(node, next); g != node; g = b.link(g, next)) {
+            visit(g);
+            CAIRN_ASSERT(b.header(g).size() == size, "a ring is of one size");
+            CAIRN_ASSERT(b.link(g, prev) == before, "a ring's prev is the block before it");
+            before = g;
+        }
+        const std::uint32_t l = b.link(node, left);
+        const std::uint32_t r = b.link(node, right);
+        CAIRN_ASSERT(bits != 0 || (l == none && r == none), "the trie is as deep as its keys");
+        if (l != none) { validate_below(b, visit, l, node, low, bits - 1); }
+        if (r != none) { validate_below(b, visit, r, node, low + (1u << (bits - 1)), bits - 1); }
+    }
+
+    std::uint32_t root_ = none;
+};
+
+}  // namespace cairn::detail

@@ -1,0 +1,12 @@
+// Cold half of cairn/alloc/heap.hpp: the five heaps that people use, compiled once.
+#include <cairn/alloc/heap.hpp>
+
+namespace cairn {
+
+template class heap<good_fit>;
+template class heap<strict_good_fit>;
+template class heap<best_fit>;
+template class heap<first_fit>;
+template class heap<half_fit>;
+
+}  // namespace cairn

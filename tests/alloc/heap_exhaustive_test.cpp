@@ -1,0 +1,237 @@
+// Small scope, all of it: every state that a heap of 8 to 12 granules can reach by any sequence of
+// operations, each state once, invariants checked in each, addresses compared with the oracle's.
+#include <cairn/alloc/heap.hpp>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <cstdio>
+#include <deque>
+#include <string>
+#include <unordered_set>
+
+#include "support/heap_model.hpp"
+
+using namespace cairn;
+
+namespace {
+
+// What a free block keeps in its payload: nothing, two links, or a node of the trie.
+template <class Fit>
+constexpr std::size_t link_bytes = 8;
+template <>
+constexpr std::size_t link_bytes<first_fit> = 0;
+template <>
+constexpr std::size_t link_bytes<basic_best_fit<2>> = 20;
+
+struct live_block {
+    std::uint32_t at;
+    std::uint32_t size;
+};
+
+struct state {
+    std::string bytes;  // of the region
+    std::vector<live_block> live;
+    heap_oracle oracle;
+};
+
+/// A region of exactly `granules`, at a multiple of 4096.
+template <class Fit>
+class small_world {
+    using heap_type = heap<Fit, counted_steps>;
+
+public:
+    explicit small_world(std::uint32_t granules, oracle_rule rule, bool exact)
+        : granules_{granules}, exact_{exact}, size_{0}, memory_{4096} {
+        for (size_ = 64; size_ < 4096; size_ += 8) {
+            heap_type h{memory_.span(size_)};
+            if (h.stats().capacity >= std::size_t{granules} * 16) { break; }
+        }
+        heap_type h{memory_.span(size_)};
+        EXPECT_EQ(h.stats().capacity, std::size_t{granules} * 16);
+        h.for_each_block([&](const heap_block& b) { first_ = static_cast<std::byte*>(b.payload); });
+        phase_ = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(first_) / 16 % 256);
+        start_ = state{{}, {}, heap_oracle{granules, rule}};
+    }
+
+    /// Returns the number of distinct states.
+    std::size_t explore(std::size_t state_max) {
+        {
+            heap_type h{memory_.span(size_)};
+        }
+        save(start_);
+        push(start_);
+        while (!todo_.empty() && !testing::Test::HasFailure()) {
+            const state s = todo_.front();
+            todo_.pop_front();
+            for (std::uint32_t n = 1; n <= granules_; ++n) { try_allocate(s, n, 1); }
+            try_allocate(s, 1, 4);
+            try_allocate(s, 3, 2);
+            for (std::size_t i = 0; i < s.live.size(); ++i) {
+                try_free(s, i);
+                for (std::uint32_t n = 1; n <= granules_; ++n) { try_resize(s, i, n); }
+            }
+            if (seen_.size() > state_max) { break; }
+        }
+        return seen_.size();
+    }
+
+    std::uint64_t steps_max = 0;
+
+private:
+    void load(const state& s) { std::memcpy(memory_.span().data(), s.bytes.data(), size_); }
+
+    /// Copies the region into `s`, with the bytes that mean nothing set to zero: states that differ
+    /// only in leftovers are one state.
+    void save(state& s) {
+        struct span { std::byte* at; std::size_t size; block_state st; };
+        std::vector<span> all;
+        {
+            heap_type h = heap_type::adopt(memory_.span(size_));
+            h.for_each_block([&](const heap_block& b) {
+                all.push_back({static_cast<std::byte*>(b.payload), b.size, b.state});
+            });
+        }
+        for (const span& b : all) {
+            const std::size_t links = b.size < link_bytes<Fit> ? 8 : link_bytes<Fit>;
+            const std::size_t kept = b.st == block_state::used ? 0 : links;
+            std::memset(b.at + kept, 0, b.size - kept);
+        }
+        s.bytes.assign(reinterpret_cast<const char*>(memory_.span().data()), size_);
+    }
+
+    void push(state& s) {
+        std::string key = s.bytes;
+        if (seen_.insert(std::move(key)).second) { todo_.push_back(s); }
+    }
+
+    template <class Operation>
+    bool on(const state& s, Operation operation) {
+        load(s);
+        heap_type h = heap_type::adopt(memory_.span(size_));
+        counted_steps::taken = 0;
+        const bool changed = operation(h);
+        steps_max = counted_steps::taken > steps_max ? counted_steps::taken : steps_max;
+        h.validate();
+        return changed;
+    }
+
+    void try_allocate(const state& s, std::uint32_t n, std::uint32_t align) {
+        const std::size_t size = n * 16 - 8;
+        void* p = nullptr;
+        state after = s;
+        on(s, [&](heap_type& h) {
+            const std::size_t deferred = h.stats().deferred_count;
+            const std::size_t largest = h.largest_free();
+            p = h.allocate(size, alignment{std::size_t{align} * 16});
+            if (p == nullptr && align == 1 && deferred == 0) {
+                EXPECT_LT(largest, h.good_size(size)) << "refused although a free block fits";
+            }
+            return p != nullptr;
+        });
+        if (exact_) {
+            const std::uint32_t expected =
+                after.oracle.allocate_aligned(n, align, phase_);
+            const std::uint32_t got = p == nullptr ? heap_oracle::none : granule_of(p);
+            EXPECT_EQ(got, expected) << "n " << n << " align " << align;
+        }
+        if (p == nullptr) {
+            if (!exact_) {  // merging what was deferred is a change
+                save(after);
+                push(after);
+            }
+            return;
+        }
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % (align * 16), 0u);
+        const std::uint32_t at = granule_of(p);
+        const auto real = static_cast<std::uint32_t>(Fit::block_size(n));
+        for (const live_block& b : s.live) {
+            EXPECT_TRUE(b.at + b.size <= at || at + real <= b.at) << "blocks never overlap";
+        }
+        EXPECT_LE(at + real, granules_);
+        after.live.push_back({at, real});
+        save(after);
+        push(after);
+    }
+
+    void try_free(const state& s, std::size_t i) {
+        state after = s;
+        on(s, [&](heap_type& h) {
+            h.deallocate(address(s.live[i].at), s.live[i].size * 16 - 8);
+            return true;
+        });
+        after.oracle.free(s.live[i].at, s.live[i].size);
+        after.live.erase(after.live.begin() + static_cast<std::ptrdiff_t>(i));
+        save(after);
+        push(after);
+    }
+
+    void try_resize(const state& s, std::size_t i, std::uint32_t n) {
+        state after = s;
+        const auto real = static_cast<std::uint32_t>(Fit::block_size(n));
+        const bool done = on(s, [&](heap_type& h) {
+            return h.try_resize(address(s.live[i].at), s.live[i].size * 16 - 8, n * 16 - 8);
+        });
+        if (exact_) {
+            EXPECT_EQ(done, after.oracle.resize(s.live[i].at, s.live[i].size, n));
+        }
+        if (!done) { return; }
+        after.live[i].size = real;
+        save(after);
+        push(after);
+    }
+
+    std::byte* address(std::uint32_t at) { return first_ + at * std::size_t{16}; }
+    std::uint32_t granule_of(void* p) {
+        return static_cast<std::uint32_t>((static_cast<std::byte*>(p) - first_) / 16);
+    }
+
+    std::uint32_t granules_;
+    bool exact_;
+    std::size_t size_;
+    test_region memory_;
+    std::byte* first_ = nullptr;
+    std::uint32_t phase_ = 0;
+    state start_{{}, {}, heap_oracle{1, oracle_rule::first}};
+    std::deque<state> todo_;
+    std::unordered_set<std::string> seen_;
+};
+
+// Checked builds are slow, and 12 granules have many states: they stop there at fewer.
+constexpr std::size_t state_max = asserts_enabled ? 2'500 : 100'000;
+
+template <class Fit>
+void explore(oracle_rule rule, bool exact, std::uint64_t steps_allowed) {
+    for (std::uint32_t granules = 8; granules <= 12; ++granules) {
+        SCOPED_TRACE(testing::Message() << granules << " granules");
+        small_world<Fit> world{granules, rule, exact};
+        const std::size_t states = world.explore(state_max);
+        testing::Test::RecordProperty("states_" + std::to_string(granules),
+                                      static_cast<int>(states));
+        std::printf("%s: %u granules, %zu states, at most %llu steps\n", Fit::name, granules,
+                    states, static_cast<unsigned long long>(world.steps_max));
+        EXPECT_LE(world.steps_max, steps_allowed);
+        if (testing::Test::HasFailure()) { return; }
+    }
+}
+
+}  // namespace
+
+TEST(heap_exhaustive, first_fit_is_the_oracle_in_every_state) {
+    explore<first_fit>(oracle_rule::first, true, 60);
+}
+TEST(heap_exhaustive, best_fit_is_the_oracle_in_every_state) {
+    explore<best_fit>(oracle_rule::best, true, 60);
+}
+TEST(heap_exhaustive, best_fit_with_nearly_all_sizes_in_the_trie_is_the_oracle_in_every_state) {
+    explore<basic_best_fit<2>>(oracle_rule::best, true, 100);
+}
+TEST(heap_exhaustive, good_fit_keeps_its_invariants_in_every_state) {
+    explore<strict_good_fit>(oracle_rule::best, false, 60);
+    explore<basic_good_fit<1, 0>>(oracle_rule::best, false, 60);
+}
+TEST(heap_exhaustive, deferring_keeps_the_invariants_in_every_state) {
+    explore<basic_good_fit<2, 2, 4>>(oracle_rule::best, false, 200);
+}
+TEST(heap_exhaustive, half_fit_keeps_its_invariants_in_every_state) {
+    explore<half_fit>(oracle_rule::best, false, 60);
+}

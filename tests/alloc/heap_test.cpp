@@ -1,0 +1,443 @@
+#include <cairn/alloc/heap.hpp>
+#include <cairn/core/sizes.hpp>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "support/allocator_contract.hpp"
+#include "support/heap_model.hpp"
+#include "support/test_upstream.hpp"
+
+using namespace cairn;
+using namespace cairn::literals;
+
+namespace {
+
+template <class Fit>
+class heap_test : public testing::Test {};
+
+struct fit_names {
+    template <class Fit>
+    static std::string GetName(int i) {
+        return std::string(Fit::name) + (i == 1 ? "_strict" : "");
+    }
+};
+
+using fits = testing::Types<good_fit, strict_good_fit, best_fit, first_fit, half_fit>;
+TYPED_TEST_SUITE(heap_test, fits, fit_names);
+
+struct piece {
+    std::byte* data;
+    std::size_t size;
+    alignment align;
+    std::byte fill;
+};
+
+void fill(const piece& p) {
+    if (p.size != 0) { std::memset(p.data, static_cast<int>(p.fill), p.size); }
+}
+
+void expect_filled(const piece& p) {
+    std::size_t i = 0;  // no macro a byte: it is most of the run time
+    while (i < p.size && p.data[i] == p.fill) { ++i; }
+    ASSERT_EQ(i, p.size) << "this byte of the block was overwritten by somebody else";
+}
+
+/// Random allocate, free (sized and not), resize; contents checked; validate() every `every` steps.
+template <class Heap>
+void random_run(Heap& h, unsigned seed, int steps, std::size_t size_max, int every) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 random{seed};
+    std::vector<piece> live;
+    const auto some_size = [&] {
+        const auto shift = static_cast<unsigned>(random() % 12);
+        return random() % (1 + (size_max >> shift));
+    };
+    for (int step = 0; step < steps; ++step) {
+        const auto dice = static_cast<unsigned>(random() % 100);
+        if (dice < 48 || live.empty()) {
+            const std::size_t size = some_size();
+            const alignment align{std::size_t{1} << (random() % 8 == 0 ? random() % 10 : 4)};
+            auto* const data = static_cast<std::byte*>(h.allocate(size, align));
+            if (data != nullptr) {
+                ASSERT_TRUE(is_aligned(data, align));
+                ASSERT_TRUE(is_aligned(data, alignment{16}));
+                ASSERT_TRUE(h.owns(data));
+                ASSERT_GE(h.usable_size(data), size);
+                ASSERT_EQ(h.usable_size(data), h.good_size(size));
+                live.push_back({data, size, align, static_cast<std::byte>(random())});
+                fill(live.back());
+                continue;
+            }
+        }
+        if (live.empty()) { continue; }
+        std::swap(live[random() % live.size()], live.back());
+        piece& p = live.back();
+        expect_filled(p);
+        if (dice >= 90) {
+            const std::size_t size = some_size();
+            const std::size_t kept = size < p.size ? size : p.size;
+            if (h.try_resize(p.data, p.size, size, p.align)) {
+                p.size = size;
+                expect_filled({p.data, kept, p.align, p.fill});
+                fill(p);
+            }
+        } else {
+            if (dice % 2 == 0) {
+                h.deallocate(p.data, p.size, p.align);
+            } else {
+                h.deallocate(p.data);
+            }
+            live.pop_back();
+        }
+        if (step % every == 0) { h.validate(); }
+    }
+    h.validate();
+    for (const piece& p : live) {
+        expect_filled(p);
+        h.deallocate(p.data, p.size, p.align);
+    }
+    h.validate();
+    h.trim();
+    h.validate();
+}
+
+}  // namespace
+
+TYPED_TEST(heap_test, keeps_the_contract_of_all_allocators) {
+    test_upstream upstream;
+    for (unsigned seed = 1; seed <= 3; ++seed) {
+        heap<TypeParam> fixed{256_KiB, upstream};
+        check_allocator_contract(fixed, seed);
+        heap<TypeParam> growing{grow_by{4_KiB}, upstream};
+        check_allocator_contract(growing, seed, {.size_max = 3000});
+    }
+}
+
+TYPED_TEST(heap_test, survives_random_use_of_a_tight_region) {
+    test_upstream upstream;
+    for (unsigned seed = 1; seed <= 12; ++seed) {
+        heap<TypeParam> h{static_cast<std::size_t>(2000 * seed), upstream};
+        random_run(h, seed, 3000, 400, 7);
+        EXPECT_EQ(h.stats().free_size, h.stats().capacity) << "all of it merges again";
+    }
+}
+
+TYPED_TEST(heap_test, survives_random_use_of_a_large_region) {
+    test_upstream upstream;
+    heap<TypeParam> h{4_MiB, upstream};
+    random_run(h, 99, 60'000, 40'000, 2500);
+    EXPECT_EQ(h.stats().free_size, h.stats().capacity);
+}
+
+TYPED_TEST(heap_test, grows_and_gives_empty_regions_back) {
+    test_upstream upstream;
+    heap<TypeParam> h{grow_by{8_KiB}, upstream};
+    EXPECT_EQ(upstream.live_count(), 0u) << "nothing is taken before it is needed";
+    for (unsigned seed = 1; seed <= 3; ++seed) { random_run(h, seed, 8000, 9000, 400); }
+    EXPECT_EQ(upstream.live_count(), 1u) << "only the home region stays after trim()";
+    EXPECT_EQ(h.stats().free_size, h.stats().capacity);
+}
+
+TYPED_TEST(heap_test, takes_one_block_for_a_request_that_exceeds_the_block_size) {
+    test_upstream upstream;
+    heap<TypeParam> h{grow_by{4_KiB}, upstream};
+    void* const p = h.allocate(1_MiB);
+    ASSERT_NE(p, nullptr);
+    std::memset(p, 1, 1_MiB);
+    EXPECT_EQ(upstream.live_count(), 1u);
+    void* const q = h.allocate(300, alignment{4096});
+    ASSERT_NE(q, nullptr);
+    EXPECT_TRUE(is_aligned(q, alignment{4096}));
+    h.deallocate(p, 1_MiB);
+    h.deallocate(q, 300, alignment{4096});
+}
+
+TYPED_TEST(heap_test, works_on_after_upstream_refuses_at_any_point) {
+    for (std::size_t refused = 0; refused < 8; ++refused) {
+        test_upstream upstream;
+        upstream.refuse_from(refused, 3);
+        heap<TypeParam> h{grow_by{4_KiB}, upstream};
+        random_run(h, static_cast<unsigned>(refused), 1500, 6000, 50);
+    }
+    test_upstream upstream;
+    upstream.refuse_from(0);
+    heap<TypeParam> none{64_KiB, upstream};
+    EXPECT_EQ(none.allocate(1), nullptr);
+    EXPECT_EQ(none.allocate(0), nullptr);
+    EXPECT_FALSE(none.owns(&none));
+    none.validate();
+    none.reset();
+    none.trim();
+}
+
+TYPED_TEST(heap_test, an_impossible_size_costs_no_block) {
+    test_upstream upstream;
+    heap<TypeParam> h{grow_by{4_KiB}, upstream};
+    contract::expect_absurd_sizes_refused(h);
+    for (std::size_t i = 0; i <= 64; ++i) { EXPECT_EQ(h.allocate(SIZE_MAX - i), nullptr); }
+    for (unsigned k = 48; k < 64; ++k) {
+        for (std::size_t d = 0; d <= 17; ++d) {
+            EXPECT_EQ(h.allocate((std::size_t{1} << k) + d), nullptr);
+            EXPECT_EQ(h.allocate((std::size_t{1} << k) - d), nullptr);
+            EXPECT_EQ(h.allocate(16, alignment{std::size_t{1} << k}), nullptr);
+        }
+    }
+    EXPECT_EQ(upstream.live_count(), 0u);
+    test_region memory{64_KiB};
+    heap<TypeParam> fixed{memory.span()};
+    contract::expect_absurd_sizes_refused(fixed);
+    EXPECT_EQ(fixed.stats().free_size, fixed.stats().capacity);
+}
+
+TYPED_TEST(heap_test, fits_any_region_and_never_leaves_it) {
+    test_region memory{4096};
+    for (std::size_t size = 0; size < 1400; ++size) {
+        auto bytes = memory.span(size + 1);
+        bytes.back() = std::byte{0x5A};
+        heap<TypeParam> h{bytes.first(size)};
+        std::vector<void*> live;
+        while (void* const p = h.allocate(8)) {
+            std::memset(p, 0xFF, 8);
+            live.push_back(p);
+        }
+        h.validate();
+        for (void* const p : live) { h.deallocate(p, 8); }
+        EXPECT_EQ(bytes.back(), std::byte{0x5A});
+    }
+}
+
+TYPED_TEST(heap_test, region_size_for_has_room_for_one_block) {
+    for (const std::size_t payload : {0u, 1u, 8u, 9u, 100u, 4096u, 100'000u, 3'000'000u}) {
+        test_region memory{heap<TypeParam>::region_size_for(payload)};
+        heap<TypeParam> h{memory.span()};
+        void* const p = h.allocate(payload);
+        EXPECT_NE(p, nullptr) << payload;
+        h.deallocate(p, payload);
+    }
+}
+
+TYPED_TEST(heap_test, the_overhead_is_eight_bytes_and_the_smallest_block_sixteen) {
+    test_region memory{64_KiB};
+    heap<TypeParam> h{memory.span()};
+    auto* const a = static_cast<std::byte*>(h.allocate(8));
+    auto* const b = static_cast<std::byte*>(h.allocate(8));
+    auto* const c = static_cast<std::byte*>(h.allocate(24));
+    auto* const d = static_cast<std::byte*>(h.allocate(24));
+    EXPECT_EQ(b - a, 16);
+    EXPECT_EQ(d - c, 32);
+    EXPECT_EQ(h.good_size(8), 8u);
+    EXPECT_EQ(h.good_size(24), 24u);
+    h.deallocate(a, 8), h.deallocate(b, 8), h.deallocate(c, 24), h.deallocate(d, 24);
+}
+
+TYPED_TEST(heap_test, a_block_grows_into_its_free_neighbour_and_shrinks_back) {
+    test_region memory{64_KiB};
+    heap<TypeParam> h{memory.span()};
+    auto* const p = static_cast<std::byte*>(h.allocate(64));
+    void* const q = h.allocate(64);
+    EXPECT_FALSE(h.try_resize(p, 64, 5000)) << "the neighbour is in use";
+    EXPECT_TRUE(h.try_resize(q, 64, 5000));
+    std::memset(q, 7, 5000);
+    EXPECT_TRUE(h.try_resize(q, 5000, 10));
+    EXPECT_FALSE(h.try_resize(q, 10, 1_MiB)) << "the region is smaller";
+    EXPECT_FALSE(h.try_resize(q, 10, SIZE_MAX));
+    h.validate();
+    h.deallocate(q, 10);
+    h.deallocate(p, 64);
+    h.trim();
+    EXPECT_EQ(h.stats().free_size, h.stats().capacity);
+}
+
+TYPED_TEST(heap_test, a_copy_of_the_region_is_the_same_heap_elsewhere) {
+    test_region first{256_KiB};
+    test_region second{256_KiB};
+    std::vector<piece> live;
+    std::mt19937 random{5};
+    {
+        heap<TypeParam> h{first.span()};
+        for (int i = 0; i < 500; ++i) {
+            const std::size_t size = random() % 700;
+            auto* const data = static_cast<std::byte*>(h.allocate(size));
+            if (data == nullptr) { break; }
+            live.push_back({data, size, default_alignment, static_cast<std::byte>(i)});
+            fill(live.back());
+            if (i % 3 == 0) {
+                std::swap(live[random() % live.size()], live.back());
+                h.deallocate(live.back().data, live.back().size);
+                live.pop_back();
+            }
+        }
+    }  // the heap object is gone; the bytes are still a heap
+    std::memcpy(second.span().data(), first.span().data(), 256_KiB);
+    std::memset(first.span().data(), 0xDD, 256_KiB);
+    heap<TypeParam> h = heap<TypeParam>::adopt(second.span());
+    h.validate();
+    for (piece& p : live) {
+        p.data = second.span().data() + (p.data - first.span().data());
+        ASSERT_TRUE(h.owns(p.data));
+        expect_filled(p);
+        h.deallocate(p.data, p.size);
+    }
+    h.validate();
+    h.trim();
+    EXPECT_EQ(h.stats().free_size, h.stats().capacity);
+    heap<TypeParam> stranger = heap<TypeParam>::adopt(first.span());
+    EXPECT_EQ(stranger.allocate(1), nullptr) << "bytes that are no heap make an empty one";
+}
+
+TYPED_TEST(heap_test, reset_forgets_everything_and_keeps_the_memory) {
+    test_upstream upstream;
+    heap<TypeParam> h{grow_by{4_KiB}, upstream};
+    for (int i = 0; i < 200; ++i) { ASSERT_NE(h.allocate(100), nullptr); }
+    void* const p = h.allocate(100);
+    h.deallocate(p, 100);
+    const std::size_t blocks = upstream.live_count();
+    h.reset();
+    h.validate();
+    EXPECT_EQ(upstream.live_count(), blocks);
+    EXPECT_EQ(h.stats().free_size, h.stats().capacity);
+    random_run(h, 3, 500, 500, 20);
+}
+
+TYPED_TEST(heap_test, a_moved_from_heap_is_empty_and_valid) {
+    test_upstream upstream;
+    heap<TypeParam> a{grow_by{4_KiB}, upstream};
+    void* const p = a.allocate(100);
+    heap<TypeParam> b{std::move(a)};
+    EXPECT_FALSE(a.owns(p));  // NOLINT: this is what is tested
+    EXPECT_TRUE(b.owns(p));
+    void* const q = a.allocate(10);
+    EXPECT_TRUE(a.owns(q));
+    a = std::move(b);
+    EXPECT_TRUE(a.owns(p));
+    a.deallocate(p, 100);
+    a.validate();
+}
+
+TYPED_TEST(heap_test, for_each_block_shows_every_byte_once) {
+    test_region memory{64_KiB};
+    heap<TypeParam> h{memory.span()};
+    std::vector<void*> live;
+    for (int i = 0; i < 100; ++i) { live.push_back(h.allocate(static_cast<std::size_t>(i * 3))); }
+    for (std::size_t i = 0; i < 100; i += 2) { h.deallocate(live[i]); }
+    std::size_t bytes = 0;
+    std::size_t used = 0;
+    h.for_each_block([&](const heap_block& b) {
+        bytes += b.size + h.header_size;
+        used += b.state == block_state::used ? 1u : 0u;
+    });
+    EXPECT_EQ(bytes, h.stats().capacity);
+    EXPECT_EQ(used, 50u);
+    h.reset();
+}
+
+TYPED_TEST(heap_test, freed_memory_is_poisoned) {
+    if (!poison_is_queryable) { GTEST_SKIP(); }
+    test_region memory{64_KiB};
+    heap<TypeParam> h{memory.span()};
+    auto* const p = static_cast<std::byte*>(h.allocate(100));
+    void* const q = h.allocate(100);
+    EXPECT_FALSE(is_poisoned(p));
+    EXPECT_FALSE(is_poisoned(p + 99));
+    EXPECT_TRUE(is_poisoned(p - 1)) << "the header is nobody's";
+    EXPECT_TRUE(is_poisoned(p + 104)) << "so is what follows the block";
+    h.deallocate(p, 100);
+    for (int i = 0; i < 100; ++i) { EXPECT_TRUE(is_poisoned(p + i)) << i; }
+    EXPECT_TRUE(h.try_resize(q, 100, 20));
+    EXPECT_TRUE(is_poisoned(static_cast<std::byte*>(q) + 24));
+    h.deallocate(q, 20);
+}
+
+TEST(heap, good_fit_finds_what_it_freed) {
+    // espressif/tlsf PR #2: the freed block lies in the bin below the one that is searched.
+    for (std::size_t size = 0; size < 70'000; size += size < 5000 ? 1 : 97) {
+        test_region memory{heap<strict_good_fit>::region_size_for(size)};
+        heap<strict_good_fit> h{memory.span()};
+        for (int i = 0; i < 3; ++i) {
+            void* const p = h.allocate(size);
+            ASSERT_NE(p, nullptr) << size;
+            h.deallocate(p, size);
+        }
+    }
+}
+
+TEST(heap, an_aligned_hole_is_used_again_by_the_aligned) {
+    test_region memory{256_KiB};
+    heap<good_fit> h{memory.span()};
+    void* const p = h.allocate(8192, alignment{4096});
+    while (h.allocate(16) != nullptr) {}
+    h.deallocate(p, 8192, alignment{4096});
+    EXPECT_EQ(h.allocate(8192, alignment{4096}), p);
+    h.reset();
+}
+
+TEST(heap, what_is_deferred_is_taken_back_before_a_refusal) {
+    test_region memory{2_MiB};
+    heap<good_fit> h{memory.span()};
+    std::vector<void*> live;
+    while (void* const p = h.allocate(1000)) { live.push_back(p); }
+    for (void* const p : live) { h.deallocate(p, 1000); }
+    EXPECT_GT(h.stats().deferred_count, 0u);
+    std::size_t count = 0;
+    while (h.allocate(2000) != nullptr) { ++count; }
+    EXPECT_GE(count + 4, h.stats().capacity / (h.good_size(2000) + h.header_size));
+    EXPECT_EQ(h.stats().deferred_count, 0u);
+    h.reset();
+}
+
+TEST(heap, can_be_the_upstream_of_another) {
+    heap<> outer{1_MiB};
+    heap<first_fit> inner{grow_by{8_KiB}, outer};
+    random_run(inner, 4, 2000, 1000, 100);
+    outer.validate();
+}
+
+TYPED_TEST(heap_test, misuse_is_named) {
+    if (!asserts_enabled) { GTEST_SKIP() << "asserts are off"; }
+    GTEST_FLAG_SET(death_test_style, "fast");
+    test_region memory{64_KiB};
+    heap<TypeParam> h{memory.span()};
+    void* const p = h.allocate(100);
+    void* const q = h.allocate(100);
+    void* const guard = h.allocate(100);
+    EXPECT_DEATH((h.deallocate(q, 100), h.deallocate(q, 100)), "a block is freed once");
+    EXPECT_DEATH((h.deallocate(p, 100), h.deallocate(q, 100), h.deallocate(q, 100)),
+                 "a block is freed once");
+    EXPECT_DEATH((h.deallocate(q), h.deallocate(q)), "a block is freed once");
+    EXPECT_DEATH(h.deallocate(p, 300), "freed with the size that it was asked with");
+    EXPECT_DEATH(h.deallocate(&h, 100), "freed to the heap it came from");
+    EXPECT_DEATH(h.deallocate(static_cast<std::byte*>(p) + 8), "start of a block");
+    h.deallocate(p, 100), h.deallocate(q, 100), h.deallocate(guard, 100);
+}
+
+TYPED_TEST(heap_test, an_overrun_header_is_noticed) {
+    if (!asserts_enabled || poison_is_watched) { GTEST_SKIP() << "the checker is faster"; }
+    GTEST_FLAG_SET(death_test_style, "fast");
+    test_region memory{64_KiB};
+    heap<TypeParam> h{memory.span()};
+    void* const p = h.allocate(104);
+    void* const q = h.allocate(104);
+    void* const guard = h.allocate(104);
+    const std::size_t end = h.usable_size(p);
+    for (std::size_t bit = 0; bit < 64; ++bit) {  // every bit of the header after p
+        auto* const byte = static_cast<std::byte*>(p) + end + bit / 8;
+        *byte ^= std::byte{1} << (bit % 8);
+        if (bit != 31) {  // `deferred` set is a block that nobody lists
+            EXPECT_DEATH(h.validate(), "broken promise") << bit;
+        } else {
+            EXPECT_DEATH(h.validate(), "every deferred block waits in a bin");
+        }
+        if (bit >= 32) {
+            EXPECT_DEATH(h.deallocate(p, 104), "overran") << bit;
+            EXPECT_DEATH(h.deallocate(q, 104), "broken promise") << bit;
+        } else {
+            EXPECT_DEATH(h.deallocate(q, 104), "broken promise") << bit;
+        }
+        *byte ^= std::byte{1} << (bit % 8);
+    }
+    h.validate();
+    h.deallocate(p, 104), h.deallocate(q, 104), h.deallocate(guard, 104);
+}
