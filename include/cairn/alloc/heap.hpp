@@ -33,7 +33,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include <cairn/alloc/heap/best_fit.hpp>
 #include <cairn/alloc/heap/block.hpp>
@@ -48,6 +47,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
 
 namespace cairn {
@@ -86,7 +86,7 @@ public:
 
     /// A heap over memory that the caller owns and keeps alive. Too little memory (see
     /// region_size_for) makes an empty heap that refuses everything.
-    explicit heap(std::span<std::byte> memory) noexcept;
+    explicit heap(byte_slice memory) noexcept;
 
     /// A heap over one region of `size` bytes from `upstream`. An upstream that refuses makes an
     /// empty heap.
@@ -101,7 +101,7 @@ public:
     /// Requires: the bytes start at the same address modulo the largest alignment in use, at least
     ///           16, and no other heap object works on them meanwhile.
     /// Returns:  an empty heap when the bytes are not a region of a heap of this type.
-    [[nodiscard]] static heap adopt(std::span<std::byte> memory) noexcept;
+    [[nodiscard]] static heap adopt(byte_slice memory) noexcept;
 
     heap(heap&& other) noexcept;
     heap& operator=(heap&& other) noexcept;
@@ -140,8 +140,8 @@ public:
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
         if constexpr (Fit::deferred_max != 0) {
             if (size < deferred_size_end_ && align <= default_alignment) [[likely]] {
-                const std::uint32_t c = Fit::class_of_request(
-                    static_cast<std::uint32_t>(detail::granules_for(size)));
+                const std::uint32_t c =
+                    Fit::class_of_request(static_cast<std::uint32_t>(detail::granules_for(size)));
                 if (void* const p = take_deferred(c, size)) [[likely]] { return p; }
             }
         }
@@ -157,8 +157,8 @@ public:
         check_freed(p, size);
         if constexpr (Fit::deferred_max != 0) {
             if (size < deferred_size_end_) [[likely]] {
-                const std::uint32_t c = Fit::class_of_request(
-                    static_cast<std::uint32_t>(detail::granules_for(size)));
+                const std::uint32_t c =
+                    Fit::class_of_request(static_cast<std::uint32_t>(detail::granules_for(size)));
                 if (defer(c, p)) [[likely]] { return; }
             }
         }
@@ -280,18 +280,18 @@ private:
             static_cast<const std::byte*>(payload) - detail::block_header_size)};
     }
 
-    region_type* home_ = nullptr;            // holds the bins; deferred links count from it
-    detail::deferred_bin* bins_ = nullptr;   // in the home region
-    std::size_t deferred_size_end_ = 0;      // smaller sizes have a bin
-    region_type* spare_ = nullptr;           // the one empty region that is kept
+    region_type* home_ = nullptr;           // holds the bins; deferred links count from it
+    detail::deferred_bin* bins_ = nullptr;  // in the home region
+    std::size_t deferred_size_end_ = 0;     // smaller sizes have a bin
+    region_type* spare_ = nullptr;          // the one empty region that is kept
     allocator_ref upstream_;
-    std::size_t block_size_;                 // 0: does not grow
+    std::size_t block_size_;  // 0: does not grow
     std::uint32_t region_count_ = 0;
-    bool owned_;                             // regions go back to upstream
-    region_entry regions_[region_count_max]; // by address
+    bool owned_;                              // regions go back to upstream
+    region_entry regions_[region_count_max];  // by address
 };
 
-heap(std::span<std::byte>) -> heap<>;
+heap(byte_slice) -> heap<>;
 heap(std::size_t) -> heap<>;
 heap(std::size_t, allocator_ref) -> heap<>;
 heap(grow_by) -> heap<>;

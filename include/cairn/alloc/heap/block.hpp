@@ -66,7 +66,9 @@ public:
         return static_cast<std::uint32_t>(word_ >> 32);
     }
     [[nodiscard]] constexpr bool is_free() const noexcept { return (word_ & free_bit) != 0; }
-    [[nodiscard]] constexpr bool is_deferred() const noexcept { return (word_ & deferred_bit) != 0; }
+    [[nodiscard]] constexpr bool is_deferred() const noexcept {
+        return (word_ & deferred_bit) != 0;
+    }
     [[nodiscard]] constexpr std::uint64_t word() const noexcept { return word_; }
 
     static constexpr std::uint32_t free_bit = 1u << 30;

@@ -31,10 +31,10 @@ static_assert(sizeof(deferred_bin) == 16, "four bins are one cache line");
 
 /// In front of the bins, in the home region.
 struct deferred_header {
-    std::uint64_t magic = 0;      // which kind of heap this is, for adopt()
-    std::uint64_t total_size = 0; // of the region, for adopt()
-    std::uint32_t bin_count = 0;  // classes 0 .. bin_count - 1 may wait
-    std::uint32_t share = 0;      // granules that one class may withhold
+    std::uint64_t magic = 0;       // which kind of heap this is, for adopt()
+    std::uint64_t total_size = 0;  // of the region, for adopt()
+    std::uint32_t bin_count = 0;   // classes 0 .. bin_count - 1 may wait
+    std::uint32_t share = 0;       // granules that one class may withhold
     std::uint64_t padding = 0;
 };
 

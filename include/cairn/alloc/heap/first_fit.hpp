@@ -79,8 +79,8 @@ struct first_fit {
                 return;
             }
             Steps::touch();
-            starts()[p] = (starts()[p] & ~(std::uint64_t{1} << (from % page))) |
-                          std::uint64_t{1} << (to % page);
+            starts()[p] = (starts()[p] & ~(std::uint64_t{1} << (from % page))) | std::uint64_t{1}
+                                                                                     << (to % page);
             if (to_size >= from_size) {
                 tree_.raise(entries(), p, to_size);
             } else if (tree_.leaf(entries(), p) == from_size) {
@@ -93,7 +93,8 @@ struct first_fit {
             const std::uint32_t p = tree_.find(entries(), size);
             if (p == detail::max_tree<Steps>::none) { return detail::no_block; }
             for (std::uint64_t bits = starts()[p]; bits != 0; bits &= bits - 1) {
-                const std::uint32_t g = p * page + static_cast<std::uint32_t>(std::countr_zero(bits));
+                const std::uint32_t g =
+                    p * page + static_cast<std::uint32_t>(std::countr_zero(bits));
                 if (b.header(g).size() >= size) { return g; }
             }
             CAIRN_ASSERT(false, "a page's maximum is the size of one of its blocks");
@@ -125,7 +126,8 @@ struct first_fit {
                                              std::uint32_t known_size = 0) const noexcept {
             std::uint32_t best = 0;
             for (std::uint64_t bits = starts()[p]; bits != 0; bits &= bits - 1) {
-                const std::uint32_t g = p * page + static_cast<std::uint32_t>(std::countr_zero(bits));
+                const std::uint32_t g =
+                    p * page + static_cast<std::uint32_t>(std::countr_zero(bits));
                 const std::uint32_t size = g == known ? known_size : b.header(g).size();
                 if (size > best) { best = size; }
             }

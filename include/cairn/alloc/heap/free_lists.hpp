@@ -34,8 +34,12 @@ public:
     [[nodiscard]] std::uint32_t prev(std::uint32_t id) const noexcept {
         return blocks_.link(id, 1);
     }
-    void set_next(std::uint32_t id, std::uint32_t to) const noexcept { blocks_.set_link(id, 0, to); }
-    void set_prev(std::uint32_t id, std::uint32_t to) const noexcept { blocks_.set_link(id, 1, to); }
+    void set_next(std::uint32_t id, std::uint32_t to) const noexcept {
+        blocks_.set_link(id, 0, to);
+    }
+    void set_prev(std::uint32_t id, std::uint32_t to) const noexcept {
+        blocks_.set_link(id, 1, to);
+    }
     void set_both(std::uint32_t id, std::uint32_t next, std::uint32_t prev) const noexcept {
         blocks_.set_two_links(id, 0, next, prev);
     }

@@ -59,8 +59,7 @@ struct basic_good_fit {
 
     template <class Steps>
     class alignas(8) index {
-        static constexpr std::uint32_t bin_count_max =
-            class_of_free(detail::granule_count_max) + 1;
+        static constexpr std::uint32_t bin_count_max = class_of_free(detail::granule_count_max) + 1;
         using blocks = detail::block_map<Steps>;
         using links = detail::links_in_blocks<Steps>;
 

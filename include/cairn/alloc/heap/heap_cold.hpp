@@ -20,7 +20,7 @@ constexpr std::uint64_t heap<Fit, Steps>::magic() noexcept {
 }
 
 template <class Fit, class Steps>
-heap<Fit, Steps>::heap(std::span<std::byte> memory) noexcept : heap{no_memory(), 0, false} {
+heap<Fit, Steps>::heap(byte_slice memory) noexcept : heap{no_memory(), 0, false} {
     const std::size_t skipped =
         padding_to(reinterpret_cast<std::uintptr_t>(memory.data()), alignment{granule_size});
     if (memory.size() <= skipped) { return; }
@@ -45,7 +45,7 @@ heap<Fit, Steps>::heap(grow_by growth, allocator_ref upstream) noexcept
     : heap{upstream, growth.block_size < 1024 ? 1024 : growth.block_size, true} {}
 
 template <class Fit, class Steps>
-heap<Fit, Steps> heap<Fit, Steps>::adopt(std::span<std::byte> memory) noexcept {
+heap<Fit, Steps> heap<Fit, Steps>::adopt(byte_slice memory) noexcept {
     heap h{no_memory(), 0, false};
     if (!is_aligned(memory.data(), alignment{granule_size}) ||
         memory.size() < region_type::size_for(1, bins_size(1))) {
@@ -64,8 +64,8 @@ heap<Fit, Steps> heap<Fit, Steps>::adopt(std::span<std::byte> memory) noexcept {
 }
 
 template <class Fit, class Steps>
-void heap<Fit, Steps>::make_home(std::byte* memory, std::uint32_t granules,
-                                 std::size_t memory_size, std::uint32_t bin_count) noexcept {
+void heap<Fit, Steps>::make_home(std::byte* memory, std::uint32_t granules, std::size_t memory_size,
+                                 std::uint32_t bin_count) noexcept {
     const std::size_t extra =
         sizeof(detail::deferred_header) + bin_count * sizeof(detail::deferred_bin);
     home_ = region_type::create(memory, granules, extra);
@@ -402,7 +402,9 @@ template <class Fit, class Steps>
 void heap<Fit, Steps>::validate() const noexcept {
     if constexpr (asserts_enabled) {
         std::size_t marked = 0;
-        for (std::uint32_t i = 0; i < region_count_; ++i) { marked += regions_[i].region->validate(); }
+        for (std::uint32_t i = 0; i < region_count_; ++i) {
+            marked += regions_[i].region->validate();
+        }
         std::size_t listed = 0;
         if (Fit::deferred_max != 0 && bins_ != nullptr) {
             const auto* const header =

@@ -68,7 +68,8 @@ public:
         region* const r = ::new (memory) region;
         r->granules_ = granules;
         r->blocks_offset_ = static_cast<std::uint32_t>(blocks_offset_for(granules, extra));
-        r->extra_offset_ = static_cast<std::uint32_t>(sizeof(region) + index::array_size(granules) + 7) & ~7u;
+        r->extra_offset_ =
+            static_cast<std::uint32_t>(sizeof(region) + index::array_size(granules) + 7) & ~7u;
         r->clear();
         return r;
     }
@@ -124,7 +125,9 @@ public:
                 padding_to(reinterpret_cast<std::uintptr_t>(b.payload(g)), align) / granule_size);
         };
         std::uint32_t g = no_block;
-        if constexpr (requires { index_.find_if(b, size, 4u, [](std::uint32_t) { return true; }); }) {
+        if constexpr (requires {
+                          index_.find_if(b, size, 4u, [](std::uint32_t) { return true; });
+                      }) {
             // A hole that an aligned block left behind is aligned: it need not be larger.
             g = index_.find_if(b, size, 4u, [&](std::uint32_t candidate) {
                 return std::uint64_t{gap_of(candidate)} + size <= b.header(candidate).size();
@@ -260,7 +263,8 @@ public:
     void for_each(Visit visit) const noexcept {
         for (std::uint32_t g = 0; g < granules_;) {
             const block_header h = map().header(g);
-            CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g, "blocks end inside the region");
+            CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g,
+                         "blocks end inside the region");
             visit(g, h);
             g += h.size();
         }
@@ -278,7 +282,8 @@ public:
         std::uint32_t g = 0;
         while (g < granules_) {
             const block_header h = b.header(g);
-            CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g, "blocks end inside the region");
+            CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g,
+                         "blocks end inside the region");
             CAIRN_ASSERT(h.previous() == previous,
                          "a header knows the size of the block before it: nothing overran it");
             CAIRN_ASSERT(!(h.is_free() && h.is_deferred()), "a block is in one state");

@@ -49,9 +49,7 @@ struct size_class {
     }
 
     /// `size` rounded up to the smallest size of a class.
-    [[nodiscard]] static constexpr Size round_up(Size size) noexcept {
-        return size_of(ceil(size));
-    }
+    [[nodiscard]] static constexpr Size round_up(Size size) noexcept { return size_of(ceil(size)); }
 };
 
 static_assert(size_class<4>::floor(1) == 1 && size_class<4>::floor(31) == 31);
