@@ -31,6 +31,8 @@ target_sources(cairn
         src/alloc/virtual_arena.cpp
         src/alloc/heap.cpp
         # containers
+        src/containers/sort_keys.cpp
+        src/containers/table_memory.cpp
         # debug
         src/debug/block_table.cpp
         src/debug/guarded.cpp
@@ -106,6 +108,17 @@ target_sources(cairn
         include/cairn/containers/sort_indices.hpp
         include/cairn/containers/stable_page.hpp
         include/cairn/containers/stable_slot_map.hpp
+        include/cairn/containers/components.hpp
+        include/cairn/containers/field.hpp
+        include/cairn/containers/index_iterator.hpp
+        include/cairn/containers/layout.hpp
+        include/cairn/containers/row_fields.hpp
+        include/cairn/containers/sort_keys.hpp
+        include/cairn/containers/table.hpp
+        include/cairn/containers/table_column.hpp
+        include/cairn/containers/table_memory.hpp
+        include/cairn/containers/table_row.hpp
+        include/cairn/containers/table_view.hpp
         # debug
         include/cairn/debug/block_table.hpp
         include/cairn/debug/failing.hpp

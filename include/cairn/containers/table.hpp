@@ -1,0 +1,570 @@
+// cairn/containers/table.hpp - rows in the layout that the loop wants; one argument changes it.
+//
+//      table<particle<>, soa> t;              one allocation:
+//
+//      base                                                                     capacity rows
+//      +---------------------------+~+---------------------------+~+------------------
+//      | position  p0 p1 p2 ...    |~| velocity  v0 v1 v2 ...    |~| life  l0 l1 ...
+//      +---------------------------+~+---------------------------+~+------------------
+//       64-byte aligned             odd number of cache lines        readable tail
+//
+//      t[i].position += t[i].velocity * dt;   the same text for aos, soa, split_soa and aosoa<8>
+//
+// Rows are structs, plain or written once over a field kind (field.hpp): the plain ones name their
+// fields by member pointers, the others by their names in every layout. A vector-like interface,
+// plus swap_erase, sort_by, spans per column and by-value views for kernels (table_view.hpp).
+//
+// Use it for: many objects of one kind that loops go over every frame.
+// Look elsewhere for: references that survive erasing (slot_map_table.hpp); one object at a time,
+//                     all fields of it (packed_array, or this with aos).
+//
+// Invariant: size() <= capacity(); capacity is a multiple of 64 rows (16 or 32 in small tables).
+// Invalidates: growth ends every row, iterator, view and span; swap_erase(i) changes what row i and
+//              the last row are; sort_by all of them.
+// Cost:      push_back: one compare and a store per column; amortised one copy of each column per
+//            doubling. swap_erase: one row's fields. No column pointer is stored.
+// Threads:   as std::vector.
+// Errors:    out of memory is `false`, the table unchanged. A constructor that throws leaves the
+//            table as it was (strong) in push_back, emplace_back and growth, unless elements can
+//            only be moved by a throwing constructor.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/containers/sort_keys.hpp>
+#include <cairn/containers/table_memory.hpp>
+#include <cairn/containers/table_view.hpp>
+#include <cairn/core/assert.hpp>
+
+namespace cairn {
+
+template <class Row, class Layout = soa>
+class table {
+    using place = detail::arrangement<Row, Layout>;
+    static constexpr const detail::shape& form() noexcept { return place::form; }
+
+public:
+    using value_type = Row;
+    using layout_type = Layout;
+    using view_type = table_view<Row, Layout, false>;
+    using const_view_type = table_view<Row, Layout, true>;
+    using reference = typename view_type::reference;
+    using const_reference = typename const_view_type::reference;
+    using iterator = typename view_type::iterator;
+    using const_iterator = typename const_view_type::iterator;
+    using size_type = std::size_t;
+
+    explicit table(allocator_ref memory = system_memory()) noexcept : m_{memory} {}
+    ~table() {
+        rehome_followers(nullptr);
+        m_.release(form());
+    }
+
+    /// Takes the rows, the memory and the attached columns of `other`, which is empty afterwards.
+    table(table&& other) noexcept : m_{other.m_.memory_} { steal(other); }
+    table& operator=(table&& other) noexcept {
+        if (this != &other) {
+            rehome_followers(nullptr);
+            m_.release(form());
+            m_.memory_ = other.m_.memory_;
+            steal(other);
+        }
+        return *this;
+    }
+
+    // Capacity
+
+    [[nodiscard]] std::size_t size() const noexcept { return m_.size_; }
+    [[nodiscard]] bool empty() const noexcept { return m_.size_ == 0; }
+    [[nodiscard]] std::size_t capacity() const noexcept { return m_.capacity_; }
+    /// size() rounded up to 16 rows: what kernels may load and store; aos: size().
+    [[nodiscard]] std::size_t padded_size() const noexcept { return view().padded_size(); }
+    /// Bytes of the one allocation.
+    [[nodiscard]] std::size_t memory_size() const noexcept {
+        return detail::block_size(form(), m_.capacity_);
+    }
+    [[nodiscard]] allocator_ref memory() const noexcept { return m_.memory_; }
+
+    /// Room for `rows` rows in all. Returns: false when the allocator is exhausted; unchanged then.
+    [[nodiscard]] bool reserve(std::size_t rows) { return m_.reserve(form(), rows); }
+    /// Gives unused memory back. Returns: false when there is none for the smaller copy.
+    [[nodiscard]] bool shrink_to_fit() { return m_.shrink_to_fit(form()); }
+
+    // Rows
+
+    [[nodiscard]] reference operator[](std::size_t i) noexcept { return view()[i]; }
+    [[nodiscard]] const_reference operator[](std::size_t i) const noexcept { return view()[i]; }
+    [[nodiscard]] reference front() noexcept { return view()[0]; }
+    [[nodiscard]] const_reference front() const noexcept { return view()[0]; }
+    [[nodiscard]] reference back() noexcept { return view()[size() - 1]; }
+    [[nodiscard]] const_reference back() const noexcept { return view()[size() - 1]; }
+    [[nodiscard]] iterator begin() noexcept { return view().begin(); }
+    [[nodiscard]] iterator end() noexcept { return view().end(); }
+    [[nodiscard]] const_iterator begin() const noexcept { return view().begin(); }
+    [[nodiscard]] const_iterator end() const noexcept { return view().end(); }
+
+    /// Appends a row built from `args`: one per field, a row of any kind, or what Row{args...} takes
+    /// (missing fields have their default initializers).
+    /// Returns: false when the allocator is exhausted; the table and the arguments are unchanged.
+    /// Throws:  what a field's constructor throws; the table is unchanged then.
+    template <class... Args>
+    [[nodiscard]] bool emplace_back(Args&&... args) {
+        if (m_.size_ == m_.capacity_) [[unlikely]] {
+            return emplace_back_growing(static_cast<Args&&>(args)...);
+        }
+        if constexpr (poison_is_watched) { watch(m_.size_ + 1); }
+        construct_row(m_.base_, m_.capacity_, m_.size_, static_cast<Args&&>(args)...);
+        ++m_.size_;
+        if (m_.followers_ != nullptr) { tell_added(m_.size_ - 1, 1); }
+        return true;
+    }
+    [[nodiscard]] bool push_back(const Row& row) { return emplace_back(row); }
+    [[nodiscard]] bool push_back(Row&& row) { return emplace_back(std::move(row)); }
+
+    /// Inserts before row `index`, keeping the order. O(rows behind it).
+    /// Returns: false when the allocator is exhausted; unchanged then.
+    template <class... Args>
+    [[nodiscard]] bool insert(std::size_t index, Args&&... args) {
+        CAIRN_ASSERT(index <= size(), "a row is inserted inside the table");
+        if (!emplace_back(static_cast<Args&&>(args)...)) { return false; }
+        // Rotate the new last row down to its place, field by field.
+        for_each_field([&]<std::size_t F>() {
+            auto held = take_field<F>(size() - 1);
+            for (std::size_t i = size() - 1; i > index; --i) { move_field<F>(i, i - 1); }
+            put_field<F>(index, std::move(held));
+        });
+        for (std::size_t i = size() - 1; i > index && m_.followers_ != nullptr; --i) {
+            tell_moved(i, i - 1);
+        }
+        if (m_.followers_ != nullptr) { tell_added(index, 1); }
+        return true;
+    }
+
+    void pop_back() noexcept {
+        CAIRN_ASSERT(!empty(), "a row is removed from a table that has one");
+        shrink_by_one();
+    }
+
+    /// Removes row i by moving the last row into its place. O(1).
+    /// Invalidates: the last row is row i afterwards.
+    void swap_erase(std::size_t i) {
+        CAIRN_ASSERT(i < size(), "the erased row is inside the table");
+        const std::size_t last = size() - 1;
+        if (i != last) {
+            for_each_field([&]<std::size_t F>() { move_field<F>(i, last); });
+            if (m_.followers_ != nullptr) { tell_moved(i, last); }
+        }
+        shrink_by_one();
+    }
+
+    /// Removes row i and keeps the order of the others. O(rows behind it).
+    void erase(std::size_t i) {
+        CAIRN_ASSERT(i < size(), "the erased row is inside the table");
+        for_each_field([&]<std::size_t F>() {
+            for (std::size_t k = i; k + 1 < size(); ++k) { move_field<F>(k, k + 1); }
+        });
+        for (std::size_t k = i; k + 1 < size() && m_.followers_ != nullptr; ++k) {
+            tell_moved(k, k + 1);
+        }
+        shrink_by_one();
+    }
+
+    /// Removes every row for which pred(row) holds, in one pass; keeps the order of the others.
+    /// Returns: how many were removed.
+    template <class Predicate>
+    std::size_t erase_if(Predicate pred) {
+        std::size_t kept = 0;
+        const std::size_t count = size();
+        for (std::size_t i = 0; i < count; ++i) {
+            if (pred((*this)[i])) { continue; }
+            if (kept != i) {
+                for_each_field([&]<std::size_t F>() { move_field<F>(kept, i); });
+                if (m_.followers_ != nullptr) { tell_moved(kept, i); }
+            }
+            ++kept;
+        }
+        truncate(kept);
+        return count - kept;
+    }
+
+    void clear() noexcept { truncate(0); }
+
+    /// Rows beyond the old size are Row{}. Returns: false when the allocator is exhausted.
+    [[nodiscard]] bool resize(std::size_t rows) {
+        if (rows <= size()) {
+            truncate(rows);
+            return true;
+        }
+        if (!reserve(rows)) { return false; }
+        while (size() < rows) { (void)emplace_back(Row{}); }
+        return true;
+    }
+
+    /// As resize, but new rows hold zeros or former values: for columns that are about to be filled.
+    [[nodiscard]] bool resize_for_overwrite(std::size_t rows)
+        requires std::is_trivially_copyable_v<Row>
+    {
+        if (!reserve(rows)) { return false; }
+        const std::size_t old = size();
+        if constexpr (poison_is_watched) { watch(rows); }
+        m_.size_ = rows;
+        if (rows > old && m_.followers_ != nullptr) { tell_added(old, rows - old); }
+        return true;
+    }
+
+    /// Becomes a copy of `other`, whatever its layout.
+    /// Returns: false when the allocator is exhausted; the table is then empty or unchanged.
+    template <class OtherLayout>
+    [[nodiscard]] bool copy_from(const table<Row, OtherLayout>& other) {
+        if (static_cast<const void*>(&other) == this) { return true; }
+        if (!reserve(other.size())) { return false; }
+        clear();
+        for (std::size_t i = 0; i < other.size(); ++i) {
+            (void)emplace_back(static_cast<Row>(other[i]));
+        }
+        return true;
+    }
+
+    // Columns and loops: see table_view.hpp
+
+    [[nodiscard]] view_type view() noexcept { return {m_.base_, m_.capacity_, 0, m_.size_}; }
+    [[nodiscard]] const_view_type view() const noexcept {
+        return {m_.base_, m_.capacity_, 0, m_.size_};
+    }
+    template <auto Member>
+    [[nodiscard]] auto column() noexcept {
+        return view().template column<Member>();
+    }
+    template <auto Member>
+    [[nodiscard]] auto column() const noexcept {
+        return view().template column<Member>();
+    }
+    template <auto... Members>
+    [[nodiscard]] auto row(std::size_t i) noexcept {
+        return view().template row<Members...>(i);
+    }
+    template <auto... Members>
+    [[nodiscard]] auto row(std::size_t i) const noexcept {
+        return view().template row<Members...>(i);
+    }
+    template <class F>
+    void for_each(F f) {
+        view().for_each(std::move(f));
+    }
+    template <class F>
+    void for_each(F f) const {
+        view().for_each(std::move(f));
+    }
+    template <auto... Members, class F>
+    void each(F f) {
+        view().template each<Members...>(std::move(f));
+    }
+    template <auto... Members, class F>
+    void each(F f) const {
+        view().template each<Members...>(std::move(f));
+    }
+    template <class F>
+    void for_each_chunk(std::size_t rows, F f) {
+        view().for_each_chunk(rows, std::move(f));
+    }
+    template <class F>
+    void for_each_chunk(std::size_t rows, F f) const {
+        view().for_each_chunk(rows, std::move(f));
+    }
+
+    // Order
+
+    /// Sorts the rows by one field, smallest first; equal keys keep their order. The keys of that
+    /// column are sorted (numbers and enumerations by radix, others by comparing with <), then every
+    /// column is permuted once.
+    /// Floats: by value, -0 before +0, NaNs at the ends.
+    /// Returns: false when there is no memory for the keys; the order is unchanged then.
+    template <auto Member>
+    [[nodiscard]] bool sort_by() {
+        return sorted(
+            [&](std::uint32_t* order, void* scratch) {
+                const auto keys = std::as_const(*this).template column<Member>();
+                detail::sort_order(keys, order, scratch);
+            },
+            detail::sort_scratch<detail::member_type<Member>>(size()));
+    }
+
+    /// Sorts the rows with less(row, row), a stable merge sort of indices.
+    template <class Less>
+    [[nodiscard]] bool sort(Less less) {
+        return sorted(
+            [&](std::uint32_t* order, void* scratch) {
+                const auto rows = std::as_const(*this).view();
+                detail::sort_indices(
+                    order, static_cast<std::uint32_t*>(scratch), size(),
+                    [&](std::uint32_t a, std::uint32_t b) { return less(rows[a], rows[b]); });
+            },
+            size() * sizeof(std::uint32_t));
+    }
+
+    /// Row i becomes what row order[i] was. `order` is spoiled.
+    /// Requires: `order` is a permutation of 0 .. size()-1.
+    /// Returns: false when there is no memory for the scratch column; unchanged then.
+    [[nodiscard]] bool permute(std::span<std::uint32_t> order) {
+        CAIRN_ASSERT(order.size() == size(), "a permutation names every row once");
+        return m_.permute(form(), order.data());
+    }
+
+    void swap(table& other) noexcept {
+        table held = std::move(other);
+        other = std::move(*this);
+        *this = std::move(held);
+    }
+    friend void swap(table& a, table& b) noexcept { a.swap(b); }
+
+    /// For columns that follow this table: attached_column.hpp.
+    [[nodiscard]] detail::table_memory& rows_memory() noexcept { return m_; }
+
+    /// Checks the invariants; broken ones stop a checked build.
+    void validate() const noexcept {
+        CAIRN_ASSERT(m_.size_ <= m_.capacity_, "rows fit their capacity");
+        CAIRN_ASSERT((m_.base_ == nullptr) == (m_.capacity_ == 0), "no block, no capacity");
+        CAIRN_ASSERT(m_.capacity_ % place::table.granule == 0, "capacity is whole granules");
+        CAIRN_ASSERT(is_aligned(m_.base_, alignment{place::table.line}), "columns are aligned");
+    }
+
+private:
+    template <class F>
+    static void for_each_field(F f) {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (f.template operator()<I>(), ...);
+        }(std::make_index_sequence<Layout::one_array ? 1 : place::field_count>{});
+    }
+
+    /// In aos the one "field" is the row itself.
+    template <std::size_t F>
+    [[nodiscard]] decltype(auto) whole_field(std::byte* base, std::size_t capacity,
+                                             std::size_t i) const noexcept {
+        if constexpr (Layout::one_array) {
+            return *place::template element<0, Row>(base, capacity, i);
+        } else if constexpr (place::template is_split<F>()) {
+            return place::template field_at<F, false>(base, capacity, i);
+        } else {
+            return *place::template field_at<F, false>(base, capacity, i);
+        }
+    }
+    template <std::size_t F>
+    [[nodiscard]] auto take_field(std::size_t i) {
+        if constexpr (!Layout::one_array && place::template is_split<F>()) {
+            return whole_field<F>(m_.base_, m_.capacity_, i).load();
+        } else {
+            return std::remove_reference_t<decltype(whole_field<F>(m_.base_, m_.capacity_, i))>{
+                std::move(whole_field<F>(m_.base_, m_.capacity_, i))};
+        }
+    }
+    template <std::size_t F, class V>
+    void put_field(std::size_t i, V&& value) {
+        whole_field<F>(m_.base_, m_.capacity_, i) = static_cast<V&&>(value);
+    }
+    template <std::size_t F>
+    void move_field(std::size_t to, std::size_t from) {
+        if constexpr (!Layout::one_array && place::template is_split<F>()) {
+            put_field<F>(to, whole_field<F>(m_.base_, m_.capacity_, from));
+        } else {
+            put_field<F>(to, std::move(whole_field<F>(m_.base_, m_.capacity_, from)));
+        }
+    }
+
+    /// Destroys the fields constructed so far when a later one throws.
+    struct row_undo {
+        std::byte* base;
+        std::size_t capacity;
+        std::size_t row;
+        std::size_t made = 0;
+        ~row_undo() {
+            for_each_field([&]<std::size_t F>() {
+                if (F < made) { destroy_field<F>(base, capacity, row); }
+            });
+        }
+    };
+    template <std::size_t F>
+    static void destroy_field(std::byte* base, std::size_t capacity, std::size_t i) noexcept {
+        if constexpr (Layout::one_array) {
+            place::template element<0, Row>(base, capacity, i)->~Row();
+        } else if constexpr (!place::template is_split<F>()) {
+            using T = typename place::template field_type<F>;
+            if constexpr (!std::is_trivially_destructible_v<T>) {
+                place::template field_at<F, false>(base, capacity, i)->~T();
+            }
+        }
+    }
+    template <std::size_t F, class Arg>
+    static void construct_field(std::byte* base, std::size_t capacity, std::size_t i, Arg&& arg) {
+        using T = typename place::template field_type<F>;
+        if constexpr (place::template is_split<F>()) {
+            place::template field_at<F, false>(base, capacity, i).store(static_cast<Arg&&>(arg));
+        } else {
+            ::new (static_cast<void*>(place::template field_at<F, false>(base, capacity, i)))
+                T(static_cast<Arg&&>(arg));
+        }
+    }
+    template <class... Args>
+    static void construct_fields(std::byte* base, std::size_t capacity, std::size_t i,
+                                 Args&&... args) {
+        row_undo undo{base, capacity, i};
+        [&]<std::size_t... F>(std::index_sequence<F...>) {
+            ((construct_field<F>(base, capacity, i, static_cast<Args&&>(args)), ++undo.made), ...);
+        }(std::make_index_sequence<place::field_count>{});
+        undo.made = 0;
+    }
+    template <class... Args, std::size_t... F>
+    static consteval bool one_per_field(std::index_sequence<F...>) {
+        return (std::is_constructible_v<typename place::template field_type<F>, Args> && ...);
+    }
+
+    template <class... Args>
+    static void construct_row(std::byte* base, std::size_t capacity, std::size_t i,
+                              Args&&... args) {
+        if constexpr (Layout::one_array) {
+            auto* const at = static_cast<void*>(place::template element<0, Row>(base, capacity, i));
+            if constexpr (std::is_constructible_v<Row, Args...> && !std::is_aggregate_v<Row>) {
+                ::new (at) Row(static_cast<Args&&>(args)...);
+            } else {
+                ::new (at) Row{static_cast<Args&&>(args)...};
+            }
+        } else if constexpr (is_a_row<Args...>()) {
+            construct_from_row(base, capacity, i, static_cast<Args&&>(args)...);
+        } else if constexpr (sizeof...(Args) == place::field_count) {
+            static_assert(one_per_field<Args...>(std::make_index_sequence<place::field_count>{}),
+                          "each argument builds its field");
+            construct_fields(base, capacity, i, static_cast<Args&&>(args)...);
+        } else {
+            construct_from_row(base, capacity, i, Row{static_cast<Args&&>(args)...});
+        }
+    }
+    template <class... Args>
+    static consteval bool is_a_row() {
+        if constexpr (sizeof...(Args) == 1) {
+            return (std::is_convertible_v<Args, Row> && ...) &&
+                   (place::field_count != 1 ||
+                    (std::is_same_v<std::remove_cvref_t<Args>, Row> && ...));
+        } else {
+            return false;
+        }
+    }
+    template <class R>
+    static void construct_from_row(std::byte* base, std::size_t capacity, std::size_t i, R&& row) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<R>, Row>) {
+            detail::with_fields<place::field_count>(row, [&](auto&... fields) {
+                if constexpr (std::is_lvalue_reference_v<R> ||
+                              std::is_const_v<std::remove_reference_t<R>>) {
+                    construct_fields(base, capacity, i, fields...);
+                } else {
+                    construct_fields(base, capacity, i, std::move(fields)...);
+                }
+            });
+        } else {
+            construct_from_row(base, capacity, i, static_cast<Row>(row));
+        }
+    }
+
+    /// The new row is built in the new block before the old rows move, because the arguments may
+    /// lie in the old block.
+    template <class... Args>
+    [[nodiscard]] bool emplace_back_growing(Args&&... args) {
+        struct guard {
+            detail::table_memory& m;
+            detail::table_memory::block fresh;
+            bool row_made = false;
+            ~guard() {
+                if (fresh.base != nullptr) {
+                    if (row_made) {
+                        for_each_field([&]<std::size_t F>() {
+                            destroy_field<F>(fresh.base, fresh.capacity, m.size_);
+                        });
+                    }
+                    m.free_block(form(), fresh);
+                }
+            }
+        } g{m_,
+            m_.allocate_block(form(), m_.grown(form()) > m_.size_ ? m_.grown(form()) : SIZE_MAX)};
+        if (g.fresh.base == nullptr) { return false; }
+        construct_row(g.fresh.base, g.fresh.capacity, m_.size_, static_cast<Args&&>(args)...);
+        g.row_made = true;
+        m_.move_into(form(), g.fresh);
+        g.fresh = {};
+        if constexpr (poison_is_watched) { watch(m_.size_ + 1); }
+        ++m_.size_;
+        if (m_.followers_ != nullptr) { tell_added(m_.size_ - 1, 1); }
+        return true;
+    }
+
+    void shrink_by_one() noexcept {
+        for_each_field(
+            [&]<std::size_t F>() { destroy_field<F>(m_.base_, m_.capacity_, m_.size_ - 1); });
+        if constexpr (poison_is_watched) { watch(m_.size_ - 1); }
+        --m_.size_;
+    }
+    void truncate(std::size_t rows) noexcept {
+        if (rows == m_.size_) { return; }
+        if constexpr (!std::is_trivially_destructible_v<Row>) {
+            m_.destroy_rows(form(), rows, m_.size_ - rows);
+        }
+        if constexpr (poison_is_watched) { watch(rows); }
+        m_.size_ = rows;
+    }
+    /// Tells the memory checkers, where the readable part changes.
+    void watch(std::size_t rows) noexcept {
+        if (detail::padded_rows(form(), rows) != detail::padded_rows(form(), m_.size_)) {
+            m_.repoison(form(), m_.size_, rows);
+        }
+    }
+
+    template <class SortOrder>
+    [[nodiscard]] bool sorted(SortOrder sort_order, std::size_t scratch_bytes) {
+        const std::size_t rows = size();
+        if (rows < 2) { return true; }
+        CAIRN_ASSERT(rows <= UINT32_MAX, "a sorted table has at most 2^32 - 1 rows");
+        const std::size_t order_bytes =
+            round_up(rows * sizeof(std::uint32_t), cache_line_alignment);
+        struct scratch {
+            allocator_ref memory;
+            std::size_t bytes;
+            std::byte* at;
+            ~scratch() {
+                if (at != nullptr) { memory.deallocate(at, bytes, cache_line_alignment); }
+            }
+        } s{m_.memory_, order_bytes + scratch_bytes, nullptr};
+        s.at = static_cast<std::byte*>(s.memory.allocate(s.bytes, cache_line_alignment));
+        if (s.at == nullptr) { return false; }
+        auto* const order = reinterpret_cast<std::uint32_t*>(s.at);
+        sort_order(order, static_cast<void*>(s.at + order_bytes));
+        return m_.permute(form(), order);
+    }
+
+    void tell_added(std::size_t first, std::size_t count) noexcept {
+        for (auto* f = m_.followers_; f != nullptr; f = f->next) { f->added(*f, first, count); }
+    }
+    void tell_moved(std::size_t to, std::size_t from) noexcept {
+        for (auto* f = m_.followers_; f != nullptr; f = f->next) { f->moved(*f, to, from); }
+    }
+    void rehome_followers(table* home) noexcept {
+        for (auto* f = m_.followers_; f != nullptr;) {
+            auto* const next = f->next;
+            f->rehomed(*f, home != nullptr ? &home->m_ : nullptr);
+            f = next;
+        }
+        if (home == nullptr) { m_.followers_ = nullptr; }
+    }
+    void steal(table& other) noexcept {
+        m_.base_ = std::exchange(other.m_.base_, nullptr);
+        m_.size_ = std::exchange(other.m_.size_, 0);
+        m_.capacity_ = std::exchange(other.m_.capacity_, 0);
+        m_.followers_ = std::exchange(other.m_.followers_, nullptr);
+        rehome_followers(this);
+    }
+
+    detail::table_memory m_;
+};
+
+}  // namespace cairn

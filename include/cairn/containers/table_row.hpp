@@ -1,0 +1,291 @@
+// cairn/containers/table_row.hpp - what t[i] is when the fields of row i lie in different columns.
+//
+//      t[i]  ->  table_row { vec3& position; vec3& velocity; float& life; }     made on the fly,
+//                               |               |              |                kept in registers
+//                               v               v              v
+//      columns:             [ ... p_i ... ] [ ... v_i ... ] [ ... l_i ... ]
+//
+// A row is a reference: copying the object copies the reference, assigning writes through, and a
+// const row still writes (as with T&). The rules for code that works in every layout:
+//
+//      auto&& p = t[i];            a row (aos: a real T&)
+//      particle<> copy = t[i];     a value
+//      t[i] = t[j];                assigns the fields
+//      swap(t[i], t[j]);           swaps the fields (found by ADL; std::swap needs lvalues)
+//      auto p = t[i];              a trap in generic code: a copy in aos, a reference otherwise
+//
+// Rows of plain structs have no names before C++26: get<&P::position>(row), structured bindings in
+// the order of the fields, or each<&P::position>() of the table.
+//
+// Cost: none; the compiler dissolves the row. Lifetimes: as a reference into a vector.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/containers/layout.hpp>
+
+namespace cairn {
+
+namespace detail {
+
+/// What field<K, T> is in a row: a split_ref where the layout splits T, else a reference.
+template <class Layout, bool IsConst>
+struct row_kind {
+    template <class T>
+    static consteval bool splits() {
+        if constexpr (Layout::lanes != 0) {
+            return false;
+        } else if constexpr (declared<T>::marked_split) {
+            return true;
+        } else if constexpr (Layout::splits) {
+            return splittable<T>;
+        } else {
+            return false;
+        }
+    }
+    template <class T>
+    static auto find() {
+        using U = unmarked<T>;
+        if constexpr (splits<T>()) {
+            return std::type_identity<split_ref<U, IsConst>>{};
+        } else {
+            return std::type_identity<std::conditional_t<IsConst, const U&, U&>>{};
+        }
+    }
+    template <class T>
+    using type = typename decltype(find<T>())::type;
+};
+
+struct from_fields {};
+
+/// A reference stays one; a split_ref is copied: it may live in a row that is about to go.
+template <class T>
+[[nodiscard]] constexpr T& hand_out(T& field) noexcept {
+    return field;
+}
+template <class T, bool C>
+[[nodiscard]] constexpr split_ref<T, C> hand_out(split_ref<T, C>& field) noexcept {
+    return field;
+}
+template <class T, bool C>
+[[nodiscard]] constexpr split_ref<T, C> hand_out(const split_ref<T, C>& field) noexcept {
+    return field;
+}
+
+}  // namespace detail
+
+/// A row of named fields: derives from the user's template, so that its members and its member
+/// functions are there. Its own names begin with cairn_, so that they hide no field.
+template <class Row, class Layout, bool IsConst>
+class [[nodiscard]] table_row
+    : public detail::row_template<Row>::template with<detail::row_kind<Layout, IsConst>> {
+    using cairn_fields =
+        typename detail::row_template<Row>::template with<detail::row_kind<Layout, IsConst>>;
+    static constexpr std::size_t cairn_field_count = detail::arrangement<Row, Layout>::field_count;
+
+    template <class F>
+    constexpr decltype(auto) cairn_visit(F&& f) const {
+        return detail::with_fields<cairn_field_count>(static_cast<const cairn_fields&>(*this),
+                                                      static_cast<F&&>(f));
+    }
+    template <class Other>
+    constexpr void cairn_assign(const Other& other) const {
+        cairn_visit([&](auto&... mine) {
+            other.cairn_visit_fields([&](auto&... theirs) { ((mine = theirs), ...); });
+        });
+    }
+
+public:
+    template <class... F>
+    constexpr table_row(detail::from_fields, F&&... fields) noexcept
+        : cairn_fields{static_cast<F&&>(fields)...} {}
+
+    table_row(const table_row&) = default;
+
+    /// The fields, an lvalue each.
+    template <class F>
+    constexpr decltype(auto) cairn_visit_fields(F&& f) const {
+        return cairn_visit(static_cast<F&&>(f));
+    }
+
+    constexpr operator Row() const {
+        return cairn_visit([](auto&... fields) { return Row{fields...}; });
+    }
+
+    constexpr const table_row& operator=(const table_row& other) const
+        requires(!IsConst)
+    {
+        cairn_assign(other);
+        return *this;
+    }
+    constexpr table_row& operator=(const table_row& other)
+        requires(!IsConst)
+    {
+        cairn_assign(other);
+        return *this;
+    }
+    constexpr const table_row& operator=(const Row& from) const
+        requires(!IsConst)
+    {
+        cairn_visit([&](auto&... mine) {
+            detail::with_fields<cairn_field_count>(
+                from, [&](auto&... theirs) { ((mine = theirs), ...); });
+        });
+        return *this;
+    }
+    constexpr const table_row& operator=(Row&& from) const
+        requires(!IsConst)
+    {
+        cairn_visit([&](auto&... mine) {
+            detail::with_fields<cairn_field_count>(
+                from, [&](auto&... theirs) { ((mine = std::move(theirs)), ...); });
+        });
+        return *this;
+    }
+};
+
+/// A row of a plain struct: its fields by position (structured bindings) or by member pointer.
+template <class Row, class Layout, bool IsConst>
+    requires(!detail::row_template<Row>::is_named)
+class [[nodiscard]] table_row<Row, Layout, IsConst> {
+    using place = detail::arrangement<Row, Layout>;
+
+public:
+    using value_type = Row;
+
+    constexpr table_row(std::byte* base, std::size_t capacity, std::size_t index) noexcept
+        : base_{base}, capacity_{capacity}, index_{index} {}
+
+    table_row(const table_row&) = default;
+
+    /// Field number `Key`, or the field that the member pointer `Key` names: a reference, or a
+    /// split_ref.
+    template <auto Key>
+    [[nodiscard]] constexpr decltype(auto) get() const noexcept {
+        constexpr std::size_t f = [] {
+            if constexpr (std::is_member_object_pointer_v<decltype(Key)>) {
+                return detail::field_index<Key>;
+            } else {
+                return static_cast<std::size_t>(Key);
+            }
+        }();
+        if constexpr (place::template is_split<f>()) {
+            return place::template field_at<f, IsConst>(base_, capacity_, index_);
+        } else {
+            return *place::template field_at<f, IsConst>(base_, capacity_, index_);
+        }
+    }
+
+    template <class F>
+    constexpr decltype(auto) cairn_visit_fields(F&& f) const {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) {
+            return call(static_cast<F&&>(f), get<I>()...);
+        }(std::make_index_sequence<place::field_count>{});
+    }
+
+    [[nodiscard]] constexpr Row load() const {
+        return cairn_visit_fields([](auto&... fields) { return Row{fields...}; });
+    }
+    constexpr operator Row() const { return load(); }
+
+    constexpr const table_row& operator=(const table_row& other) const
+        requires(!IsConst)
+    {
+        cairn_visit_fields([&](auto&... mine) {
+            other.cairn_visit_fields([&](auto&... theirs) { ((mine = theirs), ...); });
+        });
+        return *this;
+    }
+    constexpr table_row& operator=(const table_row& other)
+        requires(!IsConst)
+    {
+        std::as_const(*this) = other;
+        return *this;
+    }
+    constexpr const table_row& operator=(const Row& row) const
+        requires(!IsConst)
+    {
+        cairn_visit_fields([&](auto&... mine) {
+            detail::with_fields<place::field_count>(
+                row, [&](auto&... theirs) { ((mine = theirs), ...); });
+        });
+        return *this;
+    }
+    constexpr const table_row& operator=(Row&& row) const
+        requires(!IsConst)
+    {
+        cairn_visit_fields([&](auto&... mine) {
+            detail::with_fields<place::field_count>(
+                row, [&](auto&... theirs) { ((mine = std::move(theirs)), ...); });
+        });
+        return *this;
+    }
+
+private:
+    /// Binds split_refs, which are prvalues, to the visitor's auto&.
+    template <class F, class... T>
+    static constexpr decltype(auto) call(F&& f, T&&... fields) {
+        return static_cast<F&&>(f)(fields...);
+    }
+
+    std::byte* base_;
+    std::size_t capacity_;
+    std::size_t index_;
+};
+
+/// The value of a row, moved out of its fields.
+template <class Row, class Layout>
+[[nodiscard]] constexpr Row take(const table_row<Row, Layout, false>& row) {
+    return row.cairn_visit_fields([](auto&... fields) { return Row{std::move(fields)...}; });
+}
+
+/// Swaps the fields of two rows; they may be prvalues, as in swap(t[i], t[j]).
+template <class Row, class Layout>
+constexpr void swap(const table_row<Row, Layout, false>& a,
+                    const table_row<Row, Layout, false>& b) {
+    Row held = take(a);
+    a = take(b);
+    b = std::move(held);
+}
+
+/// A field of a row in any layout, values included: get<&P::life>(row).
+template <auto Member, class R>
+[[nodiscard]] constexpr decltype(auto) get(R&& row) noexcept {
+    if constexpr (requires { row.*Member; }) {
+        return (row.*Member);
+    } else if constexpr (requires { row.template get<Member>(); }) {
+        return row.template get<Member>();
+    } else {
+        return row.cairn_visit_fields([](auto&... fields) -> decltype(auto) {
+            return detail::hand_out(detail::pick<detail::field_index<Member>>(fields...));
+        });
+    }
+}
+
+/// A projection that works on values and on rows: std::ranges::sort(t, {}, key<&P::life>).
+template <auto Member>
+struct key_of {
+    template <class R>
+    [[nodiscard]] constexpr decltype(auto) operator()(R&& row) const noexcept {
+        return get<Member>(static_cast<R&&>(row));
+    }
+};
+template <auto Member>
+inline constexpr key_of<Member> key{};
+
+}  // namespace cairn
+
+/// Structured bindings of plain rows: auto [position, velocity] = t[i].
+template <class Row, class Layout, bool IsConst>
+    requires(!cairn::detail::row_template<Row>::is_named)
+struct std::tuple_size<cairn::table_row<Row, Layout, IsConst>>
+    : std::integral_constant<std::size_t, cairn::detail::arrangement<Row, Layout>::field_count> {};
+
+template <std::size_t I, class Row, class Layout, bool IsConst>
+    requires(!cairn::detail::row_template<Row>::is_named)
+struct std::tuple_element<I, cairn::table_row<Row, Layout, IsConst>> {
+    using type =
+        decltype(std::declval<const cairn::table_row<Row, Layout, IsConst>&>().template get<I>());
+};

@@ -1,0 +1,410 @@
+// Sentences of cairn/containers/table.hpp and its parts, each for every layout: the same text.
+#include <cairn/containers/table.hpp>
+#include <cairn/core/null_allocator.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <ranges>
+#include <string>
+#include <vector>
+
+#include "support/test_upstream.hpp"
+
+using namespace cairn;
+
+namespace {
+
+struct vec3 {
+    float x = 0, y = 0, z = 0;
+    friend bool operator==(const vec3&, const vec3&) = default;
+    friend vec3 operator*(const vec3& a, float s) { return {a.x * s, a.y * s, a.z * s}; }
+    friend vec3 operator+(const vec3& a, const vec3& b) {
+        return {a.x + b.x, a.y + b.y, a.z + b.z};
+    }
+    vec3& operator+=(const vec3& b) { return *this = *this + b; }
+};
+
+template <class K = value>
+struct particle {
+    field<K, vec3> position;
+    field<K, vec3> velocity;
+    field<K, float> life = 1.0f;
+    field<K, int> id = -1;
+    field<K, bool> seen = false;
+    auto speed2() const { return part<&vec3::x>(velocity) * part<&vec3::x>(velocity); }
+    bool is_dead() const { return life <= 0; }
+};
+
+template <class K = value>
+struct named {
+    field<K, std::string> name;
+    field<K, int> id = 0;
+};
+
+struct plain {
+    vec3 position;
+    float life = 1.0f;
+    std::array<short, 4> tags{};
+};
+
+particle<> sample(int i) {
+    const auto f = static_cast<float>(i);
+    return {{f, f + 1, f + 2}, {f * 2, 1, -f}, f / 4, i, i % 2 == 0};
+}
+
+bool equal(const particle<>& a, const particle<>& b) {
+    return a.position == b.position && a.velocity == b.velocity && a.life == b.life &&
+           a.id == b.id && a.seen == b.seen;
+}
+
+template <class Layout>
+class table_in : public testing::Test {};
+using layouts = testing::Types<aos, soa, split_soa, aosoa<8>, aosoa<64>>;
+TYPED_TEST_SUITE(table_in, layouts);
+
+template <class T>
+void fill(T& t, int count) {
+    for (int i = 0; i < count; ++i) { ASSERT_TRUE(t.push_back(sample(i))); }
+}
+
+}  // namespace
+
+TYPED_TEST(table_in, the_same_text_reads_and_writes_every_layout) {
+    table<particle<>, TypeParam> t;
+    fill(t, 100);
+    const float dt = 0.5f;
+    for (std::size_t i = 0; i < t.size(); ++i) { t[i].position += t[i].velocity * dt; }
+    for (auto&& p : t) {
+        p.velocity = p.velocity * 2.0f;
+        p.life -= 1.0f;
+        p.seen = p.is_dead();
+    }
+    for (int i = 0; i < 100; ++i) {
+        particle<> expected = sample(i);
+        expected.position += expected.velocity * dt;
+        expected.velocity = expected.velocity * 2.0f;
+        expected.life -= 1.0f;
+        expected.seen = expected.is_dead();
+        const particle<> row = t[static_cast<std::size_t>(i)];
+        EXPECT_TRUE(equal(row, expected)) << i;
+        EXPECT_EQ(t[static_cast<std::size_t>(i)].speed2(), expected.speed2());
+    }
+    t.validate();
+}
+
+TYPED_TEST(table_in, for_each_and_each_and_columns_do_what_rows_do) {
+    table<particle<>, TypeParam> rows;
+    table<particle<>, TypeParam> loops;
+    table<particle<>, TypeParam> fields;
+    table<particle<>, TypeParam> columns;
+    for (auto* t : {&rows, &loops, &fields, &columns}) { fill(*t, 777); }
+    const float dt = 0.25f;
+    for (std::size_t i = 0; i < rows.size(); ++i) { rows[i].position += rows[i].velocity * dt; }
+    loops.for_each([dt](auto&& p) { p.position += p.velocity * dt; });
+    fields.template each<&particle<>::position, &particle<>::velocity>(
+        [dt](vec3& p, const vec3& v) { p += v * dt; });
+    auto position = columns.template column<&particle<>::position>();
+    const auto velocity = std::as_const(columns).template column<&particle<>::velocity>();
+    for (std::size_t i = 0; i < position.size(); ++i) { position[i] += velocity[i] * dt; }
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        EXPECT_TRUE(equal(rows[i], loops[i]));
+        EXPECT_TRUE(equal(rows[i], fields[i]));
+        EXPECT_TRUE(equal(rows[i], columns[i]));
+    }
+}
+
+TYPED_TEST(table_in, chunks_cover_every_row_once_and_begin_at_multiples_of_64) {
+    table<particle<>, TypeParam> t;
+    fill(t, 1000);
+    std::size_t seen = 0;
+    t.for_each_chunk(100, [&](auto chunk) {
+        EXPECT_TRUE(chunk.size() == 128 || seen + chunk.size() == 1000);
+        chunk.template each<&particle<>::id>(
+            [&](int& id) { EXPECT_EQ(id, static_cast<int>(seen++)); });
+    });
+    EXPECT_EQ(seen, 1000u);
+    EXPECT_EQ(t.view().chunk_count(100), 8u);
+    EXPECT_EQ(t.view().chunk(100, 7).size(), 1000u - 7 * 128);
+    const int last = t.view().chunk(100, 7)[0].id;
+    EXPECT_EQ(last, 7 * 128);
+}
+
+TYPED_TEST(table_in, rows_are_references_with_the_rules_of_the_header) {
+    table<particle<>, TypeParam> t;
+    fill(t, 10);
+    auto&& row = t[3];
+    row = t[4];
+    EXPECT_EQ(t[3].id, 4);
+    t[5] = sample(99);
+    EXPECT_EQ(t[5].id, 99);
+    using std::swap;
+    swap(t[0], t[1]);
+    EXPECT_EQ(t[0].id, 1);
+    EXPECT_EQ(t[1].id, 0);
+    const auto& constant = t;
+    EXPECT_EQ(constant[1].id, 0);
+    EXPECT_EQ(get<&particle<>::id>(t[1]), 0);
+    const vec3 position = get<&particle<>::position>(t[2]);
+    EXPECT_EQ(position, sample(2).position);
+    auto&& [p, v, life, id, was_seen] = t[2];
+    id = 77;
+    p = vec3{1, 2, 3};
+    EXPECT_EQ(t[2].id, 77);
+    EXPECT_EQ(t[2].position, (vec3{1, 2, 3}));
+    (void)v, (void)life, (void)was_seen;
+    EXPECT_EQ((*t.begin()).id, 1);
+    EXPECT_EQ(t.begin()->id, 1);
+    auto [q, number] = t.template row<&particle<>::position, &particle<>::id>(2);
+    number = 78;
+    EXPECT_EQ(t[2].id, 78);
+    EXPECT_TRUE(q == (vec3{1, 2, 3}));
+}
+
+TYPED_TEST(table_in, is_a_random_access_range_that_algorithms_can_sort) {
+    using t_type = table<particle<>, TypeParam>;
+    static_assert(std::ranges::random_access_range<t_type>);
+    static_assert(std::ranges::random_access_range<const t_type>);
+    static_assert(std::ranges::sized_range<t_type>);
+    static_assert(std::random_access_iterator<typename t_type::iterator>);
+    static_assert(std::permutable<typename t_type::iterator>);
+    static_assert(
+        std::sortable<typename t_type::iterator, std::ranges::less, key_of<&particle<>::id>>);
+    t_type t;
+    for (int i = 0; i < 200; ++i) { ASSERT_TRUE(t.push_back(sample(i * 37 % 200))); }
+    std::ranges::sort(t, {}, key<&particle<>::id>);
+    for (int i = 0; i < 200; ++i) { EXPECT_TRUE(equal(t[static_cast<std::size_t>(i)], sample(i))); }
+    std::ranges::reverse(t);
+    EXPECT_EQ(t.front().id, 199);
+    const auto found = std::ranges::find(t, 5, key<&particle<>::id>);
+    EXPECT_EQ(found - t.begin(), 194);
+    EXPECT_EQ(std::ranges::count_if(t, [](auto&& p) { return p.id < 50; }), 50);
+    for (auto&& p : t | std::views::reverse | std::views::take(1)) { EXPECT_EQ(p.id, 0); }
+}
+
+TYPED_TEST(table_in, sort_by_orders_rows_by_one_column_and_keeps_equal_keys_in_order) {
+    table<particle<>, TypeParam> t;
+    for (int i = 0; i < 500; ++i) {
+        particle<> p = sample(i);
+        p.life = static_cast<float>((i * 7919) % 10) - 5.0f;
+        ASSERT_TRUE(t.push_back(p));
+    }
+    ASSERT_TRUE((t.template sort_by<&particle<>::life>()));
+    for (std::size_t i = 1; i < t.size(); ++i) {
+        const particle<> a = t[i - 1];
+        const particle<> b = t[i];
+        EXPECT_LE(a.life, b.life);
+        EXPECT_TRUE(a.life < b.life || a.id < b.id);
+        EXPECT_EQ(b.position, sample(b.id).position) << "rows stay together";
+    }
+    ASSERT_TRUE(t.sort([](auto&& a, auto&& b) { return a.id > b.id; }));
+    for (int i = 0; i < 500; ++i) { EXPECT_EQ(t[static_cast<std::size_t>(i)].id, 499 - i); }
+    ASSERT_TRUE((t.template sort_by<&particle<>::seen>()));
+    EXPECT_EQ(t[0].id, 499);
+    EXPECT_EQ(t[499].id, 0);
+}
+
+TYPED_TEST(table_in, erasing_in_its_four_ways) {
+    table<particle<>, TypeParam> t;
+    fill(t, 20);
+    t.swap_erase(3);
+    EXPECT_EQ(t[3].id, 19);
+    t.swap_erase(t.size() - 1);
+    EXPECT_EQ(t.back().id, 17);
+    t.erase(0);
+    EXPECT_EQ(t[0].id, 1);
+    EXPECT_EQ(t.erase_if([](auto&& p) { return p.id % 2 == 0; }), 8u);
+    for (auto&& p : t) { EXPECT_EQ(p.id % 2, 1); }
+    t.pop_back();
+    ASSERT_TRUE(t.insert(1, sample(1000)));
+    EXPECT_EQ(t[0].id, 1);
+    EXPECT_EQ(t[1].id, 1000);
+    EXPECT_EQ(t[2].id, 19);
+    t.clear();
+    EXPECT_TRUE(t.empty());
+}
+
+TYPED_TEST(table_in, emplace_back_takes_fields_or_rows_and_fills_in_the_defaults) {
+    table<particle<>, TypeParam> t;
+    ASSERT_TRUE(t.emplace_back(vec3{1, 2, 3}, vec3{4, 5, 6}, 7.0f, 8, true));
+    ASSERT_TRUE(t.emplace_back(vec3{1, 2, 3}, vec3{}));
+    ASSERT_TRUE(t.emplace_back());
+    ASSERT_TRUE(t.emplace_back(t[0]));
+    EXPECT_EQ(t[0].id, 8);
+    EXPECT_EQ(t[1].id, -1);
+    EXPECT_EQ(t[1].life, 1.0f);
+    EXPECT_EQ(t[2].position, vec3{});
+    EXPECT_EQ(t[3].id, 8);
+}
+
+TYPED_TEST(table_in, a_row_of_the_table_itself_may_be_appended_while_it_grows) {
+    table<named<>, TypeParam> t;
+    ASSERT_TRUE(t.emplace_back(std::string(50, 'a'), 1));
+    for (int i = 0; i < 300; ++i) {
+        ASSERT_TRUE(t.push_back(t[0]));
+        ASSERT_TRUE(t.emplace_back(t[0].name, i));
+    }
+    for (auto&& row : t) { EXPECT_EQ(row.name, std::string(50, 'a')); }
+}
+
+TYPED_TEST(table_in, one_allocation_that_goes_back) {
+    test_upstream upstream;
+    {
+        table<particle<>, TypeParam> t{upstream};
+        ASSERT_TRUE(t.reserve(1000));
+        EXPECT_EQ(upstream.live_count(), 1u);
+        EXPECT_EQ(upstream.live_bytes(), t.memory_size());
+        fill(t, 1000);
+        EXPECT_EQ(upstream.request_count(), 1u);
+        ASSERT_TRUE(t.reserve(100));
+        EXPECT_EQ(upstream.request_count(), 1u);
+        table<particle<>, TypeParam> moved{std::move(t)};
+        EXPECT_EQ(moved.size(), 1000u);
+        EXPECT_EQ(t.size(), 0u);
+        moved.clear();
+        ASSERT_TRUE(moved.shrink_to_fit());
+        EXPECT_EQ(upstream.live_count(), 0u);
+    }
+}
+
+TYPED_TEST(table_in, the_tail_may_be_read_by_kernels_and_holds_no_garbage) {
+    if (std::is_same_v<TypeParam, aos>) { GTEST_SKIP() << "rows of aos have no tail"; }
+    test_upstream upstream;  // fills fresh memory with 0xA5
+    table<particle<>, TypeParam> t{upstream};
+    for (int count = 0; count < 200; ++count) {
+        EXPECT_GE(t.padded_size(), t.size());
+        EXPECT_LE(t.padded_size(), t.capacity());
+        const auto view = std::as_const(t).view();
+        const auto whole = table_view<particle<>, TypeParam, true>{view};
+        if (count != 0) {
+            const int* const ids = &get<&particle<>::id>(whole[0]);
+            if constexpr (TypeParam::lanes == 0) {
+                for (std::size_t i = t.size(); i < t.padded_size(); ++i) { EXPECT_EQ(ids[i], 0); }
+            }
+        }
+        ASSERT_TRUE(t.push_back(sample(count)));
+    }
+}
+
+TYPED_TEST(table_in, copies_come_from_any_layout) {
+    table<particle<>, soa> source;
+    fill(source, 70);
+    table<particle<>, TypeParam> t;
+    ASSERT_TRUE(t.copy_from(source));
+    ASSERT_EQ(t.size(), 70u);
+    for (int i = 0; i < 70; ++i) { EXPECT_TRUE(equal(t[static_cast<std::size_t>(i)], sample(i))); }
+    ASSERT_TRUE(t.resize(75));
+    EXPECT_EQ(t[74].life, 1.0f);
+    ASSERT_TRUE(t.resize(3));
+    EXPECT_EQ(t.size(), 3u);
+    table<particle<>, TypeParam> other;
+    swap(t, other);
+    EXPECT_EQ(other.size(), 3u);
+    ASSERT_TRUE(other.resize_for_overwrite(400));
+    EXPECT_EQ(other.size(), 400u);
+    EXPECT_EQ(other[2].id, 2);
+}
+
+TYPED_TEST(table_in, plain_structs_are_named_by_member_pointers) {
+    table<plain, TypeParam> t;
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_TRUE(t.push_back({{static_cast<float>(i), 0, 0}, 2.0f, {static_cast<short>(i)}}));
+    }
+    t.template each<&plain::position, &plain::life>([](vec3& p, float& life) {
+        p.x += life;
+        life = 0;
+    });
+    auto life = t.template column<&plain::life>();
+    life[7] = 7.0f;
+    for (std::size_t i = 0; i < t.size(); ++i) {
+        auto&& [position, remaining, tags] = t[i];
+        EXPECT_EQ(part<&vec3::x>(position), static_cast<float>(i) + 2);
+        EXPECT_EQ(remaining, i == 7 ? 7.0f : 0.0f);
+        EXPECT_EQ(tags[0], static_cast<short>(i));
+        const plain copy = t[i];
+        EXPECT_EQ(copy.position.x, static_cast<float>(i) + 2);
+    }
+    t[3] = plain{{9, 9, 9}, 9, {}};
+    EXPECT_EQ((get<&plain::life>(t[3])), 9.0f);
+    using std::swap;
+    swap(t[3], t[4]);
+    EXPECT_EQ((get<&plain::life>(t[4])), 9.0f);
+    std::ranges::sort(t, std::ranges::greater{}, key<&plain::life>);
+    EXPECT_EQ((get<&plain::life>(t[0])), 9.0f);
+}
+
+TEST(table, rows_of_aos_are_true_references) {
+    static_assert(std::is_same_v<table<particle<>, aos>::reference, particle<>&>);
+    static_assert(std::is_same_v<table<plain, aos>::const_reference, const plain&>);
+}
+
+TEST(table, columns_of_soa_are_aligned_spans_and_no_two_share_a_cache_set) {
+    table<particle<>, soa> t;
+    ASSERT_TRUE(t.reserve(4096));
+    fill(t, 100);
+    const std::span<vec3> positions = t.column<&particle<>::position>();
+    const std::span<float> life = t.column<&particle<>::life>();
+    EXPECT_EQ(positions.size(), 100u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(positions.data()) % 64, 0u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(life.data()) % 64, 0u);
+    const auto* const ids = t.column<&particle<>::id>().data();
+    const auto distance =
+        reinterpret_cast<std::uintptr_t>(ids) - reinterpret_cast<std::uintptr_t>(life.data());
+    EXPECT_NE(distance % 4096, 0u) << "power-of-two columns do not collide";
+    EXPECT_EQ(distance / 64 % 2, 1u) << "an odd number of cache lines";
+}
+
+TEST(table, split_columns_hand_out_components) {
+    table<particle<>, split_soa> t;
+    fill(t, 100);
+    auto velocity = t.column<&particle<>::velocity>();
+    const std::span<float> x = velocity.part<&vec3::x>();
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(x.data()) % 64, 0u);
+    x[5] = 55;
+    const vec3 v = velocity[5];
+    EXPECT_EQ(v.x, 55.0f);
+    EXPECT_EQ(t[5].velocity, v);
+}
+
+namespace {
+template <class K = value>
+struct marked {
+    field<K, split<vec3>> fast;
+    field<K, vec3> whole;
+};
+}  // namespace
+
+TEST(table, a_marked_field_is_split_and_the_others_are_not) {
+    static_assert(std::is_same_v<decltype(marked<>::fast), vec3>);
+    table<marked<>, soa> t;
+    ASSERT_TRUE(t.emplace_back(vec3{1, 2, 3}, vec3{4, 5, 6}));
+    static_assert(std::is_same_v<decltype(t.column<&marked<>::fast>()), split_span<vec3>>);
+    static_assert(std::is_same_v<decltype(t.column<&marked<>::whole>()), std::span<vec3>>);
+    t[0].fast += t[0].whole;
+    EXPECT_EQ(t[0].fast, (vec3{5, 7, 9}));
+    EXPECT_EQ(2.0f * part<&vec3::y>(t[0].fast), 14.0f);
+}
+
+TEST(table, misuse_is_named_in_checked_builds) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    table<particle<>, soa> t;
+    fill(t, 2);
+    EXPECT_DEATH((void)t[2], "a row is read inside the table");
+    EXPECT_DEATH(t.swap_erase(2), "the erased row is inside the table");
+    EXPECT_DEATH((table<particle<>, soa>{}.pop_back()),
+                 "a row is removed from a table that has one");
+    EXPECT_DEATH((void)t.insert(3, sample(0)), "a row is inserted inside the table");
+}
+
+TEST(table, rows_beyond_the_tail_are_poisoned) {
+    if constexpr (poison_is_queryable) {
+        table<particle<>, soa> t;
+        ASSERT_TRUE(t.reserve(128));
+        fill(t, 17);
+        const int* const ids = t.column<&particle<>::id>().data();
+        EXPECT_FALSE(is_poisoned(ids + 31));
+        EXPECT_TRUE(is_poisoned(ids + 32));
+        t.swap_erase(0);
+        EXPECT_TRUE(is_poisoned(ids + 16));
+    }
+}
