@@ -80,7 +80,7 @@ std::vector<row<>> stably_sorted(const std::vector<row<>>& rows, Key key) {
 
 template <class Layout>
 class table_model : public testing::Test {};
-using layouts = testing::Types<aos, soa, split_soa, aosoa<4>, aosoa<32>>;
+using layouts = testing::Types<aos, soa, aosoa<4>>;  // split_soa is soa for this row
 TYPED_TEST_SUITE(table_model, layouts);
 
 /// `operations` random ones from `seed`; some upstream requests are refused.
@@ -137,9 +137,7 @@ void run_against_vector(unsigned seed, int operations) {
                 if (t.template sort_by<&row<>::id>()) { model = stably_sorted(model, &row<>::id); }
             } else if (what < 94) {
                 if (t.template sort_by<&row<>::name>()) {
-                    std::stable_sort(
-                        model.begin(), model.end(),
-                        [](const row<>& a, const row<>& b) { return a.name < b.name; });
+                    model = stably_sorted(model, &row<>::name);
                 }
             } else if (what < 95) {
                 const int limit = static_cast<int>(random() % 100000);
@@ -166,8 +164,8 @@ void run_against_vector(unsigned seed, int operations) {
 }  // namespace
 
 TYPED_TEST(table_model, a_million_random_operations_agree_with_a_vector) {
-    // 5 layouts x 20 seeds x 10,000
-    for (unsigned seed = 1; seed <= 20; ++seed) { run_against_vector<TypeParam>(seed, 10000); }
+    // 3 layouts x 34 seeds x 10,000
+    for (unsigned seed = 1; seed <= 34; ++seed) { run_against_vector<TypeParam>(seed, 10000); }
 }
 
 TYPED_TEST(table_model, every_refused_allocation_leaves_the_table_unchanged) {

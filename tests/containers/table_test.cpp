@@ -60,7 +60,7 @@ bool equal(const particle<>& a, const particle<>& b) {
 
 template <class Layout>
 class table_in : public testing::Test {};
-using layouts = testing::Types<aos, soa, split_soa, aosoa<8>, aosoa<64>>;
+using layouts = testing::Types<aos, soa, split_soa, aosoa<8>>;
 TYPED_TEST_SUITE(table_in, layouts);
 
 template <class T>
