@@ -26,6 +26,8 @@ page = root / "docs/header-cost.md"
 # depend on the machine: they are published, not checked.
 bars = [
     ("cairn/core/", 5000, 60),
+    ("cairn/os/mutex", 26000, 150),       # <atomic> alone is 24,000 lines
+    ("cairn/os/per_thread", 26000, 150),
     ("cairn/os/", 5000, 60),
     ("cairn/alloc/arena", 5000, 60),
     ("cairn/alloc/growing_arena", 5000, 60),
