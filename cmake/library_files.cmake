@@ -31,6 +31,7 @@ target_sources(cairn
         src/alloc/virtual_arena.cpp
         src/alloc/heap.cpp
         # containers
+        src/containers/object_slots.cpp
         src/containers/sort_keys.cpp
         src/containers/table_memory.cpp
         # debug
@@ -113,6 +114,10 @@ target_sources(cairn
         include/cairn/containers/index_iterator.hpp
         include/cairn/containers/layout.hpp
         include/cairn/containers/row_fields.hpp
+        include/cairn/containers/lease.hpp
+        include/cairn/containers/object_pool.hpp
+        include/cairn/containers/object_slots.hpp
+        include/cairn/containers/pool_hooks.hpp
         include/cairn/containers/sort_keys.hpp
         include/cairn/containers/table.hpp
         include/cairn/containers/table_column.hpp

@@ -1,0 +1,308 @@
+// cairn/containers/object_pool.hpp - objects that are built once and used many times.
+//
+//      acquire()                      release()
+//         |   +------+------+------+      ^
+//         +-> | live | idle | idle | -----+       idle objects stay constructed; they are told when
+//             +------+------+------+              they leave and when they come back
+//               objects, side by side in blocks that double in size
+//
+//      cairn::object_pool<enemy> enemies;
+//      enemies.prewarm(1000);                     builds now, not in the frame
+//      {
+//          auto e = enemies.acquire();            a lease: comes back by itself
+//          e->attack();
+//      }
+//
+// Use it for: objects whose constructor or destructor costs more than a cache miss: they register
+//             themselves, open something, allocate.
+// Look elsewhere for: cheap objects (pool_of, slot_map: a constructor of a few stores is not worth
+//             keeping state for); objects that loops go over (slot_map, table).
+//
+// Invariant: an object is destroyed only by the pool's destructor, trim(), or as surplus.
+// Cost:      acquire_raw and release are O(1): a stack of pointers, a state word beside the object,
+//            the hooks. Overhead: 8 bytes of state (rounded) and 8 bytes of stack per object.
+//            Growth: one block and one stack from upstream; objects are built one by one as they are
+//            needed for the first time, or ahead by prewarm().
+// Threads:   one at a time (shared_object_pool.hpp: any).
+// Errors:    exhausted or full: an empty lease, nullptr. An object that is released twice, or to the
+//            wrong pool, stops the program in every build.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/containers/lease.hpp>
+#include <cairn/containers/object_slots.hpp>
+#include <cairn/containers/pool_hooks.hpp>
+#include <cairn/core/assert.hpp>
+#include <cairn/core/poison.hpp>
+#include <cairn/os/system_allocator.hpp>
+
+namespace cairn {
+
+struct object_pool_options {
+    /// Objects of the first block; later blocks double the pool.
+    std::size_t first_block = 64;
+    /// A pool of this many objects refuses to grow: acquire() gives an empty lease.
+    std::size_t object_count_max = std::numeric_limits<std::size_t>::max();
+    /// Objects that come back while this many are idle already are destroyed: the surplus.
+    std::size_t idle_count_max = std::numeric_limits<std::size_t>::max();
+};
+
+struct object_pool_stats {
+    std::size_t live;    // acquired now
+    std::size_t idle;    // built and waiting
+    std::size_t peak;    // most that were live at once
+    std::size_t misses;  // acquires that found no idle object: built one, or were refused
+};
+
+template <class T, class Hooks = pool_hooks<>, hook_rules Rules = hook_rules::all>
+class object_pool {
+    // The state follows the object; both start at a multiple of 8, which poisoning wants.
+    static constexpr std::size_t slot_alignment = alignof(T) < 8 ? 8 : alignof(T);
+    // Blocks begin at a cache line, so that the threads of prewarm() can have lines of their own.
+    static constexpr std::size_t block_alignment =
+        slot_alignment < cache_line_size ? cache_line_size : slot_alignment;
+    static constexpr std::size_t state_offset = (sizeof(T) + 3) / 4 * 4;
+    static constexpr std::size_t slot_size =
+        (state_offset + sizeof(detail::object_slots::state) + slot_alignment - 1) / slot_alignment *
+        slot_alignment;
+
+public:
+    using value_type = T;
+    using lease_type = lease<object_pool>;
+
+    explicit object_pool(allocator_ref memory = system_memory()) noexcept
+        : object_pool{object_pool_options{}, Hooks{}, memory} {}
+    explicit object_pool(const object_pool_options& options, allocator_ref memory) noexcept
+        : object_pool{options, Hooks{}, memory} {}
+    explicit object_pool(const object_pool_options& options, Hooks hooks = {},
+                         allocator_ref memory = system_memory()) noexcept
+        : slots_{slot_size, state_offset, alignment{block_alignment}, memory},
+          hooks_{std::move(hooks)},
+          options_{options} {}
+    object_pool(const object_pool&) = delete;
+    object_pool& operator=(const object_pool&) = delete;
+
+    /// Requires: every lease has ended. Destroys all objects.
+    ~object_pool() {
+        CAIRN_ASSERT(live_count() == 0, "every object comes back before the pool ends");
+        slots_.for_each_built([](void* slot) {
+            unpoison_defined(slot, sizeof(T));
+            static_cast<T*>(slot)->~T();
+        });
+    }
+
+    /// An object, built if none is idle, and told that it leaves the pool.
+    /// Returns: an empty lease when the pool is full or the allocator exhausted.
+    /// Throws:  what T's constructor throws; the pool is unchanged then. What the hooks throw; the
+    ///          object is idle again then.
+    [[nodiscard]] lease_type acquire() { return lease_type{*this, acquire_raw()}; }
+
+    /// As acquire(), for callers who call release(). Returns: nullptr as above.
+    [[nodiscard]] T* acquire_raw() {
+        if (slots_.idle_count_ == 0) [[unlikely]] {
+            if (!build_one()) { return nullptr; }
+        }
+        void* const slot = slots_.stack_[slots_.idle_count_ - 1];
+        unpoison_defined(slot, sizeof(T));
+        T* const object = static_cast<T*>(slot);
+        detail::tell_acquired<Rules>(hooks_, *object);
+        state_of(slot) = tag();
+        --slots_.idle_count_;
+        if (slots_.idle_count_ < idle_count_min_) { idle_count_min_ = slots_.idle_count_; }
+        return object;
+    }
+
+    /// Gives an object back; it is told, and stays built. O(1).
+    /// Requires: `object` is live in this pool; anything else stops the program in every build.
+    void release(T* object) noexcept {
+        void* const slot = object;
+        if (state_of(slot) != tag()) [[unlikely]] {
+            detail::assert_failed("state_of(object) == live",
+                                  "an object is released once, to the pool it came from");
+        }
+        detail::tell_released<Rules>(hooks_, *object);
+        if (slots_.idle_count_ >= options_.idle_count_max) [[unlikely]] {
+            destroy(slot);
+            return;
+        }
+        state_of(slot) = detail::object_slots::idle;
+        slots_.stack_[slots_.idle_count_++] = slot;
+        poison(slot, sizeof(T));
+    }
+    void release(T& object) noexcept { release(&object); }
+
+    /// Builds until `count` objects are idle, on `thread_count` threads. Each thread builds its own
+    /// range of slots; the ranges share no cache line. Needs a T that may be built on any thread.
+    /// Returns: false when the pool would exceed its maximum or the allocator is exhausted.
+    /// Throws:  what the first constructor that threw has thrown, after all threads have ended; the
+    ///          objects that were built stay, idle, and the pool works on.
+    bool prewarm(std::size_t count, std::size_t thread_count = 1);
+
+    /// Destroys idle objects until `count` are left. Their slots are used again; memory goes back
+    /// when the pool ends.
+    void trim(std::size_t count) noexcept {
+        while (slots_.idle_count_ > count) { destroy(slots_.stack_[--slots_.idle_count_]); }
+        note_fewer_idle();
+    }
+
+    [[nodiscard]] object_pool_stats stats() const noexcept {
+        const std::size_t now = built_count_ - idle_count_min_;
+        return {live_count(), slots_.idle_count_, now > peak_count_ ? now : peak_count_,
+                miss_count_};
+    }
+    [[nodiscard]] std::size_t live_count() const noexcept {
+        return built_count_ - slots_.idle_count_;
+    }
+    [[nodiscard]] std::size_t idle_count() const noexcept { return slots_.idle_count_; }
+    [[nodiscard]] std::size_t capacity() const noexcept { return slots_.slot_count_; }
+
+    /// O(objects). A broken invariant stops a checked build.
+    void validate() const noexcept { slots_.validate(); }
+
+private:
+    [[nodiscard]] static detail::object_slots::state& state_of(void* slot) noexcept {
+        return *reinterpret_cast<detail::object_slots::state*>(static_cast<std::byte*>(slot) +
+                                                               state_offset);
+    }
+    /// What a live object of this pool carries: from the pool's address, so that a foreign object
+    /// does not match; odd, so that it is no other state.
+    [[nodiscard]] detail::object_slots::state tag() const noexcept {
+        return static_cast<detail::object_slots::state>(reinterpret_cast<std::uintptr_t>(this) >>
+                                                        3) |
+               1u;
+    }
+
+    void construct(void* slot) {
+        if constexpr (std::is_same_v<decltype(hooks_.create), default_create>) {
+            ::new (slot) T();
+        } else {
+            ::new (slot) T(hooks_.create());
+        }
+    }
+
+    /// The peak is most live objects = built - fewest idle; when `built` changes, it is kept.
+    void note_peak() noexcept {
+        const std::size_t now = built_count_ - idle_count_min_;
+        if (now > peak_count_) { peak_count_ = now; }
+    }
+    void note_fewer_idle() noexcept {
+        if (slots_.idle_count_ < idle_count_min_) { idle_count_min_ = slots_.idle_count_; }
+    }
+
+    /// Makes one idle object. False: full or exhausted.
+    [[nodiscard]] bool build_one() {
+        ++miss_count_;
+        if (built_count_ >= options_.object_count_max) { return false; }
+        void* slot = slots_.take_vacant();
+        if (slot == nullptr) {
+            if (!slots_.grow(first_growth(1))) { return false; }
+            slot = slots_.take_vacant();
+        }
+        struct undo {
+            detail::object_slots& slots;
+            void* slot;
+            ~undo() {
+                if (slot != nullptr) { slots.give_vacant(slot); }
+            }
+        } guard{slots_, slot};
+        construct(slot);
+        guard.slot = nullptr;
+        add_idle(slot);
+        return true;
+    }
+    void add_idle(void* slot) noexcept {
+        note_peak();
+        state_of(slot) = detail::object_slots::idle;
+        slots_.stack_[slots_.idle_count_++] = slot;
+        ++built_count_;
+        idle_count_min_ = slots_.idle_count_;  // from now on; the peak so far is noted
+        poison(slot, sizeof(T));
+    }
+    void destroy(void* slot) noexcept {
+        note_peak();
+        unpoison_defined(slot, sizeof(T));
+        static_cast<T*>(slot)->~T();
+        state_of(slot) = detail::object_slots::not_built;
+        slots_.give_vacant(slot);
+        --built_count_;
+        idle_count_min_ = slots_.idle_count_;
+    }
+    [[nodiscard]] std::size_t first_growth(std::size_t count) const noexcept {
+        return slots_.slot_count_ == 0 && count < options_.first_block ? options_.first_block
+                                                                       : count;
+    }
+
+    detail::object_slots slots_;
+    std::size_t idle_count_min_ = 0;  // since built_count_ changed last
+    std::size_t built_count_ = 0;
+    std::size_t peak_count_ = 0;
+    std::size_t miss_count_ = 0;
+    [[no_unique_address]] Hooks hooks_;
+    object_pool_options options_;
+};
+
+// ------- cold
+
+template <class T, class Hooks, hook_rules Rules>
+bool object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread_count) {
+    if (count <= slots_.idle_count_) { return true; }
+    if (count - slots_.idle_count_ > options_.object_count_max - built_count_) { return false; }
+    // Vacant slots one by one, and fresh ones up to the beginning of a cache line.
+    while (slots_.idle_count_ < count &&
+           (slots_.vacant_count_ != 0 ||
+            (slots_.fresh_count_ != 0 && !is_aligned(slots_.fresh_, cache_line_alignment)))) {
+        if (!build_one()) { return false; }
+        --miss_count_;  // nobody waited for it
+    }
+    while (slots_.idle_count_ < count) {
+        const std::size_t missing = count - slots_.idle_count_;
+        if (slots_.fresh_count_ == 0 && !slots_.grow(first_growth(missing))) { return false; }
+        struct work {
+            object_pool* pool;
+            std::byte* first;
+        } job{this, slots_.fresh_};
+        const std::size_t batch = missing < slots_.fresh_count_ ? missing : slots_.fresh_count_;
+        slots_.fresh_ += batch * slot_size;
+        slots_.fresh_count_ -= batch;
+        struct collect {  // also when a constructor throws: what was built stays
+            object_pool* pool;
+            work* job;
+            std::size_t batch;
+            ~collect() {
+                for (std::size_t i = 0; i < batch; ++i) {
+                    void* const slot = job->first + i * slot_size;
+                    if (state_of(slot) == detail::object_slots::idle) {
+                        pool->add_idle(slot);
+                    } else {
+                        pool->slots_.give_vacant(slot);
+                    }
+                }
+            }
+        } collected{this, &job, batch};
+        // After this many slots a cache line begins again.
+        constexpr std::size_t multiple =
+            cache_line_size / ((slot_size & (~slot_size + 1)) < cache_line_size
+                                   ? (slot_size & (~slot_size + 1))
+                                   : cache_line_size);
+        detail::run_in_parts(
+            batch, thread_count, multiple,
+            [](void* context, std::size_t, std::size_t first, std::size_t last) {
+                auto& j = *static_cast<work*>(context);
+                for (std::size_t i = first; i < last; ++i) {
+                    void* const slot = j.first + i * slot_size;
+                    j.pool->construct(slot);
+                    state_of(slot) = detail::object_slots::idle;
+                }
+            },
+            &job);
+    }
+    return true;
+}
+
+}  // namespace cairn

@@ -1,0 +1,99 @@
+// cairn/containers/object_slots.hpp - the untyped half of object_pool: slots, and who is idle.
+//
+//      block:   +--------+-------------+-------------+-------------+- - -     blocks double in size
+//               | header | object | st | object | st | object | st |
+//               +--------+-------------+-------------+-------------+- - -
+//                                   ^ state: not built, idle, or the tag of the pool (live)
+//
+//      stack:   | idle idle idle idle -->            <-- vacant vacant |
+//                 built, waiting                         not built, or no more
+//
+// The stack lies outside the objects, so that taking many of them waits for no chain of cache
+// misses. The state lies beside each object: release() finds a second release or a foreign object
+// with one compare, without a hash map, in every build.
+//
+// Invariant: idle_count_ + vacant_count_ + fresh_count_ + live == slot_count_.
+// Cost:      take and give: a load, a store and a compare each. Growing allocates one block and one
+//            larger stack.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/core/allocator_ref.hpp>
+
+namespace cairn::detail {
+
+class object_slots {
+public:
+    using state = std::uint32_t;
+    static constexpr state not_built = 0;
+    static constexpr state idle = 2;
+
+    object_slots(std::size_t slot_size, std::size_t state_offset, alignment align,
+                 allocator_ref memory) noexcept;
+    ~object_slots();
+    object_slots(const object_slots&) = delete;
+    object_slots& operator=(const object_slots&) = delete;
+
+    /// Room for `count` more objects in one block; doubles when that is more.
+    /// Returns: false when the allocator is exhausted; nothing has changed then.
+    [[nodiscard]] bool grow(std::size_t count) noexcept;
+
+    /// A slot without an object: one that had one, or the next fresh one; nullptr: none left.
+    [[nodiscard]] void* take_vacant() noexcept {
+        if (vacant_count_ != 0) { return stack_[slot_count_ - vacant_count_--]; }
+        if (fresh_count_ == 0) { return nullptr; }
+        void* const slot = fresh_;
+        fresh_ += slot_size_;
+        --fresh_count_;
+        return slot;
+    }
+    void give_vacant(void* slot) noexcept { stack_[slot_count_ - ++vacant_count_] = slot; }
+
+    [[nodiscard]] state& state_of(void* slot) const noexcept {
+        return *reinterpret_cast<state*>(static_cast<std::byte*>(slot) + state_offset_);
+    }
+
+    /// use(slot) for every slot whose object is built.
+    template <class Use>
+    void for_each_built(Use use) const {
+        for (header* h = blocks_; h != nullptr; h = h->next) {
+            std::byte* slot = reinterpret_cast<std::byte*>(h) + first_offset_;
+            for (std::size_t i = 0; i < h->count; ++i, slot += slot_size_) {
+                if (state_of(slot) != not_built) { use(static_cast<void*>(slot)); }
+            }
+        }
+    }
+
+    void validate() const noexcept;
+
+    struct header {
+        header* next;
+        std::size_t count;  // slots
+    };
+
+    void** stack_ = nullptr;        // slot_count_ entries
+    std::size_t idle_count_ = 0;    // at the bottom of the stack
+    std::size_t vacant_count_ = 0;  // at its top
+    std::size_t slot_count_ = 0;
+    std::byte* fresh_ = nullptr;   // slots of the newest block that never had an object
+    std::size_t fresh_count_ = 0;  // of them
+    std::size_t slot_size_;
+    std::size_t state_offset_;
+    std::size_t first_offset_;  // of the first slot in a block
+    alignment align_;
+    header* blocks_ = nullptr;
+    allocator_ref memory_;
+};
+
+/// Calls run(context, part, first, last) for consecutive parts of [0, count), each on its own
+/// thread, the first on this one. Parts begin at multiples of `multiple`.
+/// Throws: what the first part that threw has thrown, after all parts have ended.
+void run_in_parts(std::size_t count, std::size_t part_count, std::size_t multiple,
+                  void (*run)(void* context, std::size_t part, std::size_t first, std::size_t last),
+                  void* context);
+
+inline constexpr std::size_t part_count_max = 64;
+
+}  // namespace cairn::detail

@@ -1,0 +1,76 @@
+// cairn/containers/pool_hooks.hpp - what an object pool tells its objects, and when.
+//
+//      acquire:  idle -> live     object.on_exit_free_list()         then the function for acquiring
+//      release:  live -> idle     the function for releasing, then   object.on_enter_free_list()
+//                                                                    and object.reset()
+//
+// All optional: members are found by concepts and called directly, function objects are members of
+// the pool and inlined; what is absent costs nothing. hook_rules switches either kind off.
+//
+//      struct enemy { void on_enter_free_list() { unregister(); } ... };        the object knows
+//      pool_hooks{[](bullet& b) { b.show(); }, [](bullet& b) { b.hide(); }}     somebody else knows
+//
+// Source: thesis section 6.2.2 (Object_Notifier_Rules), allocPool (reset()).
+#pragma once
+
+#include <utility>
+
+namespace cairn {
+
+/// Which hooks a pool calls. (Thesis: Object_Notifier_Rules.)
+enum class hook_rules : unsigned char { none = 0, members = 1, functions = 2, all = 3 };
+
+template <class T>
+concept has_on_exit_free_list = requires(T& object) { object.on_exit_free_list(); };
+template <class T>
+concept has_on_enter_free_list = requires(T& object) { object.on_enter_free_list(); };
+template <class T>
+concept has_reset = requires(T& object) { object.reset(); };
+
+struct no_hook {
+    template <class T>
+    constexpr void operator()(T&) const noexcept {}
+};
+
+/// How a pool builds an object when nobody says: T's default constructor.
+struct default_create {};
+
+/// The function objects of a pool: on_acquire(T&), on_release(T&), and create(), which returns a T.
+template <class Acquire = no_hook, class Release = no_hook, class Create = default_create>
+struct pool_hooks {
+    [[no_unique_address]] Acquire on_acquire{};
+    [[no_unique_address]] Release on_release{};
+    [[no_unique_address]] Create create{};
+};
+template <class A>
+pool_hooks(A) -> pool_hooks<A>;
+template <class A, class R>
+pool_hooks(A, R) -> pool_hooks<A, R>;
+template <class A, class R, class C>
+pool_hooks(A, R, C) -> pool_hooks<A, R, C>;
+
+namespace detail {
+
+[[nodiscard]] constexpr bool calls(hook_rules rules, hook_rules kind) noexcept {
+    return (static_cast<unsigned>(rules) & static_cast<unsigned>(kind)) != 0;
+}
+
+template <hook_rules Rules, class Hooks, class T>
+constexpr void tell_acquired(Hooks& hooks, T& object) {
+    if constexpr (calls(Rules, hook_rules::members) && has_on_exit_free_list<T>) {
+        object.on_exit_free_list();
+    }
+    if constexpr (calls(Rules, hook_rules::functions)) { hooks.on_acquire(object); }
+}
+
+template <hook_rules Rules, class Hooks, class T>
+constexpr void tell_released(Hooks& hooks, T& object) {
+    if constexpr (calls(Rules, hook_rules::functions)) { hooks.on_release(object); }
+    if constexpr (calls(Rules, hook_rules::members)) {
+        if constexpr (has_on_enter_free_list<T>) { object.on_enter_free_list(); }
+        if constexpr (has_reset<T>) { object.reset(); }
+    }
+}
+
+}  // namespace detail
+}  // namespace cairn

@@ -1,0 +1,314 @@
+// Sentences of cairn/containers/object_pool.hpp, lease.hpp and pool_hooks.hpp.
+#include <cairn/containers/object_pool.hpp>
+#include <cairn/core/null_allocator.hpp>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "support/test_upstream.hpp"
+
+using namespace cairn;
+
+namespace {
+
+struct counted {
+    static inline std::atomic<int> built = 0;
+    static inline std::atomic<int> alive = 0;
+    static inline std::atomic<int> throw_at = -1;  // the n-th construction from now throws
+    counted() {
+#if defined(__cpp_exceptions)
+        if (throw_at >= 0 && throw_at-- == 0) { throw 42; }
+#endif
+        ++built, ++alive;
+    }
+    counted(const counted&) = delete;
+    ~counted() { --alive; }
+    int uses = 0;
+};
+
+struct told {
+    int exits = 0;
+    int enters = 0;
+    int resets = 0;
+    int functions = 0;
+    void on_exit_free_list() { ++exits; }
+    void on_enter_free_list() { ++enters; }
+    void reset() { ++resets; }
+};
+
+}  // namespace
+
+TEST(object_pool, objects_are_built_once_and_used_again) {
+    counted::built = 0;
+    {
+        object_pool<counted> pool;
+        counted* first = nullptr;
+        {
+            auto a = pool.acquire();
+            ASSERT_TRUE(a);
+            first = a.get();
+            a->uses = 7;
+        }
+        auto b = pool.acquire();
+        EXPECT_EQ(b.get(), first);
+        EXPECT_EQ(b->uses, 7) << "it stays constructed";
+        EXPECT_EQ(counted::built, 1);
+        pool.validate();
+    }
+    EXPECT_EQ(counted::alive, 0);
+}
+
+TEST(object_pool, a_lease_moves_and_comes_back_once) {
+    object_pool<counted> pool;
+    auto a = pool.acquire();
+    lease<object_pool<counted>> b{std::move(a)};
+    EXPECT_FALSE(a);
+    EXPECT_EQ(pool.live_count(), 1u);
+    a = pool.acquire();
+    a = std::move(b);
+    EXPECT_EQ(pool.live_count(), 1u);
+    counted* const raw = a.detach();
+    EXPECT_TRUE(a == nullptr);
+    EXPECT_EQ(pool.live_count(), 1u);
+    pool.release(raw);
+    EXPECT_EQ(pool.live_count(), 0u);
+    static_assert(!std::is_copy_constructible_v<lease<object_pool<counted>>>);
+}
+
+TEST(object_pool, tells_members_and_functions_and_the_rules_switch_either_off) {
+    const auto add = [](told& t) { ++t.functions; };
+    const auto run = [&]<hook_rules Rules>() {
+        object_pool<told, decltype(pool_hooks{add, add}), Rules> pool{{}, pool_hooks{add, add}};
+        told* const object = pool.acquire_raw();
+        pool.release(object);
+        (void)pool.acquire_raw();
+        const told seen = *object;
+        pool.release(object);
+        return seen;
+    };
+    const told all = run.operator()<hook_rules::all>();
+    EXPECT_EQ(all.exits, 2);
+    EXPECT_EQ(all.enters, 1);
+    EXPECT_EQ(all.resets, 1);
+    EXPECT_EQ(all.functions, 3);
+    const told members = run.operator()<hook_rules::members>();
+    EXPECT_EQ(members.exits, 2);
+    EXPECT_EQ(members.functions, 0);
+    const told functions = run.operator()<hook_rules::functions>();
+    EXPECT_EQ(functions.exits + functions.enters + functions.resets, 0);
+    EXPECT_EQ(functions.functions, 3);
+    const told none = run.operator()<hook_rules::none>();
+    EXPECT_EQ(none.exits + none.enters + none.resets + none.functions, 0);
+}
+
+TEST(object_pool, builds_with_a_function_when_there_is_no_default_constructor) {
+    struct numbered {
+        explicit numbered(int n) : number{n} {}
+        int number;
+    };
+    int next = 10;
+    auto create = [&next] { return numbered{next++}; };
+    object_pool<numbered, pool_hooks<no_hook, no_hook, decltype(create)>> pool{
+        {}, pool_hooks{no_hook{}, no_hook{}, create}};
+    auto a = pool.acquire();
+    auto b = pool.acquire();
+    EXPECT_EQ(a->number, 10);
+    EXPECT_EQ(b->number, 11);
+}
+
+TEST(object_pool, grows_by_doubling_or_refuses_or_destroys_the_surplus) {
+    counted::alive = 0;
+    object_pool<counted> growing{{.first_block = 4}};
+    std::vector<lease<object_pool<counted>>> held;
+    for (int i = 0; i < 5; ++i) { held.push_back(growing.acquire()); }
+    EXPECT_EQ(growing.capacity(), 8u);
+    for (int i = 0; i < 4; ++i) { held.push_back(growing.acquire()); }
+    EXPECT_EQ(growing.capacity(), 16u);
+
+    object_pool<counted> fixed{{.first_block = 2, .object_count_max = 2}};
+    auto a = fixed.acquire();
+    auto b = fixed.acquire();
+    EXPECT_FALSE(fixed.acquire());
+    EXPECT_EQ(fixed.stats().misses, 3u);
+    b.give_back();
+    EXPECT_TRUE(fixed.acquire());
+
+    object_pool<counted> lean{{.idle_count_max = 1}};
+    const int before = counted::alive;
+    {
+        auto c = lean.acquire();
+        auto d = lean.acquire();
+        EXPECT_EQ(counted::alive, before + 2);
+    }
+    EXPECT_EQ(counted::alive, before + 1);
+    EXPECT_EQ(lean.idle_count(), 1u);
+    lean.validate();
+}
+
+TEST(object_pool, counts_live_idle_peak_and_misses) {
+    object_pool<counted> pool;
+    EXPECT_TRUE(pool.prewarm(3));
+    EXPECT_EQ(pool.stats().misses, 0u);
+    {
+        auto a = pool.acquire();
+        auto b = pool.acquire();
+        EXPECT_EQ(pool.stats().live, 2u);
+        EXPECT_EQ(pool.stats().idle, 1u);
+    }
+    EXPECT_EQ(pool.stats().peak, 2u);
+    {
+        std::vector<lease<object_pool<counted>>> held;
+        for (int i = 0; i < 5; ++i) { held.push_back(pool.acquire()); }
+        EXPECT_EQ(pool.stats().peak, 5u);
+    }
+    EXPECT_EQ(pool.stats().peak, 5u);
+    EXPECT_EQ(pool.stats().misses, 2u);
+    EXPECT_EQ(pool.stats().live, 0u);
+    pool.trim(1);
+    EXPECT_EQ(pool.stats().idle, 1u);
+    EXPECT_EQ(pool.stats().peak, 5u);
+}
+
+TEST(object_pool, prewarms_on_several_threads) {
+    for (const std::size_t threads : {1u, 2u, 5u, 64u}) {
+        counted::built = 0;
+        object_pool<counted> pool;
+        auto early = pool.acquire();  // the block is partly used already
+        EXPECT_TRUE(pool.prewarm(1000, threads));
+        EXPECT_EQ(pool.idle_count(), 1000u);
+        EXPECT_EQ(counted::built, 1001);
+        pool.validate();
+        std::set<counted*> distinct;
+        std::vector<lease<object_pool<counted>>> held;
+        for (int i = 0; i < 1000; ++i) {
+            held.push_back(pool.acquire());
+            distinct.insert(held.back().get());
+        }
+        EXPECT_EQ(distinct.size(), 1000u);
+        EXPECT_EQ(counted::built, 1001);
+        EXPECT_FALSE((object_pool<counted>{{.object_count_max = 5}}.prewarm(6, threads)));
+    }
+    EXPECT_EQ(counted::alive, 0);
+}
+
+TEST(object_pool, every_refused_allocation_leaves_the_pool_unchanged) {
+    for (std::size_t refused = 0; refused < 8; ++refused) {
+        test_upstream upstream;
+        upstream.refuse_from(refused, 1);
+        object_pool<counted> pool{{.first_block = 2}, upstream};
+        std::vector<lease<object_pool<counted>>> held;
+        for (int i = 0; i < 40; ++i) {
+            const std::size_t live = pool.live_count();
+            auto a = pool.acquire();
+            pool.validate();
+            EXPECT_EQ(pool.live_count(), live + (a ? 1u : 0u));
+            if (a) { held.push_back(std::move(a)); }
+        }
+        EXPECT_GE(held.size(), 39u);
+    }
+    EXPECT_EQ(counted::alive, 0);
+    object_pool<counted> none{no_memory()};
+    EXPECT_FALSE(none.acquire());
+    EXPECT_FALSE(none.prewarm(1));
+}
+
+#if defined(__cpp_exceptions)
+TEST(object_pool, a_constructor_that_throws_leaves_the_pool_unchanged) {
+    {
+        object_pool<counted> pool;
+        auto a = pool.acquire();
+        counted::throw_at = 0;
+        EXPECT_THROW((void)pool.acquire(), int);
+        EXPECT_EQ(pool.live_count(), 1u);
+        pool.validate();
+        EXPECT_TRUE(pool.acquire());
+        for (int at = 0; at < 50; ++at) {
+            object_pool<counted> warm;
+            counted::throw_at = at;
+            EXPECT_THROW((void)warm.prewarm(50, 3), int) << at;
+            counted::throw_at = -1;
+            warm.validate();
+            EXPECT_LT(warm.idle_count(), 50u);
+            EXPECT_TRUE(warm.prewarm(50, 3)) << "and works on";
+            EXPECT_EQ(warm.idle_count(), 50u);
+        }
+    }
+    EXPECT_EQ(counted::alive, 0);
+}
+
+TEST(object_pool, a_hook_that_throws_leaves_the_object_idle) {
+    bool armed = true;
+    auto hook = [&armed](counted&) {
+        if (armed) { throw 1; }
+    };
+    object_pool<counted, pool_hooks<decltype(hook)>> pool{{}, pool_hooks{hook}};
+    EXPECT_THROW((void)pool.acquire(), int);
+    EXPECT_EQ(pool.live_count(), 0u);
+    armed = false;
+    EXPECT_TRUE(pool.acquire());
+    pool.validate();
+}
+#endif
+
+TEST(object_pool, random_operations_agree_with_a_set) {
+    for (unsigned seed = 1; seed <= 10; ++seed) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed);
+        std::mt19937 random{seed};
+        test_upstream upstream;
+        object_pool<counted> pool{{.first_block = 3, .object_count_max = 90, .idle_count_max = 20},
+                                  upstream};
+        std::vector<counted*> live;
+        for (int op = 0; op < 100000; ++op) {
+            const auto what = random() % 100;
+            if (what < 50) {
+                counted* const c = pool.acquire_raw();
+                EXPECT_EQ(c == nullptr, live.size() == 90);
+                if (c != nullptr) {
+                    c->uses = op;
+                    live.push_back(c);
+                }
+            } else if (what < 98 && !live.empty()) {
+                const std::size_t i = random() % live.size();
+                pool.release(live[i]);
+                live[i] = live.back();
+                live.pop_back();
+            } else if (what < 99) {
+                pool.trim(random() % 10);
+            } else {
+                (void)pool.prewarm(random() % 10);
+            }
+            if (op % 500 == 0) {
+                pool.validate();
+                EXPECT_EQ(pool.live_count(), live.size());
+                EXPECT_LE(pool.idle_count(), 20u);
+            }
+        }
+        for (counted* c : live) { pool.release(c); }
+    }
+    EXPECT_EQ(counted::alive, 0);
+}
+
+TEST(object_pool, a_double_or_foreign_release_stops_every_build) {
+    object_pool<counted> pool;
+    object_pool<counted> other;
+    counted* const a = pool.acquire_raw();
+    EXPECT_DEATH(other.release(a), "an object is released once, to the pool it came from");
+    pool.release(a);
+    EXPECT_DEATH(pool.release(a), "an object is released once, to the pool it came from");
+}
+
+TEST(object_pool, idle_objects_are_poisoned) {
+    if constexpr (poison_is_queryable) {
+        struct wide {
+            double values[8] = {};
+        };
+        object_pool<wide> pool;
+        wide* const w = pool.acquire_raw();
+        EXPECT_FALSE(is_poisoned(w));
+        pool.release(w);
+        EXPECT_TRUE(is_poisoned(w));
+    }
+}
