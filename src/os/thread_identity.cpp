@@ -44,17 +44,15 @@ void raise_bound(unsigned to) noexcept {
 }
 
 /// Gives the number back when the thread exits. Other thread-local objects may be destroyed after
-/// this one and still ask: `exiting` outlives it, being trivial, and sends them to the shared number.
+/// this one and still ask: they find the shared number, which nobody has to give back.
 struct number_keeper {
     unsigned number = thread_number_limit;
     ~number_keeper();
 };
 
-constinit thread_local bool exiting = false;
 thread_local number_keeper keeper;
 
 number_keeper::~number_keeper() {
-    exiting = true;
     detail::this_thread.number_plus_one = thread_number_limit + 1;
     if (number < thread_number_limit) { give_back(number); }
 }
@@ -64,12 +62,9 @@ number_keeper::~number_keeper() {
 namespace detail {
 
 unsigned assign_thread_number() noexcept {
-    unsigned number = thread_number_limit;
-    if (!exiting) {
-        number = take_lowest();
-        keeper.number = number;
-        if (number < thread_number_limit) { raise_bound(number + 1); }
-    }
+    const unsigned number = take_lowest();
+    keeper.number = number;
+    if (number < thread_number_limit) { raise_bound(number + 1); }
     this_thread.number_plus_one = number + 1;
     return number;
 }

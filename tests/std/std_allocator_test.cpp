@@ -1,4 +1,7 @@
 // Behaviours of cairn/std/std_allocator.hpp: the standard containers on cairn memory.
+#include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/growing_arena.hpp>
+#include <cairn/core/sizes.hpp>
 #include <cairn/os/page_allocator.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/std/std_allocator.hpp>
@@ -243,4 +246,44 @@ TEST(std_allocator, over_aligned_elements_are_aligned) {
         lines.emplace_back();
         EXPECT_TRUE(is_aligned(lines.data(), alignment{64}));
     }
+}
+
+TEST(std_allocator, the_last_block_of_an_arena_gives_its_bytes_back) {
+    arena memory{64_KiB};
+    {
+        std::vector<int, std_allocator<int, arena>> numbers{memory};
+        numbers.reserve(1000);
+        EXPECT_GE(memory.used_size(), 4000u);
+    }
+    EXPECT_EQ(memory.used_size(), 0u);
+}
+
+TEST(std_allocator, a_container_lives_in_a_growing_arena_and_in_a_scope) {
+    growing_arena memory;
+    std::list<int, std_allocator<int, growing_arena>> outer{memory};
+    outer.push_back(1);
+    const std::size_t before = memory.used_size();
+    {
+        const auto here = memory.mark();
+        {
+            std::map<int, int, std::less<>, std_allocator<std::pair<const int, int>, growing_arena>>
+                squares{memory};
+            for (int i = 0; i < 1000; ++i) { squares[i] = i * i; }
+            EXPECT_EQ(squares[999], 999 * 999);
+        }  // the container first, then its memory
+        memory.rewind(here);
+    }
+    EXPECT_EQ(memory.used_size(), before);
+    EXPECT_EQ(outer.front(), 1);
+}
+
+TEST(std_allocator, a_copy_lives_where_the_original_lives_unless_told_otherwise) {
+    arena frame{64_KiB};
+    arena level{64_KiB};
+    using numbers_in = std::vector<int, std_allocator<int, arena>>;
+    const numbers_in original(10, 7, frame);
+    const numbers_in copy = original;
+    const numbers_in kept{original, level};
+    EXPECT_TRUE(frame.owns(copy.data()));
+    EXPECT_TRUE(level.owns(kept.data()));
 }
