@@ -23,6 +23,8 @@ target_sources(cairn
         src/alloc/free_bits.cpp
         src/alloc/growable_memory.cpp
         src/alloc/slot_directory.cpp
+        src/alloc/concurrent_pool.cpp
+        src/alloc/concurrent_pool_registry.cpp
         src/alloc/pool.cpp
         src/alloc/arena.cpp
         src/alloc/growing_arena.cpp
@@ -68,6 +70,7 @@ target_sources(cairn
         include/cairn/alloc/free_bits.hpp
         include/cairn/alloc/growable_memory.hpp
         include/cairn/alloc/slot_directory.hpp
+        include/cairn/alloc/concurrent_pool.hpp
         include/cairn/alloc/locked.hpp
         include/cairn/alloc/magazines.hpp
         include/cairn/alloc/pool.hpp

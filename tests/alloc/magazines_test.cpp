@@ -289,8 +289,8 @@ struct weak_push : magazine_orders {
 struct weak_pop_look : magazine_orders {
     static constexpr auto pop_look = relaxed;
 };
-struct weak_pop_failed : magazine_orders {
-    static constexpr auto pop_failed = relaxed;
+struct weak_pop_exchange : magazine_orders {
+    static constexpr auto pop_exchange = relaxed;
 };
 struct spare_not_released : magazine_orders {
     static constexpr auto swap_spare = std::memory_order_acquire;
@@ -332,7 +332,7 @@ TEST(magazines, every_memory_order_is_needed) {
     EXPECT_FALSE(is_caught<magazine_orders>());
     EXPECT_TRUE(is_caught<weak_push>()) << "push";
     EXPECT_TRUE(is_caught<weak_pop_look>()) << "pop_look";
-    EXPECT_TRUE(is_caught<weak_pop_failed>()) << "pop_failed";
+    EXPECT_TRUE(is_caught<weak_pop_exchange>()) << "pop_exchange";
     EXPECT_TRUE(is_caught<spare_not_released>()) << "swap_spare, release";
     EXPECT_TRUE(is_caught<spare_not_acquired>()) << "swap_spare, acquire";
     EXPECT_TRUE(is_caught<weak_publish>()) << "publish";

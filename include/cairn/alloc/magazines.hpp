@@ -51,8 +51,9 @@ struct magazine_orders {
     // value belongs to the release sequence of all earlier pushes: a pop also sees the magazines
     // below.
     static constexpr auto pop_look = std::memory_order_acquire;
-    // Acquire for the same reason: the value it fails with is the next one looked at.
-    static constexpr auto pop_failed = std::memory_order_acquire;
+    // Acquire for the same reason: when the exchange fails, its value is the next one looked at. (A
+    // success has acquired when it looked; compilers want it no weaker than the failure.)
+    static constexpr auto pop_exchange = std::memory_order_acquire;
     // A spare is given and taken at once: release what is in the old one, acquire what is in the
     // new.
     static constexpr auto swap_spare = std::memory_order_acq_rel;
@@ -129,8 +130,8 @@ public:
             magazine* const m = at(index_in(seen) - 1);
             const std::uint32_t below =
                 m->next.load(Orders::value_only);  // perhaps stale: see above
-            if (head_.compare_exchange_weak(seen, changed(seen, below), Orders::value_only,
-                                            Orders::pop_failed)) {
+            if (head_.compare_exchange_weak(seen, changed(seen, below), Orders::pop_exchange,
+                                            Orders::pop_exchange)) {
                 return m;
             }
         }
@@ -174,6 +175,8 @@ public:
     using magazine = basic_magazine<Atoms>;
     using cache = basic_cache<Atoms>;
     using fresh_chunk = basic_fresh_chunk<Atoms>;
+    static constexpr std::size_t magazine_count_max =
+        (std::size_t{1} << magazine_stack<Atoms, Orders>::index_bits) - 1;
 
     basic_depot(std::size_t magazine_size, At at) noexcept
         : magazine_size_{magazine_size}, at_{at} {}

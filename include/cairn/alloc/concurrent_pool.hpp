@@ -1,0 +1,330 @@
+// cairn/alloc/concurrent_pool.hpp - slots of one size for any number of threads, without locks.
+//
+//      thread A                    thread B                 depot (lock-free)
+//      +----------------+          +----------------+       full magazines,  empty magazines
+//      | loaded [###..] |          | loaded [#....] |  <--> untouched slots of the chunks
+//      | spare  [#####] |          | spare  [.....] |       one magazine for another,
+//      +----------------+          +----------------+       every few hundred operations
+//
+// Each thread allocates from and frees into its own magazine, an array of pointers: no atomic, no
+// lock, no owner to look up. A slot may be freed by any thread; it then belongs to that thread's
+// magazine. Freed memory is not touched. The lock-free half is magazines.hpp, with its proof.
+//
+// Use it for: messages, jobs, nodes that one thread makes and another one frees.
+// Look elsewhere for: one thread (pool.hpp); rare allocations (locked.hpp).
+//
+// Bounds:    a thread is refused only when the upstream (or slot_count_max) allows no more slots and
+//            every free slot lies in the loaded magazine of another thread: at most slack() of them. Spare
+//            magazines are taken from idle threads. release_this_thread() gives up what is held.
+// Cost:      allocate and deallocate: those of a pool plus two loads from thread-local memory; every
+//            magazine_size operations one or two depot operations. O(1) but for growth (upstream
+//            calls, under a mutex) and exhaustion (O(threads)).
+//            Memory beyond the slots: 8 bytes a slot, and for each thread two magazines.
+// Threads:   any. Construction, destruction, reset(), stats() and validate(): one, while no other
+//            thread uses the pool; threads that used it may outlive it.
+// Thread exit: what a thread held goes back to the pool. Threads the library never saw register
+//            themselves by their first call. In destructors of other thread-local objects, after
+//            that, allocation works through a lock.
+// fork():    the child may use the pool. What the other threads of the parent had loaded (their spares
+//            can be taken) is lost to the child: at most two magazines for each.
+// Lifetimes: a pool's threads know it by a serial number that is never used again, so a new pool at
+//            an old address is not mistaken for the old one. Not movable.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include <cairn/alloc/magazines.hpp>
+#include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/poison.hpp>
+#include <cairn/os/mutex.hpp>
+#include <cairn/os/system_allocator.hpp>
+
+namespace cairn {
+
+class concurrent_pool;
+
+struct concurrent_pool_options {
+    std::size_t slots_per_chunk = 0;  // slots in the first chunk; 0: four magazines
+    std::size_t chunk_size_max = std::size_t{4} << 20;  // bytes up to which chunks double
+    std::size_t slot_count_max = std::numeric_limits<std::size_t>::max();  // of all chunks together
+    std::size_t magazine_size =
+        0;  // slots; 0: 16 KiB of them, 8 to 256, at most 1/16 of slot_count_max
+    // Untouched slots are handed to threads in whole cache lines, so that what two threads allocate
+    // first never shares one. Rounds magazine_size up.
+    bool whole_cache_lines = true;
+};
+
+struct concurrent_pool_stats {
+    std::size_t live_count = 0;        // slots given out and not yet freed
+    std::size_t slot_count = 0;        // slots in all chunks
+    std::size_t cache_count = 0;       // threads and views that hold magazines now
+    std::size_t magazine_size = 0;     // slots
+    std::size_t depot_operations = 0;  // magazines pushed and popped since construction
+    std::size_t upstream_size = 0;     // bytes taken from the upstream
+};
+
+namespace detail {
+
+/// What one thread or view holds of one pool.
+struct pool_cache : basic_cache<std_atoms> {
+    concurrent_pool* pool = nullptr;
+    std::uint64_t serial = 0;     // the pool's
+    const void* owner = nullptr;  // the thread's my_caches; nullptr: a view's, or nobody's
+    pool_cache* next_of_thread = nullptr;
+    pool_cache** link = nullptr;  // what points here in the thread's list
+    pool_cache* next_idle = nullptr;
+};
+
+/// A thread's way to its caches. Trivial and constant-initialized: no guard, no wrapper function.
+struct thread_caches {
+    static constexpr unsigned entry_count = 32;
+    struct entry {
+        std::uint64_t serial;  // valid for the pool with this serial; 0: none
+        pool_cache* cache;
+    };
+    entry entries[entry_count];
+    pool_cache* first;  // all of them; guarded by the registry's lock
+    bool exiting;       // they have gone back already
+};
+inline constinit thread_local thread_caches my_caches{};
+
+/// Stands for "no cache": empty and full at once, so that every operation takes the cold path.
+inline constinit pool_cache no_cache{};
+
+}  // namespace detail
+
+class concurrent_pool {
+public:
+    /// A pool of slots of `slot_size` bytes at multiples of `align`; takes no memory yet.
+    /// Slots lie slot_size bytes apart, rounded up to a multiple of `align`; 0 counts as 1.
+    /// `upstream` is called by one thread at a time.
+    explicit concurrent_pool(std::size_t slot_size, alignment align = default_alignment,
+                             allocator_ref upstream = system_memory(),
+                             concurrent_pool_options options = {}) noexcept;
+    ~concurrent_pool();
+    concurrent_pool(const concurrent_pool&) = delete;
+    concurrent_pool& operator=(const concurrent_pool&) = delete;
+
+    /// One slot, uninitialized.
+    /// Returns: nullptr when exhausted up to slack(); the pool is unchanged then.
+    [[nodiscard]] void* allocate() noexcept { return take(my_cache()); }
+
+    /// Gives a slot back, from any thread. Never fails, never touches the slot.
+    /// Requires: `p` came from allocate() of this pool or a view of it and is live.
+    void deallocate(void* p) noexcept { give(my_cache(), p); }
+
+    /// As a byte_allocator: a slot, when `size` bytes at `align` fit into one; else nullptr.
+    [[nodiscard]] void* allocate(std::size_t size, alignment align) noexcept;
+    void deallocate(void* p, std::size_t size, alignment align) noexcept;
+
+    /// Fills `out` from the front. Returns: how many slots it got; fewer only when exhausted.
+    [[nodiscard]] std::size_t allocate_n(std::span<void*> out) noexcept;
+    void deallocate_n(std::span<void* const> slots) noexcept;
+
+    class local_view;
+
+    /// A view with magazines of its own, for whoever carries it: a worker's context, a fibre, a job.
+    /// No thread-local memory is looked at. When there is no memory for one, the view works through a lock.
+    [[nodiscard]] local_view local() noexcept;
+
+    /// Gives up what the calling thread holds: before it goes idle, at the end of a job.
+    void release_this_thread() noexcept;
+
+    /// Makes sure that `slot_count` slots exist in all, and magazines for `cache_count` threads and
+    /// views at once: then nothing is asked of the upstream until those are used up.
+    /// Returns: false when the upstream or slot_count_max refuses.
+    [[nodiscard]] bool reserve(std::size_t slot_count, std::size_t cache_count = 0) noexcept;
+
+    /// Frees every slot at once and keeps the memory. Requires: no other thread uses the pool.
+    /// Cost: O(chunks + magazines).
+    void reset() noexcept;
+
+    /// True when `p` lies in a slot of this pool, live or free. Cost: O(chunks).
+    [[nodiscard]] bool owns(const void* p) const noexcept { return find_chunk(p) != nullptr; }
+
+    /// How many free slots may be out of reach for a thread that is refused: the loaded magazines of the
+    /// others. Twice as many while they are in the middle of an exchange.
+    [[nodiscard]] std::size_t slack() const noexcept;
+
+    [[nodiscard]] std::size_t slot_size() const noexcept { return stride_; }
+    [[nodiscard]] alignment slot_alignment() const noexcept { return align_; }
+    [[nodiscard]] std::size_t magazine_size() const noexcept { return depot_.magazine_size(); }
+    [[nodiscard]] std::size_t good_size(std::size_t size, alignment) const noexcept {
+        return size <= stride_ ? stride_ : size;
+    }
+
+    /// Requires: no other thread uses the pool.
+    [[nodiscard]] concurrent_pool_stats stats() const noexcept;
+    void validate() const noexcept;
+
+private:
+    friend struct concurrent_pool_registry;
+    friend struct concurrent_pool_checks;
+
+    using cache = detail::pool_cache;
+    using magazine = detail::basic_magazine<detail::std_atoms>;
+
+    struct chunk : detail::basic_fresh_chunk<detail::std_atoms> {
+        std::atomic<std::uint64_t>* live = nullptr;  // checked builds: a bit for each slot
+    };
+    struct block {  // head of every upstream block that holds no slots
+        block* next;
+        std::size_t size;
+    };
+    /// Magazine by index. Relaxed: whoever knows an index has acquired it from a push, and the table
+    /// that holds it was there before the first push.
+    struct find_magazine {
+        const std::atomic<magazine**>* table;
+        magazine* operator()(std::uint32_t index) const noexcept {
+            return table->load(std::memory_order_relaxed)[index];
+        }
+    };
+
+    static constexpr std::size_t lookahead =
+        8;  // see pool.hpp; as many null entries lie below the slots
+
+    cache& my_cache() noexcept {
+        const detail::thread_caches::entry& e = detail::my_caches.entries[entry_];
+        return e.serial == serial_ ? *e.cache : detail::no_cache;
+    }
+    void* take(cache& c) noexcept;
+    void give(cache& c, void* p) noexcept;
+
+    void* take_cold(cache& c) noexcept;
+    void give_cold(cache& c, void* p) noexcept;
+    void* take_shared() noexcept;
+    void give_shared(void* p) noexcept;
+    cache* find_or_make_cache() noexcept;
+    cache* take_idle_cache() noexcept;
+    cache* make_cache() noexcept;
+    void give_cache_back(cache& c) noexcept;
+    void* pop(cache& c) noexcept { return *--c.top; }
+
+    bool grow(std::size_t seen_slot_count) noexcept;
+    bool add_chunk(std::size_t slot_count) noexcept;
+    bool make_room_in_table(std::size_t more) noexcept;
+    std::byte* take_block(std::size_t size) noexcept;
+    std::size_t magazine_bytes() const noexcept;
+    magazine& make_magazine(std::byte*& memory) noexcept;
+    void equip(cache& c, std::byte*& memory) noexcept;
+    const chunk* first_chunk() const noexcept {
+        return first_chunk_.load(std::memory_order_acquire);
+    }
+    const chunk* find_chunk(const void* p) const noexcept;
+
+    void check_taken(void* p) noexcept;
+    void check_freed(void* p) noexcept;
+
+    // Read by every operation, written never.
+    std::uint64_t serial_;
+    std::size_t stride_;
+    unsigned entry_;
+    alignment align_;
+
+    // The lock-free part.
+    std::atomic<magazine**> table_{nullptr};
+    detail::basic_depot<detail::std_atoms, find_magazine> depot_;
+
+    // Growth: written under grow_lock_, which is held while the upstream works.
+    mutex grow_lock_;
+    allocator_ref upstream_;
+    concurrent_pool_options options_;
+    std::size_t next_chunk_slots_;
+    std::size_t magazine_count_ = 0;
+    std::size_t table_capacity_ = 0;
+    std::size_t upstream_size_ = 0;
+    block* blocks_ = nullptr;
+    std::atomic<std::size_t> slot_count_{0};    // relaxed: a hint for who may grow
+    std::atomic<chunk*> first_chunk_{nullptr};  // release/acquire: its fields come before it
+
+    // What belongs to no thread: under shared_lock_, which is never held across an upstream call.
+    mutex shared_lock_;
+    std::atomic<cache*> shared_{nullptr};  // release/acquire, as first_chunk_
+    cache* idle_ = nullptr;
+    std::atomic<std::size_t> cache_count_{0};  // relaxed: a number to show
+
+    // The registry of live pools, under its lock.
+    concurrent_pool* next_live_ = nullptr;
+    concurrent_pool** live_link_ = nullptr;
+};
+
+/// A cache that belongs to whoever holds this object; one thread at a time.
+/// Lifetimes: must die before its pool.
+class concurrent_pool::local_view {
+public:
+    local_view(local_view&& other) noexcept : pool_{other.pool_}, cache_{other.cache_} {
+        other.cache_ = &detail::no_cache;
+    }
+    local_view& operator=(local_view&&) = delete;
+    ~local_view();
+
+    [[nodiscard]] void* allocate() noexcept { return pool_->take(*cache_); }
+    void deallocate(void* p) noexcept { pool_->give(*cache_, p); }
+    [[nodiscard]] void* allocate(std::size_t size, alignment align) noexcept;
+    void deallocate(void* p, std::size_t size, alignment align) noexcept;
+
+    [[nodiscard]] concurrent_pool& pool() const noexcept { return *pool_; }
+
+private:
+    friend class concurrent_pool;
+    local_view(concurrent_pool& pool, detail::pool_cache& cache) noexcept
+        : pool_{&pool}, cache_{&cache} {}
+
+    concurrent_pool* pool_;
+    detail::pool_cache* cache_;
+};
+
+static_assert(byte_allocator<concurrent_pool> && byte_allocator<concurrent_pool::local_view> &&
+              has_owns<concurrent_pool> && has_good_size<concurrent_pool> &&
+              resettable<concurrent_pool> && validatable<concurrent_pool>);
+
+// ------------------------------------------------------------------------------------------------
+// hot path, inlined
+
+inline void* concurrent_pool::take(cache& c) noexcept {
+    if (c.top == c.floor) [[unlikely]] { return take_cold(c); }
+    // Written to next: the line arrives while the slots before it are being filled.
+    __builtin_prefetch(c.top[-static_cast<std::ptrdiff_t>(lookahead)], 1);
+    void* const p = pop(c);
+    if constexpr (asserts_enabled) { check_taken(p); }
+    unpoison(p, stride_);
+    return p;
+}
+
+inline void concurrent_pool::give(cache& c, void* p) noexcept {
+    if constexpr (asserts_enabled) { check_freed(p); }
+    poison(p, stride_);
+    if (c.top == c.ceiling) [[unlikely]] {
+        give_cold(c, p);
+        return;
+    }
+    *c.top++ = p;
+}
+
+inline void* concurrent_pool::allocate(std::size_t size, alignment align) noexcept {
+    return size <= stride_ && align <= align_ ? allocate() : nullptr;
+}
+
+inline void concurrent_pool::deallocate(void* p, [[maybe_unused]] std::size_t size,
+                                        [[maybe_unused]] alignment align) noexcept {
+    CAIRN_ASSERT(size <= stride_ && align <= align_,
+                 "a slot comes back with the size it was asked with");
+    deallocate(p);
+}
+
+inline void* concurrent_pool::local_view::allocate(std::size_t size, alignment align) noexcept {
+    return size <= pool_->stride_ && align <= pool_->align_ ? allocate() : nullptr;
+}
+
+inline void concurrent_pool::local_view::deallocate(void* p, [[maybe_unused]] std::size_t size,
+                                                    [[maybe_unused]] alignment align) noexcept {
+    CAIRN_ASSERT(size <= pool_->stride_ && align <= pool_->align_,
+                 "a slot comes back with the size it was asked with");
+    deallocate(p);
+}
+
+}  // namespace cairn

@@ -1,0 +1,572 @@
+// What cairn/alloc/concurrent_pool.hpp promises. Its lock-free half is proved in magazines_test.cpp.
+#include <cairn/alloc/concurrent_pool.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <new>
+#include <optional>
+#include <random>
+#include <set>
+#include <thread>
+#include <vector>
+
+#if !defined(_WIN32)
+#    include <sys/wait.h>
+#    include <unistd.h>
+#endif
+
+#include "support/allocator_contract.hpp"
+#include "support/sanitizers.hpp"
+#include "support/test_upstream.hpp"
+
+namespace {
+
+using cairn::alignment;
+using cairn::concurrent_pool;
+
+template <class Pool>
+std::vector<void*> take_all(Pool& p, std::size_t count_max = SIZE_MAX) {
+    std::vector<void*> slots;
+    while (slots.size() < count_max) {
+        void* const s = p.allocate();
+        if (s == nullptr) { break; }
+        slots.push_back(s);
+    }
+    return slots;
+}
+
+TEST(concurrent_pool, keeps_the_contract_of_all_allocators) {
+    for (unsigned seed = 1; seed <= 5; ++seed) {
+        test_upstream upstream;
+        concurrent_pool p{200, alignment{128}, upstream, {.magazine_size = seed}};
+        check_allocator_contract(p, seed);
+        concurrent_pool of_one_size{48, alignment{16}, upstream};
+        check_allocator_contract(of_one_size, seed,
+                                 {.size_max = 48, .align_log2_max = 4, .fixed_size = true});
+        auto view = p.local();
+        check_allocator_contract(view, seed);
+    }
+}
+
+TEST(concurrent_pool, takes_no_memory_before_the_first_allocation) {
+    test_upstream upstream;
+    concurrent_pool p{64, alignment{64}, upstream};
+    EXPECT_EQ(upstream.request_count(), 0u);
+    p.deallocate(p.allocate());
+    EXPECT_GT(upstream.request_count(), 0u);
+}
+
+TEST(concurrent_pool, one_thread_gets_every_slot_of_a_bounded_pool) {
+    for (const std::size_t magazine_size : {1u, 2u, 7u, 64u}) {
+        for (const std::size_t n : {1u, 2u, 7u, 100u, 1000u}) {
+            test_upstream upstream;
+            concurrent_pool p{
+                24,
+                alignment{8},
+                upstream,
+                {.slot_count_max = n, .magazine_size = magazine_size, .whole_cache_lines = false}};
+            EXPECT_EQ(p.magazine_size(), magazine_size);
+            auto slots = take_all(p);
+            EXPECT_EQ(slots.size(), n);
+            EXPECT_EQ(std::set<void*>(slots.begin(), slots.end()).size(), n);
+            for (void* s : slots) { p.deallocate(s); }
+            p.validate();
+            EXPECT_EQ(p.stats().live_count, 0u);
+            EXPECT_EQ(take_all(p).size(), n) << "again";
+            p.reset();
+            EXPECT_EQ(p.stats().live_count, 0u);
+            EXPECT_EQ(take_all(p).size(), n) << "and after reset";
+            p.validate();
+        }
+    }
+}
+
+TEST(concurrent_pool, first_addresses_ascend_within_a_magazine) {
+    concurrent_pool p{32, alignment{32}, cairn::system_memory(), {.magazine_size = 16}};
+    auto slots = take_all(p, 16);
+    EXPECT_TRUE(std::is_sorted(slots.begin(), slots.end()));
+}
+
+TEST(concurrent_pool, fresh_slots_of_different_threads_never_share_a_cache_line) {
+    for (const std::size_t size : {1u, 8u, 24u, 40u, 64u, 100u}) {
+        test_upstream upstream;
+        concurrent_pool p{size, alignment{1}, upstream, {.magazine_size = 1}};
+        std::map<std::uintptr_t, int> owner_of_line;
+        std::vector<concurrent_pool::local_view> views;
+        for (int i = 0; i < 3; ++i) { views.push_back(p.local()); }
+        for (int round = 0; round < 200; ++round) {
+            for (int v = 0; v < 3; ++v) {
+                const auto first =
+                    reinterpret_cast<std::uintptr_t>(views[static_cast<std::size_t>(v)].allocate());
+                for (std::uintptr_t line = first / 64; line <= (first + size - 1) / 64; ++line) {
+                    EXPECT_EQ(owner_of_line.emplace(line, v).first->second, v);
+                }
+            }
+        }
+    }
+}
+
+TEST(concurrent_pool, parked_magazines_of_others_are_taken_when_nothing_else_is_left) {
+    test_upstream upstream;
+    concurrent_pool p{64, alignment{64}, upstream, {.slot_count_max = 64, .magazine_size = 8}};
+    auto hoarder = p.local();
+    auto starving = p.local();
+    auto slots = take_all(hoarder);
+    ASSERT_EQ(slots.size(), 64u);
+    for (void* s : slots) { hoarder.deallocate(s); }  // 48 in the depot, 8 parked, 8 loaded
+    EXPECT_EQ(p.slack(), 8u);
+    EXPECT_EQ(take_all(starving).size(), 56u) << "all but the slack";
+    p.validate();
+}
+
+TEST(concurrent_pool, a_view_gives_back_what_it_holds_when_it_dies) {
+    test_upstream upstream;
+    concurrent_pool p{64, alignment{64}, upstream, {.slot_count_max = 40, .magazine_size = 8}};
+    {
+        auto view = p.local();
+        auto slots = take_all(view);
+        for (void* s : slots) { view.deallocate(s); }
+        auto moved = std::move(view);
+        moved.deallocate(moved.allocate());
+        EXPECT_EQ(&moved.pool(), &p);
+    }
+    EXPECT_EQ(p.stats().cache_count, 0u);
+    EXPECT_EQ(take_all(p).size(), 40u);
+}
+
+TEST(concurrent_pool, a_thread_gives_back_what_it_held_when_it_exits) {
+    test_upstream upstream;
+    concurrent_pool p{64, alignment{64}, upstream, {.slot_count_max = 100, .magazine_size = 8}};
+    for (int generation = 0; generation < 50; ++generation) {
+        std::thread{[&] {
+            auto slots = take_all(p, 60);
+            EXPECT_EQ(slots.size(), 60u);
+            for (void* s : slots) { p.deallocate(s); }
+        }}.join();
+    }
+    EXPECT_EQ(p.stats().live_count, 0u);
+    EXPECT_EQ(p.stats().cache_count, 0u);
+    const std::size_t requests = upstream.request_count();
+    EXPECT_LE(requests, 20u) << "caches of exited threads are used again";
+    EXPECT_EQ(take_all(p).size(), 100u);
+}
+
+TEST(concurrent_pool, a_thread_can_give_up_what_it_holds) {
+    test_upstream upstream;
+    concurrent_pool p{64, alignment{64}, upstream, {.slot_count_max = 16, .magazine_size = 8}};
+    for (void* s : take_all(p)) { p.deallocate(s); }
+    p.release_this_thread();
+    p.release_this_thread();
+    EXPECT_EQ(p.slack(), 0u);
+    std::thread{[&] { EXPECT_EQ(take_all(p).size(), 16u); }}.join();
+    p.reset();
+    EXPECT_EQ(take_all(p).size(), 16u);
+}
+
+TEST(concurrent_pool, a_slot_may_be_freed_by_any_thread) {
+    test_upstream upstream;
+    concurrent_pool p{64, alignment{64}, upstream, {.magazine_size = 4}};
+    auto slots = take_all(p, 500);
+    std::thread{[&] {
+        for (void* s : slots) { p.deallocate(s); }
+    }}.join();
+    p.validate();
+    EXPECT_EQ(p.stats().live_count, 0u);
+    const std::size_t size = p.stats().slot_count;
+    EXPECT_EQ(take_all(p, 500).size(), 500u);
+    EXPECT_EQ(p.stats().slot_count, size) << "nothing new was needed";
+}
+
+/// Uses the pool from a destructor that runs while the thread's other thread-local objects die.
+struct late_user {
+    concurrent_pool* pool = nullptr;
+    void* slot = nullptr;
+    ~late_user() {
+        if (pool != nullptr) {
+            pool->deallocate(slot);
+            for (int i = 0; i < 20; ++i) { pool->deallocate(pool->allocate()); }
+        }
+    }
+};
+
+TEST(concurrent_pool, works_in_destructors_of_thread_local_objects) {
+    test_upstream upstream;
+    concurrent_pool p{64, alignment{64}, upstream, {.slot_count_max = 40, .magazine_size = 4}};
+    for (const bool pool_first : {false, true}) {
+        std::thread{[&] {
+            thread_local late_user early;  // constructed before or after the thread's cache
+            if (pool_first) { p.deallocate(p.allocate()); }
+            thread_local late_user late;
+            early.slot = p.allocate();
+            early.pool = &p;
+            late.slot = p.allocate();
+            late.pool = &p;
+        }}.join();
+        EXPECT_EQ(p.stats().live_count, 0u);
+        EXPECT_EQ(p.stats().cache_count, 0u);
+        p.validate();
+    }
+    EXPECT_EQ(take_all(p).size(), 40u);
+}
+
+TEST(concurrent_pool, threads_outlive_pools_and_a_new_pool_at_the_old_address_is_a_new_pool) {
+    alignas(concurrent_pool) std::byte place[sizeof(concurrent_pool)];
+    std::atomic<int> step{0};
+    auto* p = new (place) concurrent_pool{64, alignment{64}};
+    std::thread other{[&] {
+        p->deallocate(p->allocate());
+        step = 1;
+        while (step != 2) { std::this_thread::yield(); }
+        // The pool this thread knew is dead; this is another one.
+        auto* const q = reinterpret_cast<concurrent_pool*>(place);
+        void* const s = q->allocate();
+        EXPECT_TRUE(q->owns(s));
+        q->deallocate(s);
+        step = 3;
+        while (step != 4) { std::this_thread::yield(); }
+    }};  // exits after both are gone
+    while (step != 1) { std::this_thread::yield(); }
+    p->~concurrent_pool();
+    auto* const q = new (place) concurrent_pool{64, alignment{64}};
+    step = 2;
+    while (step != 3) { std::this_thread::yield(); }
+    q->validate();
+    EXPECT_EQ(q->stats().live_count, 0u);
+    q->~concurrent_pool();
+    step = 4;
+    other.join();
+}
+
+TEST(concurrent_pool, any_number_of_pools_live_side_by_side) {
+    std::vector<std::unique_ptr<concurrent_pool>> pools;
+    for (int i = 0; i < 70; ++i) {
+        pools.push_back(std::make_unique<concurrent_pool>(
+            std::size_t{16}, alignment{16}, cairn::system_memory(),
+            cairn::concurrent_pool_options{.slot_count_max = 10}));
+    }
+    for (int round = 0; round < 5; ++round) {
+        std::vector<void*> slots;
+        for (auto& p : pools) {
+            slots.push_back(p->allocate());
+            EXPECT_TRUE(p->owns(slots.back()));
+        }
+        for (std::size_t i = 0; i < pools.size(); ++i) { pools[i]->deallocate(slots[i]); }
+    }
+    for (auto& p : pools) {
+        EXPECT_EQ(p->stats().cache_count, 1u);
+        p->validate();
+    }
+}
+
+TEST(concurrent_pool, after_reserve_no_upstream_is_needed) {
+    test_upstream upstream;
+    concurrent_pool p{64, alignment{64}, upstream, {.magazine_size = 8}};
+    EXPECT_TRUE(p.reserve(1000, 3));
+    EXPECT_TRUE(p.reserve(1000, 3)) << "and again costs nothing";
+    const std::size_t requests = upstream.request_count();
+    upstream.refuse_from(0);
+    auto slots = take_all(p);
+    EXPECT_EQ(slots.size(), 1000u);
+    for (void* s : slots) { p.deallocate(s); }
+    std::thread{[&] {
+        for (void* s : take_all(p, 500)) { p.deallocate(s); }
+    }}.join();
+    EXPECT_GE(upstream.request_count(), requests);
+    EXPECT_FALSE(p.reserve(1001));
+    p.validate();
+}
+
+TEST(concurrent_pool, refused_at_every_upstream_request_it_goes_on_working) {
+    for (std::size_t refused = 0; refused < 20; ++refused) {
+        test_upstream upstream;
+        concurrent_pool p{32,
+                          alignment{16},
+                          upstream,
+                          {.slots_per_chunk = 4, .chunk_size_max = 512, .magazine_size = 2}};
+        upstream.refuse_from(refused, 1);
+        std::vector<void*> slots;
+        std::size_t refusals = 0;
+        while (slots.size() < 100) {
+            if (void* const s = p.allocate()) {
+                slots.push_back(s);
+            } else {
+                ++refusals;
+                p.validate();
+            }
+            ASSERT_LE(refusals, 1u);
+        }
+        EXPECT_EQ(std::set<void*>(slots.begin(), slots.end()).size(), 100u);
+        for (void* s : slots) { p.deallocate(s); }
+        p.validate();
+        EXPECT_EQ(p.stats().live_count, 0u);
+    }
+}
+
+TEST(concurrent_pool, without_memory_for_a_cache_it_works_through_a_lock) {
+    test_upstream upstream;
+    concurrent_pool p{64, alignment{64}, upstream, {.slot_count_max = 20, .magazine_size = 4}};
+    EXPECT_TRUE(p.reserve(20));
+    upstream.refuse_from(0);
+    auto view = p.local();
+    auto slots = take_all(view);
+    EXPECT_EQ(slots.size(), 20u);
+    for (void* s : slots) { p.deallocate(s); }
+    std::thread{[&] {
+        for (void* s : take_all(p, 10)) { p.deallocate(s); }
+    }}.join();
+    EXPECT_EQ(p.stats().live_count, 0u);
+    EXPECT_EQ(p.stats().cache_count, 0u);
+    p.validate();
+}
+
+TEST(concurrent_pool, absurd_pools_are_refused) {
+    test_upstream upstream;
+    concurrent_pool absurd{SIZE_MAX, alignment{64}, upstream};
+    EXPECT_EQ(absurd.allocate(), nullptr);
+    concurrent_pool many{64, alignment{64}, upstream, {.slots_per_chunk = SIZE_MAX / 2}};
+    EXPECT_EQ(many.allocate(), nullptr);
+    EXPECT_FALSE(many.reserve(SIZE_MAX));
+    EXPECT_EQ(many.allocate(65, alignment{1}), nullptr);
+}
+
+// Against a naive model, through several views at once, from a printed seed.
+TEST(concurrent_pool, random_operations_agree_with_a_set) {
+    for (unsigned seed = 1; seed <= 30; ++seed) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed);
+        std::mt19937 random{seed};
+        test_upstream upstream;
+        concurrent_pool p{8 + random() % 60,
+                          alignment{std::size_t{1} << random() % 5},
+                          upstream,
+                          {.slots_per_chunk = 1 + random() % 20,
+                           .chunk_size_max = std::size_t{256} << random() % 8,
+                           .slot_count_max = 300,
+                           .magazine_size = 1 + random() % 9,
+                           .whole_cache_lines = random() % 2 == 0}};
+        std::map<void*, std::uint64_t> model;
+        std::vector<void*> order;
+        std::uint64_t next = 0;
+        std::vector<std::optional<concurrent_pool::local_view>> views(4);
+        unsigned long bias = 50;
+        const int operation_count = cairn::poison_is_queryable || under_tsan ? 8'000 : 25'000;
+        for (int op = 0; op < operation_count; ++op) {
+            if (op % 1000 == 0) {
+                bias = 20 + random() % 60;
+                p.validate();
+                ASSERT_EQ(p.stats().live_count, model.size());
+            }
+            auto& view = views[random() % views.size()];
+            const unsigned long dice = random() % 10'000;
+            if (dice < 10) {
+                if (view) {
+                    view.reset();
+                } else {
+                    view.emplace(p.local());
+                }
+            } else if (dice < 20) {
+                p.release_this_thread();
+            } else if (dice < 30) {
+                upstream.refuse_from(upstream.request_count(), random() % 3);
+            } else if (random() % 100 < bias) {
+                void* const s = view ? view->allocate() : p.allocate();
+                if (s != nullptr) {
+                    std::memcpy(s, &next, sizeof next);
+                    ASSERT_TRUE(model.emplace(s, next++).second) << "given out twice";
+                    order.push_back(s);
+                }
+            } else if (!order.empty()) {
+                const std::size_t i = random() % order.size();
+                void* const s = order[i];
+                std::uint64_t value = 0;
+                std::memcpy(&value, s, sizeof value);
+                ASSERT_EQ(value, model.at(s)) << "somebody else wrote here";
+                model.erase(s);
+                order[i] = order.back();
+                order.pop_back();
+                if (view) {
+                    view->deallocate(s);
+                } else {
+                    p.deallocate(s);
+                }
+            }
+        }
+        for (void* s : order) { p.deallocate(s); }
+        p.validate();
+        ASSERT_EQ(p.stats().live_count, 0u);
+    }
+}
+
+// Threads come and go, slots change hands, and each slot knows its owner: being given out twice is
+// seen at once. (The shape of mimalloc's test-stress.)
+TEST(concurrent_pool, a_slot_has_one_owner_under_stress) {
+    struct slot {
+        std::atomic<std::uint32_t> owner;
+        std::uint32_t cookie;
+    };
+    constexpr int operation_count = 8'000;
+    for (const std::size_t magazine_size : {1u, 2u, 16u}) {
+        test_upstream upstream;
+        concurrent_pool p{sizeof(slot),
+                          alignment{8},
+                          upstream,
+                          {.slots_per_chunk = 64,
+                           .slot_count_max = 600,
+                           .magazine_size = magazine_size,
+                           .whole_cache_lines = false}};
+        std::array<std::atomic<slot*>, 64> exchange{};
+        std::atomic<std::uint32_t> next_cookie{1};
+        std::atomic<bool> broken{false};
+        const auto allocate = [&](std::uint32_t me) {
+            auto* const s = static_cast<slot*>(p.allocate());
+            if (s != nullptr) {
+                ::new (static_cast<void*>(s)) slot{{}, 0};
+                s->owner.store(me, std::memory_order_relaxed);
+                s->cookie = next_cookie.fetch_add(1, std::memory_order_relaxed);
+            }
+            return s;
+        };
+        const auto release = [&](slot* s, std::uint32_t me) {
+            std::uint32_t expected = me;
+            if (!s->owner.compare_exchange_strong(expected, 0, std::memory_order_relaxed)) {
+                broken = true;
+            }
+            p.deallocate(s);
+        };
+        const auto work = [&](std::uint32_t me, unsigned seed) {
+            std::mt19937 random{seed};
+            std::vector<slot*> mine;
+            for (int op = 0; op < operation_count && !broken; ++op) {
+                const auto dice = random() % 100;
+                if (dice < 45) {
+                    if (slot* const s = allocate(me)) { mine.push_back(s); }
+                } else if (dice < 80 || mine.size() > 120) {
+                    if (!mine.empty()) {
+                        const std::size_t i = random() % mine.size();
+                        release(mine[i], me);
+                        mine[i] = mine.back();
+                        mine.pop_back();
+                    }
+                } else if (!mine.empty()) {  // hand one over, take what lies there
+                    slot* const given = mine.back();
+                    mine.pop_back();
+                    given->owner.store(0xFFFF, std::memory_order_relaxed);
+                    slot* const got = exchange[random() % exchange.size()].exchange(
+                        given, std::memory_order_acq_rel);
+                    if (got != nullptr) {
+                        std::uint32_t expected = 0xFFFF;
+                        if (!got->owner.compare_exchange_strong(expected, me,
+                                                                std::memory_order_relaxed)) {
+                            broken = true;
+                        }
+                        mine.push_back(got);
+                    }
+                }
+            }
+            for (slot* s : mine) { release(s, me); }
+        };
+        std::uint32_t me = 1;
+        for (int generation = 0; generation < 4; ++generation) {
+            std::vector<std::thread> threads;
+            for (int t = 0; t < 4; ++t, ++me) {
+                threads.emplace_back([&work, id = me] { work(id, id); });
+            }
+            for (auto& t : threads) { t.join(); }
+        }
+        ASSERT_FALSE(broken) << "a slot had two owners";
+        for (auto& e : exchange) {
+            if (slot* const s = e.load()) { p.deallocate(s); }
+        }
+        p.validate();
+        EXPECT_EQ(p.stats().live_count, 0u);
+        EXPECT_EQ(p.stats().cache_count, 1u);
+        EXPECT_EQ(take_all(p).size(), 600u) << "nothing was lost";
+    }
+}
+
+TEST(concurrent_pool, depot_operations_are_rare) {
+    concurrent_pool p{64, alignment{64}};
+    auto slots = take_all(p, 10'000);
+    for (void* s : slots) { p.deallocate(s); }
+    const std::size_t before = p.stats().depot_operations;
+    std::mt19937 random{5};
+    std::size_t operations = 0;
+    for (int round = 0; round < 20; ++round) {
+        slots = take_all(p, 200 + random() % 2000);
+        operations += 2 * slots.size();
+        for (void* s : slots) { p.deallocate(s); }
+    }
+    EXPECT_LE((p.stats().depot_operations - before) * 1000, operations * 16);
+}
+
+#if !defined(_WIN32)
+TEST(concurrent_pool, the_child_of_a_fork_goes_on) {
+    if (under_tsan) { GTEST_SKIP() << "TSan does not follow a fork of many threads"; }
+    test_upstream upstream;
+    concurrent_pool p{64, alignment{64}, upstream, {.slot_count_max = 400, .magazine_size = 8}};
+    std::atomic<bool> stop{false};
+    std::atomic<int> running{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; ++t) {
+        threads.emplace_back([&] {
+            ++running;
+            while (!stop) {
+                for (void* s : take_all(p, 30)) { p.deallocate(s); }
+            }
+        });
+    }
+    while (running != 2) { std::this_thread::yield(); }
+    void* const mine = p.allocate();
+    for (int i = 0; i < 10; ++i) {
+        const pid_t child = fork();
+        if (child == 0) {
+            // 400 slots, less what two threads had in their hands: live, and two magazines each.
+            p.deallocate(mine);
+            const std::size_t got = take_all(p).size();
+            _exit(got >= 400 - 2 * (30 + 3 * 8) && got <= 400 ? 0 : 1);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    }
+    stop = true;
+    for (auto& t : threads) { t.join(); }
+    p.deallocate(mine);
+    p.validate();
+    EXPECT_EQ(p.stats().live_count, 0u);
+}
+#endif
+
+TEST(concurrent_pool, free_slots_are_poisoned_and_live_ones_are_not) {
+    if (!cairn::poison_is_queryable) { GTEST_SKIP() << "only where a checker answers"; }
+    concurrent_pool p{64, alignment{64}};
+    auto* const a = static_cast<std::byte*>(p.allocate());
+    EXPECT_FALSE(cairn::is_poisoned(a + 63));
+    EXPECT_TRUE(cairn::is_poisoned(a + 64));
+    p.deallocate(a);
+    EXPECT_TRUE(cairn::is_poisoned(a));
+}
+
+using concurrent_pool_death = testing::Test;
+
+TEST(concurrent_pool_death, misuse_is_named) {
+    if (!cairn::asserts_enabled) { GTEST_SKIP() << "promises are checked in checked builds"; }
+    if (under_tsan) { GTEST_SKIP() << "death tests fork"; }
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    concurrent_pool p{64, alignment{64}};
+    void* const a = p.allocate();
+    void* const b = p.allocate();
+    p.deallocate(b);
+    EXPECT_DEATH(p.deallocate(b), "a slot is freed once");
+    EXPECT_DEATH(p.deallocate(static_cast<std::byte*>(a) + 8),
+                 "by the address it was given out with");
+    int foreign = 0;
+    EXPECT_DEATH(p.deallocate(&foreign), "comes back to the pool that gave it out");
+    EXPECT_DEATH(p.deallocate(a, 65, alignment{64}), "with the size it was asked with");
+}
+
+}  // namespace
