@@ -134,6 +134,7 @@ target_sources(cairn
         include/cairn/debug/misuse.hpp
         include/cairn/debug/tracked.hpp
         # std
+        include/cairn/std/node_pool.hpp
         include/cairn/std/bad_alloc.hpp
         include/cairn/std/pmr_resource.hpp
         include/cairn/std/std_allocator.hpp

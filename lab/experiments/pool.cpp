@@ -1,0 +1,326 @@
+// lab/experiments/pool.cpp - slots of one size: pairs, bursts, churn, a cold start.
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <cairn/os/page_allocator.hpp>
+#include <memory>
+#include <string>
+
+#include "lab/families/pool_family.hpp"
+#include "lab/harness/experiment.hpp"
+
+namespace {
+
+using namespace lab::slots;
+
+void touch(void* p) { *static_cast<volatile std::uint64_t*>(p) = 1; }
+
+struct pairs {
+    static constexpr std::size_t slot_count = 200;
+    template <class P>
+    void run(P& pool, lab::sample& s) {
+        for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
+            void* const p = pool.allocate();
+            touch(p);
+            lab::keep(p);
+            pool.deallocate(p);
+        }
+        s.did(s.repetitions());
+    }
+};
+
+enum class order { in_order, reversed, random };
+
+template <order Order>
+struct burst {
+    static constexpr std::size_t slot_count = burst_count;
+    std::vector<void*> live = std::vector<void*>(burst_count);
+    std::vector<std::uint32_t> shuffle = shuffled(burst_count);
+    template <class P>
+    void run(P& pool, lab::sample& s) {
+        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+            for (void*& p : live) {
+                p = pool.allocate();
+                touch(p);
+            }
+            lab::clobber();
+            for (std::size_t i = 0; i != burst_count; ++i) {
+                if constexpr (Order == order::in_order) pool.deallocate(live[i]);
+                if constexpr (Order == order::reversed) pool.deallocate(live[burst_count - 1 - i]);
+                if constexpr (Order == order::random) pool.deallocate(live[shuffle[i]]);
+            }
+        }
+        s.did(s.repetitions() * burst_count);
+    }
+};
+
+struct churn {
+    static constexpr std::size_t slot_count = burst_count + 1;
+    std::vector<void*> live;
+    std::vector<std::uint32_t> victims = random_indices(burst_count, burst_count);
+    template <class P>
+    void run(P& pool, lab::sample& s) {
+        while (live.size() < burst_count) live.push_back(pool.allocate());
+        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+            for (const std::uint32_t v : victims) {
+                pool.deallocate(live[v]);
+                live[v] = pool.allocate();
+                touch(live[v]);
+            }
+        }
+        s.did(s.repetitions() * victims.size());
+    }
+};
+
+/// Thesis section 6.1.5: 2000 allocations, 1000 random frees, 1000 allocations, 2000 random frees.
+struct thesis_6_2 {
+    static constexpr std::size_t slot_count = 2000;
+    std::vector<void*> live = std::vector<void*>(2000);
+    std::vector<std::uint32_t> shuffle = shuffled(2000);
+    template <class P>
+    void run(P& pool, lab::sample& s) {
+        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+            for (void*& p : live) {
+                p = pool.allocate();
+                touch(p);
+            }
+            for (std::size_t i = 0; i != 1000; ++i) pool.deallocate(live[shuffle[i]]);
+            for (std::size_t i = 0; i != 1000; ++i) {
+                live[shuffle[i]] = pool.allocate();
+                touch(live[shuffle[i]]);
+            }
+            for (const std::uint32_t i : shuffle) pool.deallocate(live[(i * 7 + 3) % 2000]);
+        }
+        s.did(s.repetitions() * 3000);
+    }
+};
+
+template <class Pool, class Work>
+auto work_on() {
+    struct both {
+        Pool pool{Work::slot_count};
+        Work work;
+    };
+    return [b = std::make_unique<both>()](lab::sample& s) { b->work.run(b->pool, s); };
+}
+
+template <std::size_t Size, class Work>
+lab::comparison& add_case(lab::experiment& e, const std::string& name, double weight) {
+    lab::comparison& c = e.compare(name, {.weight = weight});
+    c.limit("intrusive list", [] { return work_on<intrusive_list<Size>, Work>(); });
+    c.limit("pointer stack", [] { return work_on<pointer_stack<Size>, Work>(); });
+    c.cairn("cairn::pool", [] { return work_on<cairn_pool<Size>, Work>(); });
+    c.baseline("article, external list",
+               [] { return work_on<article_external_list<Size>, Work>(); });
+    c.baseline("fast-alloc pool", [] { return work_on<fast_alloc_pool<Size>, Work>(); });
+    c.mallocs([] { return work_on<new_delete<Size>, Work>(); });
+    c.peer("std::pmr::unsynchronized_pool", [] { return work_on<pmr_pool<Size>, Work>(); });
+#if CAIRN_LAB_HAS_BOOST
+    c.peer("boost::pool", [] { return work_on<boost_pool<Size>, Work>(); });
+    // Ordered frees walk the list: 5 microseconds each in a burst, so only where it is not hopeless.
+    if constexpr (std::is_same_v<Work, pairs> || std::is_same_v<Work, thesis_6_2>) {
+        c.peer("boost::pool, ordered", [] { return work_on<boost_ordered_pool<Size>, Work>(); });
+    }
+#endif
+#if CAIRN_LAB_HAS_FOONATHAN
+    c.peer("foonathan node_pool", [] { return work_on<foonathan_node_pool<Size>, Work>(); });
+#endif
+#if CAIRN_LAB_HAS_TBB
+    c.peer("tbb scalable_malloc", [] { return work_on<tbb_scalable<Size>, Work>(); });
+#endif
+    return c;
+}
+
+template <std::size_t Size>
+void add_size(lab::experiment& e, double weight) {
+    const std::string size = std::to_string(Size) + " b";
+    add_case<Size, pairs>(e, "pair " + size, weight);
+    add_case<Size, burst<order::in_order>>(e, "in order " + size, weight);
+    add_case<Size, burst<order::reversed>>(e, "reversed " + size, weight);
+    add_case<Size, burst<order::random>>(e, "random " + size, weight);
+    add_case<Size, churn>(e, "churn " + size, weight);
+}
+
+// ---- a cold start ------------------------------------------------------------------------------
+
+constexpr std::size_t many = 1'000'000;
+
+/// A million slots of 64 bytes, from nothing, each written once; giving back is not timed.
+template <class Make>
+auto cold_fill(Make make) {
+    return [make](lab::sample& s) {
+        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+            s.start();
+            auto pool = make();
+            for (std::size_t i = 0; i != many; ++i) {
+                void* const p = pool->allocate();
+                touch(p);
+            }
+            s.stop();
+        }
+        s.did(s.repetitions() * many);
+    };
+}
+
+struct huge_bump {
+    static constexpr std::size_t size = many * 64 + (std::size_t{2} << 20);
+    void* base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    std::byte* next;
+    huge_bump() {
+        constexpr std::uintptr_t mask = (std::uintptr_t{2} << 20) - 1;
+        next = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(base) + mask) & ~mask);
+        ::madvise(next, many * 64, MADV_HUGEPAGE);
+    }
+    huge_bump(const huge_bump&) = delete;
+    ~huge_bump() { ::munmap(base, size); }
+    void* allocate() {
+        void* const p = next;
+        next += 64;
+        return p;
+    }
+};
+
+struct cairn_huge {
+    cairn::page_allocator pages{{.huge_pages = true}};
+    cairn::pool slots{64, cairn::alignment{16}, pages};
+    cairn_huge() {
+        if (!slots.reserve(many)) std::abort();
+    }
+    void* allocate() { return slots.allocate(); }
+};
+
+struct cairn_growing {
+    cairn::pool slots{64};
+    void* allocate() { return slots.allocate(); }
+};
+
+struct new_until_the_end {
+    std::vector<void*> all;
+    new_until_the_end() { all.reserve(many); }
+    ~new_until_the_end() {
+        for (void* p : all) ::operator delete(p, std::size_t{64});
+    }
+    void* allocate() {
+        void* const p = ::operator new(64);
+        all.push_back(p);
+        return p;
+    }
+};
+
+template <class P>
+struct counted : P {  // peers that are told how many
+    counted() : P{many} {}
+};
+
+long faults() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+
+const lab::registration pool{
+    "pool", "What does a slot of fixed size cost, alone, in bursts, in steady use and at the start?",
+    [](lab::experiment& e) {
+        e.quick_seconds = 24;
+        add_size<64>(e, 1);
+        add_size<16>(e, 0.7);
+        add_size<256>(e, 0.7);
+        lab::comparison& thesis = add_case<256, thesis_6_2>(e, "thesis 6.2", 1);
+        for (lab::contender& who : thesis.contenders) {
+            if (who.name == "cairn::pool") {
+                who.published(187642.0 / 6000, "cycles/op, pool allocator, thesis table 6.2");
+            } else if (who.name == "glibc") {
+                who.published(942902.0 / 6000, "cycles/op, malloc, thesis table 6.2");
+            }
+        }
+
+        lab::comparison& cold = e.compare("cold fill 1m", {.weight = 2});
+        cold.limit("huge-page bump",
+                   [] { return cold_fill([] { return std::make_unique<huge_bump>(); }); });
+        cold.cairn("cairn::pool, huge pages",
+                   [] { return cold_fill([] { return std::make_unique<cairn_huge>(); }); });
+        cold.cairn("cairn::pool",
+                   [] { return cold_fill([] { return std::make_unique<cairn_growing>(); }); });
+        cold.mallocs(
+            [] { return cold_fill([] { return std::make_unique<new_until_the_end>(); }); });
+        cold.peer("std::pmr::unsynchronized_pool",
+                  [] { return cold_fill([] { return std::make_unique<counted<pmr_pool<64>>>(); }); });
+#if CAIRN_LAB_HAS_BOOST
+        cold.peer("boost::pool", [] {
+            return cold_fill([] { return std::make_unique<counted<boost_pool<64>>>(); });
+        });
+#endif
+#if CAIRN_LAB_HAS_FOONATHAN
+        cold.peer("foonathan node_pool", [] {
+            return cold_fill([] { return std::make_unique<counted<foonathan_node_pool<64>>>(); });
+        });
+#endif
+        cold.baseline("fast-alloc pool", [] {
+            return cold_fill([] { return std::make_unique<counted<fast_alloc_pool<64>>>(); });
+        });
+
+        // A pool for a million slots, and the first of them; giving back is not timed.
+        lab::comparison& create =
+            e.compare("create for 1m and take one", {.unit = "us/op", .weight = 0.5});
+        const auto creation = [](auto make) {
+            return [make](lab::sample& s) {
+                for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+                    s.start();
+                    auto pool = make();
+                    touch(pool.allocate());
+                    s.stop();
+                }
+                s.did(s.repetitions());
+            };
+        };
+        create.cairn("cairn::pool, pages", [creation] {
+            return creation([] {
+                return cairn::pool{64, cairn::alignment{16}, cairn::system_pages(),
+                                   {.slots_per_chunk = many}};
+            });
+        });
+        create.cairn("cairn::pool", [creation] {
+            return creation([] {
+                return cairn::pool{64, cairn::alignment{16}, cairn::system_memory(),
+                                   {.slots_per_chunk = many}};
+            });
+        });
+#if CAIRN_LAB_HAS_FOONATHAN
+        create.peer("foonathan node_pool",
+                    [creation] { return creation([] { return foonathan_node_pool<64>{many}; }); });
+#endif
+        create.baseline("fast-alloc pool",
+                        [creation] { return creation([] { return fast_alloc_pool<64>{many}; }); });
+
+        lab::comparison& pages =
+            e.compare("create for 1m and take one, pages touched",
+                      {.unit = "faults", .measure = lab::measure::value, .weight = 0.2});
+        const auto touched = [](auto make) {
+            return [make](lab::sample& s) {
+                long count = 0;
+                for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+                    const long before = faults();
+                    auto pool = make();
+                    touch(pool.allocate());
+                    count = faults() - before;
+                }
+                s.value(static_cast<double>(count));
+            };
+        };
+        pages.cairn("cairn::pool, pages", [touched] {
+            return touched([] {
+                return cairn::pool{64, cairn::alignment{16}, cairn::system_pages(),
+                                   {.slots_per_chunk = many}};
+            });
+        });
+        pages.cairn("cairn::pool", [touched] {
+            return touched([] {
+                return cairn::pool{64, cairn::alignment{16}, cairn::system_memory(),
+                                   {.slots_per_chunk = many}};
+            });
+        });
+        pages.baseline("fast-alloc pool",
+                       [touched] { return touched([] { return fast_alloc_pool<64>{many}; }); });
+    }};
+
+}  // namespace

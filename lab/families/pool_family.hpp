@@ -1,0 +1,205 @@
+// lab/families/pool_family.hpp - slots of one size, offered alike by everybody, for `pool`, `threads`
+// and `nodes`.
+//
+// An adapter for slots of Size bytes:
+//
+//      template <std::size_t Size>
+//      struct my_pool {
+//          explicit my_pool(std::size_t slot_count);   // about how many will be live at once
+//          void* allocate();
+//          void deallocate(void* p);
+//      };
+//
+// The loops are templates of the adapter, so that what inlines for a user inlines here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <list>
+#include <memory_resource>
+#include <mutex>
+#include <random>
+#include <vector>
+
+#include <cairn/alloc/pool.hpp>
+
+#if CAIRN_LAB_HAS_BOOST
+#    include <boost/pool/pool.hpp>
+#endif
+#if CAIRN_LAB_HAS_FOONATHAN
+#    include <foonathan/memory/memory_pool.hpp>
+#endif
+#if CAIRN_LAB_HAS_TBB
+#    include <tbb/scalable_allocator.h>
+#endif
+
+namespace lab::slots {
+
+// ---- limits and the seeds' own designs ---------------------------------------------------------
+
+/// The hand-written free list: the link lies in the free slot. (Boost.Pool and EASTL sit on it.)
+template <std::size_t Size>
+struct intrusive_list {
+    void* head = nullptr;
+    std::vector<std::byte> memory;
+    explicit intrusive_list(std::size_t count) : memory(count * Size + 64) {
+        auto* first = reinterpret_cast<std::byte*>(
+            (reinterpret_cast<std::uintptr_t>(memory.data()) + 63) & ~std::uintptr_t{63});
+        for (std::size_t i = count; i-- != 0;) deallocate(first + i * Size);
+    }
+    void* allocate() {
+        void* const p = head;
+        if (p != nullptr) head = *static_cast<void**>(p);
+        return p;
+    }
+    void deallocate(void* p) {
+        *static_cast<void**>(p) = head;
+        head = p;
+    }
+};
+
+/// The hand-written stack of pointers beside the slots.
+template <std::size_t Size>
+struct pointer_stack {
+    std::vector<void*> stack;
+    std::vector<std::byte> memory;
+    void** top;
+    explicit pointer_stack(std::size_t count) : stack(count), memory(count * Size + 64) {
+        auto* first = reinterpret_cast<std::byte*>(
+            (reinterpret_cast<std::uintptr_t>(memory.data()) + 63) & ~std::uintptr_t{63});
+        top = stack.data();
+        for (std::size_t i = count; i-- != 0;) deallocate(first + i * Size);
+    }
+    void* allocate() { return top != stack.data() ? *--top : nullptr; }
+    void deallocate(void* p) { *top++ = p; }
+};
+
+/// The article's "external free list": std::vector<T*> with push_back and pop_back.
+template <std::size_t Size>
+struct article_external_list {
+    std::vector<void*> free_slots;
+    std::vector<std::byte> memory;
+    explicit article_external_list(std::size_t count) : memory(count * Size) {
+        for (std::size_t i = count; i-- != 0;) free_slots.push_back(memory.data() + i * Size);
+    }
+    void* allocate() {
+        if (free_slots.empty()) return nullptr;
+        void* const p = free_slots.back();
+        free_slots.pop_back();
+        return p;
+    }
+    void deallocate(void* p) { free_slots.push_back(p); }
+};
+
+/// fast-alloc's design as its README describes it: an intrusive list threaded in the constructor.
+template <std::size_t Size>
+struct fast_alloc_pool : intrusive_list<Size> {
+    std::size_t used = 0;
+    std::size_t capacity;
+    explicit fast_alloc_pool(std::size_t count) : intrusive_list<Size>{count}, capacity{count} {}
+    void* allocate() {
+        if (used == capacity) return nullptr;
+        ++used;
+        return intrusive_list<Size>::allocate();
+    }
+    void deallocate(void* p) {
+        if (p == nullptr) return;
+        --used;
+        intrusive_list<Size>::deallocate(p);
+    }
+};
+
+// ---- cairn -------------------------------------------------------------------------------------
+
+template <std::size_t Size>
+struct cairn_pool {
+    cairn::pool slots{Size};
+    explicit cairn_pool(std::size_t count) {
+        if (!slots.reserve(count)) std::abort();
+    }
+    void* allocate() { return slots.allocate(); }
+    void deallocate(void* p) { slots.deallocate(p); }
+};
+
+// ---- peers -------------------------------------------------------------------------------------
+
+/// Whatever malloc this process was started with, through new and delete, as users write it.
+template <std::size_t Size>
+struct new_delete {
+    std::vector<void*> company;  // an empty page is given back and taken again by some mallocs
+    explicit new_delete(std::size_t) {
+        for (int i = 0; i < 100; ++i) company.push_back(::operator new(Size));
+    }
+    ~new_delete() {
+        for (void* p : company) ::operator delete(p, Size);
+    }
+    void* allocate() { return ::operator new(Size); }
+    void deallocate(void* p) { ::operator delete(p, Size); }
+};
+
+template <std::size_t Size>
+struct pmr_pool {
+    std::pmr::unsynchronized_pool_resource slots;
+    explicit pmr_pool(std::size_t) {}
+    void* allocate() { return slots.allocate(Size, 8); }
+    void deallocate(void* p) { slots.deallocate(p, Size, 8); }
+};
+
+#if CAIRN_LAB_HAS_BOOST
+template <std::size_t Size>
+struct boost_pool {
+    boost::pool<> slots;
+    explicit boost_pool(std::size_t count) : slots{Size, count} {}
+    void* allocate() { return slots.malloc(); }
+    void deallocate(void* p) { slots.free(p); }
+};
+template <std::size_t Size>
+struct boost_ordered_pool {
+    boost::pool<> slots;
+    explicit boost_ordered_pool(std::size_t count) : slots{Size, count} {}
+    void* allocate() { return slots.ordered_malloc(); }
+    void deallocate(void* p) { slots.ordered_free(p); }
+};
+#endif
+#if CAIRN_LAB_HAS_FOONATHAN
+template <std::size_t Size>
+struct foonathan_node_pool {
+    foonathan::memory::memory_pool<> slots;
+    explicit foonathan_node_pool(std::size_t count)
+        : slots{Size, foonathan::memory::memory_pool<>::min_block_size(Size, count)} {}
+    void* allocate() { return slots.allocate_node(); }
+    void deallocate(void* p) { slots.deallocate_node(p); }
+};
+#endif
+#if CAIRN_LAB_HAS_TBB
+template <std::size_t Size>
+struct tbb_scalable {
+    explicit tbb_scalable(std::size_t) {}
+    void* allocate() { return ::scalable_malloc(Size); }
+    void deallocate(void* p) { ::scalable_free(p); }
+};
+#endif
+
+// ---- data that all share -----------------------------------------------------------------------
+
+inline constexpr std::size_t burst_count = 10'000;
+
+/// 0 .. count-1 in random order, the same on every machine.
+[[nodiscard]] inline std::vector<std::uint32_t> shuffled(std::size_t count) {
+    std::vector<std::uint32_t> order(count);
+    for (std::size_t i = 0; i != count; ++i) order[i] = static_cast<std::uint32_t>(i);
+    std::mt19937 random{3};
+    for (std::size_t i = count; i-- > 1;) std::swap(order[i], order[random() % (i + 1)]);
+    return order;
+}
+
+[[nodiscard]] inline std::vector<std::uint32_t> random_indices(std::size_t count,
+                                                               std::size_t bound) {
+    std::mt19937 random{4};
+    std::vector<std::uint32_t> indices(count);
+    for (auto& i : indices) i = static_cast<std::uint32_t>(random() % bound);
+    return indices;
+}
+
+}  // namespace lab::slots
