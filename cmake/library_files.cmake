@@ -32,6 +32,7 @@ target_sources(cairn
         src/alloc/scratch.cpp
         src/alloc/virtual_arena.cpp
         src/alloc/heap.cpp
+        src/alloc/offset_heap.cpp
         # containers
         src/containers/object_slots.cpp
         src/containers/sort_keys.cpp
@@ -103,6 +104,9 @@ target_sources(cairn
         include/cairn/alloc/heap/size_trie.hpp
         include/cairn/alloc/heap/step_counter.hpp
         include/cairn/alloc/heap/two_level_bitmap.hpp
+        include/cairn/alloc/offset_heap.hpp
+        include/cairn/alloc/offset_heap_body.hpp
+        include/cairn/alloc/required_size.hpp
         # containers
         include/cairn/containers/chunks.hpp
         include/cairn/containers/dense_directory.hpp
