@@ -37,7 +37,7 @@ bool object_slots::grow(std::size_t count) noexcept {
     const std::size_t stack_bytes = saturating_multiply(total, sizeof(void*));
     const std::size_t block_bytes =
         saturating_add(saturating_multiply(added, slot_size_), first_offset_);
-    if (stack_bytes > PTRDIFF_MAX || block_bytes > PTRDIFF_MAX) { return false; }
+    if (total > UINT32_MAX || stack_bytes > PTRDIFF_MAX || block_bytes > PTRDIFF_MAX) { return false; }
     auto* const stack = static_cast<void**>(memory_.allocate(stack_bytes));
     if (stack == nullptr) { return false; }
     void* const block = memory_.allocate(block_bytes, align_);
@@ -57,7 +57,7 @@ bool object_slots::grow(std::size_t count) noexcept {
     fresh_ = static_cast<std::byte*>(block) + first_offset_;
     fresh_count_ = added;
     for (std::size_t i = 0; i < added; ++i) {
-        ::new (static_cast<void*>(&state_of(fresh_ + i * slot_size_))) state{not_built};
+        ::new (static_cast<void*>(&state_of(fresh_ + i * slot_size_))) state{0, 0};
     }
     return true;
 }
@@ -67,13 +67,13 @@ void object_slots::validate() const noexcept {
     std::size_t waiting = 0;
     for_each_built([&](void* slot) {
         ++built;
-        waiting += state_of(slot) == idle ? 1u : 0u;
+        waiting += is_idle(slot, state_of(slot)) ? 1u : 0u;
     });
     CAIRN_ASSERT(waiting == idle_count_, "every idle object is on the stack once");
     CAIRN_ASSERT(built + vacant_count_ + fresh_count_ == slot_count_,
                  "every slot is accounted for");
     for (std::size_t i = 0; i < idle_count_; ++i) {
-        CAIRN_ASSERT(state_of(stack_[i]) == idle, "what waits on the stack is idle");
+        CAIRN_ASSERT(state_of(stack_[i]).position == i, "what waits on the stack knows its place");
     }
 }
 

@@ -19,8 +19,8 @@
 //             keeping state for); objects that loops go over (slot_map, table).
 //
 // Invariant: an object is destroyed only by the pool's destructor, trim(), or as surplus.
-// Cost:      acquire_raw and release are O(1): a stack of pointers, a state word beside the object,
-//            the hooks. Overhead: 8 bytes of state (rounded) and 8 bytes of stack per object.
+// Cost:      acquire_raw and release are O(1): a stack of pointers; only release touches the
+//            object's state; the hooks. Overhead: 8 bytes of state (rounded) and 8 bytes of stack per object.
 //            Growth: one block and one stack from upstream; objects are built one by one as they are
 //            needed for the first time, or ahead by prewarm().
 // Threads:   one at a time (shared_object_pool.hpp: any).
@@ -112,7 +112,6 @@ public:
         unpoison_defined(slot, sizeof(T));
         T* const object = static_cast<T*>(slot);
         detail::tell_acquired<Rules>(hooks_, *object);
-        state_of(slot) = tag();
         --slots_.idle_count_;
         if (slots_.idle_count_ < idle_count_min_) { idle_count_min_ = slots_.idle_count_; }
         return object;
@@ -122,8 +121,9 @@ public:
     /// Requires: `object` is live in this pool; anything else stops the program in every build.
     void release(T* object) noexcept {
         void* const slot = object;
-        if (state_of(slot) != tag()) [[unlikely]] {
-            detail::assert_failed("state_of(object) == live",
+        const detail::object_slots::state last = state_of(slot);
+        if (last.tag != tag() || slots_.is_idle(slot, last)) [[unlikely]] {
+            detail::assert_failed("the object is live in this pool",
                                   "an object is released once, to the pool it came from");
         }
         detail::tell_released<Rules>(hooks_, *object);
@@ -131,9 +131,7 @@ public:
             destroy(slot);
             return;
         }
-        state_of(slot) = detail::object_slots::idle;
-        slots_.stack_[slots_.idle_count_++] = slot;
-        poison(slot, sizeof(T));
+        push(slot);
     }
     void release(T& object) noexcept { release(&object); }
 
@@ -170,12 +168,10 @@ private:
         return *reinterpret_cast<detail::object_slots::state*>(static_cast<std::byte*>(slot) +
                                                                state_offset);
     }
-    /// What a live object of this pool carries: from the pool's address, so that a foreign object
-    /// does not match; odd, so that it is no other state.
-    [[nodiscard]] detail::object_slots::state tag() const noexcept {
-        return static_cast<detail::object_slots::state>(reinterpret_cast<std::uintptr_t>(this) >>
-                                                        3) |
-               1u;
+    /// What the objects of this pool carry: from the pool's address, so that a foreign object does
+    /// not match; odd, so that it is never 0.
+    [[nodiscard]] std::uint32_t tag() const noexcept {
+        return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(this) >> 3) | 1u;
     }
 
     void construct(void* slot) {
@@ -218,17 +214,21 @@ private:
     }
     void add_idle(void* slot) noexcept {
         note_peak();
-        state_of(slot) = detail::object_slots::idle;
-        slots_.stack_[slots_.idle_count_++] = slot;
+        state_of(slot).tag = tag();
+        push(slot);
         ++built_count_;
         idle_count_min_ = slots_.idle_count_;  // from now on; the peak so far is noted
+    }
+    void push(void* slot) noexcept {
+        state_of(slot).position = static_cast<std::uint32_t>(slots_.idle_count_);
+        slots_.stack_[slots_.idle_count_++] = slot;
         poison(slot, sizeof(T));
     }
     void destroy(void* slot) noexcept {
         note_peak();
         unpoison_defined(slot, sizeof(T));
         static_cast<T*>(slot)->~T();
-        state_of(slot) = detail::object_slots::not_built;
+        state_of(slot).tag = 0;
         slots_.give_vacant(slot);
         --built_count_;
         idle_count_min_ = slots_.idle_count_;
@@ -277,7 +277,7 @@ bool object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread
             ~collect() {
                 for (std::size_t i = 0; i < batch; ++i) {
                     void* const slot = job->first + i * slot_size;
-                    if (state_of(slot) == detail::object_slots::idle) {
+                    if (state_of(slot).tag != 0) {
                         pool->add_idle(slot);
                     } else {
                         pool->slots_.give_vacant(slot);
@@ -297,7 +297,7 @@ bool object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread
                 for (std::size_t i = first; i < last; ++i) {
                     void* const slot = j.first + i * slot_size;
                     j.pool->construct(slot);
-                    state_of(slot) = detail::object_slots::idle;
+                    state_of(slot).tag = j.pool->tag();
                 }
             },
             &job);

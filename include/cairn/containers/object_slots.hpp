@@ -3,14 +3,16 @@
 //      block:   +--------+-------------+-------------+-------------+- - -     blocks double in size
 //               | header | object | st | object | st | object | st |
 //               +--------+-------------+-------------+-------------+- - -
-//                                   ^ state: not built, idle, or the tag of the pool (live)
+//                                   ^ state: the tag of the pool (0: not built), and where on the
+//                                     stack the object was put last
 //
 //      stack:   | idle idle idle idle -->            <-- vacant vacant |
 //                 built, waiting                         not built, or no more
 //
-// The stack lies outside the objects, so that taking many of them waits for no chain of cache
-// misses. The state lies beside each object: release() finds a second release or a foreign object
-// with one compare, without a hash map, in every build.
+// The stack lies outside the objects, so that taking many of them touches none and waits for no chain
+// of cache misses. An object is idle exactly when the stack holds it at the position that its state
+// names: release() finds a second release or a foreign object with a few compares, without a hash
+// map, in every build.
 //
 // Invariant: idle_count_ + vacant_count_ + fresh_count_ + live == slot_count_.
 // Cost:      take and give: a load, a store and a compare each. Growing allocates one block and one
@@ -26,9 +28,10 @@ namespace cairn::detail {
 
 class object_slots {
 public:
-    using state = std::uint32_t;
-    static constexpr state not_built = 0;
-    static constexpr state idle = 2;
+    struct state {
+        std::uint32_t tag;       // whose object this is; 0: not built
+        std::uint32_t position;  // on the stack, when it was put there last
+    };
 
     object_slots(std::size_t slot_size, std::size_t state_offset, alignment align,
                  allocator_ref memory) noexcept;
@@ -55,13 +58,18 @@ public:
         return *reinterpret_cast<state*>(static_cast<std::byte*>(slot) + state_offset_);
     }
 
+    /// True when the object in this slot waits on the stack.
+    [[nodiscard]] bool is_idle(void* slot, state s) const noexcept {
+        return s.position < idle_count_ && stack_[s.position] == slot;
+    }
+
     /// use(slot) for every slot whose object is built.
     template <class Use>
     void for_each_built(Use use) const {
         for (header* h = blocks_; h != nullptr; h = h->next) {
             std::byte* slot = reinterpret_cast<std::byte*>(h) + first_offset_;
             for (std::size_t i = 0; i < h->count; ++i, slot += slot_size_) {
-                if (state_of(slot) != not_built) { use(static_cast<void*>(slot)); }
+                if (state_of(slot).tag != 0) { use(static_cast<void*>(slot)); }
             }
         }
     }
