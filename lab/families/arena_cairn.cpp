@@ -33,11 +33,11 @@ struct plain {
 template <int Policy>
 struct growing {
     counting_upstream upstream;
-    cairn::growing_arena a{
-        64 << 10, upstream,
-        {.on_reset = Policy == 0   ? cairn::reset_policy::keep_all()
-                     : Policy == 1 ? cairn::reset_policy::coalesce()
-                                   : cairn::reset_policy::adaptive()}};
+    cairn::growing_arena a{64 << 10,
+                           upstream,
+                           {.on_reset = Policy == 0   ? cairn::reset_policy::keep_all()
+                                        : Policy == 1 ? cairn::reset_policy::coalesce()
+                                                      : cairn::reset_policy::adaptive()}};
     explicit growing(std::span<std::byte>) {}
     growing(const growing&) = delete;
     void* allocate(std::size_t size) { return a.allocate(size); }
@@ -79,19 +79,18 @@ struct through_pmr {
 };
 
 using lab::kind;
-const bool offered =
-    lab::offer_arena<plain>("cairn::arena", kind::cairn, {.fixed_region = true}) &&
-    lab::offer_arena<growing<0>>("cairn::growing_arena", kind::cairn) &&
-    lab::offer_arena<growing<1>>("cairn::growing_arena, coalesce", kind::cairn,
-                                 {.only_changing = true}) &&
-    lab::offer_arena<growing<2>>("cairn::growing_arena, adaptive", kind::cairn,
-                                 {.only_changing = true}) &&
-    lab::offer_arena<reserved>("cairn::virtual_arena", kind::cairn) &&
-    lab::offer_arena<low_end>("cairn::double_ended_arena, low", kind::cairn,
-                              {.fixed_region = true}) &&
-    lab::offer_arena<high_end>("cairn::double_ended_arena, high", kind::cairn,
-                               {.fixed_region = true}) &&
-    lab::offer_arena<through_pmr>("cairn::arena through std::pmr", kind::cairn,
-                                  {.fixed_region = true});
+const bool offered = lab::offer_arena<plain>("cairn::arena", kind::cairn, {.fixed_region = true}) &&
+                     lab::offer_arena<growing<0>>("cairn::growing_arena", kind::cairn) &&
+                     lab::offer_arena<growing<1>>("cairn::growing_arena, coalesce", kind::cairn,
+                                                  {.only_changing = true}) &&
+                     lab::offer_arena<growing<2>>("cairn::growing_arena, adaptive", kind::cairn,
+                                                  {.only_changing = true}) &&
+                     lab::offer_arena<reserved>("cairn::virtual_arena", kind::cairn) &&
+                     lab::offer_arena<low_end>("cairn::double_ended_arena, low", kind::cairn,
+                                               {.fixed_region = true}) &&
+                     lab::offer_arena<high_end>("cairn::double_ended_arena, high", kind::cairn,
+                                                {.fixed_region = true}) &&
+                     lab::offer_arena<through_pmr>("cairn::arena through std::pmr", kind::cairn,
+                                                   {.fixed_region = true});
 
 }  // namespace

@@ -159,9 +159,9 @@ struct arena_entry {
     std::string name;
     lab::kind kind;
     std::string note;
-    bool every_malloc;  ///< once per malloc library
+    bool every_malloc;   ///< once per malloc library
     bool only_changing;  ///< a variant that differs only in the cases with a changing load
-    bool fixed_region;  ///< cannot grow: the cases with a changing load leave it out
+    bool fixed_region;   ///< cannot grow: the cases with a changing load leave it out
     body_factory fixed_8, fixed_256, fixed_8k, fixed_1m, mixed, mixed_opaque, changing;
 };
 
@@ -182,7 +182,8 @@ bool offer_arena(std::string name, lab::kind k, arena_options o = {}) {
     const auto factory = []<class W>(std::in_place_type_t<W>) {
         return make_body_factory([] { return W{}; });
     };
-    arena_family().push_back({std::move(name), k, std::move(o.note), o.every_malloc, o.only_changing, o.fixed_region,
+    arena_family().push_back({std::move(name), k, std::move(o.note), o.every_malloc,
+                              o.only_changing, o.fixed_region,
                               factory(std::in_place_type<arena_work::fixed<A, 8>>),
                               factory(std::in_place_type<arena_work::fixed<A, 256>>),
                               factory(std::in_place_type<arena_work::fixed<A, 8192>>),

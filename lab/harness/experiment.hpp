@@ -63,7 +63,10 @@ struct case_options {
     bool one_sample = false;       ///< the value is exact: no need to repeat
     std::string reference_limit;   ///< the limit that ratios refer to (empty: the first added)
     bool unpinned = false;         ///< contenders run threads of their own
+    bool one_repetition = false;   ///< a sample is exactly one repetition, however short
+    unsigned quick_samples = 0;    ///< at most so many samples in a quick run (0: the usual)
     unsigned full_samples = 0;     ///< at least so many samples in --full (0: the usual)
+    bool show_spread = false;      ///< the terminal shows mean, standard deviation and maximum too
 };
 
 /// What runs in a contender's process: built once, then sampled many times.
@@ -115,7 +118,8 @@ public:
     std::string name;
     case_options options;
     std::deque<contender> contenders;
-    const comparison* measured_by = nullptr;  ///< set for a case that also() declared
+    const comparison* measured_by = nullptr;  ///< set for a case that also() or relative() declared
+    std::string relative_to;                  ///< set for a case that relative() declared
 
     contender& add_factory(lab::kind k, std::string contender_name, body_factory make) {
         return contenders.emplace_back(
@@ -155,6 +159,13 @@ public:
     template <class F>
     void with_malloc(std::string_view library, std::string contender_name, F factory) {
         add_with_malloc(library, std::move(contender_name), make_body_factory(std::move(factory)));
+    }
+
+    /// A published figure for a row of a case that also() or relative() declared.
+    void publish(std::string contender_name, double value, std::string note) {
+        contender& who = contenders.emplace_back(
+            contender{std::move(contender_name), kind::cairn, {}, {}, {}, {}, {}});
+        who.published(value, std::move(note));
     }
 
 private:
@@ -203,6 +214,16 @@ public:
         o.measure = measure::value;
         comparison& c = compare(std::move(case_name), std::move(o));
         c.measured_by = &of;
+        return c;
+    }
+
+    /// A further table of the same run: every row of `of` divided by the median of one of them.
+    /// Above 1 is better than that one, whatever the direction of `of`.
+    comparison& relative(const comparison& of, std::string case_name, std::string reference) {
+        comparison& c = compare(std::move(case_name),
+                                {.unit = "x", .better = better::higher, .measure = measure::value});
+        c.measured_by = &of;
+        c.relative_to = std::move(reference);
         return c;
     }
 

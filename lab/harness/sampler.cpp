@@ -24,6 +24,7 @@ struct lane {
     std::uint64_t checksum = 0;
     row_status status = row_status::ok;
     std::string note;
+    double start_seconds = 0;  ///< what starting its process took
 };
 
 double scale_of(const case_options& o) {
@@ -78,6 +79,8 @@ bool calibrate(lane& l, const case_options& o, double target_ns, double limit_se
     l.warm_up = 0;
     l.repetitions = 1;
     double ns = 0;
+    if (o.one_repetition)
+        return sample_once(l, o, limit_seconds, &ns) && sample_once(l, o, limit_seconds, &ns);
     if (!sample_once(l, o, limit_seconds, &ns))
         return false;                              // the very first: page faults and all
     if (l.sample_ns > 4 * target_ns) return true;  // one repetition is a long sample
@@ -95,6 +98,34 @@ bool calibrate(lane& l, const case_options& o, double target_ns, double limit_se
     }
     l.warm_up = l.repetitions / 8;
     return true;
+}
+
+bool start(lane& l, const experiment& e, const comparison& c, const sampler_options& o) {
+    const std::int64_t before = now_ns();
+    const bool started = o.in_process ? l.process.start_in_process(*l.who)
+                                      : l.process.start(e, c, *l.who, o.time_limit);
+    l.start_seconds = static_cast<double>(now_ns() - before) * 1e-9;
+    if (!started) {
+        l.status = row_status::failed;
+        l.note = l.process.why();
+    }
+    return started;
+}
+
+/// A new process for each contender: where its memory happens to lie is luck that lasts as long as
+/// the process does, and should not decide a comparison.
+void start_new_lives(std::vector<lane>& lanes, const experiment& e, const comparison& c,
+                     const sampler_options& o) {
+    for (lane& l : lanes) {
+        if (interrupted) return;
+        if (l.status != row_status::ok || !l.process.alive()) continue;
+        l.process.stop();
+        outcome unused;
+        if (start(l, e, c, o) && !l.process.run(l.repetitions, 0, unused, o.time_limit)) {
+            l.status = row_status::failed;
+            l.note = l.process.why();
+        }
+    }
 }
 
 double relative_spread(std::vector<double> v) {  // half the distance of the quartiles
@@ -195,14 +226,35 @@ contender_result row_of(const contender& who) {
     return row;
 }
 
-/// The rows of a case that also() declared, from what its parent's contenders said.
-case_result side_case(const comparison& c, const std::vector<lane>& lanes, double noise) {
-    case_result r = empty_result(c);
-    r.noise = noise;
-    for (const lane& l : lanes) {
+/// What a contender contributes to a case that also() or relative() declared.
+std::vector<double> side_samples(const comparison& c, const lane& l, const case_result& parent) {
+    if (c.relative_to.empty()) {
         const auto found = l.extras.find(c.name);
-        if (found == l.extras.end()) continue;
+        return found == l.extras.end() ? std::vector<double>{} : found->second;
+    }
+    double reference = 0;
+    bool counts = false;
+    for (const contender_result& row : parent.contenders) {
+        if (row.name == c.relative_to && row.counts()) reference = row.figures.median;
+        if (row.name == l.who->name) counts = row.counts();
+    }
+    if (reference == 0 || !counts) return {};
+    std::vector<double> ratios;
+    for (const double x : l.samples) {
+        ratios.push_back(parent.options.better == better::higher ? x / reference : reference / x);
+    }
+    return ratios;
+}
+
+case_result side_case(const comparison& c, const std::vector<lane>& lanes,
+                      const case_result& parent) {
+    case_result r = empty_result(c);
+    r.noise = parent.noise;
+    for (const lane& l : lanes) {
+        std::vector<double> samples = side_samples(c, l, parent);
+        if (samples.empty()) continue;
         contender_result row = row_of(*l.who);
+        row.note.clear();
         row.published.reset();
         row.published_note.clear();
         for (const contender& declared : c.contenders) {  // notes and published of this column
@@ -210,7 +262,7 @@ case_result side_case(const comparison& c, const std::vector<lane>& lanes, doubl
             row.published = declared.published_value;
             row.published_note = declared.published_note;
         }
-        row.samples = found->second;
+        row.samples = std::move(samples);
         row.figures = summarize(row.samples);
         r.contenders.push_back(std::move(row));
     }
@@ -233,7 +285,9 @@ case_run measure_case(const experiment& e, const comparison& c, const sampler_op
     const auto elapsed = [&] { return static_cast<double>(now_ns() - begun) * 1e-9; };
 
     constexpr unsigned usual_rounds = 15;
-    unsigned rounds = o.full ? 41 : usual_rounds;
+    unsigned rounds = o.full                         ? 41
+                      : c.options.quick_samples != 0 ? c.options.quick_samples
+                                                     : usual_rounds;
     if (o.full) rounds = std::max(rounds, c.options.full_samples);
     if (c.options.one_sample) rounds = 1;
     const double target_ns =
@@ -241,21 +295,21 @@ case_run measure_case(const experiment& e, const comparison& c, const sampler_op
     for (lane& l : lanes) {
         if (interrupted) break;
         tell(0.15 * elapsed() / seconds);
-        if (!(o.in_process ? l.process.start_in_process(*l.who)
-                           : l.process.start(e, c, *l.who, o.time_limit))) {
-            l.status = row_status::failed;
-            l.note = l.process.why();
-        } else if (!c.options.one_sample) {
+        if (start(l, e, c, o) && !c.options.one_sample) {
             calibrate(l, c.options, target_ns, o.time_limit);
         }
     }
     double round_seconds = 0;
     for (const lane& l : lanes) round_seconds += l.process.alive() ? l.sample_ns * 1e-9 : 0;
-    if (!c.options.one_sample && round_seconds > 0 && c.options.full_samples == 0) {
+    if (!c.options.one_sample && round_seconds > 0 && !(o.full && c.options.full_samples != 0)) {
         const double left = std::max(seconds - elapsed(), seconds / 2);
         const double affordable = left / round_seconds;
         rounds = static_cast<unsigned>(std::clamp(affordable, 5.0, static_cast<double>(rounds)));
     }
+
+    double start_seconds = 0;
+    for (const lane& l : lanes) start_seconds += l.start_seconds;
+    const unsigned lives = rounds >= 9 && start_seconds < 0.05 * seconds ? (o.full ? 5 : 3) : 1;
 
     std::vector<double> noise;
     std::vector<lane*> order;
@@ -263,6 +317,9 @@ case_run measure_case(const experiment& e, const comparison& c, const sampler_op
     std::mt19937 random{static_cast<unsigned>(std::hash<std::string>{}(c.name))};
     for (unsigned round = 0; round != rounds && !interrupted; ++round) {
         tell(static_cast<double>(round) / rounds);
+        if (round != 0 && round * lives / rounds != (round - 1) * lives / rounds) {
+            start_new_lives(lanes, e, c, o);
+        }
         noise.push_back(noise_probe_ns());
         std::shuffle(order.begin(), order.end(), random);
         for (lane* l : order) {
@@ -271,7 +328,9 @@ case_run measure_case(const experiment& e, const comparison& c, const sampler_op
                 sample_once(*l, c.options, o.time_limit);
             }
         }
-        if (round >= 5 && elapsed() > 1.6 * seconds && c.options.full_samples == 0) break;
+        if (round >= 5 && elapsed() > 1.6 * seconds && !(o.full && c.options.full_samples != 0)) {
+            break;
+        }
     }
     run.result.noise = relative_spread(std::move(noise));
 
@@ -322,11 +381,12 @@ experiment_result measure_experiment(const experiment& e, const sampler_options&
             tell(c.name, weight_done + share * std::min(part, 1.0));
         });
         weight_done += share;
+        const std::size_t parent = result.cases.size();
         result.cases.push_back(std::move(run.result));
         for (const comparison& side : e.comparisons) {
-            if (side.measured_by == &c) {
-                result.cases.push_back(side_case(side, run.lanes, result.cases.back().noise));
-            }
+            if (side.measured_by != &c) continue;
+            case_result added = side_case(side, run.lanes, result.cases[parent]);
+            if (!added.contenders.empty()) result.cases.push_back(std::move(added));
         }
     }
     if (interrupted) result.complete = false;

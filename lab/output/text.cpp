@@ -134,6 +134,18 @@ std::string as_text(const experiment_result& e, unsigned columns) {
             while (s.back() == ' ') s.pop_back();
             s += '\n';
         }
+        if (c.options.show_spread) {
+            s += fmt::format("\n  {}  {:>9} {:>9} {:>9} {:>9} {:>9} {:>8}\n",
+                             padded("the same", width), "mean", "stddev", "median", "min", "max",
+                             "samples");
+            for (const contender_result* r : sorted) {
+                if (!r->counts()) continue;
+                const summary& f = r->figures;
+                s += fmt::format("  {}  {:>9} {:>9} {:>9} {:>9} {:>9} {:>8}\n",
+                                 padded(r->name, width), figure(f.mean), figure(f.stddev),
+                                 figure(f.median), figure(f.min), figure(f.max), f.samples);
+            }
+        }
         std::vector<std::string> remarks;
         for (const contender_result& r : c.contenders) {
             if (r.counts() && !r.published_note.empty())

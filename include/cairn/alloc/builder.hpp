@@ -145,36 +145,52 @@ private:
         begin_ = end_ = limit_ = nullptr;
     }
 
+    struct room {
+        T* begin;
+        T* end;    // one past the last element
+        T* limit;  // one past the room
+    };
+
     /// Cold: once per doubling.
-    [[gnu::noinline]] bool grow() noexcept {
-        const std::size_t count = size();
-        const std::size_t wanted = begin_ == nullptr ? capacity_first_ : capacity() * 2;
+    [[nodiscard]] bool grow() noexcept {
+        const room now = grown(arena_, {begin_, end_, limit_}, capacity_first_);
+        if (now.end == now.limit) { return false; }
+        if (now.begin != begin_) { moved_count_ += size(); }
+        begin_ = now.begin;
+        end_ = now.end;
+        limit_ = now.limit;
+        return true;
+    }
+
+    /// Takes and returns values, not `this`: so a builder that is a local variable may live in
+    /// registers while it collects. Returns `old` when the arena is exhausted.
+    [[nodiscard, gnu::noinline]] static room grown(reference arena, room old,
+                                                   std::size_t capacity_first) noexcept {
+        const auto count = static_cast<std::size_t>(old.end - old.begin);
+        const auto capacity = static_cast<std::size_t>(old.limit - old.begin);
+        const std::size_t wanted = old.begin == nullptr ? capacity_first : capacity * 2;
         // What the arena rounds up to costs nothing: take it as room.
-        const std::size_t bytes = arena_.good_size(saturating_multiply(wanted, sizeof(T)),
-                                                    alignment::of<T>());
-        if (begin_ != nullptr &&
-            arena_.try_resize(begin_, room_size(), bytes / sizeof(T) * sizeof(T),
-                               alignment::of<T>())) {
-            limit_ = begin_ + bytes / sizeof(T);
-            return true;
+        const std::size_t bytes =
+            arena.good_size(saturating_multiply(wanted, sizeof(T)), alignment::of<T>());
+        const std::size_t fit = bytes / sizeof(T);
+        if (old.begin != nullptr && arena.try_resize(old.begin, capacity * sizeof(T),
+                                                     fit * sizeof(T), alignment::of<T>())) {
+            return {old.begin, old.end, old.begin + fit};
         }
-        auto* const room = static_cast<T*>(
-            arena_.allocate(bytes / sizeof(T) * sizeof(T), alignment::of<T>()));
-        if (room == nullptr) { return false; }
+        auto* const first = static_cast<T*>(arena.allocate(fit * sizeof(T), alignment::of<T>()));
+        if (first == nullptr) { return old; }
         if constexpr (std::is_trivially_copyable_v<T>) {
-            if (count != 0) { std::memcpy(room, begin_, count * sizeof(T)); }
+            if (count != 0) { std::memcpy(first, old.begin, count * sizeof(T)); }
         } else {
             for (std::size_t i = 0; i < count; ++i) {
-                ::new (static_cast<void*>(room + i)) T(static_cast<T&&>(begin_[i]));
-                begin_[i].~T();
+                ::new (static_cast<void*>(first + i)) T(static_cast<T&&>(old.begin[i]));
+                old.begin[i].~T();
             }
         }
-        moved_count_ += count;
-        release_room();
-        begin_ = room;
-        end_ = room + count;
-        limit_ = room + bytes / sizeof(T);
-        return true;
+        if (old.begin != nullptr) {
+            arena.deallocate(old.begin, capacity * sizeof(T), alignment::of<T>());
+        }
+        return {first, first + count, first + fit};
     }
 
     T* begin_ = nullptr;

@@ -1,0 +1,260 @@
+// lab/experiments/parser.cpp - the parser article: what do the small vectors of a syntax tree cost?
+//
+// A lexer and a parser for a small language run over 45,000 lines, or over the user's file. The tree
+// is one std::vector of nodes; calls, blocks and lambdas hold small vectors of child indices, and
+// only what those are made of differs. A parse ends when its tree is gone again. All contenders
+// must build the same tree: its hash is compared.
+#include <memory>
+
+#include "lab/harness/experiment.hpp"
+#include "lab/parser/lists.hpp"
+#include "lab/parser/parser.hpp"
+#include "lab/parser/source.hpp"
+
+namespace {
+
+using namespace lab::parser;
+
+constexpr std::size_t article_lines = 45'000;
+
+std::string source_for(const std::string& path) {
+    return path.empty() ? generate_source(article_lines) : read_source(path);
+}
+
+template <class Lists>
+struct parse_work {
+    padded_source text;
+    std::string_view source = text.view();
+    Lists lists;
+    tree<typename Lists::children> t;
+    std::uint64_t lines = count_lines(source);
+    std::uint64_t hash = 0;
+
+    explicit parse_work(const std::string& path) : text{source_for(path)} {
+        t.nodes.reserve(source.size() / 3 + 16);  // more than a node per three bytes does not occur
+        t.roots.reserve(lines + source.size() / 16);
+    }
+    void forget() {
+        t.nodes.clear();
+        t.roots.clear();
+        lists.reset();
+    }
+    void operator()(lab::sample& s) {
+        if (hash == 0) {
+            parser<Lists>{source, lists, t}.parse();
+            hash = hash_of(t, source);
+            forget();
+        }
+        s.start();
+        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+            parser<Lists>{source, lists, t}.parse();
+            lab::clobber();
+            forget();
+        }
+        s.stop();
+        s.did(s.repetitions() * lines);
+        s.checksum(hash);
+    }
+};
+
+template <class Lists>
+auto parse(const std::string& path) {
+    return [path] { return parse_work<Lists>{path}; };
+}
+
+// ---- counting: what is asked of the allocator, and what the allocator asks of malloc ------------
+
+struct counters {
+    std::uint64_t calls = 0, bytes = 0, live = 0, peak = 0;
+    void took(std::size_t size) {
+        ++calls;
+        bytes += size;
+        live += size;
+        peak = live > peak ? live : peak;
+    }
+    void gave(std::size_t size) { live -= size; }
+};
+counters lists_asked;   // by vectors and builders
+counters malloc_asked;  // by whoever is at the bottom
+
+/// Counts what goes through to malloc.
+struct counted_malloc {
+    void* allocate(std::size_t size, cairn::alignment align) noexcept {
+        malloc_asked.took(size);
+        return cairn::system_memory().allocate(size, align);
+    }
+    void deallocate(void* p, std::size_t size, cairn::alignment align) noexcept {
+        malloc_asked.gave(size);
+        cairn::system_memory().deallocate(p, size, align);
+    }
+};
+
+class counted_resource : public std::pmr::memory_resource {
+    void* do_allocate(std::size_t size, std::size_t align) override {
+        malloc_asked.took(size);
+        return std::pmr::new_delete_resource()->allocate(size, align);
+    }
+    void do_deallocate(void* p, std::size_t size, std::size_t align) override {
+        malloc_asked.gave(size);
+        std::pmr::new_delete_resource()->deallocate(p, size, align);
+    }
+    bool do_is_equal(const memory_resource& other) const noexcept override {
+        return this == &other;
+    }
+};
+
+/// Counts what vectors ask of `Inner`, an Allocator of the standard.
+template <class T, class Inner>
+struct counted_allocator {
+    using value_type = T;
+    Inner inner;
+    explicit counted_allocator(Inner i) : inner{i} {}
+    T* allocate(std::size_t n) {
+        lists_asked.took(n * sizeof(T));
+        return inner.allocate(n);
+    }
+    void deallocate(T* p, std::size_t n) noexcept {
+        lists_asked.gave(n * sizeof(T));
+        inner.deallocate(p, n);
+    }
+    friend bool operator==(const counted_allocator& a, const counted_allocator& b) {
+        return a.inner == b.inner;
+    }
+};
+
+struct counted_std : vector_lists {
+    struct bottom {
+        std::allocator<node_index> a;
+        node_index* allocate(std::size_t n) {
+            malloc_asked.took(n * sizeof(node_index));
+            return a.allocate(n);
+        }
+        void deallocate(node_index* p, std::size_t n) {
+            malloc_asked.gave(n * sizeof(node_index));
+            a.deallocate(p, n);
+        }
+        friend bool operator==(bottom, bottom) { return true; }
+    };
+    using children = std::vector<node_index, counted_allocator<node_index, bottom>>;
+    children start() { return children{counted_allocator<node_index, bottom>{bottom{}}}; }
+    children finish(children&& c) { return std::move(c); }
+};
+
+struct counted_pmr {
+    using inner = std::pmr::polymorphic_allocator<node_index>;
+    using children = std::vector<node_index, counted_allocator<node_index, inner>>;
+    std::unique_ptr<counted_resource> upstream = std::make_unique<counted_resource>();
+    std::unique_ptr<std::pmr::monotonic_buffer_resource> resource =
+        std::make_unique<std::pmr::monotonic_buffer_resource>(upstream.get());
+    children start() {
+        return children{counted_allocator<node_index, inner>{inner{resource.get()}}};
+    }
+    children finish(children&& c) { return std::move(c); }
+    void reset() { resource->release(); }
+};
+
+/// A growing_arena over counted malloc, itself counted.
+struct counted_arena {
+    counted_malloc bottom;
+    cairn::growing_arena inner{
+        std::size_t{1} << 20, bottom, {.on_reset = cairn::reset_policy::coalesce()}};
+    counted_arena() = default;
+    counted_arena(const counted_arena&) = delete;
+    void* allocate(std::size_t size, cairn::alignment align) noexcept {
+        lists_asked.took(size);
+        return inner.allocate(size, align);
+    }
+    void deallocate(void* p, std::size_t size, cairn::alignment align) noexcept {
+        lists_asked.gave(size);
+        inner.deallocate(p, size, align);
+    }
+    bool try_resize(void* p, std::size_t from, std::size_t to, cairn::alignment align) noexcept {
+        if (!inner.try_resize(p, from, to, align)) return false;
+        lists_asked.live += to - from;
+        return true;
+    }
+    std::size_t good_size(std::size_t size, cairn::alignment align) const noexcept {
+        return inner.good_size(size, align);
+    }
+    void reset() { inner.reset(); }
+};
+
+constexpr const char* malloc_calls = "calls to malloc in one parse";
+constexpr const char* bytes_asked = "bytes asked for in one parse";
+constexpr const char* bytes_held = "most bytes held from malloc";
+
+template <class Lists>
+auto count(const std::string& path) {
+    return [path] {
+        return [path](lab::sample& s) {
+            const padded_source text{source_for(path)};
+            const std::string_view source = text.view();
+            Lists lists;
+            tree<typename Lists::children> t;
+            lists_asked = {};
+            malloc_asked = {};
+            parser<Lists>{source, lists, t}.parse();
+            t.nodes.clear();
+            lists.reset();
+            s.value(static_cast<double>(lists_asked.calls));
+            s.also(bytes_asked, static_cast<double>(lists_asked.bytes));
+            s.also(malloc_calls, static_cast<double>(malloc_asked.calls));
+            s.also(bytes_held, static_cast<double>(malloc_asked.peak));
+        };
+    };
+}
+
+constexpr const char* article_note =
+    "lines/s, parser article (45,000 lines, 300 times, machine not named)";
+
+const lab::registration parser_experiment{
+    "parser",
+    "How many lines a second does a real parser reach, and what do its small vectors cost?",
+    [](lab::experiment& e) {
+        const std::string path = e.options().source;
+        if (!path.empty()) (void)read_source(path);  // throws bad_input
+        e.quick_seconds = 12;
+        e.full_seconds = 120;
+
+        lab::comparison& speed =
+            e.compare("lines per second", {.unit = "lines/s",
+                                           .better = lab::better::higher,
+                                           .measure = lab::measure::ops_per_second,
+                                           .weight = 30,
+                                           .equal_checksums = true,
+                                           .one_repetition = true,
+                                           .quick_samples = 40,
+                                           .full_samples = 300,
+                                           .show_spread = true});
+        speed.mallocs(parse<vector_lists>(path));
+        for (lab::contender& who : speed.contenders) {
+            if (who.name == "glibc") who.published(743'330, article_note);
+        }
+        speed.peer("std::pmr::monotonic", parse<pmr_lists>(path));
+        speed.peer("std::pmr::monotonic, warm buffer", parse<pmr_buffer_lists>(path));
+        speed.cairn("cairn::std_allocator on growing_arena", parse<cairn_vector_lists<>>(path));
+        speed.cairn("cairn::growing_arena and builder", parse<cairn_builder_lists<>>(path));
+        speed.limit("small vector of 8 inside the node", parse<small_vector_lists>(path));
+        speed.baseline("the article's arena", parse<article_lists>(path))
+            .published(835'977, article_note);
+
+        lab::comparison& ratio = e.relative(speed, "speed-up over glibc", "glibc");
+        constexpr const char* note = "arena over new, parser article";
+        ratio.publish("the article's arena", 835'977.0 / 743'330.0, note);
+        ratio.publish("cairn::std_allocator on growing_arena", 835'977.0 / 743'330.0, note);
+
+        lab::comparison& counts =
+            e.compare("calls to the allocator in one parse",
+                      {.unit = "calls", .measure = lab::measure::value, .one_sample = true});
+        counts.peer("std::vector on malloc", count<counted_std>(path));
+        counts.peer("std::pmr::monotonic", count<counted_pmr>(path));
+        counts.cairn("cairn::std_allocator on growing_arena",
+                     count<cairn_vector_lists<counted_arena>>(path));
+        counts.cairn("cairn::growing_arena and builder",
+                     count<cairn_builder_lists<counted_arena>>(path));
+        e.also(counts, malloc_calls, {.unit = "calls"});
+        e.also(counts, bytes_asked, {.unit = "bytes"});
+        e.also(counts, bytes_held, {.unit = "bytes"});
+    }};
+
+}  // namespace
