@@ -7,7 +7,7 @@
 // Beside the blocks, not in headers in front of them: a wild write cannot damage it, the layout of
 // the blocks stays what it was, and a pointer that was never given out is simply not found.
 //
-// Cost:    insert, find, erase O(1) on average; the slots come from `memory`, 64 bytes for each.
+// Cost:    insert, find, erase O(1) on average; the slots come from `memory`, 48 bytes for each.
 // Threads: none, like the wrappers.
 // Source:  linear probing with deletion by backward shift, Knuth 6.4, algorithm R.
 #pragma once
@@ -83,6 +83,6 @@ private:
     std::size_t count_ = 0;     // records, at most capacity_ / 2
 };
 
-static_assert(sizeof(void*) != 8 || sizeof(block_record) <= 64);
+static_assert(sizeof(void*) != 8 || sizeof(block_record) <= 48);
 
 }  // namespace cairn::detail

