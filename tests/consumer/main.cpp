@@ -1,7 +1,6 @@
 // A user of cairn whose own code would not survive cairn's warnings. It is built with -Werror and
 // no warning switched on: were ours to leak, it would not compile.
-#include <cairn/core/make.hpp>
-#include <cairn/os/system_allocator.hpp>
+#include <cairn/cairn.hpp>
 
 static_assert(CAIRN_ASSERTS == 0 || CAIRN_ASSERTS == 1, "the package says how it was built");
 
