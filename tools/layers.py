@@ -53,6 +53,8 @@ def findings(layers):
                 if found is None:
                     continue
                 quote, name = found[1], found[2]
+                if quote == '"' and where.parts[0] == "src" and (path.parent / name).is_file():
+                    continue  # a private header beside its source
                 if quote == '"':
                     yield f'{where}:{number}: "{name}": the library includes its headers as <cairn/...>'
                 elif name.startswith("cairn/"):
