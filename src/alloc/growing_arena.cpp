@@ -158,6 +158,8 @@ growing_arena::block* growing_arena::take_spare(std::size_t payload_min,
                            : (b->oversized != (*best)->oversized ? !b->oversized
                                                                  : b->size > (*best)->size));
         if (better) { best = link; }
+        // Nothing fits better than exactly: requests of one size, frame after frame, stay O(1).
+        if (for_oversized && b->payload_size() == payload_min) { break; }
     }
     if (best == nullptr) { return nullptr; }
     block* const b = *best;
