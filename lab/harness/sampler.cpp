@@ -52,7 +52,7 @@ bool sample_once(lane& l, const case_options& o, double limit_seconds, double* r
     outcome r;
     const std::int64_t before = now_ns();
     if (!l.process.run(l.repetitions, l.warm_up, r, limit_seconds)) {
-        l.status = row_status::failed;
+        l.status = interrupted ? row_status::interrupted : row_status::failed;
         l.note = l.process.why();
         return false;
     }
@@ -338,7 +338,11 @@ case_run measure_case(const experiment& e, const comparison& c, const sampler_op
         l.process.stop();
         contender_result row = row_of(*l.who);
         row.status = l.status;
-        if (!l.note.empty()) row.note = l.note;
+        if (interrupted && !l.samples.empty()) {  // what it gave until then counts
+            row.status = l.status == row_status::interrupted ? row_status::ok : l.status;
+        } else if (!l.note.empty()) {
+            row.note = l.note;
+        }
         row.plots = l.plots;
         if (l.status == row_status::ok && l.samples.empty()) {
             row.status = interrupted ? row_status::interrupted : row_status::failed;

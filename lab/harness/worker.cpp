@@ -397,12 +397,16 @@ bool worker::run(std::uint64_t repetitions, std::uint64_t warm_up, outcome& resu
 bool worker::receive(std::vector<char>& message, double seconds) {
     const std::int64_t deadline = now_ns() + static_cast<std::int64_t>(seconds * 1e9);
     pollfd p{replies_, POLLIN, 0};
+    int polls_since_interrupt = 0;
     for (;;) {
         const std::int64_t left_ms = (deadline - now_ns()) / 1'000'000;
         const int n = ::poll(&p, 1, static_cast<int>(std::clamp<std::int64_t>(left_ms, 0, 500)));
         if (n > 0) break;
         if (n < 0 && errno != EINTR) return fail("the pipe broke");
-        if (interrupted >= 2) return fail("interrupted");
+        // After Ctrl-C the sample in flight has a second to end.
+        if (interrupted != 0 && (++polls_since_interrupt > 2 || interrupted >= 2)) {
+            return fail("interrupted");
+        }
         if (left_ms <= 0) {
             char limit[32];
             std::snprintf(limit, sizeof limit, "%.0f", seconds);

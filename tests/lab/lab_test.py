@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""What the command `cairn lab` promises: exit codes, sentences, reports, rows that fail alone.
+
+Usage: lab_test.py CAIRN MISBEHAVIOUR
+    CAIRN          the command
+    MISBEHAVIOUR   the same command with the experiments of tests/lab/misbehaviour.cpp
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+cairn, misbehaviour = sys.argv[1:3]
+folder = pathlib.Path(tempfile.mkdtemp(prefix="cairn-lab-"))
+os.chdir(folder)
+failures = []
+
+
+def check(ok, promise, more=""):
+    if not ok:
+        failures.append(promise)
+        print(f"FAILED: {promise} {more}")
+
+
+def run(*words, program=cairn):
+    done = subprocess.run([program, *words], capture_output=True, text=True, timeout=250)
+    return done.returncode, done.stdout, done.stderr
+
+
+def report(name):
+    return json.loads((folder / name).read_text())
+
+
+def one_sentence(stderr):
+    return len(stderr.strip().splitlines()) == 1
+
+
+# ---- words that are wrong -----------------------------------------------------------------------
+for words in (["--nonsense"], ["lab", "--nonsense"], ["lab", "--json"], [], ["lab", "--quick", "--full"],
+              ["lab", "--speed", "never"], ["elsewhere"]):
+    code, out, err = run(*words)
+    check(code == 2 and one_sentence(err), f"'cairn {' '.join(words)}' is refused with one sentence", err)
+
+code, out, err = run("lab", "--help")
+check(code == 0 and "--json" in out, "--help explains and succeeds")
+
+code, out, err = run("lab", "--list")
+names = [line.split()[0] for line in out.splitlines()]
+check(code == 0 and {"linear", "frame", "grow", "parser"} <= set(names), "--list names the experiments", out)
+
+code, out, err = run("lab", "nosuch")
+check(code == 2 and one_sentence(err) and "nosuch" in err, "an unknown experiment is named", err)
+
+code, out, err = run("lab", "frame", "--json", "/nowhere/at/all.json")
+check(code == 2 and one_sentence(err) and "/nowhere" in err, "an unwritable report is refused before measuring", err)
+
+# ---- bad input costs only itself ----------------------------------------------------------------
+code, out, err = run("lab", "nosuch", "frame", "--speed", "0.02", "--quiet", "--json", "a.json", "--html", "/nowhere/a.html")
+check(code == 2 and "nosuch" in err and "/nowhere" in err, "both mistakes are named", err)
+check([e["name"] for e in report("a.json")["experiments"]] == ["frame"], "the other experiment is written")
+check(len(report("a.json")["errors"]) == 2, "errors are in the report")
+
+(folder / "wrong.txt").write_text("let a = f(1,\n  2;\n")
+for source, piece in (("missing.txt", "cannot be read"), ("wrong.txt", "line 2, column 4"), (".", "directory"),
+                      ("empty.txt", "no statement")):
+    (folder / "empty.txt").write_text("")
+    code, out, err = run("lab", "parser", "linear", "--source", source, "--speed", "0.02", "--quiet", "--json", "b.json")
+    check(code == 2 and one_sentence(err) and piece in err, f"--source {source}: one sentence", err)
+    written = {e["name"]: e for e in report("b.json")["experiments"]}
+    check(written["linear"]["cases"] and not written["parser"]["cases"] and written["parser"]["error"],
+          f"--source {source}: the other experiment is measured")
+
+(folder / "small.txt").write_text("let a = f(1, 2);\n" * 200)
+code, out, err = run("lab", "parser", "--source", "small.txt", "--speed", "0.05", "--json", "c.json", "--html", "c.html")
+rows = report("c.json")["experiments"][0]["cases"][0]["contenders"]
+check(code == 0 and all(r["status"] == "ok" for r in rows), "a source of the user is parsed by all, to one tree", err)
+check("lines/s" in out and "stddev" in out, "the parser's table shows mean and standard deviation")
+check("<svg" in (folder / "c.html").read_text() and "http" not in (folder / "c.html").read_text().replace("http-equiv", ""),
+      "the page is self-contained")
+
+# ---- contenders that misbehave ------------------------------------------------------------------
+code, out, err = run("lab", "--json", "d.json", "--html", "d.html", "--time-limit", "1", "--speed", "0.3",
+                     program=misbehaviour)
+check(code == 2 and one_sentence(err) and "this input cannot be used" in err, "refused input is one sentence", err)
+written = {e["name"]: e for e in report("d.json")["experiments"]}
+rows = {r["name"]: r for r in written["bad"]["cases"][0]["contenders"]}
+for name, status, piece in (("limit", "ok", ""), ("peer", "ok", ""), ("cairn", "ok", ""),
+                            ("says nothing", "suspect", "no operations"), ("does nothing", "suspect", "empty loop"),
+                            ("crashes", "failed", "SIGSEGV"), ("crashes later", "failed", "SIGABRT"),
+                            ("crashes in set-up", "failed", "SIGABRT"), ("throws", "failed", "out of luck"),
+                            ("hangs", "failed", "time limit"), ("exits", "failed", "without an answer"),
+                            ("wrong", "wrong", "another result")):
+    check(rows[name]["status"] == status and piece in rows[name]["note"], f"'{name}' is {status}", rows[name])
+check(written["bad"]["cases"][0]["best_peer"] == "peer", "only honest rows are best peer")
+check(0.7 < rows["cairn"]["ratio_to_limit"] < 1.5, "ratios relate to the limit", rows["cairn"])
+check(rows["cairn"]["ratio_to_best_peer"] < 0.8 and rows["cairn"]["verdict"] in ("faster", "no difference"), "verdicts relate to the best peer")
+check(rows["peer"]["published"] == 4.2, "published figures are there")
+
+cases = {c["name"]: c for c in written["good"]["cases"]}
+value = {r["name"]: r for r in cases["value"]["contenders"]}
+check(value["exact"]["median"] == 4096 and value["exact"]["samples"] == 1, "values arrive exactly, once")
+check(value["exact"]["series"][0]["points"] == [[1, 2], [3, 4.5]], "curves arrive")
+check(cases["column"]["contenders"][0]["median"] == 17, "further columns are cases of their own")
+ratio = {r["name"]: r["median"] for r in cases["over half"]["contenders"]}
+check(ratio["half"] == 1 and 1.4 < ratio["fast"] < 2.8, "relative cases divide by their reference", ratio)
+check(0 < cases["part of it"]["contenders"][0]["median"] < 1000, "only what lies between start and stop is timed")
+mallocs = {r["name"]: r for r in cases["malloc"]["contenders"]}
+present = {p["name"] for p in report("d.json")["peers"] if p["present"]}
+check("glibc" in mallocs and all(r["status"] == "ok" for r in mallocs.values()), "every malloc that is here was measured", mallocs)
+check(set(mallocs) - {"glibc"} <= present, "malloc rows are peers that are present")
+
+# ---- an interrupt -------------------------------------------------------------------------------
+process = subprocess.Popen([cairn, "lab", "linear", "frame", "--quiet", "--json", "e.json"], stderr=subprocess.PIPE)
+time.sleep(5)
+process.send_signal(signal.SIGINT)
+process.communicate(timeout=60)
+check(process.returncode == 130, "an interrupted run ends with 130")
+partial = report("e.json")
+rows = partial["experiments"][0]["cases"][0]["contenders"]
+check(partial["interrupted"] and not partial["experiments"][-1]["complete"], "the report says that it was interrupted")
+check(any(r["status"] == "ok" and r["samples"] for r in rows), "what was measured before the interrupt is written")
+process = subprocess.Popen([misbehaviour, "lab", "bad", "--quiet", "--time-limit", "200", "--json", "f.json"],
+                           stderr=subprocess.PIPE)
+time.sleep(3)
+started = time.time()
+process.send_signal(signal.SIGINT)
+process.communicate(timeout=100)
+check(process.returncode == 130 and time.time() - started < 20, "a hanging contender does not hold up an interrupt")
+
+for path in folder.iterdir():
+    path.unlink()
+folder.rmdir()
+print(f"{len(failures)} promises broken" if failures else "all promises hold")
+sys.exit(1 if failures else 0)

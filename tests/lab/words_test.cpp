@@ -1,0 +1,123 @@
+// What the lab's parser, generator and statistics promise. A plain program: the lab needs no gtest.
+#include <cstdio>
+#include <string>
+
+#include "lab/harness/statistics.hpp"
+#include "lab/parser/lists.hpp"
+#include "lab/parser/parser.hpp"
+#include "lab/parser/source.hpp"
+
+namespace {
+
+using namespace lab::parser;
+
+int failures = 0;
+
+void check(bool ok, const std::string& promise) {
+    if (ok) return;
+    std::printf("FAILED: %s\n", promise.c_str());
+    ++failures;
+}
+
+template <class Lists>
+std::uint64_t hash(std::string_view text) {
+    const padded_source source{std::string{text}};
+    Lists lists;
+    tree<typename Lists::children> t;
+    const syntax_error e = parser<Lists>{source.view(), lists, t}.parse();
+    check(!e, "parses: " + std::string{text.substr(0, 60)});
+    return hash_of(t, source.view());
+}
+
+std::string error(const std::string& text) {
+    const padded_source source{text};
+    vector_lists lists;
+    tree<vector_lists::children> t;
+    const syntax_error e = parser<vector_lists>{source.view(), lists, t}.parse();
+    return e ? describe(e, source.view()) : "";
+}
+
+std::string shape(std::string_view text) {  // kinds of nodes, children before parents
+    const padded_source source{std::string{text}};
+    vector_lists lists;
+    tree<vector_lists::children> t;
+    (void)parser<vector_lists>{source.view(), lists, t}.parse();
+    std::string s;
+    for (const auto& n : t.nodes) s += "0aPIL?CXBF"[n.index()];
+    return s;
+}
+
+void parser_promises() {
+    check(shape("1;") == "0", "a number is a node");
+    check(shape("a + b + c;") == "aaaI", "a chain of one operator is one node");
+    check(shape("a + b * c;") == "aaaII", "the product binds closer");
+    check(shape("(a + b) * c;") == "aaIaI", "parentheses bind closest");
+    check(shape("a - b + c;") == "aaIaI", "different operators of one strength go left to right");
+    check(shape("f(1, g(x), y)(z);") == "0aCaCaX",
+          "calls nest, and what a call gives can be called");
+    check(shape("let x = -!y;") == "aPPL", "prefix operators nest");
+    check(shape("{ let a = 1; f(); a };") == "0LCaB",
+          "the last expression of a block is its value");
+    check(shape("{};") == "B" && shape("f();") == "C", "lists may be empty");
+    check(shape("fn(a, b) a + b;") == "aaaaIF", "a lambda has parameters and a body");
+    check(shape("if (a < 1) b else c;") == "a0Iaa?", "a choice has three parts");
+    check(shape("# nothing\n a; # more\n") == "a", "comments are skipped");
+    check(shape("iff; lets; fnord; elsewhere; els;") == "aaaaa", "keywords are whole words");
+    check(shape("a_name_that_is_longer_than_sixteen_bytes_and_thirty_two_too;") == "a",
+          "words may be long");
+
+    check(error("f(1, 2;") == "line 1, column 7: expected ')'", "says where a call is not closed");
+    check(error("a +\n  ;") == "line 2, column 3: expected an expression", "says line and column");
+    check(error("let = 3;") == "line 1, column 5: expected a name", "says that a name is missing");
+    check(error("a") == "line 1, column 2: expected ';'", "says what is missing at the end");
+    check(error("{ a b }") == "line 1, column 5: expected ';' or '}'", "says it inside a block");
+    check(error("a | b;") == "line 1, column 3: expected ';'", "half an operator is none");
+    check(error(std::string(100'000, '(')).ends_with("less deeply nested expressions"),
+          "deep nesting is refused, not a crash");
+    check(error(std::string(100'000, '-')).ends_with("less deeply nested expressions"),
+          "deep prefixes are refused, not a crash");
+    check(error(std::string(100'000, '{')).ends_with("less deeply nested expressions"),
+          "deep blocks are refused, not a crash");
+
+    const std::string source = generate_source(3000);
+    check(count_lines(source) == 3000, "the generator makes as many lines as it is asked for");
+    check(source == generate_source(3000), "the generator is deterministic");
+    check(source != generate_source(3000, 2), "another seed is another source");
+    check(error(source).empty(), "the generated source parses");
+    const std::uint64_t h = hash<vector_lists>(source);
+    check(h == hash<small_vector_lists>(source), "small vectors build the same tree");
+    check(h == hash<pmr_lists>(source), "pmr builds the same tree");
+    check(h == hash<article_lists>(source), "the article's arena builds the same tree");
+    check(h == hash<cairn_vector_lists<>>(source), "std_allocator builds the same tree");
+    check(h == hash<cairn_builder_lists<>>(source), "builders build the same tree");
+    check(h != hash<vector_lists>(source + "1;"), "another tree has another hash");
+}
+
+void statistics_promises() {
+    const double five[] = {5, 1, 4, 2, 3};
+    const lab::summary s = lab::summarize(five);
+    check(s.median == 3 && s.min == 1 && s.max == 5 && s.mean == 3, "median, min, max, mean");
+    check(s.ci_low == 1 && s.ci_high == 5, "few samples: the interval is the whole range");
+    double many[101];
+    for (int i = 0; i != 101; ++i) many[i] = i;
+    const lab::summary t = lab::summarize(many);
+    check(t.ci_low > 38 && t.ci_low < 42 && t.ci_high > 58 && t.ci_high < 62,
+          "the interval of 101 samples spans about twenty ranks");
+    const double near[] = {3.01, 1.01, 4.01, 2.01, 5.01};
+    const double far[] = {30, 31, 32, 33, 34};
+    check(lab::compare(s, lab::summarize(near), 0.05) == lab::verdict::no_difference,
+          "overlapping intervals are no difference");
+    check(lab::compare(s, lab::summarize(far), 0.05) == lab::verdict::faster, "less is faster");
+    check(lab::compare(lab::summarize(far), s, 0.05) == lab::verdict::slower, "more is slower");
+    check(lab::compare(s, lab::summarize({}), 0.05) == lab::verdict::no_difference,
+          "nothing measured is no verdict");
+}
+
+}  // namespace
+
+int main() {
+    parser_promises();
+    statistics_promises();
+    if (failures == 0) std::printf("all promises hold\n");
+    return failures == 0 ? 0 : 1;
+}
