@@ -85,6 +85,8 @@ TEST(unique_in, exhausted_memory_is_a_null_pointer) {
     EXPECT_EQ(make_unique_in<citizen[]>(no_memory(), 3), nullptr);
     test_upstream memory;
     EXPECT_EQ(make_unique_in<double[]>(memory, SIZE_MAX / 4), nullptr) << "no wrap";
+    EXPECT_EQ(make_unique_in<double[]>(memory, SIZE_MAX / sizeof(double) + 2), nullptr)
+        << "nor to a size that could be had";
     EXPECT_EQ(citizen::alive, 0);
 }
 
