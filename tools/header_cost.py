@@ -2,7 +2,8 @@
 """What including one public header costs an otherwise empty translation unit.
 
 Lines are what the preprocessor leaves (g++ -E), without empty lines and line markers; times are the
-median of interleaved runs of `-fsyntax-only -std=c++20`, less that of an empty file.
+least of interleaved runs of `-fsyntax-only -std=c++20`, less that of an empty file: a busy machine
+only adds to it.
 
 Usage: tools/header_cost.py              prints the table: lines, and ms with g++ and clang++
        tools/header_cost.py --write      puts it into docs/header-cost.md
@@ -11,10 +12,10 @@ Usage: tools/header_cost.py              prints the table: lines, and ms with g+
 """
 import argparse
 import datetime
+import os
 import pathlib
 import platform
 import shutil
-import statistics
 import subprocess
 import sys
 import time
@@ -48,7 +49,7 @@ def promise(header):
 
 def public_headers():
     folder = root / "include"
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*.hpp"))
+    return sorted(str(path.relative_to(folder)) for path in folder.glob("cairn/*/*.hpp"))
 
 
 def command(compiler, *options):
@@ -69,7 +70,7 @@ def lines(header):
     return sum(1 for line in done.stdout.splitlines() if line.strip())
 
 
-def times_ms(compiler, headers, rounds=7):
+def times_ms(compiler, headers, rounds):
     """header -> what it adds, in ms. Round by round over all headers, so that a slow moment of the
     machine hits all of them; the empty file is one of them."""
     samples = {header: [] for header in ["", *headers]}
@@ -79,8 +80,8 @@ def times_ms(compiler, headers, rounds=7):
             subprocess.run(command(compiler, "-fsyntax-only"), input=source(header), text=True,
                            check=True, capture_output=True)
             taken.append((time.perf_counter() - before) * 1000)
-    empty = statistics.median(samples.pop(""))
-    return {header: statistics.median(taken) - empty for header, taken in samples.items()}
+    empty = min(samples.pop(""))
+    return {header: min(taken) - empty for header, taken in samples.items()}
 
 
 def version(compiler):
@@ -100,6 +101,7 @@ def main():
     parser = argparse.ArgumentParser(description="What including each public header costs.")
     parser.add_argument("--write", action="store_true", help=f"into {page.relative_to(root)}")
     parser.add_argument("--check", action="store_true", help="count lines, fail over a bar")
+    parser.add_argument("--rounds", type=int, default=7, help="samples of each time (7)")
     parser.add_argument("headers", nargs="*")
     options = parser.parse_args()
     headers = options.headers or public_headers()
@@ -113,8 +115,8 @@ def main():
         return bool(over)
 
     clang = next((name for name in ("clang++-19", "clang++") if shutil.which(name)), None)
-    gcc_ms = times_ms("g++", headers)
-    clang_ms = times_ms(clang, headers) if clang else {}
+    gcc_ms = times_ms("g++", headers, options.rounds)
+    clang_ms = times_ms(clang, headers, options.rounds) if clang else {}
     rows = [f"| `{h}` | {count[h]:,} | {gcc_ms[h]:.0f} |" +
             (f" {clang_ms[h]:.0f} |" if clang else " |") for h in headers]
     table = "\n".join(["| header | lines | ms, g++ | ms, clang++ |", "|---|--:|--:|--:|", *rows])
@@ -128,7 +130,8 @@ def main():
             "Bars: a header of `core`, `os` or an arena adds at most 5,000 lines and 60 ms;\n"
             "`slot_map`, `stable_slot_map` and `table` at most 150 ms.\n\n"
             f"{version('g++')}; {version(clang) if clang else 'no clang'};\n"
-            f"{processor()}; {datetime.date.today()}.\n\n{table}\n")
+            f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f}; {datetime.date.today()}.\n"
+            f"A load above the cores makes the times upper bounds.\n\n{table}\n")
         print(f"{page.relative_to(root)} is written")
     slow = [f"{h} adds {ms:.0f} ms, over {promise(h)[1]}" for found in (gcc_ms, clang_ms)
             for h, ms in found.items() if (promise(h)[1] or 1e9) < ms]
