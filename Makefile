@@ -15,7 +15,7 @@ lab:
 
 test:
 	@tools/bootstrap test
-	@cmake --workflow --preset dev
+	@CXX=$${CXX:-g++} cmake --workflow --preset dev
 
 check:
 	@.ci/run
