@@ -4,6 +4,8 @@
 A block in README.md, docs/ or lab/ that follows the line <!-- snippet: FILE#TAG --> must equal FILE
 between the lines // [TAG] and // [/TAG], without their common indentation.
 
+Links between the documents are looked at too: what they point to must exist.
+
 Usage: tools/snippets.py           shows what differs; exit status 1 when something does
        tools/snippets.py --write   copies the code into the Markdown
 """
@@ -63,10 +65,19 @@ def refreshed(page, text):
     return "".join(out) + text[at:]
 
 
+def dead_links(page, text):
+    """Relative links whose file is not there."""
+    prose = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.S)
+    for found in re.finditer(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)", prose):
+        if not (page.parent / found[1]).exists():
+            yield f"{page.relative_to(root)}: the link to {found[1]} leads nowhere"
+
+
 pages = [*root.glob("*.md"), *(root / "docs").rglob("*.md"), *(root / "lab").rglob("*.md")]
 for page in sorted(pages):
     text = page.read_text()
     updated = refreshed(page, text)
+    wrong += dead_links(page, text)
     if write and updated != text:
         page.write_text(updated)
 
