@@ -112,6 +112,7 @@ target_sources(cairn
         include/cairn/containers/dense_directory.hpp
         include/cairn/containers/packed_array.hpp
         include/cairn/containers/slot_map.hpp
+        include/cairn/containers/slot_map_table.hpp
         include/cairn/containers/slot_policy.hpp
         include/cairn/containers/sort_indices.hpp
         include/cairn/containers/stable_page.hpp

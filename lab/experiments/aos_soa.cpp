@@ -1,0 +1,210 @@
+// lab/experiments/aos_soa.cpp - thesis figure 6.9: 128-byte particles of which a loop needs 36 bytes.
+//
+// velocity += force * dt; position += velocity * dt; for 5,000 particles, which fit the second-level
+// cache in every layout, and for 1,000,000, which fit none.
+#include <cairn/containers/table.hpp>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+#if defined(__AVX2__)
+#    include <immintrin.h>
+#endif
+
+#include "lab/families/particle.hpp"
+#include "lab/harness/experiment.hpp"
+
+namespace {
+
+using namespace lab::particles;
+using P = particle<>;
+constexpr float dt = 1.0f / 64;
+
+template <class Row>
+void start_values(Row&& p) {
+    p.position = vec3{1, 2, 3};
+    p.linear_velocity = vec3{0, 1, 0};
+    p.linear_force = vec3{0.001f, 0, 0.001f};
+}
+
+template <class Layout>
+std::unique_ptr<cairn::table<P, Layout>> filled(std::size_t count) {
+    auto t = std::make_unique<cairn::table<P, Layout>>();
+    if (!t->resize(count)) { std::abort(); }
+    for (auto&& p : *t) { start_values(p); }
+    return t;
+}
+
+template <class Work>
+void repeat(lab::sample& s, std::size_t count, Work work) {
+    for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+        work();
+        lab::clobber();
+    }
+    s.did(s.repetitions() * count);
+}
+
+template <class Rows>
+[[gnu::noinline]] void update_rows(Rows& t) {
+    for (std::size_t i = 0; i < t.size(); ++i) {
+        t[i].linear_velocity += t[i].linear_force * dt;
+        t[i].position += t[i].linear_velocity * dt;
+    }
+}
+template <class Rows>
+[[gnu::noinline]] void update_for_each(Rows& t) {
+    t.for_each([](auto&& p) {
+        p.linear_velocity += p.linear_force * dt;
+        p.position += p.linear_velocity * dt;
+    });
+}
+template <class Rows>
+[[gnu::noinline]] void update_each(Rows& t) {
+    t.template each<&P::position, &P::linear_velocity, &P::linear_force>(
+        [](vec3& p, vec3& v, const vec3& f) {
+            v += f * dt;
+            p += v * dt;
+        });
+}
+[[gnu::noinline]] void update_columns(float* __restrict p, float* __restrict v,
+                                      const float* __restrict f, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        v[i] += f[i] * dt;
+        p[i] += v[i] * dt;
+    }
+}
+void update_spans(cairn::table<P, cairn::soa>& t) {
+    const auto p = t.column<&P::position>();
+    const auto v = t.column<&P::linear_velocity>();
+    const auto f = t.column<&P::linear_force>();
+    for (std::size_t i = 0; i < p.size(); ++i) {
+        v[i] += f[i] * dt;
+        p[i] += v[i] * dt;
+    }
+}
+void update_spans(cairn::table<P, cairn::split_soa>& t) {
+    const auto p = t.column<&P::position>();
+    const auto v = t.column<&P::linear_velocity>();
+    const auto f = t.column<&P::linear_force>();
+    for (std::size_t c = 0; c < 3; ++c) {
+        update_columns(p.component(c).data(), v.component(c).data(), f.component(c).data(),
+                       t.size());
+    }
+}
+
+#if defined(__AVX2__)
+[[gnu::noinline]] void update_avx2(float* p, float* v, const float* f, std::size_t count) {
+    const __m256 step = _mm256_set1_ps(dt);
+    std::size_t i = 0;
+    for (; i + 16 <= count; i += 16) {
+        for (std::size_t k = i; k < i + 16; k += 8) {
+            const __m256 velocity =
+                _mm256_add_ps(_mm256_load_ps(v + k), _mm256_mul_ps(_mm256_load_ps(f + k), step));
+            _mm256_store_ps(v + k, velocity);
+            _mm256_store_ps(p + k,
+                            _mm256_add_ps(_mm256_load_ps(p + k), _mm256_mul_ps(velocity, step)));
+        }
+    }
+    for (; i < count; ++i) {
+        v[i] += f[i] * dt;
+        p[i] += v[i] * dt;
+    }
+}
+#endif
+
+/// Three columns of 12-byte vectors, as one would allocate them by hand.
+struct columns {
+    explicit columns(std::size_t count) : floats{count * 3} {
+        for (auto* c : {&position, &velocity, &force}) {
+            c->reset(static_cast<float*>(std::aligned_alloc(64, (floats * 4 + 63) / 64 * 64)));
+            for (std::size_t i = 0; i < floats; ++i) { (*c)[i] = 0.001f; }
+        }
+    }
+    struct release {
+        void operator()(float* p) const { std::free(p); }
+    };
+    using column = std::unique_ptr<float[], release>;
+    std::size_t floats;
+    column position, velocity, force;
+};
+
+template <class Layout, class Update>
+auto table_work(std::size_t count, Update update) {
+    return [=] {
+        return [=, t = filled<Layout>(count)](lab::sample& s) {
+            repeat(s, count, [&] { update(*t); });
+        };
+    };
+}
+
+const lab::registration aos_soa{
+    "aos-soa", "What does the layout of particles cost a loop that reads a third of each?",
+    [](lab::experiment& e) {
+        for (const std::size_t count : {std::size_t{5000}, std::size_t{1000000}}) {
+            lab::comparison& c = e.compare(std::to_string(count) + " particles",
+                                           {.unit = "ns/particle", .many_per_cycle = true});
+#if defined(__AVX2__)
+            c.limit("avx2 columns", [=] {
+                return [=, d = std::make_unique<columns>(count)](lab::sample& s) {
+                    repeat(s, count, [&] {
+                        update_avx2(d->position.get(), d->velocity.get(), d->force.get(),
+                                    d->floats);
+                    });
+                };
+            });
+#endif
+            c.limit("plain loop over columns", [=] {
+                return [=, d = std::make_unique<columns>(count)](lab::sample& s) {
+                    repeat(s, count, [&] {
+                        update_columns(d->position.get(), d->velocity.get(), d->force.get(),
+                                       d->floats);
+                    });
+                };
+            });
+            c.peer("std::vector<particle>", [=] {
+                return [=, v = std::vector<P>(count)](lab::sample& s) mutable {
+                    repeat(s, count, [&] { update_rows(v); });
+                };
+            });
+            using cairn::aos, cairn::soa, cairn::split_soa, cairn::aosoa;
+            const auto rows = [](auto& t) { update_rows(t); };
+            const auto loop = [](auto& t) { update_for_each(t); };
+            const auto each = [](auto& t) { update_each(t); };
+            const auto spans = [](auto& t) { update_spans(t); };
+            c.cairn("cairn::table aos, rows", table_work<aos>(count, rows));
+            c.cairn("cairn::table soa, rows", table_work<soa>(count, rows));
+            c.cairn("cairn::table soa, each", table_work<soa>(count, each));
+            c.cairn("cairn::table soa, spans", table_work<soa>(count, spans));
+            c.cairn("cairn::table split_soa, rows", table_work<split_soa>(count, rows));
+            c.cairn("cairn::table split_soa, for_each row", table_work<split_soa>(count, loop));
+            c.cairn("cairn::table split_soa, each", table_work<split_soa>(count, each));
+            c.cairn("cairn::table split_soa, spans", table_work<split_soa>(count, spans));
+            c.cairn("cairn::table aosoa<8>, for_each row", table_work<aosoa<8>>(count, loop));
+        }
+        // Column collisions: a power of two of rows, with and without the skew between columns.
+        lab::comparison& skew =
+            e.compare("8192 rows, 16 columns", {.unit = "ns/row", .many_per_cycle = true});
+        const auto sixteen = [](std::size_t padding) {
+            return [=] {
+                const std::size_t stride = 8192 + padding;
+                auto data = std::vector<float>(stride * 16 + 16, 1.0f);
+                return [=, d = std::move(data)](lab::sample& s) mutable {
+                    float* const base =
+                        d.data() + (64 - reinterpret_cast<std::uintptr_t>(d.data()) % 64) / 4 % 16;
+                    repeat(s, 8192, [&] {
+                        for (std::size_t i = 0; i < 8192; ++i) {
+                            float sum = 0;
+                            for (std::size_t k = 1; k < 16; ++k) { sum += base[k * stride + i]; }
+                            base[i] = sum * 0.01f;
+                        }
+                    });
+                };
+            };
+        };
+        skew.limit("skewed by 5 cache lines (as cairn)", sixteen(80));
+        skew.baseline("skewed by 1 cache line", sixteen(16));
+        skew.baseline("skewed by 11 cache lines", sixteen(176));
+        skew.baseline("no skew: columns collide", sixteen(0));
+    }};
+
+}  // namespace

@@ -1,0 +1,126 @@
+// lab/experiments/struct_layout.cpp - thesis listings 5.1 and 5.2: what the order of members costs.
+//
+// The same fifteen members in four orders: how many bytes each wastes, how many cache lines the
+// update of velocity and position touches on average, and how long it takes.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lab/families/particle.hpp"
+#include "lab/harness/experiment.hpp"
+
+namespace {
+
+using lab::particles::vec3;
+
+struct as_written {  // listing 5.1: grouped by meaning
+    float age = 0, max_age = 0;
+    bool pending_kill = false;
+    vec3 position, rotation, scale, linear_velocity, angular_velocity, linear_force, torque;
+    int color = 0, texture_handle = 0;
+    void *parent = nullptr, *user_ptr = nullptr;
+    std::uint64_t flags = 0;
+};
+
+struct careless {  // small members between large ones
+    bool pending_kill = false;
+    void* parent = nullptr;
+    float age = 0;
+    std::uint64_t flags = 0;
+    vec3 position;
+    void* user_ptr = nullptr;
+    float max_age = 0;
+    vec3 linear_velocity, rotation, scale, angular_velocity, torque;
+    int color = 0;
+    vec3 linear_force;
+    int texture_handle = 0;
+};
+
+struct by_size {  // largest alignment first
+    void *parent = nullptr, *user_ptr = nullptr;
+    std::uint64_t flags = 0;
+    vec3 position, rotation, scale, linear_velocity, angular_velocity, linear_force, torque;
+    float age = 0, max_age = 0;
+    int color = 0, texture_handle = 0;
+    bool pending_kill = false;
+};
+
+struct by_use {  // what the update reads, together and on one cache line
+    vec3 position, linear_velocity, linear_force;
+    float age = 0, max_age = 0;
+    int color = 0, texture_handle = 0;
+    vec3 rotation, scale, angular_velocity, torque;
+    void *parent = nullptr, *user_ptr = nullptr;
+    std::uint64_t flags = 0;
+    bool pending_kill = false;
+};
+
+constexpr std::size_t member_bytes = 125;  // what listing 5.2 adds up to
+
+/// Cache lines that the update touches per particle, averaged over an array.
+template <class P>
+double lines_per_update() {
+    constexpr std::size_t offsets[] = {offsetof(P, position), offsetof(P, linear_velocity),
+                                       offsetof(P, linear_force)};
+    std::size_t lines = 0;
+    constexpr std::size_t count = 64;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::uint64_t touched[2] = {};
+        for (const std::size_t offset : offsets) {
+            for (const std::size_t byte : {offset, offset + sizeof(vec3) - 1}) {
+                const std::size_t line = (i * sizeof(P) + byte) / 64 - i * sizeof(P) / 64;
+                touched[line / 64] |= std::uint64_t{1} << line % 64;
+            }
+        }
+        lines += static_cast<std::size_t>(__builtin_popcountll(touched[0]) +
+                                          __builtin_popcountll(touched[1]));
+    }
+    return static_cast<double>(lines) / count;
+}
+
+template <class P>
+auto update(std::size_t count) {
+    return [=] {
+        return [=, v = std::vector<P>(count)](lab::sample& s) mutable {
+            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+                for (P& p : v) {
+                    p.linear_velocity += p.linear_force * 0.016f;
+                    p.position += p.linear_velocity * 0.016f;
+                }
+                lab::clobber();
+            }
+            s.did(s.repetitions() * count);
+        };
+    };
+}
+
+const lab::registration struct_layout{
+    "struct-layout", "What does the order of the members of a struct cost?",
+    [](lab::experiment& e) {
+        e.quick_seconds = 3;
+        lab::comparison& waste = e.compare(
+            "bytes wasted",
+            {.unit = "bytes/particle", .measure = lab::measure::value, .one_sample = true});
+        lab::comparison& lines =
+            e.compare("cache lines touched",
+                      {.unit = "lines/update", .measure = lab::measure::value, .one_sample = true});
+        lab::comparison& time = e.compare("update of 1000000", {.unit = "ns/particle"});
+        const auto add = [&]<class P>(const char* name, auto published) {
+            const auto kind = lab::kind::baseline;
+            auto& w = waste.add(kind, name, [] {
+                return
+                    [](lab::sample& s) { s.value(static_cast<double>(sizeof(P) - member_bytes)); };
+            });
+            if (published) { w.published(3, "bytes, thesis listing 5.2 (pahole)"); }
+            lines.add(kind, name,
+                      [] { return [](lab::sample& s) { s.value(lines_per_update<P>()); }; });
+            time.add(kind, name, update<P>(1000000));
+        };
+        add.operator()<as_written>("as written (listing 5.1)", true);
+        add.operator()<careless>("careless: small between large", false);
+        add.operator()<by_size>("largest alignment first", false);
+        add.operator()<by_use>("by use: the update's members first", false);
+    }};
+
+}  // namespace
