@@ -168,7 +168,8 @@ struct huge_bump {
     std::byte* next;
     huge_bump() {
         constexpr std::uintptr_t mask = (std::uintptr_t{2} << 20) - 1;
-        next = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(base) + mask) & ~mask);
+        next =
+            reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(base) + mask) & ~mask);
         ::madvise(next, many * 64, MADV_HUGEPAGE);
     }
     huge_bump(const huge_bump&) = delete;
@@ -219,7 +220,8 @@ long faults() {
 }
 
 const lab::registration pool{
-    "pool", "What does a slot of fixed size cost, alone, in bursts, in steady use and at the start?",
+    "pool",
+    "What does a slot of fixed size cost, alone, in bursts, in steady use and at the start?",
     [](lab::experiment& e) {
         e.quick_seconds = 24;
         add_size<64>(e, 1);
@@ -243,8 +245,9 @@ const lab::registration pool{
                    [] { return cold_fill([] { return std::make_unique<cairn_growing>(); }); });
         cold.mallocs(
             [] { return cold_fill([] { return std::make_unique<new_until_the_end>(); }); });
-        cold.peer("std::pmr::unsynchronized_pool",
-                  [] { return cold_fill([] { return std::make_unique<counted<pmr_pool<64>>>(); }); });
+        cold.peer("std::pmr::unsynchronized_pool", [] {
+            return cold_fill([] { return std::make_unique<counted<pmr_pool<64>>>(); });
+        });
 #if CAIRN_LAB_HAS_BOOST
         cold.peer("boost::pool", [] {
             return cold_fill([] { return std::make_unique<counted<boost_pool<64>>>(); });
@@ -275,14 +278,14 @@ const lab::registration pool{
         };
         create.cairn("cairn::pool, pages", [creation] {
             return creation([] {
-                return cairn::pool{64, cairn::alignment{16}, cairn::system_pages(),
-                                   {.slots_per_chunk = many}};
+                return cairn::pool{
+                    64, cairn::alignment{16}, cairn::system_pages(), {.slots_per_chunk = many}};
             });
         });
         create.cairn("cairn::pool", [creation] {
             return creation([] {
-                return cairn::pool{64, cairn::alignment{16}, cairn::system_memory(),
-                                   {.slots_per_chunk = many}};
+                return cairn::pool{
+                    64, cairn::alignment{16}, cairn::system_memory(), {.slots_per_chunk = many}};
             });
         });
 #if CAIRN_LAB_HAS_FOONATHAN
@@ -309,14 +312,14 @@ const lab::registration pool{
         };
         pages.cairn("cairn::pool, pages", [touched] {
             return touched([] {
-                return cairn::pool{64, cairn::alignment{16}, cairn::system_pages(),
-                                   {.slots_per_chunk = many}};
+                return cairn::pool{
+                    64, cairn::alignment{16}, cairn::system_pages(), {.slots_per_chunk = many}};
             });
         });
         pages.cairn("cairn::pool", [touched] {
             return touched([] {
-                return cairn::pool{64, cairn::alignment{16}, cairn::system_memory(),
-                                   {.slots_per_chunk = many}};
+                return cairn::pool{
+                    64, cairn::alignment{16}, cairn::system_memory(), {.slots_per_chunk = many}};
             });
         });
         pages.baseline("fast-alloc pool",

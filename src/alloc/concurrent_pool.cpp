@@ -133,7 +133,7 @@ void concurrent_pool::give_shared(void* p) noexcept {
     *c.top++ = p;
 }
 
-std::size_t concurrent_pool::allocate_n(std::span<void*> out) noexcept {
+std::size_t concurrent_pool::allocate_n(slice<void*> out) noexcept {
     for (std::size_t i = 0; i < out.size(); ++i) {
         out[i] = allocate();
         if (out[i] == nullptr) { return i; }
@@ -141,7 +141,7 @@ std::size_t concurrent_pool::allocate_n(std::span<void*> out) noexcept {
     return out.size();
 }
 
-void concurrent_pool::deallocate_n(std::span<void* const> slots) noexcept {
+void concurrent_pool::deallocate_n(slice<void* const> slots) noexcept {
     for (void* const p : slots) { deallocate(p); }
 }
 

@@ -105,7 +105,7 @@ pool::pool(std::size_t slot_size, alignment align, allocator_ref upstream,
     next_chunk_slots_ = options_.slots_per_chunk;
 }
 
-pool::pool(std::span<std::byte> buffer, std::size_t slot_size, alignment align) noexcept
+pool::pool(slice<std::byte> buffer, std::size_t slot_size, alignment align) noexcept
     : stride_{stride_of(slot_size, align)},
       next_chunk_slots_{0},
       upstream_{no_memory()},
@@ -137,8 +137,7 @@ pool::pool(std::span<std::byte> buffer, std::size_t slot_size, alignment align) 
 }
 
 pool::pool(pool&& other) noexcept
-    : hot_{other.hot_},
-      top_{other.top_},
+    : top_{other.top_},
       floor_{other.floor_},
       carve_{other.carve_},
       carve_end_{other.carve_end_},
@@ -172,7 +171,6 @@ pool::~pool() {
 
 /// Empty and valid; what was held has been taken over or given back.
 void pool::forget() noexcept {
-    hot_ = nullptr;
     top_ = floor_ = nullptr;
     carve_ = carve_end_ = nullptr;
     chunks_ = nullptr;
@@ -259,8 +257,7 @@ bool pool::make_room_in_side(std::size_t chunk_count, std::size_t slot_count) no
 }
 
 bool pool::reserve(std::size_t count) noexcept {
-    const std::size_t ready =
-        untouched_count() + static_cast<std::size_t>(top_ - floor_) + (hot_ != nullptr ? 1 : 0);
+    const std::size_t ready = untouched_count() + static_cast<std::size_t>(top_ - floor_);
     if (count <= ready) { return true; }
     const std::size_t missing = count - ready;
     return missing <= options_.slot_count_max - slot_count_ && add_chunk(missing);
@@ -286,7 +283,6 @@ void pool::give_side_back() noexcept {
 }
 
 void pool::reset() noexcept {
-    hot_ = nullptr;
     top_ = floor_;
     carve_ = carve_end_ = nullptr;
     selected_ = none;
@@ -344,7 +340,7 @@ std::size_t pool::trim() noexcept {
 // ------------------------------------------------------------------------------------------------
 // batches and questions
 
-std::size_t pool::allocate_n(std::span<void*> out) noexcept {
+std::size_t pool::allocate_n(slice<void*> out) noexcept {
     for (std::size_t i = 0; i < out.size(); ++i) {
         out[i] = allocate();
         if (out[i] == nullptr) { return i; }
@@ -352,7 +348,7 @@ std::size_t pool::allocate_n(std::span<void*> out) noexcept {
     return out.size();
 }
 
-void pool::deallocate_n(std::span<void* const> slots) noexcept {
+void pool::deallocate_n(slice<void* const> slots) noexcept {
     for (void* const p : slots) { deallocate(p); }
 }
 
@@ -367,9 +363,8 @@ void pool::park_selected() noexcept {
     if (selected_ != none) { chunks_[selected_].carved_end = carve_; }
 }
 
-/// Puts hot_ on the stack and sorts it, the lowest address on top. Returns: how many are free.
+/// Sorts the stack, the lowest address on top. Returns: how many are free.
 std::size_t pool::sort_free() noexcept {
-    if (hot_ != nullptr) { *top_++ = std::exchange(hot_, nullptr); }
     std::sort(floor_, top_, std::greater<>{});
     return static_cast<std::size_t>(top_ - floor_);
 }
@@ -397,8 +392,7 @@ const pool::chunk* pool::find_chunk(const void* p) const noexcept {
 
 pool_stats pool::stats() const noexcept {
     pool_stats s;
-    const std::size_t free_count =
-        static_cast<std::size_t>(top_ - floor_) + (hot_ != nullptr ? 1 : 0);
+    const std::size_t free_count = static_cast<std::size_t>(top_ - floor_);
     s.slot_count = slot_count_;
     s.live_count = slot_count_ - untouched_count() - free_count;
     s.chunk_count = chunk_count_;

@@ -13,9 +13,10 @@
 // Use it for: messages, jobs, nodes that one thread makes and another one frees.
 // Look elsewhere for: one thread (pool.hpp); rare allocations (locked.hpp).
 //
-// Bounds:    a thread is refused only when the upstream (or slot_count_max) allows no more slots and
-//            every free slot lies in the loaded magazine of another thread: at most slack() of them. Spare
-//            magazines are taken from idle threads. release_this_thread() gives up what is held.
+// Bounds:    a thread is refused only when the upstream (or slot_count_max) allows no more slots
+//            and every free slot lies in the loaded magazine of another thread: at most slack() of
+//            them. Spare magazines are taken from idle threads. release_this_thread() gives up what
+//            is held.
 // Cost:      allocate and deallocate: those of a pool plus two loads from thread-local memory; every
 //            magazine_size operations one or two depot operations. O(1) but for growth (upstream
 //            calls, under a mutex) and exhaustion (O(threads)).
@@ -25,8 +26,8 @@
 // Thread exit: what a thread held goes back to the pool. Threads the library never saw register
 //            themselves by their first call. In destructors of other thread-local objects, after
 //            that, allocation works through a lock.
-// fork():    the child may use the pool. What the other threads of the parent had loaded (their spares
-//            can be taken) is lost to the child: at most two magazines for each.
+// fork():    the child may use the pool. What the other threads of the parent had loaded is lost to
+//            it (their spares can be taken): at most three magazines for each.
 // Lifetimes: a pool's threads know it by a serial number that is never used again, so a new pool at
 //            an old address is not mistaken for the old one. Not movable.
 #pragma once
@@ -35,11 +36,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 
 #include <cairn/alloc/magazines.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/core/slice.hpp>
 #include <cairn/os/mutex.hpp>
 #include <cairn/os/system_allocator.hpp>
 
@@ -122,8 +123,8 @@ public:
     void deallocate(void* p, std::size_t size, alignment align) noexcept;
 
     /// Fills `out` from the front. Returns: how many slots it got; fewer only when exhausted.
-    [[nodiscard]] std::size_t allocate_n(std::span<void*> out) noexcept;
-    void deallocate_n(std::span<void* const> slots) noexcept;
+    [[nodiscard]] std::size_t allocate_n(slice<void*> out) noexcept;
+    void deallocate_n(slice<void* const> slots) noexcept;
 
     class local_view;
 
@@ -202,7 +203,6 @@ private:
     cache* take_idle_cache() noexcept;
     cache* make_cache() noexcept;
     void give_cache_back(cache& c) noexcept;
-    void* pop(cache& c) noexcept { return *--c.top; }
 
     bool grow(std::size_t seen_slot_count) noexcept;
     bool add_chunk(std::size_t slot_count) noexcept;
@@ -286,10 +286,13 @@ static_assert(byte_allocator<concurrent_pool> && byte_allocator<concurrent_pool:
 // hot path, inlined
 
 inline void* concurrent_pool::take(cache& c) noexcept {
-    if (c.top == c.floor) [[unlikely]] { return take_cold(c); }
-    // Written to next: the line arrives while the slots before it are being filled.
-    __builtin_prefetch(c.top[-static_cast<std::ptrdiff_t>(lookahead)], 1);
-    void* const p = pop(c);
+    void** const top = c.top;
+    if (top == c.floor) [[unlikely]] { return take_cold(c); }
+    void* const ahead = top[-static_cast<std::ptrdiff_t>(lookahead)];
+    c.top = top - 1;
+    // Written to soon: its line arrives while the slots before it are being filled.
+    __builtin_prefetch(ahead, 1);
+    void* const p = top[-1];
     if constexpr (asserts_enabled) { check_taken(p); }
     unpoison(p, stride_);
     return p;
@@ -298,11 +301,13 @@ inline void* concurrent_pool::take(cache& c) noexcept {
 inline void concurrent_pool::give(cache& c, void* p) noexcept {
     if constexpr (asserts_enabled) { check_freed(p); }
     poison(p, stride_);
-    if (c.top == c.ceiling) [[unlikely]] {
+    void** const top = c.top;
+    if (top == c.ceiling) [[unlikely]] {
         give_cold(c, p);
         return;
     }
-    *c.top++ = p;
+    *top = p;
+    c.top = top + 1;
 }
 
 inline void* concurrent_pool::allocate(std::size_t size, alignment align) noexcept {

@@ -7,14 +7,12 @@
 //      thread B --+--> [ mutex ] --> the allocator      one at a time
 //      thread C --+
 //
-// Use it for: growth, start-up, everything that happens rarely; an allocator that several threads
-// share as upstream. Look elsewhere for: hot paths: a contended mutex costs a hundred times what
-// the allocation does
+// Use it for: growth, start-up, everything that happens rarely; an upstream that threads share.
+// Look elsewhere for: hot paths: a contended mutex costs a hundred times what the allocation does
 //   (concurrent_pool, or an allocator for each thread).
 //
-// Cost:    one lock and one unlock on top of the allocator: about 10 ns uncontended, 100 and more
-// contended. Threads: any, as long as everybody goes through this wrapper. Construction and
-// destruction: one.
+// Cost:    a lock and an unlock on top of the allocator: 10 ns uncontended, 100 and more contended.
+// Threads: any, as long as everybody goes through this wrapper. Constructor and destructor: one.
 #pragma once
 
 #include <cstddef>

@@ -15,8 +15,7 @@
 // Invariants (proved over all interleavings by tests/alloc/magazines_test.cpp):
 //   - a slot is live, fresh, or in exactly one magazine, and a magazine is in exactly one place;
 //   - each cache has two magazines; its spare is entirely full or entirely empty;
-//   - the depot has at least one magazine for every magazine_size slots of its own: returning slots
-//   always
+//   - the depot has a magazine of its own for every magazine_size slots: whoever returns slots
 //     finds an empty one. (With k threads in the middle of returning, each holds two full ones and
 //     an empty one: of n/M magazines at most n/M - 2k - 2 can be full in the depot.)
 //
@@ -48,14 +47,12 @@ struct magazine_orders {
     // whoever pops this magazine.
     static constexpr auto push = std::memory_order_release;
     // Acquire, the other end of it. Every write to a head is a read-modify-write, so the head's
-    // value belongs to the release sequence of all earlier pushes: a pop also sees the magazines
-    // below.
+    // value belongs to the release sequence of all earlier pushes: a pop sees those below too.
     static constexpr auto pop_look = std::memory_order_acquire;
     // Acquire for the same reason: when the exchange fails, its value is the next one looked at. (A
     // success has acquired when it looked; compilers want it no weaker than the failure.)
     static constexpr auto pop_exchange = std::memory_order_acquire;
-    // A spare is given and taken at once: release what is in the old one, acquire what is in the
-    // new.
+    // A spare is given and taken at once: release what is in the old one, acquire the new one's.
     static constexpr auto swap_spare = std::memory_order_acq_rel;
     // Release: the fields of a new cache or chunk come before the pointer to it...
     static constexpr auto publish = std::memory_order_release;

@@ -1,28 +1,24 @@
-// cairn/alloc/pool.hpp - slots of one size, as fast as a hand-written free list and faster when it
-// counts.
+// cairn/alloc/pool.hpp - slots of one size; a free list that never waits for its own links.
 //
 //      chunk (from the upstream, doubling)                     side block (from the upstream)
 //      +------+------+------+------+------+- - - - - -+        +--------+-----+------------------+
 //      | live | free | live | free | live | untouched |        | chunks | pad | &free &free .... |
 //      +------+------+------+------+------+- - - - - -+        +--------+-----+--------+---------+
 //                                         ^ carve_                            ^ floor_ ^ top_
-//      hot_: the slot freed last, outside the stack
 //
 // Free slots are remembered outside themselves, in a stack of pointers. An intrusive list keeps the
 // link inside the free slot instead, so after scattered frees every allocation waits for a cache
 // miss before it knows the next one; here the next addresses lie side by side, and the slot that
 // will be given out eight allocations later is prefetched. Freed memory is not touched: a slot may
-// be 1 byte, may lie in memory that is slow to read, and stays poisoned. (docs/decisions: pools
-// keep their free slots outside)
+// be 1 byte, may lie in memory that is slow to read, and stays poisoned.
+// (docs/decisions/0020-pools-keep-their-free-slots-outside.md)
 //
-// Use it for: particles, projectiles, nodes, messages: many objects of one size, freed in any
-// order. Look elsewhere for: many sizes (heap.hpp); all freed at once (arena.hpp); handles that
-// cannot
+// Use it for: particles, projectiles, nodes, messages: objects of one size, freed in any order.
+// Look elsewhere for: many sizes (heap.hpp); all freed at once (arena.hpp); handles that cannot
 //   dangle and dense iteration (containers/); several threads (concurrent_pool.hpp, locked.hpp).
 //
-// Invariant: each carved slot is live, or hot_, or exactly once in [floor_, top_); the stack has
-// room
-//            for every slot of every chunk, so deallocate() cannot fail and never checks.
+// Invariant: each carved slot is live or exactly once in [floor_, top_); the stack has room for
+//            every slot of every chunk, so deallocate() cannot fail and never checks.
 // Order:     ascending addresses on first use, after reset(), after trim() and for_each_live();
 //            otherwise last freed, first out.
 // Cost:      allocate and deallocate: a few inlined instructions, no call, no counter. Growth: one
@@ -35,10 +31,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
 
 namespace cairn {
@@ -65,7 +61,7 @@ public:
                   allocator_ref upstream = system_memory(), pool_options options = {}) noexcept;
 
     /// A pool of as many slots as fit into `buffer`, which must outlive it; it never grows.
-    pool(std::span<std::byte> buffer, std::size_t slot_size,
+    pool(slice<std::byte> buffer, std::size_t slot_size,
          alignment align = default_alignment) noexcept;
 
     pool(pool&& other) noexcept;
@@ -82,14 +78,13 @@ public:
     /// Returns: nullptr when every slot is live and the upstream (or slot_count_max) allows no
     /// more;
     ///          the pool is unchanged then.
-    /// Cost:    9 instructions for the slot freed last, 13 from the stack, 12 for an untouched one;
-    /// when all
-    ///          are taken, a chunk from the upstream.
+    /// Cost:    8 instructions, for a slot from the stack and for an untouched one; when all are
+    ///          taken, a chunk from the upstream.
     [[nodiscard]] void* allocate() noexcept;
 
     /// Gives a slot back. Never fails, never touches the slot.
     /// Requires: `p` came from allocate() of this pool and is live.
-    /// Cost:     6 instructions.
+    /// Cost:     4 instructions.
     void deallocate(void* p) noexcept;
 
     /// As a byte_allocator: a slot, when `size` bytes at `align` fit into one.
@@ -99,10 +94,10 @@ public:
 
     /// Fills `out` from the front. Returns: how many slots it got: fewer than asked for only when
     /// exhausted; those it got are live.
-    [[nodiscard]] std::size_t allocate_n(std::span<void*> out) noexcept;
+    [[nodiscard]] std::size_t allocate_n(slice<void*> out) noexcept;
 
     /// Gives all slots of `slots` back. Requires: as deallocate(), each one once.
-    void deallocate_n(std::span<void* const> slots) noexcept;
+    void deallocate_n(slice<void* const> slots) noexcept;
 
     /// Frees every slot at once and keeps the chunks. Invalidates: every slot.
     /// Cost: O(chunks).
@@ -156,6 +151,7 @@ private:
     static constexpr std::size_t lookahead = 8;
     static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 
+    void* carve() noexcept;
     void* allocate_in_next_chunk() noexcept;
     bool add_chunk(std::size_t slot_count) noexcept;
     bool make_room_in_side(std::size_t chunk_count, std::size_t slot_count) noexcept;
@@ -176,7 +172,6 @@ private:
     void check_taken(void* p, bool recycled) noexcept;
     void check_freed(void* p) noexcept;
 
-    void* hot_ = nullptr;             // the slot freed last, or nullptr
     void** top_ = nullptr;            // one past the last free slot in the stack
     void** floor_ = nullptr;          // begin of the stack
     std::byte* carve_ = nullptr;      // next untouched slot of the selected chunk
@@ -202,23 +197,25 @@ static_assert(byte_allocator<pool> && has_good_size<pool> && has_owns<pool> && r
 // hot path, inlined
 
 inline void* pool::allocate() noexcept {
-    void* p = hot_;
-    if (p != nullptr) {
-        hot_ = nullptr;
-    } else if (top_ != floor_) [[likely]] {
-        // Written to next: the line arrives while the seven slots before it are being filled.
-        __builtin_prefetch(top_[-static_cast<std::ptrdiff_t>(lookahead)], 1);
-        p = *--top_;
-    } else if (carve_ != carve_end_) {
-        p = carve_;
-        carve_ += stride_;
-        if constexpr (asserts_enabled) { check_taken(p, false); }
-        unpoison(p, stride_);
-        return p;
-    } else {
-        return allocate_in_next_chunk();
-    }
+    // In this order, and through a local, gcc and clang keep the chain from one allocation to the
+    // next at one addition (docs/dead-ends.md has the orders that lost).
+    void** const top = top_;
+    if (top == floor_) [[unlikely]] { return carve(); }
+    void* const ahead = top[-static_cast<std::ptrdiff_t>(lookahead)];
+    top_ = top - 1;
+    // Written to soon: its line arrives while the slots before it are being filled.
+    __builtin_prefetch(ahead, 1);
+    void* const p = top[-1];
     if constexpr (asserts_enabled) { check_taken(p, true); }
+    unpoison(p, stride_);
+    return p;
+}
+
+inline void* pool::carve() noexcept {
+    std::byte* const p = carve_;
+    if (p == carve_end_) [[unlikely]] { return allocate_in_next_chunk(); }
+    carve_ = p + stride_;
+    if constexpr (asserts_enabled) { check_taken(p, false); }
     unpoison(p, stride_);
     return p;
 }
@@ -226,9 +223,9 @@ inline void* pool::allocate() noexcept {
 inline void pool::deallocate(void* p) noexcept {
     if constexpr (asserts_enabled) { check_freed(p); }
     poison(p, stride_);
-    void* const before = hot_;
-    hot_ = p;
-    if (before != nullptr) { *top_++ = before; }
+    void** const top = top_;
+    *top = p;
+    top_ = top + 1;
 }
 
 inline void* pool::allocate(std::size_t size, alignment align) noexcept {

@@ -4,8 +4,8 @@
 //      particle* p = particles.make(position, velocity);    // nullptr: exhausted
 //      particles.destroy(p);
 //
-// Use it for: naming the type once. It is a pool and nothing more: slot size and alignment come
-// from T. Look elsewhere for: objects that stay constructed (object_pool), handles (slot_map).
+// Use it for: naming the type once. It is a pool whose slot size and alignment come from T.
+// Look elsewhere for: objects that stay constructed (object_pool), handles (slot_map).
 //
 // Cost:      that of pool and of T's constructor and destructor.
 // Lifetimes: reset() and the destructor give memory back without running destructors; where T has
@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -30,7 +29,7 @@ public:
         : pool{sizeof(T), alignment::of<T>(), upstream, options} {}
 
     /// As many T as fit into `buffer`, which must outlive the pool; it never grows.
-    explicit pool_of(std::span<std::byte> buffer) noexcept
+    explicit pool_of(slice<std::byte> buffer) noexcept
         : pool{buffer, sizeof(T), alignment::of<T>()} {}
 
     /// Bytes of a buffer that give exactly `count` slots; see pool::required_size().

@@ -1,22 +1,24 @@
-// cairn/std/node_pool.hpp - std::list, std::map, std::unordered_map from pools, without knowing their nodes.
+// cairn/std/node_pool.hpp - std::list, std::map, std::unordered_map from pools of their nodes.
 //
 //      cairn::node_pool nodes;
-//      std::map<int, int, std::less<>, cairn::node_allocator<std::pair<const int, int>>> ages{nodes};
+//      using allocator = cairn::node_allocator<std::pair<const int, int>>;
+//      std::map<int, int, std::less<>, allocator> ages{nodes};
 //
 //      pools_:  8   16   24   32   40   48  ...  512 bytes      n > 1: the upstream
 //                        ^         ^                            (hash tables, deque blocks, vectors)
 //                std::list<int>   std::map<int, int>
 //
-// A node-based container rebinds its allocator to a node type of its own, whose size depends on the library,
-// the platform and the build: configuring a pool by hand is guessing. Here the rebound type picks the
-// pool, at compile time, so it is right everywhere and costs nothing.
+// A node-based container rebinds its allocator to a node type of its own, whose size depends on the
+// library, the platform and the build: configuring a pool by hand is guessing. Here the rebound
+// type picks the pool, at compile time: right everywhere, at no cost.
 //
 // Use it for: node-based standard containers, one or many of them on one node_pool.
 // Look elsewhere for: vector, string (pmr_resource.hpp, std_allocator.hpp); containers that are fast
 //   without nodes (containers/).
 //
-// Cost:      one node: pool::allocate(), inlined, at a constant offset. Several at once, or a node above 512
-//            bytes: the upstream. The object itself is about 9 KiB; memory is taken by the sizes in use.
+// Cost:      one node: pool::allocate(), inlined, at a constant offset. Several at once, or a node
+//            above 512 bytes: the upstream. The object itself is about 9 KiB; memory is taken only
+//            for the sizes in use.
 // Threads:   none; one node_pool for each thread, or a concurrent resource.
 // Lifetimes: the node_pool must outlive every container that uses it. release() forgets all nodes at
 //            once, for containers that are never looked at again.

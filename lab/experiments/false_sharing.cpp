@@ -1,0 +1,134 @@
+// lab/experiments/false_sharing.cpp - thesis listings 7.1 and 7.2: counting odd numbers with P workers.
+//
+// 7.1 lets every worker count in its own element of one array: neighbours on one cache line. 7.2
+// counts in a local variable. per_thread<T> gives each its own line, without a local variable.
+#include <atomic>
+#include <cairn/alloc/concurrent_pool.hpp>
+#include <cairn/os/per_thread.hpp>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "lab/harness/experiment.hpp"
+
+namespace {
+
+constexpr std::size_t dimension = 1000;
+
+struct matrix {
+    std::vector<int> cells = std::vector<int>(dimension * dimension);
+    matrix() {
+        std::mt19937 random{1};
+        for (int& c : cells) c = static_cast<int>(random() >> 1);
+    }
+    /// Rows [begin, end) of worker t of p.
+    static std::size_t begin(unsigned t, unsigned p) { return dimension * t / p; }
+};
+
+/// A counter in memory: the compiler must write it every time, as it must when others could look.
+void count_one(int& counter) {
+    volatile int& seen = counter;
+    seen = seen + 1;
+}
+
+struct neighbours {  // listing 7.1
+    std::vector<int> result = std::vector<int>(64);
+    template <class Rows>
+    void run(unsigned t, const Rows& each) {
+        result[t] = 0;
+        each([&](int v) {
+            if (v % 2 != 0) count_one(result[t]);
+        });
+    }
+};
+struct local_variable {  // listing 7.2
+    std::vector<int> result = std::vector<int>(64);
+    template <class Rows>
+    void run(unsigned t, const Rows& each) {
+        int count = 0;
+        each([&](int v) {
+            if (v % 2 != 0) count_one(count);
+        });
+        result[t] = count;
+    }
+};
+struct padded {  // per_thread
+    cairn::per_thread<int> result{64};
+    template <class Rows>
+    void run(unsigned t, const Rows& each) {
+        int& mine = result.at(t);
+        mine = 0;
+        each([&](int v) {
+            if (v % 2 != 0) count_one(mine);
+        });
+    }
+};
+struct pool_slots {  // counters of four bytes from a concurrent_pool, each worker takes its own
+    cairn::concurrent_pool pool{sizeof(int), cairn::alignment{4}};
+    template <class Rows>
+    void run(unsigned, const Rows& each) {
+        int& mine = *static_cast<int*>(pool.allocate());
+        mine = 0;
+        each([&](int v) {
+            if (v % 2 != 0) count_one(mine);
+        });
+        pool.deallocate(&mine);
+    }
+};
+
+template <class Way>
+auto count_odd(unsigned workers) {
+    struct state {
+        matrix m;
+        Way way;
+    };
+    return [s = std::make_unique<state>(), workers](lab::sample& sample) {
+        // Threads are made for the sample, not for each repetition.
+        std::atomic<unsigned> ready{0};
+        std::atomic<bool> go{false};
+        const auto work = [&](unsigned t) {
+            lab::pin_this_thread(t);
+            ready.fetch_add(1);
+            while (!go.load(std::memory_order_acquire)) {}
+            for (std::uint64_t r = 0; r != sample.repetitions(); ++r) {
+                s->way.run(t, [&](auto&& visit) {
+                    const std::size_t end = matrix::begin(t + 1, workers) * dimension;
+                    for (std::size_t i = matrix::begin(t, workers) * dimension; i != end; ++i) {
+                        visit(s->m.cells[i]);
+                    }
+                });
+            }
+        };
+        std::vector<std::thread> threads;
+        for (unsigned t = 1; t < workers; ++t) threads.emplace_back(work, t);
+        while (ready.load() != workers - 1) {}
+        sample.start();
+        go.store(true, std::memory_order_release);
+        work(0);
+        for (auto& t : threads) t.join();
+        sample.stop();
+        sample.did(sample.repetitions());
+    };
+}
+
+const lab::registration false_sharing{
+    "false-sharing", "What does it cost when threads write to one cache line?",
+    [](lab::experiment& e) {
+        e.quick_seconds = 5;
+        for (unsigned workers = 1; workers <= e.options().hardware_threads(); workers *= 2) {
+            lab::comparison& c = e.compare("count odd numbers, " + std::to_string(workers) +
+                                               (workers == 1 ? " worker" : " workers"),
+                                           {.unit = "us/matrix", .unpinned = true});
+            c.limit("local variable, listing 7.2",
+                    [workers] { return count_odd<local_variable>(workers); });
+            c.baseline("neighbours, listing 7.1",
+                       [workers] { return count_odd<neighbours>(workers); });
+            c.cairn("cairn::per_thread", [workers] { return count_odd<padded>(workers); });
+            c.cairn("cairn::concurrent_pool slots",
+                    [workers] { return count_odd<pool_slots>(workers); });
+        }
+    }};
+
+}  // namespace

@@ -1,0 +1,156 @@
+// lab/experiments/nodes.cpp - std::map and std::unordered_map on each allocator.
+#include <cairn/std/node_pool.hpp>
+#include <map>
+#include <memory>
+#include <memory_resource>
+#include <unordered_map>
+
+#include "lab/families/pool_family.hpp"
+#include "lab/harness/experiment.hpp"
+
+#if CAIRN_LAB_HAS_BOOST
+#    include <boost/pool/pool_alloc.hpp>
+#endif
+#if CAIRN_LAB_HAS_TBB
+#    include <tbb/scalable_allocator.h>
+#endif
+
+namespace {
+
+constexpr std::size_t key_count = 100'000;
+
+template <template <class> class Allocator>
+using map_on = std::map<int, int, std::less<>, Allocator<std::pair<const int, int>>>;
+template <template <class> class Allocator>
+using hash_on = std::unordered_map<int, int, std::hash<int>, std::equal_to<>,
+                                   Allocator<std::pair<const int, int>>>;
+
+/// Random inserts, look-ups, random erases: 3 operations a key. What inserts and erases cost alone is
+/// a case of its own, measured in the same run.
+template <class Map, class Source>
+auto work() {
+    struct state {
+        Source source;
+        std::vector<std::uint32_t> in = lab::slots::shuffled(key_count);
+        std::vector<std::uint32_t> out = lab::slots::shuffled(key_count);
+    };
+    return [s = std::make_unique<state>()](lab::sample& sample) {
+        std::uint64_t sum = 0;
+        for (std::uint64_t r = 0; r != sample.repetitions(); ++r) {
+            Map m{s->source.get()};
+            sample.start();
+            for (const std::uint32_t k : s->in) m.emplace(static_cast<int>(k), 1);
+            sample.stop();
+            for (const std::uint32_t k : s->out) {
+                sum += static_cast<std::uint64_t>(m.find(static_cast<int>(k))->second);
+            }
+            sample.start();
+            for (const std::uint32_t k : s->out) m.erase(static_cast<int>(k));
+            sample.stop();
+        }
+        lab::keep(sum);
+        sample.did(2 * sample.repetitions() * key_count);
+    };
+}
+
+/// The look-ups: where the nodes lie decides.
+template <class Map, class Source>
+auto look_up() {
+    struct state {
+        Source source;
+        Map m{source.get()};
+        std::vector<std::uint32_t> order = lab::slots::shuffled(key_count);
+        state() {
+            for (const std::uint32_t k : order) m.emplace(static_cast<int>(k), 1);
+        }
+    };
+    return [s = std::make_unique<state>()](lab::sample& sample) {
+        std::uint64_t sum = 0;
+        for (std::uint64_t r = 0; r != sample.repetitions(); ++r) {
+            for (const std::uint32_t k : s->order) {
+                sum += static_cast<std::uint64_t>(s->m.find(static_cast<int>(k))->second);
+            }
+        }
+        lab::keep(sum);
+        sample.did(sample.repetitions() * key_count);
+    };
+}
+
+struct from_node_pool {
+    cairn::node_pool nodes;
+    cairn::node_pool& get() { return nodes; }
+};
+struct from_pmr {
+    std::pmr::unsynchronized_pool_resource slots;
+    std::pmr::memory_resource* get() { return &slots; }
+};
+template <class Allocator>
+struct stateless {
+    Allocator get() { return {}; }
+};
+
+struct with_boost {
+#if CAIRN_LAB_HAS_BOOST
+    template <class T>
+    using boost_allocator = boost::fast_pool_allocator<T, boost::default_user_allocator_new_delete,
+                                                       boost::details::pool::null_mutex>;
+#endif
+};
+struct working : with_boost {
+    template <class Map, class Source>
+    static auto make() {
+        return work<Map, Source>();
+    }
+};
+struct looking : with_boost {
+    template <class Map, class Source>
+    static auto make() {
+        return look_up<Map, Source>();
+    }
+};
+
+template <template <template <class> class> class Container>
+void add_cases(lab::experiment& e, const char* name) {
+    const auto add = [](lab::comparison& c, auto maker) {
+        using maker_type = decltype(maker);
+        c.cairn("cairn::node_pool", [] {
+            return maker_type::template make<Container<cairn::node_allocator>, from_node_pool>();
+        });
+        c.mallocs([] {
+            return maker_type::template make<
+                Container<std::allocator>, stateless<std::allocator<std::pair<const int, int>>>>();
+        });
+        c.peer("std::pmr::unsynchronized_pool", [] {
+            return maker_type::template make<Container<std::pmr::polymorphic_allocator>,
+                                             from_pmr>();
+        });
+#if CAIRN_LAB_HAS_BOOST
+        c.peer("boost::fast_pool_allocator", [] {
+            using allocator = boost::fast_pool_allocator<std::pair<const int, int>,
+                                                         boost::default_user_allocator_new_delete,
+                                                         boost::details::pool::null_mutex>;
+            return maker_type::template make<Container<maker_type::template boost_allocator>,
+                                             stateless<allocator>>();
+        });
+#endif
+#if CAIRN_LAB_HAS_TBB
+        c.peer("tbb::scalable_allocator", [] {
+            return maker_type::template make<
+                Container<tbb::scalable_allocator>,
+                stateless<tbb::scalable_allocator<std::pair<const int, int>>>>();
+        });
+#endif
+    };
+    add(e.compare(std::string{name} + ", inserts and erases"), working{});
+    add(e.compare(std::string{name} + ", look-ups"), looking{});
+}
+
+const lab::registration nodes{
+    "nodes", "What do the nodes of std::map and std::unordered_map cost on each allocator?",
+    [](lab::experiment& e) {
+        e.quick_seconds = 10;
+        add_cases<map_on>(e, "map");
+        add_cases<hash_on>(e, "unordered_map");
+    }};
+
+}  // namespace
