@@ -7,7 +7,8 @@
 int main() {
     // [nodes]
     cairn::node_pool nodes;  // one for both containers: each picks the pool of its own node size
-    std::map<int, int, std::less<>, cairn::node_allocator<std::pair<const int, int>>> squares{nodes};
+    std::map<int, int, std::less<>, cairn::node_allocator<std::pair<const int, int>>> squares{
+        nodes};
     std::list<int, cairn::node_allocator<int>> order{nodes};
     // [/nodes]
     for (int i = 0; i < 1000; ++i) {

@@ -1,8 +1,8 @@
 // How do threads hand objects to each other without a lock around the allocator?
-#include <cairn/alloc/concurrent_pool.hpp>
-#include <cairn/core/make.hpp>
 #include <array>
 #include <atomic>
+#include <cairn/alloc/concurrent_pool.hpp>
+#include <cairn/core/make.hpp>
 #include <cstdio>
 #include <thread>
 
@@ -28,7 +28,9 @@ int main() {
     for (std::size_t i = 0; i < 10'000; ++i) {
         auto& place = mailbox[i % mailbox.size()];
         message* m = nullptr;
-        while ((m = place.load(std::memory_order_acquire)) == nullptr) { std::this_thread::yield(); }
+        while ((m = place.load(std::memory_order_acquire)) == nullptr) {
+            std::this_thread::yield();
+        }
         sum += m->number;
         cairn::destroy(messages, m);  // into this one's: no way back is needed
         place.store(nullptr, std::memory_order_release);
