@@ -15,7 +15,6 @@ namespace cairn {
 namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
-constexpr auto freed_byte = std::byte{0xDD};  // checked builds: what a free slot is filled with
 constexpr std::size_t magazine_head = cache_line_size;
 
 std::size_t stride_of(std::size_t slot_size, alignment align) noexcept {
