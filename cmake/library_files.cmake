@@ -111,6 +111,7 @@ target_sources(cairn
         include/cairn/containers/chunks.hpp
         include/cairn/containers/dense_directory.hpp
         include/cairn/containers/packed_array.hpp
+        include/cairn/containers/row_iterator.hpp
         include/cairn/containers/slot_map.hpp
         include/cairn/containers/slot_map_table.hpp
         include/cairn/containers/slot_policy.hpp

@@ -172,7 +172,7 @@ TEST(slot_map, erasing_while_iterating_visits_everything_once) {
     slot_map<int> map;
     for (int i = 0; i < 100; ++i) { map.emplace(i); }
     int visited = 0;
-    for (int* it = map.begin(); it != map.end();) {
+    for (auto it = map.begin(); it != map.end();) {
         ++visited;
         it = *it % 3 == 0 ? map.erase(it) : it + 1;
     }

@@ -32,35 +32,11 @@
 
 #include <cairn/containers/dense_directory.hpp>
 #include <cairn/containers/packed_array.hpp>
+#include <cairn/containers/row_iterator.hpp>
 #include <cairn/containers/slot_policy.hpp>
 #include <cairn/containers/sort_indices.hpp>
 
 namespace cairn {
-
-/// What slot_map::find returns: a T* that also compares with end(), so that code written for
-/// containers whose find returns an iterator means the same here. nullptr == end() == not found.
-template <class T>
-class found {
-public:
-    constexpr found(T* object, T* end) noexcept : object_{object}, end_{end} {}
-
-    [[nodiscard]] constexpr operator T*() const noexcept { return object_; }
-    [[nodiscard]] constexpr T& operator*() const noexcept { return *object_; }
-    [[nodiscard]] constexpr T* operator->() const noexcept { return object_; }
-    friend constexpr bool operator==(found a, std::nullptr_t) noexcept {
-        return a.object_ == nullptr;
-    }
-    /// True for the object's own position, and for end() when nothing was found.
-    template <class U>
-        requires std::is_same_v<const T, const U>
-    friend constexpr bool operator==(found a, U* where) noexcept {
-        return (a.object_ == nullptr && where != nullptr ? a.end_ : a.object_) == where;
-    }
-
-private:
-    T* object_;
-    T* end_;
-};
 
 template <class T, class Policy = slot_policy<>>
 class slot_map {
@@ -75,8 +51,8 @@ public:
     using const_reference = const T&;
     using pointer = T*;
     using const_pointer = const T*;
-    using iterator = T*;
-    using const_iterator = const T*;
+    using iterator = row_iterator<T>;
+    using const_iterator = row_iterator<const T>;
 
     explicit slot_map(allocator_ref upstream = system_memory()) noexcept
         : directory_{upstream}, values_{upstream}, limbo_{upstream} {
@@ -150,12 +126,12 @@ public:
     [[nodiscard]] chunked_rows<T> chunks(std::size_t rows_per_chunk) noexcept {
         return values_.chunks(rows_per_chunk);
     }
-    [[nodiscard]] T* begin() noexcept { return values_.begin(); }
-    [[nodiscard]] T* end() noexcept { return values_.end(); }
-    [[nodiscard]] const T* begin() const noexcept { return values_.begin(); }
-    [[nodiscard]] const T* end() const noexcept { return values_.end(); }
-    [[nodiscard]] const T* cbegin() const noexcept { return values_.begin(); }
-    [[nodiscard]] const T* cend() const noexcept { return values_.end(); }
+    [[nodiscard]] iterator begin() noexcept { return iterator{values_.begin()}; }
+    [[nodiscard]] iterator end() noexcept { return iterator{values_.end()}; }
+    [[nodiscard]] const_iterator begin() const noexcept { return cbegin(); }
+    [[nodiscard]] const_iterator end() const noexcept { return cend(); }
+    [[nodiscard]] const_iterator cbegin() const noexcept { return const_iterator{values_.begin()}; }
+    [[nodiscard]] const_iterator cend() const noexcept { return const_iterator{values_.end()}; }
     [[nodiscard]] auto rbegin() noexcept { return values().rbegin(); }
     [[nodiscard]] auto rend() noexcept { return values().rend(); }
     [[nodiscard]] auto rbegin() const noexcept { return values().rbegin(); }
@@ -267,17 +243,17 @@ public:
     }
 
     /// Erases `*where`. Returns: the same position, where the moved object is still to be visited.
-    T* erase(const T* where) {
-        const auto row = static_cast<std::size_t>(where - values_.data());
+    iterator erase(const_iterator where) {
+        const auto row = static_cast<std::size_t>(where - cbegin());
         erase_row(row);
-        return values_.data() + row;
+        return iterator{values_.data() + row};
     }
-    T* erase(const T* first, const T* last) {
-        const auto row = static_cast<std::size_t>(first - values_.data());
-        for (auto end = static_cast<std::size_t>(last - values_.data()); end != row; --end) {
+    iterator erase(const_iterator first, const_iterator last) {
+        const auto row = static_cast<std::size_t>(first - cbegin());
+        for (auto end = static_cast<std::size_t>(last - cbegin()); end != row; --end) {
             erase_row(end - 1);
         }
-        return values_.data() + row;
+        return iterator{values_.data() + row};
     }
 
     /// As packed_array::erase_if.
@@ -356,8 +332,8 @@ public:
         growable_memory scratch{cache_line_alignment, upstream()};
         constexpr std::size_t row_size = 2 * sizeof(std::uint32_t) + sizeof(handle_type);
         if (!scratch.grow(count * row_size, 0)) { return false; }
-        auto* const spare = reinterpret_cast<handle_type*>(scratch.data());
-        auto* const order = reinterpret_cast<std::uint32_t*>(spare + count);
+        auto* const order = reinterpret_cast<std::uint32_t*>(scratch.data());
+        auto* const spare = reinterpret_cast<handle_type*>(order + 2 * count);  // 8-byte aligned
         const T* const rows = values_.data();
         detail::sort_indices(order, order + count, count, [&](std::uint32_t a, std::uint32_t b) {
             return static_cast<bool>(less(rows[a], rows[b]));

@@ -1,0 +1,85 @@
+// lab/experiments/lookup.cpp - what a handle costs when it is used.
+//
+//      hot       10,000 objects, handles in random order: everything is in cache
+//      random    10^7 objects, handles in random order: each look-up misses the cache
+//      stale     half of the handles are of objects that are gone; they must find nothing
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "lab/families/particle_stores.hpp"
+#include "lab/harness/experiment.hpp"
+
+namespace {
+
+using lab::particle;
+
+/// A pointer without any check: the floor of what a reference can cost.
+struct plain_pointers {
+    using handle = particle*;
+    std::vector<particle> all;
+    explicit plain_pointers(std::size_t capacity) { all.reserve(capacity); }
+    handle insert(unsigned seed) { return &all.emplace_back(seed); }
+    particle* find(handle p) { return p; }
+    void erase(handle) {}
+};
+
+template <class Store>
+auto look_up(std::size_t count, std::size_t asked, bool with_stale) {
+    return [=] {
+        struct state {
+            Store store;
+            std::vector<typename Store::handle> handles;
+        };
+        auto now = std::make_unique<state>(state{Store{count + 64}, {}});
+        std::mt19937_64 random{3};
+        std::vector<typename Store::handle> all(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            all[i] = now->store.insert(static_cast<unsigned>(i));
+        }
+        now->handles.resize(asked);
+        for (auto& h : now->handles) { h = all[random() % count]; }
+        if (with_stale) {
+            for (std::size_t i = 0; i < count; i += 2) { now->store.erase(all[i]); }
+        }
+        return [now = std::move(now), with_stale](lab::sample& s) {
+            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+                float sum = 0;
+                for (const auto h : now->handles) {
+                    if (const particle* p = now->store.find(h)) { sum += p->lifetime_remaining; }
+                }
+                lab::keep(&sum);
+                (void)with_stale;
+            }
+            s.did(s.repetitions() * now->handles.size());
+        };
+    };
+}
+
+void add_case(lab::experiment& e, const char* name, std::size_t count, std::size_t asked,
+              bool with_stale, double weight) {
+    lab::comparison& c = e.compare(name, {.weight = weight});
+    if (!with_stale) {
+        c.limit("pointer, unchecked", look_up<plain_pointers>(count, asked, false));
+    }
+    c.baseline("article slot map", look_up<lab::article_slot_map>(count, asked, with_stale));
+    c.cairn("cairn::slot_map", look_up<lab::cairn_slot_map>(count, asked, with_stale));
+    c.cairn("cairn::slot_map, 32 bit",
+            look_up<lab::cairn_map<cairn::slot_map<particle, cairn::slot_policy<32, 24>>>>(
+                count, asked, with_stale));
+    c.cairn("cairn::stable_slot_map",
+            look_up<lab::cairn_stable_slot_map>(count, asked, with_stale));
+}
+
+const lab::registration lookup{
+    "lookup", "What does it cost to go through a handle instead of a pointer?",
+    [](lab::experiment& e) {
+        e.quick_seconds = 8;
+        add_case(e, "hot", 10000, 10000, false, 1);
+        add_case(e, "hot, half stale", 10000, 10000, true, 1);
+        add_case(e, "random over 10^7", 10000000, 100000, false, 2);
+    }};
+
+}  // namespace

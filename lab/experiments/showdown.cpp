@@ -1,0 +1,270 @@
+// lab/experiments/showdown.cpp - the article's comparison (seed 1), its four sets exactly.
+//
+//      set 1   10,000 allocated,  9,500 freed       1,000 passes     500 replaced in each of 1,000 frames
+//      set 2   10,000 allocated,    500 freed       1,000 passes     the same
+//      set 3  100,000 allocated, 99,500 freed       1,000 passes     the same
+//      set 4  as set 1, 100,000 passes (the same figure for one pass; the cases of set 1 stand for it)
+//
+// The article prints milliseconds for everything on an M4 Pro; here it is ns for one operation, and its
+// figures are converted. As in the article only allocating and freeing is timed in `churn`, not the
+// choice of the victims, and iteration comes after the churn. Added: `refill` (into an emptied store)
+// and iteration before the churn, while the survivors still lie scattered.
+//
+// A packed array has no stable names: the driver hands it positions that are valid at that moment, for
+// nothing. `picked in the loop` takes them as a user must, as a random number modulo the size.
+#include <array>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "lab/families/particle_stores.hpp"
+#include "lab/harness/experiment.hpp"
+
+namespace {
+
+using lab::particle;
+
+struct set {
+    std::size_t allocated;
+    std::size_t freed;
+    [[nodiscard]] std::size_t live() const { return allocated - freed; }
+};
+
+constexpr std::size_t replaced = 500;
+
+template <class Store>
+struct scene {
+    Store store;
+    std::vector<typename Store::handle> live;
+    std::vector<typename Store::handle> victims;
+    std::mt19937 random{7};
+    set s;
+
+    explicit scene(set which) : store{which.allocated + 64}, victims(replaced), s{which} {}
+
+    void fill() {
+        live.resize(s.allocated);
+        for (std::size_t i = 0; i < s.allocated; ++i) {
+            live[i] = store.insert(static_cast<unsigned>(i));
+        }
+    }
+    void choose_survivors() {
+        if constexpr (!Store::by_index) {
+            for (std::size_t i = s.allocated; i > 1; --i) {
+                std::swap(live[i - 1], live[random() % i]);
+            }
+        } else {
+            for (std::size_t i = 0; i < s.freed; ++i) {
+                live[s.live() + i] = static_cast<unsigned>(random() % (s.allocated - i));
+            }
+        }
+    }
+    void free_most() {
+        for (std::size_t i = 0; i < s.freed; ++i) { store.erase(live[s.live() + i]); }
+        live.resize(s.live());
+    }
+    void choose_victims() {
+        for (std::size_t i = 0; i < replaced; ++i) {
+            if constexpr (Store::by_index) {
+                victims[i] = static_cast<unsigned>(random() % (s.live() - i));
+            } else {
+                std::swap(live[i], live[i + random() % (s.live() - i)]);
+                victims[i] = live[i];
+            }
+        }
+    }
+    void replace_victims() {
+        for (std::size_t i = 0; i < replaced; ++i) { store.erase(victims[i]); }
+        for (std::size_t i = 0; i < replaced; ++i) {
+            victims[i] = store.insert(static_cast<unsigned>(i));
+        }
+    }
+    void remember_new() {
+        if constexpr (!Store::by_index) {
+            for (std::size_t i = 0; i < replaced; ++i) { live[i] = victims[i]; }
+        }
+    }
+    void churn(std::size_t frames) {
+        for (std::size_t f = 0; f < frames; ++f) {
+            choose_victims();
+            replace_victims();
+            remember_new();
+        }
+    }
+    void empty() {
+        if constexpr (Store::by_index) {
+            while (store.size() != 0) { store.erase(static_cast<unsigned>(store.size() - 1)); }
+        } else {
+            for (auto h : live) { store.erase(h); }
+        }
+        live.clear();
+    }
+};
+
+template <class Store>
+auto allocate_and_free(set which) {
+    return [which] {
+        return [which](lab::sample& s) {
+            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+                scene<Store> now{which};
+                s.start();
+                now.fill();
+                s.stop();
+                now.choose_survivors();
+                s.start();
+                now.free_most();
+                s.stop();
+            }
+            s.did(s.repetitions() * (which.allocated + which.freed));
+        };
+    };
+}
+
+template <class Store>
+auto churn(set which) {
+    return [which] {
+        auto now = std::make_unique<scene<Store>>(which);
+        now->fill();
+        now->choose_survivors();
+        now->free_most();
+        return [now = std::move(now)](lab::sample& s) {
+            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+                now->choose_victims();
+                s.start();
+                now->replace_victims();
+                s.stop();
+                now->remember_new();
+            }
+            s.did(s.repetitions() * replaced);
+        };
+    };
+}
+
+/// A packed array whose victim is chosen when it is erased: random number modulo size.
+template <class Store>
+auto churn_picked(set which) {
+    return [which] {
+        auto now = std::make_unique<scene<Store>>(which);
+        now->fill();
+        now->choose_survivors();
+        now->free_most();
+        return [now = std::move(now), numbers = std::array<std::uint32_t, replaced>{}](
+                   lab::sample& s) mutable {
+            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+                for (std::uint32_t& n : numbers) { n = static_cast<std::uint32_t>(now->random()); }
+                s.start();
+                for (const std::uint32_t n : numbers) {
+                    now->store.erase(n % static_cast<std::uint32_t>(now->store.size()));
+                }
+                for (unsigned i = 0; i < replaced; ++i) { now->victims[i] = now->store.insert(i); }
+                s.stop();
+            }
+            s.did(s.repetitions() * replaced);
+        };
+    };
+}
+
+template <class Store>
+auto iterate(set which, std::size_t churned_frames) {
+    return [which, churned_frames] {
+        auto now = std::make_unique<scene<Store>>(which);
+        now->fill();
+        now->choose_survivors();
+        now->free_most();
+        now->churn(churned_frames);
+        return [now = std::move(now)](lab::sample& s) {
+            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+                now->store.each([](particle& p) { p.update(); });
+                lab::clobber();
+            }
+            s.did(s.repetitions() * now->s.live());
+        };
+    };
+}
+
+template <class Store>
+auto refill(set which) {
+    return [which] {
+        auto now = std::make_unique<scene<Store>>(which);
+        now->fill();
+        return [now = std::move(now)](lab::sample& s) {
+            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+                now->empty();
+                now->live.resize(now->s.allocated);
+                s.start();
+                for (std::size_t i = 0; i < now->s.allocated; ++i) {
+                    now->live[i] = now->store.insert(static_cast<unsigned>(i));
+                }
+                s.stop();
+            }
+            s.did(s.repetitions() * now->s.allocated);
+        };
+    };
+}
+
+/// What the article prints for one set, in ms: naive, free list, packed, slot map.
+struct published {
+    double naive, free_list, packed, slot_map;
+};
+
+template <class Make>
+void add_all(lab::comparison& c, published ms, double operations, Make make,
+             bool with_naive = true) {
+    const std::string note = "ns/op, article table, M4 Pro";
+    const double to_ns = 1e6 / operations;
+    auto with = [&](lab::contender& who, double value) {
+        if (value != 0) { who.published(value * to_ns, note); }
+    };
+    with(c.limit("packed array", make.template operator()<lab::packed_by_hand>()), ms.packed);
+    c.limit("stable slots by hand", make.template operator()<lab::stable_by_hand>());
+    if (with_naive) {
+        with(c.baseline("naive pool", make.template operator()<lab::naive_pool>()), ms.naive);
+    }
+    c.baseline("external free list", make.template operator()<lab::external_free_list>());
+    with(c.baseline("intrusive free list", make.template operator()<lab::intrusive_free_list>()),
+         ms.free_list);
+    with(c.baseline("article slot map", make.template operator()<lab::article_slot_map>()),
+         ms.slot_map);
+    c.cairn("cairn::packed_array", make.template operator()<lab::cairn_packed_array>());
+    c.cairn("cairn::slot_map", make.template operator()<lab::cairn_slot_map>());
+    c.cairn("cairn::stable_slot_map", make.template operator()<lab::cairn_stable_slot_map>());
+#if CAIRN_LAB_HAS_PLF_COLONY
+    c.peer("plf::colony", make.template operator()<lab::plf_colony_store>());
+#endif
+    c.peer("vector of unique_ptr", make.template operator()<lab::vector_of_pointers>());
+}
+
+void add_set(lab::experiment& e, const std::string& name, set which, published alloc_ms,
+             published churn_ms, published iterate_ms) {
+    const bool small = which.allocated <= 10000;
+    add_all(e.compare(name + " alloc and free", {.weight = small ? 1.0 : 2.0}), alloc_ms,
+            static_cast<double>(which.allocated + which.freed),
+            [&]<class Store>() { return allocate_and_free<Store>(which); },
+            small);  // the naive pool needs a second for one run of set 3
+    lab::comparison& churned = e.compare(name + " churn");
+    add_all(churned, churn_ms, 500.0 * 1000.0,
+            [&]<class Store>() { return churn<Store>(which); });
+    churned.limit("packed array, picked in the loop", churn_picked<lab::packed_by_hand>(which));
+    add_all(e.compare(name + " iterate", {.many_per_cycle = true}), iterate_ms,
+            1000.0 * static_cast<double>(which.live()),
+            [&]<class Store>() { return iterate<Store>(which, 20); });
+    add_all(e.compare(name + " iterate, scattered", {.many_per_cycle = true}), {},
+            1, [&]<class Store>() { return iterate<Store>(which, 0); });
+}
+
+const lab::registration showdown{
+    "showdown", "Which store for particles that come and go: the article's four sets",
+    [](lab::experiment& e) {
+        e.quick_seconds = 30;
+        add_set(e, "set 1", {10000, 9500}, {12.99, 0.17, 0.27, 0.15}, {35.91, 0.44, 0.39, 1.19},
+                {2.79, 5.48, 0.31, 0.31});
+        add_set(e, "set 2", {10000, 500}, {12.94, 0.13, 0.15, 0.15}, {613.37, 0.51, 0.80, 1.69},
+                {6.51, 7.63, 6.92, 7.00});
+        add_set(e, "set 3", {100000, 99500}, {1244.46, 1.41, 2.73, 1.62},
+                {34.84, 0.46, 0.39, 1.19}, {25.13, 32.69, 0.31, 0.31});
+        add_all(e.compare("refill 10000"), {}, 1,
+                [&]<class Store>() { return refill<Store>({10000, 0}); }, false);
+    }};
+
+}  // namespace

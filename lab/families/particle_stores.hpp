@@ -1,0 +1,363 @@
+// lab/families/particle_stores.hpp - one face for everything that stores the article's particles.
+//
+// The article "pools, free lists, slot maps" (seed 1) compares five stores of a 24-byte particle.
+// They are written here as it shows them, and cairn's, plf::colony and a vector of pointers beside.
+//
+//      using handle = ...                what the user keeps to name one particle
+//      handle insert(unsigned seed)      allocate and write all fields, where it lies
+//      void erase(handle)
+//      void each(f)                      f(particle&) for all that are alive
+//      size()
+//      static constexpr bool by_index    the handle is a position and dies when others are erased
+#pragma once
+
+#include <cairn/containers/packed_array.hpp>
+#include <cairn/containers/slot_map.hpp>
+#include <cairn/containers/stable_slot_map.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "lab/harness/optimizer.hpp"
+
+#if CAIRN_LAB_HAS_PLF_COLONY
+#    include <plf_colony.h>
+#endif
+
+namespace lab {
+
+struct particle {
+    bool is_active;
+    float position[2];
+    float velocity[2];
+    float lifetime_remaining;
+
+    particle() = default;
+    explicit particle(unsigned seed) noexcept { write(seed); }
+
+    void write(unsigned seed) noexcept {
+        is_active = true;
+        position[0] = static_cast<float>(seed);
+        position[1] = 1.0f;
+        velocity[0] = 0.5f;
+        velocity[1] = 0.25f;
+        lifetime_remaining = 100.0f;
+    }
+    void update() noexcept {
+        position[0] += velocity[0] * 0.016f;
+        position[1] += velocity[1] * 0.016f;
+        lifetime_remaining -= 0.016f;
+    }
+};
+static_assert(sizeof(particle) == 24);
+
+// ---- the article's five ------------------------------------------------------------------------
+
+/// An array with a flag in each; allocation looks for the first that is not active.
+struct naive_pool {
+    using handle = particle*;
+    static constexpr bool by_index = false;
+    std::vector<particle> slots;
+    std::size_t count = 0;
+    explicit naive_pool(std::size_t capacity) : slots(capacity) {}
+    handle insert(unsigned seed) {
+        for (particle& p : slots) {
+            if (!p.is_active) {
+                p.write(seed);
+                ++count;
+                return &p;
+            }
+        }
+        return nullptr;
+    }
+    void erase(handle p) {
+        p->is_active = false;
+        --count;
+    }
+    template <class F>
+    void each(F f) {
+        for (particle& p : slots) {
+            if (p.is_active) { f(p); }
+        }
+    }
+    std::size_t size() const { return count; }
+};
+
+/// The same array; a vector beside it holds pointers to the free ones.
+struct external_free_list {
+    using handle = particle*;
+    static constexpr bool by_index = false;
+    std::vector<particle> slots;
+    std::vector<particle*> free_slots;
+    std::size_t used = 0;
+    explicit external_free_list(std::size_t capacity) : slots(capacity) {}
+    handle insert(unsigned seed) {
+        particle* p;
+        if (!free_slots.empty()) {
+            p = free_slots.back();
+            free_slots.pop_back();
+        } else {
+            p = &slots[used++];
+        }
+        p->write(seed);
+        return p;
+    }
+    void erase(handle p) {
+        p->is_active = false;
+        free_slots.push_back(p);
+    }
+    template <class F>
+    void each(F f) {
+        for (std::size_t i = 0; i < used; ++i) {
+            if (slots[i].is_active) { f(slots[i]); }
+        }
+    }
+    std::size_t size() const { return used - free_slots.size(); }
+};
+
+/// The link lies in the dead particle.
+struct intrusive_free_list {
+    using handle = particle*;
+    static constexpr bool by_index = false;
+    std::vector<particle> slots;
+    particle* head = nullptr;
+    std::size_t used = 0;
+    std::size_t count = 0;
+    explicit intrusive_free_list(std::size_t capacity) : slots(capacity) {}
+    // The link is copied in and out, as a union member would be: no aliasing tricks.
+    static particle* link(const particle* p) {
+        particle* next;
+        std::memcpy(&next, &p->velocity, sizeof next);
+        return next;
+    }
+    static void set_link(particle* p, particle* next) {
+        std::memcpy(static_cast<void*>(&p->velocity), &next, sizeof next);
+    }
+    handle insert(unsigned seed) {
+        particle* p = head;
+        if (p != nullptr) {
+            head = link(p);
+        } else {
+            p = &slots[used++];
+        }
+        p->write(seed);
+        ++count;
+        return p;
+    }
+    void erase(handle p) {
+        p->is_active = false;
+        set_link(p, head);
+        head = p;
+        --count;
+    }
+    template <class F>
+    void each(F f) {
+        for (std::size_t i = 0; i < used; ++i) {
+            if (slots[i].is_active) { f(slots[i]); }
+        }
+    }
+    std::size_t size() const { return count; }
+};
+
+/// Swap and pop in a plain array: also the limit, for nothing contiguous is shorter.
+struct packed_by_hand {
+    using handle = unsigned;
+    static constexpr bool by_index = true;
+    std::unique_ptr<particle[]> slots;
+    std::size_t active_count = 0;
+    explicit packed_by_hand(std::size_t capacity) : slots{new particle[capacity]} {}
+    handle insert(unsigned seed) {
+        slots[active_count].write(seed);
+        return static_cast<handle>(active_count++);
+    }
+    void erase(handle index) { slots[index] = slots[--active_count]; }
+    template <class F>
+    void each(F f) {
+        for (std::size_t i = 0, n = active_count; i < n; ++i) { f(slots[i]); }
+    }
+    std::size_t size() const { return active_count; }
+};
+
+/// Dense array, sparse array with a free list through it, generations.
+struct article_slot_map {
+    struct handle {
+        std::uint32_t sparse_index;
+        std::uint32_t generation;
+    };
+    struct sparse_entry {
+        std::uint32_t dense_index;
+        std::uint32_t generation;
+    };
+    static constexpr bool by_index = false;
+    std::unique_ptr<particle[]> particles;
+    std::unique_ptr<std::uint32_t[]> dense_to_sparse;
+    std::unique_ptr<sparse_entry[]> sparse;
+    std::uint32_t active_count = 0;
+    std::uint32_t first_free_sparse = 0;
+    explicit article_slot_map(std::size_t capacity)
+        : particles{new particle[capacity]},
+          dense_to_sparse{new std::uint32_t[capacity]},
+          sparse{new sparse_entry[capacity]} {
+        for (std::uint32_t i = 0; i < capacity; ++i) { sparse[i] = {i + 1, 0}; }
+    }
+    handle insert(unsigned seed) {
+        const std::uint32_t sparse_index = first_free_sparse;
+        first_free_sparse = sparse[sparse_index].dense_index;
+        const std::uint32_t dense_index = active_count++;
+        sparse[sparse_index].dense_index = dense_index;
+        dense_to_sparse[dense_index] = sparse_index;
+        particles[dense_index].write(seed);
+        return {sparse_index, sparse[sparse_index].generation};
+    }
+    void erase(handle h) {
+        if (!is_valid(h)) { return; }
+        const std::uint32_t dense_index = sparse[h.sparse_index].dense_index;
+        const std::uint32_t last_dense = --active_count;
+        particles[dense_index] = particles[last_dense];
+        const std::uint32_t moved_sparse = dense_to_sparse[last_dense];
+        sparse[moved_sparse].dense_index = dense_index;
+        dense_to_sparse[dense_index] = moved_sparse;
+        sparse[h.sparse_index].generation++;
+        sparse[h.sparse_index].dense_index = first_free_sparse;
+        first_free_sparse = h.sparse_index;
+    }
+    bool is_valid(handle h) const { return sparse[h.sparse_index].generation == h.generation; }
+    particle* find(handle h) {
+        return is_valid(h) ? &particles[sparse[h.sparse_index].dense_index] : nullptr;
+    }
+    template <class F>
+    void each(F f) {
+        for (std::uint32_t i = 0, n = active_count; i < n; ++i) { f(particles[i]); }
+    }
+    std::size_t size() const { return active_count; }
+};
+
+/// The shortest store with stable addresses and checked handles: one array of fixed capacity,
+/// generations, an occupancy bitmap, a stack of free indices. No pages, no growth, no destructors.
+struct stable_by_hand {
+    using handle = article_slot_map::handle;
+    static constexpr bool by_index = false;
+    std::unique_ptr<particle[]> slots;
+    std::unique_ptr<std::uint32_t[]> generation;
+    std::unique_ptr<std::uint32_t[]> free_stack;
+    std::vector<std::uint64_t> occupied;
+    std::size_t free_count;
+    std::size_t capacity;
+    explicit stable_by_hand(std::size_t n)
+        : slots{new particle[n]},
+          generation{new std::uint32_t[n]()},
+          free_stack{new std::uint32_t[n]},
+          occupied((n + 63) / 64),
+          free_count{n},
+          capacity{n} {
+        for (std::size_t i = 0; i < n; ++i) {
+            free_stack[i] = static_cast<std::uint32_t>(n - 1 - i);
+        }
+    }
+    handle insert(unsigned seed) {
+        const std::uint32_t i = free_stack[--free_count];
+        occupied[i / 64] |= std::uint64_t{1} << (i % 64);
+        slots[i].write(seed);
+        return {i, generation[i]};
+    }
+    void erase(handle h) {
+        if (generation[h.sparse_index] != h.generation) { return; }
+        ++generation[h.sparse_index];
+        occupied[h.sparse_index / 64] &= ~(std::uint64_t{1} << (h.sparse_index % 64));
+        free_stack[free_count++] = h.sparse_index;
+    }
+    template <class F>
+    void each(F f) {
+        for (std::size_t w = 0; w < occupied.size(); ++w) {
+            for (std::uint64_t bits = occupied[w]; bits != 0; bits &= bits - 1) {
+                f(slots[w * 64 + static_cast<unsigned>(std::countr_zero(bits))]);
+            }
+        }
+    }
+    std::size_t size() const { return capacity - free_count; }
+};
+
+// ---- what a user would pick instead ---------------------------------------------------------------
+
+struct vector_of_pointers {
+    using handle = unsigned;
+    static constexpr bool by_index = true;
+    std::vector<std::unique_ptr<particle>> all;
+    explicit vector_of_pointers(std::size_t capacity) { all.reserve(capacity); }
+    handle insert(unsigned seed) {
+        all.push_back(std::make_unique<particle>(seed));
+        return static_cast<handle>(all.size() - 1);
+    }
+    void erase(handle index) {
+        all[index] = std::move(all.back());
+        all.pop_back();
+    }
+    template <class F>
+    void each(F f) {
+        for (auto& p : all) { f(*p); }
+    }
+    std::size_t size() const { return all.size(); }
+};
+
+#if CAIRN_LAB_HAS_PLF_COLONY
+struct plf_colony_store {
+    using handle = plf::colony<particle>::iterator;
+    static constexpr bool by_index = false;
+    plf::colony<particle> all;
+    explicit plf_colony_store(std::size_t capacity) { all.reserve(capacity); }
+    handle insert(unsigned seed) { return all.emplace(seed); }
+    void erase(handle where) { all.erase(where); }
+    template <class F>
+    void each(F f) {
+        for (particle& p : all) { f(p); }
+    }
+    std::size_t size() const { return all.size(); }
+};
+#endif
+
+// ---- cairn ------------------------------------------------------------------------------------------
+
+struct cairn_packed_array {
+    using handle = unsigned;
+    static constexpr bool by_index = true;
+    cairn::packed_array<particle> all;
+    explicit cairn_packed_array(std::size_t capacity) { (void)all.reserve(capacity); }
+    handle insert(unsigned seed) {
+        all.emplace(seed);
+        return static_cast<handle>(all.size() - 1);
+    }
+    void erase(handle index) { all.erase_at(index); }
+    template <class F>
+    void each(F f) {
+        for (particle& p : all) { f(p); }
+    }
+    std::size_t size() const { return all.size(); }
+};
+
+template <class Map>
+struct cairn_map {
+    using handle = typename Map::handle_type;
+    static constexpr bool by_index = false;
+    Map all;
+    explicit cairn_map(std::size_t capacity) { (void)all.reserve(capacity); }
+    handle insert(unsigned seed) { return all.emplace(seed); }
+    void erase(handle h) { all.erase(h); }
+    particle* find(handle h) { return all.find(h); }
+    template <class F>
+    void each(F f) {
+        if constexpr (requires { all.for_each(f); }) {
+            all.for_each(f);
+        } else {
+            for (particle& p : all.values()) { f(p); }
+        }
+    }
+    std::size_t size() const { return all.size(); }
+};
+using cairn_slot_map = cairn_map<cairn::slot_map<particle>>;
+using cairn_stable_slot_map = cairn_map<cairn::stable_slot_map<particle>>;
+
+}  // namespace lab
