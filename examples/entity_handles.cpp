@@ -11,7 +11,7 @@ struct missile {
 int main() {
     // [handles]
     cairn::slot_map<missile> missiles;
-    const auto first = missiles.emplace(0.0f, 3.0f);
+    const auto first = missiles.emplace(0.0f, 3.0f, missile_handle{});
     const auto second = missiles.emplace(10.0f, 2.0f, first);  // knows its wingman by handle
 
     for (missile& m : missiles.values()) { m.x += m.speed; }  // packed: no holes to skip
@@ -19,7 +19,7 @@ int main() {
     missiles.erase(first);  // the last one moves into its place; handles follow
 
     const missile* const wingman = missiles.find(missiles[second].wingman);  // nullptr: it is gone
-    const auto third = missiles.emplace(0.0f, 5.0f);
+    const auto third = missiles.emplace(0.0f, 5.0f, first);
     const bool told = missiles.find(first) == nullptr;  // even if `third` has its slot now
     // [/handles]
     return wingman == nullptr && told && missiles[third].speed == 5.0f ? 0 : 1;

@@ -81,6 +81,15 @@ public:
         return none;
     }
 
+    /// The same as a question: true, and `value` is that of the slot. One branch for the caller.
+    [[nodiscard]] bool find(std::uint32_t index, std::uint32_t generation,
+                            std::uint32_t& value) const noexcept {
+        if (index >= capacity_) [[unlikely]] { return false; }
+        const slot& s = slots()[index];
+        value = s.value;
+        return s.word == generation;
+    }
+
     /// Requires: `index` is alive.
     [[nodiscard]] std::uint32_t value(std::uint32_t index) const noexcept {
         CAIRN_ASSERT(is_alive(index), "the slot is alive");

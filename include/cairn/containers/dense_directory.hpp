@@ -78,6 +78,11 @@ public:
         return slots_.find(h.index(), h.generation());
     }
 
+    /// The same as a question: true, and `row` is where `h` lives.
+    [[nodiscard]] bool find_row(Handle h, std::uint32_t& row) const noexcept {
+        return slots_.find(h.index(), h.generation(), row);
+    }
+
     /// Room for `count` rows, so that the next insertions up to there never allocate here.
     /// Returns: false when exhausted or when the handle has too few index bits.
     [[nodiscard]] bool reserve(std::size_t count) noexcept {

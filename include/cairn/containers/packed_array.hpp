@@ -43,6 +43,20 @@ struct moved_row {
     [[nodiscard]] bool any() const noexcept { return from != to; }
 };
 
+namespace detail {
+
+/// Tells the compiler that an object that was found has an address, so that the caller's own null
+/// test vanishes where it follows ours.
+template <class T>
+[[nodiscard]] inline T* not_null(T* object) noexcept {
+#if defined(__GNUC__)
+    if (object == nullptr) { __builtin_unreachable(); }
+#endif
+    return object;
+}
+
+}  // namespace detail
+
 /// What a visitor of for_each_erasing() wants done with the object it has just seen.
 enum class after_visit { keep, erase };
 

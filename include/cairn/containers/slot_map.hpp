@@ -65,15 +65,18 @@ public:
 
     /// The object that `h` names; null (and == end()) when it is gone. Any handle may be asked for.
     [[nodiscard]] found<T> find(handle_type h) noexcept {
-        const std::uint32_t row = directory_.row_of(h);
-        return {row != none ? values_.data() + row : nullptr, values_.end()};
+        std::uint32_t row;
+        return {directory_.find_row(h, row) ? detail::not_null(values_.data() + row) : nullptr,
+                values_.data() + values_.size()};
     }
     [[nodiscard]] found<const T> find(handle_type h) const noexcept {
-        const std::uint32_t row = directory_.row_of(h);
-        return {row != none ? values_.data() + row : nullptr, values_.end()};
+        std::uint32_t row;
+        return {directory_.find_row(h, row) ? detail::not_null(values_.data() + row) : nullptr,
+                values_.data() + values_.size()};
     }
     [[nodiscard]] bool contains(handle_type h) const noexcept {
-        return directory_.row_of(h) != none;
+        std::uint32_t row;
+        return directory_.find_row(h, row);
     }
 
     /// Requires: contains(h); a stale handle stops a checked build.
@@ -235,8 +238,8 @@ public:
     /// Destroys the object; the last row moves into its place.
     /// Returns: false when the handle was stale already (nothing happens).
     bool erase(handle_type h) {
-        const std::uint32_t row = directory_.row_of(h);
-        if (row == none) [[unlikely]] { return false; }
+        std::uint32_t row;
+        if (!directory_.find_row(h, row)) [[unlikely]] { return false; }
         values_.erase_at(row);  // first: a move that throws leaves the handles as they were
         directory_.erase_row(row, h);
         return true;
@@ -273,8 +276,8 @@ public:
 
     /// Moves the object out and erases it. Returns: nothing when the handle is stale.
     [[nodiscard]] std::optional<T> take(handle_type h) {
-        const std::uint32_t row = directory_.row_of(h);
-        if (row == none) [[unlikely]] { return std::nullopt; }
+        std::uint32_t row;
+        if (!directory_.find_row(h, row)) [[unlikely]] { return std::nullopt; }
         std::optional<T> object{std::move(values_[row])};
         erase_row(row);
         return object;
@@ -293,8 +296,8 @@ public:
     /// `fence` has passed: a GPU or a job may still be using what it owns.
     /// Returns: false when the handle is stale or memory is exhausted; nothing has changed then.
     bool retire(handle_type h, std::uint64_t fence) {
-        const std::uint32_t row = directory_.row_of(h);
-        if (row == none) [[unlikely]] { return false; }
+        std::uint32_t row;
+        if (!directory_.find_row(h, row)) [[unlikely]] { return false; }
         if (limbo_.emplace(fence, std::move(values_[row])) == nullptr) { return false; }
         erase_row(row);
         return true;

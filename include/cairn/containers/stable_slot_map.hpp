@@ -450,7 +450,7 @@ private:
             const page_entry& entry = pages()[p];
             const std::uint32_t slot = h.index() & slot_mask;
             if (entry.state->generation[slot] == h.generation()) [[likely]] {
-                return entry.objects + slot;
+                return detail::not_null(entry.objects + slot);
             }
         }
         return nullptr;
