@@ -73,6 +73,7 @@ target_sources(cairn
         include/cairn/alloc/growable_memory.hpp
         include/cairn/alloc/slot_directory.hpp
         include/cairn/alloc/concurrent_pool.hpp
+        include/cairn/alloc/keeping.hpp
         include/cairn/alloc/locked.hpp
         include/cairn/alloc/magazines.hpp
         include/cairn/alloc/pool.hpp
