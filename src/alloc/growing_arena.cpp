@@ -90,9 +90,18 @@ void* growing_arena::allocate_in_other_block(std::size_t size, alignment align) 
     const std::size_t padding = align > detail::bump_granule ? align.bytes() - 16 : 0;
     if (size > PTRDIFF_MAX - 15 || padding > PTRDIFF_MAX - size) { return nullptr; }
     const std::size_t needed = round_up(size, detail::bump_granule) + padding;
-    if (needed > (next_size_ - header_size) / 2) { return allocate_oversized(needed, size, align); }
-
-    block* b = take_spare(needed, false);
+    block* b = nullptr;
+    if (needed > (next_size_ - header_size) / 2) {
+        b = take_spare(needed, true);
+        // A spare with room for more than this request, as reserve() makes them, is filled like any
+        // other block, unless more would be lost with the rest of the current one.
+        if (b == nullptr || b->payload_size() / 2 < needed ||
+            b->payload_size() - needed < region_.free_size()) {
+            return allocate_oversized(b, needed, size, align);
+        }
+    } else {
+        b = take_spare(needed, false);
+    }
     if (b == nullptr) {
         // When upstream has no block of the wished size, a smaller one may still do.
         for (std::size_t wish = next_size_; b == nullptr && wish >= needed + header_size;
@@ -119,9 +128,9 @@ void* growing_arena::allocate_in_other_block(std::size_t size, alignment align) 
 }
 
 /// [ current ]--> ...   becomes   [ current ]-->[ oversized ]--> ...
-void* growing_arena::allocate_oversized(std::size_t needed, std::size_t size,
+/// `b`: the spare to use, or nullptr: then upstream is asked.
+void* growing_arena::allocate_oversized(block* b, std::size_t needed, std::size_t size,
                                         alignment align) noexcept {
-    block* b = take_spare(needed, true);
     if (b == nullptr) { b = ask_upstream(needed + header_size); }
     if (b == nullptr) { return nullptr; }
     detail::bump_region inside = b->fresh_region();
@@ -195,6 +204,7 @@ bool growing_arena::reserve(std::size_t size) noexcept {
 // ------------------------------------------------------------------ letting blocks go
 
 void growing_arena::deallocate_in_full_block(void* p, std::size_t size) noexcept {
+    if (size == 0) { return; }  // owns no byte: it may lie at the end of a block, or in none
     CAIRN_ASSERT(owns(p), "a block comes back to the arena that it was allocated from");
     if (size > first_size_ / 2 - header_size) {
         // Perhaps a block of its own: then it can serve again at once.

@@ -28,8 +28,8 @@ virtual_arena::virtual_arena(std::size_t reserve_size, options how) noexcept : h
     region_ = detail::bump_region::resumed(begin, begin, begin);
     reserved_end_ = begin + usable;
     reservation_size_ = usable + guard_size;
-    how_.commit_step_min = round_up(how.commit_step_min == 0 ? 1 : how.commit_step_min,
-                                    alignment{step});
+    const std::size_t least = how.commit_step_min < usable ? how.commit_step_min : usable;
+    how_.commit_step_min = round_up(least == 0 ? 1 : least, alignment{step});
     if (how_.commit_step_max < how_.commit_step_min) {
         how_.commit_step_max = how_.commit_step_min;
     }
@@ -86,13 +86,18 @@ bool virtual_arena::commit_up_to(std::size_t size_needed, std::size_t size_wante
     return false;
 }
 
+void virtual_arena::raise_step() noexcept {
+    const std::size_t max = how_.commit_step_max;
+    next_step_ = next_step_ < max / 2 ? next_step_ * 2 : max;
+}
+
 void* virtual_arena::commit_and_allocate(std::size_t size, alignment align) noexcept {
     const std::size_t padding = padding_to(region_.top(), align);
     if (size > free_size() || padding > free_size() - size) { return nullptr; }
     const std::size_t needed =
         round_up(region_.used_size() + padding + size, detail::bump_granule);
     if (!commit_up_to(needed, saturating_add(needed, next_step_))) { return nullptr; }
-    if (next_step_ < how_.commit_step_max) { next_step_ *= 2; }
+    raise_step();
     return region_.allocate(size, align);
 }
 
@@ -102,7 +107,7 @@ bool virtual_arena::commit_and_resize(void* p, std::size_t old_size,
     if (!region_.is_last(p, old_size) || new_size > capacity() - offset) { return false; }
     const std::size_t needed = round_up(offset + new_size, detail::bump_granule);
     if (!commit_up_to(needed, saturating_add(needed, next_step_))) { return false; }
-    if (next_step_ < how_.commit_step_max) { next_step_ *= 2; }
+    raise_step();
     return region_.try_resize(p, old_size, new_size);
 }
 

@@ -192,3 +192,12 @@ TEST(scratch, each_thread_has_its_own_and_takes_nothing_before_first_use) {
     }}.join();
     EXPECT_EQ(upstream.live_count(), 0u) << "the thread's end gives everything back";
 }
+
+template <class A>
+concept can_be_avoided = requires(A& allocator) { scratch(allocator); };
+
+TEST(scratch, is_not_asked_to_avoid_what_cannot_say_which_arena_it_is) {
+    static_assert(can_be_avoided<arena> && can_be_avoided<growing_arena> &&
+                  can_be_avoided<arena_scope<growing_arena>>);
+    static_assert(!can_be_avoided<allocator_ref>);
+}

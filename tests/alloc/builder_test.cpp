@@ -1,9 +1,8 @@
-// Behaviours of cairn/alloc/builder.hpp, recycling.hpp and keeping.hpp.
+// Behaviours of cairn/alloc/builder.hpp and recycling.hpp.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/arena_scope.hpp>
 #include <cairn/alloc/builder.hpp>
 #include <cairn/alloc/growing_arena.hpp>
-#include <cairn/alloc/keeping.hpp>
 #include <cairn/alloc/recycling.hpp>
 #include <cairn/core/sizes.hpp>
 #include <gtest/gtest.h>
@@ -116,28 +115,6 @@ TEST(builder, agrees_with_a_vector) {
     }
 }
 
-TEST(keeping, keeps_the_common_contract) {
-    for (unsigned seed = 1; seed <= 20; ++seed) {
-        test_upstream upstream;
-        keeping<growing_arena> a{std::size_t{1_KiB}, allocator_ref{upstream}};
-        check_allocator_contract(a, seed);
-    }
-}
-
-TEST(keeping, freed_memory_waits_for_the_reset) {
-    arena memory{64_KiB};
-    keeping a{memory};
-    void* const first = a.allocate(100);
-    a.deallocate(first, 100);
-    EXPECT_NE(a.allocate(100), first) << "even the last block is kept";
-    a.reset();
-    EXPECT_EQ(a.allocate(100), first);
-    const auto here = a.mark();
-    void* const second = a.allocate(10);
-    a.rewind(here);
-    EXPECT_EQ(a.allocate(10), second);
-}
-
 TEST(recycling, keeps_the_common_contract) {
     for (unsigned seed = 1; seed <= 20; ++seed) {
         test_upstream upstream;
@@ -193,4 +170,25 @@ TEST(recycling, rewind_and_reset_empty_the_lists) {
     a.rewind(start);
     EXPECT_EQ(a.allocate(64), first);
     EXPECT_NE(a.allocate(64), first) << "a block is never given out twice";
+}
+
+TEST(builder, an_element_that_is_refused_stays_with_its_owner) {
+    arena memory{64};
+    builder<std::unique_ptr<int>, arena> list{memory, 8};
+    for (int i = 0; i < 8; ++i) { ASSERT_TRUE(list.push_back(std::make_unique<int>(i))); }
+    auto ninth = std::make_unique<int>(9);
+    EXPECT_FALSE(list.push_back(std::move(ninth)));
+    ASSERT_NE(ninth, nullptr);
+    EXPECT_EQ(*ninth, 9);
+}
+
+TEST(builder, moves_one_of_its_own_elements_while_it_grows) {
+    arena memory{4_KiB};
+    builder<std::unique_ptr<int>, arena> list{memory, 2};
+    ASSERT_TRUE(list.push_back(std::make_unique<int>(1)));
+    ASSERT_TRUE(list.push_back(std::make_unique<int>(2)));
+    (void)memory.allocate(16);  // the tip is taken: growth moves the elements
+    ASSERT_TRUE(list.push_back(std::move(list[0])));
+    EXPECT_EQ(list[0], nullptr);
+    EXPECT_EQ(*list[2], 1);
 }

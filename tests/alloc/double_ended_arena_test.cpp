@@ -140,3 +140,26 @@ TEST(frame_arena, takes_any_arena_and_any_upstream) {
     frame_arena<2> refused{1_KiB, allocator_ref{upstream}};
     EXPECT_EQ(refused.allocate(1), nullptr);
 }
+
+TEST(double_ended_arena, neighbours_of_a_page_multiple_keep_an_alignment_above_a_cache_line) {
+    double_ended_arena a{1_MiB};
+    for (const std::size_t bytes : {std::size_t{128}, std::size_t{4096}, std::size_t{16384}}) {
+        for (int i = 0; i < 4; ++i) {
+            EXPECT_TRUE(is_aligned(a.high().allocate(16384, alignment{bytes}), alignment{bytes}));
+            EXPECT_TRUE(is_aligned(a.low().allocate(16384, alignment{bytes}), alignment{bytes}));
+        }
+    }
+}
+
+TEST(double_ended_arena, the_byte_behind_it_belongs_to_somebody_else) {
+    alignas(64) static std::byte memory[2][1024];
+    double_ended_arena first{byte_slice{memory[0], 1024}};
+    double_ended_arena second{byte_slice{memory[1], 1024}};
+    const void* const p = second.low().allocate(16);
+    ASSERT_EQ(p, &memory[1][0]);
+    EXPECT_FALSE(first.high().owns(p));
+    EXPECT_FALSE(first.low().owns(p));
+    const void* const q = first.high().allocate(16);
+    EXPECT_TRUE(first.high().owns(q));
+    EXPECT_FALSE(first.low().owns(q));
+}

@@ -222,6 +222,51 @@ TEST(growing_arena, sizes_around_every_block_edge_are_served_and_leak_nothing) {
     }
 }
 
+TEST(growing_arena, a_block_of_size_0_may_be_freed_wherever_it_lies) {
+    growing_arena a{512};
+    void* const in_no_block = a.allocate(0);
+    void* const first = a.allocate(16);
+    while (a.block_count() == 1) { (void)a.allocate(16); }
+    a.reset();
+    (void)a.allocate(16);
+    a.deallocate(in_no_block, 0);
+    EXPECT_NE(first, nullptr);
+
+    growing_arena exact{512};
+    ASSERT_TRUE(exact.allocate(16) != nullptr);
+    ASSERT_TRUE(exact.allocate(exact.capacity() - 16 - 208) != nullptr);
+    while (exact.used_size() < exact.capacity()) { (void)exact.allocate(16); }
+    void* const at_the_end = exact.allocate(0);
+    ASSERT_EQ(exact.block_count(), 1u);
+    (void)exact.allocate(16);
+    exact.deallocate(at_the_end, 0);
+    exact.validate();
+}
+
+TEST(growing_arena, what_was_reserved_serves_many_large_requests) {
+    test_upstream upstream;
+    growing_arena a{64_KiB, upstream};
+    ASSERT_TRUE(a.reserve(1_MiB));
+    a.set_growth(growing_arena::growth::forbidden);
+    for (int i = 0; i < 26; ++i) { ASSERT_NE(a.allocate(40000), nullptr) << i; }  // 1,040,000 bytes
+    EXPECT_EQ(upstream.request_count(), 1u);
+    a.validate();
+}
+
+TEST(growing_arena, a_coalesced_block_serves_the_whole_next_frame_of_large_requests) {
+    test_upstream upstream;
+    growing_arena a{64_KiB, upstream, {.on_reset = reset_policy::coalesce()}};
+    const auto frame = [&] {
+        for (int i = 0; i < 20; ++i) { ASSERT_NE(a.allocate(40000), nullptr); }
+        a.reset();
+    };
+    frame();
+    frame();
+    const std::size_t requests = upstream.request_count();
+    for (int i = 0; i < 5; ++i) { frame(); }
+    EXPECT_EQ(upstream.request_count(), requests);
+}
+
 TEST(growing_arena_misuse, is_named_in_checked_builds) {
     if (!asserts_enabled) { GTEST_SKIP(); }
     growing_arena a{512};

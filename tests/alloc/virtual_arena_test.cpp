@@ -119,3 +119,19 @@ TEST(virtual_arena_misuse, running_off_the_end_faults_at_once) {
     ASSERT_NE(p, nullptr);
     EXPECT_DEATH(p[capacity] = 1, "");
 }
+
+TEST(virtual_arena, the_first_step_may_be_all_there_is) {
+    virtual_arena a{1_MiB, {.commit_step_min = SIZE_MAX, .commit_step_max = SIZE_MAX}};
+    ASSERT_NE(a.allocate(1), nullptr);
+    EXPECT_EQ(a.committed_size(), a.capacity());
+}
+
+TEST(virtual_arena, steps_double_up_to_the_largest_and_not_beyond) {
+    virtual_arena a{16_MiB, {.commit_step_min = 64_KiB, .commit_step_max = 192_KiB}};
+    std::size_t before = 0;
+    while (a.used_size() < 8_MiB) {
+        ASSERT_NE(a.allocate(4096), nullptr);
+        ASSERT_LE(a.committed_size() - before, 192_KiB + 2 * 4096);
+        before = a.committed_size();
+    }
+}

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -86,8 +87,15 @@ public:
             ++end_;
             return true;
         }
-        T taken = static_cast<T&&>(value);
-        return emplace_back(static_cast<T&&>(taken));
+        // Growth may move the element that it refers to; a refusal must leave it with the caller.
+        const auto offset = reinterpret_cast<std::uintptr_t>(__builtin_addressof(value)) -
+                            reinterpret_cast<std::uintptr_t>(begin_);
+        const bool is_element = offset < size() * sizeof(T);
+        if (!grow()) { return false; }
+        T& source = is_element ? begin_[offset / sizeof(T)] : value;
+        ::new (static_cast<void*>(end_)) T(static_cast<T&&>(source));
+        ++end_;
+        return true;
     }
 
     void pop_back() noexcept {

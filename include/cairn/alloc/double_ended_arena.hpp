@@ -44,7 +44,7 @@ public:
         const alignment at_least = align > detail::bump_granule ? align : detail::bump_granule;
         std::uintptr_t p = round_down(gap.end() - size, at_least);
         if (p < gap.top()) [[unlikely]] { return nullptr; }
-        if (size >= detail::colour_page) [[unlikely]] { p = coloured(p, size); }
+        if (size >= detail::colour_page) [[unlikely]] { p = coloured(p, size, align); }
         gap.set_end(p);
         unpoison(reinterpret_cast<void*>(p), size);
         return reinterpret_cast<void*>(p);
@@ -71,8 +71,8 @@ public:
         return low_->good_size(size, align);
     }
     [[nodiscard]] bool owns(const void* p) const noexcept {
-        const auto address = reinterpret_cast<std::uintptr_t>(p);
-        return address >= low_->region_.end() && address <= limit_;
+        const std::uintptr_t begin = low_->region_.end();
+        return reinterpret_cast<std::uintptr_t>(p) - begin < limit_ - begin;
     }
     [[nodiscard]] bool is_last(const void* p, std::size_t) const noexcept {
         return reinterpret_cast<std::uintptr_t>(p) == low_->region_.end();
@@ -125,7 +125,9 @@ private:
     }
 
     /// See bump_region: consecutive page-multiple blocks start one cache line apart.
-    [[nodiscard]] std::uintptr_t coloured(std::uintptr_t p, std::size_t size) noexcept {
+    [[nodiscard]] std::uintptr_t coloured(std::uintptr_t p, std::size_t size,
+                                          alignment align) noexcept {
+        if (align > cache_line_alignment) { return p; }  // one line away it would not be aligned
         if (size % detail::colour_page == 0 && low_->region_.end() == large_begin_ &&
             p - low_->region_.top() >= cache_line_size) {
             p -= cache_line_size;

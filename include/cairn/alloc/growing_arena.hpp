@@ -19,7 +19,7 @@
 //            used blocks tell for every marker which blocks are younger than it.
 // Cost:      allocate as arena, one call in (block size / average size) takes the cold path: it
 //            looks through the spare blocks (O(spares)), then asks upstream once. rewind: O(blocks
-//            that it drops). reset: O(blocks).
+//            that it drops). reset: O(blocks); O(blocks^2) when keep(bytes) has to choose among them.
 // Overhead:  as arena, one header of 48 bytes a block, and the tail of each full block (at most half
 //            a block).
 // Threads:   none.
@@ -175,7 +175,8 @@ private:
     void* allocate_in_other_block(std::size_t size, alignment align) noexcept;
     void deallocate_in_full_block(void* p, std::size_t size) noexcept;
     void rewind_over_blocks(const marker& to) noexcept;
-    void* allocate_oversized(std::size_t needed, std::size_t size, alignment align) noexcept;
+    void* allocate_oversized(block* b, std::size_t needed, std::size_t size,
+                             alignment align) noexcept;
     block* take_spare(std::size_t payload_min, bool for_oversized) noexcept;
     block* ask_upstream(std::size_t block_size) noexcept;
     void give_back(block* b) noexcept;

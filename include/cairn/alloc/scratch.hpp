@@ -20,6 +20,8 @@
 // Threads: any; each has its own two arenas.
 #pragma once
 
+#include <type_traits>
+
 #include <cairn/alloc/arena_scope.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 
@@ -47,10 +49,12 @@ template <class Arena>
 }  // namespace detail
 
 /// A scope on a thread-local arena that is none of `avoid` (arenas or scopes; whatever is not one of
-/// the thread's two arenas never conflicts).
+/// the thread's two arenas never conflicts). An allocator_ref is refused at compile time: it does not
+/// say which arena is behind it.
 /// Requires: `avoid` does not name both of the thread's scratch arenas.
 /// Returns: the scope; its memory dies with it, and destructors of what it made run.
 template <class... Avoid>
+    requires(!std::is_same_v<Avoid, allocator_ref> && ...)
 [[nodiscard]] arena_scope<growing_arena> scratch(const Avoid&... avoid) noexcept {
     detail::scratch_pair& mine = detail::this_threads_scratch();
     const bool first_is_taken = ((detail::address_of_arena(avoid) == &mine.first) || ...);

@@ -150,6 +150,7 @@ private:
     void* commit_and_allocate(std::size_t size, alignment align) noexcept;
     bool commit_and_resize(void* p, std::size_t old_size, std::size_t new_size) noexcept;
     bool commit_up_to(std::size_t size_needed, std::size_t size_wanted) noexcept;
+    void raise_step() noexcept;
     void decommit_above_retained() noexcept;
     void release() noexcept;
     void steal(virtual_arena& from) noexcept;
