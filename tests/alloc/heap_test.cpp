@@ -375,7 +375,7 @@ TEST(heap, an_aligned_hole_is_used_again_by_the_aligned) {
 }
 
 TEST(heap, what_is_deferred_is_taken_back_before_a_refusal) {
-    test_region memory{8_MiB};
+    test_region memory{2_MiB};
     heap<good_fit> h{memory.span()};
     std::vector<void*> live;
     while (void* const p = h.allocate(1000)) { live.push_back(p); }
@@ -440,4 +440,37 @@ TYPED_TEST(heap_test, an_overrun_header_is_noticed) {
     }
     h.validate();
     h.deallocate(p, 104), h.deallocate(q, 104), h.deallocate(guard, 104);
+}
+
+TEST(heap, adopting_bytes_that_are_no_heap_reads_only_these_bytes) {
+    alignas(16) static std::uint32_t bytes[1024] = {};
+    const byte_slice memory{reinterpret_cast<std::byte*>(bytes), sizeof bytes};
+    for (const std::uint32_t extra : {0u, 8u, 60u, 4096u, 0xFFFF'FFF0u}) {
+        bytes[0] = 1;      // granules
+        bytes[2] = 64;     // offset of the blocks
+        bytes[3] = extra;  // offset of the bins
+        heap<> h = heap<>::adopt(memory);
+        EXPECT_EQ(h.allocate(8), nullptr);
+    }
+    std::mt19937 random{7};
+    for (int i = 0; i < 1000; ++i) {
+        for (int word = 0; word < 4; ++word) {
+            bytes[word] = static_cast<std::uint32_t>(random()) >> random() % 32;
+        }
+        EXPECT_EQ(heap<>::adopt(memory).allocate(8), nullptr);
+    }
+}
+
+TEST(heap, all_of_usable_size_may_be_used_once_it_was_asked_for) {
+    heap<> h{std::size_t{64_KiB}};
+    for (std::size_t size = 0; size < 200; ++size) {
+        auto* const p = static_cast<std::byte*>(h.allocate(size));
+        const std::size_t usable = h.usable_size(p);
+        ASSERT_GE(usable, size);
+        for (std::size_t i = 0; i < usable; ++i) { ASSERT_FALSE(is_poisoned(p + i)) << size; }
+        std::memset(p, 1, usable);
+        h.deallocate(p, size);
+        ASSERT_EQ(is_poisoned(p), poison_is_queryable);
+    }
+    h.validate();
 }

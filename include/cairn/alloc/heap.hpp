@@ -193,7 +193,10 @@ public:
 
     /// Bytes that the live block `p` may use. One header read.
     [[nodiscard]] std::size_t usable_size(const void* p) const noexcept {
-        return detail::payload_size(header_of(p).size());
+        const std::size_t size = detail::payload_size(header_of(p).size());
+        // Told that they are there, the caller may use them: also what lies behind the asked size.
+        if constexpr (poison_is_watched) { unpoison_defined(p, size); }
+        return size;
     }
 
     /// True when `p` lies in a region of this heap. O(log regions).
@@ -234,10 +237,7 @@ private:
         if constexpr (Fit::deferred_max == 0) {
             return 0;
         } else {
-            // 8 KiB a class: more of it would cost more memory than it saves time (decision 0030).
-            constexpr std::size_t most = 8192 / detail::granule_size;
-            const std::size_t share = granules / Fit::deferred_share;
-            return static_cast<std::uint32_t>(share < most ? share : most);
+            return static_cast<std::uint32_t>(granules / Fit::deferred_share);
         }
     }
     [[nodiscard]] static constexpr std::uint32_t bin_count_for(std::size_t granules) noexcept {

@@ -53,7 +53,7 @@ heap<Fit, Steps> heap<Fit, Steps>::adopt(byte_slice memory) noexcept {
     }
     auto* const home = reinterpret_cast<region_type*>(memory.data());
     const std::size_t size = home->total_size();
-    if (size > memory.size() || home->extra_end() > size) { return h; }
+    if (size > memory.size() || !home->extra_fits(sizeof(detail::deferred_header))) { return h; }
     const auto* const header = reinterpret_cast<detail::deferred_header*>(home->extra());
     if (header->magic != magic() || header->total_size != size) { return h; }
     home->poison_unused();

@@ -246,7 +246,11 @@ public:
     [[nodiscard]] std::byte* extra() noexcept {
         return reinterpret_cast<std::byte*>(this) + extra_offset_;
     }
-    [[nodiscard]] std::size_t extra_end() const noexcept { return blocks_offset_; }
+    /// False when these bytes cannot be a region with `size` bytes of bins in front of its blocks.
+    [[nodiscard]] bool extra_fits(std::size_t size) const noexcept {
+        return extra_offset_ % 8 == 0 && extra_offset_ >= sizeof(region) &&
+               extra_offset_ + size <= blocks_offset_;
+    }
     [[nodiscard]] std::size_t total_size() const noexcept {
         return blocks_offset_ + std::size_t{granules_} * granule_size + block_header_size;
     }
