@@ -6,6 +6,7 @@
 #include <atomic>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "support/test_upstream.hpp"
@@ -311,4 +312,33 @@ TEST(object_pool, idle_objects_are_poisoned) {
         pool.release(w);
         EXPECT_TRUE(is_poisoned(w));
     }
+}
+
+namespace {
+struct brings_a_child {
+    static inline object_pool<brings_a_child>* pool = nullptr;
+    static inline bool wants_one = false;
+    brings_a_child* child = nullptr;
+    void on_exit_free_list() {
+        if (std::exchange(wants_one, false)) { child = pool->acquire_raw(); }
+    }
+};
+}  // namespace
+
+TEST(object_pool, a_hook_may_acquire_another_object) {
+    object_pool<brings_a_child> pool;
+    brings_a_child::pool = &pool;
+    for (std::size_t warm = 0; warm != 3; ++warm) {
+        (void)pool.prewarm(warm);
+        brings_a_child::wants_one = true;
+        brings_a_child* const parent = pool.acquire_raw();
+        ASSERT_NE(parent->child, nullptr);
+        EXPECT_NE(parent->child, parent);
+        EXPECT_EQ(pool.live_count(), 2u);
+        pool.validate();
+        pool.release(std::exchange(parent->child, nullptr));
+        pool.release(parent);
+        pool.trim(0);
+    }
+    pool.validate();
 }

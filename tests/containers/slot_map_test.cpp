@@ -4,6 +4,7 @@
 #include <cairn/core/null_allocator.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <ranges>
@@ -307,4 +308,27 @@ TEST(slot_map, dead_rows_are_poisoned) {
     EXPECT_FALSE(is_poisoned(p));
     map.erase(h);
     EXPECT_TRUE(is_poisoned(p));
+}
+
+TEST(slot_map, emplace_with_grows_as_seldom_as_emplace) {
+    slot_map<int> map;
+    std::size_t growths = 0;
+    for (int i = 0; i < 1000; ++i) {
+        const std::size_t before = map.capacity();
+        const auto h = map.emplace_with([&](auto) { return i == 0 ? 0 : *map.begin() + i; });
+        growths += map.capacity() != before ? 1u : 0u;
+        ASSERT_EQ(map[h], i);  // what make reads of the map is there, also while it grows
+    }
+    EXPECT_LE(growths, 10u);
+    map.validate();
+}
+
+TEST(slot_map, sorts_any_number_of_rows_with_handles_of_any_width) {
+    slot_map<int, slot_policy<16>> map;
+    for (int count = 0; count < 20; ++count) {
+        map.emplace(100 - count);
+        ASSERT_TRUE(map.sort([](int a, int b) { return a < b; }));
+        ASSERT_TRUE(std::is_sorted(map.begin(), map.end()));
+        map.validate();
+    }
 }

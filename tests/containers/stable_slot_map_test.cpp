@@ -246,3 +246,23 @@ TEST(stable_slot_map, dead_slots_are_poisoned) {
     map.erase(h);
     EXPECT_TRUE(is_poisoned(p));
 }
+
+TEST(stable_slot_map, a_word_of_reserved_handles_only_is_no_word_with_objects) {
+    stable_slot_map<int> map;
+    std::vector<stable_slot_map<int>::handle_type> held;
+    for (int i = 0; i < 64; ++i) { held.push_back(map.reserve_handle()); }
+    map.validate();
+    EXPECT_EQ(map.begin(), map.end());
+    for (const auto h : held) { map.abandon(h); }
+    map.validate();
+    map.return_empty_pages();
+    EXPECT_EQ(map.pages_with_memory(), 0u);
+}
+
+TEST(stable_slot_map, refuses_an_absurd_reservation_before_it_takes_anything) {
+    stable_slot_map<int> map;
+    for (const std::size_t count : {SIZE_MAX, SIZE_MAX - 4095, SIZE_MAX / 2}) {
+        EXPECT_FALSE(map.reserve(count));
+        EXPECT_EQ(map.page_count(), 0u);
+    }
+}

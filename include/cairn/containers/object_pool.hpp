@@ -108,11 +108,18 @@ public:
         if (slots_.idle_count_ == 0) [[unlikely]] {
             if (!build_one()) { return nullptr; }
         }
-        void* const slot = slots_.stack_[slots_.idle_count_ - 1];
+        void* const slot = slots_.stack_[--slots_.idle_count_];
+        struct undo {
+            object_pool& pool;
+            void* slot;
+            ~undo() {
+                if (slot != nullptr) { pool.push(slot); }
+            }
+        } guard{*this, slot};
         unpoison_defined(slot, sizeof(T));
         T* const object = static_cast<T*>(slot);
-        detail::tell_acquired<Rules>(hooks_, *object);
-        --slots_.idle_count_;
+        detail::tell_acquired<Rules>(hooks_, *object);  // may acquire others, or throw
+        guard.slot = nullptr;
         if (slots_.idle_count_ < idle_count_min_) { idle_count_min_ = slots_.idle_count_; }
         return object;
     }

@@ -169,10 +169,12 @@ public:
     /// As emplace, but the object is what `make()` returns, built in place (no copy, no move).
     template <class Make>
     T* emplace_from(Make&& make) {
-        if (size_ == capacity_ && !grow_to(size_ + 1)) [[unlikely]] { return nullptr; }
-        T* const row = rows() + size_;
-        unpoison(row, sizeof(T));
-        T* const object = ::new (static_cast<void*>(row)) T(std::forward<Make>(make)());
+        const auto build_at = [&](T* row) {
+            unpoison(row, sizeof(T));
+            return ::new (static_cast<void*>(row)) T(std::forward<Make>(make)());
+        };
+        if (size_ == capacity_) [[unlikely]] { return build_growing(build_at); }
+        T* const object = build_at(rows() + size_);
         ++size_;
         return object;
     }
@@ -364,24 +366,30 @@ private:
 
     template <class... Args>
     [[gnu::noinline]] T* emplace_growing(Args&&... args) {
+        return build_growing([&](T* row) { return build(row, std::forward<Args>(args)...); });
+    }
+
+    /// Grows geometrically and adds what build_at(row) makes.
+    template <class BuildAt>
+    T* build_growing(BuildAt&& build_at) {
         const std::size_t wish = grown_count(capacity_, size_ + 1);
         if (memory_.try_grow_in_place(
                 saturating_multiply(memory_.is_reserved() ? size_ + 1 : wish, sizeof(T)))) {
             adopt_size();
-            T* const object = build(rows() + size_, std::forward<Args>(args)...);
+            T* const object = build_at(rows() + size_);
             ++size_;
             return object;
         }
         pending_block fresh = begin_growth(size_ + 1, wish);
         if (fresh.block == nullptr) { return nullptr; }
         T* const to = reinterpret_cast<T*>(fresh.block);
-        // First the new one: `args` may refer to an object that is about to move.
+        // First the new one: it may be built from an object that is about to move.
         struct guard {
             T* object;
             ~guard() {
                 if (object != nullptr) { object->~T(); }
             }
-        } added{build(to + size_, std::forward<Args>(args)...)};
+        } added{build_at(to + size_)};
         move_rows(to);
         T* const object = std::exchange(added.object, nullptr);
         fresh.adopt();

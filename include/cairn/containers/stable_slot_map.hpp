@@ -125,7 +125,8 @@ public:
     /// Room for `count` objects in all, in pages that stay when they run empty: insertions up to
     /// there never allocate. Returns: false when exhausted; what was gained until then stays.
     bool reserve(std::size_t count) noexcept {
-        const std::size_t wanted = (count + slots_per_page - 1) / slots_per_page;
+        const std::size_t wanted = count / slots_per_page + (count % slots_per_page != 0 ? 1 : 0);
+        if (wanted > page_count_max) { return false; }
         while (page_count_ < wanted) {
             if (!add_page()) { return false; }
         }
@@ -179,7 +180,7 @@ public:
         page& state = *pages()[index >> slots_log2].state;
         const std::uint32_t slot = index & slot_mask;
         ready_ &= ready_ - 1;
-        page::reset(state.live, slot);
+        state.leave(slot);
         page::set(state.blocked, slot);
         page::set(state.held, slot);
         ++state.held_count;
