@@ -167,3 +167,19 @@ TEST(per_thread, a_throwing_constructor_leaves_nothing_behind) {
     EXPECT_EQ(heap.live_count(), 0u);
 }
 #endif
+
+TEST(per_thread, the_number_that_threads_share_gives_nobody_a_slot) {
+    static per_thread<int>* values = nullptr;
+    static bool had_a_slot = true;
+    struct asks_late {
+        ~asks_late() { had_a_slot = values->local() != nullptr; }
+    };
+    per_thread<int> more_than_numbers{thread_number_limit + 1};
+    values = &more_than_numbers;
+    std::thread{[] {
+        thread_local asks_late outlives_the_number;
+        (void)&outlives_the_number;
+        EXPECT_NE(values->local(), nullptr);
+    }}.join();
+    EXPECT_FALSE(had_a_slot);
+}

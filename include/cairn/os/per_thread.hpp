@@ -92,6 +92,7 @@ public:
         for (; slots_.count < slots_.taken; ++slots_.count) {
             ::new (static_cast<void*>(slots_.first + slots_.count)) slot{make(slots_.count)};
         }
+        own_count_ = slots_.count < thread_number_limit ? slots_.count : thread_number_limit;
     }
 
     per_thread(const per_thread&) = delete;
@@ -108,10 +109,11 @@ public:
     }
 
     /// The value of the calling thread, which may keep the pointer until it exits.
-    /// Returns: nullptr when its number is capacity() or above: there is only the shared one then.
+    /// Returns: nullptr when its number is capacity() or above, or thread_number_limit, which threads
+    ///          share: there is only the shared one then.
     [[nodiscard]] T* local() noexcept {
         const std::size_t number = thread_number();
-        return number < slots_.count ? &slots_.first[number].value : nullptr;
+        return number < own_count_ ? &slots_.first[number].value : nullptr;
     }
 
     /// The value of slot `index`, for threads that have numbers of their own (workers of a pool);
@@ -162,6 +164,8 @@ private:
     };
 
     detail::per_thread_slots<slot> slots_;
+    std::size_t own_count_ =
+        0;  // slots that one thread may have: the number at the limit is shared
     shared_slot shared_;
 };
 
