@@ -35,6 +35,7 @@ target_sources(cairn
         src/alloc/offset_heap.cpp
         # containers
         src/containers/object_slots.cpp
+        src/containers/shared_handle.cpp
         src/containers/sort_keys.cpp
         src/containers/table_memory.cpp
         # debug
@@ -72,6 +73,7 @@ target_sources(cairn
         include/cairn/alloc/growable_memory.hpp
         include/cairn/alloc/slot_directory.hpp
         include/cairn/alloc/concurrent_pool.hpp
+        include/cairn/alloc/keeping.hpp
         include/cairn/alloc/locked.hpp
         include/cairn/alloc/magazines.hpp
         include/cairn/alloc/pool.hpp
@@ -112,6 +114,7 @@ target_sources(cairn
         include/cairn/containers/dense_directory.hpp
         include/cairn/containers/packed_array.hpp
         include/cairn/containers/row_iterator.hpp
+        include/cairn/containers/shared_handle.hpp
         include/cairn/containers/slot_map.hpp
         include/cairn/containers/slot_map_table.hpp
         include/cairn/containers/slot_policy.hpp
@@ -133,6 +136,7 @@ target_sources(cairn
         include/cairn/containers/table_memory.hpp
         include/cairn/containers/table_row.hpp
         include/cairn/containers/table_view.hpp
+        include/cairn/containers/unique_handle.hpp
         # debug
         include/cairn/debug/block_table.hpp
         include/cairn/debug/failing.hpp

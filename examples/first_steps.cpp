@@ -23,7 +23,7 @@ int main() {
         spark* const s = sparks.make(1.0f, 2.0f);
         if (s == nullptr) { break; }  // out of memory is a return value
 
-        cairn::builder<enemy*> targets{frame};  // a list of unknown length, never copied
+        cairn::builder<enemy*> targets{frame};  // of unknown length, grown in place
         for (enemy& e : enemies.values()) {
             if (e.health > 0 && !targets.push_back(&e)) { break; }
         }

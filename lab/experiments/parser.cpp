@@ -133,7 +133,7 @@ struct counted_std : vector_lists {
             malloc_asked.gave(n * sizeof(node_index));
             a.deallocate(p, n);
         }
-        friend bool operator==(bottom, bottom) { return true; }
+        bool operator==(const bottom&) const { return true; }
     };
     using children = std::vector<node_index, counted_allocator<node_index, bottom>>;
     children start() { return children{counted_allocator<node_index, bottom>{bottom{}}}; }
@@ -233,6 +233,8 @@ const lab::registration parser_experiment{
         speed.peer("std::pmr::monotonic", parse<pmr_lists>(path));
         speed.peer("std::pmr::monotonic, warm buffer", parse<pmr_buffer_lists>(path));
         speed.cairn("cairn::std_allocator on growing_arena", parse<cairn_vector_lists<>>(path));
+        speed.cairn("cairn::std_allocator on keeping<growing_arena>",
+                    parse<cairn_vector_lists<cairn::keeping<coalescing_arena>>>(path));
         speed.cairn("cairn::growing_arena and builder", parse<cairn_builder_lists<>>(path));
         speed.limit("small vector of 8 inside the node", parse<small_vector_lists>(path));
         speed.baseline("the article's arena", parse<article_lists>(path))
@@ -242,6 +244,8 @@ const lab::registration parser_experiment{
         constexpr const char* note = "arena over new, parser article";
         ratio.publish("the article's arena", 835'977.0 / 743'330.0, note);
         ratio.publish("cairn::std_allocator on growing_arena", 835'977.0 / 743'330.0, note);
+        ratio.publish("cairn::std_allocator on keeping<growing_arena>", 835'977.0 / 743'330.0,
+                      note);
 
         lab::comparison& counts =
             e.compare("calls to the allocator in one parse",

@@ -353,7 +353,7 @@ struct xmalloc {
 };
 
 template <class A, class Work>
-auto work_in(unsigned threads) {
+auto work_in(unsigned threads, std::string depot_case) {
     struct all {
         crew people;
         A slots{50'000};
@@ -364,7 +364,7 @@ auto work_in(unsigned threads) {
         explicit all(unsigned count) : people{count}, views(count) {}
         ~all() { views.clear(); }
     };
-    return [a = std::make_unique<all>(threads), threads](lab::sample& s) {
+    return [a = std::make_unique<all>(threads), threads, depot_case](lab::sample& s) {
         std::atomic<std::size_t> operations{0};
         const std::size_t before = a->slots.depot_operations();
         a->people.run(s, [&](unsigned t) {
@@ -375,8 +375,10 @@ auto work_in(unsigned threads) {
                                  std::memory_order_relaxed);
         });
         s.did(operations / threads);
-        s.also("depot", 1000.0 * static_cast<double>(a->slots.depot_operations() - before) /
-                            static_cast<double>(2 * operations));
+        if (a->slots.depot_operations() != 0) {
+            s.also(depot_case, 1000.0 * static_cast<double>(a->slots.depot_operations() - before) /
+                                   static_cast<double>(2 * operations));
+        }
     };
 }
 
@@ -478,10 +480,12 @@ void add_case(lab::experiment& e, const std::string& what, unsigned threads, dou
     const std::string name =
         what + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
     lab::comparison& c = e.compare(name, {.weight = weight, .unpinned = true});
-    add_everybody(c, [threads]<class A>(lab::comparison& in, lab::kind k, const char* who) {
-        in.add(k, who, [threads] { return work_in<A, Work>(threads); });
+    const std::string depot = name + ", depot operations per 1000";
+    add_everybody(c, [=]<class A>(lab::comparison& in, lab::kind k, const char* who) {
+        in.add(k, who, [=] { return work_in<A, Work>(threads, depot); });
     });
-    c.mallocs([threads] { return work_in<shared_by_all<new_delete<slot_size>>, Work>(threads); });
+    c.mallocs([=] { return work_in<shared_by_all<new_delete<slot_size>>, Work>(threads, depot); });
+    e.also(c, depot, {.unit = "operations"});
 }
 
 const lab::registration threads{

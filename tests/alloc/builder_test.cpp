@@ -1,8 +1,9 @@
-// Behaviours of cairn/alloc/builder.hpp and recycling.hpp.
+// Behaviours of cairn/alloc/builder.hpp, recycling.hpp and keeping.hpp.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/arena_scope.hpp>
 #include <cairn/alloc/builder.hpp>
 #include <cairn/alloc/growing_arena.hpp>
+#include <cairn/alloc/keeping.hpp>
 #include <cairn/alloc/recycling.hpp>
 #include <cairn/core/sizes.hpp>
 #include <gtest/gtest.h>
@@ -113,6 +114,28 @@ TEST(builder, agrees_with_a_vector) {
         ASSERT_EQ(std::vector<unsigned>(all.begin(), all.end()), model);
         a.validate();
     }
+}
+
+TEST(keeping, keeps_the_common_contract) {
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        test_upstream upstream;
+        keeping<growing_arena> a{std::size_t{1_KiB}, allocator_ref{upstream}};
+        check_allocator_contract(a, seed);
+    }
+}
+
+TEST(keeping, freed_memory_waits_for_the_reset) {
+    arena memory{64_KiB};
+    keeping a{memory};
+    void* const first = a.allocate(100);
+    a.deallocate(first, 100);
+    EXPECT_NE(a.allocate(100), first) << "even the last block is kept";
+    a.reset();
+    EXPECT_EQ(a.allocate(100), first);
+    const auto here = a.mark();
+    void* const second = a.allocate(10);
+    a.rewind(here);
+    EXPECT_EQ(a.allocate(10), second);
 }
 
 TEST(recycling, keeps_the_common_contract) {

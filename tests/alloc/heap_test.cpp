@@ -375,7 +375,7 @@ TEST(heap, an_aligned_hole_is_used_again_by_the_aligned) {
 }
 
 TEST(heap, what_is_deferred_is_taken_back_before_a_refusal) {
-    test_region memory{2_MiB};
+    test_region memory{8_MiB};
     heap<good_fit> h{memory.span()};
     std::vector<void*> live;
     while (void* const p = h.allocate(1000)) { live.push_back(p); }

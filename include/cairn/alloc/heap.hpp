@@ -237,7 +237,10 @@ private:
         if constexpr (Fit::deferred_max == 0) {
             return 0;
         } else {
-            return static_cast<std::uint32_t>(granules / Fit::deferred_share);
+            // 8 KiB a class: more of it would cost more memory than it saves time (decision 0030).
+            constexpr std::size_t most = 8192 / detail::granule_size;
+            const std::size_t share = granules / Fit::deferred_share;
+            return static_cast<std::uint32_t>(share < most ? share : most);
         }
     }
     [[nodiscard]] static constexpr std::uint32_t bin_count_for(std::size_t granules) noexcept {

@@ -11,7 +11,7 @@
 // neighbours and cutting it out again costs five cache misses that nobody needed. So a few blocks of
 // each class wait here, whole; the number of them is bounded, and so is what they can withhold.
 //
-// Bound: at most deferred_max blocks a class and 1/1024 of the heap a class. An allocation that the
+// Bound: at most deferred_max blocks, 8 KiB and 1/2048 of the heap a class. An allocation that the
 //        core refuses merges all of them first: the last resort, counted in tests.
 // Position: heads and links are byte offsets from the home region.
 #pragma once

@@ -31,8 +31,9 @@
 namespace cairn {
 
 /// `DeferredMax`: how many freed blocks of one class may wait unmerged (0: all merge at once).
-/// `DeferredShare`: the part of the heap that one class may withhold is one in this many.
-template <unsigned MantissaBits, std::uint32_t DeferredMax, std::uint32_t DeferredShare = 1024>
+/// `DeferredShare`: the part of the heap that one class may withhold is one in this many, and no more
+/// than 8 KiB.
+template <unsigned MantissaBits, std::uint32_t DeferredMax, std::uint32_t DeferredShare = 2048>
 struct basic_good_fit {
     using steps = detail::size_class<MantissaBits>;
 

@@ -1,0 +1,250 @@
+// cairn/containers/shared_handle.hpp - many owners of one object, counted in a column of its store.
+//
+//      shared_handle           shared_store
+//      +-------+--------+      slots:   |  obj 0 |  obj 1 |  obj 2 |        the map, as ever
+//      | store | handle |      counts:  |   1    |   3    |   0    |        one cell per slot
+//      +-------+--------+
+//
+// No control block and no second allocation: the count lies in an array indexed by the slot. The weak
+// reference is the handle itself: four or eight bytes that keep nothing alive and cannot lie.
+//
+//      cairn::shared_store<cairn::slot_map<texture>> textures;
+//      auto a = textures.make("stone.png");     count 1
+//      auto b = a;                              count 2
+//      weak = a.handle();                       still 2
+//      if (auto c = textures.lock(weak)) ...    count 3, or empty when the object is gone
+//
+// plain_count: the last owner erases at once. One thread.
+// atomic_count: owners may be copied and dropped by any thread; the last one puts the object on a
+//      list, and collect(), called by the thread that owns the store, erases what is on it. Finding,
+//      making and locking belong to that thread: they read the map.
+//
+// Use it for: assets, sounds, meshes: shared things that live in a store anyway.
+// Look elsewhere for: one owner (unique_handle.hpp); objects without a store (make_shared_in).
+//
+// Cost:      two words; a copy is an increment (a locked one: atomic_count). 16 bytes per slot of the
+//            store. Cells never move: they come in blocks that double.
+// Errors:    exhausted: an empty shared_handle; nothing has changed.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/assert.hpp>
+#include <cairn/os/system_allocator.hpp>
+
+namespace cairn {
+
+struct plain_count {
+    using type = std::uint32_t;
+    static constexpr bool is_atomic = false;
+    static void add(type& count) noexcept { ++count; }
+    /// True when the last owner has gone.
+    [[nodiscard]] static bool drop(type& count) noexcept { return --count == 0; }
+    [[nodiscard]] static std::uint32_t read(const type& count) noexcept { return count; }
+    static void set(type& count, std::uint32_t n) noexcept { count = n; }
+    [[nodiscard]] static bool add_unless_zero(type& count) noexcept {
+        return count != 0 && ++count != 0;
+    }
+};
+
+struct atomic_count {
+    using type = std::atomic<std::uint32_t>;
+    static constexpr bool is_atomic = true;
+    // Relaxed: whoever copies owns one already. Release and acquire at the end: all uses of the
+    // object happen before it is erased.
+    static void add(type& count) noexcept { count.fetch_add(1, std::memory_order_relaxed); }
+    [[nodiscard]] static bool drop(type& count) noexcept {
+        return count.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    }
+    [[nodiscard]] static std::uint32_t read(const type& count) noexcept {
+        return count.load(std::memory_order_relaxed);
+    }
+    static void set(type& count, std::uint32_t n) noexcept {
+        count.store(n, std::memory_order_relaxed);
+    }
+    [[nodiscard]] static bool add_unless_zero(type& count) noexcept {
+        std::uint32_t seen = count.load(std::memory_order_relaxed);
+        while (seen != 0 &&
+               !count.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed)) {}
+        return seen != 0;
+    }
+};
+
+namespace detail {
+
+/// Cells by index, in blocks that double and never move: block b holds indices [2^b - 1, 2^(b+1) - 1)
+/// times 64.
+class cell_blocks {
+public:
+    static constexpr std::size_t first_count = 64;
+    static constexpr std::size_t block_count_max = 27;
+
+    cell_blocks(std::size_t cell_size, allocator_ref memory) noexcept
+        : cell_size_{cell_size}, memory_{memory} {}
+    ~cell_blocks();
+    cell_blocks(const cell_blocks&) = delete;
+    cell_blocks& operator=(const cell_blocks&) = delete;
+
+    /// Makes sure that the cell exists; new ones are zero. False: exhausted.
+    [[nodiscard]] bool ensure(std::size_t index) noexcept;
+
+    /// Requires: ensure(index) was true once.
+    [[nodiscard]] void* at(std::size_t index) const noexcept {
+        const std::size_t n = index / first_count + 1;
+        const auto block = static_cast<std::size_t>(std::bit_width(n)) - 1;
+        const std::size_t first = ((std::size_t{1} << block) - 1) * first_count;
+        return blocks_[block] + (index - first) * cell_size_;
+    }
+
+private:
+    std::byte* blocks_[block_count_max] = {};
+    std::size_t cell_size_;
+    allocator_ref memory_;
+};
+
+}  // namespace detail
+
+template <class Store>
+class shared_handle;
+
+/// A map of handles, plus a count for each object.
+template <class Map, class Count = plain_count>
+class shared_store {
+public:
+    using map_type = Map;
+    using handle_type = typename Map::handle_type;
+    using shared_type = shared_handle<shared_store>;
+
+    explicit shared_store(allocator_ref memory = system_memory()) noexcept
+        : map_{memory}, cells_{sizeof(cell), memory} {}
+    shared_store(const shared_store&) = delete;
+    shared_store& operator=(const shared_store&) = delete;
+    ~shared_store() {
+        collect();
+        CAIRN_ASSERT(map_.size() == 0, "every owner ends before its store");
+    }
+
+    /// A new object with one owner. Returns: empty when exhausted.
+    template <class... Args>
+    [[nodiscard]] shared_type make(Args&&... args) {
+        const handle_type h = map_.emplace(std::forward<Args>(args)...);
+        if (!h) { return {}; }
+        if (!cells_.ensure(h.index())) {
+            (void)map_.erase(h);
+            return {};
+        }
+        cell& c = cell_of(h);
+        Count::set(c.count, 1);
+        c.handle = h;
+        return shared_type{*this, h};
+    }
+
+    /// A further owner of what `weak` names. Returns: empty when it is gone, or about to be.
+    [[nodiscard]] shared_type lock(handle_type weak) noexcept {
+        if (!map_.contains(weak) || !Count::add_unless_zero(cell_of(weak).count)) { return {}; }
+        return shared_type{*this, weak};
+    }
+
+    /// Erases what has lost its last owner (atomic_count). Returns: how many.
+    std::size_t collect() noexcept {
+        std::size_t erased_count = 0;
+        std::uint32_t next = dead_.exchange(0, std::memory_order_acquire);
+        while (next != 0) {
+            cell& c = *static_cast<cell*>(cells_.at(next - 1));
+            next = c.next;  // read before erase: the slot may be used again in the destructor
+            (void)map_.erase(c.handle);
+            ++erased_count;
+        }
+        return erased_count;
+    }
+
+    /// The objects, to find and to loop over. Erasing is the owners' business.
+    [[nodiscard]] Map& objects() noexcept { return map_; }
+    [[nodiscard]] const Map& objects() const noexcept { return map_; }
+    [[nodiscard]] std::uint32_t use_count(handle_type h) const noexcept {
+        return map_.contains(h) ? Count::read(cell_of(h).count) : 0;
+    }
+
+private:
+    friend shared_type;
+
+    struct cell {
+        typename Count::type count;
+        std::uint32_t next;  // index + 1 of the next dead one
+        handle_type handle;
+    };
+
+    [[nodiscard]] cell& cell_of(handle_type h) const noexcept {
+        return *static_cast<cell*>(cells_.at(h.index()));
+    }
+    void add_owner(handle_type h) noexcept { Count::add(cell_of(h).count); }
+    void drop_owner(handle_type h) noexcept {
+        cell& c = cell_of(h);
+        if (!Count::drop(c.count)) { return; }
+        if constexpr (Count::is_atomic) {
+            std::uint32_t head = dead_.load(std::memory_order_relaxed);
+            do {
+                c.next = head;
+            } while (!dead_.compare_exchange_weak(head, static_cast<std::uint32_t>(h.index()) + 1,
+                                                  std::memory_order_release,
+                                                  std::memory_order_relaxed));
+        } else {
+            (void)map_.erase(h);
+        }
+    }
+
+    Map map_;
+    detail::cell_blocks cells_;
+    std::atomic<std::uint32_t> dead_ = 0;
+};
+
+template <class Store>
+class [[nodiscard]] shared_handle {
+public:
+    using handle_type = typename Store::handle_type;
+
+    constexpr shared_handle() noexcept = default;
+    constexpr shared_handle(std::nullptr_t) noexcept {}
+    shared_handle(const shared_handle& other) noexcept
+        : store_{other.store_}, handle_{other.handle_} {
+        if (handle_) { store_->add_owner(handle_); }
+    }
+    shared_handle(shared_handle&& other) noexcept
+        : store_{other.store_}, handle_{std::exchange(other.handle_, handle_type{})} {}
+    shared_handle& operator=(shared_handle other) noexcept {
+        std::swap(store_, other.store_);
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~shared_handle() { reset(); }
+
+    void reset() noexcept {
+        if (handle_) { store_->drop_owner(std::exchange(handle_, handle_type{})); }
+    }
+
+    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
+    /// The weak reference.
+    [[nodiscard]] handle_type handle() const noexcept { return handle_; }
+    [[nodiscard]] std::uint32_t use_count() const noexcept {
+        return handle_ ? store_->use_count(handle_) : 0;
+    }
+    [[nodiscard]] decltype(auto) operator*() const noexcept { return store_->objects()[handle_]; }
+    [[nodiscard]] auto operator->() const noexcept { return store_->objects().find(handle_); }
+    friend bool operator==(const shared_handle& a, const shared_handle& b) noexcept {
+        return a.handle_ == b.handle_;
+    }
+
+private:
+    friend Store;
+    shared_handle(Store& store, handle_type h) noexcept : store_{&store}, handle_{h} {}
+
+    Store* store_ = nullptr;
+    handle_type handle_{};
+};
+
+}  // namespace cairn

@@ -1,0 +1,71 @@
+// cairn/containers/unique_handle.hpp - one owner of one object in a store that gives handles.
+//
+//      +-------+--------+
+//      | store | handle |      moves, does not copy; its end erases the object
+//      +-------+--------+
+//
+//      cairn::unique_handle door{doors, doors.emplace(position)};
+//      door->open();
+//      auto watcher = door.handle();          the handle alone is the weak reference
+//
+// Use it for: objects of a slot map whose life belongs to another object.
+// Look elsewhere for: many owners (shared_handle.hpp); objects without a store (std/unique_in.hpp).
+//
+// Cost:      two words; no allocation of its own. The end is the store's erase().
+// Lifetimes: the store outlives it. Erasing the object through the store meanwhile is allowed: the
+//            handle is stale then, and the end does nothing.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include <cairn/core/assert.hpp>
+
+namespace cairn {
+
+template <class Store>
+class [[nodiscard]] unique_handle {
+public:
+    using handle_type = typename Store::handle_type;
+
+    constexpr unique_handle() noexcept = default;
+    constexpr unique_handle(std::nullptr_t) noexcept {}
+    /// Owns what `h` names in `store` from now on; nothing when h is null.
+    constexpr unique_handle(Store& store, handle_type h) noexcept : store_{&store}, handle_{h} {}
+    constexpr unique_handle(unique_handle&& other) noexcept
+        : store_{other.store_}, handle_{std::exchange(other.handle_, handle_type{})} {}
+    constexpr unique_handle& operator=(unique_handle&& other) noexcept {
+        if (this != &other) {
+            reset();
+            store_ = other.store_;
+            handle_ = std::exchange(other.handle_, handle_type{});
+        }
+        return *this;
+    }
+    constexpr ~unique_handle() { reset(); }
+
+    /// Erases the object now; allowed when there is none.
+    constexpr void reset() noexcept {
+        if (handle_) { (void)store_->erase(std::exchange(handle_, handle_type{})); }
+    }
+    /// The object lives on, without an owner.
+    [[nodiscard]] constexpr handle_type release() noexcept {
+        return std::exchange(handle_, handle_type{});
+    }
+
+    /// True while the object lives.
+    [[nodiscard]] constexpr explicit operator bool() const noexcept {
+        return handle_ && store_->contains(handle_);
+    }
+    /// The weak reference: find() answers null once the object is gone.
+    [[nodiscard]] constexpr handle_type handle() const noexcept { return handle_; }
+    /// Requires: the object lives. In a table: a row.
+    [[nodiscard]] constexpr decltype(auto) operator*() const noexcept { return (*store_)[handle_]; }
+    [[nodiscard]] constexpr auto operator->() const noexcept { return store_->find(handle_); }
+
+private:
+    Store* store_ = nullptr;
+    handle_type handle_{};
+};
+
+}  // namespace cairn

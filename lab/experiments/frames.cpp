@@ -1,0 +1,178 @@
+// lab/experiments/frames.cpp - a simulated game at 90 Hz: what memory costs in each frame.
+//
+// Each frame kills and spawns mixed objects with random lifetimes, makes temporary arrays that die
+// with the frame, and fires particles; every hundredth frame a level changes: two thousand assets go
+// and others come. Only the calls that take and give memory are timed, phase by phase.
+//
+//   malloc          everything from malloc
+//   one heap        everything from one cairn::heap
+//   the cairn way   frame_arena for temporaries, pool for particles, a growing_arena per level,
+//                   heap for what lives and dies on its own
+#include "lab/families/heap_family.hpp"
+
+#include <algorithm>
+#include <cairn/alloc/frame_arena.hpp>
+#include <cairn/alloc/growing_arena.hpp>
+#include <cairn/alloc/pool.hpp>
+#include <cairn/core/sizes.hpp>
+#include <chrono>
+
+namespace {
+
+using namespace lab::heaps;
+using namespace cairn::literals;
+
+constexpr std::size_t object_count = 6'000;
+constexpr std::size_t asset_count = 2'000;
+constexpr double budget_us = 1000;
+
+/// Everything from one place.
+template <class A>
+struct all_from {
+    A a;
+    std::vector<object> temporaries;
+    std::vector<object> assets;
+    void* object_take(std::size_t size) { return a.allocate(size); }
+    void object_give(void* p, std::size_t size) { a.deallocate(p, size); }
+    void* particle_take() { return a.allocate(48); }
+    void particle_give(void* p) { a.deallocate(p, 48); }
+    void* temporary(std::size_t size) {
+        temporaries.push_back({a.allocate(size), size});
+        return temporaries.back().p;
+    }
+    void end_frame() {
+        for (const object& o : temporaries) a.deallocate(o.p, o.size);
+        temporaries.clear();
+    }
+    void* asset(std::size_t size) {
+        assets.push_back({a.allocate(size), size});
+        return assets.back().p;
+    }
+    void end_level() {
+        for (const object& o : assets) a.deallocate(o.p, o.size);
+        assets.clear();
+    }
+};
+
+struct one_heap {
+    cairn::heap<> heap{std::size_t{256} << 20};
+    void* allocate(std::size_t size) { return heap.allocate(size); }
+    void deallocate(void* p, std::size_t size) { heap.deallocate(p, size); }
+};
+
+struct the_cairn_way {
+    cairn::heap<> heap{64_MiB};
+    cairn::pool particles{48};
+    cairn::frame_arena<> frame{1_MiB};
+    cairn::growing_arena level{4_MiB};
+    void* object_take(std::size_t size) { return heap.allocate(size); }
+    void object_give(void* p, std::size_t size) { heap.deallocate(p, size); }
+    void* particle_take() { return particles.allocate(); }
+    void particle_give(void* p) { particles.deallocate(p); }
+    void* temporary(std::size_t size) { return frame.active().allocate(size); }
+    void end_frame() { frame.swap(); }
+    void* asset(std::size_t size) { return level.allocate(size); }
+    void end_level() { level.reset(); }
+};
+
+template <class M>
+void play(M& memory, lab::sample& s, int frame_count) {
+    std::mt19937 random{31};
+    const auto object_sizes = log_uniform(4096, 32, 32, 2048);
+    const auto temporary_sizes = log_uniform(512, 33, 256, 16384);
+    const auto asset_sizes = log_uniform(4096, 34, 1024, 65536);
+    std::vector<object> live(object_count);
+    std::vector<void*> particles(2'000, nullptr);
+    std::vector<double> frames;
+    double us = 0;
+    const auto timed = [&](auto work) {
+        const auto t = std::chrono::steady_clock::now();
+        work();
+        us += std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - t).count();
+    };
+    std::vector<std::uint32_t> victims(200);
+    std::size_t next_asset = 0;
+    std::size_t next_particle = 0;
+    for (int f = 0; f <= frame_count; ++f) {
+        us = 0;
+        for (auto& v : victims) v = static_cast<std::uint32_t>(random() % object_count);
+        const std::size_t size_at = random();
+        if (f % 100 == 0) {
+            timed([&] {
+                memory.end_level();
+                for (std::size_t i = 0; i != asset_count; ++i) {
+                    const std::size_t size = asset_sizes[next_asset++ % 4096] / 4;
+                    touch(memory.asset(size), size);
+                }
+            });
+        }
+        timed([&] {
+            for (const auto v : victims) {
+                object& o = live[v];
+                if (o.p != nullptr) memory.object_give(o.p, o.size);
+                o.size = object_sizes[(size_at + v) % 4096];
+                o.p = memory.object_take(o.size);
+                touch(o.p, o.size);
+            }
+        });
+        timed([&] {
+            for (std::size_t i = 0; i != 300; ++i) {
+                void*& p = particles[next_particle++ % particles.size()];
+                if (p != nullptr) memory.particle_give(p);
+                p = memory.particle_take();
+                touch(p, 48);
+            }
+        });
+        timed([&] {
+            for (std::size_t i = 0; i != 60; ++i) {
+                const std::size_t size = temporary_sizes[(size_at + i) % 512];
+                touch(memory.temporary(size), size);
+            }
+        });
+        timed([&] { memory.end_frame(); });
+        if (f != 0) frames.push_back(us);  // frame 0 fills what was never touched
+    }
+    for (const object& o : live) {
+        if (o.p != nullptr) memory.object_give(o.p, o.size);
+    }
+    for (void* const p : particles) {
+        if (p != nullptr) memory.particle_give(p);
+    }
+    double sum = 0;
+    for (const double x : frames) sum += x;
+    s.value(sum / static_cast<double>(frames.size()));
+    std::sort(frames.begin(), frames.end());
+    s.also("time in memory, p50", frames[frames.size() / 2]);
+    s.also("time in memory, p99", frames[frames.size() * 99 / 100]);
+    s.also("time in memory, max", frames.back());
+    s.also("frames over 1 ms", static_cast<double>(std::count_if(
+                                   frames.begin(), frames.end(),
+                                   [](double x) { return x > budget_us; })));
+}
+
+template <class M>
+auto plays(int frame_count) {
+    return [frame_count] {
+        return [frame_count](lab::sample& s) {
+            const auto memory = std::make_unique<M>();
+            play(*memory, s, frame_count);
+        };
+    };
+}
+
+const lab::registration frames{
+    "frames", "How much of a frame of a game goes into memory?", [](lab::experiment& e) {
+        e.quick_seconds = 8;
+        const int count = e.options().full ? 20'000 : 1'000;
+        lab::comparison& c =
+            e.compare("time in memory, mean", {.unit = "us/frame", .measure = lab::measure::value});
+        c.cairn("the cairn way", plays<the_cairn_way>(count));
+        c.cairn("one cairn::heap", plays<all_from<one_heap>>(count));
+        c.mallocs(plays<all_from<general_malloc>>(count));
+        for (const char* column : {"time in memory, p50", "time in memory, p99", "time in memory, max"}) {
+            e.also(c, column, {.unit = "us/frame"});
+        }
+        e.also(c, "frames over 1 ms", {.unit = "frames"});
+    }};
+
+}  // namespace

@@ -1,0 +1,221 @@
+// lab/experiments/heap.cpp - any size in any order: one allocation, the thesis' patterns, churn, and
+// what memory it takes.
+#include "lab/families/heap_family.hpp"
+
+#include <algorithm>
+#include <cairn/alloc/offset_heap.hpp>
+#include <numeric>
+#include <string>
+
+namespace {
+
+using namespace lab::heaps;
+
+/// One object comes and goes (fast-alloc's single allocation).
+struct single {
+    template <class A>
+    void run(A& a, lab::sample& s) {
+        for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
+            void* const p = a.allocate(64);
+            touch(p, 64);
+            lab::keep(p);
+            a.deallocate(p, 64);
+        }
+        s.did(s.repetitions());
+    }
+};
+
+enum class order { none, fifo, random };
+
+/// Thesis figure 6.6: N allocations; alone, freed first in first out, freed in random order.
+template <order Order, std::size_t Count>
+struct thesis {
+    std::vector<std::uint32_t> sizes = log_uniform(Count, 4);
+    std::vector<std::uint32_t> order_of_frees = [] {
+        std::vector<std::uint32_t> v(Count);
+        std::iota(v.begin(), v.end(), 0u);
+        if (Order == order::random) std::shuffle(v.begin(), v.end(), std::mt19937{5});
+        return v;
+    }();
+    std::vector<void*> live = std::vector<void*>(Count);
+    template <class A>
+    void run(A& a, lab::sample& s) {
+        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+            if constexpr (Order == order::none) s.start();
+            for (std::size_t i = 0; i != Count; ++i) {
+                live[i] = a.allocate(sizes[i]);
+                touch(live[i], sizes[i]);
+            }
+            if constexpr (Order == order::none) s.stop();
+            for (const std::uint32_t i : order_of_frees) a.deallocate(live[i], sizes[i]);
+        }
+        s.did(s.repetitions() * Count);
+    }
+};
+
+/// A pair of free and allocate, 10,000 live. The state goes on from sample to sample.
+struct churn {
+    churn_trace trace;
+    std::vector<object> live;
+    std::size_t at = 0;
+    template <class A>
+    void run(A& a, lab::sample& s) {
+        constexpr std::size_t steps = 512;
+        if (live.empty()) {
+            for (const std::uint32_t size : trace.first) {
+                live.push_back({a.allocate(size), size});
+                touch(live.back().p, size);
+            }
+        }
+        s.start();
+        for (std::uint64_t r = 0; r != s.repetitions() * steps; ++r) {
+            object& o = live[trace.victims[at]];
+            touch(o.p, o.size);
+            a.deallocate(o.p, o.size);
+            o.size = trace.sizes[at];
+            o.p = a.allocate(o.size);
+            touch(o.p, o.size);
+            at = (at + 1) % churn_trace::step_count;
+        }
+        s.stop();
+        s.did(s.repetitions() * steps);
+    }
+};
+
+/// Resident memory over live bytes: after the fill, after churn, after the sizes have shifted.
+struct footprint {
+    churn_trace trace;
+    std::vector<std::uint32_t> shifted = log_uniform(churn_trace::step_count, 6, 256, 8192);
+    std::vector<object> live = std::vector<object>(churn_trace::live_count);
+    template <class A>
+    void run(A& a, lab::sample& s) {
+        std::size_t bytes = 0;
+        const std::size_t before = resident_bytes();
+        const auto place = [&](object& o, std::size_t size) {
+            bytes += size - o.size;
+            o = {a.allocate(size), size};
+            std::memset(o.p, 1, size);
+        };
+        const auto ratio = [&] {
+            return static_cast<double>(resident_bytes() - before) / static_cast<double>(bytes);
+        };
+        for (std::size_t i = 0; i != live.size(); ++i) place(live[i], trace.first[i]);
+        const double fill = ratio();
+        s.value(fill);
+        const std::size_t steps = churn_trace::step_count / 2;
+        for (std::size_t i = 0; i != steps; ++i) {
+            object& o = live[trace.victims[i]];
+            a.deallocate(o.p, o.size);
+            place(o, trace.sizes[i]);
+        }
+        s.also("footprint after churn", ratio());
+        if constexpr (requires { a.heap.stats(); }) fragmentation(a, s);
+        for (std::size_t i = 0; i != steps; ++i) {
+            object& o = live[trace.victims[steps + i]];
+            a.deallocate(o.p, o.size);
+            place(o, shifted[i]);
+        }
+        s.also("footprint after shift", ratio());
+    }
+    /// Of the memory up to the highest block in use: the part that is free, and its largest piece.
+    template <class A>
+    void fragmentation(A& a, lab::sample& s) {
+        std::size_t used = 0;
+        std::size_t holes = 0;
+        std::size_t largest = 0;
+        std::size_t pending = 0;
+        a.heap.for_each_block([&](const cairn::heap_block& b) {
+            if (b.state == cairn::block_state::used) {
+                used += b.size;
+                holes += pending;
+                largest = std::max(largest, pending);
+                pending = 0;
+            } else {
+                pending = b.size;
+            }
+        });
+        s.also("churn, free in holes", static_cast<double>(holes) / static_cast<double>(used) * 100);
+        s.also("churn, largest hole", static_cast<double>(largest));
+    }
+};
+
+template <class Work>
+auto runs() {
+    return [](auto tag) {
+        return [tag] {
+            using adapter = typename decltype(tag)::type;
+            struct both {
+                std::unique_ptr<Work> work = std::make_unique<Work>();
+                std::unique_ptr<adapter> a = std::make_unique<adapter>();
+                void operator()(lab::sample& s) { work->run(*a, s); }
+            };
+            return both{};
+        };
+    };
+}
+
+/// The same churn over numbers: nothing is touched but the heap's own nodes.
+template <class Heap>
+auto offset_churn() {
+    return [] {
+        struct state {
+            std::unique_ptr<Heap> heap = std::make_unique<Heap>(std::uint32_t{64} << 20);
+            churn_trace trace;
+            std::vector<cairn::offset_allocation> live;
+            std::size_t at = 0;
+            void operator()(lab::sample& s) {
+                if (live.empty()) {
+                    for (const std::uint32_t size : trace.first) {
+                        live.push_back(heap->allocate(size, 16));
+                    }
+                }
+                constexpr std::size_t steps = 512;
+                s.start();
+                for (std::uint64_t r = 0; r != s.repetitions() * steps; ++r) {
+                    cairn::offset_allocation& a = live[trace.victims[at]];
+                    heap->deallocate(a);
+                    a = heap->allocate(trace.sizes[at]);
+                    lab::observe(a.index);
+                    at = (at + 1) % churn_trace::step_count;
+                }
+                s.stop();
+                s.did(s.repetitions() * steps);
+            }
+        };
+        return state{};
+    };
+}
+
+const lab::registration heap_experiment{
+    "heap", "What does a general heap cost, in time and in memory?", [](lab::experiment& e) {
+        e.quick_seconds = 16;
+        add_heaps(e.compare("single 64 b", {.weight = 0.5}), runs<single>());
+        const auto thesis_case = [&]<std::size_t N>() {
+            const std::string n = std::to_string(N);
+            add_heaps(e.compare(n + " alone", {.weight = 0.7}), runs<thesis<order::none, N>>());
+            add_heaps(e.compare(n + " fifo", {.weight = 0.7}), runs<thesis<order::fifo, N>>());
+            add_heaps(e.compare(n + " random", {.weight = 0.7}), runs<thesis<order::random, N>>());
+        };
+        thesis_case.operator()<2000>();
+        if (e.options().full) {
+            thesis_case.operator()<1000>();
+            thesis_case.operator()<4000>();
+        }
+        add_heaps(e.compare("churn", {.weight = 2}), runs<churn>());
+
+        lab::comparison& offsets = e.compare("churn, offsets", {.weight = 0.7});
+        offsets.cairn("cairn::offset_heap", offset_churn<cairn::offset_heap>());
+        offsets.cairn("cairn::offset_heap_32", offset_churn<cairn::offset_heap_32>());
+        offsets.peer("in memory: cairn::heap<good_fit>",
+                     runs<churn>()(adapter_tag<cairn_heap<cairn::good_fit>>{}));
+
+        lab::comparison& fill = e.compare(
+            "footprint after fill", {.unit = "bytes/live byte", .measure = lab::measure::value, .one_sample = true});
+        add_heaps(fill, runs<footprint>());
+        e.also(fill, "footprint after churn", {.unit = "bytes/live byte"});
+        e.also(fill, "footprint after shift", {.unit = "bytes/live byte"});
+        e.also(fill, "churn, free in holes", {.unit = "% of used"});
+        e.also(fill, "churn, largest hole", {.unit = "bytes"});
+    }};
+
+}  // namespace

@@ -1,0 +1,246 @@
+// lab/experiments/tail.cpp - how long the slowest operations take, and how many instructions.
+//
+// One deterministic trace is replayed many times, and for each operation the least time is kept. The
+// machine interrupts random operations, an algorithm's slow path hits the same one every time: what
+// is left is the algorithm's own tail. The raw tail and the clock's own floor stand beside it.
+//
+// Instructions are counted by single-stepping a child process through each operation of a shorter
+// trace that also builds the states that are worst on paper: one huge free block, a comb of holes of
+// all sizes, a block between two free neighbours.
+#include "lab/families/heap_family.hpp"
+
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <x86intrin.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+
+namespace {
+
+using namespace lab::heaps;
+
+constexpr std::size_t live_count = 4'000;
+constexpr std::size_t step_count = 20'000;  // frees and allocations, alternating
+constexpr unsigned replay_count = 30;
+
+std::uint64_t ticks_before() {
+    _mm_lfence();
+    const std::uint64_t t = __rdtsc();
+    _mm_lfence();
+    return t;
+}
+std::uint64_t ticks_after() {
+    unsigned processor = 0;
+    const std::uint64_t t = __rdtscp(&processor);
+    _mm_lfence();
+    return t;
+}
+
+double ns_per_tick() {
+    static const double value = [] {
+        timespec a{}, b{};
+        clock_gettime(CLOCK_MONOTONIC, &a);
+        const std::uint64_t t = __rdtsc();
+        do { clock_gettime(CLOCK_MONOTONIC, &b); } while ((b.tv_sec - a.tv_sec) * 1e9 + double(b.tv_nsec - a.tv_nsec) < 2e7);
+        return ((b.tv_sec - a.tv_sec) * 1e9 + double(b.tv_nsec - a.tv_nsec)) / double(__rdtsc() - t);
+    }();
+    return value;
+}
+
+struct tail_of {
+    std::vector<std::uint32_t> raw;
+    std::vector<std::uint32_t> least = std::vector<std::uint32_t>(step_count, UINT32_MAX);
+
+    void saw(std::size_t i, std::uint64_t ticks) {
+        const auto t = static_cast<std::uint32_t>(std::min<std::uint64_t>(ticks, UINT32_MAX));
+        raw.push_back(t);
+        least[i] = std::min(least[i], t);
+    }
+    static double at(std::vector<std::uint32_t>& v, double share) {
+        const auto i = static_cast<std::size_t>(share * static_cast<double>(v.size() - 1));
+        std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(i), v.end());
+        return v[i] * ns_per_tick();
+    }
+    void report(lab::sample& s, const std::string& what) {
+        s.also(what + ", p50", at(raw, 0.5));
+        s.also(what + ", p99", at(raw, 0.99));
+        s.also(what + ", p99.9", at(raw, 0.999));
+        s.also(what + ", p99.99", at(raw, 0.9999));
+        s.also(what + ", p99.99 of minima", at(least, 0.9999));
+        s.also(what + ", max of minima", at(least, 1));
+    }
+};
+
+constexpr const char* columns[] = {"p50", "p99", "p99.9", "p99.99", "p99.99 of minima",
+                                   "max of minima"};
+
+struct replay {
+    template <class A>
+    void run(A& a, lab::sample& s) {
+        const auto first = log_uniform(live_count, 11);
+        const auto sizes = log_uniform(step_count, 12);
+        std::vector<object> live(live_count);
+        tail_of allocate, deallocate, floor;
+        for (unsigned r = 0; r != replay_count; ++r) {
+            std::mt19937 random{13};
+            for (std::size_t i = 0; i != live_count; ++i) {
+                live[i] = {a.allocate(first[i]), first[i]};
+                touch(live[i].p, live[i].size);
+            }
+            for (std::size_t i = 0; i != step_count; ++i) {
+                object& o = live[random() % live_count];
+                std::uint64_t t = ticks_before();
+                floor.saw(i, ticks_after() - t);
+                touch(o.p, o.size);
+                t = ticks_before();
+                a.deallocate(o.p, o.size);
+                deallocate.saw(i, ticks_after() - t);
+                o.size = sizes[i];
+                t = ticks_before();
+                o.p = a.allocate(o.size);
+                allocate.saw(i, ticks_after() - t);
+                touch(o.p, o.size);
+            }
+            for (const object& o : live) a.deallocate(o.p, o.size);
+        }
+        s.value(tail_of::at(allocate.raw, 0.9999));
+        allocate.report(s, "allocate");
+        deallocate.report(s, "deallocate");
+        s.also("noise floor, p99.99", tail_of::at(floor.raw, 0.9999));
+        s.also("noise floor, max of minima", tail_of::at(floor.least, 1));
+    }
+};
+
+// ---- instructions --------------------------------------------------------------------------------
+
+/// Calls operation(mark) in a child; each mark() is a place where the count of instructions since
+/// the last mark is noted. Returns the largest count between the odd and the even marks.
+template <class Operation>
+std::uint64_t most_instructions(Operation operation, std::size_t& worst_index) {
+    const pid_t child = fork();
+    if (child == 0) {
+        ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+        raise(SIGSTOP);
+        operation([] { raise(SIGUSR1); }, [] { raise(SIGUSR2); });
+        _exit(0);
+    }
+    std::uint64_t most = 0;
+    std::size_t index = 0;
+    bool counting = false;
+    bool first = true;
+    std::uint64_t count = 0;
+    std::uint64_t overhead = UINT64_MAX;  // of raising the signals, from the empty operation
+    int status = 0;
+    waitpid(child, &status, 0);
+    ptrace(PTRACE_CONT, child, nullptr, nullptr);
+    for (;;) {
+        if (waitpid(child, &status, 0) < 0 || WIFEXITED(status) || WIFSIGNALED(status)) break;
+        const int sig = WSTOPSIG(status);
+        if (sig == SIGUSR1) {
+            counting = true;
+            count = 0;
+        } else if (sig == SIGUSR2) {
+            counting = false;
+            if (first) {
+                overhead = count;
+                first = false;
+            } else {
+                ++index;
+                const std::uint64_t own = count > overhead ? count - overhead : 0;
+                if (own > most) {
+                    most = own;
+                    worst_index = index;
+                }
+            }
+        } else if (sig == SIGTRAP && counting) {
+            ++count;
+        }
+        ptrace(counting ? PTRACE_SINGLESTEP : PTRACE_CONT, child, nullptr, nullptr);
+    }
+    return most;
+}
+
+struct instructions {
+    template <class A>
+    void run(A& a, lab::sample& s) {
+        std::size_t worst_allocate = 0;
+        std::size_t worst_deallocate = 0;
+        const auto walk = [&](bool count_allocations) {
+            return [&, count_allocations](auto begin, auto end) {
+                begin();
+                end();  // the empty operation
+                std::mt19937 random{21};
+                std::vector<object> live;
+                const auto take = [&](std::size_t size, bool counted) {
+                    if (counted && count_allocations) begin();
+                    void* const p = a.allocate(size);
+                    if (counted && count_allocations) end();
+                    if (p != nullptr) touch(p, size);
+                    return object{p, size};
+                };
+                const auto give = [&](object o, bool counted) {
+                    if (counted && !count_allocations) begin();
+                    a.deallocate(o.p, o.size);
+                    if (counted && !count_allocations) end();
+                };
+                for (int i = 0; i < 20; ++i) live.push_back(take(64 + 100u * i, true));
+                // A comb: holes of many sizes, then requests that split them and frees that merge.
+                std::vector<object> holes, teeth;
+                for (std::size_t i = 0; i < 1500; ++i) {
+                    holes.push_back(take(24 + i * 37 % 6000, false));
+                    teeth.push_back(take(16, false));
+                }
+                for (std::size_t i = 0; i < holes.size(); ++i) give(holes[i], i % 50 == 0);
+                for (std::size_t i = 0; i < 60; ++i) live.push_back(take(i * 61 % 5000 + 16, true));
+                for (std::size_t i = 0; i < teeth.size(); ++i) give(teeth[i], i % 25 == 0);
+                for (int i = 0; i < 100; ++i) {
+                    std::swap(live[random() % live.size()], live.back());
+                    give(live.back(), true);
+                    live.back() = take(log_uniform(1, static_cast<unsigned>(random()))[0], true);
+                }
+                for (const object& o : live) give(o, false);
+            };
+        };
+        const auto allocate = most_instructions(walk(true), worst_allocate);
+        const auto deallocate = most_instructions(walk(false), worst_deallocate);
+        s.value(static_cast<double>(allocate));
+        s.also("instructions, deallocate", static_cast<double>(deallocate));
+        s.also("instructions, worst allocate is operation", static_cast<double>(worst_allocate));
+    }
+};
+
+template <class Work>
+auto runs() {
+    return [](auto tag) {
+        return [tag] {
+            using adapter = typename decltype(tag)::type;
+            return [a = std::make_unique<adapter>()](lab::sample& s) { Work{}.run(*a, s); };
+        };
+    };
+}
+
+const lab::registration tail{
+    "tail", "How slow is the slowest allocation?", [](lab::experiment& e) {
+        e.quick_seconds = 6;
+        lab::comparison& c = e.compare("p99.99", {.unit = "ns", .measure = lab::measure::value,
+                                                  .one_sample = true});
+        add_heaps(c, runs<replay>(), {.lists = false});
+        for (const char* what : {"allocate", "deallocate"}) {
+            for (const char* column : columns) {
+                e.also(c, std::string{what} + ", " + column, {.unit = "ns"});
+            }
+        }
+        e.also(c, "noise floor, p99.99", {.unit = "ns"});
+        e.also(c, "noise floor, max of minima", {.unit = "ns"});
+
+        lab::comparison& i = e.compare("instructions, allocate",
+                                       {.unit = "instructions", .measure = lab::measure::value,
+                                        .one_sample = true});
+        add_heaps(i, runs<instructions>(), {.lists = false, .slow_peers = false});
+        e.also(i, "instructions, deallocate", {.unit = "instructions"});
+        e.also(i, "instructions, worst allocate is operation", {.unit = "number"});
+    }};
+
+}  // namespace

@@ -1,0 +1,247 @@
+// lab/families/heap_family.hpp - any size, any order, offered alike by everybody, for `heap`, `tail`
+// and `frames`.
+//
+// An adapter:   void* allocate(std::size_t size);   void deallocate(void* p, std::size_t size);
+//
+// The loops are templates of the adapter, so that what inlines for a user inlines here.
+#pragma once
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cairn/alloc/heap.hpp>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <memory_resource>
+#include <random>
+#include <vector>
+
+#include "lab/harness/experiment.hpp"
+#include "lab/harness/optimizer.hpp"
+
+#if CAIRN_LAB_HAS_BOOST
+#    include <boost/interprocess/managed_external_buffer.hpp>
+#endif
+
+namespace lab::heaps {
+
+inline constexpr std::size_t region_size = std::size_t{64} << 20;
+
+// ---- contenders --------------------------------------------------------------------------------
+
+template <class Fit>
+struct cairn_heap {
+    cairn::heap<Fit> heap{region_size};
+    void* allocate(std::size_t size) { return heap.allocate(size); }
+    void deallocate(void* p, std::size_t size) { heap.deallocate(p, size); }
+};
+
+struct general_malloc {
+    void* allocate(std::size_t size) { return std::malloc(size); }
+    void deallocate(void* p, std::size_t) { std::free(p); }
+};
+
+/// mimalloc's first-class heap; runs with mimalloc preloaded.
+struct mimalloc_heap {
+    using new_function = void* (*)();
+    using malloc_function = void* (*)(void*, std::size_t);
+    using free_function = void (*)(void*);
+    malloc_function take = reinterpret_cast<malloc_function>(dlsym(RTLD_DEFAULT, "mi_heap_malloc"));
+    free_function give = reinterpret_cast<free_function>(dlsym(RTLD_DEFAULT, "mi_free"));
+    void* heap = reinterpret_cast<new_function>(dlsym(RTLD_DEFAULT, "mi_heap_new"))();
+    void* allocate(std::size_t size) { return take(heap, size); }
+    void deallocate(void* p, std::size_t) { give(p); }
+};
+
+struct std_pmr_pool {
+    std::pmr::unsynchronized_pool_resource pool;
+    void* allocate(std::size_t size) { return pool.allocate(size, 16); }
+    void deallocate(void* p, std::size_t size) { pool.deallocate(p, size, 16); }
+};
+
+#if CAIRN_LAB_HAS_BOOST
+struct boost_rbtree_best_fit {
+    std::unique_ptr<std::byte, void (*)(void*)> memory{
+        static_cast<std::byte*>(std::malloc(region_size)), std::free};
+    boost::interprocess::managed_external_buffer buffer{boost::interprocess::create_only,
+                                                        memory.get(), region_size};
+    void* allocate(std::size_t size) { return buffer.allocate(size, std::nothrow); }
+    void deallocate(void* p, std::size_t) { buffer.deallocate(p); }
+};
+#endif
+
+/// The limit: classes, a list each, nothing ever merges or moves to another class.
+struct size_class_lifo {
+    struct link { link* next; };
+    link* heads[256] = {};
+    std::unique_ptr<std::byte, void (*)(void*)> memory{
+        static_cast<std::byte*>(std::aligned_alloc(64, region_size)), std::free};
+    std::byte* top = memory.get();
+    static std::uint32_t class_of(std::size_t size) {
+        return cairn::detail::size_class<4>::ceil(static_cast<std::uint32_t>((size + 15) / 16));
+    }
+    void* allocate(std::size_t size) {
+        const std::uint32_t c = class_of(size);
+        if (link* const l = heads[c]; l != nullptr) {
+            heads[c] = l->next;
+            return l;
+        }
+        std::byte* const p = top;
+        top += std::size_t{cairn::detail::size_class<4>::size_of(c)} * 16;
+        return p;
+    }
+    void deallocate(void* p, std::size_t size) {
+        const std::uint32_t c = class_of(size);
+        auto* const l = static_cast<link*>(p);
+        l->next = heads[c];
+        heads[c] = l;
+    }
+};
+
+/// The seeds' free list: one address-ordered list of holes, walked for each request and each free
+/// (fast-alloc's FreeListAllocator, thesis 6.1.4).
+template <bool Best>
+struct linked_list {
+    struct hole {
+        std::size_t size;
+        hole* next;
+    };
+    std::unique_ptr<std::byte, void (*)(void*)> memory{
+        static_cast<std::byte*>(std::aligned_alloc(64, region_size)), std::free};
+    hole* first = ::new (memory.get()) hole{region_size, nullptr};
+
+    static std::size_t block_size(std::size_t size) { return (size + 16 + 15) / 16 * 16; }
+    void* allocate(std::size_t size) {
+        const std::size_t need = block_size(size);
+        hole** found = nullptr;
+        for (hole** at = &first; *at != nullptr; at = &(*at)->next) {
+            if ((*at)->size < need) continue;
+            if (found == nullptr || (*at)->size < (*found)->size) found = at;
+            if (!Best) break;
+        }
+        if (found == nullptr) return nullptr;
+        hole* const h = *found;
+        if (h->size - need >= 32) {
+            *found = ::new (reinterpret_cast<std::byte*>(h) + need) hole{h->size - need, h->next};
+            h->size = need;
+        } else {
+            *found = h->next;
+        }
+        return reinterpret_cast<std::byte*>(h) + 16;
+    }
+    void deallocate(void* p, std::size_t) {
+        auto* const h = reinterpret_cast<hole*>(static_cast<std::byte*>(p) - 16);
+        hole* before = nullptr;
+        hole* after = first;
+        while (after != nullptr && after < h) {
+            before = after;
+            after = after->next;
+        }
+        const auto end = [](hole* x) { return reinterpret_cast<std::byte*>(x) + x->size; };
+        h->next = after;
+        (before != nullptr ? before->next : first) = h;
+        if (after != nullptr && end(h) == reinterpret_cast<std::byte*>(after)) {
+            h->size += after->size;
+            h->next = after->next;
+        }
+        if (before != nullptr && end(before) == reinterpret_cast<std::byte*>(h)) {
+            before->size += h->size;
+            before->next = h->next;
+        }
+    }
+};
+
+/// Everybody, in the order of the reports. make(adapter_tag<A>) returns a factory.
+template <class A>
+struct adapter_tag {
+    using type = A;
+};
+
+struct who {
+    bool fits = true;         // the other fits of cairn, not only the default
+    bool lists = true;        // the linked lists: 1000 times slower on churn
+    bool slow_peers = true;
+};
+
+template <class Make>
+void add_heaps(comparison& c, Make make, who w = {}) {
+    c.limit("size-class lifo, no merging", make(adapter_tag<size_class_lifo>{}));
+    c.cairn("cairn::heap<good_fit>", make(adapter_tag<cairn_heap<cairn::good_fit>>{}));
+    if (w.fits) {
+        c.cairn("cairn::heap<strict_good_fit>",
+                make(adapter_tag<cairn_heap<cairn::strict_good_fit>>{}));
+        c.cairn("cairn::heap<best_fit>", make(adapter_tag<cairn_heap<cairn::best_fit>>{}));
+        c.cairn("cairn::heap<first_fit>", make(adapter_tag<cairn_heap<cairn::first_fit>>{}));
+        c.cairn("cairn::heap<half_fit>", make(adapter_tag<cairn_heap<cairn::half_fit>>{}));
+    }
+    c.mallocs(make(adapter_tag<general_malloc>{}));
+    c.with_malloc("mimalloc", "mimalloc heap", make(adapter_tag<mimalloc_heap>{}));
+    if (w.slow_peers) {
+        c.peer("std::pmr::unsynchronized_pool", make(adapter_tag<std_pmr_pool>{}));
+#if CAIRN_LAB_HAS_BOOST
+        c.peer("boost rbtree_best_fit", make(adapter_tag<boost_rbtree_best_fit>{}));
+#endif
+    }
+    if (w.lists) {
+        c.baseline("linked list, first fit", make(adapter_tag<linked_list<false>>{}));
+        c.baseline("linked list, best fit", make(adapter_tag<linked_list<true>>{}));
+    }
+}
+
+// ---- work --------------------------------------------------------------------------------------
+
+/// Log-uniform sizes: as many between 16 and 32 bytes as between 2048 and 4096.
+inline std::vector<std::uint32_t> log_uniform(std::size_t count, unsigned seed, double low = 16,
+                                              double high = 4096) {
+    std::mt19937 random{seed};
+    std::uniform_real_distribution<double> log{std::log(low), std::log(high)};
+    std::vector<std::uint32_t> sizes(count);
+    for (auto& s : sizes) s = static_cast<std::uint32_t>(std::exp(log(random)));
+    return sizes;
+}
+
+/// First and last word: an object that is used.
+inline void touch(void* p, std::size_t size) {
+    auto* const bytes = static_cast<volatile std::byte*>(p);
+    bytes[0] = std::byte{1};
+    bytes[size - 1] = std::byte{2};
+}
+
+struct object {
+    void* p = nullptr;
+    std::size_t size = 0;
+};
+
+/// 10,000 live objects; each step frees a random one and allocates another.
+struct churn_trace {
+    static constexpr std::size_t live_count = 10'000;
+    static constexpr std::size_t step_count = std::size_t{1} << 17;
+    std::vector<std::uint32_t> first = log_uniform(live_count, 1);
+    std::vector<std::uint32_t> sizes = log_uniform(step_count, 2);
+    std::vector<std::uint32_t> victims = [] {
+        std::mt19937 random{3};
+        std::vector<std::uint32_t> v(step_count);
+        for (auto& x : v) x = static_cast<std::uint32_t>(random() % live_count);
+        return v;
+    }();
+};
+
+inline std::size_t resident_bytes() {
+    char text[128] = {};
+    const int file = open("/proc/self/statm", O_RDONLY);
+    if (file < 0) return 0;
+    const auto got = read(file, text, sizeof(text) - 1);
+    close(file);
+    unsigned long total = 0;
+    unsigned long resident = 0;
+    if (got <= 0 || std::sscanf(text, "%lu %lu", &total, &resident) != 2) return 0;
+    return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace lab::heaps

@@ -1,0 +1,29 @@
+// Cold half of cairn/containers/shared_handle.hpp: the blocks of counts.
+#include <cairn/containers/shared_handle.hpp>
+
+#include <cstring>
+
+namespace cairn::detail {
+
+cell_blocks::~cell_blocks() {
+    for (std::size_t b = 0; b < block_count_max; ++b) {
+        if (blocks_[b] != nullptr) {
+            memory_.deallocate(blocks_[b], (first_count << b) * cell_size_, cache_line_alignment);
+        }
+    }
+}
+
+bool cell_blocks::ensure(std::size_t index) noexcept {
+    const std::size_t n = index / first_count + 1;
+    const auto b = static_cast<std::size_t>(std::bit_width(n)) - 1;
+    if (b >= block_count_max) { return false; }
+    if (blocks_[b] != nullptr) { return true; }
+    const std::size_t bytes = (first_count << b) * cell_size_;
+    void* const block = memory_.allocate(bytes, cache_line_alignment);
+    if (block == nullptr) { return false; }
+    std::memset(block, 0, bytes);
+    blocks_[b] = static_cast<std::byte*>(block);
+    return true;
+}
+
+}  // namespace cairn::detail

@@ -1,0 +1,149 @@
+// Sentences of cairn/containers/unique_handle.hpp and shared_handle.hpp.
+#include <cairn/containers/shared_handle.hpp>
+#include <cairn/containers/slot_map_table.hpp>
+#include <cairn/containers/stable_slot_map.hpp>
+#include <cairn/containers/unique_handle.hpp>
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "support/test_upstream.hpp"
+
+using namespace cairn;
+
+namespace {
+
+struct door {
+    static inline int alive = 0;
+    explicit door(int n) : number{n} { ++alive; }
+    door(door&& other) noexcept : number{other.number} { ++alive; }
+    door& operator=(door&&) = default;
+    ~door() { --alive; }
+    int number;
+};
+
+template <class K = value>
+struct gate {
+    field<K, int> number;
+    field<K, float> width = 2;
+};
+
+template <class Map>
+class owners_in : public testing::Test {};
+using maps = testing::Types<slot_map<door>, stable_slot_map<door>>;
+TYPED_TEST_SUITE(owners_in, maps);
+
+}  // namespace
+
+TYPED_TEST(owners_in, a_unique_handle_erases_its_object_once) {
+    TypeParam map;
+    typename TypeParam::handle_type weak;
+    {
+        unique_handle a{map, map.emplace(1)};
+        weak = a.handle();
+        EXPECT_TRUE(a);
+        EXPECT_EQ(a->number, 1);
+        unique_handle<TypeParam> b = std::move(a);
+        EXPECT_FALSE(a);
+        EXPECT_EQ((*b).number, 1);
+        EXPECT_TRUE(map.contains(weak));
+    }
+    EXPECT_FALSE(map.contains(weak));
+    EXPECT_EQ(door::alive, 0);
+    unique_handle c{map, map.emplace(2)};
+    EXPECT_TRUE(map.erase(c.handle())) << "erased by somebody else: the end does nothing";
+    EXPECT_FALSE(c);
+    c.reset();
+    unique_handle d{map, map.emplace(3)};
+    const auto freed = d.release();
+    EXPECT_TRUE(map.contains(freed));
+    EXPECT_TRUE(map.erase(freed));
+}
+
+TYPED_TEST(owners_in, the_last_shared_handle_erases_and_the_handle_is_the_weak_one) {
+    shared_store<TypeParam> store;
+    typename TypeParam::handle_type weak;
+    {
+        auto a = store.make(7);
+        weak = a.handle();
+        EXPECT_EQ(a.use_count(), 1u);
+        {
+            auto b = a;
+            EXPECT_EQ(a.use_count(), 2u);
+            auto c = store.lock(weak);
+            EXPECT_EQ(c->number, 7);
+            EXPECT_EQ(store.use_count(weak), 3u);
+            b = std::move(c);
+            EXPECT_EQ(store.use_count(weak), 2u);
+            EXPECT_TRUE(a == b);
+        }
+        EXPECT_EQ(a.use_count(), 1u);
+        EXPECT_EQ(door::alive, 1);
+    }
+    EXPECT_EQ(door::alive, 0);
+    EXPECT_FALSE(store.lock(weak));
+    EXPECT_EQ(store.use_count(weak), 0u);
+    auto other = store.make(8);
+    EXPECT_FALSE(store.lock(weak)) << "the slot is used again, and the old handle does not match";
+}
+
+TEST(owners, rows_of_a_table_have_owners_too) {
+    shared_store<slot_map<table<gate<>, soa>>> store;
+    auto a = store.make(5);
+    EXPECT_EQ(a->number, 5);
+    EXPECT_EQ(a->width, 2.0f);
+    (*a).width = 3;
+    auto b = a;
+    EXPECT_EQ(b->width, 3.0f);
+    slot_map<table<gate<>, split_soa>> map;
+    unique_handle u{map, map.emplace(9)};
+    EXPECT_EQ(u->number, 9);
+}
+
+TEST(owners, atomic_counts_wait_for_collect) {
+    shared_store<slot_map<door>, atomic_count> store;
+    auto a = store.make(1);
+    const auto weak = a.handle();
+    a.reset();
+    EXPECT_FALSE(store.lock(weak)) << "about to go: nobody can own it again";
+    EXPECT_EQ(door::alive, 1);
+    EXPECT_EQ(store.collect(), 1u);
+    EXPECT_EQ(door::alive, 0);
+    EXPECT_EQ(store.collect(), 0u);
+}
+
+TEST(owners, atomic_owners_may_be_copied_and_dropped_by_any_thread) {
+    shared_store<slot_map<door>, atomic_count> store;
+    using shared = shared_store<slot_map<door>, atomic_count>::shared_type;
+    std::vector<shared> owners;
+    for (int i = 0; i < 200; ++i) { owners.push_back(store.make(i)); }
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t) {
+        threads.emplace_back([copies = owners]() mutable {
+            for (int round = 0; round < 50; ++round) {
+                std::vector<shared> more = copies;
+                more.clear();
+            }
+            copies.clear();
+        });
+    }
+    owners.clear();
+    for (std::thread& t : threads) { t.join(); }
+    EXPECT_EQ(store.collect(), 200u);
+    EXPECT_EQ(door::alive, 0);
+}
+
+TEST(owners, exhausted_stores_give_empty_owners) {
+    for (std::size_t refused = 0; refused < 10; ++refused) {
+        test_upstream upstream;
+        upstream.refuse_from(refused, 1);
+        shared_store<slot_map<door>> store{upstream};
+        std::vector<shared_store<slot_map<door>>::shared_type> owners;
+        for (int i = 0; i < 200; ++i) {
+            if (auto a = store.make(i)) { owners.push_back(a); }
+        }
+        EXPECT_GE(owners.size(), 198u);
+        EXPECT_EQ(static_cast<std::size_t>(door::alive), owners.size());
+    }
+}

@@ -1,0 +1,94 @@
+// tests/fuzz/heap.cpp - bytes as operations on all fits; the books are kept beside, and validate()
+// after every step.
+//
+// First byte: which fit, and how large the region. Then three bytes an operation: what, size, which.
+#include <cairn/alloc/heap.hpp>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+using namespace cairn;
+
+namespace {
+
+struct piece {
+    std::byte* data;
+    std::size_t size;
+    alignment align;
+    std::byte fill;
+};
+
+void require(bool fine) {
+    if (!fine) { std::abort(); }
+}
+
+void check(const piece& p) {
+    for (std::size_t i = 0; i < p.size; ++i) { require(p.data[i] == p.fill); }
+}
+
+template <class Fit>
+void run(const std::uint8_t* at, const std::uint8_t* end, std::size_t region, bool grows) {
+    heap<Fit, counted_steps> h =
+        grows ? heap<Fit, counted_steps>{grow_by{region}} : heap<Fit, counted_steps>{region};
+    std::vector<piece> live;
+    for (; end - at >= 3; at += 3) {
+        const std::size_t size = at[1] < 200 ? at[1] * 3u : (at[1] - 199u) * 500u;
+        if (at[0] % 8 < 4) {
+            const alignment align{std::size_t{1} << (at[0] / 8 % 16 < 10 ? 4 : at[0] / 8 % 16)};
+            counted_steps::taken = 0;
+            auto* const data = static_cast<std::byte*>(h.allocate(size, align));
+            if (data == nullptr) { continue; }
+            require(is_aligned(data, align) && h.owns(data) && h.usable_size(data) >= size);
+            live.push_back({data, size, align, std::byte{at[2]}});
+            if (size != 0) { std::memset(data, at[2], size); }
+        } else if (!live.empty()) {
+            std::swap(live[at[2] % live.size()], live.back());
+            piece& p = live.back();
+            check(p);
+            if (at[0] % 8 == 7) {
+                if (h.try_resize(p.data, p.size, size, p.align)) {
+                    p.size = size;
+                    if (size != 0) { std::memset(p.data, static_cast<int>(p.fill), size); }
+                }
+            } else if (at[0] % 8 == 6) {
+                h.deallocate(p.data);
+                live.pop_back();
+            } else {
+                h.deallocate(p.data, p.size, p.align);
+                live.pop_back();
+            }
+        } else if (at[0] == 0xFF) {
+            h.trim();
+        }
+        h.validate();
+    }
+    for (const piece& p : live) {
+        check(p);
+        h.deallocate(p.data, p.size, p.align);
+    }
+    h.trim();
+    h.validate();
+    require(h.stats().free_size == h.stats().capacity);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size < 2) { return 0; }
+    const std::size_t region = 1024 + std::size_t{data[1] % 16u} * 1500;
+    const bool grows = data[1] >= 128;
+    const std::uint8_t* const first = data + 2;
+    const std::uint8_t* const end = data + size;
+    switch (data[0] % 7) {
+        case 0: run<good_fit>(first, end, region, grows); break;
+        case 1: run<strict_good_fit>(first, end, region, grows); break;
+        case 2: run<best_fit>(first, end, region, grows); break;
+        case 3: run<first_fit>(first, end, region, grows); break;
+        case 4: run<half_fit>(first, end, region, grows); break;
+        case 5: run<basic_best_fit<2>>(first, end, region, grows); break;  // all sizes in the trie
+        default: run<basic_good_fit<2, 3, 16>>(first, end, region, grows); break;  // much deferred
+    }
+    return 0;
+}
