@@ -110,6 +110,7 @@ target_sources(cairn
         include/cairn/alloc/offset_heap_body.hpp
         include/cairn/alloc/required_size.hpp
         # containers
+        include/cairn/containers/attached_column.hpp
         include/cairn/containers/chunks.hpp
         include/cairn/containers/dense_directory.hpp
         include/cairn/containers/packed_array.hpp

@@ -1,0 +1,111 @@
+// cairn/containers/attached_column.hpp - a column that somebody else adds to a table, kept in step.
+//
+//      table:      | position ... | velocity ... | life ... |      one owner, one allocation
+//      attached:   | heat  h0 h1 h2 ... |                          another owner, its own allocation
+//
+//      cairn::attached_column<float> heat{particles};
+//      particles.swap_erase(3);                  heat[3] is the moved row's heat
+//
+// A system that needs a value per row, and is no business of the row's struct, attaches it: rows that
+// are added get the initial value; erasing, inserting and sorting move it along. Works on table and on
+// slot_map<table<...>>.
+//
+// Use it for: data of one system (physics, audio) about rows that another one owns.
+// Look elsewhere for: data that belongs to the row: a field.
+//
+// Invariant: size() is the number of rows. T is trivially copyable.
+// Cost:      one indirect call per attached column when a row is added or moved; none without.
+// Lifetimes: detaches itself at its end; a table that ends first leaves it empty. A moved table takes
+//            its attached columns along.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include <cairn/alloc/growable_memory.hpp>
+#include <cairn/containers/table_memory.hpp>
+#include <cairn/core/assert.hpp>
+
+namespace cairn {
+
+template <class T>
+class attached_column {
+    static_assert(std::is_trivially_copyable_v<T>, "attached values are copied as bytes");
+
+public:
+    /// Attaches to `rows`; rows that exist already get `initial`.
+    /// is_attached() is false when the allocator is exhausted.
+    template <class Table>
+    explicit attached_column(Table& rows, T initial = {}, allocator_ref memory = system_memory())
+        : memory_{cache_line_alignment, memory}, initial_{initial} {
+        link_.self = this;
+        link_.reserve = [](detail::table_follower& f, std::size_t capacity) noexcept {
+            return self(f).make_room(capacity);
+        };
+        link_.added = [](detail::table_follower& f, std::size_t first, std::size_t count) noexcept {
+            attached_column& c = self(f);
+            for (std::size_t i = first; i < first + count; ++i) { c.data()[i] = c.initial_; }
+        };
+        link_.moved = [](detail::table_follower& f, std::size_t to, std::size_t from) noexcept {
+            self(f).data()[to] = self(f).data()[from];
+        };
+        link_.permuted = [](detail::table_follower& f, const std::uint32_t* order,
+                            std::size_t count) noexcept {
+            T* const now = self(f).data();
+            T* const old = now + self(f).capacity_;  // the second half is scratch
+            for (std::size_t i = 0; i < count; ++i) { old[i] = now[i]; }
+            for (std::size_t i = 0; i < count; ++i) { now[i] = old[order[i]]; }
+        };
+        link_.rehomed = [](detail::table_follower& f, void* table) noexcept {
+            self(f).rows_ = static_cast<detail::table_memory*>(table);
+        };
+        detail::table_memory& m = rows.rows_memory();
+        if (!make_room(m.capacity_)) { return; }
+        rows_ = &m;
+        m.follow(link_);
+        link_.added(link_, 0, m.size_);
+    }
+    ~attached_column() {
+        if (rows_ != nullptr) { rows_->unfollow(link_); }
+    }
+    attached_column(const attached_column&) = delete;
+    attached_column& operator=(const attached_column&) = delete;
+
+    [[nodiscard]] bool is_attached() const noexcept { return rows_ != nullptr; }
+    [[nodiscard]] std::size_t size() const noexcept { return rows_ != nullptr ? rows_->size_ : 0; }
+    /// The value of row i. Requires: i < size().
+    [[nodiscard]] T& operator[](std::size_t i) noexcept {
+        CAIRN_ASSERT(i < size(), "a column is read inside its rows");
+        return data()[i];
+    }
+    /// The values of all rows, 64-byte aligned.
+    [[nodiscard]] std::span<T> values() noexcept { return {data(), size()}; }
+
+private:
+    struct link : detail::table_follower {
+        attached_column* self = nullptr;
+    };
+    [[nodiscard]] static attached_column& self(detail::table_follower& f) noexcept {
+        return *static_cast<link&>(f).self;
+    }
+    [[nodiscard]] T* data() noexcept { return reinterpret_cast<T*>(memory_.data()); }
+
+    /// Twice the rows: values, and the scratch that permuting needs and may not fail to get.
+    [[nodiscard]] bool make_room(std::size_t capacity) noexcept {
+        if (capacity <= capacity_) { return true; }
+        if (capacity > SIZE_MAX / 2 / sizeof(T)) { return false; }
+        if (!memory_.grow(2 * capacity * sizeof(T), size() * sizeof(T))) { return false; }
+        capacity_ = capacity;
+        return true;
+    }
+
+    growable_memory memory_;
+    std::size_t capacity_ = 0;  // rows
+    detail::table_memory* rows_ = nullptr;
+    T initial_;
+    link link_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,80 @@
+// Sentences of cairn/containers/attached_column.hpp.
+#include <cairn/containers/attached_column.hpp>
+#include <cairn/containers/slot_map_table.hpp>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+
+#include "support/test_upstream.hpp"
+
+using namespace cairn;
+
+namespace {
+struct unit {
+    int id;
+    float depth;
+};
+}  // namespace
+
+TEST(attached_column, follows_every_row_through_random_operations) {
+    test_upstream upstream;
+    table<unit, soa> rows{upstream};
+    ASSERT_TRUE(rows.push_back({1000, 0}));
+    attached_column<int> follows{rows, -1, upstream};
+    ASSERT_TRUE(follows.is_attached());
+    EXPECT_EQ(follows[0], -1) << "rows that exist get the initial value";
+    follows[0] = 1000;
+    std::mt19937 random{1};
+    for (int op = 0; op < 20000; ++op) {
+        const auto what = random() % 100;
+        const std::size_t i = rows.empty() ? 0 : random() % rows.size();
+        if (random() % 10 == 0) { upstream.refuse_from(upstream.request_count()); }
+        if (what < 50 || rows.empty()) {
+            if (rows.push_back({op, static_cast<float>(random() % 100)})) {
+                EXPECT_EQ(follows[rows.size() - 1], -1);
+                follows[rows.size() - 1] = op;
+            }
+        } else if (what < 85) {
+            rows.swap_erase(i);
+        } else if (what < 90) {
+            rows.erase(i);
+        } else if (what < 95) {
+            if (rows.insert(i, unit{op, 0})) { follows[i] = op; }
+        } else if (what < 97) {
+            (void)rows.sort_by<&unit::depth>();
+        } else if (what < 98) {
+            (void)rows.erase_if([&](auto&& row) { return get<&unit::id>(row) % 7 == 0; });
+        } else if (what < 99) {
+            (void)rows.shrink_to_fit();
+        }
+        upstream.refuse_nothing();
+        ASSERT_EQ(follows.size(), rows.size());
+        if (op % 100 == 0) {
+            for (std::size_t k = 0; k < rows.size(); ++k) {
+                ASSERT_EQ(follows[k], (get<&unit::id>(rows[k]))) << op;
+            }
+        }
+    }
+}
+
+TEST(attached_column, follows_the_rows_of_a_slot_map_and_survives_moves_and_ends) {
+    auto world = std::make_unique<slot_map<table<unit, soa>>>();
+    const auto a = world->emplace(unit{1, 3});
+    const auto b = world->emplace(unit{2, 2});
+    attached_column<double> heat{*world, 0.5};
+    heat[world->dense_index(b)] = 2.5;
+    EXPECT_TRUE(world->erase(a));
+    EXPECT_EQ(heat[world->dense_index(b)], 2.5);
+    const auto c = world->emplace(unit{3, 1});
+    ASSERT_TRUE(world->sort_by<&unit::depth>());
+    EXPECT_EQ(heat[world->dense_index(b)], 2.5);
+    EXPECT_EQ(heat[world->dense_index(c)], 0.5);
+    slot_map<table<unit, soa>> moved{std::move(*world)};
+    EXPECT_EQ(heat[moved.dense_index(b)], 2.5);
+    world.reset();
+    EXPECT_EQ(heat.size(), 2u);
+    moved = slot_map<table<unit, soa>>{};
+    EXPECT_FALSE(heat.is_attached());
+    EXPECT_EQ(heat.size(), 0u);
+}
