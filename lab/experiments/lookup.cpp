@@ -60,7 +60,7 @@ auto look_up(std::size_t count, std::size_t asked, bool with_stale) {
 
 void add_case(lab::experiment& e, const char* name, std::size_t count, std::size_t asked,
               bool with_stale, double weight) {
-    lab::comparison& c = e.compare(name, {.weight = weight});
+    lab::comparison& c = e.compare(name, {.weight = weight, .many_per_cycle = true});
     if (!with_stale) {
         c.limit("pointer, unchecked", look_up<plain_pointers>(count, asked, false));
     }
