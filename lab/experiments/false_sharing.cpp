@@ -27,10 +27,11 @@ struct matrix {
     static std::size_t begin(unsigned t, unsigned p) { return dimension * t / p; }
 };
 
-/// A counter in memory: the compiler must write it every time, as it must when others could look.
-void count_one(int& counter) {
+/// A counter in memory: written for every element, as it must be when others could look. Without a
+/// branch, which random numbers would make the slowest part.
+void count(int& counter, int element) {
     volatile int& seen = counter;
-    seen = seen + 1;
+    seen = seen + static_cast<int>(element % 2 != 0);
 }
 
 struct neighbours {  // listing 7.1
@@ -38,20 +39,16 @@ struct neighbours {  // listing 7.1
     template <class Rows>
     void run(unsigned t, const Rows& each) {
         result[t] = 0;
-        each([&](int v) {
-            if (v % 2 != 0) count_one(result[t]);
-        });
+        each([&](int v) { count(result[t], v); });
     }
 };
 struct local_variable {  // listing 7.2
     std::vector<int> result = std::vector<int>(64);
     template <class Rows>
     void run(unsigned t, const Rows& each) {
-        int count = 0;
-        each([&](int v) {
-            if (v % 2 != 0) count_one(count);
-        });
-        result[t] = count;
+        int sum = 0;
+        each([&](int v) { sum += static_cast<int>(v % 2 != 0); });
+        result[t] = sum;
     }
 };
 struct padded {  // per_thread
@@ -60,9 +57,7 @@ struct padded {  // per_thread
     void run(unsigned t, const Rows& each) {
         int& mine = result.at(t);
         mine = 0;
-        each([&](int v) {
-            if (v % 2 != 0) count_one(mine);
-        });
+        each([&](int v) { count(mine, v); });
     }
 };
 struct pool_slots {  // counters of four bytes from a concurrent_pool, each worker takes its own
@@ -71,9 +66,7 @@ struct pool_slots {  // counters of four bytes from a concurrent_pool, each work
     void run(unsigned, const Rows& each) {
         int& mine = *static_cast<int*>(pool.allocate());
         mine = 0;
-        each([&](int v) {
-            if (v % 2 != 0) count_one(mine);
-        });
+        each([&](int v) { count(mine, v); });
         pool.deallocate(&mine);
     }
 };
@@ -101,9 +94,11 @@ auto count_odd(unsigned workers) {
                 });
             }
         };
+        // Before the others are made: they must not find their processor taken by us, spinning.
+        lab::pin_this_thread(0);
         std::vector<std::thread> threads;
         for (unsigned t = 1; t < workers; ++t) threads.emplace_back(work, t);
-        while (ready.load() != workers - 1) {}
+        while (ready.load() != workers - 1) std::this_thread::yield();
         sample.start();
         go.store(true, std::memory_order_release);
         work(0);
