@@ -1,0 +1,192 @@
+// The plots. Three kinds, all SVG, all coloured by CSS variables, so that dark, light and paper need
+// no second drawing:
+//
+//   rows     one line for each case: cairn ●, peers ○, limit |, baseline ▲, published ◇
+//   curves   what contenders handed over as series; tails (share of operations above) on log-log
+//   strips   memory maps: a series whose y is "occupied", one strip a contender
+import * as Plot from "@observablehq/plot";
+import { bytes, figure, tick } from "./format";
+import { best, counts, ranked, type Case, type Contender, type Experiment, type Kind, type Run, type Series } from "./run";
+
+const colour: Record<Kind, string> = {
+  cairn: "var(--cairn)", peer: "var(--peer)", limit: "var(--limit)", baseline: "var(--baseline)",
+};
+/** Okabe and Ito: told apart with every kind of colour vision. */
+const palette = ["var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)", "var(--c7)", "var(--c8)"];
+const shortened = (s: string, n: number): string => (s.length > n ? s.slice(0, n - 1) + "…" : s);
+
+export type Drawing = SVGSVGElement | HTMLElement;
+
+function labelled(drawing: Drawing, text: string): Drawing {
+  const svg = drawing instanceof SVGSVGElement ? drawing : drawing.querySelector("svg");
+  svg?.setAttribute("role", "img");
+  svg?.setAttribute("aria-label", text);
+  return drawing;
+}
+
+/** Log where values spread over more than a factor of 6; with zeros, log that can show them. */
+function scale(values: number[]): { type: "log" | "linear" | "symlog"; constant?: number; zero?: boolean } {
+  const positive = values.filter(v => v > 0);
+  if (positive.length === 0 || values.some(v => v < 0)) return { type: "linear" };
+  const spread = Math.max(...positive) / Math.min(...positive);
+  if (positive.length < values.length) {
+    return spread > 20 ? { type: "symlog", constant: Math.min(...positive) } : { type: "linear", zero: true };
+  }
+  return spread > 6 ? { type: "log" } : { type: "linear", zero: true };
+}
+
+interface Dot { row: string; x: number; c: Contender; low: number; high: number; unit: string }
+
+/** Rows for the cases of one unit. */
+function rowsOfUnit(cases: Case[], unit: string, width: number): Drawing {
+  const wide = width >= 760;
+  const dots: Dot[] = [];
+  const published: Dot[] = [];
+  const notes: { row: string; text: string; kind: string }[] = [];
+  const rows = cases.map(c => c.name);
+  for (const c of cases) {
+    for (const r of c.contenders) {
+      const at = { row: c.name, c: r, unit, low: r.ci_low ?? 0, high: r.ci_high ?? 0 };
+      if (counts(r)) dots.push({ ...at, x: r.median! });
+      if (counts(r) && r.published !== null) published.push({ ...at, x: r.published });
+    }
+    const mine = best(c, "cairn") ?? best(c, "baseline");
+    const peer = best(c, "peer");
+    const verdict = mine?.verdict === "faster" || mine?.verdict === "slower" ? mine.verdict : peer && mine?.kind === "cairn" ? "no difference" : "";
+    const first = mine ? `${figure(mine.median)}` : "";
+    notes.push({
+      row: c.name, kind: verdict,
+      text: mine && peer ? `${first} against ${figure(peer.median)}  ${shortened(peer.name, 27)}` : mine ? `${first} ${shortened(mine.name, 26)}` : "",
+    });
+  }
+  const longest = Math.max(...rows.map(r => r.length));
+  const nameLength = wide ? 34 : 16;
+  const s = scale([...dots, ...published].map(d => d.x));
+  const kinds = (k: Kind) => dots.filter(d => d.c.kind === k);
+  const mark = (k: Kind, symbol: "circle" | "triangle", r: number, filled: boolean) =>
+    Plot.dot(kinds(k), {
+      x: "x", y: "row", symbol, r, stroke: colour[k], strokeWidth: 1.5,
+      fill: filled ? colour[k] : "var(--paper)", fillOpacity: filled ? 0.9 : 0.6,
+    });
+  return labelled(Plot.plot({
+    width, height: 46 + 26 * rows.length,
+    marginLeft: 12 + 6.9 * Math.min(longest, nameLength), marginRight: wide ? 300 : 16, marginTop: 30, marginBottom: 16,
+    style: { background: "transparent", color: "var(--ink)", fontSize: "12px", fontFamily: "inherit", overflow: "visible" },
+    x: { ...s, axis: "top", grid: true, nice: true, label: `${unit}, ${cases[0]!.better} is better →`.replace(" →", cases[0]!.better === "lower" ? " ←" : " →"), tickFormat: tick, ticks: s.type === "log" ? 6 : 8, labelArrow: "none" },
+    y: { domain: rows, type: "band", label: null, tickFormat: (d: string) => shortened(d, nameLength), tickSize: 0 },
+    marks: [
+      Plot.ruleY(rows, { stroke: "var(--line)" }),
+      Plot.tickX(kinds("limit"), { x: "x", y: "row", stroke: colour.limit, strokeWidth: 2, inset: 4 }),
+      mark("peer", "circle", 4, false),
+      mark("baseline", "triangle", 4, true),
+      Plot.ruleY(kinds("cairn"), { x1: "low", x2: "high", y: "row", stroke: colour.cairn, strokeWidth: 1.5, strokeOpacity: 0.6 }),
+      mark("cairn", "circle", 5, true),
+      Plot.dot(published, { x: "x", y: "row", symbol: "diamond", r: 5, stroke: "var(--published)", strokeWidth: 1.8, fill: "none" }),
+      wide ? Plot.text(notes, { text: "text", y: "row", frameAnchor: "right", textAnchor: "start", dx: 12, fill: d => d.kind === "slower" ? "var(--bad)" : d.kind === "faster" ? "var(--cairn)" : "var(--dim)" }) : null,
+      Plot.tip([...dots, ...published.map(d => ({ ...d, isPublished: true }))], Plot.pointer({
+        x: "x", y: "row", fill: "var(--paper)", stroke: "var(--line)", maxRadius: 30,
+        title: (d: Dot & { isPublished?: boolean }) => `${d.c.name} (${d.isPublished ? "published" : d.c.kind})\n${figure(d.x)} ${unit}` +
+          (!d.isPublished && d.c.samples > 1 ? `\n95 % interval ${figure(d.low)} to ${figure(d.high)}` : ""),
+      })),
+    ],
+  }), `${cases.length} cases in ${unit}: cairn, peers, limit and published figures; the table below has all values`);
+}
+
+export function rows(e: Experiment, width: number): Drawing[] {
+  const units = new Map<string, Case[]>();
+  for (const c of e.cases) {
+    if (!c.contenders.some(counts)) continue;
+    const key = c.unit + "|" + c.better;
+    units.set(key, [...(units.get(key) ?? []), c]);
+  }
+  return [...units.values()].map(cases => rowsOfUnit(cases, cases[0]!.unit, width));
+}
+
+interface Curve { contender: Contender; series: Series }
+
+/** Curves of one case that share their axes. */
+function curvesOf(run: Run, title: string, curves: Curve[], width: number): Drawing {
+  const { x: xLabel, y: yLabel } = curves[0]!.series;
+  const tail = /share of .* above|1 ?- ?cdf/i.test(yLabel);
+  const workingSet = /bytes|working set/i.test(xLabel);
+  const ours = curves.filter(c => !c.series.name.startsWith("published") && c.series.points.length > 1);
+  const points = ours.flatMap((c, i) => c.series.points.map(([x, y]) => ({
+    x, y, name: c.series.name || c.contender.name, kind: c.contender.kind, i,
+    label: curves.some(o => o !== c && o.contender.name === c.contender.name) ? `${c.contender.name}: ${c.series.name}` : c.contender.name,
+  }))).filter(p => !tail || (p.y > 0 && p.x > 0));
+  const names = [...new Set(points.map(p => p.label))];
+  const markers = curves.filter(c => c.series.name.startsWith("published"));
+  const lines = markers.filter(c => c.series.points.length > 1).flatMap(c => c.series.points.map(([x, y]) => ({ x, y, name: c.series.name })));
+  const rules = new Map(markers.filter(c => c.series.points.length === 1).map(c => [c.series.name, { x: c.series.points[0]![0], name: c.series.name.replace(/^published:? ?/, "") }]));
+  const caches = workingSet ? run.machine.caches.filter(c => c.type !== "Instruction") : [];
+  const xs = points.map(p => p.x);
+  const xScale = tail || workingSet ? { type: "log" as const, base: workingSet ? 2 : 10 } : scale(xs);
+  const yScale = tail ? { type: "log" as const } : scale(points.map(p => p.y));
+  const of = (n: string) => palette[names.indexOf(n) % palette.length]!;
+  return labelled(Plot.plot({
+    width, height: 340, marginLeft: 58, marginRight: 20, marginBottom: 42, marginTop: 34, title: undefined,
+    style: { background: "transparent", color: "var(--ink)", fontSize: "12px", fontFamily: "inherit", overflow: "visible" },
+    x: { ...xScale, label: xLabel, grid: true, tickFormat: workingSet ? (v: number) => bytes(v) : tick, ticks: workingSet ? 8 : 6 },
+    y: { ...yScale, label: yLabel, grid: true, tickFormat: tail ? (v: number) => (v >= 0.01 ? `${+(v * 100).toPrecision(2)} %` : `1 in ${tick(1 / v)}`) : tick, ticks: 6 },
+    color: { domain: names, range: names.map(of) },
+    marks: [
+      Plot.frame({ stroke: "var(--line)" }),
+      Plot.ruleX(caches, { x: "bytes", stroke: "var(--dim)", strokeDasharray: "2 3" }),
+      Plot.text(caches, { x: "bytes", text: c => `L${c.level}${c.type === "Data" ? "d" : ""} ${bytes(c.bytes)}`, frameAnchor: "top", dy: -8, fill: "var(--dim)", textAnchor: "middle" }),
+      Plot.ruleX([...rules.values()], { x: "x", stroke: "var(--published)", strokeDasharray: "1 4", strokeWidth: 1.5 }),
+      Plot.text([...rules.values()], { x: "x", text: "name", frameAnchor: "bottom", rotate: -90, textAnchor: "start", dx: -7, dy: -4, fill: "var(--published)" }),
+      Plot.line(lines, { x: "x", y: "y", z: "name", stroke: "var(--published)", strokeDasharray: "5 4", strokeWidth: 1.5 }),
+      ...(["peer", "baseline", "limit", "cairn"] as Kind[]).map(k => Plot.line(points.filter(p => p.kind === k), {
+        x: "x", y: "y", z: "label", stroke: d => of(d.label), curve: tail ? "step-before" : "linear",
+        strokeWidth: k === "cairn" ? 2.6 : 1.5, ...(k === "limit" ? { strokeDasharray: "4 3" } : {}),
+      })),
+      tail ? null : Plot.dot(points, { x: "x", y: "y", r: 2.2, fill: d => of(d.label) }),
+      Plot.tip(points, Plot.pointer({ x: "x", y: "y", fill: "var(--paper)", stroke: "var(--line)", title: d => `${d.label}\n${workingSet ? bytes(d.x) : figure(d.x)}: ${figure(d.y)}` })),
+    ],
+  }), `${title}: ${yLabel} over ${xLabel}, for ${names.join(", ")}`);
+}
+
+/** Memory maps: points are [end of a run of bytes, 1 occupied or 0 free]. */
+function stripsOf(title: string, curves: Curve[], width: number): Drawing {
+  const runs = curves.flatMap(c => {
+    let from = 0;
+    return c.series.points.map(([to, used]) => { const r = { from, to, used, name: c.contender.name }; from = to; return r; });
+  });
+  return labelled(Plot.plot({
+    width, height: 44 + 28 * curves.length, marginLeft: 190, marginTop: 26,
+    style: { background: "transparent", color: "var(--ink)", fontSize: "12px", fontFamily: "inherit" },
+    x: { axis: "top", label: null, tickFormat: (v: number) => bytes(v), ticks: 6 },
+    y: { label: null, tickSize: 0, type: "band" },
+    marks: [Plot.barX(runs, { x1: "from", x2: "to", y: "name", fill: d => (d.used > 0.5 ? "var(--cairn)" : "var(--line)"), insetTop: 4, insetBottom: 4 })],
+  }), `${title}: which memory is occupied`);
+}
+
+export interface Figure { title: string; drawing: Drawing; key: { name: string; colour: string }[] }
+
+export function curves(run: Run, e: Experiment, width: number): Figure[] {
+  const figures: Figure[] = [];
+  for (const c of e.cases) {
+    const groups = new Map<string, Curve[]>();
+    for (const r of ranked(c)) {
+      for (const s of r.series ?? []) {
+        if (s.points.length === 0) continue;
+        const key = s.x + "|" + s.y;
+        groups.set(key, [...(groups.get(key) ?? []), { contender: r, series: s }]);
+      }
+    }
+    for (const group of groups.values()) {
+      if (/occupied/i.test(group[0]!.series.y)) {
+        figures.push({ title: c.name, drawing: stripsOf(c.name, group, width), key: [] });
+        continue;
+      }
+      const ours = group.filter(g => !g.series.name.startsWith("published"));
+      const label = (g: Curve) => ours.some(o => o !== g && o.contender.name === g.contender.name) ? `${g.contender.name}: ${g.series.name}` : g.contender.name;
+      const names = [...new Set(ours.map(label))];
+      figures.push({
+        title: c.name, drawing: curvesOf(run, c.name, group, width),
+        key: names.map((name, i) => ({ name, colour: palette[i % palette.length]! })),
+      });
+    }
+  }
+  return figures;
+}

@@ -1,0 +1,68 @@
+// What `cairn lab --json` wrote (schema 1, docs/lab-schema.md), and small questions about it.
+
+export type Kind = "cairn" | "peer" | "limit" | "baseline";
+export type Verdict = "faster" | "slower" | "no difference" | "";
+
+export interface Series { name: string; x: string; y: string; points: [number, number][] }
+
+export interface Contender {
+  name: string; kind: Kind; status: string; note: string;
+  median: number | null; min: number | null; max: number | null; samples: number;
+  ci_low: number | null; ci_high: number | null;
+  ratio_to_limit: number | null; ratio_to_best_peer: number | null;
+  published: number | null; published_note: string;
+  verdict: Verdict; series?: Series[];
+}
+
+export interface Case {
+  name: string; unit: string; better: "lower" | "higher"; noise: number;
+  limit: string; best_peer: string; contenders: Contender[];
+}
+
+export interface Experiment {
+  name: string; question: string; complete: boolean; error: string; seconds: number;
+  how?: string; take?: string; cases: Case[];
+}
+
+export interface Choice {
+  need: string; take: string; figure: number; unit: string; instead: string; other: number;
+  ratio: number; verdict: Verdict; experiment: string; case: string;
+}
+
+export interface Run {
+  schema: number; date: string; mode: "quick" | "full"; seconds: number; interrupted: boolean;
+  compiler: string; flags: string; timer_overhead_ns: number; empty_loop_ns: number;
+  machine: {
+    cpu: string; hardware_threads: number; usable_threads: number; memory_bytes: number;
+    caches: { level: number; type: string; bytes: number; line: number }[];
+    system: string; kernel: string; c_library: string; virtual_machine: boolean;
+    pinned: boolean; real_time: boolean; tsc_ghz: number;
+  };
+  peers: { name: string; present: boolean; detail: string }[];
+  errors: string[];
+  verdict?: string[]; choosing?: Choice[];
+  experiments: Experiment[];
+}
+
+export const counts = (c: Contender): boolean => c.status === "ok" && c.median !== null;
+
+/** The best row of a kind, or undefined. */
+export function best(c: Case, kind: Kind): Contender | undefined {
+  let found: Contender | undefined;
+  for (const row of c.contenders) {
+    if (row.kind !== kind || !counts(row)) continue;
+    if (!found || (c.better === "lower" ? row.median! < found.median! : row.median! > found.median!)) found = row;
+  }
+  return found;
+}
+
+/** Best first; rows that measured nothing last. */
+export function ranked(c: Case): Contender[] {
+  const sign = c.better === "lower" ? 1 : -1;
+  return [...c.contenders].sort((a, b) =>
+    Number(counts(b)) - Number(counts(a)) || (counts(a) ? sign * (a.median! - b.median!) : 0));
+}
+
+/** What the anchor of a case is called: "#frame/mixed-8-256-b". */
+export const anchor = (experiment: string, name = ""): string =>
+  name === "" ? experiment : experiment + "/" + name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
