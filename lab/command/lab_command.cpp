@@ -15,7 +15,9 @@
 #include "lab/harness/registry.hpp"
 #include "lab/harness/sampler.hpp"
 #include "lab/harness/worker.hpp"
+#include "lab/output/compare.hpp"
 #include "lab/output/output.hpp"
+#include "lab/output/summary.hpp"
 
 namespace lab {
 
@@ -121,8 +123,29 @@ int run_lab(const lab_arguments& a) {
     }
 
     complaints bad;
+    if (!a.compare.empty()) {
+        std::string text;
+        const int result = compare_runs(a.compare[0], a.compare[1], a.markdown, text);
+        if (result != 0) {
+            bad.add(text);
+        } else if (a.markdown_file.empty()) {
+            fmt::print("{}", text);
+        } else if (!write_report(a.markdown_file, text, bad)) {
+            return 2;
+        }
+        return result;
+    }
+
     std::vector<const registered_experiment*> chosen;
-    for (const std::string& name : a.experiments) {
+    std::vector<std::string> words = a.experiments;
+    if (std::erase(words, "summary") != 0) {  // it needs what its lines are derived from
+        for (const need& n : needs()) words.emplace_back(n.experiment);
+        std::erase_if(words, [](const std::string& name) {
+            return std::none_of(experiments().begin(), experiments().end(),
+                                [&](const auto& e) { return e.name == name; });
+        });
+    }
+    for (const std::string& name : words) {
         const auto found = std::find_if(experiments().begin(), experiments().end(),
                                         [&](const auto& e) { return e.name == name; });
         if (found == experiments().end()) {
@@ -132,13 +155,13 @@ int run_lab(const lab_arguments& a) {
             chosen.push_back(&*found);
         }
     }
-    if (a.experiments.empty()) {
+    if (words.empty()) {
         for (const auto& e : experiments()) chosen.push_back(&e);
     }
 
     std::vector<std::string> reports;  // that were asked for and can be written
     std::size_t asked = 0;
-    for (const std::string& path : {a.json, a.html}) {
+    for (const std::string& path : {a.json, a.html, a.markdown_file}) {
         if (path.empty()) continue;
         ++asked;
         if (writable(path, bad)) reports.push_back(path);
@@ -151,6 +174,7 @@ int run_lab(const lab_arguments& a) {
     run_options options;
     options.full = a.full;
     options.source = a.source;
+    options.cachegrind = a.cachegrind;
     options.cpus = allowed_cpus();
     remember_cpus(options.cpus);
 
@@ -213,17 +237,37 @@ int run_lab(const lab_arguments& a) {
             fmt::print("{}", as_text(run.experiments.back(), terminal_columns()));
             std::fflush(stdout);
         }
+        if (wanted(a.json)) {  // a run that is killed loses what it had not finished, no more
+            run.interrupted = true;
+            run.seconds = static_cast<double>(now_ns() - begun) * 1e-9;
+            run.errors = bad.all();
+            write_report(a.json, as_json(run), bad);
+        }
     }
     run.interrupted = interrupted != 0;
     run.seconds = static_cast<double>(now_ns() - begun) * 1e-9;
     run.errors = bad.all();
-    if (!chosen.empty() && !a.quiet) fmt::print("\nmeasured in {}\n", clock_text(run.seconds));
+    if (!chosen.empty() && !a.quiet) {
+        fmt::print("{}\nmeasured in {}\n", summary_as_text(run), clock_text(run.seconds));
+    }
 
     if (wanted(a.json) && write_report(a.json, as_json(run), bad) && !a.quiet) {
         fmt::print("figures: {}\n", a.json);
     }
-    if (wanted(a.html) && write_report(a.html, as_html(run), bad) && !a.quiet) {
+    if (wanted(a.html) && write_report(a.html, as_page(run), bad) && !a.quiet) {
         fmt::print("page: {}\n", a.html);
+        if (!has_page()) {
+            fmt::print("a plain page: when this command was built, node, npm or their packages "
+                       "were missing; with them the page has plots\n");
+        }
+    }
+    if (a.markdown) {
+        const std::string text = as_markdown(run);
+        if (a.markdown_file.empty()) {
+            fmt::print("{}", text);
+        } else if (wanted(a.markdown_file) && write_report(a.markdown_file, text, bad) && !a.quiet) {
+            fmt::print("Markdown: {}\n", a.markdown_file);
+        }
     }
     if (run.interrupted) {
         fmt::print(stderr, "cairn lab: interrupted; what was measured until then is reported\n");

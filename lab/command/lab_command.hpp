@@ -14,6 +14,10 @@ struct lab_arguments {
     bool in_process = false;
     std::string json;
     std::string html;
+    std::vector<std::string> compare;  ///< two JSON files: nothing is measured
+    bool markdown = false;             ///< to `markdown_file`, or to the terminal
+    std::string markdown_file;
+    bool cachegrind = false;
     std::string source;
     double speed = 1;
     double time_limit = 0;

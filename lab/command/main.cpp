@@ -9,10 +9,12 @@
 #include <string>
 
 #include "lab/command/lab_command.hpp"
+#include "lab/experiments/cache_walk.hpp"
 #include "lab/harness/worker.hpp"
 
 int main(int argc, char** argv) {
     if (argc > 1 && std::strcmp(argv[1], "--lab-worker") == 0) return lab::worker_main(argc, argv);
+    if (argc > 1 && std::strcmp(argv[1], "--lab-walk") == 0) return lab::walk_main(argc, argv);
 
     CLI::App app{"cairn: memory for real-time C++"};
     app.require_subcommand(1);
@@ -26,6 +28,14 @@ int main(int argc, char** argv) {
         ->excludes(full);
     command->add_option("--json", a.json, "write all figures to FILE")->type_name("FILE");
     command->add_option("--html", a.html, "write the page to FILE")->type_name("FILE");
+    CLI::Option* const markdown =
+        command->add_option("--markdown", a.markdown_file, "Markdown, to FILE or the terminal")
+            ->type_name("FILE")
+            ->expected(0, 1);
+    command->add_option("--compare", a.compare, "what changed between two JSON files")
+        ->type_name("OLD NEW")
+        ->expected(2);
+    command->add_flag("--cachegrind", a.cachegrind, "cache-walk: miss rates too, with valgrind");
     command->add_option("--source", a.source, "what the experiment `parser` parses")
         ->type_name("FILE");
     command->add_flag("--list", a.list, "name the experiments and end");
@@ -45,5 +55,6 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "cairn: %s (see cairn lab --help)\n", e.what());
         return 2;
     }
+    a.markdown = markdown->count() != 0;
     return lab::run_lab(a);
 }

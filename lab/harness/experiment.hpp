@@ -53,6 +53,8 @@ enum class measure {
     value            ///< whatever sample::value() said: bytes, counts, percent
 };
 
+struct experiment_result;
+
 struct case_options {
     std::string unit = "ns/op";
     lab::better better = lab::better::lower;
@@ -175,6 +177,7 @@ private:
 /// What the user asked for, as far as an experiment may care.
 struct run_options {
     bool full = false;
+    bool cachegrind = false;     ///< --cachegrind, for `cache-walk`
     std::string source;          ///< --source FILE, for `parser`
     std::vector<unsigned> cpus;  ///< those we may run on
     [[nodiscard]] unsigned hardware_threads() const {
@@ -198,6 +201,9 @@ public:
     std::deque<comparison> comparisons;
     double quick_seconds = 6;  ///< the time budget; --full takes `full_seconds`
     double full_seconds = 60;
+    std::string how;  ///< for the page: what is special about the way this is measured
+    /// For the page: what to take from it, in words with figures. Unset: made from the verdicts.
+    std::function<std::string(const experiment_result&)> take;
 
     [[nodiscard]] const run_options& options() const noexcept { return *options_; }
 

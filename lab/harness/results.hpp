@@ -50,6 +50,8 @@ struct experiment_result {
     std::string error;  ///< why it was not run: bad input
     double seconds = 0;
     bool complete = true;
+    std::string how;   ///< how it was measured, beyond what holds for all
+    std::string take;  ///< what to take from it; empty: made from the rows
     std::vector<case_result> cases;
 };
 

@@ -370,6 +370,7 @@ experiment_result measure_experiment(const experiment& e, const sampler_options&
     experiment_result result;
     result.name = e.name;
     result.question = e.question;
+    result.how = e.how;
     const std::int64_t begun = now_ns();
     double total_weight = 0;
     for (const comparison& c : e.comparisons) {
@@ -394,6 +395,7 @@ experiment_result measure_experiment(const experiment& e, const sampler_options&
         }
     }
     if (interrupted) result.complete = false;
+    if (e.take) result.take = e.take(result);
     result.seconds = static_cast<double>(now_ns() - begun) * 1e-9;
     return result;
 }

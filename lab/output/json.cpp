@@ -2,6 +2,7 @@
 
 #include "lab/harness/registry.hpp"
 #include "lab/output/output.hpp"
+#include "lab/output/summary.hpp"
 
 namespace lab {
 
@@ -82,12 +83,14 @@ std::string as_json(const run_result& run) {
         for (const case_result& c : e.cases) {
             json contenders = json::array();
             for (const contender_result& r : c.contenders) contenders.push_back(row(r));
+            const contender_result* const mine = cairn_row(c);
             cases.push_back({{"name", c.name},
                              {"unit", c.options.unit},
                              {"better", c.options.better == better::lower ? "lower" : "higher"},
                              {"noise", c.noise},
                              {"limit", c.limit},
                              {"best_peer", c.best_peer},
+                             {"best_cairn", mine == nullptr ? "" : mine->name},
                              {"contenders", std::move(contenders)}});
         }
         experiments.push_back({{"name", e.name},
@@ -95,7 +98,22 @@ std::string as_json(const run_result& run) {
                                {"complete", e.complete},
                                {"error", e.error},
                                {"seconds", e.seconds},
+                               {"how", e.how},
+                               {"take", take_of(e)},
                                {"cases", std::move(cases)}});
+    }
+    json choices = json::array();
+    for (const choice& c : choosing(run)) {
+        choices.push_back({{"need", c.need},
+                           {"take", c.take},
+                           {"figure", c.figure},
+                           {"unit", c.unit},
+                           {"instead", c.instead},
+                           {"other", c.other},
+                           {"ratio", c.ratio},
+                           {"verdict", c.verdict},
+                           {"experiment", c.experiment},
+                           {"case", c.case_name}});
     }
     const json j = {{"schema", 1},
                     {"machine", facts(run.machine)},
@@ -109,6 +127,8 @@ std::string as_json(const run_result& run) {
                     {"empty_loop_ns", run.empty_loop_ns},
                     {"peers", std::move(peers)},
                     {"errors", run.errors},
+                    {"verdict", verdict_of(run)},
+                    {"choosing", std::move(choices)},
                     {"experiments", std::move(experiments)}};
     return j.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }

@@ -19,6 +19,10 @@ namespace lab {
 /// One self-contained page.
 [[nodiscard]] std::string as_html(const run_result& run);
 
+/// The page of report/, or as_html() where it could not be bundled.
+[[nodiscard]] std::string as_page(const run_result& run);
+[[nodiscard]] bool has_page();
+
 /// "0.57", "12.3", "1,234": three significant digits, whatever the size.
 [[nodiscard]] std::string figure(double v);
 

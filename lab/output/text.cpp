@@ -5,6 +5,7 @@
 
 #include "lab/harness/registry.hpp"
 #include "lab/output/output.hpp"
+#include "lab/output/summary.hpp"
 
 namespace lab {
 
@@ -156,6 +157,7 @@ std::string as_text(const experiment_result& e, unsigned columns) {
         remarks.erase(std::unique(remarks.begin(), remarks.end()), remarks.end());
         for (const std::string& remark : remarks) s += "    " + remark + "\n";
     }
+    if (const std::string take = take_of(e); !take.empty()) s += "\n  " + take + "\n";
     return s;
 }
 

@@ -16,7 +16,7 @@ export interface Contender {
 
 export interface Case {
   name: string; unit: string; better: "lower" | "higher"; noise: number;
-  limit: string; best_peer: string; contenders: Contender[];
+  limit: string; best_peer: string; best_cairn?: string; contenders: Contender[];
 }
 
 export interface Experiment {
@@ -48,6 +48,7 @@ export const counts = (c: Contender): boolean => c.status === "ok" && c.median !
 
 /** The best row of a kind, or undefined. */
 export function best(c: Case, kind: Kind): Contender | undefined {
+  if (kind === "cairn" && c.best_cairn) return c.contenders.find(r => r.name === c.best_cairn);
   let found: Contender | undefined;
   for (const row of c.contenders) {
     if (row.kind !== kind || !counts(row)) continue;

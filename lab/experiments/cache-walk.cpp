@@ -1,0 +1,263 @@
+// lab/experiments/cache-walk.cpp - thesis 3.1.8: what following a pointer costs, by working set.
+//
+//      struct node<Pad> { node* next; size_t pad[Pad]; }       8, 64, 128, 256, 512 bytes
+//      linear      each node points to its neighbour in memory
+//      shuffled    one cycle through all nodes in random order
+//
+// Each contender walks every working set from 2^10 bytes on and hands over a curve; the numbers of
+// the cases are points of it. The list is built in the contender (the smaller its set, the more often
+// it is walked before), and cycles are those of the time stamp counter.
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <random>
+
+#include "lab/experiments/cache_walk.hpp"
+#include "lab/harness/machine.hpp"
+#include "lab/harness/registry.hpp"
+#include "lab/harness/results.hpp"
+#include "lab/output/output.hpp"
+
+#include <fmt/format.h>
+
+namespace lab {
+
+namespace {
+
+constexpr std::array<std::size_t, 5> paddings{0, 7, 15, 31, 63};  // words beside the pointer
+
+struct step {
+    int log2;
+    const char* published_note;  // what the thesis says about a set of this size, or null
+    double published;
+};
+// Table 3.1: latencies of the i7-6700k; a set of that size lies in that cache.
+constexpr std::array<step, 5> steps{{
+    {13, "cycles, thesis table 3.1: L1d latency of the i7-6700k", 4},
+    {15, nullptr, 0},
+    {17, "cycles, thesis table 3.1: L2 latency of the i7-6700k", 12},
+    {22, "cycles, thesis table 3.1: L3 latency of the i7-6700k", 42},
+    {23, nullptr, 0},
+}};
+
+struct list {
+    std::vector<std::byte> memory;
+    void* first = nullptr;
+    std::size_t count = 0;
+
+    list(std::size_t bytes, std::size_t padding, bool shuffled)
+        : memory(bytes + 64), count{bytes / (8 * padding + 8)} {
+        auto* const base = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
+        const std::size_t size = 8 * padding + 8;
+        std::vector<std::uint32_t> order(shuffled ? count : 0);
+        std::iota(order.begin(), order.end(), 0u);
+        std::mt19937 random{7};
+        for (std::size_t i = order.size(); i > 1; --i) {  // fast enough for 2^24 nodes
+            std::swap(order[i - 1], order[(std::uint64_t{random()} * i) >> 32]);
+        }
+        const auto at = [&](std::size_t i) { return base + size * (shuffled ? order[i] : i); };
+        for (std::size_t i = 0; i != count; ++i) {
+            void* const next = at(i + 1 == count ? 0 : i + 1);
+            std::memcpy(at(i), &next, sizeof next);
+        }
+        first = at(0);
+    }
+};
+
+[[gnu::noinline]] void* walk(void* at, std::size_t steps_to_go) {
+    for (; steps_to_go >= 8; steps_to_go -= 8) {
+        for (int i = 0; i != 8; ++i) at = *static_cast<void**>(at);
+    }
+    for (; steps_to_go != 0; --steps_to_go) at = *static_cast<void**>(at);
+    return at;
+}
+
+double cycles_per_node(std::size_t bytes, std::size_t padding, bool shuffled) {
+    const list l{bytes, padding, shuffled};
+    if (l.count < 2) return 0;
+    const double ghz = tsc_ghz() > 0 ? tsc_ghz() : 1;
+    const std::size_t hops = bytes > (std::size_t{1} << 23) ? 100'000 : 40'000;
+    void* at = walk(l.first, std::min<std::size_t>(2 * l.count, 600'000));
+    std::array<double, 5> rounds{};
+    for (double& r : rounds) {
+        const std::int64_t begun = now_ns();
+        at = walk(at, hops);
+        r = (static_cast<double>(now_ns() - begun) - timer_overhead_ns()) * ghz / static_cast<double>(hops);
+        keep(at);
+    }
+    std::sort(rounds.begin(), rounds.end());
+    return rounds[rounds.size() / 2];
+}
+
+std::string case_name(bool shuffled, int log2) {
+    return fmt::format("{}, 2^{} bytes", shuffled ? "shuffled" : "linear", log2);
+}
+
+std::string padding_name(std::size_t p) { return fmt::format("padding {}", p); }
+
+/// As much as memory reasonably allows, five contenders at a time.
+int largest_set(const experiment& e) { return e.options().full ? 28 : 27; }
+
+void add_walks(experiment& e, bool shuffled) {
+    const int last = largest_set(e);
+    comparison& c = e.compare(case_name(shuffled, last), {.unit = "cycles/node",
+                                                           .measure = measure::value,
+                                                           .one_sample = true});
+    for (const std::size_t padding : paddings) {
+        c.baseline(padding_name(padding), [=] {
+            return [=](sample& s) {
+                series curve{padding_name(padding), "working set, bytes", "cycles per node", {}};
+                for (int log2 = 10; log2 <= last; ++log2) {
+                    const double cycles = cycles_per_node(std::size_t{1} << log2, padding, shuffled);
+                    if (cycles == 0) continue;
+                    curve.points.emplace_back(static_cast<double>(std::size_t{1} << log2), cycles);
+                    for (const step& at : steps) {
+                        if (at.log2 == log2) s.also(case_name(shuffled, log2), cycles);
+                    }
+                    s.value(cycles);
+                }
+                s.plot(curve);
+                if (padding == 0) {
+                    for (const auto& [name, bytes] : {std::pair{"L1d", 15}, {"L2", 18}, {"L3", 23}}) {
+                        s.plot({fmt::format("published: step of the i7-6700k, {} 2^{}", name, bytes),
+                                curve.x_label, curve.y_label,
+                                {{static_cast<double>(1u << bytes), 1.0}}});
+                    }
+                }
+            };
+        });
+    }
+    for (const step& at : steps) {
+        comparison& side = e.also(c, case_name(shuffled, at.log2), {.unit = "cycles/node", .one_sample = true});
+        if (shuffled && at.published_note != nullptr) {
+            side.baseline("padding 7", [] { return [](sample&) {}; })
+                .published(at.published, at.published_note);
+        }
+    }
+}
+
+// ---- table 3.2, with cachegrind ---------------------------------------------------------------
+
+struct references {
+    double reads = 0;
+    double first_level = 0;
+    double last_level = 0;
+};
+
+/// Runs this program under cachegrind with the caches of the thesis's machine.
+references simulate(bool shuffled, std::size_t padding, unsigned turns) {
+    char self[4096] = {};
+    if (::readlink("/proc/self/exe", self, sizeof self - 1) < 0) throw std::runtime_error{"no /proc"};
+    const std::string command = fmt::format(
+        "valgrind --tool=cachegrind --cache-sim=yes --cachegrind-out-file=/dev/null "
+        "--I1=32768,8,64 --D1=32768,8,64 --LL=8388608,16,64 '{}' --lab-walk {} {} {} 2>&1",
+        self, shuffled ? "shuffled" : "linear", padding, turns);
+    FILE* const out = ::popen(command.c_str(), "r");
+    if (out == nullptr) throw std::runtime_error{"valgrind could not be started"};
+    references r;
+    char line[512];
+    const auto number = [&](const char* after) {
+        std::string digits;
+        for (const char* p = std::strchr(line, '('); p != nullptr && *p != '\0' && *p != 'r'; ++p) {
+            if (*p >= '0' && *p <= '9') digits += *p;
+        }
+        return std::strstr(line, after) != nullptr && !digits.empty() ? std::stod(digits) : -1.0;
+    };
+    while (std::fgets(line, sizeof line, out) != nullptr) {
+        if (const double n = number("D   refs:"); n >= 0) r.reads = n;
+        if (const double n = number("D refs:"); n >= 0) r.reads = n;
+        if (const double n = number("D1  misses:"); n >= 0) r.first_level = n;
+        if (const double n = number("LLd misses:"); n >= 0) r.last_level = n;
+    }
+    ::pclose(out);
+    if (r.reads == 0) throw std::runtime_error{"valgrind is not installed, or said nothing"};
+    return r;
+}
+
+void add_simulation(experiment& e, bool shuffled) {
+    const char* const order = shuffled ? "shuffled" : "linear";
+    static constexpr std::array<double, 5> first[2] = {{0.125, .999, .999, 1, .999}, {.999, 1, 1, 1, 1}};
+    static constexpr std::array<double, 5> last[2] = {{0.125, .999, .999, 1, .999}, {.969, 1, 1, 1, 1}};
+    comparison& c = e.compare(fmt::format("{}, first-level misses", order),
+                              {.unit = "misses/read", .measure = measure::value, .one_sample = true});
+    const std::string other = fmt::format("{}, last-level misses", order);
+    for (std::size_t i = 0; i != paddings.size(); ++i) {
+        const std::size_t padding = paddings[i];
+        c.baseline(padding_name(padding), [=] {
+             return [=](sample& s) {
+                 // Building the list is in both runs; what remains is walking it.
+                 const references once = simulate(shuffled, padding, 1);
+                 const references more = simulate(shuffled, padding, 3);
+                 const double reads = more.reads - once.reads;
+                 s.value((more.first_level - once.first_level) / reads);
+                 s.also(other, (more.last_level - once.last_level) / reads);
+             };
+         }).published(first[shuffled][i], "misses per read, thesis table 3.2, prefetcher off");
+    }
+    comparison& side = e.also(c, other, {.unit = "misses/read", .one_sample = true});
+    for (std::size_t i = 0; i != paddings.size(); ++i) {
+        side.baseline(padding_name(paddings[i]), [] { return [](sample&) {}; })
+            .published(last[shuffled][i], "misses per read, thesis table 3.2, prefetcher off");
+    }
+}
+
+std::string take(const experiment_result& r) {
+    const auto median = [&](const std::string& name, const char* row) {
+        for (const case_result& c : r.cases) {
+            if (c.name != name) continue;
+            for (const contender_result& x : c.contenders) {
+                if (x.name == row && x.counts()) return x.figures.median;
+            }
+        }
+        return 0.0;
+    };
+    if (r.cases.empty()) return {};
+    const std::string far = r.cases.front().name;  // "linear, 2^N bytes"
+    const std::string far_shuffled = "shuffled" + far.substr(far.find(','));
+    const double near_l1 = median("shuffled, 2^13 bytes", "padding 7");
+    const double random = median(far_shuffled, "padding 7");
+    const double linear = median(far, "padding 7");
+    const double packed = median(far, "padding 0");
+    if (near_l1 == 0 || random == 0 || linear == 0 || packed == 0) return {};
+    return fmt::format(
+        "A pointer whose target lies in the first-level cache costs {} cycles; in a set far larger than "
+        "the caches and in random order {} ({} x). Laid out in order the same walk costs {}, and {} "
+        "with eight nodes in a cache line: order and density are worth more than any allocator.",
+        figure(near_l1), figure(random), figure(random / near_l1), figure(linear), figure(packed));
+}
+
+const registration cache_walk{
+    "cache-walk", "What does following a pointer cost, as the memory it leads through grows?",
+    [](experiment& e) {
+        e.quick_seconds = 10;
+        e.full_seconds = 40;
+        e.how = "Cycles of the time stamp counter, which runs at a fixed rate whatever the clock does. "
+                "The dotted lines: the caches of this machine, and where the thesis found its steps on an "
+                "i7-6700k (32 KiB, 256 KiB, 8 MiB). Its figures 3.7 and 3.8 switch the prefetcher off, "
+                "which no program may do; the shuffled walk defeats it instead. Sets with few nodes and "
+                "those at a step vary most.";
+        add_walks(e, false);
+        add_walks(e, true);
+        if (e.options().cachegrind) {
+            add_simulation(e, false);
+            add_simulation(e, true);
+        }
+        e.take = take;
+    }};
+
+}  // namespace
+
+int walk_main(int argc, char** argv) {
+    if (argc < 5) return 2;
+    const bool shuffled = std::strcmp(argv[2], "shuffled") == 0;
+    const list l{std::size_t{1} << 24, static_cast<std::size_t>(std::atoi(argv[3])), shuffled};
+    void* const end = walk(l.first, l.count * static_cast<std::size_t>(std::atoi(argv[4])));
+    keep(end);
+    return 0;
+}
+
+}  // namespace lab

@@ -1,0 +1,188 @@
+// lab/experiments/double-buffer.cpp - one frame is written while the one before is read.
+//
+//      game thread     writes commands of frame n      [draw][light][draw]...
+//      render thread   reads those of frame n - 1, and is done with them when the frames swap
+//
+// 1000 commands of 16 to 128 bytes a frame, linked in the order of writing. What differs is where a
+// command's memory comes from and who gives it back: frame_arena forgets the frame when it swaps;
+// malloc and the pools are given every command back by the render thread.
+#include <cairn/alloc/frame_arena.hpp>
+#include <cairn/alloc/locked.hpp>
+#include <cairn/alloc/pool.hpp>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "lab/harness/experiment.hpp"
+
+namespace {
+
+constexpr std::size_t commands = 1000;
+constexpr std::size_t largest = 128;
+
+struct command {
+    command* next;
+    std::uint32_t size;
+    std::uint32_t kind;
+};
+
+const std::vector<std::uint32_t>& sizes() {
+    static const std::vector<std::uint32_t> all = [] {
+        std::mt19937 random{11};
+        std::vector<std::uint32_t> v(commands);
+        for (auto& s : v) s = 16 + 8 * static_cast<std::uint32_t>(random() % 15);
+        return v;
+    }();
+    return all;
+}
+
+// ---- where commands live -----------------------------------------------------------------------
+
+struct in_frame_arena {
+    cairn::frame_arena<2> frames{std::size_t{1} << 18};
+    void* take(std::uint32_t size) { return frames.allocate(size, cairn::alignment{8}); }
+    void give(void*, std::uint32_t) {}
+    void swap() { frames.swap(); }  // forgets what the render thread has just finished reading
+};
+struct in_malloc {
+    void* take(std::uint32_t size) { return std::malloc(size); }
+    void give(void* p, std::uint32_t) { std::free(p); }
+    void swap() {}
+};
+struct in_locked_pool {
+    cairn::locked<cairn::pool> slots{largest};
+    void* take(std::uint32_t) { return slots.allocate(largest, cairn::alignment{8}); }
+    void give(void* p, std::uint32_t) { slots.deallocate(p, largest, cairn::alignment{8}); }
+    void swap() {}
+};
+struct in_mutex_pool {  // fast-alloc's thread-safe pool: a free list through the slots, behind std::mutex
+    std::vector<std::byte> memory = std::vector<std::byte>(4 * commands * largest);
+    void* head = nullptr;
+    std::mutex mutex;
+    in_mutex_pool() {
+        for (std::size_t i = 0; i != 4 * commands; ++i) give(memory.data() + i * largest, 0);
+    }
+    void* take(std::uint32_t) {
+        const std::scoped_lock held{mutex};
+        void* const p = head;
+        std::memcpy(&head, p, sizeof head);
+        return p;
+    }
+    void give(void* p, std::uint32_t) {
+        const std::scoped_lock held{mutex};
+        std::memcpy(p, &head, sizeof head);
+        head = p;
+    }
+    void swap() {}
+};
+struct in_ring {  // written by one, given back in order by the other: the floor, while all order is kept
+    std::vector<std::byte> memory = std::vector<std::byte>(std::size_t{1} << 19);
+    std::size_t write = 0;
+    void* take(std::uint32_t size) {
+        if (write + size > memory.size()) write = 0;
+        void* const p = memory.data() + write;
+        write += size;
+        return p;
+    }
+    void give(void*, std::uint32_t) {}
+    void swap() {}
+};
+
+// ---- the two threads ---------------------------------------------------------------------------
+
+template <class Memory>
+class game {
+public:
+    game() : render_{[this] { render(); }} { lab::pin_this_thread(0); }
+    game(const game&) = delete;
+    game& operator=(const game&) = delete;
+    ~game() {
+        handed_.store(~0u, std::memory_order_release);
+        handed_.notify_one();
+        render_.join();
+    }
+
+    void operator()(lab::sample& s) {
+        const std::vector<std::uint32_t>& all = sizes();
+        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+            command* first = nullptr;
+            command** end = &first;
+            std::uint32_t kind = 0;
+            for (const std::uint32_t size : all) {
+                auto* const c = static_cast<command*>(memory_.take(size));
+                std::memset(static_cast<void*>(c), static_cast<int>(kind), size);
+                c->size = size;
+                c->kind = ++kind;
+                *end = c;
+                end = &c->next;
+            }
+            *end = nullptr;
+            wait(read_, frame_);  // the render thread is done with the frame before
+            memory_.swap();
+            next_ = first;
+            ++frame_;
+            handed_.store(frame_, std::memory_order_release);
+            handed_.notify_one();
+        }
+        s.checksum(sum_);
+        s.did(s.repetitions() * commands);
+    }
+
+private:
+    static void wait(std::atomic<std::uint32_t>& counter, std::uint32_t until) {
+        for (std::uint32_t now; (now = counter.load(std::memory_order_acquire)) != until;) counter.wait(now);
+    }
+    void render() {
+        lab::pin_this_thread(1);
+        for (std::uint32_t frame = 0;;) {
+            handed_.wait(frame, std::memory_order_acquire);
+            if (handed_.load(std::memory_order_acquire) == ~0u) return;
+            std::uint64_t sum = 0;
+            for (command* c = next_; c != nullptr;) {
+                command* const after = c->next;
+                sum += c->kind + static_cast<unsigned char>(reinterpret_cast<std::byte*>(c)[c->size - 1]);
+                memory_.give(c, c->size);
+                c = after;
+            }
+            sum_ = sum;
+            read_.store(++frame, std::memory_order_release);
+            read_.notify_one();
+        }
+    }
+
+    Memory memory_;
+    command* next_ = nullptr;
+    std::uint64_t sum_ = 0;
+    std::uint32_t frame_ = 0;
+    alignas(64) std::atomic<std::uint32_t> handed_{0};
+    alignas(64) std::atomic<std::uint32_t> read_{0};
+    std::thread render_;
+};
+
+template <class Memory>
+auto playing() {
+    return [] {
+        return [g = std::make_unique<game<Memory>>()](lab::sample& s) { (*g)(s); };
+    };
+}
+
+const lab::registration double_buffer{
+    "double-buffer", "What does a queue of commands between a game and a render thread cost?",
+    [](lab::experiment& e) {
+        e.quick_seconds = 6;
+        e.how = "The game thread's time for each command, waiting for the render thread included: a frame "
+                "is as long as the slower of the two.";
+        lab::comparison& c = e.compare("1000 commands a frame", {.unit = "ns/command", .unpinned = true});
+        c.cairn("cairn::frame_arena<2>", playing<in_frame_arena>());
+        c.cairn("cairn::locked<cairn::pool>", playing<in_locked_pool>());
+        c.limit("ring, given back in order", playing<in_ring>());
+        c.baseline("pool behind a std::mutex", playing<in_mutex_pool>())
+            .note("fast-alloc's thread-safe pool, rebuilt");
+        c.mallocs(playing<in_malloc>());
+    }};
+
+}  // namespace

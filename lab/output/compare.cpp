@@ -1,0 +1,184 @@
+#include "lab/output/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "lab/output/output.hpp"
+
+namespace lab {
+
+namespace {
+
+using json = nlohmann::json;
+
+struct row {
+    double median = 0;
+    double low = 0;
+    double high = 0;
+    double noise = 0;
+    bool lower_is_better = true;
+    bool measured = false;
+    std::string status;
+    std::string unit;
+    std::string verdict;
+};
+
+using row_name = std::string;  // experiment / case / contender
+
+struct change {
+    row_name name;
+    row before;
+    row after;
+    double ratio;  // new cost / old cost: below 1 is better
+};
+
+bool read(const std::string& path, json& run, std::string& why) {
+    std::ifstream in{path};
+    if (!in) {
+        why = fmt::format("'{}' cannot be read", path);
+        return false;
+    }
+    run = json::parse(in, nullptr, false);
+    if (run.is_discarded() || !run.is_object()) {
+        why = fmt::format("'{}' is not JSON", path);
+        return false;
+    }
+    if (run.value("schema", 0) != 1) {
+        why = fmt::format("'{}' has not the schema 1 that this command reads", path);
+        return false;
+    }
+    return true;
+}
+
+std::map<row_name, row> rows_of(const json& run) {
+    std::map<row_name, row> rows;
+    const auto number = [](const json& j, const char* key, double otherwise) {
+        const auto at = j.find(key);
+        return at != j.end() && at->is_number() ? at->get<double>() : otherwise;
+    };
+    for (const json& e : run.value("experiments", json::array())) {
+        for (const json& c : e.value("cases", json::array())) {
+            for (const json& r : c.value("contenders", json::array())) {
+                row x;
+                x.status = r.value("status", "");
+                x.median = number(r, "median", 0);
+                x.measured = x.status == "ok" && r.contains("median") && r["median"].is_number();
+                x.low = number(r, "ci_low", x.median);
+                x.high = number(r, "ci_high", x.median);
+                x.noise = number(c, "noise", 0);
+                x.lower_is_better = c.value("better", "lower") == "lower";
+                x.unit = c.value("unit", "");
+                x.verdict = r.value("verdict", "");
+                rows[e.value("name", "") + " / " + c.value("name", "") + " / " + r.value("name", "")] = x;
+            }
+        }
+    }
+    return rows;
+}
+
+/// Beyond the noise: the same rule as within a run.
+bool differ(const row& a, const row& b) {
+    const bool apart = a.high < b.low || b.high < a.low;
+    const double threshold = std::max(0.05, 2 * std::max(a.noise, b.noise));
+    return apart && std::abs(a.median - b.median) >
+                        threshold * std::max(std::abs(a.median), std::abs(b.median));
+}
+
+std::string line(const change& c, bool markdown) {
+    const char* const form = markdown ? "| {} | {} | {} | {} | {} x |\n" : "  {:70} {:>10} {:>10} {:12} {:>7} x\n";
+    return fmt::format(fmt::runtime(form), c.name, figure(c.before.median), figure(c.after.median),
+                       c.after.unit, figure(c.ratio));
+}
+
+void section(std::string& s, const char* title, const std::vector<change>& all, bool markdown) {
+    if (all.empty()) return;
+    s += (markdown ? "\n### " : "\n") + std::string{title} + "\n";
+    if (markdown) s += "\n| what | before | after | unit | cost |\n|---|---:|---:|---|---:|\n";
+    for (const change& c : all) s += line(c, markdown);
+}
+
+void names(std::string& s, const char* title, const std::vector<std::string>& all, bool markdown) {
+    if (all.empty()) return;
+    s += (markdown ? "\n### " : "\n") + std::string{title} + (markdown ? "\n\n" : "\n");
+    for (const std::string& name : all) s += (markdown ? "- " : "  ") + name + "\n";
+}
+
+}  // namespace
+
+int compare_runs(const std::string& old_path, const std::string& new_path, bool markdown,
+                 std::string& text) {
+    json before;
+    json after;
+    if (!read(old_path, before, text) || !read(new_path, after, text)) return 2;
+    const std::map<row_name, row> old_rows = rows_of(before);
+    const std::map<row_name, row> new_rows = rows_of(after);
+
+    std::vector<change> better;
+    std::vector<change> worse;
+    std::vector<std::string> verdicts;
+    std::vector<std::string> broken;
+    std::vector<std::string> repaired;
+    std::vector<std::string> added;
+    std::vector<std::string> gone;
+    unsigned compared = 0;
+    unsigned judged = 0;
+    for (const auto& [name, now] : new_rows) {
+        const auto found = old_rows.find(name);
+        if (found == old_rows.end()) {
+            added.push_back(name);
+            continue;
+        }
+        const row& then = found->second;
+        if (then.measured && !now.measured) broken.push_back(name + ": " + now.status);
+        if (!then.measured && now.measured) repaired.push_back(name);
+        if (!then.measured || !now.measured) continue;
+        ++compared;
+        if (!then.verdict.empty() && !now.verdict.empty()) {
+            ++judged;
+            if (then.verdict != now.verdict) {
+                verdicts.push_back(fmt::format("{}: {}, was {}", name, now.verdict, then.verdict));
+            }
+        }
+        if (!differ(then, now)) continue;
+        double ratio = then.median != 0 ? now.median / then.median : 0;
+        if (!now.lower_is_better && ratio != 0) ratio = 1 / ratio;
+        const bool improved = now.lower_is_better == (now.median < then.median);
+        (improved ? better : worse).push_back({name, then, now, ratio});
+    }
+    for (const auto& [name, then] : old_rows) {
+        if (!new_rows.contains(name)) gone.push_back(name);
+    }
+    std::sort(better.begin(), better.end(), [](auto& a, auto& b) { return a.ratio < b.ratio; });
+    std::sort(worse.begin(), worse.end(), [](auto& a, auto& b) { return a.ratio > b.ratio; });
+
+    text = markdown ? "## cairn lab: what changed\n\n" : "";
+    text += fmt::format("{} rows in both runs: {} better, {} worse, {} within the noise; {} of {} "
+                        "verdicts changed.\n",
+                        compared, better.size(), worse.size(),
+                        compared - better.size() - worse.size(), verdicts.size(), judged);
+    const auto fact = [](const json& run, const char* key) { return run["machine"].value(key, ""); };
+    if (fact(before, "cpu") != fact(after, "cpu")) {
+        text += fmt::format("Different machines: {}, then {}.\n", fact(before, "cpu"), fact(after, "cpu"));
+    }
+    for (const char* key : {"compiler", "flags", "mode"}) {
+        if (before.value(key, "") != after.value(key, "")) {
+            text += fmt::format("Another {}: {}, then {}.\n", key, before.value(key, ""), after.value(key, ""));
+        }
+    }
+    section(text, "Worse", worse, markdown);
+    section(text, "Better", better, markdown);
+    names(text, "Other verdicts against the best peer", verdicts, markdown);
+    names(text, "No longer measured", broken, markdown);
+    names(text, "Measured again", repaired, markdown);
+    names(text, "New", added, markdown);
+    names(text, "Gone", gone, markdown);
+    return 0;
+}
+
+}  // namespace lab

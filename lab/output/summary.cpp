@@ -1,0 +1,324 @@
+#include "lab/output/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lab/output/output.hpp"
+
+namespace lab {
+
+namespace {
+
+bool ahead(const case_result& c, const contender_result& a, const contender_result& b) {
+    return c.options.better == better::lower ? a.figures.median < b.figures.median
+                                             : a.figures.median > b.figures.median;
+}
+
+/// How many times dearer `b` is than `a`; 1 where a quotient says nothing.
+double dearer(const case_result& c, double a, double b) {
+    if (a <= 0 || b <= 0) return 1;
+    return c.options.better == better::lower ? b / a : a / b;
+}
+
+const experiment_result* find(const run_result& run, std::string_view name) {
+    for (const experiment_result& e : run.experiments) {
+        if (e.name == name) return &e;
+    }
+    return nullptr;
+}
+
+const case_result* case_for(const experiment_result& e, const need& n) {
+    for (const char* prefix : n.cases) {
+        for (const case_result& c : e.cases) {
+            if (c.name.starts_with(prefix) && cairn_row(c) != nullptr) return &c;
+        }
+    }
+    for (const case_result& c : e.cases) {
+        if (cairn_row(c) != nullptr && best_row(c, kind::peer) != nullptr) return &c;
+    }
+    return nullptr;
+}
+
+std::string with_unit(double v, const std::string& unit) { return figure(v) + " " + unit; }
+
+double median_noise(const run_result& run) {
+    std::vector<double> noises;
+    for (const experiment_result& e : run.experiments) {
+        for (const case_result& c : e.cases) {
+            if (c.noise > 0) noises.push_back(c.noise);
+        }
+    }
+    if (noises.empty()) return 0;
+    std::nth_element(noises.begin(), noises.begin() + static_cast<std::ptrdiff_t>(noises.size() / 2),
+                     noises.end());
+    return noises[noises.size() / 2];
+}
+
+std::string said(const choice& c) {
+    std::string s = fmt::format("For {}, {} costs {}", c.need, c.take, with_unit(c.figure, c.unit));
+    if (c.instead.empty()) return s + ".";
+    const std::string other = fmt::format("{} {}", c.instead, with_unit(c.other, c.unit));
+    if (c.verdict == "faster") {
+        return s + fmt::format("; the best of the others, {} ({} x).", other, figure(c.ratio));
+    }
+    if (c.verdict == "slower") {
+        return s + fmt::format("; {} is better at it: {} ({} x).", c.instead,
+                               with_unit(c.other, c.unit), figure(c.ratio));
+    }
+    return s + fmt::format("; so does, within the noise, {}.", other);
+}
+
+}  // namespace
+
+const contender_result* best_row(const case_result& c, kind k) {
+    const contender_result* found = nullptr;
+    for (const contender_result& r : c.contenders) {
+        if (r.kind == k && r.counts() && (found == nullptr || ahead(c, r, *found))) found = &r;
+    }
+    return found;
+}
+
+const contender_result* cairn_row(const case_result& c) {
+    const contender_result* const best = best_row(c, kind::cairn);
+    if (best == nullptr) return nullptr;
+    const double threshold = std::max(0.05, 2 * c.noise);
+    for (const contender_result& r : c.contenders) {
+        if (r.kind != kind::cairn || !r.counts()) continue;
+        if (compare(r.figures, best->figures, threshold) == verdict::no_difference) return &r;
+    }
+    return best;
+}
+
+std::vector<choice> choosing(const run_result& run) {
+    std::vector<choice> all;
+    for (const need& n : needs()) {
+        const experiment_result* e = find(run, n.experiment);
+        const case_result* c = e == nullptr ? nullptr : case_for(*e, n);
+        if (c == nullptr) continue;
+        const contender_result* mine = cairn_row(*c);
+        const contender_result* peer = best_row(*c, kind::peer);
+        choice row;
+        row.need = n.words;
+        row.take = mine->name;
+        row.figure = mine->figures.median;
+        row.unit = c->options.unit;
+        row.experiment = e->name;
+        row.case_name = c->name;
+        if (peer != nullptr) {
+            row.instead = peer->name;
+            row.other = peer->figures.median;
+            row.ratio = dearer(*c, row.figure, row.other);
+            row.verdict = mine->best_peer_verdict;
+        }
+        all.push_back(std::move(row));
+    }
+    return all;
+}
+
+tally count_verdicts(const run_result& run) {
+    tally t;
+    for (const experiment_result& e : run.experiments) {
+        for (const case_result& c : e.cases) {
+            const contender_result* mine = cairn_row(c);
+            if (mine == nullptr || mine->best_peer_verdict.empty()) continue;
+            ++(mine->best_peer_verdict == "faster"   ? t.better
+               : mine->best_peer_verdict == "slower" ? t.worse
+                                                     : t.level);
+        }
+    }
+    return t;
+}
+
+std::vector<std::string> verdict_of(const run_result& run) {
+    std::vector<std::string> s;
+    const tally t = count_verdicts(run);
+    if (t.all() == 0) {
+        s.emplace_back("Nothing was measured in which cairn and a peer stand side by side.");
+    } else {
+        s.push_back(fmt::format("cairn's best is better than every peer in {} of {} cases, no "
+                                "different in {} and worse in {}.",
+                                t.better, t.all(), t.level, t.worse));
+    }
+    const std::vector<choice> table = choosing(run);
+    for (const choice& c : table) {  // the two needs that most programs have come first in needs()
+        if (s.size() < 3) s.push_back(said(c));
+    }
+
+    // Where not to take it: the worst of the cases that are worse.
+    const case_result* worst = nullptr;
+    const experiment_result* where = nullptr;
+    double distance = 1;
+    for (const experiment_result& e : run.experiments) {
+        for (const case_result& c : e.cases) {
+            const contender_result* mine = cairn_row(c);
+            const contender_result* peer = best_row(c, kind::peer);
+            if (mine == nullptr || peer == nullptr || mine->best_peer_verdict != "slower") continue;
+            const double d = dearer(c, peer->figures.median, mine->figures.median);
+            if (worst == nullptr || d > distance) {
+                worst = &c;
+                where = &e;
+                distance = d;
+            }
+        }
+    }
+    if (worst == nullptr) {
+        if (t.all() != 0) s.emplace_back("In no case is a peer better beyond the noise.");
+    } else {
+        const contender_result* mine = cairn_row(*worst);
+        const contender_result* peer = best_row(*worst, kind::peer);
+        s.push_back(fmt::format("It is furthest behind in {} ({}): {} {}, {} {} ({} x).",
+                                where->name, worst->name, mine->name,
+                                with_unit(mine->figures.median, worst->options.unit), peer->name,
+                                with_unit(peer->figures.median, worst->options.unit),
+                                figure(distance)));
+    }
+
+    unsigned rows = 0;
+    unsigned broken = 0;
+    for (const experiment_result& e : run.experiments) {
+        for (const case_result& c : e.cases) {
+            for (const contender_result& r : c.contenders) ++(r.counts() ? rows : broken);
+        }
+    }
+    s.push_back(fmt::format(
+        "How sure that is: {} rows measured{}, a fixed loop varied by {} %{}; differences that the "
+        "95 % intervals do not show, or below 5 %, are called none.",
+        rows, broken != 0 ? fmt::format(", {} could not be", broken) : "",
+        figure(median_noise(run) * 100),
+        run.machine.virtual_machine ? " on this virtual machine" : ""));
+    return s;
+}
+
+std::string take_of(const experiment_result& e) {
+    if (!e.take.empty()) return e.take;
+    unsigned better = 0;
+    unsigned level = 0;
+    unsigned worse = 0;
+    const case_result* best = nullptr;
+    const case_result* bad = nullptr;
+    double most = 1;
+    double least = 1;
+    for (const case_result& c : e.cases) {
+        const contender_result* mine = cairn_row(c);
+        const contender_result* peer = best_row(c, kind::peer);
+        if (mine == nullptr || peer == nullptr) continue;
+        const double d = dearer(c, mine->figures.median, peer->figures.median);
+        if (mine->best_peer_verdict == "faster") {
+            ++better;
+            if (best == nullptr || d > most) best = &c, most = d;
+        } else if (mine->best_peer_verdict == "slower") {
+            ++worse;
+            if (bad == nullptr || d < least) bad = &c, least = d;
+        } else {
+            ++level;
+        }
+    }
+    const unsigned all = better + level + worse;
+    if (all == 0) return {};
+    const auto pair = [](const case_result& c) {
+        const contender_result* mine = cairn_row(c);
+        const contender_result* peer = best_row(c, kind::peer);
+        return fmt::format("{}: {} {}, {} {}", c.name, mine->name,
+                           with_unit(mine->figures.median, c.options.unit), peer->name,
+                           with_unit(peer->figures.median, c.options.unit));
+    };
+    std::string s = fmt::format("Of {} case{}, cairn is better than every peer in {}, no different "
+                                "in {}, worse in {}.",
+                                all, all == 1 ? "" : "s", better, level, worse);
+    if (best != nullptr) s += fmt::format(" Furthest ahead in {} ({} x).", pair(*best), figure(most));
+    if (bad != nullptr) s += fmt::format(" Furthest behind in {} ({} x).", pair(*bad), figure(1 / least));
+    return s;
+}
+
+std::string summary_as_text(const run_result& run) {
+    std::string s;
+    const std::vector<choice> table = choosing(run);
+    if (!table.empty()) {
+        std::size_t need_width = 4;
+        std::size_t take_width = 4;
+        for (const choice& c : table) {
+            need_width = std::max(need_width, c.need.size());
+            take_width = std::max(take_width, c.take.size());
+        }
+        s += fmt::format("\nwhat to take, by these figures\n  {:{}}  {:{}}  {:>16}  instead of\n",
+                         "need", need_width, "take", take_width, "costs");
+        for (const choice& c : table) {
+            s += fmt::format("  {:{}}  {:{}}  {:>16}  ", c.need, need_width, c.take, take_width,
+                             with_unit(c.figure, c.unit));
+            if (c.instead.empty()) {
+                s += "-\n";
+            } else if (c.verdict == "faster") {
+                s += fmt::format("{} ({} x dearer)\n", c.instead, figure(c.ratio));
+            } else if (c.verdict == "slower") {
+                s += fmt::format("{} ({} x cheaper: take that)\n", c.instead, figure(1 / c.ratio));
+            } else {
+                s += fmt::format("{} (a tie)\n", c.instead);
+            }
+        }
+    }
+    s += "\nverdict\n";
+    for (const std::string& sentence : verdict_of(run)) s += "  " + sentence + "\n";
+    return s;
+}
+
+namespace {
+
+std::string cell(std::string text) {
+    for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) {
+        text.insert(at, "\\");
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string as_markdown(const run_result& run) {
+    std::string s = fmt::format("## cairn lab, {} run of {}\n\n", run.full ? "full" : "quick", run.date);
+    for (const std::string& sentence : verdict_of(run)) s += "- " + sentence + "\n";
+    s += "\n```\n" + heading(run) + "```\n";
+    const std::vector<choice> table = choosing(run);
+    if (!table.empty()) {
+        s += "\n| you need | take | costs | instead of | costs | which is |\n|---|---|---:|---|---:|---|\n";
+        for (const choice& c : table) {
+            s += fmt::format("| {} | `{}` | {} | {} | {} | {} |\n", c.need, c.take,
+                             with_unit(c.figure, c.unit), cell(c.instead),
+                             c.instead.empty() ? "" : figure(c.other),
+                             c.verdict == "faster"   ? figure(c.ratio) + " x dearer"
+                             : c.verdict == "slower" ? figure(1 / c.ratio) + " x cheaper"
+                             : c.instead.empty()     ? ""
+                                                     : "a tie");
+        }
+    }
+    for (const experiment_result& e : run.experiments) {
+        s += fmt::format("\n### {}\n\n{}\n", e.name, e.question);
+        if (!e.error.empty()) s += "\nnot run: " + e.error + "\n";
+        if (const std::string take = take_of(e); !take.empty()) s += "\n" + take + "\n";
+        if (e.cases.empty()) continue;
+        s += "\n<details><summary>figures</summary>\n\n| case | contender | kind | median | 95 % "
+             "interval | unit | to limit | to best peer | published |\n"
+             "|---|---|---|---:|---|---|---:|---:|---:|\n";
+        for (const case_result& c : e.cases) {
+            for (const contender_result& r : c.contenders) {
+                if (!r.counts()) {
+                    s += fmt::format("| {} | {} | {} | {}: {} | | | | | |\n", cell(c.name),
+                                     cell(r.name), name_of(r.kind), name_of(r.status), cell(r.note));
+                    continue;
+                }
+                s += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", cell(c.name),
+                                 cell(r.name), name_of(r.kind), figure(r.figures.median),
+                                 r.figures.samples > 1 ? figure(r.figures.ci_low) + " to " +
+                                                             figure(r.figures.ci_high)
+                                                       : "",
+                                 c.options.unit, r.ratio_to_limit ? figure(*r.ratio_to_limit) : "",
+                                 r.ratio_to_best_peer ? figure(*r.ratio_to_best_peer) : "",
+                                 r.published ? figure(*r.published) : "");
+            }
+        }
+        s += "\n</details>\n";
+    }
+    return s;
+}
+
+}  // namespace lab

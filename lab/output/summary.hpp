@@ -1,0 +1,69 @@
+// lab/output/summary.hpp - what a run says as a whole: five sentences, and what to take for which need.
+//
+// Everything here is derived from the rows of the run; nothing is measured. A difference is one only
+// where the harness called it so (intervals apart, more than 5 % and twice the noise); the rest are ties.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lab/harness/results.hpp"
+
+namespace lab {
+
+/// One line of the choosing table: the row that stands for cairn against its best peer.
+struct choice {
+    std::string need;
+    std::string take;
+    double figure = 0;
+    std::string unit;
+    std::string instead;  ///< the best peer, empty where nobody else does it
+    double other = 0;
+    double ratio = 1;     ///< cost of `instead` / cost of `take`: above 1, cairn is better
+    std::string verdict;  ///< faster, slower, no difference
+    std::string experiment;
+    std::string case_name;
+};
+
+/// A need and where it is measured. The first case whose name begins with one of `cases` counts;
+/// where none does, the first that has a cairn row and a peer.
+struct need {
+    const char* words;
+    const char* experiment;
+    std::vector<const char*> cases;
+};
+
+/// lab/experiments/summary.cpp.
+[[nodiscard]] const std::vector<need>& needs();
+
+[[nodiscard]] std::vector<choice> choosing(const run_result& run);
+
+/// Better, no different, worse: cairn's best against the best peer, over all cases that have both.
+struct tally {
+    unsigned better = 0;
+    unsigned level = 0;
+    unsigned worse = 0;
+    [[nodiscard]] unsigned all() const { return better + level + worse; }
+};
+[[nodiscard]] tally count_verdicts(const run_result& run);
+
+/// Five sentences with the figures of this run.
+[[nodiscard]] std::vector<std::string> verdict_of(const run_result& run);
+
+/// What to take from an experiment: its own words, or a sentence made from its rows.
+[[nodiscard]] std::string take_of(const experiment_result& e);
+
+/// The best row of a kind, or null.
+[[nodiscard]] const contender_result* best_row(const case_result& c, kind k);
+
+/// Who stands for cairn: the first of its rows that is no worse than its best beyond the noise. Of
+/// five allocators that tie, the plainest is named, in this run and in the next.
+[[nodiscard]] const contender_result* cairn_row(const case_result& c);
+
+/// The choosing table and the verdict for a terminal.
+[[nodiscard]] std::string summary_as_text(const run_result& run);
+
+/// The run as Markdown: verdict, choosing table, one table an experiment.
+[[nodiscard]] std::string as_markdown(const run_result& run);
+
+}  // namespace lab
