@@ -72,7 +72,7 @@ function rowsOfUnit(cases: Case[], unit: string, width: number): Drawing {
     width, height: 46 + 26 * rows.length,
     marginLeft: 12 + 6.9 * Math.min(longest, nameLength), marginRight: wide ? 300 : 16, marginTop: 30, marginBottom: 16,
     style: { background: "transparent", color: "var(--ink)", fontSize: "12px", fontFamily: "inherit", overflow: "visible" },
-    x: { ...s, axis: "top", grid: true, nice: true, label: `${unit}, ${cases[0]!.better} is better →`.replace(" →", cases[0]!.better === "lower" ? " ←" : " →"), tickFormat: tick, ticks: s.type === "log" ? 6 : 8, labelArrow: "none" },
+    x: { ...s, axis: "top", grid: true, nice: true, labelAnchor: "left", label: cases[0]!.better === "lower" ? `← ${unit}, lower is better` : `${unit}, higher is better →`, tickFormat: tick, ticks: s.type === "log" ? 6 : 8, labelArrow: "none" },
     y: { domain: rows, type: "band", label: null, tickFormat: (d: string) => shortened(d, nameLength), tickSize: 0 },
     marks: [
       Plot.ruleY(rows, { stroke: "var(--line)" }),

@@ -1,0 +1,37 @@
+// A run that has everything a run can have: curves, tails, memory maps, rows that failed, zeros, an
+// interrupted experiment, names with < & " in them. Figures are made up.
+const row = (name, kind, median, more = {}) => ({
+  name, kind, median, min: median * 0.97, max: median * 1.2, mean: median, stddev: 0.1, samples: 15, ci_low: median * 0.98, ci_high: median * 1.03,
+  ratio_to_limit: 1.1, ratio_to_best_peer: 0.5, published: null, published_note: "", note: "", status: "ok", verdict: kind === "cairn" ? "faster" : "", ...more,
+});
+const failed = (name, status, note) => ({ ...row(name, "peer", 1), median: null, min: null, max: null, samples: 0, ci_low: null, ci_high: null, ratio_to_limit: null, ratio_to_best_peer: null, status, note });
+const a_case = (name, contenders, more = {}) => ({ name, unit: "ns/op", better: "lower", noise: 0.02, limit: "bump", best_peer: "glibc", best_cairn: contenders.find(c => c.kind === "cairn")?.name ?? "", contenders, ...more });
+const experiment = (name, question, cases, more = {}) => ({ name, question, complete: true, error: "", seconds: 5, how: "", take: "Of 1 case, cairn is better in 1.", cases, ...more });
+const tail = (name, x) => ({ name, x: "ns for one allocation", y: "share of operations above", points: [0, 1, 2, 3, 4, 5].map(k => [x * 3 ** k, 10 ** -k]) });
+const walk = (name, factor) => ({ name, x: "working set, bytes", y: "cycles per node", points: [...Array(18)].map((_, k) => [2 ** (10 + k), factor * (4 + 10 * k)]) });
+
+export const run = {
+  schema: 1, date: "2026-01-01T12:00:00Z", mode: "quick", seconds: 123, interrupted: false, compiler: "GNU 12", flags: "-O3",
+  timer_overhead_ns: 20, empty_loop_ns: 0.3, errors: ["no experiment is called 'nonsense'"],
+  machine: {
+    cpu: "A <CPU> & \"more\"", hardware_threads: 8, usable_threads: 8, memory_bytes: 2 ** 34, page_bytes: 4096, system: "Debian", kernel: "Linux 6", c_library: "glibc 2.36",
+    caches: [{ level: 1, type: "Data", bytes: 32768, line: 64 }, { level: 1, type: "Instruction", bytes: 32768, line: 64 }, { level: 2, type: "Unified", bytes: 2 ** 20, line: 64 }, { level: 3, type: "Unified", bytes: 2 ** 24, line: 64 }],
+    virtual_machine: false, tsc_ghz: 3, pinned: true, real_time: false, transparent_huge_pages: "madvise", governor: "",
+  },
+  peers: [{ name: "mimalloc", present: true, detail: "2.0" }, { name: "boost", present: false, detail: "libboost-dev" }],
+  verdict: ["cairn's best is better than every peer in 3 of 5 cases, no different in 1 and worse in 1.", "For frames, cairn::arena costs 2.10 ns/op; the best of the others, glibc 21 ns/op (10 x).",
+    "For pools, cairn::pool costs 1.9 ns/op.", "It is furthest behind in heap (1 mb).", "How sure that is: 20 rows measured."],
+  choosing: [{ need: "a frame", take: "cairn::arena", figure: 2.1, unit: "ns/op", instead: "glibc", other: 21, ratio: 10, verdict: "faster", experiment: "frame", case: "mixed 8..256 b" },
+    { need: "no peer", take: "cairn::x", figure: 1, unit: "bytes", instead: "", other: 0, ratio: 1, verdict: "", experiment: "tail", case: "late" }],
+  experiments: [
+    experiment("frame", "What does a frame cost?", [
+      a_case("mixed 8..256 b", [row("cairn::arena", "cairn", 2.1, { published: 12.6, published_note: "cycles, thesis table 6.1" }), row("bump", "limit", 1.9), row("glibc", "peer", 21), row("naive <list>", "baseline", 900, { note: "a seed's & design" }), failed("crasher", "failed", "crashed (SIGSEGV)")]),
+      a_case("calls", [row("cairn::arena", "cairn", 0), row("glibc", "peer", 24)], { unit: "calls/frame" }),
+    ]),
+    experiment("tail", "Who is late?", [a_case("late", [row("cairn::heap", "cairn", 30, { series: [tail("heap", 30)] }), row("glibc", "peer", 40, { series: [tail("glibc", 45)], verdict: "" })])]),
+    experiment("cache-walk", "What does a pointer cost?", [a_case("linear, 2^27 bytes", [row("padding 0", "baseline", 7, { series: [walk("padding 0", 1), { name: "published: L2 of theirs", x: "working set, bytes", y: "cycles per node", points: [[2 ** 18, 1]] }] }), row("padding 7", "baseline", 70, { series: [walk("padding 7", 3)] })], { best_peer: "", limit: "" })]),
+    experiment("map", "Where are the holes?", [a_case("after an hour", [row("cairn::heap", "cairn", 3, { series: [{ name: "map", x: "bytes", y: "occupied", points: [[100, 1], [150, 0], [400, 1]] }] })], { unit: "holes" })]),
+    experiment("speed", "How many lines a second?", [a_case("lexer", [row("cairn::arena", "cairn", 8e6), row("glibc", "peer", 6e6)], { unit: "lines/s", better: "higher" })]),
+    experiment("parser", "A file that was not there", [], { error: "'x.txt' cannot be read", complete: false }),
+  ],
+};

@@ -1,0 +1,100 @@
+// Opens a page in a real Chromium and looks: node test/page_test.mjs TEMPLATE [REAL_PAGE...]
+//     TEMPLATE    what build.mjs wrote; it is filled with the made-up run
+//     REAL_PAGE   what `cairn lab --html` wrote
+// Exit status 0: all sentences hold; 1: at least one does not; 77: there is no Chromium here.
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { Browser, findBrowser } from "./browser.mjs";
+import { run as madeUp } from "./made_up_run.mjs";
+
+const [template, ...realPages] = process.argv.slice(2);
+const path = findBrowser();
+if (!path) { console.log("skipped: there is no Chromium here"); process.exit(77); }
+if (!template || statSync(template).size === 0) { console.log("skipped: the page was not bundled (node, npm or the packages were missing)"); process.exit(77); }
+
+const folder = mkdtempSync(join(tmpdir(), "cairn-page-test-"));
+const page = join(folder, "made-up.html");
+writeFileSync(page, readFileSync(template, "utf8").replace("/*run*/", () => JSON.stringify(madeUp).replaceAll("<", "\\u003c")));
+
+let failures = 0;
+const holds = (sentence, is, detail = "") => {
+  if (!is) ++failures;
+  console.log(`${is ? "ok  " : "FAIL"} ${sentence}${is ? "" : " " + detail}`);
+};
+const rgb = text => text.match(/[\d.]+/g).map(Number);
+const luminance = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+const contrast = (a, b) => { const [x, y] = [luminance(a), luminance(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+
+const browser = new Browser(path);
+const url = file => "file://" + resolve(file);
+try {
+  for (const file of [page, ...realPages]) {
+    const name = file === page ? "made-up run" : file;
+    const data = JSON.parse(readFileSync(file, "utf8").match(/<script type="application\/json" id="run">([\s\S]*?)<\/script>/)[1]);
+    const tab = await browser.tab();
+    await tab.open(url(file));
+    const ms = Number(await tab.run("document.documentElement.dataset.drawn"));
+    console.log(`     ${name}: ${(statSync(file).size / 1024).toFixed(0)} KiB, drawn in ${ms} ms, ${data.experiments.length} experiments`);
+    holds("a page is smaller than 2 MB", statSync(file).size < 2e6);
+    holds("all of it is drawn", ms > 0);
+    holds("nothing is said on the console and nothing throws", tab.problems.length === 0, tab.problems.join("; "));
+    holds("nothing is loaded but the page", tab.requests.every(r => r.startsWith("file://") || r.startsWith("data:")), tab.requests.join(" "));
+    const drawn = JSON.parse(await tab.run("JSON.stringify(Object.fromEntries([...document.querySelectorAll('section.experiment')].map(s => [s.id, [...s.querySelectorAll('.plot svg')].filter(v => v.querySelector('path, circle, line, rect')).length])))"));
+    for (const e of data.experiments) {
+      const rows = e.cases.some(c => c.contenders.some(r => r.status === "ok" && r.median !== null));
+      holds(`${e.name} has its plot`, !rows || drawn[e.name] > 0, JSON.stringify(drawn));
+    }
+    const cells = await tab.run("document.querySelectorAll('details tbody tr').length");
+    holds("every row of every case stands in a table", cells === data.experiments.flatMap(e => e.cases.flatMap(c => c.contenders)).length, String(cells));
+    holds("no plot leaves the page", await tab.run("document.documentElement.scrollWidth <= innerWidth"));
+    holds("the verdict lies on the first screen", await tab.run("[...document.querySelectorAll('.verdict li')].every(l => l.getBoundingClientRect().bottom < innerHeight)"));
+    holds("the verdict has at most five sentences' lines", await tab.run("document.querySelectorAll('.verdict li').length") <= 5);
+    holds("no NaN, undefined or null is shown", !/\bNaN\b|\bundefined\b|\bnull\b/.test(await tab.run("document.body.innerText")));
+    holds("every plot has words for those who cannot see it", await tab.run("[...document.querySelectorAll('.plot svg[role=img]')].every(s => s.getAttribute('aria-label').length > 10) && document.querySelectorAll('.plot svg[role=img]').length > 0"));
+  }
+
+  const tab = await browser.tab();
+  await tab.open(url(page));
+  holds("a row that crashed says so", await tab.run("document.body.textContent.includes('crashed (SIGSEGV)')"));
+  holds("names are shown as they are, not as HTML", await tab.run("document.body.innerText.includes('A <CPU> & \"more\"') && document.querySelector('cpu') === null"));
+  holds("an experiment that was not run says why", await tab.run("document.getElementById('parser').innerText.includes('cannot be read')"));
+  holds("published figures are drawn in", await tab.run("document.querySelectorAll('#frame .plot [stroke=\"var(--published)\"], #frame .plot [stroke=\"var(--published)\"] *').length") > 0);
+  await tab.key("j");
+  holds("j goes to the first experiment", await tab.run("location.hash") === "#frame");
+  await tab.key("j");
+  holds("j again to the second", await tab.run("location.hash") === "#tail");
+  await tab.key("k");
+  holds("k goes back", await tab.run("location.hash") === "#frame");
+  await tab.key("o");
+  holds("o opens all tables", await tab.run("[...document.querySelectorAll('details')].every(d => d.open)"));
+  const light = await tab.run("getComputedStyle(document.body).backgroundColor");
+  await tab.key("t");
+  holds("t makes it dark", luminance(rgb(await tab.run("getComputedStyle(document.body).backgroundColor"))) < 0.05 && luminance(rgb(light)) > 0.9);
+
+  const deep = await browser.tab();
+  await deep.open(url(page) + "#frame/calls");
+  holds("a link to a case opens its table", await deep.run("document.getElementById('frame/calls').open"));
+  holds("and shows it", await deep.run("(() => { const r = document.getElementById('frame/calls').getBoundingClientRect(); return r.top > -5 && r.top < innerHeight; })()"));
+  const pdf = await deep.pdf();
+  holds("it prints, all tables open", pdf.length > 20000 && await deep.run("[...document.querySelectorAll('details')].every(d => d.open)"));
+
+  for (const dark of [false, true]) {
+    const t = await browser.tab({ dark });
+    await t.open(url(page));
+    const colour = async name => rgb(await t.run(`(() => { const e = document.createElement('i'); e.style.color = 'var(--${name})'; document.body.append(e); return getComputedStyle(e).color; })()`));
+    const paper = await colour("paper");
+    for (const name of ["ink", "dim", "cairn", "bad"]) {
+      const c = contrast(await colour(name), paper);
+      holds(`${name} can be read on ${dark ? "dark" : "light"} paper`, c >= 4.5, c.toFixed(2));
+    }
+  }
+  const narrow = await browser.tab({ width: 420 });
+  await narrow.open(url(page));
+  holds("a narrow window needs no scrolling sideways", await narrow.run("document.documentElement.scrollWidth <= innerWidth"));
+} finally {
+  await browser.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+console.log(failures ? `${failures} sentences do not hold` : "all sentences hold");
+process.exit(failures ? 1 : 0);
