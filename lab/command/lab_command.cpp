@@ -204,6 +204,11 @@ int run_lab(const lab_arguments& a) {
         }
     }
 
+    // What the experiments ask for together must stay within what the command promises.
+    const double promised = a.full ? 1600 : 150;
+    const double speed = a.speed * std::min(1.0, promised * a.speed / std::max(budget, 1.0));
+    budget *= speed / a.speed;
+
     struct sigaction action{};
     action.sa_handler = on_interrupt;
     ::sigaction(SIGINT, &action, nullptr);
@@ -219,10 +224,10 @@ int run_lab(const lab_arguments& a) {
         sampler_options o;
         o.full = a.full;
         o.in_process = a.in_process;
-        o.speed = a.speed;
+        o.speed = speed;
         o.time_limit = a.time_limit > 0 ? a.time_limit : a.full ? 60 : 20;
         o.empty_loop_ns = run.empty_loop_ns;
-        const double share = (a.full ? e->full_seconds : e->quick_seconds) * a.speed;
+        const double share = (a.full ? e->full_seconds : e->quick_seconds) * speed;
         run.experiments.push_back(
             measure_experiment(*e, o, [&](const std::string& name, double done) {
                 // Budgets say how much is left; how far they were off until now corrects them.
