@@ -262,15 +262,17 @@ int run_lab(const lab_arguments& a) {
     if (wanted(a.html) && write_report(a.html, as_page(run), bad) && !a.quiet) {
         fmt::print("page: {}\n", a.html);
         if (!has_page()) {
-            fmt::print("a plain page: when this command was built, node, npm or their packages "
-                       "were missing; with them the page has plots\n");
+            fmt::print(
+                "a plain page: when this command was built, node, npm or their packages "
+                "were missing; with them the page has plots\n");
         }
     }
     if (a.markdown) {
         const std::string text = as_markdown(run);
         if (a.markdown_file.empty()) {
             fmt::print("{}", text);
-        } else if (wanted(a.markdown_file) && write_report(a.markdown_file, text, bad) && !a.quiet) {
+        } else if (wanted(a.markdown_file) && write_report(a.markdown_file, text, bad) &&
+                   !a.quiet) {
             fmt::print("Markdown: {}\n", a.markdown_file);
         }
     }

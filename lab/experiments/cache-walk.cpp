@@ -51,7 +51,8 @@ struct list {
 
     list(std::size_t bytes, std::size_t padding, bool shuffled)
         : memory(bytes + 64), count{bytes / (8 * padding + 8)} {
-        auto* const base = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
+        auto* const base =
+            memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
         const std::size_t size = 8 * padding + 8;
         std::vector<std::uint32_t> order(shuffled ? count : 0);
         std::iota(order.begin(), order.end(), 0u);
@@ -86,7 +87,8 @@ double cycles_per_node(std::size_t bytes, std::size_t padding, bool shuffled) {
     for (double& r : rounds) {
         const std::int64_t begun = now_ns();
         at = walk(at, hops);
-        r = (static_cast<double>(now_ns() - begun) - timer_overhead_ns()) * ghz / static_cast<double>(hops);
+        r = (static_cast<double>(now_ns() - begun) - timer_overhead_ns()) * ghz /
+            static_cast<double>(hops);
         keep(at);
     }
     std::sort(rounds.begin(), rounds.end());
@@ -104,15 +106,16 @@ int largest_set(const experiment& e) { return e.options().full ? 28 : 27; }
 
 void add_walks(experiment& e, bool shuffled) {
     const int last = largest_set(e);
-    comparison& c = e.compare(case_name(shuffled, last), {.unit = "cycles/node",
-                                                           .measure = measure::value,
-                                                           .one_sample = true});
+    comparison& c =
+        e.compare(case_name(shuffled, last),
+                  {.unit = "cycles/node", .measure = measure::value, .one_sample = true});
     for (const std::size_t padding : paddings) {
         c.baseline(padding_name(padding), [=] {
             return [=](sample& s) {
                 series curve{padding_name(padding), "working set, bytes", "cycles per node", {}};
                 for (int log2 = 10; log2 <= last; ++log2) {
-                    const double cycles = cycles_per_node(std::size_t{1} << log2, padding, shuffled);
+                    const double cycles =
+                        cycles_per_node(std::size_t{1} << log2, padding, shuffled);
                     if (cycles == 0) continue;
                     curve.points.emplace_back(static_cast<double>(std::size_t{1} << log2), cycles);
                     for (const step& at : steps) {
@@ -122,17 +125,21 @@ void add_walks(experiment& e, bool shuffled) {
                 }
                 s.plot(curve);
                 if (padding == 0) {
-                    for (const auto& [name, bytes] : {std::pair{"L1d", 15}, {"L2", 18}, {"L3", 23}}) {
-                        s.plot({fmt::format("published: step of the i7-6700k, {} 2^{}", name, bytes),
-                                curve.x_label, curve.y_label,
-                                {{static_cast<double>(1u << bytes), 1.0}}});
+                    for (const auto& [name, bytes] :
+                         {std::pair{"L1d", 15}, {"L2", 18}, {"L3", 23}}) {
+                        s.plot(
+                            {fmt::format("published: step of the i7-6700k, {} 2^{}", name, bytes),
+                             curve.x_label,
+                             curve.y_label,
+                             {{static_cast<double>(1u << bytes), 1.0}}});
                     }
                 }
             };
         });
     }
     for (const step& at : steps) {
-        comparison& side = e.also(c, case_name(shuffled, at.log2), {.unit = "cycles/node", .one_sample = true});
+        comparison& side =
+            e.also(c, case_name(shuffled, at.log2), {.unit = "cycles/node", .one_sample = true});
         if (shuffled && at.published_note != nullptr) {
             side.baseline("padding 7", [] { return [](sample&) {}; })
                 .published(at.published, at.published_note);
@@ -151,7 +158,8 @@ struct references {
 /// Runs this program under cachegrind with the caches of the thesis's machine.
 references simulate(bool shuffled, std::size_t padding, unsigned turns) {
     char self[4096] = {};
-    if (::readlink("/proc/self/exe", self, sizeof self - 1) < 0) throw std::runtime_error{"no /proc"};
+    if (::readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+        throw std::runtime_error{"no /proc"};
     const std::string command = fmt::format(
         "valgrind --tool=cachegrind --cache-sim=yes --cachegrind-out-file=/dev/null "
         "--I1=32768,8,64 --D1=32768,8,64 --LL=8388608,16,64 '{}' --lab-walk {} {} {} 2>&1",
@@ -180,10 +188,13 @@ references simulate(bool shuffled, std::size_t padding, unsigned turns) {
 
 void add_simulation(experiment& e, bool shuffled) {
     const char* const order = shuffled ? "shuffled" : "linear";
-    static constexpr std::array<double, 5> first[2] = {{0.125, .999, .999, 1, .999}, {.999, 1, 1, 1, 1}};
-    static constexpr std::array<double, 5> last[2] = {{0.125, .999, .999, 1, .999}, {.969, 1, 1, 1, 1}};
-    comparison& c = e.compare(fmt::format("{}, first-level misses", order),
-                              {.unit = "misses/read", .measure = measure::value, .one_sample = true});
+    static constexpr std::array<double, 5> first[2] = {{0.125, .999, .999, 1, .999},
+                                                       {.999, 1, 1, 1, 1}};
+    static constexpr std::array<double, 5> last[2] = {{0.125, .999, .999, 1, .999},
+                                                      {.969, 1, 1, 1, 1}};
+    comparison& c =
+        e.compare(fmt::format("{}, first-level misses", order),
+                  {.unit = "misses/read", .measure = measure::value, .one_sample = true});
     const std::string other = fmt::format("{}, last-level misses", order);
     for (std::size_t i = 0; i != paddings.size(); ++i) {
         const std::size_t padding = paddings[i];
@@ -224,8 +235,10 @@ std::string take(const experiment_result& r) {
     const double packed = median(far, "padding 0");
     if (near_l1 == 0 || random == 0 || linear == 0 || packed == 0) return {};
     return fmt::format(
-        "A pointer whose target lies in the first-level cache costs {} cycles; in a set far larger than "
-        "the caches and in random order {} ({} x). Laid out in order the same walk costs {}, and {} "
+        "A pointer whose target lies in the first-level cache costs {} cycles; in a set far larger "
+        "than "
+        "the caches and in random order {} ({} x). Laid out in order the same walk costs {}, and "
+        "{} "
         "with eight nodes in a cache line: order and density are worth more than any allocator.",
         figure(near_l1), figure(random), figure(random / near_l1), figure(linear), figure(packed));
 }
@@ -235,11 +248,14 @@ const registration cache_walk{
     [](experiment& e) {
         e.quick_seconds = 10;
         e.full_seconds = 40;
-        e.how = "Cycles of the time stamp counter, which runs at a fixed rate whatever the clock does. "
-                "The dotted lines: the caches of this machine, and where the thesis found its steps on an "
-                "i7-6700k (32 KiB, 256 KiB, 8 MiB). Its figures 3.7 and 3.8 switch the prefetcher off, "
-                "which no program may do; the shuffled walk defeats it instead. Sets with few nodes and "
-                "those at a step vary most.";
+        e.how =
+            "Cycles of the time stamp counter, which runs at a fixed rate whatever the clock does. "
+            "The dotted lines: the caches of this machine, and where the thesis found its steps on "
+            "an "
+            "i7-6700k (32 KiB, 256 KiB, 8 MiB). Its figures 3.7 and 3.8 switch the prefetcher off, "
+            "which no program may do; the shuffled walk defeats it instead. Sets with few nodes "
+            "and "
+            "those at a step vary most.";
         add_walks(e, false);
         add_walks(e, true);
         if (e.options().cachegrind) {

@@ -59,7 +59,8 @@ struct in_locked_pool {
     void give(void* p, std::uint32_t) { slots.deallocate(p, largest, cairn::alignment{8}); }
     void swap() {}
 };
-struct in_mutex_pool {  // fast-alloc's thread-safe pool: a free list through the slots, behind std::mutex
+struct
+    in_mutex_pool {  // fast-alloc's thread-safe pool: a free list through the slots, behind std::mutex
     std::vector<std::byte> memory = std::vector<std::byte>(4 * commands * largest);
     void* head = nullptr;
     std::mutex mutex;
@@ -79,7 +80,8 @@ struct in_mutex_pool {  // fast-alloc's thread-safe pool: a free list through th
     }
     void swap() {}
 };
-struct in_ring {  // written by one, given back in order by the other: the floor, while all order is kept
+struct
+    in_ring {  // written by one, given back in order by the other: the floor, while all order is kept
     std::vector<std::byte> memory = std::vector<std::byte>(std::size_t{1} << 19);
     std::size_t write = 0;
     void* take(std::uint32_t size) {
@@ -134,7 +136,8 @@ public:
 
 private:
     static void wait(std::atomic<std::uint32_t>& counter, std::uint32_t until) {
-        for (std::uint32_t now; (now = counter.load(std::memory_order_acquire)) != until;) counter.wait(now);
+        for (std::uint32_t now; (now = counter.load(std::memory_order_acquire)) != until;)
+            counter.wait(now);
     }
     void render() {
         lab::pin_this_thread(1);
@@ -144,7 +147,8 @@ private:
             std::uint64_t sum = 0;
             for (command* c = next_; c != nullptr;) {
                 command* const after = c->next;
-                sum += c->kind + static_cast<unsigned char>(reinterpret_cast<std::byte*>(c)[c->size - 1]);
+                sum += c->kind +
+                       static_cast<unsigned char>(reinterpret_cast<std::byte*>(c)[c->size - 1]);
                 memory_.give(c, c->size);
                 c = after;
             }
@@ -165,18 +169,19 @@ private:
 
 template <class Memory>
 auto playing() {
-    return [] {
-        return [g = std::make_unique<game<Memory>>()](lab::sample& s) { (*g)(s); };
-    };
+    return [] { return [g = std::make_unique<game<Memory>>()](lab::sample& s) { (*g)(s); }; };
 }
 
 const lab::registration double_buffer{
     "double-buffer", "What does a queue of commands between a game and a render thread cost?",
     [](lab::experiment& e) {
         e.quick_seconds = 6;
-        e.how = "The game thread's time for each command, waiting for the render thread included: a frame "
-                "is as long as the slower of the two.";
-        lab::comparison& c = e.compare("1000 commands a frame", {.unit = "ns/command", .unpinned = true});
+        e.how =
+            "The game thread's time for each command, waiting for the render thread included: a "
+            "frame "
+            "is as long as the slower of the two.";
+        lab::comparison& c =
+            e.compare("1000 commands a frame", {.unit = "ns/command", .unpinned = true});
         c.cairn("cairn::frame_arena<2>", playing<in_frame_arena>());
         c.cairn("cairn::locked<cairn::pool>", playing<in_locked_pool>());
         c.limit("ring, given back in order", playing<in_ring>());

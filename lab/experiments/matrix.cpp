@@ -22,9 +22,16 @@ struct matrix {
     int width;
     int height;
     std::vector<int> cells;
-    matrix(int w, int h) : width{w}, height{h}, cells(static_cast<std::size_t>(w) * static_cast<std::size_t>(h)) {}
-    [[nodiscard]] int& at(int x, int y) { return cells[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)]; }
-    [[nodiscard]] const int& at(int x, int y) const { return cells[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)]; }
+    matrix(int w, int h)
+        : width{w}, height{h}, cells(static_cast<std::size_t>(w) * static_cast<std::size_t>(h)) {}
+    [[nodiscard]] int& at(int x, int y) {
+        return cells[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+                     static_cast<std::size_t>(x)];
+    }
+    [[nodiscard]] const int& at(int x, int y) const {
+        return cells[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+                     static_cast<std::size_t>(x)];
+    }
 };
 
 struct problem {
@@ -35,7 +42,8 @@ struct problem {
     problem(int n, int m) : a{m, n}, b{n, m}, result{n, n} {
         unsigned x = 1;
         for (matrix* which : {&a, &b}) {
-            for (int& cell : which->cells) cell = static_cast<int>((x = x * 1664525 + 1013904223) >> 28);
+            for (int& cell : which->cells)
+                cell = static_cast<int>((x = x * 1664525 + 1013904223) >> 28);
         }
     }
 };
@@ -72,7 +80,12 @@ struct size {
     int m;
     double published;  // speed-up, figure 3.10; 0: not said in words
 };
-constexpr std::array<size, 6> sizes{{{200, 100, 2.08}, {400, 300, 0}, {800, 700, 0}, {1200, 1100, 0}, {1600, 1500, 0}, {2000, 1900, 8}}};
+constexpr std::array<size, 6> sizes{{{200, 100, 2.08},
+                                     {400, 300, 0},
+                                     {800, 700, 0},
+                                     {1200, 1100, 0},
+                                     {1600, 1500, 0},
+                                     {2000, 1900, 8}}};
 
 /// About 4 million multiplications, at least one column.
 int columns_of(const size& s) { return std::clamp(4'000'000 / (s.n * s.m), 1, s.n); }
@@ -91,7 +104,8 @@ double measured_speedup(const size& s) {
         naive(p, columns);
         const std::int64_t middle = now_ns();
         transposed(p, columns, rows);
-        ratio = static_cast<double>(middle - begun) / static_cast<double>(std::max<std::int64_t>(now_ns() - middle, 1));
+        ratio = static_cast<double>(middle - begun) /
+                static_cast<double>(std::max<std::int64_t>(now_ns() - middle, 1));
     }
     keep(p.result.cells.data());
     std::sort(ratios.begin(), ratios.end());
@@ -103,9 +117,11 @@ std::string take(const experiment_result& r) {
         if (c.name != "speed-up, 2000 x 1900") continue;
         for (const contender_result& x : c.contenders) {
             if (!x.counts()) continue;
-            return fmt::format("Transposing first, which is more work, makes the product of 2000 x 1900 "
-                               "{} times as fast: along rows every byte of a cache line is used and the "
-                               "compiler can use vectors. The thesis measured 8.", figure(x.figures.median));
+            return fmt::format(
+                "Transposing first, which is more work, makes the product of 2000 x 1900 "
+                "{} times as fast: along rows every byte of a cache line is used and the "
+                "compiler can use vectors. The thesis measured 8.",
+                figure(x.figures.median));
         }
     }
     return {};
@@ -114,10 +130,12 @@ std::string take(const experiment_result& r) {
 const registration matrices{
     "matrix", "What is it worth to walk memory in the order in which it lies?", [](experiment& e) {
         e.quick_seconds = 6;
-        e.how = "A share of the columns of the result, as many of B transposed. The transposed loop is "
-                "vectorized by today's compilers, which widens the distance beyond that of the caches.";
-        comparison& c = e.compare("speed-up, 2000 x 1900", {.unit = "x", .better = better::higher,
-                                                             .measure = measure::value});
+        e.how =
+            "A share of the columns of the result, as many of B transposed. The transposed loop is "
+            "vectorized by today's compilers, which widens the distance beyond that of the caches.";
+        comparison& c =
+            e.compare("speed-up, 2000 x 1900",
+                      {.unit = "x", .better = better::higher, .measure = measure::value});
         c.baseline("naive / transposed", [] {
              return [](sample& s) {
                  series curve{"naive / transposed", "rows of the matrix", "speed-up", {}};
@@ -128,20 +146,25 @@ const registration matrices{
                      if (at.n != 2000) s.also("speed-up, " + words(at), ratio);
                  }
                  s.plot(curve);
-                 s.plot({"published: thesis figure 3.10, its ends", curve.x_label, curve.y_label, {{200, 2.08}, {2000, 8}}});
+                 s.plot({"published: thesis figure 3.10, its ends",
+                         curve.x_label,
+                         curve.y_label,
+                         {{200, 2.08}, {2000, 8}}});
              };
          }).published(8, "x, thesis 3.1.9 and figure 3.10, i7-6700k");
         for (const size& at : sizes) {
             if (at.n == 2000) continue;
-            comparison& side = e.also(c, "speed-up, " + words(at), {.unit = "x", .better = better::higher});
+            comparison& side =
+                e.also(c, "speed-up, " + words(at), {.unit = "x", .better = better::higher});
             if (at.published > 0) {
                 side.baseline("naive / transposed", [] { return [](sample&) {}; })
                     .published(at.published, "x, thesis 3.1.9 and figure 3.10, i7-6700k");
             }
         }
         for (const size& at : {sizes.front(), sizes[2], sizes.back()}) {
-            comparison& one = e.compare(words(at), {.unit = "cycles/multiplication", .weight = 0.5,
-                                                    .many_per_cycle = true});
+            comparison& one =
+                e.compare(words(at),
+                          {.unit = "cycles/multiplication", .weight = 0.5, .many_per_cycle = true});
             const double work = static_cast<double>(columns_of(at)) * at.n * at.m;
             one.baseline("naive, listing 3.2", [at, work] {
                 return [p = problem{at.n, at.m}, at, work](sample& s) mutable {
@@ -151,8 +174,10 @@ const registration matrices{
                 };
             });
             one.limit("transposed, listing 3.3", [at, work] {
-                return [p = problem{at.n, at.m}, rows = matrix{at.m, columns_of(at)}, at, work](sample& s) mutable {
-                    for (std::uint64_t i = 0; i != s.repetitions(); ++i) transposed(p, columns_of(at), rows);
+                return [p = problem{at.n, at.m}, rows = matrix{at.m, columns_of(at)}, at,
+                        work](sample& s) mutable {
+                    for (std::uint64_t i = 0; i != s.repetitions(); ++i)
+                        transposed(p, columns_of(at), rows);
                     keep(p.result.cells.data());
                     s.did(s.repetitions() * static_cast<std::uint64_t>(work));
                 };

@@ -21,7 +21,8 @@ constexpr std::size_t objects = 100'000;
 constexpr std::size_t types = 16;
 
 template <std::size_t N>
-inline void step(std::uint64_t& value, std::uint64_t& other) {  // each type does a little something else
+inline void step(std::uint64_t& value,
+                 std::uint64_t& other) {  // each type does a little something else
     value = value * (2 * N + 3) + other;
     other ^= value >> (N + 1);
 }
@@ -75,9 +76,11 @@ std::shared_ptr<std::vector<std::unique_ptr<base>>> population(bool sorted) {
     auto all = std::make_shared<std::vector<std::unique_ptr<base>>>();
     for (const std::uint8_t t : random_types()) all->push_back(make_of[t]());
     std::mt19937 random{5};
-    std::shuffle(all->begin(), all->end(), random);  // addresses out of order, as after an hour of play
+    std::shuffle(all->begin(), all->end(),
+                 random);  // addresses out of order, as after an hour of play
     if (sorted) {
-        std::stable_sort(all->begin(), all->end(), [](auto& a, auto& b) { return a->type() < b->type(); });
+        std::stable_sort(all->begin(), all->end(),
+                         [](auto& a, auto& b) { return a->type() < b->type(); });
     }
     return all;
 }
@@ -105,7 +108,8 @@ template <std::size_t... N>
 auto variants(std::index_sequence<N...>) {
     using any = std::variant<plain<N>...>;
     auto all = std::make_shared<std::vector<any>>();
-    for (const std::uint8_t t : random_types()) ((t == N ? void(all->emplace_back(plain<N>{})) : void()), ...);
+    for (const std::uint8_t t : random_types())
+        ((t == N ? void(all->emplace_back(plain<N>{})) : void()), ...);
     return each([all] {
         for (any& object : *all) std::visit([](auto& o) { o.update(); }, object);
         lab::keep(all->data());
@@ -113,23 +117,28 @@ auto variants(std::index_sequence<N...>) {
 }
 
 const lab::registration calls{
-    "virtual-calls", "What do virtual calls cost when types come in any order, and what if they do not?",
+    "virtual-calls",
+    "What do virtual calls cost when types come in any order, and what if they do not?",
     [](lab::experiment& e) {
         e.quick_seconds = 4;
-        lab::comparison& c = e.compare("100000 objects, 16 types", {.unit = "ns/object", .many_per_cycle = true});
-        c.cairn("cairn::packed_array for each type", [] {
-            return packed<cairn::packed_array>(std::make_index_sequence<types>{});
-        });
-        c.limit("std::vector for each type", [] {
-            return packed<std_array>(std::make_index_sequence<types>{});
-        });
+        lab::comparison& c =
+            e.compare("100000 objects, 16 types", {.unit = "ns/object", .many_per_cycle = true});
+        c.cairn("cairn::packed_array for each type",
+                [] { return packed<cairn::packed_array>(std::make_index_sequence<types>{}); });
+        c.limit("std::vector for each type",
+                [] { return packed<std_array>(std::make_index_sequence<types>{}); });
         c.peer("virtual, random order", [] {
-            return each([all = population(false)] { for (auto& o : *all) o->update(); });
+            return each([all = population(false)] {
+                for (auto& o : *all) o->update();
+            });
         });
         c.peer("virtual, sorted by type", [] {
-            return each([all = population(true)] { for (auto& o : *all) o->update(); });
+            return each([all = population(true)] {
+                for (auto& o : *all) o->update();
+            });
         });
-        c.peer("std::variant, one vector", [] { return variants(std::make_index_sequence<types>{}); });
+        c.peer("std::variant, one vector",
+               [] { return variants(std::make_index_sequence<types>{}); });
         e.how = "The thesis gives no figure for this note (5.1.1).";
     }};
 

@@ -75,7 +75,8 @@ std::map<row_name, row> rows_of(const json& run) {
                 x.lower_is_better = c.value("better", "lower") == "lower";
                 x.unit = c.value("unit", "");
                 x.verdict = r.value("verdict", "");
-                rows[e.value("name", "") + " / " + c.value("name", "") + " / " + r.value("name", "")] = x;
+                rows[e.value("name", "") + " / " + c.value("name", "") + " / " +
+                     r.value("name", "")] = x;
             }
         }
     }
@@ -91,7 +92,8 @@ bool differ(const row& a, const row& b) {
 }
 
 std::string line(const change& c, bool markdown) {
-    const char* const form = markdown ? "| {} | {} | {} | {} | {} x |\n" : "  {:70} {:>10} {:>10} {:12} {:>7} x\n";
+    const char* const form =
+        markdown ? "| {} | {} | {} | {} | {} x |\n" : "  {:70} {:>10} {:>10} {:12} {:>7} x\n";
     return fmt::format(fmt::runtime(form), c.name, figure(c.before.median), figure(c.after.median),
                        c.after.unit, figure(c.ratio));
 }
@@ -158,17 +160,22 @@ int compare_runs(const std::string& old_path, const std::string& new_path, bool 
     std::sort(worse.begin(), worse.end(), [](auto& a, auto& b) { return a.ratio > b.ratio; });
 
     text = markdown ? "## cairn lab: what changed\n\n" : "";
-    text += fmt::format("{} rows in both runs: {} better, {} worse, {} within the noise; {} of {} "
-                        "verdicts changed.\n",
-                        compared, better.size(), worse.size(),
-                        compared - better.size() - worse.size(), verdicts.size(), judged);
-    const auto fact = [](const json& run, const char* key) { return run["machine"].value(key, ""); };
+    text += fmt::format(
+        "{} rows in both runs: {} better, {} worse, {} within the noise; {} of {} "
+        "verdicts changed.\n",
+        compared, better.size(), worse.size(), compared - better.size() - worse.size(),
+        verdicts.size(), judged);
+    const auto fact = [](const json& run, const char* key) {
+        return run["machine"].value(key, "");
+    };
     if (fact(before, "cpu") != fact(after, "cpu")) {
-        text += fmt::format("Different machines: {}, then {}.\n", fact(before, "cpu"), fact(after, "cpu"));
+        text += fmt::format("Different machines: {}, then {}.\n", fact(before, "cpu"),
+                            fact(after, "cpu"));
     }
     for (const char* key : {"compiler", "flags", "mode"}) {
         if (before.value(key, "") != after.value(key, "")) {
-            text += fmt::format("Another {}: {}, then {}.\n", key, before.value(key, ""), after.value(key, ""));
+            text += fmt::format("Another {}: {}, then {}.\n", key, before.value(key, ""),
+                                after.value(key, ""));
         }
     }
     section(text, "Worse", worse, markdown);

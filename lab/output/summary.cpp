@@ -51,8 +51,8 @@ double median_noise(const run_result& run) {
         }
     }
     if (noises.empty()) return 0;
-    std::nth_element(noises.begin(), noises.begin() + static_cast<std::ptrdiff_t>(noises.size() / 2),
-                     noises.end());
+    std::nth_element(noises.begin(),
+                     noises.begin() + static_cast<std::ptrdiff_t>(noises.size() / 2), noises.end());
     return noises[noises.size() / 2];
 }
 
@@ -137,9 +137,10 @@ std::vector<std::string> verdict_of(const run_result& run) {
     if (t.all() == 0) {
         s.emplace_back("Nothing was measured in which cairn and a peer stand side by side.");
     } else {
-        s.push_back(fmt::format("cairn's best is better than every peer in {} of {} cases, no "
-                                "different in {} and worse in {}.",
-                                t.better, t.all(), t.level, t.worse));
+        s.push_back(
+            fmt::format("cairn's best is better than every peer in {} of {} cases, no "
+                        "different in {} and worse in {}.",
+                        t.better, t.all(), t.level, t.worse));
     }
     const std::vector<choice> table = choosing(run);
     for (const choice& c : table) {  // the two needs that most programs have come first in needs()
@@ -168,11 +169,10 @@ std::vector<std::string> verdict_of(const run_result& run) {
     } else {
         const contender_result* mine = cairn_row(*worst);
         const contender_result* peer = best_row(*worst, kind::peer);
-        s.push_back(fmt::format("It is furthest behind in {} ({}): {} {}, {} {} ({} x).",
-                                where->name, worst->name, mine->name,
-                                with_unit(mine->figures.median, worst->options.unit), peer->name,
-                                with_unit(peer->figures.median, worst->options.unit),
-                                figure(distance)));
+        s.push_back(fmt::format(
+            "It is furthest behind in {} ({}): {} {}, {} {} ({} x).", where->name, worst->name,
+            mine->name, with_unit(mine->figures.median, worst->options.unit), peer->name,
+            with_unit(peer->figures.median, worst->options.unit), figure(distance)));
     }
 
     unsigned rows = 0;
@@ -224,11 +224,14 @@ std::string take_of(const experiment_result& e) {
                            with_unit(mine->figures.median, c.options.unit), peer->name,
                            with_unit(peer->figures.median, c.options.unit));
     };
-    std::string s = fmt::format("Of {} case{}, cairn is better than every peer in {}, no different "
-                                "in {}, worse in {}.",
-                                all, all == 1 ? "" : "s", better, level, worse);
-    if (best != nullptr) s += fmt::format(" Furthest ahead in {} ({} x).", pair(*best), figure(most));
-    if (bad != nullptr) s += fmt::format(" Furthest behind in {} ({} x).", pair(*bad), figure(1 / least));
+    std::string s = fmt::format(
+        "Of {} case{}, cairn is better than every peer in {}, no different "
+        "in {}, worse in {}.",
+        all, all == 1 ? "" : "s", better, level, worse);
+    if (best != nullptr)
+        s += fmt::format(" Furthest ahead in {} ({} x).", pair(*best), figure(most));
+    if (bad != nullptr)
+        s += fmt::format(" Furthest behind in {} ({} x).", pair(*bad), figure(1 / least));
     return s;
 }
 
@@ -275,12 +278,14 @@ std::string cell(std::string text) {
 }  // namespace
 
 std::string as_markdown(const run_result& run) {
-    std::string s = fmt::format("## cairn lab, {} run of {}\n\n", run.full ? "full" : "quick", run.date);
+    std::string s =
+        fmt::format("## cairn lab, {} run of {}\n\n", run.full ? "full" : "quick", run.date);
     for (const std::string& sentence : verdict_of(run)) s += "- " + sentence + "\n";
     s += "\n```\n" + heading(run) + "```\n";
     const std::vector<choice> table = choosing(run);
     if (!table.empty()) {
-        s += "\n| you need | take | costs | instead of | costs | which is |\n|---|---|---:|---|---:|---|\n";
+        s += "\n| you need | take | costs | instead of | costs | which is "
+             "|\n|---|---|---:|---|---:|---|\n";
         for (const choice& c : table) {
             s += fmt::format("| {} | `{}` | {} | {} | {} | {} |\n", c.need, c.take,
                              with_unit(c.figure, c.unit), cell(c.instead),
@@ -302,15 +307,16 @@ std::string as_markdown(const run_result& run) {
         for (const case_result& c : e.cases) {
             for (const contender_result& r : c.contenders) {
                 if (!r.counts()) {
-                    s += fmt::format("| {} | {} | {} | {}: {} | | | | | |\n", cell(c.name),
-                                     cell(r.name), name_of(r.kind), name_of(r.status), cell(r.note));
+                    s +=
+                        fmt::format("| {} | {} | {} | {}: {} | | | | | |\n", cell(c.name),
+                                    cell(r.name), name_of(r.kind), name_of(r.status), cell(r.note));
                     continue;
                 }
                 s += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", cell(c.name),
                                  cell(r.name), name_of(r.kind), figure(r.figures.median),
-                                 r.figures.samples > 1 ? figure(r.figures.ci_low) + " to " +
-                                                             figure(r.figures.ci_high)
-                                                       : "",
+                                 r.figures.samples > 1
+                                     ? figure(r.figures.ci_low) + " to " + figure(r.figures.ci_high)
+                                     : "",
                                  c.options.unit, r.ratio_to_limit ? figure(*r.ratio_to_limit) : "",
                                  r.ratio_to_best_peer ? figure(*r.ratio_to_best_peer) : "",
                                  r.published ? figure(*r.published) : "");

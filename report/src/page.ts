@@ -114,21 +114,25 @@ function howMeasured(x: Experiment): string {
   return `${x.how ? e(x.how) + " " : ""}Every contender in a process of its own${each ? `, ${each} samples each, in rounds of random order` : ""}; the median is shown, with the 95 % interval of the median. ${duration(x.seconds)} in all.`;
 }
 
-function experiment(run: Run, x: Experiment, width: number): HTMLElement {
-  const section = element(`<section class="experiment" id="${e(anchor(x.name))}"><h2><a href="#${e(anchor(x.name))}">${e(x.name)}</a></h2><p class="question">${e(x.question)}</p></section>`);
-  if (x.error) section.append(element(`<p class="bad">not run: ${e(x.error)}</p>`));
-  if (!x.complete) section.append(element(`<p class="bad">not complete: the run was interrupted</p>`));
+/** The plots of an experiment, into its figure. */
+function draw(run: Run, x: Experiment, width: number): void {
+  const box = document.getElementById(anchor(x.name))!.querySelector("figure.plot")!;
   const kinds = new Set(x.cases.flatMap(c => c.contenders.filter(counts).map(r => r.kind as string)));
   if (x.cases.some(c => c.contenders.some(r => counts(r) && r.published !== null))) kinds.add("published");
-  const figureBox = element(`<figure class="plot"></figure>`);
-  const drawn = curves(run, x, Math.min(width, 900));
-  for (const f of drawn) {
-    figureBox.append(element(`<p class="caption"><b>${e(f.title)}</b> ${f.key.map(k => `<span class="key"><i style="background:${k.colour}"></i>${e(k.name)}</span>`).join(" ")}</p>`), f.drawing);
+  for (const f of curves(run, x, Math.min(width, 900))) {
+    box.append(element(`<p class="caption"><b>${e(f.title)}</b> ${f.key.map(k => `<span class="key"><i style="background:${k.colour}"></i>${e(k.name)}</span>`).join(" ")}</p>`), f.drawing);
   }
   const overview = rows(x, width);
   if (overview.length) {
-    figureBox.append(element(`<p class="caption">${["cairn", "peer", "limit", "baseline", "published"].filter(k => kinds.has(k)).map(k => `<span class="key"><i class="shape ${k}"></i>${k}</span>`).join(" ")}</p>`), ...overview);
+    box.append(element(`<p class="caption">${["cairn", "peer", "limit", "baseline", "published"].filter(k => kinds.has(k)).map(k => `<span class="key"><i class="shape ${k}"></i>${k}</span>`).join(" ")}</p>`), ...overview);
   }
+}
+
+function experiment(run: Run, x: Experiment): HTMLElement {
+  const section = element(`<section class="experiment" id="${e(anchor(x.name))}"><h2><a href="#${e(anchor(x.name))}">${e(x.name)}</a></h2><p class="question">${e(x.question)}</p></section>`);
+  if (x.error) section.append(element(`<p class="bad">not run: ${e(x.error)}</p>`));
+  if (!x.complete) section.append(element(`<p class="bad">not complete: the run was interrupted</p>`));
+  const figureBox = element(`<figure class="plot"></figure>`);
   section.append(figureBox);
   if (x.take) section.append(element(`<p class="take"><b>What to take from it.</b> ${emphasised(x.take)}</p>`));
   section.append(element(`<p class="dim how"><b>How it was measured.</b> ${howMeasured(x)}</p>`));
@@ -196,13 +200,15 @@ function build(): void {
   main.append(contents(run));
   keys();
   const width = Math.min(1080, Math.max(320, main.clientWidth));
+  for (const x of run.experiments) main.append(experiment(run, x));
+  main.append(element(`<footer class="dim small"><p>j and k: next and previous experiment · o: open or close all tables · t: light or dark · hover or touch a dot for its figure.</p>
+    <p>cairn, MIT licence. Plots by Observable Plot (ISC licence) and D3 (ISC licence). All figures: the JSON in this page (schema 1).</p></footer>`));
+  root.dataset.readable = (performance.now() - started).toFixed(0);
   let next = 0;
   const some = (): void => {
-    const until = performance.now() + 40;
-    while (next < run.experiments.length && performance.now() < until) main.append(experiment(run, run.experiments[next++]!, width));
+    const until = performance.now() + 50;
+    while (next < run.experiments.length && performance.now() < until) draw(run, run.experiments[next++]!, width);
     if (next < run.experiments.length) { setTimeout(some); return; }
-    main.append(element(`<footer class="dim small"><p>j and k: next and previous experiment · o: open or close all tables · t: light or dark · hover or touch a dot for its figure.</p>
-      <p>cairn, MIT licence. Plots by Observable Plot (ISC licence) and D3 (ISC licence). All figures: the JSON in this page (schema 1).</p></footer>`));
     root.dataset.drawn = (performance.now() - started).toFixed(0);
     if (location.hash) follow();
   };

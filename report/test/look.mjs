@@ -19,7 +19,7 @@ try {
         const { data } = await tab.send("Page.captureScreenshot", { format: "png", captureBeyondViewport: true, clip: { x: x - 20, y, width: w + 40, height: h, scale: 1 } });
         writeFileSync(join(folder, `plot-${id}.png`), Buffer.from(data, "base64"));
       }
-      console.log(`drawn in ${await tab.run("document.documentElement.dataset.drawn")} ms, ${await tab.run("document.querySelectorAll('.plot svg').length")} plots`);
+      console.log(`readable after ${await tab.run("document.documentElement.dataset.readable")} ms, drawn in ${await tab.run("document.documentElement.dataset.drawn")} ms, ${await tab.run("document.querySelectorAll('.plot svg').length")} plots`);
     }
     for (const p of tab.problems) console.log(`${name}: ${p}`);
   }
