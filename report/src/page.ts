@@ -14,6 +14,9 @@ function element(html: string): HTMLElement {
   return t.content.firstElementChild as HTMLElement;
 }
 
+/** "faster" also stands for fewer bytes and more lines a second. */
+const word = (verdict: string): string => (verdict === "faster" ? "better" : verdict === "slower" ? "worse" : verdict);
+
 // ---- the first screen ----------------------------------------------------------------------------
 
 function tally(run: Run): Record<string, number> {
@@ -35,8 +38,8 @@ function firstScreen(run: Run): HTMLElement {
   const absent = run.peers.filter(p => !p.present).map(p => p.name);
   const broken = run.experiments.flatMap(x => x.cases.flatMap(c => c.contenders.filter(r => !counts(r))));
   const bar = all === 0 ? "" : `
-    <div class="tally" role="img" aria-label="faster in ${t.faster} cases, no difference in ${t["no difference"]}, slower in ${t.slower}">
-      ${["faster", "no difference", "slower"].map(k => t[k] ? `<span class="${k.replace(" ", "-")}" style="flex:${t[k]}"><b>${t[k]}</b> ${k}</span>` : "").join("")}
+    <div class="tally" role="img" aria-label="better in ${t.faster} cases, no difference in ${t["no difference"]}, worse in ${t.slower}">
+      ${["faster", "no difference", "slower"].map(k => t[k] ? `<span class="${k.replace(" ", "-")}" style="flex:${t[k]}"><b>${t[k]}</b> ${word(k)}</span>` : "").join("")}
     </div>
     <p class="dim small">cairn's best against the best of the peers, case by case.</p>`;
   return element(`<header class="first">
@@ -60,7 +63,7 @@ function firstScreen(run: Run): HTMLElement {
 
 /** Figures stand out: numbers with their units in bold. */
 const emphasised = (s: string): string =>
-  e(s).replace(/(?<![\w:.+^-])(\d[\d,]*(?:\.\d+)?(?: (?:ns|us|ms|s|x|×|%|KiB|MiB|GiB|cycles|cases|of)\b|×| %)?)/g, "<b>$1</b>");
+  e(s).replace(/(?<![\w:.+^;&<-])(\d[\d,]*(?:\.\d+)?(?: (?:ns|us|ms|s|x|×|%|KiB|MiB|GiB|cycles|cases|of)\b|×| %)?)/g, "<b>$1</b>");
 
 function choosing(run: Run): HTMLElement | null {
   if (!run.choosing?.length) return null;
@@ -68,14 +71,14 @@ function choosing(run: Run): HTMLElement | null {
     <div class="scroll"><table><thead><tr><th class="l">you need</th><th class="l">take</th><th>costs</th><th class="l">instead of</th><th>costs</th><th class="l">which is</th><th class="l">measured in</th></tr></thead>
     <tbody>${run.choosing.map(c => `<tr><td class="l wrap">${e(c.need)}</td><td class="l"><b class="${c.verdict === "slower" ? "" : "mine"}">${e(c.take)}</b></td><td>${figure(c.figure)} ${e(c.unit)}</td>
       <td class="l">${e(c.instead)}</td><td>${c.instead ? figure(c.other) : ""}</td><td class="l">${c.verdict === "faster" ? `${figure(c.ratio)} × dearer` : c.verdict === "slower" ? `<span class="bad">${figure(1 / c.ratio)} × cheaper</span>` : c.verdict === "no difference" ? "a tie" : ""}</td>
-      <td class="l"><a href="#${anchor(c.experiment, c.case)}">${e(c.experiment)}: ${e(c.case)}</a></td></tr>`).join("")}</tbody></table></div></section>`);
+      <td class="l wrap"><a href="#${anchor(c.experiment, c.case)}">${e(c.experiment)}: ${e(c.case)}</a></td></tr>`).join("")}</tbody></table></div></section>`);
 }
 
 function contents(run: Run): HTMLElement {
   return element(`<nav aria-label="experiments"><h2>The experiments</h2><ul>${run.experiments.map(x => {
     const v = { faster: 0, "no difference": 0, slower: 0 } as Record<string, number>;
     for (const c of x.cases) { const b = best(c, "cairn"); if (b?.verdict) ++v[b.verdict]!; }
-    const marks = Object.entries(v).map(([k, n]) => `<i class="pip ${k.replace(" ", "-")}" title="${n} ${k}"></i>`.repeat(Math.min(n, 24))).join("");
+    const marks = Object.entries(v).map(([k, n]) => `<i class="pip ${k.replace(" ", "-")}" title="${n} ${word(k)}"></i>`.repeat(Math.min(n, 24))).join("");
     return `<li><a href="#${anchor(x.name)}">${e(x.name)}</a> <span class="dim">${e(x.question)}</span> <span class="pips">${marks}</span></li>`;
   }).join("")}</ul></nav>`);
 }
@@ -95,7 +98,7 @@ function table(x: Experiment, c: Case, open: boolean): string {
   const mine = best(c, "cairn");
   const peer = best(c, "peer");
   const gist = mine && peer
-    ? `${e(mine.name)} ${figure(mine.median)}, ${e(peer.name)} ${figure(peer.median)}: <span class="v ${mine.verdict.replace(" ", "-")}">${mine.verdict || "not compared"}</span>`
+    ? `${e(mine.name)} ${figure(mine.median)}, ${e(peer.name)} ${figure(peer.median)}: <span class="v ${mine.verdict.replace(" ", "-")}">${word(mine.verdict) || "not compared"}</span>`
     : mine ? `${e(mine.name)} ${figure(mine.median)}` : "";
   const notes = c.contenders.filter(counts).flatMap(r => [
     r.note ? `${e(r.name)}: ${e(r.note)}` : "", r.published_note ? `${e(r.name)}, published ${r.published === null ? "" : figure(r.published)}: ${e(r.published_note)}` : "",
@@ -128,7 +131,7 @@ function draw(run: Run, x: Experiment, width: number): void {
   }
 }
 
-function experiment(run: Run, x: Experiment): HTMLElement {
+function experiment(x: Experiment): HTMLElement {
   const section = element(`<section class="experiment" id="${e(anchor(x.name))}"><h2><a href="#${e(anchor(x.name))}">${e(x.name)}</a></h2><p class="question">${e(x.question)}</p></section>`);
   if (x.error) section.append(element(`<p class="bad">not run: ${e(x.error)}</p>`));
   if (!x.complete) section.append(element(`<p class="bad">not complete: the run was interrupted</p>`));
@@ -200,7 +203,7 @@ function build(): void {
   main.append(contents(run));
   keys();
   const width = Math.min(1080, Math.max(320, main.clientWidth));
-  for (const x of run.experiments) main.append(experiment(run, x));
+  for (const x of run.experiments) main.append(experiment(x));
   main.append(element(`<footer class="dim small"><p>j and k: next and previous experiment · o: open or close all tables · t: light or dark · hover or touch a dot for its figure.</p>
     <p>cairn, MIT licence. Plots by Observable Plot (ISC licence) and D3 (ISC licence). All figures: the JSON in this page (schema 1).</p></footer>`));
   root.dataset.readable = (performance.now() - started).toFixed(0);

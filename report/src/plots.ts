@@ -6,7 +6,7 @@
 //   strips   memory maps: a series whose y is "occupied", one strip a contender
 import * as Plot from "@observablehq/plot";
 import { bytes, figure, tick } from "./format";
-import { best, counts, ranked, type Case, type Contender, type Experiment, type Kind, type Run, type Series } from "./run";
+import { best, counts, type Case, type Contender, type Experiment, type Kind, type Run, type Series } from "./run";
 
 const colour: Record<Kind, string> = {
   cairn: "var(--cairn)", peer: "var(--peer)", limit: "var(--limit)", baseline: "var(--baseline)",
@@ -35,6 +35,11 @@ function scale(values: number[]): { type: "log" | "linear" | "symlog"; constant?
   return spread > 6 ? { type: "log" } : { type: "linear", zero: true };
 }
 
+/** Where a published figure stands on the axis of the case. The thesis counts cycles of 4.5 GHz. */
+function publishedIn(unit: string, r: Contender): number {
+  return /^cycles/.test(r.published_note) && unit.startsWith("ns") ? r.published! / 4.5 : r.published!;
+}
+
 interface Dot { row: string; x: number; c: Contender; low: number; high: number; unit: string }
 
 /** Rows for the cases of one unit. */
@@ -48,7 +53,7 @@ function rowsOfUnit(cases: Case[], unit: string, width: number): Drawing {
     for (const r of c.contenders) {
       const at = { row: c.name, c: r, unit, low: r.ci_low ?? 0, high: r.ci_high ?? 0 };
       if (counts(r)) dots.push({ ...at, x: r.median! });
-      if (counts(r) && r.published !== null) published.push({ ...at, x: r.published });
+      if (counts(r) && r.published !== null) published.push({ ...at, x: publishedIn(unit, r) });
     }
     const mine = best(c, "cairn") ?? best(c, "baseline");
     const peer = best(c, "peer");
@@ -69,10 +74,10 @@ function rowsOfUnit(cases: Case[], unit: string, width: number): Drawing {
       fill: filled ? colour[k] : "var(--paper)", fillOpacity: filled ? 0.9 : 0.6,
     });
   return labelled(Plot.plot({
-    width, height: 46 + 26 * rows.length,
-    marginLeft: 12 + 6.9 * Math.min(longest, nameLength), marginRight: wide ? 300 : 16, marginTop: 30, marginBottom: 16,
+    width, height: 50 + 26 * rows.length,
+    marginLeft: 12 + 6.9 * Math.min(longest, nameLength), marginRight: wide ? 300 : 16, marginTop: 38, marginBottom: 12,
     style: { background: "transparent", color: "var(--ink)", fontSize: "12px", fontFamily: "inherit", overflow: "visible" },
-    x: { ...s, axis: "top", grid: true, nice: true, labelAnchor: "left", label: cases[0]!.better === "lower" ? `← ${unit}, lower is better` : `${unit}, higher is better →`, tickFormat: tick, ticks: s.type === "log" ? 6 : 8, labelArrow: "none" },
+    x: { ...s, axis: "top", grid: true, nice: s.type === "linear", labelOffset: 34, labelAnchor: "left", label: cases[0]!.better === "lower" ? `← ${unit}, lower is better` : `${unit}, higher is better →`, tickFormat: tick, ticks: s.type === "log" ? 6 : 8, labelArrow: "none" },
     y: { domain: rows, type: "band", label: null, tickFormat: (d: string) => shortened(d, nameLength), tickSize: 0 },
     marks: [
       Plot.ruleY(rows, { stroke: "var(--line)" }),
@@ -85,7 +90,7 @@ function rowsOfUnit(cases: Case[], unit: string, width: number): Drawing {
       wide ? Plot.text(notes, { text: "text", y: "row", frameAnchor: "right", textAnchor: "start", dx: 12, fill: d => d.kind === "slower" ? "var(--bad)" : d.kind === "faster" ? "var(--cairn)" : "var(--dim)" }) : null,
       Plot.tip([...dots, ...published.map(d => ({ ...d, isPublished: true }))], Plot.pointer({
         x: "x", y: "row", fill: "var(--paper)", stroke: "var(--line)", maxRadius: 30,
-        title: (d: Dot & { isPublished?: boolean }) => `${d.c.name} (${d.isPublished ? "published" : d.c.kind})\n${figure(d.x)} ${unit}` +
+        title: (d: Dot & { isPublished?: boolean }) => `${d.c.name} (${d.isPublished ? "published" : d.c.kind})\n${figure(d.x)} ${unit}${d.isPublished ? `\n${figure(d.c.published)} ${shortened(d.c.published_note, 60)}` : ""}` +
           (!d.isPublished && d.c.samples > 1 ? `\n95 % interval ${figure(d.low)} to ${figure(d.high)}` : ""),
       })),
     ],
@@ -167,7 +172,7 @@ export function curves(run: Run, e: Experiment, width: number): Figure[] {
   const figures: Figure[] = [];
   for (const c of e.cases) {
     const groups = new Map<string, Curve[]>();
-    for (const r of ranked(c)) {
+    for (const r of c.contenders) {
       for (const s of r.series ?? []) {
         if (s.points.length === 0) continue;
         const key = s.x + "|" + s.y;
