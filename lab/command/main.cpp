@@ -9,12 +9,14 @@
 #include <string>
 
 #include "lab/command/lab_command.hpp"
-#include "lab/experiments/cache_walk.hpp"
+#include "lab/harness/registry.hpp"
 #include "lab/harness/worker.hpp"
 
 int main(int argc, char** argv) {
     if (argc > 1 && std::strcmp(argv[1], "--lab-worker") == 0) return lab::worker_main(argc, argv);
-    if (argc > 1 && std::strcmp(argv[1], "--lab-walk") == 0) return lab::walk_main(argc, argv);
+    for (const lab::side_command& other : lab::side_commands()) {
+        if (argc > 1 && other.word == argv[1]) return other.run(argc, argv);
+    }
 
     CLI::App app{"cairn: memory for real-time C++"};
     app.require_subcommand(1);

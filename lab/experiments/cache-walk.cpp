@@ -16,7 +16,6 @@
 #include <numeric>
 #include <random>
 
-#include "lab/experiments/cache_walk.hpp"
 #include "lab/harness/machine.hpp"
 #include "lab/harness/registry.hpp"
 #include "lab/harness/results.hpp"
@@ -265,8 +264,7 @@ const registration cache_walk{
         e.take = take;
     }};
 
-}  // namespace
-
+/// cairn --lab-walk ORDER PADDING TURNS: the walk alone, for cachegrind.
 int walk_main(int argc, char** argv) {
     if (argc < 5) return 2;
     const bool shuffled = std::strcmp(argv[2], "shuffled") == 0;
@@ -275,5 +273,9 @@ int walk_main(int argc, char** argv) {
     keep(end);
     return 0;
 }
+
+const bool walk_is_known = (side_commands().push_back({"--lab-walk", walk_main}), true);
+
+}  // namespace
 
 }  // namespace lab

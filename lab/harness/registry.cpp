@@ -11,6 +11,11 @@ std::vector<registered_experiment>& experiments() {
     return all;
 }
 
+std::vector<side_command>& side_commands() {
+    static std::vector<side_command> all;
+    return all;
+}
+
 registration::registration(std::string_view name, std::string_view question,
                            std::function<void(experiment&)> fill) {
     experiments().push_back({std::string{name}, std::string{question}, std::move(fill)});

@@ -44,6 +44,13 @@ struct malloc_library {
 [[nodiscard]] const std::vector<malloc_library>& malloc_libraries();
 [[nodiscard]] const malloc_library* find_malloc_library(std::string_view name);
 
+/// What an experiment runs this program for, under another program (cachegrind): `cairn WORD ...`.
+struct side_command {
+    std::string word;
+    int (*run)(int argc, char** argv);
+};
+[[nodiscard]] std::vector<side_command>& side_commands();
+
 /// Generated: compiler, flags, build type.
 struct build_facts {
     std::string compiler;
