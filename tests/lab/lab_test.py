@@ -6,6 +6,7 @@ Usage: lab_test.py CAIRN MISBEHAVIOUR
     MISBEHAVIOUR   the same command with the experiments of tests/lab/misbehaviour.cpp
 """
 import json
+import re
 import os
 import pathlib
 import signal
@@ -79,8 +80,29 @@ code, out, err = run("lab", "parser", "--source", "small.txt", "--speed", "0.05"
 rows = report("c.json")["experiments"][0]["cases"][0]["contenders"]
 check(code == 0 and all(r["status"] == "ok" for r in rows), "a source of the user is parsed by all, to one tree", err)
 check("lines/s" in out and "stddev" in out, "the parser's table shows mean and standard deviation")
-check("<svg" in (folder / "c.html").read_text() and "http" not in (folder / "c.html").read_text().replace("http-equiv", ""),
-      "the page is self-contained")
+page = (folder / "c.html").read_text()  # with plots (its JSON in it), or the plain one
+check(("<svg" in page or 'id="run"' in page) and "lines per second" in page, "the page holds the figures")
+check(not re.search(r"""(src|href)=['"]?https?:|url\(['"]?https?:|@import|import\(|fetch\(""", page), "the page is self-contained")
+
+# ---- verdict, Markdown, comparison ----------------------------------------------------------------
+written = report("c.json")
+check(1 <= len(written["verdict"]) <= 5 and "verdict" in out, "a run ends with a verdict of at most five sentences")
+code, out, err = run("lab", "--compare", "c.json", "c.json")
+check(code == 0 and " 0 better, 0 worse" in out and "0 of" in out, "a run differs in nothing from itself", out + err)
+slower = json.loads((folder / "c.json").read_text())
+row = slower["experiments"][0]["cases"][0]["contenders"][0]
+for field in ("median", "min", "max", "ci_low", "ci_high"):
+    row[field] *= 3
+slower["experiments"][0]["cases"][0]["contenders"][1]["status"] = "failed"
+del slower["experiments"][0]["cases"][0]["contenders"][2]
+(folder / "slower.json").write_text(json.dumps(slower))
+code, out, err = run("lab", "--compare", "c.json", "slower.json", "--markdown")
+check(code == 0 and "1 better, 0 worse" in out and row["name"] in out and "## No longer measured" in out and "## Gone" in out,
+      "what changed is named: higher is better here, a row failed, one is gone", out + err)
+code, out, err = run("lab", "--compare", "c.json", "small.txt")
+check(code == 2 and one_sentence(err) and "not JSON" in err, "what is no report is refused in one sentence", err)
+code, out, err = run("lab", "grow", "--speed", "0.02", "--quiet", "--markdown", "c.md")
+check(code == 0 and "| you need |" not in out and "### grow" in (folder / "c.md").read_text(), "a run as Markdown", err)
 
 # ---- contenders that misbehave ------------------------------------------------------------------
 code, out, err = run("lab", "--json", "d.json", "--html", "d.html", "--time-limit", "1", "--speed", "0.3",
