@@ -1,7 +1,7 @@
 # Bundles report/ into OUT: cmake -D SOURCE=report -D OUT=FILE -P bundle.cmake
 # Never fails: without node, npm or the packages OUT is empty, the lab writes its plain page, and one
 # sentence says why. OUT is then older than everything, so the next build tries again.
-find_program(node node)
+find_program(node NAMES node nodejs)
 find_program(npm npm)
 cmake_path(GET OUT PARENT_PATH folder)
 set(why "")
@@ -16,6 +16,7 @@ else()
     set(stamp ${folder}/node_modules/.${lock})
     if(NOT EXISTS ${stamp})
         execute_process(COMMAND ${npm} ci --omit=dev --ignore-scripts --no-audit --no-fund --prefer-offline
+                --fetch-retries=1 --fetch-timeout=30000
             WORKING_DIRECTORY ${folder} RESULT_VARIABLE result OUTPUT_VARIABLE text ERROR_VARIABLE text TIMEOUT 180)
         if(result EQUAL 0)
             file(TOUCH ${stamp})

@@ -65,7 +65,7 @@ function rowsOfUnit(cases: Case[], unit: string, width: number): Drawing {
     });
   }
   const longest = Math.max(...rows.map(r => r.length));
-  const nameLength = wide ? 34 : 16;
+  const nameLength = wide ? 44 : 16;
   const s = scale([...dots, ...published].map(d => d.x));
   const kinds = (k: Kind) => dots.filter(d => d.c.kind === k);
   const mark = (k: Kind, symbol: "circle" | "triangle", r: number, filled: boolean) =>
@@ -75,9 +75,9 @@ function rowsOfUnit(cases: Case[], unit: string, width: number): Drawing {
     });
   return labelled(Plot.plot({
     width, height: 50 + 26 * rows.length,
-    marginLeft: 12 + 6.9 * Math.min(longest, nameLength), marginRight: wide ? 300 : 16, marginTop: 38, marginBottom: 12,
+    marginLeft: 14 + 6.6 * Math.min(longest, nameLength), marginRight: wide ? 300 : 16, marginTop: 38, marginBottom: 12,
     style: { background: "transparent", color: "var(--ink)", fontSize: "12px", fontFamily: "inherit", overflow: "visible" },
-    x: { ...s, axis: "top", grid: true, nice: s.type === "linear", labelOffset: 34, labelAnchor: "left", label: cases[0]!.better === "lower" ? `← ${unit}, lower is better` : `${unit}, higher is better →`, tickFormat: tick, ticks: s.type === "log" ? 6 : 8, labelArrow: "none" },
+    x: { ...s, inset: 6, axis: "top", grid: true, nice: s.type === "linear", labelOffset: 34, labelAnchor: "left", label: cases[0]!.better === "lower" ? `← ${unit}, lower is better` : `${unit}, higher is better →`, tickFormat: tick, ticks: s.type === "log" ? 6 : 8, labelArrow: "none" },
     y: { domain: rows, type: "band", label: null, tickFormat: (d: string) => shortened(d, nameLength), tickSize: 0 },
     marks: [
       Plot.ruleY(rows, { stroke: "var(--line)" }),

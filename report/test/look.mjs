@@ -21,6 +21,11 @@ try {
       }
       console.log(`readable after ${await tab.run("document.documentElement.dataset.readable")} ms, drawn in ${await tab.run("document.documentElement.dataset.drawn")} ms, ${await tab.run("document.querySelectorAll('.plot svg').length")} plots`);
     }
+    if (name === "light") {
+      await tab.media("print");
+      await tab.run("document.querySelectorAll('details').forEach(d => { d.open = true; })");
+      writeFileSync(join(folder, "print.png"), await tab.screenshot({ whole: true }));
+    }
     for (const p of tab.problems) console.log(`${name}: ${p}`);
   }
 } finally {
