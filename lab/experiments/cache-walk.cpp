@@ -250,11 +250,9 @@ const registration cache_walk{
         e.how =
             "Cycles of the time stamp counter, which runs at a fixed rate whatever the clock does. "
             "The dotted lines: the caches of this machine, and where the thesis found its steps on "
-            "an "
-            "i7-6700k (32 KiB, 256 KiB, 8 MiB). Its figures 3.7 and 3.8 switch the prefetcher off, "
-            "which no program may do; the shuffled walk defeats it instead. Sets with few nodes "
-            "and "
-            "those at a step vary most.";
+            "an i7-6700k (32 KiB, 256 KiB, 8 MiB). Its figures 3.7 and 3.8 switch the prefetcher "
+            "off, which no program may do; the shuffled walk defeats it instead. Sets with few "
+            "nodes and those at a step vary most.";
         add_walks(e, false);
         add_walks(e, true);
         if (e.options().cachegrind) {

@@ -21,7 +21,7 @@
 
 namespace {
 
-using lab::particle;
+using particle = lab::particles::particle<>;
 constexpr std::size_t count = 5000;
 
 void listing_2_2() {
