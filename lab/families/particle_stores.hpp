@@ -13,6 +13,7 @@
 
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/containers/slot_map.hpp>
+#include <cairn/containers/slot_map_table.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
 
 #include <bit>
@@ -354,6 +355,32 @@ struct cairn_map {
         } else {
             for (particle& p : all.values()) { f(p); }
         }
+    }
+    std::size_t size() const { return all.size(); }
+};
+/// The particle in columns. The visitor cannot be handed a particle&, so the update is written by column.
+struct cairn_slot_map_soa {
+    struct flat_particle {
+        float x, y, velocity_x, velocity_y, lifetime_remaining;
+    };
+    using map = cairn::slot_map<cairn::table<flat_particle, cairn::soa>>;
+    using handle = map::handle_type;
+    static constexpr bool by_index = false;
+    map all;
+    explicit cairn_slot_map_soa(std::size_t capacity) { (void)all.reserve(capacity); }
+    handle insert(unsigned seed) {
+        return all.emplace(static_cast<float>(seed), 1.0f, 0.5f, 0.25f, 100.0f);
+    }
+    void erase(handle h) { all.erase(h); }
+    template <class F>
+    void each(F) {
+        using p = flat_particle;
+        all.each<&p::x, &p::y, &p::velocity_x, &p::velocity_y, &p::lifetime_remaining>(
+            [](float& x, float& y, const float& vx, const float& vy, float& life) {
+                x += vx * 0.016f;
+                y += vy * 0.016f;
+                life -= 0.016f;
+            });
     }
     std::size_t size() const { return all.size(); }
 };
