@@ -113,7 +113,7 @@ public:
                 release_room();
             } else {
                 (void)arena_.try_resize(begin_, room_size(), elements.size_bytes(),
-                                         alignment::of<T>());
+                                        alignment::of<T>());
             }
         }
         begin_ = end_ = limit_ = nullptr;
@@ -202,10 +202,10 @@ private:
     }
 
     T* begin_ = nullptr;
-    T* end_ = nullptr;     // one past the last element
-    T* limit_ = nullptr;   // one past the room
+    T* end_ = nullptr;    // one past the last element
+    T* limit_ = nullptr;  // one past the room
     reference arena_;
-    std::size_t capacity_first_;       // elements to take room for at first
+    std::size_t capacity_first_;  // elements to take room for at first
     std::size_t moved_count_ = 0;
 };
 
