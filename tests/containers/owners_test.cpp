@@ -5,6 +5,7 @@
 #include <cairn/containers/unique_handle.hpp>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -146,4 +147,42 @@ TEST(owners, exhausted_stores_give_empty_owners) {
         EXPECT_GE(owners.size(), 198u);
         EXPECT_EQ(static_cast<std::size_t>(door::alive), owners.size());
     }
+}
+
+namespace {
+struct anything {
+    virtual ~anything() = default;
+};
+struct linked {
+    int number;
+    std::unique_ptr<anything> owned;  // perhaps another one of the same store
+};
+template <class Store>
+struct another_one : anything {
+    explicit another_one(shared_handle<Store> p) noexcept : it{std::move(p)} {}
+    shared_handle<Store> it;
+};
+
+template <class Store>
+void check_a_chain() {
+    Store store;
+    auto before = store.make(1, nullptr);
+    auto last = store.make(2, nullptr);
+    auto middle = store.make(3, std::make_unique<another_one<Store>>(std::move(last)));
+    auto first = store.make(4, std::make_unique<another_one<Store>>(std::move(middle)));
+    auto after = store.make(5, nullptr);
+    EXPECT_EQ(store.objects().size(), 5u);
+    first.reset();
+    (void)store.collect();
+    EXPECT_EQ(store.objects().size(), 2u);
+    EXPECT_EQ(before->number, 1);
+    EXPECT_EQ(after->number, 5);
+    store.objects().validate();
+}
+}  // namespace
+
+TEST(owners, an_object_may_own_others_of_its_store) {
+    check_a_chain<shared_store<slot_map<linked>>>();
+    check_a_chain<shared_store<stable_slot_map<linked>>>();
+    check_a_chain<shared_store<slot_map<linked>, atomic_count>>();
 }

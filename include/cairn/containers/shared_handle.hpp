@@ -150,16 +150,21 @@ public:
         return shared_type{*this, weak};
     }
 
-    /// Erases what has lost its last owner (atomic_count). Returns: how many.
+    /// Erases what has lost its last owner (atomic_count), and what that owned, and so on.
+    /// Returns: how many.
     std::size_t collect() noexcept {
+        if (is_erasing_) { return 0; }  // from a destructor: whoever erases goes on with the list
+        is_erasing_ = true;
         std::size_t erased_count = 0;
-        std::uint32_t next = dead_.exchange(0, std::memory_order_acquire);
-        while (next != 0) {
-            cell& c = *static_cast<cell*>(cells_.at(next - 1));
-            next = c.next;  // read before erase: the slot may be used again in the destructor
-            (void)map_.erase(c.handle);
-            ++erased_count;
+        while (std::uint32_t next = dead_.exchange(0, std::memory_order_acquire)) {
+            while (next != 0) {
+                cell& c = *static_cast<cell*>(cells_.at(next - 1));
+                next = c.next;  // read before erase: the slot may be used again in the destructor
+                (void)map_.erase(c.handle);
+                ++erased_count;
+            }
         }
+        is_erasing_ = false;
         return erased_count;
     }
 
@@ -194,13 +199,17 @@ private:
                                                   std::memory_order_release,
                                                   std::memory_order_relaxed));
         } else {
-            (void)map_.erase(h);
+            // An object may own others of this store: they wait until the map has erased it.
+            c.next = dead_.load(std::memory_order_relaxed);
+            dead_.store(static_cast<std::uint32_t>(h.index()) + 1, std::memory_order_relaxed);
+            (void)collect();
         }
     }
 
     Map map_;
     detail::cell_blocks cells_;
     std::atomic<std::uint32_t> dead_ = 0;
+    bool is_erasing_ = false;
 };
 
 template <class Store>
