@@ -14,8 +14,8 @@
 //      column k  =  base + capacity * (bytes per row of the columns before it) + k * skew
 //
 // The skew (~ above) is an odd number of cache lines. Without it, a power-of-two capacity puts row i
-// of every column at the same address modulo 4096, in the same set of the cache; see
-// docs/decisions on tables for what it costs.
+// of every column at the same address modulo 4096, in the same set of the cache: 17 to 28 % slower with
+// 16 columns of 8192 rows (lab: aos-soa, 2026-11-21).
 //
 // Choosing: aos when most fields of a row are used together or rows are visited at random; soa when
 // a loop reads a few fields of many rows; split_soa when those fields are vectors and the loop must

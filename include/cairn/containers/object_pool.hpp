@@ -23,7 +23,7 @@
 //            object's state; the hooks. Overhead: 8 bytes of state (rounded) and 8 bytes of stack per object.
 //            Growth: one block and one stack from upstream; objects are built one by one as they are
 //            needed for the first time, or ahead by prewarm().
-// Threads:   one at a time (shared_object_pool.hpp: any).
+// Threads:   one at a time. prewarm() brings its own and ends them before it returns.
 // Errors:    exhausted or full: an empty lease, nullptr. An object that is released twice, or to the
 //            wrong pool, stops the program in every build.
 #pragma once
