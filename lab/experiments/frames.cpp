@@ -89,7 +89,8 @@ void play(M& memory, lab::sample& s, int frame_count) {
     const auto timed = [&](auto work) {
         const auto t = std::chrono::steady_clock::now();
         work();
-        us += std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - t).count();
+        us +=
+            std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - t).count();
     };
     std::vector<std::uint32_t> victims(200);
     std::size_t next_asset = 0;
@@ -148,9 +149,9 @@ void play(M& memory, lab::sample& s, int frame_count) {
     s.also("time in memory, p50", frames[frames.size() / 2]);
     s.also("time in memory, p99", frames[frames.size() * 99 / 100]);
     s.also("time in memory, max", frames.back());
-    s.also("frames over 1 ms", static_cast<double>(std::count_if(
-                                   frames.begin(), frames.end(),
-                                   [](double x) { return x > budget_us; })));
+    s.also("frames over 1 ms",
+           static_cast<double>(std::count_if(frames.begin(), frames.end(),
+                                             [](double x) { return x > budget_us; })));
 }
 
 template <class M>
@@ -172,7 +173,8 @@ const lab::registration frames{
         c.cairn("the cairn way", plays<the_cairn_way>(count));
         c.cairn("one cairn::heap", plays<all_from<one_heap>>(count));
         c.mallocs(plays<all_from<general_malloc>>(count));
-        for (const char* column : {"time in memory, p50", "time in memory, p99", "time in memory, max"}) {
+        for (const char* column :
+             {"time in memory, p50", "time in memory, p99", "time in memory, max"}) {
             e.also(c, column, {.unit = "us/frame"});
         }
         e.also(c, "frames over 1 ms", {.unit = "frames"});

@@ -134,7 +134,8 @@ struct footprint {
                 pending = b.size;
             }
         });
-        s.also("churn, free in holes", static_cast<double>(holes) / static_cast<double>(used) * 100);
+        s.also("churn, free in holes",
+               static_cast<double>(holes) / static_cast<double>(used) * 100);
         s.also("churn, largest hole", static_cast<double>(largest));
     }
 };
@@ -210,7 +211,8 @@ const lab::registration heap_experiment{
                      runs<churn>()(adapter_tag<cairn_heap<cairn::good_fit>>{}));
 
         lab::comparison& fill = e.compare(
-            "footprint after fill", {.unit = "bytes/live byte", .measure = lab::measure::value, .one_sample = true});
+            "footprint after fill",
+            {.unit = "bytes/live byte", .measure = lab::measure::value, .one_sample = true});
         add_heaps(fill, runs<footprint>());
         e.also(fill, "footprint after churn", {.unit = "bytes/live byte"});
         e.also(fill, "footprint after shift", {.unit = "bytes/live byte"});

@@ -43,8 +43,11 @@ double ns_per_tick() {
         timespec a{}, b{};
         clock_gettime(CLOCK_MONOTONIC, &a);
         const std::uint64_t t = __rdtsc();
-        do { clock_gettime(CLOCK_MONOTONIC, &b); } while ((b.tv_sec - a.tv_sec) * 1e9 + double(b.tv_nsec - a.tv_nsec) < 2e7);
-        return ((b.tv_sec - a.tv_sec) * 1e9 + double(b.tv_nsec - a.tv_nsec)) / double(__rdtsc() - t);
+        do {
+            clock_gettime(CLOCK_MONOTONIC, &b);
+        } while ((b.tv_sec - a.tv_sec) * 1e9 + double(b.tv_nsec - a.tv_nsec) < 2e7);
+        return ((b.tv_sec - a.tv_sec) * 1e9 + double(b.tv_nsec - a.tv_nsec)) /
+               double(__rdtsc() - t);
     }();
     return value;
 }
@@ -73,7 +76,7 @@ struct tail_of {
     }
 };
 
-constexpr const char* columns[] = {"p50", "p99", "p99.9", "p99.99", "p99.99 of minima",
+constexpr const char* columns[] = {"p50",          "p99", "p99.9", "p99.99", "p99.99 of minima",
                                    "max of minima"};
 
 struct replay {
@@ -224,8 +227,8 @@ auto runs() {
 const lab::registration tail{
     "tail", "How slow is the slowest allocation?", [](lab::experiment& e) {
         e.quick_seconds = 6;
-        lab::comparison& c = e.compare("p99.99", {.unit = "ns", .measure = lab::measure::value,
-                                                  .one_sample = true});
+        lab::comparison& c =
+            e.compare("p99.99", {.unit = "ns", .measure = lab::measure::value, .one_sample = true});
         add_heaps(c, runs<replay>(), {.lists = false});
         for (const char* what : {"allocate", "deallocate"}) {
             for (const char* column : columns) {
@@ -235,9 +238,9 @@ const lab::registration tail{
         e.also(c, "noise floor, p99.99", {.unit = "ns"});
         e.also(c, "noise floor, max of minima", {.unit = "ns"});
 
-        lab::comparison& i = e.compare("instructions, allocate",
-                                       {.unit = "instructions", .measure = lab::measure::value,
-                                        .one_sample = true});
+        lab::comparison& i =
+            e.compare("instructions, allocate",
+                      {.unit = "instructions", .measure = lab::measure::value, .one_sample = true});
         add_heaps(i, runs<instructions>(), {.lists = false, .slow_peers = false});
         e.also(i, "instructions, deallocate", {.unit = "instructions"});
         e.also(i, "instructions, worst allocate is operation", {.unit = "number"});

@@ -78,7 +78,9 @@ struct boost_rbtree_best_fit {
 
 /// The limit: classes, a list each, nothing ever merges or moves to another class.
 struct size_class_lifo {
-    struct link { link* next; };
+    struct link {
+        link* next;
+    };
     link* heads[256] = {};
     std::unique_ptr<std::byte, void (*)(void*)> memory{
         static_cast<std::byte*>(std::aligned_alloc(64, region_size)), std::free};
@@ -164,8 +166,8 @@ struct adapter_tag {
 };
 
 struct who {
-    bool fits = true;         // the other fits of cairn, not only the default
-    bool lists = true;        // the linked lists: 1000 times slower on churn
+    bool fits = true;   // the other fits of cairn, not only the default
+    bool lists = true;  // the linked lists: 1000 times slower on churn
     bool slow_peers = true;
 };
 

@@ -84,8 +84,8 @@ TYPED_TEST(offset_heap_test, random_use_against_intervals_without_false_exhausti
                 const std::uint64_t size = 1 + random() % (1 + (900u >> random() % 9));
                 const std::uint64_t align = random() % 3 == 0 ? 1u << random() % 8 : 1;
                 counted_steps::taken = 0;
-                const auto a = h.allocate(static_cast<TypeParam>(size),
-                                          static_cast<TypeParam>(align), step);
+                const auto a =
+                    h.allocate(static_cast<TypeParam>(size), static_cast<TypeParam>(align), step);
                 steps_max = std::max(steps_max, counted_steps::taken);
                 if (!a) {
                     ++refused;
@@ -228,8 +228,8 @@ TYPED_TEST(offset_heap_test, planned_moves_bring_the_free_memory_together) {
         for (unsigned i = 0; i < 400; ++i) {
             const std::uint64_t size = 1 + random() % 300;
             const std::uint64_t align = i % 5 == 0 ? 16 : 1;
-            const auto a = h.allocate(static_cast<TypeParam>(size), static_cast<TypeParam>(align),
-                                      i);
+            const auto a =
+                h.allocate(static_cast<TypeParam>(size), static_cast<TypeParam>(align), i);
             if (!a) { break; }
             live.push_back({a, 0, size, align, i});
             std::memset(memory.data() + h.offset(a), static_cast<int>(i), size);
@@ -305,8 +305,9 @@ TYPED_TEST(offset_heap_test, the_map_is_json) {
     (void)h.allocate(64, 1, 7);
     std::string text;
     h.write_json([&](const char* s, std::size_t n) { text.append(s, n); });
-    EXPECT_EQ(text,
-              R"({"capacity":256,"ranges":[{"offset":0,"size":64,"user":7},{"offset":64,"size":192}]})");
+    EXPECT_EQ(
+        text,
+        R"({"capacity":256,"ranges":[{"offset":0,"size":64,"user":7},{"offset":64,"size":192}]})");
 }
 
 TYPED_TEST(offset_heap_test, a_moved_from_heap_is_empty_and_valid) {

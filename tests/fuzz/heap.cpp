@@ -82,13 +82,27 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::uint8_t* const first = data + 2;
     const std::uint8_t* const end = data + size;
     switch (data[0] % 7) {
-        case 0: run<good_fit>(first, end, region, grows); break;
-        case 1: run<strict_good_fit>(first, end, region, grows); break;
-        case 2: run<best_fit>(first, end, region, grows); break;
-        case 3: run<first_fit>(first, end, region, grows); break;
-        case 4: run<half_fit>(first, end, region, grows); break;
-        case 5: run<basic_best_fit<2>>(first, end, region, grows); break;  // all sizes in the trie
-        default: run<basic_good_fit<2, 3, 16>>(first, end, region, grows); break;  // much deferred
+        case 0:
+            run<good_fit>(first, end, region, grows);
+            break;
+        case 1:
+            run<strict_good_fit>(first, end, region, grows);
+            break;
+        case 2:
+            run<best_fit>(first, end, region, grows);
+            break;
+        case 3:
+            run<first_fit>(first, end, region, grows);
+            break;
+        case 4:
+            run<half_fit>(first, end, region, grows);
+            break;
+        case 5:
+            run<basic_best_fit<2>>(first, end, region, grows);
+            break;  // all sizes in the trie
+        default:
+            run<basic_good_fit<2, 3, 16>>(first, end, region, grows);
+            break;  // much deferred
     }
     return 0;
 }

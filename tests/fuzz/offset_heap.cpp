@@ -34,8 +34,8 @@ void run(const std::uint8_t* at, const std::uint8_t* end, Offset capacity, std::
             case 0:
             case 1:
             case 2:
-                if (const auto a = h.allocate(at[1], static_cast<Offset>(Offset{1} << at[2] % 9),
-                                              at[0])) {
+                if (const auto a =
+                        h.allocate(at[1], static_cast<Offset>(Offset{1} << at[2] % 9), at[0])) {
                     require(h.offset(a) % (Offset{1} << at[2] % 9) == 0);
                     live.push_back(a);
                 }

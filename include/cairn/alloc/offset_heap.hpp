@@ -63,8 +63,8 @@ template <class Offset>
 struct plan_limits {
     std::size_t max_moves;
     Offset max_bytes;
-    std::size_t max_steps;          // nodes looked at
-    bool allow_overlap = true;      // propose slides over the allocation's own bytes
+    std::size_t max_steps;      // nodes looked at
+    bool allow_overlap = true;  // propose slides over the allocation's own bytes
 };
 
 template <class Offset>
@@ -195,8 +195,7 @@ public:
 private:
     static constexpr std::uint32_t none = detail::no_block;
     using classes = detail::size_class<5, Offset>;
-    static constexpr std::uint32_t bin_count =
-        classes::floor(static_cast<Offset>(~Offset{0})) + 1;
+    static constexpr std::uint32_t bin_count = classes::floor(static_cast<Offset>(~Offset{0})) + 1;
     static constexpr unsigned probe_count = 4;
 
     enum class state : std::uint8_t { unused, free, used, pinned, moving, reserved };
@@ -253,7 +252,8 @@ private:
         return nodes_[a.index];
     }
     [[nodiscard]] static Offset gap_for(Offset offset, Offset align) noexcept {
-        return static_cast<Offset>(static_cast<Offset>(0 - offset) & static_cast<Offset>(align - 1));
+        return static_cast<Offset>(static_cast<Offset>(0 - offset) &
+                                   static_cast<Offset>(align - 1));
     }
 
     /// The lowest bin all of whose ranges hold `size`; bin_count when there is none.
@@ -306,16 +306,16 @@ private:
     void steal(basic_offset_heap& other) noexcept;
 
     node* nodes_ = nullptr;
-    std::uint32_t node_count_ = 0;     // nodes that exist
-    std::uint32_t fresh_ = 0;          // nodes from here on were never used
-    std::uint32_t unused_ = none;      // list of nodes given back, through `next`
-    std::uint32_t unused_count_ = 0;   // both kinds
-    std::uint32_t first_ = none;       // lowest range
-    std::uint32_t last_ = none;        // highest range
+    std::uint32_t node_count_ = 0;    // nodes that exist
+    std::uint32_t fresh_ = 0;         // nodes from here on were never used
+    std::uint32_t unused_ = none;     // list of nodes given back, through `next`
+    std::uint32_t unused_count_ = 0;  // both kinds
+    std::uint32_t first_ = none;      // lowest range
+    std::uint32_t last_ = none;       // highest range
     std::uint32_t live_count_ = 0;
     std::uint32_t max_allocations_;
     std::uint32_t in_flight_ = 0;
-    std::uint32_t cursor_ = none;      // where plan() goes on
+    std::uint32_t cursor_ = none;  // where plan() goes on
     phase phase_ = phase::over;
     Offset capacity_;
     allocator_ref upstream_;

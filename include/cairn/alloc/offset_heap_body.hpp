@@ -418,8 +418,12 @@ std::size_t basic_offset_heap<Offset, Steps>::plan(move* out, std::size_t out_co
                 carve(hole, gap, size, rest_node, gap_node);
                 nodes_[hole].kind = state::reserved;
                 nodes_[at].kind = state::moving;
-                out[count++] = {{at, nodes_[at].generation}, nodes_[at].offset,
-                                nodes_[hole].offset, size, hole, false};
+                out[count++] = {{at, nodes_[at].generation},
+                                nodes_[at].offset,
+                                nodes_[hole].offset,
+                                size,
+                                hole,
+                                false};
                 ++in_flight_;
                 bytes = static_cast<Offset>(bytes + size);
             }
@@ -438,8 +442,8 @@ std::size_t basic_offset_heap<Offset, Steps>::plan(move* out, std::size_t out_co
         if (nodes_[hole].kind == state::free && at != none && nodes_[at].kind == state::used) {
             const node& n = nodes_[at];
             const Offset align = static_cast<Offset>(Offset{1} << n.align_log2);
-            const Offset to = static_cast<Offset>(nodes_[hole].offset +
-                                                  gap_for(nodes_[hole].offset, align));
+            const Offset to =
+                static_cast<Offset>(nodes_[hole].offset + gap_for(nodes_[hole].offset, align));
             const bool overlaps = n.offset - to < n.size;
             if (to < n.offset && (!overlaps || limits.allow_overlap)) {
                 const Offset size = n.size;
@@ -458,8 +462,8 @@ std::size_t basic_offset_heap<Offset, Steps>::plan(move* out, std::size_t out_co
                 }
                 nodes_[hole].kind = state::reserved;
                 nodes_[at].kind = state::moving;
-                out[count++] = {{at, nodes_[at].generation}, nodes_[at].offset, to, size, hole,
-                                overlaps};
+                out[count++] = {
+                    {at, nodes_[at].generation}, nodes_[at].offset, to, size, hole, overlaps};
                 ++in_flight_;
                 bytes = static_cast<Offset>(bytes + size);
             }
