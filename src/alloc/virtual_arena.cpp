@@ -128,12 +128,7 @@ bool virtual_arena::commit(std::size_t size) noexcept { return commit_up_to(size
 bool virtual_arena::prefault(std::size_t size) noexcept {
     if (!commit(size)) { return false; }
     const std::size_t pages = page_memory::round_up_to_pages(size);
-    // Reading and writing back what is there: live bytes keep their value. Free ones are poisoned
-    // for the checkers, so they are opened for a moment.
-    const std::size_t used = region_.used_size();
-    if (pages > used) { unpoison_defined(address_of(region_.top()), pages - used); }
-    page_memory::prefault(address_of(region_.begin()), pages);
-    if (pages > used) { poison(address_of(region_.top()), pages - used); }
+    page_memory::prefault(address_of(region_.begin()), pages);  // live bytes keep their value
     return true;
 }
 

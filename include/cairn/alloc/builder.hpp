@@ -58,6 +58,8 @@ public:
     builder& operator=(const builder&) = delete;
 
     /// Appends T(args...).
+    /// Requires: no argument refers to an element of this builder (growth may move it first);
+    ///           push_back() may be given one.
     /// Returns: false when the arena is exhausted; nothing has changed then.
     template <class... Args>
     bool emplace_back(Args&&... args) {
@@ -174,9 +176,17 @@ private:
     /// registers while it collects. Returns `old` when the arena is exhausted.
     [[nodiscard, gnu::noinline]] static room grown(reference arena, room old,
                                                    std::size_t capacity_first) noexcept {
+        const auto capacity = static_cast<std::size_t>(old.limit - old.begin);
+        // Twice the room; near the end of the arena as little more as there is.
+        const std::size_t twice = old.begin == nullptr ? capacity_first : capacity * 2;
+        const room larger = grown_to(arena, old, twice);
+        return larger.limit != old.limit ? larger : grown_to(arena, old, capacity + 1);
+    }
+
+    /// Returns: `old` when the arena refuses.
+    [[nodiscard]] static room grown_to(reference arena, room old, std::size_t wanted) noexcept {
         const auto count = static_cast<std::size_t>(old.end - old.begin);
         const auto capacity = static_cast<std::size_t>(old.limit - old.begin);
-        const std::size_t wanted = old.begin == nullptr ? capacity_first : capacity * 2;
         // What the arena rounds up to costs nothing: take it as room.
         const std::size_t bytes =
             arena.good_size(saturating_multiply(wanted, sizeof(T)), alignment::of<T>());

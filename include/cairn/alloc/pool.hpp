@@ -33,6 +33,7 @@
 #include <limits>
 
 #include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/bits.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
@@ -259,8 +260,12 @@ constexpr std::size_t pool::required_size(std::size_t count, std::size_t slot_si
                                           alignment align) noexcept {
     const std::size_t stride = round_up(slot_size != 0 ? slot_size : 1, align);
     // [ slots | up to 7 bytes | chunk record | pad | stack ]
-    return round_up(count * stride, alignment::of<void*>()) + sizeof(chunk) +
-           (lookahead + count) * sizeof(void*);
+    const std::size_t slots = saturating_multiply(count, stride);
+    const std::size_t links = saturating_multiply(saturating_add(lookahead, count), sizeof(void*));
+    constexpr std::size_t absurd = std::numeric_limits<std::size_t>::max();  // nobody has that much
+    if (slots > absurd - sizeof(void*)) { return absurd; }
+    return saturating_add(
+        saturating_add(round_up(slots, alignment::of<void*>()), sizeof(chunk)), links);
 }
 
 }  // namespace cairn

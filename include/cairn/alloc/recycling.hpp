@@ -15,7 +15,9 @@
 // Cost:     allocate: one compare and one list head more than the arena; sizes are rounded up to
 //           powers of two, so use it for arrays that double, not for single objects.
 // Overhead: 41 list heads in the wrapper; no headers.
-// rewind and reset empty the lists: what they hold may lie in the forgotten part.
+// rewind and reset empty the lists: what they hold may lie in the forgotten part. So rewind the
+// wrapper, not the arena behind its back, and put no arena_scope on that arena while arrays are freed
+// through the wrapper.
 // Threads:  none.
 #pragma once
 

@@ -121,7 +121,7 @@ public:
     using shared_type = shared_handle<shared_store>;
 
     explicit shared_store(allocator_ref memory = system_memory()) noexcept
-        : map_{memory}, cells_{sizeof(cell), memory} {}
+        : cells_{sizeof(cell), memory}, map_{memory} {}
     shared_store(const shared_store&) = delete;
     shared_store& operator=(const shared_store&) = delete;
     ~shared_store() {
@@ -206,8 +206,8 @@ private:
         }
     }
 
-    Map map_;
     detail::cell_blocks cells_;
+    Map map_;  // dies first: its objects may own others that live here, and count down their cells
     std::atomic<std::uint32_t> dead_ = 0;
     bool is_erasing_ = false;
 };
