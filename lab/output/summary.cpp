@@ -57,7 +57,9 @@ double median_noise(const run_result& run) {
 }
 
 std::string said(const choice& c) {
-    std::string s = fmt::format("For {}, {} costs {}", c.need, c.take, with_unit(c.figure, c.unit));
+    std::string s =
+        fmt::format("For {}, {} {} {}", c.need, c.take, c.unit.ends_with("/s") ? "does" : "costs",
+                    with_unit(c.figure, c.unit));
     if (c.instead.empty()) return s + ".";
     const std::string other = fmt::format("{} {}", c.instead, with_unit(c.other, c.unit));
     if (c.verdict == "faster") {

@@ -68,9 +68,9 @@ const emphasised = (s: string): string =>
 function choosing(run: Run): HTMLElement | null {
   if (!run.choosing?.length) return null;
   return element(`<section id="choosing"><h2>What to take, by this machine's figures</h2>
-    <div class="scroll"><table><thead><tr><th class="l">you need</th><th class="l">take</th><th>costs</th><th class="l">instead of</th><th>costs</th><th class="l">which is</th><th class="l">measured in</th></tr></thead>
-    <tbody>${run.choosing.map(c => `<tr><td class="l wrap">${e(c.need)}</td><td class="l"><b class="${c.verdict === "slower" ? "" : "mine"}">${e(c.take)}</b></td><td>${figure(c.figure)} ${e(c.unit)}</td>
-      <td class="l">${e(c.instead)}</td><td>${c.instead ? figure(c.other) : ""}</td><td class="l">${c.verdict === "faster" ? `${figure(c.ratio)} × dearer` : c.verdict === "slower" ? `<span class="bad">${figure(1 / c.ratio)} × cheaper</span>` : c.verdict === "no difference" ? "a tie" : ""}</td>
+    <div class="scroll"><table><thead><tr><th class="l">you need</th><th class="l">take</th><th>figure</th><th class="l">instead of</th><th>figure</th><th class="l">which is</th><th class="l">measured in</th></tr></thead>
+    <tbody>${run.choosing.map(c => `<tr><td class="l wrap">${e(c.need)}</td><td class="l wrap"><b class="${c.verdict === "slower" ? "" : "mine"}">${e(c.take)}</b></td><td>${figure(c.figure)} ${e(c.unit)}</td>
+      <td class="l wrap">${e(c.instead)}</td><td>${c.instead ? figure(c.other) : ""}</td><td class="l">${c.verdict === "faster" ? `${figure(c.ratio)} × dearer` : c.verdict === "slower" ? `<span class="bad">${figure(1 / c.ratio)} × cheaper</span>` : c.verdict === "no difference" ? "a tie" : ""}</td>
       <td class="l wrap"><a href="#${anchor(c.experiment, c.case)}">${e(c.experiment)}: ${e(c.case)}</a></td></tr>`).join("")}</tbody></table></div></section>`);
 }
 
