@@ -13,7 +13,8 @@ struct mesh {
 // What stays goes to the high end; what loading needs for a moment goes to the low end, in a scope.
 mesh* load_mesh(cairn::double_ended_arena& memory, std::size_t vertex_count) {
     cairn::arena_scope temporary{memory.low()};
-    const auto file = temporary.make_array<unsigned char>(vertex_count * 16);  // as if read from disk
+    const auto file =
+        temporary.make_array<unsigned char>(vertex_count * 16);  // as if read from disk
     mesh* const result = memory.high().make<mesh>();
     if (file.empty() || result == nullptr) { return nullptr; }
     result->vertices = memory.high().make_array<float>(vertex_count * 3);

@@ -19,7 +19,9 @@ int main() {
     for (int frame = 0; frame < 10; ++frame) {
         cairn::builder<draw_command> commands{frames.active()};
         for (int mesh = 0; mesh < 100; ++mesh) {
-            if (!commands.push_back({mesh, static_cast<float>(mesh)})) { break; }  // full: draw less
+            if (!commands.push_back({mesh, static_cast<float>(mesh)})) {
+                break;
+            }  // full: draw less
         }
         for (const draw_command& c : last_commands) { drawn += c.mesh == 99; }  // still alive
         last_commands = commands.finish();

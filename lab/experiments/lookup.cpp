@@ -73,13 +73,13 @@ void add_case(lab::experiment& e, const char* name, std::size_t count, std::size
             look_up<lab::cairn_stable_slot_map>(count, asked, with_stale));
 }
 
-const lab::registration lookup{
-    "lookup", "What does it cost to go through a handle instead of a pointer?",
-    [](lab::experiment& e) {
-        e.quick_seconds = 8;
-        add_case(e, "hot", 10000, 10000, false, 1);
-        add_case(e, "hot, half stale", 10000, 10000, true, 1);
-        add_case(e, "random over 10^7", 10000000, 100000, false, 2);
-    }};
+const lab::registration lookup{"lookup",
+                               "What does it cost to go through a handle instead of a pointer?",
+                               [](lab::experiment& e) {
+                                   e.quick_seconds = 8;
+                                   add_case(e, "hot", 10000, 10000, false, 1);
+                                   add_case(e, "hot, half stale", 10000, 10000, true, 1);
+                                   add_case(e, "random over 10^7", 10000000, 100000, false, 2);
+                               }};
 
 }  // namespace

@@ -27,7 +27,8 @@ alignment chunk_alignment(alignment align) noexcept {
 }
 
 std::size_t magazine_size_for(std::size_t stride, const concurrent_pool_options& o) noexcept {
-    std::size_t size = std::min(o.magazine_size, std::size_t{1} << 20);  // more is absurd, and wraps
+    std::size_t size =
+        std::min(o.magazine_size, std::size_t{1} << 20);  // more is absurd, and wraps
     if (size == 0) {
         // 2 KiB of pointers at most: a transfer that both sides can hold in their first-level cache.
         size = std::clamp<std::size_t>((std::size_t{16} << 10) / stride, 8, 256);

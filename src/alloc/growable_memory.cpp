@@ -44,9 +44,7 @@ bool growable_memory::reserve_address_space(std::size_t size_max) noexcept {
     CAIRN_ASSERT(size_ == 0, "addresses are reserved before the first growth");
     const std::size_t bytes = page_memory::round_up_to_pages(size_max);
     void* const first = page_memory::reserve(bytes, align_);
-    if (first == nullptr) {
-        return false;
-    }
+    if (first == nullptr) { return false; }
     release();  // an earlier reservation
     data_ = static_cast<std::byte*>(first);
     reserved_ = bytes;
@@ -54,33 +52,23 @@ bool growable_memory::reserve_address_space(std::size_t size_max) noexcept {
 }
 
 bool growable_memory::try_grow_in_place(std::size_t size) noexcept {
-    if (size <= size_) {
-        return true;
-    }
+    if (size <= size_) { return true; }
     if (reserved_ == 0) {
-        if (data_ == nullptr || !upstream_.try_resize(data_, size_, size, align_)) {
-            return false;
-        }
+        if (data_ == nullptr || !upstream_.try_resize(data_, size_, size, align_)) { return false; }
         size_ = size;
         return true;
     }
-    if (size > reserved_) {
-        return false;
-    }
+    if (size > reserved_) { return false; }
     const std::size_t stepped = round_up(size, alignment{commit_step});
     const std::size_t target = stepped < reserved_ ? stepped : reserved_;
-    if (!page_memory::commit(data_ + size_, target - size_)) {
-        return false;
-    }
+    if (!page_memory::commit(data_ + size_, target - size_)) { return false; }
     size_ = target;
     return true;
 }
 
 std::byte* growable_memory::begin_move(std::size_t size) noexcept {
     CAIRN_ASSERT(size > size_, "memory moves only to grow");
-    if (reserved_ != 0) {
-        return nullptr;
-    }
+    if (reserved_ != 0) { return nullptr; }
     return static_cast<std::byte*>(upstream_.allocate(size, align_));
 }
 
@@ -100,16 +88,10 @@ void growable_memory::cancel_move(std::byte* block, std::size_t size) noexcept {
 
 bool growable_memory::grow(std::size_t size, std::size_t used) noexcept {
     CAIRN_ASSERT(used <= size_, "the used bytes lie inside");
-    if (try_grow_in_place(size)) {
-        return true;
-    }
+    if (try_grow_in_place(size)) { return true; }
     std::byte* const block = begin_move(size);
-    if (block == nullptr) {
-        return false;
-    }
-    if (used != 0) {
-        std::memcpy(block, data_, used);
-    }
+    if (block == nullptr) { return false; }
+    if (used != 0) { std::memcpy(block, data_, used); }
     finish_move(block, size);
     return true;
 }

@@ -13,18 +13,18 @@ namespace cairn {
 
 namespace {
 
-constexpr std::size_t header_size = 48;  // sizeof(block), rounded up to the granule
+constexpr std::size_t header_size = 48;      // sizeof(block), rounded up to the granule
 constexpr std::size_t block_size_min = 256;  // smaller blocks are more header than memory
 
 }  // namespace
 
 /// Sits at the front of every block; the payload behind it belongs to the caller.
 struct growing_arena::block {
-    block* next;                  // older used block, or next spare
-    std::size_t size;             // bytes asked of upstream, this header included
-    std::uint64_t serial;         // grows with every block taken into use
-    std::uintptr_t top;           // end of its live bytes, once it is no longer the current one
-    bool oversized;               // holds one request larger than half a block
+    block* next;           // older used block, or next spare
+    std::size_t size;      // bytes asked of upstream, this header included
+    std::uint64_t serial;  // grows with every block taken into use
+    std::uintptr_t top;    // end of its live bytes, once it is no longer the current one
+    bool oversized;        // holds one request larger than half a block
 
     [[nodiscard]] std::uintptr_t begin() const noexcept {
         return reinterpret_cast<std::uintptr_t>(this) + header_size;
@@ -110,8 +110,8 @@ void* growing_arena::allocate_in_other_block(std::size_t size, alignment align) 
         }
         if (b == nullptr) { return nullptr; }
         if (next_size_ < how_.block_size_max) {
-            next_size_ = next_size_ < how_.block_size_max / 2 ? next_size_ * 2
-                                                              : how_.block_size_max;
+            next_size_ =
+                next_size_ < how_.block_size_max / 2 ? next_size_ * 2 : how_.block_size_max;
         }
     }
     note_peak();
@@ -163,9 +163,9 @@ growing_arena::block* growing_arena::take_spare(std::size_t payload_min,
         if (b->payload_size() < payload_min) { continue; }
         const bool better =
             best == nullptr ||
-            (for_oversized ? b->size < (*best)->size
-                           : (b->oversized != (*best)->oversized ? !b->oversized
-                                                                 : b->size > (*best)->size));
+            (for_oversized
+                 ? b->size < (*best)->size
+                 : (b->oversized != (*best)->oversized ? !b->oversized : b->size > (*best)->size));
         if (better) { best = link; }
         // Nothing fits better than exactly: requests of one size, frame after frame, stay O(1).
         if (for_oversized && b->payload_size() == payload_min) { break; }
@@ -210,8 +210,9 @@ void growing_arena::deallocate_in_full_block(void* p, std::size_t size) noexcept
         // Perhaps a block of its own: then it can serve again at once.
         for (block** link = &used_; *link != nullptr; link = &(*link)->next) {
             block* const b = *link;
-            if (b->oversized && round_up(reinterpret_cast<std::uintptr_t>(p) + size,
-                                         detail::bump_granule) == b->top &&
+            if (b->oversized &&
+                round_up(reinterpret_cast<std::uintptr_t>(p) + size, detail::bump_granule) ==
+                    b->top &&
                 reinterpret_cast<std::uintptr_t>(p) >= b->begin()) {
                 *link = b->next;
                 full_size_ -= b->top - b->begin();

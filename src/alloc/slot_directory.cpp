@@ -40,8 +40,8 @@ slot_directory_base& slot_directory_base::operator=(slot_directory_base&& other)
 std::uint32_t slot_directory_base::grown_capacity(std::size_t needed) const noexcept {
     // Inside reserved addresses growth copies nothing, so small steps keep the worst insertion short.
     constexpr std::size_t step = 4096;
-    const std::size_t wish = memory_.is_reserved() ? (needed + step - 1) / step * step
-                                                   : grown_count(capacity_, needed);
+    const std::size_t wish =
+        memory_.is_reserved() ? (needed + step - 1) / step * step : grown_count(capacity_, needed);
     const std::size_t max = rules_.slot_count_max;
     return static_cast<std::uint32_t>(wish < max ? wish : max);
 }
@@ -98,7 +98,8 @@ void slot_directory_base::retire(std::uint32_t index) noexcept {
     set_limit();
 }
 
-void slot_directory_base::validate_counts([[maybe_unused]] std::uint32_t free_found) const noexcept {
+void slot_directory_base::validate_counts(
+    [[maybe_unused]] std::uint32_t free_found) const noexcept {
 #if CAIRN_ASSERTS
     std::uint32_t live_found = 0;
     std::uint32_t held_found = 0;

@@ -94,8 +94,7 @@ void virtual_arena::raise_step() noexcept {
 void* virtual_arena::commit_and_allocate(std::size_t size, alignment align) noexcept {
     const std::size_t padding = padding_to(region_.top(), align);
     if (size > free_size() || padding > free_size() - size) { return nullptr; }
-    const std::size_t needed =
-        round_up(region_.used_size() + padding + size, detail::bump_granule);
+    const std::size_t needed = round_up(region_.used_size() + padding + size, detail::bump_granule);
     if (!commit_up_to(needed, saturating_add(needed, next_step_))) { return nullptr; }
     raise_step();
     return region_.allocate(size, align);

@@ -37,7 +37,9 @@ bool object_slots::grow(std::size_t count) noexcept {
     const std::size_t stack_bytes = saturating_multiply(total, sizeof(void*));
     const std::size_t block_bytes =
         saturating_add(saturating_multiply(added, slot_size_), first_offset_);
-    if (total > UINT32_MAX || stack_bytes > PTRDIFF_MAX || block_bytes > PTRDIFF_MAX) { return false; }
+    if (total > UINT32_MAX || stack_bytes > PTRDIFF_MAX || block_bytes > PTRDIFF_MAX) {
+        return false;
+    }
     auto* const stack = static_cast<void**>(memory_.allocate(stack_bytes));
     if (stack == nullptr) { return false; }
     void* const block = memory_.allocate(block_bytes, align_);

@@ -184,7 +184,7 @@ TEST(arena, moves_with_its_blocks_and_markers) {
     (void)a.allocate(100);
     arena b{std::move(a)};
     EXPECT_TRUE(b.owns(p));
-    EXPECT_EQ(a.capacity(), 0u);           // NOLINT: a moved-from arena is empty and valid
+    EXPECT_EQ(a.capacity(), 0u);  // NOLINT: a moved-from arena is empty and valid
     EXPECT_EQ(a.allocate(1), nullptr);
     b.rewind(here);
     EXPECT_EQ(b.used_size(), 112u);

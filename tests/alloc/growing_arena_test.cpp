@@ -26,7 +26,8 @@ TEST(growing_arena, agrees_with_the_model_under_every_reset_policy) {
                                      reset_policy::adaptive()};
     for (unsigned seed = 1; seed <= 60; ++seed) {
         test_upstream upstream;
-        growing_arena a{std::size_t{256} << (seed % 5), upstream,
+        growing_arena a{std::size_t{256} << (seed % 5),
+                        upstream,
                         {.block_size_max = 16_KiB, .on_reset = policies[seed % 5]}};
         check_arena_against_model(a, seed, {.reset_every = 500});
     }
@@ -88,14 +89,16 @@ TEST(growing_arena, halves_its_wish_when_upstream_has_only_small_blocks) {
 }
 
 TEST(growing_arena, after_warm_up_a_frame_calls_no_upstream) {
-    for (const reset_policy policy : {reset_policy::keep_all(), reset_policy::coalesce(),
-                                      reset_policy::keep(1_MiB)}) {
+    for (const reset_policy policy :
+         {reset_policy::keep_all(), reset_policy::coalesce(), reset_policy::keep(1_MiB)}) {
         test_upstream upstream;
         growing_arena a{1_KiB, upstream, {.on_reset = policy}};
         std::size_t warm = 0;
         for (int frame = 0; frame < 100; ++frame) {
             const int load = 50 + (frame * 37) % 100;  // changes from frame to frame
-            for (int i = 0; i < load; ++i) { ASSERT_NE(a.allocate(static_cast<std::size_t>(8 + i)), nullptr); }
+            for (int i = 0; i < load; ++i) {
+                ASSERT_NE(a.allocate(static_cast<std::size_t>(8 + i)), nullptr);
+            }
             ASSERT_NE(a.allocate(3000), nullptr);
             a.reset();
             if (frame == 60) { warm = upstream.request_count(); }

@@ -107,7 +107,8 @@ private:
 
     void step(std::size_t size_target) {
         const std::uint32_t die = pick(1000);
-        const bool grow = live_.size() < size_target / 2 || (growing_ && live_.size() < size_target);
+        const bool grow =
+            live_.size() < size_target / 2 || (growing_ && live_.size() < size_target);
         if (die < 700) {
             if (grow ? die < 500 : die < 250) {
                 insert();
@@ -149,11 +150,9 @@ private:
 
     void insert() {
         const std::uint64_t value = ++last_value_;
-        const handle h = pick(2) == 0
-                             ? map_.emplace(value)
-                             : map_.emplace_with([&](handle) {
-                                   return typename Map::value_type{value};
-                               });
+        const handle h = pick(2) == 0 ? map_.emplace(value) : map_.emplace_with([&](handle) {
+            return typename Map::value_type{value};
+        });
         if (!h) {
             exhausted();
             return;

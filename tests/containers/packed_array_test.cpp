@@ -83,7 +83,8 @@ TEST(packed_array, erasing_while_iterating_asks_each_object_once) {
     EXPECT_EQ(a.erase_if([&](int v) {
         asked.push_back(v);
         return v % 3 == 0;
-    }), 334u);
+    }),
+              334u);
     std::ranges::sort(asked);
     EXPECT_EQ(asked.size(), 1000u);
     EXPECT_EQ(std::ranges::adjacent_find(asked), asked.end());
@@ -128,7 +129,8 @@ TEST(packed_array, exhausted_memory_changes_nothing) {
     ASSERT_EQ(a.size(), 4u);
     EXPECT_EQ(a[3], "3");
     upstream.refuse_from(upstream.request_count(), 1);
-    EXPECT_NE(a.emplace("less is enough"), nullptr) << "twice as much was refused, one more was not";
+    EXPECT_NE(a.emplace("less is enough"), nullptr)
+        << "twice as much was refused, one more was not";
 }
 
 #if defined(__cpp_exceptions)
@@ -151,10 +153,11 @@ TEST(packed_array, every_construction_and_move_may_throw) {
                         model.pop_back();
                     }
                     ASSERT_TRUE(a.reserve(a.size() + 7));
-                } catch (const std::runtime_error&) {
-                }
+                } catch (const std::runtime_error&) {}
                 ASSERT_EQ(a.size(), model.size());
-                for (std::size_t k = 0; k < model.size(); ++k) { ASSERT_EQ(a[k].value(), model[k]); }
+                for (std::size_t k = 0; k < model.size(); ++k) {
+                    ASSERT_EQ(a[k].value(), model[k]);
+                }
             }
             tracked::throw_at = -1;
         }

@@ -25,9 +25,11 @@ TEST(slot_map_model, lifo_and_lowest) {
 
 TEST(slot_map_model, four_bit_generations_run_out_and_come_back) {
     std::size_t exhausted = 0;
-    exhausted += map_model::run<slot_map<quiet, slot_policy<16, 12, reuse::fifo, 8>>>(4, 150000, 300);
+    exhausted +=
+        map_model::run<slot_map<quiet, slot_policy<16, 12, reuse::fifo, 8>>>(4, 150000, 300);
     exhausted += map_model::run<slot_map<quiet, slot_policy<16, 12, reuse::lifo>>>(5, 100000, 300);
-    exhausted += map_model::run<slot_map<quiet, slot_policy<16, 12, reuse::lowest>>>(6, 100000, 300);
+    exhausted +=
+        map_model::run<slot_map<quiet, slot_policy<16, 12, reuse::lowest>>>(6, 100000, 300);
     (void)exhausted;
 }
 
@@ -45,8 +47,8 @@ TEST(slot_map_model, no_handle_is_ever_given_out_twice_until_recycled) {
     EXPECT_EQ(count, 4096u * 15u) << "every life of every slot";
     EXPECT_EQ(map.exhausted_slot_count(), 4096u);
     for (std::uint32_t raw = 0; raw < 65536; ++raw) {
-        ASSERT_FALSE(map.contains(decltype(map)::handle_type::from_raw(
-            static_cast<std::uint16_t>(raw))));
+        ASSERT_FALSE(
+            map.contains(decltype(map)::handle_type::from_raw(static_cast<std::uint16_t>(raw))));
     }
     EXPECT_EQ(map.recycle_slots(no_handles_left), 4096u);
     EXPECT_TRUE(map.emplace(1));
@@ -74,9 +76,7 @@ TEST(slot_map_model, every_construction_and_move_may_throw) {
                             live.erase(live.begin() + static_cast<std::ptrdiff_t>(live.size() / 2));
                         }
                     }
-                } catch (const std::runtime_error&) {
-                    ASSERT_EQ(tracked::throw_at, -1);
-                }
+                } catch (const std::runtime_error&) { ASSERT_EQ(tracked::throw_at, -1); }
                 map.validate();
                 ASSERT_EQ(map.size(), live.size());
             }

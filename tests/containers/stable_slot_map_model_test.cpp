@@ -36,8 +36,8 @@ TEST(stable_slot_map_model, no_handle_is_ever_given_out_twice_until_recycled) {
     EXPECT_EQ(count, 4096u * 15u) << "every life of every slot";
     EXPECT_EQ(map.exhausted_slot_count(), 4096u);
     for (std::uint32_t raw = 0; raw < 65536; ++raw) {
-        ASSERT_FALSE(map.contains(decltype(map)::handle_type::from_raw(
-            static_cast<std::uint16_t>(raw))));
+        ASSERT_FALSE(
+            map.contains(decltype(map)::handle_type::from_raw(static_cast<std::uint16_t>(raw))));
     }
     map.validate();
     EXPECT_EQ(map.recycle_slots(no_handles_left), 4096u);
@@ -64,9 +64,7 @@ TEST(stable_slot_map_model, every_construction_may_throw) {
                         ASSERT_TRUE(map.erase(live.back().first));
                         live.pop_back();
                     }
-                } catch (const std::runtime_error&) {
-                    ASSERT_EQ(tracked::throw_at, -1);
-                }
+                } catch (const std::runtime_error&) { ASSERT_EQ(tracked::throw_at, -1); }
                 ASSERT_EQ(map.size(), live.size());
             }
             map.validate();

@@ -31,9 +31,7 @@ TEST(stable_slot_map, finds_what_lives_and_nothing_else) {
     EXPECT_EQ(map[b], 2);
     EXPECT_EQ(map.find({}), nullptr);
     map.validate();
-    if (asserts_enabled) {
-        EXPECT_DEATH((void)map[a], "the handle is not stale");
-    }
+    if (asserts_enabled) { EXPECT_DEATH((void)map[a], "the handle is not stale"); }
 }
 
 TEST(stable_slot_map, addresses_never_change) {
@@ -60,7 +58,8 @@ TEST(stable_slot_map, objects_need_not_move) {
     };
     stable_slot_map<fixed> map;
     const auto h = map.emplace(3);
-    const auto own = map.emplace_with([](auto self) { return fixed{static_cast<int>(self.index())}; });
+    const auto own =
+        map.emplace_with([](auto self) { return fixed{static_cast<int>(self.index())}; });
     std::lock_guard lock{map[h].mutex};
     EXPECT_EQ(map[h].value, 3);
     EXPECT_EQ(map[own].value, 1);

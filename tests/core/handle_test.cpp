@@ -38,9 +38,7 @@ TEST(handle, user_bits_travel_along_and_disturb_nothing) {
     static_assert(h.index() == 77 && h.generation() == 1234 && h.user() == 500);
     static_assert(h.with_user(0) == tagged::make(77, 1234));
     EXPECT_NE(h, h.with_user(0));
-    if (asserts_enabled) {
-        EXPECT_DEATH((void)h.with_user(512), "a user value fits its bits");
-    }
+    if (asserts_enabled) { EXPECT_DEATH((void)h.with_user(512), "a user value fits its bits"); }
 }
 
 TEST(handle, raw_and_back_is_the_same_handle_and_drops_bits_that_no_handle_has) {

@@ -16,7 +16,7 @@
 struct arena_model_options {
     std::size_t operation_count = 20000;
     std::size_t size_max = 300;
-    std::size_t large_every = 500;       // one request in so many is up to large_max
+    std::size_t large_every = 500;  // one request in so many is up to large_max
     std::size_t large_max = 20000;
     std::size_t reset_every = 2000;
 };
@@ -35,8 +35,8 @@ void check_arena_against_model(Arena& a, unsigned seed, arena_model_options o = 
         std::size_t live_count;
     };
     std::mt19937 random{seed};
-    std::vector<block> live;   // in order of allocation
-    std::vector<mark> marks;   // live ones, oldest first
+    std::vector<block> live;  // in order of allocation
+    std::vector<mark> marks;  // live ones, oldest first
     unsigned char next_fill = 1;
 
     const auto intact = [](const block& b) {

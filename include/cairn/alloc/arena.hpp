@@ -58,7 +58,7 @@ public:
 
     arena(const arena&) = delete;
     arena& operator=(const arena&) = delete;
-    arena(arena&& from) noexcept;             // live blocks stay where they are; `from` is empty
+    arena(arena&& from) noexcept;  // live blocks stay where they are; `from` is empty
     arena& operator=(arena&& from) noexcept;
 
     /// `size` bytes at a multiple of `align`, uninitialized.
@@ -136,8 +136,8 @@ private:
     void release() noexcept;
 
     detail::bump_region region_;
-    void* block_ = nullptr;        // from upstream_; nullptr when the memory is the caller's
-    std::size_t block_size_ = 0;   // bytes asked of upstream_
+    void* block_ = nullptr;       // from upstream_; nullptr when the memory is the caller's
+    std::size_t block_size_ = 0;  // bytes asked of upstream_
     allocator_ref upstream_ = system_memory();
     [[no_unique_address]] detail::mark_check marks_;
 };

@@ -151,8 +151,8 @@ private:
 
     Arena& arena_;
     typename Arena::marker start_;
-    node* newest_ = nullptr;          // objects to destroy, newest first
-    const void* outer_ = nullptr;     // enclosing scope; used by checked builds only
+    node* newest_ = nullptr;       // objects to destroy, newest first
+    const void* outer_ = nullptr;  // enclosing scope; used by checked builds only
 };
 
 }  // namespace cairn

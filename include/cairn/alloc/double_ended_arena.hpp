@@ -52,7 +52,8 @@ public:
 
     /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind.
     void deallocate(void* p, std::size_t size, alignment = default_alignment) noexcept {
-        CAIRN_ASSERT(size == 0 || owns(p), "a block comes back to the end that it was allocated from");
+        CAIRN_ASSERT(size == 0 || owns(p),
+                     "a block comes back to the end that it was allocated from");
         const std::size_t step = round_up(size, detail::bump_granule);
         if (reinterpret_cast<std::uintptr_t>(p) == low_->region_.end()) {
             note_peak();
@@ -136,22 +137,20 @@ private:
         return p;
     }
 
-    arena* low_;                       // owns the region; its end is our top
-    std::uintptr_t limit_;             // end of the whole region
-    std::size_t peak_ = 0;             // highest used_size() at any retreat
-    std::uintptr_t large_begin_ = 0;   // start of the newest page-multiple block
+    arena* low_;                      // owns the region; its end is our top
+    std::uintptr_t limit_;            // end of the whole region
+    std::size_t peak_ = 0;            // highest used_size() at any retreat
+    std::uintptr_t large_begin_ = 0;  // start of the newest page-multiple block
     [[no_unique_address]] detail::mark_check marks_;
 };
 
 class double_ended_arena {
 public:
     /// Over memory of the caller, who keeps it alive.
-    explicit double_ended_arena(byte_slice buffer) noexcept
-        : low_{buffer}, high_{low_} {}
+    explicit double_ended_arena(byte_slice buffer) noexcept : low_{buffer}, high_{low_} {}
 
     /// Over one block of `size` bytes from `upstream`. When upstream refuses, capacity() is 0.
-    explicit double_ended_arena(std::size_t size,
-                                allocator_ref upstream = system_memory()) noexcept
+    explicit double_ended_arena(std::size_t size, allocator_ref upstream = system_memory()) noexcept
         : low_{size, upstream}, high_{low_} {}
 
     /// Pinned: the two ends know each other's address.

@@ -36,8 +36,7 @@ public:
     /// Builds every arena with `args`: `frame_arena<2> frames{1_MiB}` takes 2 MiB in all.
     template <class... Args>
         requires std::is_constructible_v<Arena, const Args&...>
-    explicit frame_arena(const Args&... args) noexcept
-        : frame_arena{indices<N>{}, args...} {}
+    explicit frame_arena(const Args&... args) noexcept : frame_arena{indices<N>{}, args...} {}
 
     frame_arena(const frame_arena&) = delete;
     frame_arena& operator=(const frame_arena&) = delete;

@@ -23,8 +23,7 @@ namespace cairn {
 
 class free_bits {
 public:
-    explicit free_bits(allocator_ref upstream) noexcept
-        : memory_{cache_line_alignment, upstream} {}
+    explicit free_bits(allocator_ref upstream) noexcept : memory_{cache_line_alignment, upstream} {}
 
     free_bits(free_bits&& other) noexcept
         : memory_{std::move(other.memory_)},

@@ -41,9 +41,13 @@ namespace cairn {
 class reset_policy {
 public:
     /// Keeps every block: no upstream call until a frame is larger than all before it.
-    [[nodiscard]] static constexpr reset_policy keep_all() noexcept { return {kind::keep, ~std::size_t{0}}; }
+    [[nodiscard]] static constexpr reset_policy keep_all() noexcept {
+        return {kind::keep, ~std::size_t{0}};
+    }
     /// Keeps blocks of at most `bytes` in all, the largest ones that fit.
-    [[nodiscard]] static constexpr reset_policy keep(std::size_t bytes) noexcept { return {kind::keep, bytes}; }
+    [[nodiscard]] static constexpr reset_policy keep(std::size_t bytes) noexcept {
+        return {kind::keep, bytes};
+    }
     /// When more than one block was needed, replaces them all by one of the summed size: from then
     /// on a frame of that size lies in one piece. Costs one upstream call after such a frame.
     [[nodiscard]] static constexpr reset_policy coalesce() noexcept { return {kind::coalesce, 0}; }
@@ -76,7 +80,7 @@ public:
     enum class growth : unsigned char { allowed, forbidden };
 
     struct options {
-        std::size_t block_size_max = 64_MiB;                    // bytes; growth stops doubling here
+        std::size_t block_size_max = 64_MiB;  // bytes; growth stops doubling here
         reset_policy on_reset = reset_policy::keep_all();
     };
 
@@ -113,9 +117,7 @@ public:
     /// As arena::try_resize; the last allocation grows up to the end of its block.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment = default_alignment) noexcept {
-        if (region_.contains(p)) [[likely]] {
-            return region_.try_resize(p, old_size, new_size);
-        }
+        if (region_.contains(p)) [[likely]] { return region_.try_resize(p, old_size, new_size); }
         return detail::bump_region::resize_inner(p, old_size, new_size);
     }
 
@@ -161,9 +163,9 @@ public:
     /// for growth: what does not fit is refused.
     void set_growth(growth wanted) noexcept { growth_ = wanted; }
 
-    [[nodiscard]] std::size_t used_size() const noexcept;      // bytes, tails of full blocks included
-    [[nodiscard]] std::size_t capacity() const noexcept;       // bytes in all blocks, spares included
-    [[nodiscard]] std::size_t block_count() const noexcept;    // used and spare
+    [[nodiscard]] std::size_t used_size() const noexcept;    // bytes, tails of full blocks included
+    [[nodiscard]] std::size_t capacity() const noexcept;     // bytes in all blocks, spares included
+    [[nodiscard]] std::size_t block_count() const noexcept;  // used and spare
     /// Most bytes ever in use at once. Exact at every rewind, reset and question.
     [[nodiscard]] std::size_t high_water_size() const noexcept;
 
@@ -187,18 +189,18 @@ private:
     void release_all() noexcept;
     void steal(growing_arena& from) noexcept;
 
-    detail::bump_region region_;        // free tail of current_
-    block* used_ = nullptr;             // current block first, then older ones
-    block* spare_ = nullptr;            // empty, waiting
-    std::uint64_t last_serial_ = 0;     // number of the youngest used block; 0: none
-    std::size_t full_size_ = 0;         // bytes used in blocks other than the current one
-    std::size_t held_size_ = 0;         // bytes asked of upstream, headers included
+    detail::bump_region region_;     // free tail of current_
+    block* used_ = nullptr;          // current block first, then older ones
+    block* spare_ = nullptr;         // empty, waiting
+    std::uint64_t last_serial_ = 0;  // number of the youngest used block; 0: none
+    std::size_t full_size_ = 0;      // bytes used in blocks other than the current one
+    std::size_t held_size_ = 0;      // bytes asked of upstream, headers included
     std::size_t block_count_ = 0;
-    std::size_t next_size_;             // bytes of the next block, header included
+    std::size_t next_size_;  // bytes of the next block, header included
     std::size_t first_size_;
-    std::size_t peak_ = 0;              // highest used_size() at any retreat
-    std::size_t cycle_peak_ = 0;        // the same since the last reset
-    std::size_t recent_ = 0;            // adaptive: decaying high-water mark
+    std::size_t peak_ = 0;        // highest used_size() at any retreat
+    std::size_t cycle_peak_ = 0;  // the same since the last reset
+    std::size_t recent_ = 0;      // adaptive: decaying high-water mark
     allocator_ref upstream_;
     options how_;
     growth growth_ = growth::allowed;

@@ -264,8 +264,8 @@ constexpr std::size_t pool::required_size(std::size_t count, std::size_t slot_si
     const std::size_t links = saturating_multiply(saturating_add(lookahead, count), sizeof(void*));
     constexpr std::size_t absurd = std::numeric_limits<std::size_t>::max();  // nobody has that much
     if (slots > absurd - sizeof(void*)) { return absurd; }
-    return saturating_add(
-        saturating_add(round_up(slots, alignment::of<void*>()), sizeof(chunk)), links);
+    return saturating_add(saturating_add(round_up(slots, alignment::of<void*>()), sizeof(chunk)),
+                          links);
 }
 
 }  // namespace cairn

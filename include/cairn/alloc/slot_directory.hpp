@@ -51,7 +51,7 @@ inline constexpr no_handles_left_t no_handles_left{};
 struct slot_rules {
     std::uint32_t slot_count_max;  // index_max + 1 of the handle
     std::uint32_t generation_max;
-    std::uint32_t free_min;        // fifo: so many stay free before one is used again
+    std::uint32_t free_min;  // fifo: so many stay free before one is used again
 };
 
 /// Everything that does not depend on the order of reuse; not for direct use.
@@ -72,8 +72,7 @@ public:
 
     /// The value of slot `index` if it is in life `generation`, else none.
     /// Any arguments are allowed: null, stale, from elsewhere, forged.
-    [[nodiscard]] std::uint32_t find(std::uint32_t index,
-                                     std::uint32_t generation) const noexcept {
+    [[nodiscard]] std::uint32_t find(std::uint32_t index, std::uint32_t generation) const noexcept {
         if (index < capacity_) [[likely]] {
             const slot& s = slots()[index];
             if (s.word == generation) [[likely]] { return s.value; }
@@ -170,14 +169,14 @@ protected:
     // Hot fields first. The two list ends stand apart from in_use_, or the compiler joins their
     // stores into one wide store, from which the next load cannot be forwarded.
     std::uint32_t in_use_ = 0;
-    std::uint32_t limit_ = 0;     // in_use_ below this: a slot is ready, free_min others stay,
-                                  // and the owner has room (live_max_)
+    std::uint32_t limit_ = 0;  // in_use_ below this: a slot is ready, free_min others stay,
+                               // and the owner has room (live_max_)
     std::uint32_t capacity_ = 0;
     std::uint32_t held_count_ = 0;
     growable_memory memory_;
-    std::uint32_t head_ = 0;      // fifo: where the next slot is taken; lifo: how many are free
+    std::uint32_t head_ = 0;  // fifo: where the next slot is taken; lifo: how many are free
     slot_rules rules_;
-    std::uint32_t tail_ = 0;      // fifo: where the next free slot is put
+    std::uint32_t tail_ = 0;  // fifo: where the next free slot is put
     std::uint32_t retired_count_ = 0;
     std::uint32_t retired_head_ = none;
     std::uint32_t live_max_ = none;

@@ -45,12 +45,12 @@ public:
     enum class guard : unsigned char { none, page_at_end };
 
     struct options {
-        std::size_t commit_step_min = 64_KiB;         // bytes committed first; doubles ...
-        std::size_t commit_step_max = 64_MiB;         // ... up to this
-        std::size_t retain_size = ~std::size_t{0};    // bytes that reset() keeps committed
-        huge_pages huge = huge_pages::no;             // steps are then at least one huge page
-        guard end_guard = guard::page_at_end;         // running off the end faults at once
-        const char* name = "cairn virtual_arena";     // in /proc/self/maps, where the kernel can
+        std::size_t commit_step_min = 64_KiB;       // bytes committed first; doubles ...
+        std::size_t commit_step_max = 64_MiB;       // ... up to this
+        std::size_t retain_size = ~std::size_t{0};  // bytes that reset() keeps committed
+        huge_pages huge = huge_pages::no;           // steps are then at least one huge page
+        guard end_guard = guard::page_at_end;       // running off the end faults at once
+        const char* name = "cairn virtual_arena";   // in /proc/self/maps, where the kernel can
     };
 
     /// Reserves `reserve_size` bytes of addresses. Takes no memory before the first allocation.
@@ -155,10 +155,10 @@ private:
     void release() noexcept;
     void steal(virtual_arena& from) noexcept;
 
-    detail::bump_region region_;                          // its end is the committed edge
-    std::uintptr_t reserved_end_ = region_.begin();       // end of the usable reservation
-    std::size_t reservation_size_ = 0;                    // bytes to release, guard included
-    std::size_t next_step_ = 0;                           // bytes to commit next
+    detail::bump_region region_;                     // its end is the committed edge
+    std::uintptr_t reserved_end_ = region_.begin();  // end of the usable reservation
+    std::size_t reservation_size_ = 0;               // bytes to release, guard included
+    std::size_t next_step_ = 0;                      // bytes to commit next
     options how_;
     [[no_unique_address]] detail::mark_check marks_;
 };

@@ -33,8 +33,7 @@ public:
     /// `rows` in pieces of about `rows_per_chunk`: rounded up until a piece ends with a cache line.
     /// Requires: `rows` starts at a cache line; rows_per_chunk != 0.
     constexpr chunked_rows(std::span<T> rows, std::size_t rows_per_chunk) noexcept
-        : rows_{rows},
-          step_{(rows_per_chunk + boundary - 1) / boundary * boundary} {
+        : rows_{rows}, step_{(rows_per_chunk + boundary - 1) / boundary * boundary} {
         CAIRN_ASSERT(rows_per_chunk != 0, "a chunk has rows");
     }
 

@@ -225,8 +225,7 @@ private:
             return false;
         }
         const std::size_t fitting = memory_.size() / sizeof(Handle);
-        capacity_ =
-            static_cast<std::uint32_t>(fitting < row_count_max ? fitting : row_count_max);
+        capacity_ = static_cast<std::uint32_t>(fitting < row_count_max ? fitting : row_count_max);
         return true;
     }
 

@@ -206,9 +206,8 @@ public:
     /// Returns: how many.
     template <class Predicate>
     std::size_t erase_if(Predicate&& predicate) {
-        return for_each_erasing([&](T& object) {
-            return predicate(object) ? after_visit::erase : after_visit::keep;
-        });
+        return for_each_erasing(
+            [&](T& object) { return predicate(object) ? after_visit::erase : after_visit::keep; });
     }
 
     /// Calls `f(object)` once for every object; `f` says whether it stays. Objects that `f` inserts
@@ -269,8 +268,8 @@ public:
     }
 
 private:
-    static constexpr alignment storage_alignment{
-        alignof(T) > cache_line_size ? alignof(T) : cache_line_size};
+    static constexpr alignment storage_alignment{alignof(T) > cache_line_size ? alignof(T)
+                                                                              : cache_line_size};
 
     T* rows() const noexcept { return reinterpret_cast<T*>(memory_.data()); }
 
@@ -316,7 +315,8 @@ private:
                 }
             } copies{to};
             for (; copies.built < size_; ++copies.built) {
-                ::new (static_cast<void*>(to + copies.built)) T(std::as_const(rows()[copies.built]));
+                ::new (static_cast<void*>(to + copies.built))
+                    T(std::as_const(rows()[copies.built]));
             }
             copies.built = 0;
             destroy_rows();

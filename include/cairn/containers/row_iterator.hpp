@@ -49,13 +49,16 @@ public:
     constexpr row_iterator operator--(int) noexcept { return row_iterator{row_--}; }
     constexpr row_iterator& operator+=(std::ptrdiff_t n) noexcept { return row_ += n, *this; }
     constexpr row_iterator& operator-=(std::ptrdiff_t n) noexcept { return row_ -= n, *this; }
-    [[nodiscard]] friend constexpr row_iterator operator+(row_iterator a, std::ptrdiff_t n) noexcept {
+    [[nodiscard]] friend constexpr row_iterator operator+(row_iterator a,
+                                                          std::ptrdiff_t n) noexcept {
         return a += n;
     }
-    [[nodiscard]] friend constexpr row_iterator operator+(std::ptrdiff_t n, row_iterator a) noexcept {
+    [[nodiscard]] friend constexpr row_iterator operator+(std::ptrdiff_t n,
+                                                          row_iterator a) noexcept {
         return a += n;
     }
-    [[nodiscard]] friend constexpr row_iterator operator-(row_iterator a, std::ptrdiff_t n) noexcept {
+    [[nodiscard]] friend constexpr row_iterator operator-(row_iterator a,
+                                                          std::ptrdiff_t n) noexcept {
         return a -= n;
     }
     [[nodiscard]] friend constexpr std::ptrdiff_t operator-(row_iterator a,

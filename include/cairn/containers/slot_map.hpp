@@ -114,9 +114,7 @@ public:
         return directory::row_count_max;
     }
     /// All slots: live, free, held and exhausted.
-    [[nodiscard]] std::size_t slot_count() const noexcept {
-        return directory_.slots().capacity();
-    }
+    [[nodiscard]] std::size_t slot_count() const noexcept { return directory_.slots().capacity(); }
     [[nodiscard]] allocator_ref upstream() const noexcept { return directory_.upstream(); }
 
     /// All objects, packed, from a cache line on; and their handles in the same order.
@@ -166,9 +164,7 @@ public:
         return true;
     }
     /// P0661: room for `count` slots.
-    bool reserve_slots(std::size_t count) noexcept {
-        return directory_.reserve(count);
-    }
+    bool reserve_slots(std::size_t count) noexcept { return directory_.reserve(count); }
 
     /// From now on everything grows in place, up to `count_max` objects: nothing moves, no insertion
     /// copies the others, references survive growth. Costs addresses, not memory.
@@ -376,8 +372,7 @@ private:
         return h;
     }
 
-    using directory =
-        dense_directory<handle_type, Policy::order, Policy::free_min>;
+    using directory = dense_directory<handle_type, Policy::order, Policy::free_min>;
     static constexpr std::uint32_t none = directory::none;
 
     struct waiting {

@@ -23,7 +23,8 @@ namespace cairn::detail {
 
 template <unsigned SlotsLog2>
 struct stable_page {
-    static_assert(SlotsLog2 >= 6 && SlotsLog2 <= 12, "one summary word covers 64 words of 64 slots");
+    static_assert(SlotsLog2 >= 6 && SlotsLog2 <= 12,
+                  "one summary word covers 64 words of 64 slots");
     static constexpr std::uint32_t slot_count = std::uint32_t{1} << SlotsLog2;
     static constexpr std::uint32_t word_count = slot_count / 64;
     static constexpr std::uint32_t vacant = 0x8000'0000;

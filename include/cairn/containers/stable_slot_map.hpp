@@ -425,8 +425,8 @@ private:
     static constexpr std::size_t no_index = SIZE_MAX;
     static constexpr std::size_t page_count_max =
         (std::size_t{handle_type::index_max} + 1 + slot_mask) >> slots_log2;
-    static constexpr alignment object_alignment{
-        alignof(T) > cache_line_size ? alignof(T) : cache_line_size};
+    static constexpr alignment object_alignment{alignof(T) > cache_line_size ? alignof(T)
+                                                                             : cache_line_size};
     static constexpr std::size_t block_size = slots_per_page * sizeof(T);
     static_assert((64 * sizeof(T)) % cache_line_size == 0, "words never share a cache line");
 
@@ -441,8 +441,7 @@ private:
         return static_cast<std::uint32_t>(p << slots_log2) | slot;
     }
     static std::uint32_t next_life(std::uint32_t generation) noexcept {
-        return page::vacant |
-               (generation == handle_type::generation_max ? 0 : generation + 1);
+        return page::vacant | (generation == handle_type::generation_max ? 0 : generation + 1);
     }
 
     [[nodiscard]] T* locate(handle_type h) const noexcept {
@@ -464,9 +463,8 @@ private:
     }
 
     [[nodiscard]] handle_type handle_at(std::size_t index) const noexcept {
-        return handle_type::make(
-            static_cast<std::uint32_t>(index),
-            pages()[index >> slots_log2].state->generation[index & slot_mask]);
+        return handle_type::make(static_cast<std::uint32_t>(index),
+                                 pages()[index >> slots_log2].state->generation[index & slot_mask]);
     }
 
     template <class Build>
@@ -709,13 +707,13 @@ private:
 
     // The word that insertion fills: which of its slots are left, and where everything of it is.
     std::uint64_t ready_ = 0;
-    std::uint32_t ready_index_ = 0;     // of its first slot
+    std::uint32_t ready_index_ = 0;  // of its first slot
     T* ready_objects_ = nullptr;
     std::uint32_t* ready_generations_ = nullptr;
     const std::uint64_t* ready_live_ = nullptr;
-    growable_memory table_;        // page_entry of every page
+    growable_memory table_;  // page_entry of every page
     std::size_t page_count_ = 0;
-    std::size_t open_page_ = 0;    // no page below has a free slot outside the ready word
+    std::size_t open_page_ = 0;  // no page below has a free slot outside the ready word
     std::size_t size_ = 0;
     std::size_t kept_page_count_ = 0;   // reserve(): these stay when empty
     std::size_t spare_page_ = no_page;  // empty and kept

@@ -100,8 +100,7 @@ public:
     /// Returns: false when the allocator cannot (or never does); nothing has changed then.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment align = default_alignment) const noexcept {
-        return ops_->try_resize != nullptr &&
-               ops_->try_resize(self_, p, old_size, new_size, align);
+        return ops_->try_resize != nullptr && ops_->try_resize(self_, p, old_size, new_size, align);
     }
 
     /// What a request of `size` bytes really occupies; `size` itself where nobody knows.

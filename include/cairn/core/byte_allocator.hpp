@@ -65,8 +65,6 @@ concept validatable = requires(const std::remove_reference_t<A>& a) {
 
 /// Has markers: rewind(mark()) forgets what came in between.
 template <class A>
-concept markable = requires(std::remove_reference_t<A>& a) {
-    a.rewind(a.mark());
-};
+concept markable = requires(std::remove_reference_t<A>& a) { a.rewind(a.mark()); };
 
 }  // namespace cairn

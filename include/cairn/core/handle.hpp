@@ -96,8 +96,8 @@ public:
                                                std::uint32_t generation) noexcept {
         CAIRN_ASSERT(index <= index_max, "an index fits its bits");
         CAIRN_ASSERT(generation != 0 && generation <= generation_max, "a generation fits its bits");
-        return handle{static_cast<word_type>(
-            index | static_cast<std::uint64_t>(generation) << IndexBits)};
+        return handle{
+            static_cast<word_type>(index | static_cast<std::uint64_t>(generation) << IndexBits)};
     }
 
     /// The handle that raw() was taken from; bits that no handle has are dropped.
@@ -135,8 +135,7 @@ public:
         CAIRN_ASSERT(value <= user_max, "a user value fits its bits");
         constexpr unsigned shift = Bits - UserBits;
         const auto others = static_cast<word_type>(raw_ & ~(std::uint64_t{user_max} << shift));
-        return handle{
-            static_cast<word_type>(others | static_cast<std::uint64_t>(value) << shift)};
+        return handle{static_cast<word_type>(others | static_cast<std::uint64_t>(value) << shift)};
     }
 
     /// True unless null. Says nothing about whether the object still lives: ask the store.

@@ -25,9 +25,7 @@ struct allocation_guard {
     std::size_t size;
     alignment align;
     ~allocation_guard() {
-        if (memory != nullptr) {
-            allocator.deallocate(memory, size, align);
-        }
+        if (memory != nullptr) { allocator.deallocate(memory, size, align); }
     }
 };
 
@@ -49,9 +47,7 @@ T* construct_at(void* memory, Args&&... args) {
 template <class T, byte_allocator A, class... Args>
 [[nodiscard]] T* make(A& allocator, Args&&... args) {
     void* const memory = allocator.allocate(sizeof(T), alignment::of<T>());
-    if (memory == nullptr) [[unlikely]] {
-        return nullptr;
-    }
+    if (memory == nullptr) [[unlikely]] { return nullptr; }
     if constexpr (std::is_nothrow_constructible_v<T, Args...>) {
         return detail::construct_at<T>(memory, static_cast<Args&&>(args)...);
     } else {

@@ -27,9 +27,7 @@ public:
 
     /// Returns: never nullptr. Prints what was asked for and aborts when the allocator is exhausted.
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
-        if (void* const p = inner_.allocate(size, align)) [[likely]] {
-            return p;
-        }
+        if (void* const p = inner_.allocate(size, align)) [[likely]] { return p; }
         detail::out_of_memory(size, align);
     }
 

@@ -116,8 +116,9 @@ public:
         // A block of size 0 owns no byte: the top may have retreated past it.
         CAIRN_ASSERT(size == 0 ? owns(p) || p == end_.pointer() : owns(p),
                      "a block comes back to the arena that it was allocated from");
-        CAIRN_ASSERT(size == 0 || (contains(p) && size <= top_ - reinterpret_cast<std::uintptr_t>(p)),
-                     "a block is freed once, with its size, before its arena was rewound");
+        CAIRN_ASSERT(
+            size == 0 || (contains(p) && size <= top_ - reinterpret_cast<std::uintptr_t>(p)),
+            "a block is freed once, with its size, before its arena was rewound");
         if (is_last(p, size)) {
             raise_peak();
             top_ = reinterpret_cast<std::uintptr_t>(p);

@@ -77,7 +77,8 @@ public:
         open_scope_ = scope;
     }
     void expect_innermost(const void* scope) const noexcept {
-        CAIRN_ASSERT(open_scope_ == scope, "memory comes from the innermost open scope of an arena");
+        CAIRN_ASSERT(open_scope_ == scope,
+                     "memory comes from the innermost open scope of an arena");
         (void)scope;
     }
     void close_scope(const void* scope, const void* outer) noexcept {
@@ -106,13 +107,13 @@ private:
         from.reset();
     }
 
-    std::uint64_t id_ = 0;             // 0 until the first mark
-    std::uint64_t next_serial_ = 1;    // of the next mark
-    std::uint64_t first_valid_ = 1;    // marks before it died with a reset
-    std::uint64_t oldest_known_ = 0;   // marks before it were forgotten for lack of room
-    const void* open_scope_ = nullptr; // innermost arena_scope
-    std::size_t count_ = 0;            // live marks known
-    live_mark live_[capacity] = {};    // oldest first
+    std::uint64_t id_ = 0;              // 0 until the first mark
+    std::uint64_t next_serial_ = 1;     // of the next mark
+    std::uint64_t first_valid_ = 1;     // marks before it died with a reset
+    std::uint64_t oldest_known_ = 0;    // marks before it were forgotten for lack of room
+    const void* open_scope_ = nullptr;  // innermost arena_scope
+    std::size_t count_ = 0;             // live marks known
+    live_mark live_[capacity] = {};     // oldest first
 };
 
 #else
