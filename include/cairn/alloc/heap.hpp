@@ -18,8 +18,7 @@
 //
 // Use it for: a level, a subsystem, a console's fixed memory: many sizes with many lifetimes.
 // Look elsewhere for: one size (pool.hpp), one lifetime (arena.hpp), many threads (locked.hpp around
-//             this), objects that may move (relocatable_heap.hpp), memory the CPU does not touch
-//             (offset_heap.hpp).
+//             this), memory the CPU does not touch (offset_heap.hpp).
 //
 // Invariant: see heap/region.hpp: blocks without gaps, never two free neighbours, the index exact.
 // Cost:      each fit's header says. Bounds are step counts, asserted by the tests after every

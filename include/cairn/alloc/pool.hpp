@@ -76,8 +76,7 @@ public:
                                                              alignment align) noexcept;
 
     /// One slot, uninitialized.
-    /// Returns: nullptr when every slot is live and the upstream (or slot_count_max) allows no
-    /// more;
+    /// Returns: nullptr when every slot is live and the upstream (or slot_count_max) allows no more;
     ///          the pool is unchanged then.
     /// Cost:    8 instructions, for a slot from the stack and for an untouched one; when all are
     ///          taken, a chunk from the upstream.
@@ -107,8 +106,7 @@ public:
 
     /// Makes sure that `count` more allocations need no upstream.
     /// Returns: false when the upstream or slot_count_max refuses; nothing has changed then.
-    /// Cost:    at most two upstream requests. No page is touched: prefault is the upstream's
-    /// trade.
+    /// Cost:    at most two upstream requests. No page is touched: prefaulting is upstream's trade.
     [[nodiscard]] bool reserve(std::size_t count) noexcept;
 
     /// Gives chunks without a live slot back to the upstream. Returns: bytes given back.
