@@ -21,6 +21,7 @@ void print(const char* sentence, void*) {
 
 int main() {
     std::size_t most = 0;
+    void* remains = nullptr;
     {
         // [tracked]
         cairn::system_allocator heap;
@@ -33,8 +34,10 @@ int main() {
         textures.deallocate(stone, 1000);
         most = textures.stats().peak_bytes;  // 6000: the budget this part really needs
         // [/tracked]
+        remains = leaked;
         if (leaked == nullptr) { return 1; }
     }  // textures: 1 block with 5000 bytes was never freed (at most 6000 bytes were live)
     //     1 block with 5000 bytes: grass.png, from examples/find_a_leak.cpp:29 in int main()
+    cairn::system_memory().deallocate(remains, 5000);  // so that a leak checker stays quiet
     return most == 6000 && line_count == 2 && blames_the_right_one ? 0 : 1;
 }

@@ -209,7 +209,7 @@ bool concurrent_pool::make_room_in_table(std::size_t more) noexcept {
     if (magazine_count_ != 0) {
         std::memcpy(table, table_.load(relaxed), magazine_count_ * sizeof(magazine*));
     }
-    // Release: readers that come by way of no push (stats) see the entries. The old table stays
+    // Release: whoever follows the pointer (find_magazine) sees the entries. The old table stays
     // where it is: somebody may be looking something up in it.
     table_.store(table, std::memory_order_release);
     table_capacity_ = capacity;
