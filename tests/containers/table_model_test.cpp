@@ -17,7 +17,7 @@ namespace {
 /// Counts its objects, and throws at the n-th construction when told to.
 struct fussy {
     static inline int live = 0;
-    static inline int until_throw = -1;  // negative: never
+    [[maybe_unused]] static inline int until_throw = -1;  // negative: never
 
     static void maybe_throw() {
 #if defined(__cpp_exceptions)
