@@ -33,12 +33,12 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <type_traits>
 #include <utility>
 
 #include <cairn/core/allocator_ref.hpp>
-#include <cairn/core/bits.hpp>
 #include <cairn/core/cache_line.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/os/thread_identity.hpp>
@@ -56,8 +56,8 @@ struct per_thread_slots {
     allocator_ref upstream;
 
     per_thread_slots(std::size_t wanted, allocator_ref from) noexcept : upstream{from} {
-        const std::size_t size = saturating_multiply(wanted, sizeof(Slot));
-        first = static_cast<Slot*>(upstream.allocate(size, alignment::of<Slot>()));
+        if (wanted > PTRDIFF_MAX / sizeof(Slot)) { return; }  // no upstream has that much
+        first = static_cast<Slot*>(upstream.allocate(wanted * sizeof(Slot), alignment::of<Slot>()));
         taken = first != nullptr ? wanted : 0;
     }
     ~per_thread_slots() {
