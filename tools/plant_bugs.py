@@ -139,6 +139,8 @@ def run(kind, test, case_filter):
     except subprocess.TimeoutExpired:
         return False, "the test did not end"
     output = done.stdout + done.stderr
+    if "[==========] 0 tests" in output:
+        fail(f"{test}: the filter {case_filter} matches no case")
     if done.returncode == 0:
         return True, output
     failed = [line.split("]", 1)[1].split("(")[0].strip()

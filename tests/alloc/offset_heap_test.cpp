@@ -184,6 +184,20 @@ TYPED_TEST(offset_heap_test, grows_and_shrinks_at_its_end) {
     EXPECT_FALSE(h.allocate(1));
 }
 
+TYPED_TEST(offset_heap_test, a_name_dies_with_its_range_even_when_the_range_is_used_again) {
+    basic_offset_heap<TypeParam> h{1000};
+    const auto first = h.allocate(20);
+    h.deallocate(first);
+    for (int i = 0; i < 50; ++i) {  // the same range, the same node, another life
+        const auto again = h.allocate(20);
+        EXPECT_EQ(h.offset(again), 0u);
+        EXPECT_FALSE(h.contains(first));
+        EXPECT_TRUE(h.contains(again));
+        h.deallocate(again);
+        EXPECT_FALSE(h.contains(again));
+    }
+}
+
 TYPED_TEST(offset_heap_test, reset_makes_every_name_stale) {
     basic_offset_heap<TypeParam> h{1000};
     std::vector<offset_allocation> old;
