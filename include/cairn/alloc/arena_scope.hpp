@@ -90,9 +90,9 @@ public:
     /// Returns: an empty span when they do not fit.
     template <class T>
     [[nodiscard]] slice<T> make_array(std::size_t count) {
+        if (detail::is_absurd_count<T>(count)) { return {}; }
         if constexpr (std::is_trivially_destructible_v<T>) {
-            void* const memory =
-                allocate(saturating_multiply(sizeof(T), count), alignment::of<T>());
+            void* const memory = allocate(sizeof(T) * count, alignment::of<T>());
             return memory != nullptr ? detail::construct_array<T>(memory, count) : slice<T>{};
         } else {
             node* const n = allocate_node<T>(count);
@@ -126,9 +126,7 @@ private:
 
     template <class T>
     node* allocate_node(std::size_t count) noexcept {
-        const std::size_t size =
-            saturating_add(objects_offset<T>, saturating_multiply(sizeof(T), count));
-        return static_cast<node*>(allocate(size, node_align<T>));
+        return static_cast<node*>(allocate(objects_offset<T> + sizeof(T) * count, node_align<T>));
     }
 
     void register_node(node* n, std::size_t count, void (*destroy)(node*) noexcept) noexcept {

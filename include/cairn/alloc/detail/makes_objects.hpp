@@ -5,15 +5,21 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <type_traits>
 
 #include <cairn/core/alignment.hpp>
-#include <cairn/core/bits.hpp>
 #include <cairn/core/make.hpp>
 #include <cairn/core/slice.hpp>
 
 namespace cairn::detail {
+
+/// No memory holds so many: refused before anything is multiplied.
+template <class T>
+[[nodiscard]] constexpr bool is_absurd_count(std::size_t count) noexcept {
+    return count > PTRDIFF_MAX / sizeof(T);
+}
 
 /// n value-initialized objects at `memory`; T's default constructor may throw.
 template <class T>
@@ -58,8 +64,9 @@ public:
     [[nodiscard]] slice<T> make_array(std::size_t count) {
         static_assert(std::is_trivially_destructible_v<T>,
                       "nobody would run these destructors: make them inside an arena_scope");
-        void* const memory = static_cast<Arena&>(*this).allocate(
-            saturating_multiply(sizeof(T), count), alignment::of<T>());
+        if (is_absurd_count<T>(count)) { return {}; }
+        void* const memory =
+            static_cast<Arena&>(*this).allocate(sizeof(T) * count, alignment::of<T>());
         return memory != nullptr ? construct_array<T>(memory, count) : slice<T>{};
     }
 
@@ -68,8 +75,9 @@ public:
         requires std::is_trivially_default_constructible_v<T>
     [[nodiscard]] slice<T> make_array_for_overwrite(std::size_t count) noexcept {
         static_assert(std::is_trivially_destructible_v<T>);
-        void* const memory = static_cast<Arena&>(*this).allocate(
-            saturating_multiply(sizeof(T), count), alignment::of<T>());
+        if (is_absurd_count<T>(count)) { return {}; }
+        void* const memory =
+            static_cast<Arena&>(*this).allocate(sizeof(T) * count, alignment::of<T>());
         return memory != nullptr ? slice<T>{static_cast<T*>(memory), count} : slice<T>{};
     }
 };
