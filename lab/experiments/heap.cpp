@@ -140,19 +140,18 @@ struct footprint {
     }
 };
 
+/// A load and the allocator it runs on. (Not inside the lambda below: clang 19 mixes up the local
+/// structs of a generic lambda.)
+template <class Work, class Adapter>
+struct at_work {
+    std::unique_ptr<Work> work = std::make_unique<Work>();
+    std::unique_ptr<Adapter> a = std::make_unique<Adapter>();
+    void operator()(lab::sample& s) { work->run(*a, s); }
+};
+
 template <class Work>
 auto runs() {
-    return [](auto tag) {
-        return [tag] {
-            using adapter = typename decltype(tag)::type;
-            struct both {
-                std::unique_ptr<Work> work = std::make_unique<Work>();
-                std::unique_ptr<adapter> a = std::make_unique<adapter>();
-                void operator()(lab::sample& s) { work->run(*a, s); }
-            };
-            return both{};
-        };
-    };
+    return [](auto tag) { return [tag] { return at_work<Work, typename decltype(tag)::type>{}; }; };
 }
 
 /// The same churn over numbers: nothing is touched but the heap's own nodes.
