@@ -326,9 +326,9 @@ public:
             CAIRN_ASSERT(b.header(g + h.size()).previous() == h.size(),
                          "the header after a block is as the heap wrote it: nothing overran it");
             // Only the first block has nobody before it.
-            CAIRN_ASSERT(h.previous() == 0 ? g == 0
-                                           : b.header(g - h.previous()).size() == h.previous(),
-                         "the header before a block is as the heap wrote it: nothing overran it");
+            CAIRN_ASSERT(
+                h.previous() == 0 ? g == 0 : b.header(g - h.previous()).size() == h.previous(),
+                "the header before a block is as the heap wrote it: nothing overran it");
         }
     }
 
