@@ -15,6 +15,7 @@ target_sources(cairn
         # os
         src/os/page_allocator.cpp
         src/os/page_memory_${cairn_system}.cpp
+        src/os/clock.cpp
         src/os/fork.cpp
         src/os/mutex.cpp
         src/os/system_allocator.cpp
@@ -33,6 +34,8 @@ target_sources(cairn
         src/alloc/virtual_arena.cpp
         src/alloc/heap.cpp
         src/alloc/offset_heap.cpp
+        src/alloc/relocatable_heap.cpp
+        src/alloc/relocation/object_map.cpp
         # containers
         src/containers/object_slots.cpp
         src/containers/shared_handle.cpp
@@ -61,6 +64,7 @@ target_sources(cairn
         include/cairn/core/sizes.hpp
         include/cairn/core/slice.hpp
         # os
+        include/cairn/os/clock.hpp
         include/cairn/os/fork.hpp
         include/cairn/os/mutex.hpp
         include/cairn/os/page_allocator.hpp
@@ -108,6 +112,13 @@ target_sources(cairn
         include/cairn/alloc/heap/two_level_bitmap.hpp
         include/cairn/alloc/offset_heap.hpp
         include/cairn/alloc/offset_heap_body.hpp
+        include/cairn/alloc/relocatable_heap.hpp
+        include/cairn/alloc/relocation/budget.hpp
+        include/cairn/alloc/relocation/map_json.hpp
+        include/cairn/alloc/relocation/object_map.hpp
+        include/cairn/alloc/relocation/planner.hpp
+        include/cairn/alloc/relocation/relocatable.hpp
+        include/cairn/alloc/relocation/relocation.hpp
         include/cairn/alloc/required_size.hpp
         # containers
         include/cairn/containers/attached_column.hpp

@@ -101,6 +101,37 @@ struct first_fit {
             return detail::no_block;
         }
 
+        /// As find(), among those that start at granule `from` or above.
+        [[nodiscard]] std::uint32_t find_from(blocks b, std::uint32_t from,
+                                              std::uint32_t size) const noexcept {
+            std::uint32_t p = from / page;
+            if (p >= page_count_) { return detail::no_block; }
+            std::uint64_t bits = starts()[p] & (~std::uint64_t{0} << (from % page));
+            while (true) {
+                for (; bits != 0; bits &= bits - 1) {
+                    const std::uint32_t g =
+                        p * page + static_cast<std::uint32_t>(std::countr_zero(bits));
+                    if (b.header(g).size() >= size) { return g; }
+                }
+                p = tree_.find_from(entries(), p + 1, size);
+                if (p == detail::max_tree<Steps>::none) { return detail::no_block; }
+                bits = starts()[p];
+            }
+        }
+
+        /// The free block of at least `size` granules with the highest address, or no_block.
+        [[nodiscard]] std::uint32_t find_last(blocks b, std::uint32_t size) const noexcept {
+            const std::uint32_t p = tree_.find_last(entries(), size);
+            if (p == detail::max_tree<Steps>::none) { return detail::no_block; }
+            for (std::uint64_t bits = starts()[p]; bits != 0;) {
+                const auto top = 63u - static_cast<std::uint32_t>(std::countl_zero(bits));
+                if (b.header(p * page + top).size() >= size) { return p * page + top; }
+                bits &= ~(std::uint64_t{1} << top);
+            }
+            CAIRN_ASSERT(false, "a page's maximum is the size of one of its blocks");
+            return detail::no_block;
+        }
+
         /// Size of the largest free block.
         [[nodiscard]] std::uint32_t largest(blocks) const noexcept {
             return tree_.maximum(entries());

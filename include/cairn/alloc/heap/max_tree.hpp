@@ -99,6 +99,46 @@ public:
         return place;
     }
 
+    /// The first leaf from `leaf` on with an entry >= wanted, or none. Up, then down: at most two
+    /// lines a level.
+    [[nodiscard]] std::uint32_t find_from(const std::uint32_t* entries, std::uint32_t leaf,
+                                          std::uint32_t wanted) const noexcept {
+        std::uint32_t mask = 0;
+        unsigned level = 0;
+        for (;; ++level) {
+            if (level == levels_) { return none; }
+            Steps::touch();
+            const std::uint32_t group = leaf / fan_out;
+            if (group < group_count(level)) {
+                mask = at_least(entries + start_[level] + group * fan_out, wanted) &
+                       (~std::uint32_t{0} << (leaf % fan_out));
+                if (mask != 0) { break; }
+            }
+            leaf = group + 1;  // one level up, the group after this one
+        }
+        std::uint32_t place =
+            leaf / fan_out * fan_out + static_cast<std::uint32_t>(std::countr_zero(mask));
+        while (level-- != 0) {
+            Steps::touch();
+            mask = at_least(entries + start_[level] + place * fan_out, wanted);
+            place = place * fan_out + static_cast<std::uint32_t>(std::countr_zero(mask));
+        }
+        return place;
+    }
+
+    /// The last leaf with an entry >= wanted, or none.
+    [[nodiscard]] std::uint32_t find_last(const std::uint32_t* entries,
+                                          std::uint32_t wanted) const noexcept {
+        std::uint32_t place = 0;
+        for (unsigned level = levels_; level-- != 0;) {
+            Steps::touch();
+            const std::uint32_t mask = at_least(entries + start_[level] + place * fan_out, wanted);
+            if (mask == 0) { return none; }
+            place = place * fan_out + 31u - static_cast<std::uint32_t>(std::countl_zero(mask));
+        }
+        return place;
+    }
+
     /// The leaf's maximum is now `value`, which is more than before or equal.
     void raise(std::uint32_t* entries, std::uint32_t leaf, std::uint32_t value) noexcept {
         for (unsigned level = 0; level < levels_; ++level) {
@@ -146,6 +186,11 @@ public:
     }
 
 private:
+    /// Groups of sixteen on one level.
+    [[nodiscard]] std::uint32_t group_count(unsigned level) const noexcept {
+        return level + 1 == levels_ ? 1 : (start_[level + 1] - start_[level]) / fan_out;
+    }
+
     std::uint32_t start_[level_max] = {};  // index of each level's first entry
     unsigned levels_ = 0;
 };

@@ -1,0 +1,40 @@
+// cairn/alloc/relocation/budget.hpp - how much compaction a frame can afford, and what it got.
+//
+//      heap.compact({.microseconds = 50});                    at the safe point of each frame
+//      heap.compact({.bytes = 256_KiB, .steps = 64});         the same on every machine: replays
+//      heap.compact(compaction_budget::unlimited());          on the loading screen
+//
+// A limit is passed by one object at most: bytes and time are looked at before each move, and a
+// move that would not end in time, at the speed of the last ones, is left for the next call, unless
+// it would be the first of this one (or an object larger than the budget would never move). How
+// large one object can be is an option of the heap (largest_movable).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cairn {
+
+struct compaction_budget {
+    std::size_t bytes = SIZE_MAX;        // copied
+    std::uint32_t microseconds = no_end; // from the call to the return
+    std::size_t steps = 256;             // objects and holes looked at, each O(log n)
+
+    static constexpr std::uint32_t no_end = 0xFFFF'FFFF;
+
+    /// Until nothing can move any more.
+    [[nodiscard]] static constexpr compaction_budget unlimited() noexcept {
+        return {SIZE_MAX, no_end, SIZE_MAX};
+    }
+};
+
+struct compaction_report {
+    std::size_t bytes = 0;          // copied
+    std::size_t moves = 0;          // objects that stand elsewhere now
+    std::size_t steps = 0;          // objects and holes looked at
+    std::uint64_t nanoseconds = 0;  // 0 when the budget has no time
+    bool one_piece = false;         // the free memory is one hole, or none
+    bool settled = false;           // nothing can move until something is freed, allocated or unpinned
+};
+
+}  // namespace cairn

@@ -1,0 +1,14 @@
+// Cold half of cairn/os/clock.hpp.
+#include <cairn/os/clock.hpp>
+
+#include <chrono>
+
+namespace cairn {
+
+std::uint64_t monotonic_nanoseconds() noexcept {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+}  // namespace cairn
