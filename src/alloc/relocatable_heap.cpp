@@ -47,7 +47,7 @@ struct relocatable_heap::planner_view {
     [[nodiscard]] verdict evacuation(std::uint32_t at, std::uint8_t round,
                                      move& out) const noexcept {
         const object_entry& e = map.entry(at);
-        if (!heap.may_move(e)) { return verdict::no; }
+        if (!heap.may_move(e)) { return verdict::fixed; }
         if (e.round == round) { return verdict::moved; }
         const spot to = map.find_low(e.granules, alignment{std::size_t{1} << e.align_log2});
         if (to && to.at < e.place) {
@@ -61,11 +61,10 @@ struct relocatable_heap::planner_view {
     [[nodiscard]] verdict slide(std::uint32_t gap, std::uint8_t round, move& out) const noexcept {
         const spot hole = map.hole_from(gap);
         if (!hole) { return verdict::no; }
-        const std::uint32_t at =
-            hole.owner == none ? map.lowest() : map.entry(hole.owner).after;
+        const std::uint32_t at = hole.owner == none ? map.lowest() : map.entry(hole.owner).after;
         if (at == none) { return verdict::no; }
         const object_entry& e = map.entry(at);
-        if (!heap.may_move(e)) { return verdict::no; }
+        if (!heap.may_move(e)) { return verdict::fixed; }
         const alignment align{std::size_t{1} << e.align_log2};
         const std::uint32_t to = hole.at + map.gap_for(hole.at, align);
         if (to >= e.place) { return verdict::no; }
@@ -94,9 +93,8 @@ relocatable_heap::relocatable_heap(std::size_t size, allocator_ref upstream,
       upstream_{upstream},
       largest_movable_{options.largest_movable} {
     if (size > SIZE_MAX / 2 - 256) { return; }
-    const std::size_t total = options.stress_relocate
-                                  ? 2 * round_up(size, cache_line_alignment)
-                                  : round_up(size, alignment{granule_size});
+    const std::size_t total = options.stress_relocate ? 2 * round_up(size, cache_line_alignment)
+                                                      : round_up(size, alignment{granule_size});
     void* const memory = upstream.allocate(total, cache_line_alignment);
     if (memory == nullptr) { return; }
     owned_ = static_cast<std::byte*>(memory);
@@ -186,8 +184,7 @@ void relocatable_heap::steal(relocatable_heap& other) noexcept {
 auto relocatable_heap::allocate(std::size_t size, alignment align, const relocation& how) noexcept
     -> handle_type {
     if (size > capacity() || align.bytes() > capacity()) { return {}; }
-    const std::size_t granules =
-        size == 0 ? 1 : (size + granule_size - 1) / granule_size;
+    const std::size_t granules = size == 0 ? 1 : (size + granule_size - 1) / granule_size;
     const auto count = static_cast<std::uint32_t>(granules);
     const bool is_fixed = size > largest_movable_;
     const spot to = is_fixed ? map_.find_high(count, align) : map_.find_low(count, align);
@@ -329,7 +326,8 @@ compaction_report relocatable_heap::compact(const compaction_budget& budget) noe
     const auto scattered = [&] { return map_.hole_count() > 1 && !planner_.is_settled(); };
     const bool was_scattered = scattered();
     planner_view map{*this, map_};
-    std::size_t moves_before_round = SIZE_MAX;
+    std::size_t moves_before_round = 0;
+    unsigned idle_rounds = 0;
     while (scattered() && r.steps < budget.steps && r.bytes < budget.bytes &&
            (!is_timed || elapsed < time_max)) {
         // Without moves nobody looks at the clock: only a few steps at a time.
@@ -341,13 +339,14 @@ compaction_report relocatable_heap::compact(const compaction_budget& budget) noe
         const auto outcome = planner_.next(map, left, m);
         r.steps += slice - left;
         if (outcome == detail::compaction_planner::outcome::round_over) {
-            if (r.moves == moves_before_round) { break; }  // all that is left is held by others
+            idle_rounds = r.moves == moves_before_round ? idle_rounds + 1 : 0;
+            if (idle_rounds == 3) { break; }  // all that is left is held by other threads
             moves_before_round = r.moves;
         } else if (outcome == detail::compaction_planner::outcome::move) {
             const std::size_t size = size_of(map_.entry(m.slot)) * (m.via ? 2 : 1);
             const auto guess = static_cast<std::uint64_t>(static_cast<double>(size) * ns_per_byte_);
-            const bool fits = size <= budget.bytes - r.bytes &&
-                              (!is_timed || elapsed + guess <= time_max);
+            const bool fits =
+                size <= budget.bytes - r.bytes && (!is_timed || elapsed + guess <= time_max);
             if (r.moves != 0 && !fits) {
                 planner_.put_back();
                 break;

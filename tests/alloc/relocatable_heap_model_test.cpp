@@ -116,8 +116,7 @@ private:
             if (!objects_.empty()) { toggle_pin(objects_[any(objects_.size())]); }
         } else if (what < 97) {
             const compaction_budget budget{any(4) == 0 ? SIZE_MAX : any(4000),
-                                           any(8) == 0 ? 20 : compaction_budget::no_end,
-                                           any(20)};
+                                           any(8) == 0 ? 20 : compaction_budget::no_end, any(20)};
             const std::uint32_t epoch = heap_.epoch();
             const auto report = heap_.compact(budget);
             EXPECT_EQ(heap_.epoch(), epoch + 1);
@@ -207,7 +206,9 @@ TEST(relocatable_heap_model_test, random_operations_keep_every_byte) {
     const int operations = cairn::poison_is_queryable ? 20'000 : 100'000;
     for (std::uint64_t run = 0; run < 10 && !HasFailure(); ++run) {
         SCOPED_TRACE(run);
-        model m{seed + run, std::size_t{16000} << (run % 4), {.largest_movable = run % 3 == 0 ? 2000u : 8000u}};
+        model m{seed + run,
+                std::size_t{16000} << (run % 4),
+                {.largest_movable = run % 3 == 0 ? 2000u : 8000u}};
         m.run(operations, 200);
     }
 }
@@ -215,7 +216,9 @@ TEST(relocatable_heap_model_test, random_operations_keep_every_byte) {
 TEST(relocatable_heap_model_test, stress_relocate_keeps_every_byte) {
     for (std::uint64_t run = 0; run < 4 && !HasFailure(); ++run) {
         SCOPED_TRACE(run);
-        model m{seed + 100 + run, std::size_t{16000} << run, {.largest_movable = 4000, .stress_relocate = true}};
+        model m{seed + 100 + run,
+                std::size_t{16000} << run,
+                {.largest_movable = 4000, .stress_relocate = true}};
         m.run(10'000, 100);
     }
 }

@@ -17,8 +17,8 @@
 // Cost:      allocate, deallocate: constant: at most three bitmap words, four probes for an aligned
 //            hole, two neighbours. A node is 40 bytes (offsets of 64 bits) or 32.
 // Threads:   none.
-// Source:    the bins are TLSF's; the shape of plan() is Naughty Dog's (Gregory, Game Engine
-//            Architecture, 5.2.2.2) with both ends.
+// Source:    the bins are TLSF's; plan() is the planner of relocatable_heap (relocation/planner.hpp),
+//            in shape Naughty Dog's (Gregory, Game Engine Architecture, 5.2.2.2) with both ends.
 #pragma once
 
 #include <bit>
@@ -29,6 +29,7 @@
 #include <cairn/alloc/heap/free_lists.hpp>
 #include <cairn/alloc/heap/size_class.hpp>
 #include <cairn/alloc/heap/step_counter.hpp>
+#include <cairn/alloc/relocation/planner.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/os/system_allocator.hpp>
@@ -175,7 +176,8 @@ public:
 
     /// Proposes moves that bring the free memory together, and reserves their destinations: first
     /// allocations of the high end into holes that fit them below, then what follows a hole slides
-    /// down over it. Call it again for more; after a round has found nothing, it starts over.
+    /// down over it. Call it again for more: when a round is over, the next begins. In one round an
+    /// allocation is proposed once at most.
     ///
     /// Returns: how many moves were written to `out` (at most out_count and limits.max_moves).
     /// Cost:    at most limits.max_steps nodes, each with at most four probes of holes; it goes on
@@ -189,7 +191,7 @@ public:
     void cancel(const move& m) noexcept;
 
     /// True when the last plan() reached the end of a round.
-    [[nodiscard]] bool round_is_over() const noexcept { return phase_ == phase::over; }
+    [[nodiscard]] bool round_is_over() const noexcept { return planner_.round_is_over(); }
     [[nodiscard]] std::size_t moves_in_flight() const noexcept { return in_flight_; }
 
 private:
@@ -199,7 +201,6 @@ private:
     static constexpr unsigned probe_count = 4;
 
     enum class state : std::uint8_t { unused, free, used, pinned, moving, reserved };
-    enum class phase : std::uint8_t { over, evacuate, slide };
 
     struct node {
         Offset offset;
@@ -210,6 +211,7 @@ private:
         std::uint32_t generation;
         state kind;
         std::uint8_t align_log2;
+        std::uint8_t round;  // of the plan that moved it last
 
         [[nodiscard]] std::uint64_t user() const noexcept {
             return link[0] | std::uint64_t{link[1]} << 32;
@@ -301,6 +303,8 @@ private:
     void carve(std::uint32_t hole, Offset gap, Offset size, std::uint32_t rest_node,
                std::uint32_t gap_node) noexcept;
     void free_node(std::uint32_t i) noexcept;
+    struct plan_view;
+    void reserve(const move& m, std::uint32_t gap_node, std::uint32_t rest_node) noexcept;
     void start() noexcept;
     void release() noexcept;
     void steal(basic_offset_heap& other) noexcept;
@@ -315,8 +319,7 @@ private:
     std::uint32_t live_count_ = 0;
     std::uint32_t max_allocations_;
     std::uint32_t in_flight_ = 0;
-    std::uint32_t cursor_ = none;  // where plan() goes on
-    phase phase_ = phase::over;
+    detail::compaction_planner planner_;
     Offset capacity_;
     allocator_ref upstream_;
     detail::free_lists<bin_count, Steps> bins_;

@@ -8,6 +8,7 @@
 #include <new>
 
 #include <cairn/alloc/offset_heap.hpp>
+#include <cairn/alloc/relocation/map_json.hpp>
 
 namespace cairn {
 
@@ -93,6 +94,7 @@ inline offset_allocation basic_offset_heap<Offset, Steps>::allocate(
     node& n = nodes_[hole];
     n.kind = state::used;
     n.align_log2 = static_cast<std::uint8_t>(std::countr_zero(align));
+    n.round = static_cast<std::uint8_t>(planner_.round() - 1);
     n.set_user(user_data);
     ++live_count_;
     return {hole, n.generation};
@@ -154,7 +156,7 @@ inline std::uint32_t basic_offset_heap<Offset, Steps>::take_node() noexcept {
 template <std::unsigned_integral Offset, class Steps>
 inline void basic_offset_heap<Offset, Steps>::give_node(std::uint32_t i) noexcept {
     // A plan that stands on this node goes on at its neighbour.
-    if (i == cursor_) { cursor_ = phase_ == phase::evacuate ? nodes_[i].prev : nodes_[i].next; }
+    planner_.forget(i, nodes_[i].prev, nodes_[i].next);
     nodes_[i].kind = state::unused;
     nodes_[i].next = unused_;
     unused_ = i;
@@ -224,8 +226,8 @@ basic_offset_heap<Offset, Steps>::basic_offset_heap(Offset capacity, std::uint32
 template <std::unsigned_integral Offset, class Steps>
 void basic_offset_heap<Offset, Steps>::start() noexcept {
     bins_.clear(heads_, bin_count);
-    first_ = last_ = cursor_ = none;
-    phase_ = phase::over;
+    first_ = last_ = none;
+    planner_.restart();
     live_count_ = in_flight_ = 0;
     if (capacity_ == 0) { return; }
     const std::uint32_t i = take_node();
@@ -238,7 +240,7 @@ void basic_offset_heap<Offset, Steps>::start() noexcept {
 
 template <std::unsigned_integral Offset, class Steps>
 void basic_offset_heap<Offset, Steps>::reset() noexcept {
-    cursor_ = none;
+    planner_.restart();
     for (std::uint32_t i = first_; i != none;) {
         const std::uint32_t next = nodes_[i].next;
         ++nodes_[i].generation;
@@ -272,8 +274,7 @@ void basic_offset_heap<Offset, Steps>::steal(basic_offset_heap& other) noexcept 
     live_count_ = other.live_count_;
     max_allocations_ = other.max_allocations_;
     in_flight_ = other.in_flight_;
-    cursor_ = other.cursor_;
-    phase_ = other.phase_;
+    planner_ = other.planner_;
     capacity_ = other.capacity_;
     upstream_ = other.upstream_;
     bins_ = other.bins_;
@@ -383,94 +384,100 @@ void basic_offset_heap<Offset, Steps>::set_pinned(offset_allocation a, bool pinn
 
 // ---------------------------------------------------------------------------- compaction
 
+/// The heap as the planner sees it: see relocation/planner.hpp. Places are nodes.
+template <std::unsigned_integral Offset, class Steps>
+struct basic_offset_heap<Offset, Steps>::plan_view {
+    const basic_offset_heap& heap;
+    bool allow_overlap;
+
+    [[nodiscard]] std::uint32_t top() const noexcept { return heap.last_; }
+    [[nodiscard]] std::uint32_t below(std::uint32_t at) const noexcept {
+        return heap.nodes_[at].prev;
+    }
+    [[nodiscard]] std::uint32_t first_gap() const noexcept { return heap.first_; }
+    [[nodiscard]] std::uint32_t gap_after(std::uint32_t at) const noexcept {
+        return heap.nodes_[at].next;
+    }
+    [[nodiscard]] std::uint32_t gap_after_slide(std::uint32_t, const move& m) const noexcept {
+        return m.what.index;
+    }
+
+    [[nodiscard]] detail::verdict evacuation(std::uint32_t at, std::uint8_t round,
+                                             move& out) const noexcept {
+        Steps::touch();
+        const node& n = heap.nodes_[at];
+        if (n.kind != state::used) { return detail::verdict::fixed; }
+        if (n.round == round) { return detail::verdict::moved; }
+        const Offset align = static_cast<Offset>(Offset{1} << n.align_log2);
+        const std::uint32_t hole = heap.find_hole(n.size, align, n.offset);
+        if (hole == none) { return detail::verdict::no; }
+        const Offset start = heap.nodes_[hole].offset;
+        const Offset to = static_cast<Offset>(start + gap_for(start, align));
+        out = {{at, n.generation}, n.offset, to, n.size, hole, false};
+        return detail::verdict::yes;
+    }
+
+    [[nodiscard]] detail::verdict slide(std::uint32_t hole, std::uint8_t round,
+                                        move& out) const noexcept {
+        Steps::touch();
+        const node& h = heap.nodes_[hole];
+        const std::uint32_t at = h.next;
+        if (h.kind != state::free || at == none || heap.nodes_[at].kind != state::used) {
+            return detail::verdict::fixed;
+        }
+        const node& n = heap.nodes_[at];
+        const Offset align = static_cast<Offset>(Offset{1} << n.align_log2);
+        const Offset to = static_cast<Offset>(h.offset + gap_for(h.offset, align));
+        const bool overlaps = n.offset - to < n.size;
+        if (to >= n.offset || (overlaps && !allow_overlap)) { return detail::verdict::no; }
+        if (n.round == round) { return detail::verdict::moved; }
+        out = {{at, n.generation}, n.offset, to, n.size, hole, overlaps};
+        return detail::verdict::yes;
+    }
+};
+
 template <std::unsigned_integral Offset, class Steps>
 std::size_t basic_offset_heap<Offset, Steps>::plan(move* out, std::size_t out_count,
                                                    const plan_limits<Offset>& limits) noexcept {
+    const std::size_t count_max = out_count < limits.max_moves ? out_count : limits.max_moves;
+    std::size_t steps = limits.max_steps;
     std::size_t count = 0;
     Offset bytes = 0;
-    std::size_t steps = 0;
-    const std::size_t count_max = out_count < limits.max_moves ? out_count : limits.max_moves;
-    if (phase_ == phase::over) {
-        phase_ = phase::evacuate;
-        cursor_ = last_;
-    }
-    while (phase_ == phase::evacuate) {  // from the top down: into a hole below, if one fits
-        if (cursor_ == none) {
-            phase_ = phase::slide;
-            cursor_ = first_;
+    plan_view view{*this, limits.allow_overlap};
+    while (count < count_max) {
+        move m;
+        if (planner_.next(view, steps, m) != detail::compaction_planner::outcome::move) { break; }
+        const node& hole = nodes_[m.reserved];
+        const bool has_gap = hole.offset != m.to;
+        // A slide takes the hole whole: its rest lies under the allocation until the copy is done.
+        const bool has_rest = hole.next != m.what.index && hole.offset + hole.size != m.to + m.size;
+        if (m.size > limits.max_bytes - bytes ||
+            !have_nodes((has_gap ? 1u : 0u) + (has_rest ? 1u : 0u))) {
+            planner_.put_back();
             break;
         }
-        if (steps++ == limits.max_steps || count == count_max) { return count; }
-        Steps::touch();
-        const std::uint32_t at = cursor_;
-        const node& n = nodes_[at];
-        if (n.kind == state::used) {
-            const Offset align = static_cast<Offset>(Offset{1} << n.align_log2);
-            const std::uint32_t hole = find_hole(n.size, align, n.offset);
-            if (hole != none) {
-                const Offset size = n.size;
-                if (size > limits.max_bytes - bytes) { return count; }
-                const Offset gap = gap_for(nodes_[hole].offset, align);
-                const bool has_rest = nodes_[hole].size - gap != size;
-                if (!have_nodes((gap != 0 ? 1u : 0u) + (has_rest ? 1u : 0u))) { return count; }
-                const std::uint32_t gap_node = gap != 0 ? take_node() : none;
-                const std::uint32_t rest_node = has_rest ? take_node() : none;
-                carve(hole, gap, size, rest_node, gap_node);
-                nodes_[hole].kind = state::reserved;
-                nodes_[at].kind = state::moving;
-                out[count++] = {{at, nodes_[at].generation},
-                                nodes_[at].offset,
-                                nodes_[hole].offset,
-                                size,
-                                hole,
-                                false};
-                ++in_flight_;
-                bytes = static_cast<Offset>(bytes + size);
-            }
-        }
-        cursor_ = nodes_[at].prev;
-    }
-    while (phase_ == phase::slide) {  // from the bottom up: down over the hole before it
-        if (cursor_ == none) {
-            phase_ = phase::over;
-            break;
-        }
-        if (steps++ == limits.max_steps || count == count_max) { return count; }
-        Steps::touch();
-        const std::uint32_t hole = cursor_;
-        const std::uint32_t at = nodes_[hole].next;
-        if (nodes_[hole].kind == state::free && at != none && nodes_[at].kind == state::used) {
-            const node& n = nodes_[at];
-            const Offset align = static_cast<Offset>(Offset{1} << n.align_log2);
-            const Offset to =
-                static_cast<Offset>(nodes_[hole].offset + gap_for(nodes_[hole].offset, align));
-            const bool overlaps = n.offset - to < n.size;
-            if (to < n.offset && (!overlaps || limits.allow_overlap)) {
-                const Offset size = n.size;
-                if (size > limits.max_bytes - bytes) { return count; }
-                const Offset gap = static_cast<Offset>(to - nodes_[hole].offset);
-                if (gap != 0 && !have_nodes(1)) { return count; }
-                remove_free(hole);
-                if (gap != 0) {  // alignment keeps the destination off the start of the hole
-                    const std::uint32_t gap_node = take_node();
-                    nodes_[gap_node].offset = nodes_[hole].offset;
-                    nodes_[gap_node].size = gap;
-                    link_before(gap_node, hole);
-                    nodes_[hole].offset = to;
-                    nodes_[hole].size = static_cast<Offset>(nodes_[hole].size - gap);
-                    insert_free(gap_node);
-                }
-                nodes_[hole].kind = state::reserved;
-                nodes_[at].kind = state::moving;
-                out[count++] = {
-                    {at, nodes_[at].generation}, nodes_[at].offset, to, size, hole, overlaps};
-                ++in_flight_;
-                bytes = static_cast<Offset>(bytes + size);
-            }
-        }
-        cursor_ = at;
+        const std::uint32_t gap_node = has_gap ? take_node() : none;
+        const std::uint32_t rest_node = has_rest ? take_node() : none;
+        reserve(m, gap_node, rest_node);
+        planner_.accept();
+        out[count++] = m;
+        bytes = static_cast<Offset>(bytes + m.size);
     }
     return count;
+}
+
+/// The destination belongs to the move from now on.
+template <std::unsigned_integral Offset, class Steps>
+void basic_offset_heap<Offset, Steps>::reserve(const move& m, std::uint32_t gap_node,
+                                               std::uint32_t rest_node) noexcept {
+    node& hole = nodes_[m.reserved];
+    const Offset gap = static_cast<Offset>(m.to - hole.offset);
+    const Offset size = rest_node != none ? m.size : static_cast<Offset>(hole.size - gap);
+    carve(m.reserved, gap, size, rest_node, gap_node);
+    nodes_[m.reserved].kind = state::reserved;
+    nodes_[m.what.index].kind = state::moving;
+    nodes_[m.what.index].round = planner_.round();
+    ++in_flight_;
 }
 
 /// Exchanges the ranges of two nodes: each gets the other's offset and neighbours.
@@ -493,11 +500,7 @@ void basic_offset_heap<Offset, Steps>::swap_places(std::uint32_t a, std::uint32_
     nodes_[b].next = next;
     point_to(a);
     point_to(b);
-    if (cursor_ == a) {
-        cursor_ = b;
-    } else if (cursor_ == b) {
-        cursor_ = a;
-    }
+    planner_.exchange(a, b);
 }
 
 template <std::unsigned_integral Offset, class Steps>
@@ -525,7 +528,7 @@ void basic_offset_heap<Offset, Steps>::commit(const move& m) noexcept {
     nodes_[hole].next = right;
     (left != none ? nodes_[left].next : first_) = at;
     (right != none ? nodes_[right].prev : last_) = hole;
-    if (cursor_ == at) { cursor_ = hole; }
+    planner_.rename(at, hole);
     free_node(hole);
 }
 
@@ -557,32 +560,17 @@ offset_heap_stats<Offset> basic_offset_heap<Offset, Steps>::stats() const noexce
 template <std::unsigned_integral Offset, class Steps>
 template <class Sink>
 void basic_offset_heap<Offset, Steps>::write_json(Sink sink) const {
-    const auto text = [&](const char* s) { sink(s, std::strlen(s)); };
-    const auto number = [&](std::uint64_t value) {
-        char digits[20];
-        char* at = digits + sizeof(digits);
-        do { *--at = static_cast<char>('0' + value % 10); } while ((value /= 10) != 0);
-        sink(at, static_cast<std::size_t>(digits + sizeof(digits) - at));
-    };
-    text("{\"capacity\":");
-    number(capacity_);
-    text(",\"ranges\":[");
-    const char* between = "{\"offset\":";
+    detail::map_json<Sink> json{sink, capacity_};
     for_each_range([&](const offset_range<Offset>& r) {
-        text(between);
-        between = ",{\"offset\":";
-        number(r.offset);
-        text(",\"size\":");
-        number(r.size);
+        json.begin_range(r.offset, r.size);
         if (r.allocation) {
-            text(",\"user\":");
-            number(r.user_data);
+            json.user(r.user_data);
         } else if (!r.is_free) {
-            text(",\"reserved\":true");
+            json.flag("reserved");
         }
-        text("}");
+        json.end_range();
     });
-    text("]}");
+    json.end();
 }
 
 template <std::unsigned_integral Offset, class Steps>

@@ -83,24 +83,25 @@ struct relocatable_heap_options {
 };
 
 struct relocatable_heap_stats {
-    std::size_t capacity;            // bytes
-    std::size_t free_size;           // bytes in holes
-    std::size_t largest_free;        // bytes of the largest hole
+    std::size_t capacity;      // bytes
+    std::size_t free_size;     // bytes in holes
+    std::size_t largest_free;  // bytes of the largest hole
     std::size_t hole_count;
     std::size_t object_count;
     std::size_t pinned_count;
-    std::size_t pinned_size;         // bytes that cannot move now because of a pin
-    std::uint64_t moved_size;        // bytes copied since the heap was made
+    std::size_t pinned_size;   // bytes that cannot move now because of a pin
+    std::uint64_t moved_size;  // bytes copied since the heap was made
     std::uint64_t move_count;
-    std::uint64_t compact_count;     // calls
-    std::uint64_t calls_to_converge; // the last time: from the first call with several holes to the
-                                     // one that left one piece, or nothing more to move
+    std::uint64_t compact_count;  // calls
+    std::uint64_t
+        calls_to_converge;  // the last time: from the first call with several holes to the
+                            // one that left one piece, or nothing more to move
 
     /// External fragmentation: the part of the free memory that is not in the largest hole.
     [[nodiscard]] double fragmentation() const noexcept {
-        return free_size == 0 ? 0.0
-                              : 1.0 - static_cast<double>(largest_free) /
-                                          static_cast<double>(free_size);
+        return free_size == 0
+                   ? 0.0
+                   : 1.0 - static_cast<double>(largest_free) / static_cast<double>(free_size);
     }
 };
 
@@ -182,8 +183,7 @@ public:
     /// enough, no request fails: what may lie scattered in front of the compaction.
     /// See docs/decisions/0050.
     [[nodiscard]] std::size_t slack() const noexcept {
-        const std::size_t movable =
-            largest_movable_ < capacity() ? largest_movable_ : capacity();
+        const std::size_t movable = largest_movable_ < capacity() ? largest_movable_ : capacity();
         return capacity() / 32 + movable;
     }
     /// Counts the calls of compact(): what a view was made in.
@@ -290,8 +290,8 @@ void relocatable_heap::for_each_range(Visit visit) const {
         if (i == none) { return; }
         const detail::object_entry& e = map_.entry(i);
         visit(relocatable_range{e.place * unit, e.granules * unit,
-                                handle_type::make(i, slots_.generation(i)), e.pins != 0,
-                                e.is_fixed, false});
+                                handle_type::make(i, slots_.generation(i)), e.pins != 0, e.is_fixed,
+                                false});
         end = map_.end_of(i);
     }
 }

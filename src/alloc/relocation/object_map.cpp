@@ -204,9 +204,9 @@ void object_map::validate() const noexcept {
         for (std::uint32_t i = lowest_;; i = entry(i).after) {
             CAIRN_ASSERT(start_of(i) >= end_of(owner), "objects do not overlap");
             if (const std::uint32_t size = start_of(i) - end_of(owner); size != 0) {
-                CAIRN_ASSERT(map().header(end_of(owner)).word() ==
-                                 block_header::free(size, owner).word(),
-                             "a hole is as the heap left it: nothing wrote into free memory");
+                CAIRN_ASSERT(
+                    map().header(end_of(owner)).word() == block_header::free(size, owner).word(),
+                    "a hole is as the heap left it: nothing wrote into free memory");
                 ++holes;
                 free += size;
             }
@@ -222,9 +222,9 @@ void object_map::validate() const noexcept {
         std::uint32_t indexed = 0;
         index_->validate(map(), [&](std::uint32_t at) {
             const block_header h = map().header(at);
-            CAIRN_ASSERT(h.is_free() && end_of(h.previous()) == at &&
-                             hole_after(h.previous()) == h.size(),
-                         "the index holds the holes");
+            CAIRN_ASSERT(
+                h.is_free() && end_of(h.previous()) == at && hole_after(h.previous()) == h.size(),
+                "the index holds the holes");
             ++indexed;
         });
         CAIRN_ASSERT(indexed == holes, "every hole is in the index once");

@@ -16,9 +16,9 @@
 namespace cairn {
 
 struct compaction_budget {
-    std::size_t bytes = SIZE_MAX;        // copied
-    std::uint32_t microseconds = no_end; // from the call to the return
-    std::size_t steps = 256;             // objects and holes looked at, each O(log n)
+    std::size_t bytes = SIZE_MAX;         // copied
+    std::uint32_t microseconds = no_end;  // from the call to the return
+    std::size_t steps = 256;              // objects and holes looked at, each O(log n)
 
     static constexpr std::uint32_t no_end = 0xFFFF'FFFF;
 
@@ -34,7 +34,7 @@ struct compaction_report {
     std::size_t steps = 0;          // objects and holes looked at
     std::uint64_t nanoseconds = 0;  // 0 when the budget has no time
     bool one_piece = false;         // the free memory is one hole, or none
-    bool settled = false;           // nothing can move until something is freed, allocated or unpinned
+    bool settled = false;  // nothing can move until something is freed, allocated or unpinned
 };
 
 }  // namespace cairn

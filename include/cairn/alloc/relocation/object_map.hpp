@@ -76,9 +76,7 @@ public:
     [[nodiscard]] bool ensure(std::size_t count) noexcept;
 
     [[nodiscard]] object_entry& entry(std::uint32_t i) noexcept { return entries()[i]; }
-    [[nodiscard]] const object_entry& entry(std::uint32_t i) const noexcept {
-        return entries()[i];
-    }
+    [[nodiscard]] const object_entry& entry(std::uint32_t i) const noexcept { return entries()[i]; }
     [[nodiscard]] std::uint32_t lowest() const noexcept { return lowest_; }
     [[nodiscard]] std::uint32_t highest() const noexcept { return highest_; }
     [[nodiscard]] std::uint32_t granules() const noexcept { return granules_; }

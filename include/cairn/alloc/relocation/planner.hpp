@@ -11,8 +11,9 @@
 //                ^---------+   ^----+
 //
 // Evacuating costs one byte of copying for each byte that the free end grows by, so it goes first;
-// sliding brings together what does not fit anywhere. The planner remembers where it stands, so a
-// round is cut into as many calls as the budget asks for.
+// after sixteen objects that fit nowhere the holes are too small for it, and sliding brings them
+// together. (A round that moved nothing is followed by one with more patience.) The planner
+// remembers where it stands, so a round is cut into as many calls as the budget asks for.
 //
 // It knows no memory and no lists: relocatable_heap (which then copies) and offset_heap::plan (whose
 // caller copies) show it their map. What a Map answers, all in O(log n) or less:
@@ -33,7 +34,8 @@
 namespace cairn::detail {
 
 enum class verdict : std::uint8_t {
-    no,         // it cannot move
+    fixed,      // nothing that may move: a free place, a pinned object, one that is too large
+    no,         // it may, but not now: no hole fits
     yes,        // a move was proposed
     moved,      // it has already moved in this round
     pointless,  // neither this nor anything that follows in this phase can move
@@ -60,7 +62,8 @@ public:
             --steps;
             const std::uint32_t at = cursor_;
             const verdict v = map.evacuation(at, round_, out);
-            cursor_ = v == verdict::pointless ? none : map.below(at);
+            if (v == verdict::no) { ++misses_; }
+            cursor_ = v == verdict::pointless || misses_ > patience_ ? none : map.below(at);
             if (note(v, at)) { return outcome::move; }
         }
         while (cursor_ != none) {
@@ -73,7 +76,9 @@ public:
             if (note(v, at)) { return outcome::move; }
         }
         phase_ = phase::over;
-        settled_ = !moved_ && !left_over_;
+        const bool gave_up = misses_ > patience_;
+        settled_ = !moved_ && !left_over_ && !gave_up;
+        patience_ = !moved_ && gave_up ? none - 1 : usual_patience;
         return outcome::round_over;
     }
 
@@ -132,11 +137,13 @@ public:
 
 private:
     enum class phase : std::uint8_t { over, evacuate, slide };
+    static constexpr std::uint32_t usual_patience = 16;
 
     template <class Map>
     void start_round(Map& map) noexcept {
         ++round_;  // wraps: what last moved 256 rounds ago waits for one more
         moved_ = left_over_ = false;
+        misses_ = 0;
         phase_ = phase::evacuate;
         cursor_ = map.top();
     }
@@ -149,6 +156,8 @@ private:
 
     std::uint32_t cursor_ = none;
     std::uint32_t proposed_ = none;
+    std::uint32_t misses_ = 0;  // objects of this round that fit into no hole below them
+    std::uint32_t patience_ = usual_patience;
     phase phase_ = phase::over;
     std::uint8_t round_ = 0;
     bool moved_ = false;      // in this round

@@ -78,9 +78,10 @@ void tell_relocated(void* to, void* from, std::size_t) noexcept {
 
 template <class T>
 consteval relocation make_relocation() {
-    static_assert(is_trivially_relocatable<T> || relocates_itself<T> ||
-                      std::is_nothrow_move_constructible_v<T>,
-                  "an object that moves has a relocate() or a move constructor that does not throw");
+    static_assert(
+        is_trivially_relocatable<T> || relocates_itself<T> ||
+            std::is_nothrow_move_constructible_v<T>,
+        "an object that moves has a relocate() or a move constructor that does not throw");
     static_assert(std::is_nothrow_destructible_v<T>, "a destructor does not throw");
     relocation how;
     if constexpr (!is_trivially_relocatable<T> || relocates_itself<T>) {
