@@ -34,6 +34,7 @@ target_sources(cairn
         src/alloc/virtual_arena.cpp
         src/alloc/heap.cpp
         src/alloc/offset_heap.cpp
+        src/alloc/concurrent_relocatable_heap.cpp
         src/alloc/relocatable_heap.cpp
         src/alloc/relocation/object_map.cpp
         # containers
@@ -112,9 +113,11 @@ target_sources(cairn
         include/cairn/alloc/heap/two_level_bitmap.hpp
         include/cairn/alloc/offset_heap.hpp
         include/cairn/alloc/offset_heap_body.hpp
+        include/cairn/alloc/concurrent_relocatable_heap.hpp
         include/cairn/alloc/relocatable_heap.hpp
         include/cairn/alloc/relocation/budget.hpp
         include/cairn/alloc/relocation/map_json.hpp
+        include/cairn/alloc/relocation/move_gate.hpp
         include/cairn/alloc/relocation/object_map.hpp
         include/cairn/alloc/relocation/planner.hpp
         include/cairn/alloc/relocation/relocatable.hpp

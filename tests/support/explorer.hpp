@@ -148,6 +148,10 @@ public:
         return modify([value](T old) { return static_cast<T>(old + value); }, order);
     }
 
+    T fetch_sub(T value, std::memory_order order) {
+        return modify([value](T old) { return static_cast<T>(old - value); }, order);
+    }
+
     bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
                                std::memory_order failure) {
         detail::decide_who_runs();

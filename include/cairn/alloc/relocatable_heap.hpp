@@ -199,6 +199,10 @@ public:
         return std::size_t{map_.free_granules()} * detail::granule_size;
     }
     [[nodiscard]] std::size_t object_count() const noexcept { return slots_.live_count(); }
+    /// Entries of the table of handles, used and free: every handle's index is below.
+    [[nodiscard]] std::uint32_t slot_count() const noexcept { return slots_.capacity(); }
+    /// How many more objects it has room for without growth.
+    [[nodiscard]] std::uint32_t free_slot_count() const noexcept { return slots_.free_count(); }
     [[nodiscard]] relocatable_heap_stats stats() const noexcept;  // O(1)
     /// Bytes in holes too small for a request of `size`. O(holes).
     [[nodiscard]] std::size_t unusable_for(std::size_t size) const noexcept;
