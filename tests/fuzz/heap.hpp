@@ -1,7 +1,10 @@
-// tests/fuzz/heap.cpp - bytes as operations on all fits; the books are kept beside, and validate()
-// after every step.
+// tests/fuzz/heap.hpp - bytes as operations on heaps; the books are kept beside, and validate() after
+// every step.
 //
-// First byte: which fit, and how large the region. Then three bytes an operation: what, size, which.
+// First byte: which of the fits, second: how large the region. Then three bytes an operation: what,
+// size, which. One target a fit (heap_good_fit.cpp, ...), so that each gets the fuzzer's whole time.
+#pragma once
+
 #include <cairn/alloc/heap.hpp>
 
 #include <cstdint>
@@ -9,9 +12,7 @@
 #include <cstring>
 #include <vector>
 
-using namespace cairn;
-
-namespace {
+namespace cairn::fuzzing {
 
 struct piece {
     std::byte* data;
@@ -20,11 +21,11 @@ struct piece {
     std::byte fill;
 };
 
-void require(bool fine) {
+inline void require(bool fine) {
     if (!fine) { std::abort(); }
 }
 
-void check(const piece& p) {
+inline void check(const piece& p) {
     for (std::size_t i = 0; i < p.size; ++i) { require(p.data[i] == p.fill); }
 }
 
@@ -73,36 +74,15 @@ void run(const std::uint8_t* at, const std::uint8_t* end, std::size_t region, bo
     require(h.stats().free_size == h.stats().capacity);
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+/// The first byte says which of the fits the rest is for.
+template <class... Fits>
+int run_one_of(const std::uint8_t* data, std::size_t size) {
     if (size < 2) { return 0; }
     const std::size_t region = 1024 + std::size_t{data[1] % 16u} * 1500;
     const bool grows = data[1] >= 128;
-    const std::uint8_t* const first = data + 2;
-    const std::uint8_t* const end = data + size;
-    switch (data[0] % 7) {
-        case 0:
-            run<good_fit>(first, end, region, grows);
-            break;
-        case 1:
-            run<strict_good_fit>(first, end, region, grows);
-            break;
-        case 2:
-            run<best_fit>(first, end, region, grows);
-            break;
-        case 3:
-            run<first_fit>(first, end, region, grows);
-            break;
-        case 4:
-            run<half_fit>(first, end, region, grows);
-            break;
-        case 5:
-            run<basic_best_fit<2>>(first, end, region, grows);
-            break;  // all sizes in the trie
-        default:
-            run<basic_good_fit<2, 3, 16>>(first, end, region, grows);
-            break;  // much deferred
-    }
+    std::size_t left = data[0] % sizeof...(Fits);
+    ((left-- == 0 ? run<Fits>(data + 2, data + size, region, grows) : void()), ...);
     return 0;
 }
+
+}  // namespace cairn::fuzzing
