@@ -234,6 +234,7 @@ struct churn_trace {
     }();
 };
 
+/// Memory of this process that is in place and nobody else's: no code, no shared pages.
 inline std::size_t resident_bytes() {
     char text[128] = {};
     const int file = open("/proc/self/statm", O_RDONLY);
@@ -242,8 +243,9 @@ inline std::size_t resident_bytes() {
     close(file);
     unsigned long total = 0;
     unsigned long resident = 0;
-    if (got <= 0 || std::sscanf(text, "%lu %lu", &total, &resident) != 2) return 0;
-    return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    unsigned long shared = 0;
+    if (got <= 0 || std::sscanf(text, "%lu %lu %lu", &total, &resident, &shared) != 3) return 0;
+    return (resident - shared) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace lab::heaps

@@ -383,7 +383,9 @@ TEST(heap, what_is_deferred_is_taken_back_before_a_refusal) {
     EXPECT_GT(h.stats().deferred_count, 0u);
     std::size_t count = 0;
     while (h.allocate(2000) != nullptr) { ++count; }
-    EXPECT_GE(count + 4, h.stats().capacity / (h.good_size(2000) + h.header_size));
+    // All of it but the holes that are left when waiting blocks merge one by one.
+    const std::size_t all = h.stats().capacity / (h.good_size(2000) + h.header_size);
+    EXPECT_GE(count, all - all / 32);
     EXPECT_EQ(h.stats().deferred_count, 0u);
     h.reset();
 }

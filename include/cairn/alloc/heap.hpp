@@ -236,8 +236,8 @@ private:
         if constexpr (Fit::deferred_max == 0) {
             return 0;
         } else {
-            // 8 KiB a class: more of it would cost more memory than it saves time (decision 0030).
-            constexpr std::size_t most = 8192 / detail::granule_size;
+            // More a class would cost more memory than it saves time (decision 0030).
+            constexpr std::size_t most = detail::deferred_share_max / detail::granule_size;
             const std::size_t share = granules / Fit::deferred_share;
             return static_cast<std::uint32_t>(share < most ? share : most);
         }
@@ -263,10 +263,16 @@ private:
     void check_freed(const void* p, std::size_t size) const noexcept;
 
     [[nodiscard]] void* allocate_from_core(std::size_t size, alignment align) noexcept;
+    [[nodiscard]] void* allocate_with_effort(std::uint32_t granules, std::size_t size,
+                                             alignment align) noexcept;
     [[nodiscard]] void* allocate_in_regions(std::uint32_t granules, std::size_t size,
                                             alignment align) noexcept;
+    void left_core(std::uint32_t granules) noexcept;
     void free_in_core(void* p) noexcept;
     bool merge_deferred() noexcept;
+    void merge_newest(detail::deferred_bin& bin) noexcept;
+    void merge_surplus() noexcept;
+    void count_surplus() noexcept;
 
     void make_home(std::byte* memory, std::uint32_t granules, std::size_t memory_size,
                    std::uint32_t bin_count) noexcept;
@@ -288,6 +294,7 @@ private:
     region_type* home_ = nullptr;           // holds the bins; deferred links count from it
     detail::deferred_bin* bins_ = nullptr;  // in the home region
     std::size_t deferred_size_end_ = 0;     // smaller sizes have a bin
+    detail::deferred_surplus surplus_;      // what waits beyond the shares of the bins
     region_type* spare_ = nullptr;          // the one empty region that is kept
     allocator_ref upstream_;
     std::size_t block_size_;  // 0: does not grow
@@ -314,7 +321,7 @@ inline void* heap<Fit, Steps>::take_deferred(std::uint32_t c, std::size_t size) 
     std::byte* const p = reinterpret_cast<std::byte*>(home_) + bin.head;
     Steps::touch();
     bin.head = detail::load_hidden<std::int64_t>(p);
-    ++bin.room;
+    surplus_.left(bin);
     Steps::touch();
     detail::store_hidden(p - detail::block_header_size, bin.granules);
     unpoison(p, size);
@@ -325,8 +332,7 @@ template <class Fit, class Steps>
 inline bool heap<Fit, Steps>::defer(std::uint32_t c, void* p) noexcept {
     detail::deferred_bin& bin = bins_[c];
     Steps::touch();
-    if (bin.room == 0) { return false; }
-    --bin.room;
+    if (!surplus_.joined(bin)) { return false; }
     auto* const at = static_cast<std::byte*>(p);
     poison(at, detail::payload_size(bin.granules));
     Steps::touch();

@@ -11,8 +11,21 @@
 // neighbours and cutting it out again costs five cache misses that nobody needed. So a few blocks of
 // each class wait here, whole; the number of them is bounded, and so is what they can withhold.
 //
-// Bound: at most deferred_max blocks, 8 KiB and 1/2048 of the heap a class. An allocation that the
-//        core refuses merges all of them first: the last resort, counted in tests.
+// Share:   each class may always keep deferred_max blocks, 6 KiB and 1/2048 of the heap waiting.
+// Surplus: beyond the shares blocks wait while all that waits and all that is in use are together no
+//          more than was in use at some time: the heap does not get larger by it.
+//
+//      in use + waiting
+//      more: no new surplus; above 1/64 more, each allocation from the core merges one block of it
+//      - - - - - - - - - - - - - - - - - - - - - - - - - - -  most ever in use, at most 7/8 of the heap
+//      less: what is freed waits
+//
+//      A level that is left and loaded again, a burst that ends, a frame: all of it waits, and is had
+//      again at the price of a list.
+//
+// Bound: 2048 blocks in all beyond the shares. An allocation that the core refuses merges everything
+//        first: the last resort, counted in tests. The last eighth of the heap is given away with no
+//        surplus, so that little of it is left when the last resort comes.
 // Position: heads and links are byte offsets from the home region.
 #pragma once
 
@@ -23,11 +36,83 @@ namespace cairn::detail {
 
 struct deferred_bin {
     std::int64_t head = 0;       // offset of the newest block's payload; 0: none
-    std::uint32_t room = 0;      // blocks that may still come
+    std::int32_t room = 0;       // left of its share; below 0: so many wait beyond it
     std::uint32_t granules = 0;  // of each block of this class
 };
 
 static_assert(sizeof(deferred_bin) == 16, "four bins are one cache line");
+
+inline constexpr std::size_t deferred_share_max = 6 * 1024;  // bytes
+
+/// Counts what waits beyond the shares, and says whether more may.
+class deferred_surplus {
+public:
+    static constexpr std::uint32_t surplus_max = 2048;  // blocks
+
+    /// One more block of `bin` waits, if it may.
+    [[nodiscard]] bool joined(deferred_bin& bin) noexcept {
+        if (bin.room <= 0) {
+            if (count_ >= end_) { return false; }
+            ++count_;
+        }
+        --bin.room;
+        joined_ += bin.granules;
+        return true;
+    }
+    /// One block of `bin` waits no longer.
+    void left(deferred_bin& bin) noexcept {
+        if (bin.room < 0) { --count_; }
+        ++bin.room;
+        left_ += bin.granules;
+    }
+
+    /// The core gave `granules` away.
+    /// Returns: true when the heap is larger than it has been by 1/64: some surplus should merge.
+    [[nodiscard]] bool took(std::size_t granules) noexcept {
+        taken_ += granules;
+        const std::size_t used = taken_ - (joined_ - left_);
+        if (used > most_) { most_ = used < roof_ ? used : roof_; }
+        return decide() && taken_ > most_ + most_ / 64;
+    }
+    /// The core got `granules` back.
+    void gave_back(std::size_t granules) noexcept {
+        taken_ -= granules;
+        (void)decide();
+    }
+
+    /// The heap has this many granules now; these are not in the core, of them `waiting` wait, and
+    /// `count` blocks beyond the shares.
+    void start(std::size_t capacity, std::size_t taken, std::size_t waiting,
+               std::uint32_t count) noexcept {
+        roof_ = capacity - capacity / 8;
+        taken_ = taken;
+        joined_ = waiting;
+        left_ = 0;
+        count_ = count;
+        most_ = taken - waiting < roof_ ? taken - waiting : roof_;
+        (void)decide();
+    }
+    [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+
+    std::uint32_t cursor = 0;  // the bin from which a surplus is looked for
+
+private:
+    /// Returns: true when there is a surplus and there should be none.
+    bool decide() noexcept {
+        const bool room = taken_ <= most_;
+        end_ = room ? surplus_max : 0;
+        return !room && count_ != 0;
+    }
+
+    std::uint32_t count_ = 0;  // blocks that wait beyond the shares
+    std::uint32_t end_ = 0;    // another may wait while count_ is below
+    // Granules that ever came, and that left again: one number would be one chain of additions.
+    std::size_t joined_ = 0;
+    std::size_t left_ = 0;
+    std::size_t taken_ = 0;  // granules in use or waiting
+    std::size_t most_ = 0;   // granules in use at most so far
+    std::size_t roof_ = 0;   // most_ at most
+};
 
 /// In front of the bins, in the home region.
 struct deferred_header {
@@ -45,6 +130,16 @@ static_assert(sizeof(deferred_header) % 16 == 0);
                                                    std::uint32_t cap_max) noexcept {
     const std::uint32_t fits = share / granules;
     return fits < cap_max ? fits : cap_max;
+}
+
+/// How many blocks may wait in all, in a heap of any size: what the last resort may have to merge.
+template <class Fit>
+[[nodiscard]] constexpr std::uint32_t deferred_blocks_max() noexcept {
+    std::uint32_t total = deferred_surplus::surplus_max;
+    for (std::uint32_t c = 0; Fit::size_of_class(c) * 16 <= deferred_share_max; ++c) {
+        total += deferred_cap(deferred_share_max / 16, Fit::size_of_class(c), Fit::deferred_max);
+    }
+    return total;
 }
 
 }  // namespace cairn::detail

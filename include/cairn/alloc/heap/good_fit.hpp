@@ -30,9 +30,9 @@
 
 namespace cairn {
 
-/// `DeferredMax`: how many freed blocks of one class may wait unmerged (0: all merge at once).
-/// `DeferredShare`: the part of the heap that one class may withhold is one in this many, and no more
-/// than 8 KiB.
+/// `DeferredMax`: how many freed blocks of one class may always wait unmerged (0: all merge at once).
+/// `DeferredShare`: the part of the heap that they may withhold is one in this many, and no more than
+/// 6 KiB. More may wait while the heap is smaller than it has been: see deferred.hpp.
 template <unsigned MantissaBits, std::uint32_t DeferredMax, std::uint32_t DeferredShare = 2048>
 struct basic_good_fit {
     using steps = detail::size_class<MantissaBits>;
@@ -151,8 +151,8 @@ struct basic_good_fit {
     };
 };
 
-/// The default: freed blocks wait in lists of their size, at most eight a class, and merge later.
-using good_fit = basic_good_fit<4, 8>;
+/// The default: freed blocks wait in lists of their size, within a bound, and merge later.
+using good_fit = basic_good_fit<4, 64>;
 
 /// Every block merges as it is freed: no last resort, one small bound for every operation.
 using strict_good_fit = basic_good_fit<4, 0>;

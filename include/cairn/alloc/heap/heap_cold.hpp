@@ -60,6 +60,7 @@ heap<Fit, Steps> heap<Fit, Steps>::adopt(byte_slice memory) noexcept {
     h.home_ = home;
     h.add_region(home, size);
     h.use_bins();
+    h.count_surplus();
     return h;
 }
 
@@ -101,13 +102,15 @@ void heap<Fit, Steps>::use_bins() noexcept {
 template <class Fit, class Steps>
 void heap<Fit, Steps>::set_share(std::uint32_t share) noexcept {
     auto* const header = reinterpret_cast<detail::deferred_header*>(home_->extra());
-    if (share <= header->share) { return; }
+    if (share <= header->share) { return count_surplus(); }
     for (std::uint32_t c = 0; c < header->bin_count; ++c) {
         const std::uint32_t size = bins_[c].granules;
-        bins_[c].room += detail::deferred_cap(share, size, Fit::deferred_max) -
-                         detail::deferred_cap(header->share, size, Fit::deferred_max);
+        bins_[c].room +=
+            static_cast<std::int32_t>(detail::deferred_cap(share, size, Fit::deferred_max) -
+                                      detail::deferred_cap(header->share, size, Fit::deferred_max));
     }
     header->share = share;
+    count_surplus();
 }
 
 // ---------------------------------------------------------------------------- regions
@@ -146,6 +149,7 @@ void heap<Fit, Steps>::remove_region(region_type* r) noexcept {
     const std::size_t size = regions_[at].size;
     for (--region_count_; at < region_count_; ++at) { regions_[at] = regions_[at + 1]; }
     r->unpoison_all();
+    count_surplus();
     upstream_.deallocate(r, size, alignment{granule_size});
 }
 
@@ -201,6 +205,7 @@ void heap<Fit, Steps>::release_all() noexcept {
     spare_ = nullptr;
     bins_ = nullptr;
     deferred_size_end_ = 0;
+    surplus_ = {};
 }
 
 template <class Fit, class Steps>
@@ -208,6 +213,7 @@ void heap<Fit, Steps>::steal(heap& other) noexcept {
     home_ = other.home_;
     bins_ = other.bins_;
     deferred_size_end_ = other.deferred_size_end_;
+    surplus_ = other.surplus_;
     spare_ = other.spare_;
     upstream_ = other.upstream_;
     block_size_ = other.block_size_;
@@ -247,10 +253,19 @@ void* heap<Fit, Steps>::allocate_in_regions(std::uint32_t granules, std::size_t 
             if (r == spare_) { spare_ = nullptr; }
             void* const p = r->map().payload(g);
             unpoison(p, size);
+            left_core(granules);
             return p;
         }
     }
     return nullptr;
+}
+
+/// Keeps the books of a block that the core gave away.
+template <class Fit, class Steps>
+inline void heap<Fit, Steps>::left_core(std::uint32_t granules) noexcept {
+    if constexpr (Fit::deferred_max != 0) {
+        if (surplus_.took(granules)) [[unlikely]] { merge_surplus(); }
+    }
 }
 
 template <class Fit, class Steps>
@@ -258,7 +273,22 @@ void* heap<Fit, Steps>::allocate_from_core(std::size_t size, alignment align) no
     if (size > size_max || align.bytes() > size_max) { return nullptr; }
     const std::uint32_t granules =
         Fit::block_size(static_cast<std::uint32_t>(detail::granules_for(size)));
-    if (void* const p = allocate_in_regions(granules, size, align)) [[likely]] { return p; }
+    if (region_count_ == 1 && align <= alignment{granule_size}) [[likely]] {
+        const std::uint32_t g = home_->allocate(granules);
+        if (g != detail::no_block) [[likely]] {
+            void* const p = home_->map().payload(g);
+            unpoison(p, size);
+            left_core(granules);
+            return p;
+        }
+    }
+    return allocate_with_effort(granules, size, align);
+}
+
+template <class Fit, class Steps>
+void* heap<Fit, Steps>::allocate_with_effort(std::uint32_t granules, std::size_t size,
+                                             alignment align) noexcept {
+    if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
     // The last resort: what was deferred may fit, or merge into something that does.
     if (merge_deferred()) {
         if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
@@ -268,11 +298,12 @@ void* heap<Fit, Steps>::allocate_from_core(std::size_t size, alignment align) no
 
 template <class Fit, class Steps>
 void heap<Fit, Steps>::free_in_core(void* p) noexcept {
-    region_type* const r = region_at(p);
+    region_type* const r = region_count_ == 1 ? home_ : region_at(p);
     const auto b = r->map();
     const std::uint32_t g = b.block_of(p);
     if constexpr (poison_is_watched) { poison(p, detail::payload_size(b.header(g).size())); }
-    r->free(g);
+    const std::uint32_t size = r->free(g);
+    if constexpr (Fit::deferred_max != 0) { surplus_.gave_back(size); }
     if (block_size_ != 0 && r->is_empty() && r != home_) [[unlikely]] {
         // One empty region stays, so that a free and an allocation at the edge do not call upstream.
         if (spare_ != nullptr) {
@@ -281,6 +312,56 @@ void heap<Fit, Steps>::free_in_core(void* p) noexcept {
             spare_ = r;
         }
     }
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::merge_newest(detail::deferred_bin& bin) noexcept {
+    std::byte* const p = reinterpret_cast<std::byte*>(home_) + bin.head;
+    Steps::touch();
+    bin.head = detail::load_hidden<std::int64_t>(p);
+    surplus_.left(bin);
+    detail::store_hidden(p - detail::block_header_size, bin.granules);
+    free_in_core(p);
+}
+
+/// Merges one block that waits beyond the share of its class, if one of the next bins has one.
+template <class Fit, class Steps>
+void heap<Fit, Steps>::merge_surplus() noexcept {
+    const std::uint32_t bin_count =
+        reinterpret_cast<const detail::deferred_header*>(home_->extra())->bin_count;
+    for (unsigned tries = 8; tries != 0; --tries) {
+        Steps::touch();
+        if (surplus_.cursor == 0) { surplus_.cursor = bin_count; }
+        detail::deferred_bin& bin = bins_[surplus_.cursor - 1];
+        if (bin.room < 0) { return merge_newest(bin); }
+        --surplus_.cursor;  // the largest first: most memory for a merge
+    }
+}
+
+/// After a change of the regions or of the shares.
+template <class Fit, class Steps>
+void heap<Fit, Steps>::count_surplus() noexcept {
+    if (Fit::deferred_max == 0 || home_ == nullptr) { return; }
+    std::size_t capacity = 0;
+    std::size_t taken = 0;
+    for (std::uint32_t i = 0; i < region_count_; ++i) {
+        const region_type* const r = regions_[i].region;
+        capacity += r->granules();
+        taken += r->granules() - r->free_granules();
+    }
+    const auto* const header = reinterpret_cast<const detail::deferred_header*>(home_->extra());
+    std::uint32_t surplus = 0;
+    std::size_t waiting = 0;
+    for (std::uint32_t c = 0; bins_ != nullptr && c < header->bin_count; ++c) {
+        const detail::deferred_bin& bin = bins_[c];
+        const auto count =
+            static_cast<std::uint32_t>(static_cast<std::int32_t>(detail::deferred_cap(
+                                           header->share, bin.granules, Fit::deferred_max)) -
+                                       bin.room);
+        waiting += std::size_t{count} * bin.granules;
+        surplus += bin.room < 0 ? static_cast<std::uint32_t>(-bin.room) : 0;
+    }
+    surplus_.start(capacity, taken, waiting, surplus);
 }
 
 /// Returns: true when there was something to merge.
@@ -293,12 +374,7 @@ bool heap<Fit, Steps>::merge_deferred() noexcept {
         Steps::touch();
         detail::deferred_bin& bin = bins_[c];
         while (bin.head != 0) {
-            std::byte* const p = reinterpret_cast<std::byte*>(home_) + bin.head;
-            Steps::touch();
-            bin.head = detail::load_hidden<std::int64_t>(p);
-            ++bin.room;
-            detail::store_hidden(p - detail::block_header_size, bin.granules);
-            free_in_core(p);
+            merge_newest(bin);
             any = true;
         }
     }
@@ -327,7 +403,11 @@ bool heap<Fit, Steps>::try_resize(void* p, std::size_t old_size, std::size_t new
     const std::uint32_t granules =
         Fit::block_size(static_cast<std::uint32_t>(detail::granules_for(new_size)));
     region_type* const r = region_at(p);
+    const std::uint32_t before = r->free_granules();
     if (!r->resize(r->map().block_of(p), granules)) { return false; }
+    if constexpr (Fit::deferred_max != 0) {
+        surplus_.gave_back(std::size_t{r->free_granules()} - before);  // wraps when it grew
+    }
     if constexpr (poison_is_watched) {
         auto* const end = static_cast<std::byte*>(p) + new_size;
         if (new_size < old_size) {
@@ -347,9 +427,10 @@ void heap<Fit, Steps>::reset() noexcept {
             auto* const header = reinterpret_cast<detail::deferred_header*>(home_->extra());
             for (std::uint32_t c = 0; c < header->bin_count; ++c) {
                 bins_[c].head = 0;
-                bins_[c].room =
-                    detail::deferred_cap(header->share, bins_[c].granules, Fit::deferred_max);
+                bins_[c].room = static_cast<std::int32_t>(
+                    detail::deferred_cap(header->share, bins_[c].granules, Fit::deferred_max));
             }
+            count_surplus();
         }
     }
 }
@@ -357,6 +438,7 @@ void heap<Fit, Steps>::reset() noexcept {
 template <class Fit, class Steps>
 void heap<Fit, Steps>::trim() noexcept {
     merge_deferred();
+    count_surplus();  // what was most is forgotten
     if (block_size_ == 0) { return; }
     for (std::uint32_t i = region_count_; i-- != 0;) {
         region_type* const r = regions_[i].region;
@@ -390,7 +472,8 @@ heap_stats heap<Fit, Steps>::stats() const noexcept {
         for (std::uint32_t c = 0; c < header->bin_count; ++c) {
             const detail::deferred_bin& bin = bins_[c];
             const std::uint32_t count =
-                detail::deferred_cap(header->share, bin.granules, Fit::deferred_max) - bin.room;
+                detail::deferred_cap(header->share, bin.granules, Fit::deferred_max) -
+                static_cast<std::uint32_t>(bin.room);
             s.deferred_count += count;
             s.deferred_size += std::size_t{count} * bin.granules * granule_size;
         }
@@ -406,6 +489,7 @@ void heap<Fit, Steps>::validate() const noexcept {
             marked += regions_[i].region->validate();
         }
         std::size_t listed = 0;
+        std::uint32_t surplus = 0;
         if (Fit::deferred_max != 0 && bins_ != nullptr) {
             const auto* const header =
                 reinterpret_cast<const detail::deferred_header*>(home_->extra());
@@ -415,7 +499,8 @@ void heap<Fit, Steps>::validate() const noexcept {
                     detail::deferred_cap(header->share, bin.granules, Fit::deferred_max);
                 std::uint32_t count = 0;
                 for (std::int64_t at = bin.head; at != 0; ++count) {
-                    CAIRN_ASSERT(count < cap, "a class withholds no more than its share");
+                    CAIRN_ASSERT(count < cap + detail::deferred_surplus::surplus_max,
+                                 "a class withholds its share and the surplus at most");
                     const std::byte* const p = reinterpret_cast<const std::byte*>(home_) + at;
                     CAIRN_ASSERT(owns(p), "a deferred block lies in the heap");
                     const detail::block_header h = header_of(p);
@@ -423,11 +508,16 @@ void heap<Fit, Steps>::validate() const noexcept {
                                  "a deferred block is marked, and of the size of its class");
                     at = detail::load_hidden<std::int64_t>(p);
                 }
-                CAIRN_ASSERT(count + bin.room == cap, "a bin knows how many blocks wait in it");
+                CAIRN_ASSERT(count + static_cast<std::uint32_t>(bin.room) == cap,
+                             "a bin knows how many blocks wait in it");
                 listed += count;
+                surplus += count > cap ? count - cap : 0;
             }
         }
         CAIRN_ASSERT(listed == marked, "every deferred block waits in a bin");
+        CAIRN_ASSERT(
+            surplus == surplus_.count() && surplus <= detail::deferred_surplus::surplus_max,
+            "what waits beyond the shares is counted, and bounded");
     }
 }
 

@@ -157,7 +157,8 @@ public:
     }
 
     /// Gives a block back and merges it with its free neighbours.
-    void free(std::uint32_t g) noexcept {
+    /// Returns: how many granules it had.
+    std::uint32_t free(std::uint32_t g) noexcept {
         const blocks b = map();
         const block_header h = b.header(g);
         check_live(b, g, h);
@@ -199,6 +200,7 @@ public:
         }
         b.set_header(start, block_header::free(total, before_start));
         b.set_previous(start + total, total);
+        return size;
     }
 
     /// Makes a live block `wanted` granules long where it stands.
