@@ -35,16 +35,15 @@ void concurrent_relocatable_heap::make_gates(allocator_ref upstream) noexcept {
     gates_ = static_cast<gate*>(memory);
     gate_count_ = count;
     for (std::uint32_t i = 0; i < count; ++i) { ::new (static_cast<void*>(gates_ + i)) gate; }
-    heap_.set_move_gate({this,
-                         [](void* self, std::uint32_t slot) noexcept {
-                             return static_cast<concurrent_relocatable_heap*>(self)
-                                 ->gates_[slot]
-                                 .close();
-                         },
-                         [](void* self, std::uint32_t slot, void* address) noexcept {
-                             static_cast<concurrent_relocatable_heap*>(self)->gates_[slot].open(
-                                 static_cast<std::byte*>(address));
-                         }});
+    heap_.set_move_gate(
+        {this,
+         [](void* self, std::uint32_t slot) noexcept {
+             return static_cast<concurrent_relocatable_heap*>(self)->gates_[slot].close();
+         },
+         [](void* self, std::uint32_t slot, void* address) noexcept {
+             static_cast<concurrent_relocatable_heap*>(self)->gates_[slot].open(
+                 static_cast<std::byte*>(address));
+         }});
 }
 
 concurrent_relocatable_heap::~concurrent_relocatable_heap() {

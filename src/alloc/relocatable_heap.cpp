@@ -119,6 +119,7 @@ void relocatable_heap::start(std::byte* memory, std::size_t size,
         (!slots_.reserve(options.object_count) || !map_.ensure(slots_.capacity()))) {
         return;
     }
+    use_table();
     const auto count = static_cast<std::uint32_t>(granules);
     region_size_ = granules * granule_size * (options.stress_relocate ? 2 : 1);
     poison(memory + skip, region_size_);
@@ -130,10 +131,15 @@ void relocatable_heap::start(std::byte* memory, std::size_t size,
     other_side_ = options.stress_relocate ? count : 0;
 }
 
+void relocatable_heap::use_table() noexcept {
+    table_ = slots_.capacity() == 0 ? &no_slot : slots_.data();
+}
+
 void relocatable_heap::release() noexcept {
     if (base_ != nullptr) { unpoison(base_, region_size_); }
     map_.release();
     slots_ = slot_directory<reuse::lifo>{rules, upstream_};
+    use_table();
     if (owned_ != nullptr) {
         upstream_.deallocate(owned_, owned_size_, cache_line_alignment);
         owned_ = nullptr;
@@ -163,6 +169,8 @@ relocatable_heap& relocatable_heap::operator=(relocatable_heap&& other) noexcept
 }
 
 void relocatable_heap::steal(relocatable_heap& other) noexcept {
+    use_table();
+    other.use_table();
     base_ = other.base_;
     planner_ = other.planner_;
     gate_ = other.gate_;
@@ -189,10 +197,12 @@ auto relocatable_heap::allocate(std::size_t size, alignment align, const relocat
     const bool is_fixed = size > largest_movable_;
     const spot to = is_fixed ? map_.find_high(count, align) : map_.find_low(count, align);
     if (!to) { return {}; }
-    if (!slots_.prepare() || !map_.ensure(slots_.capacity())) { return {}; }
+    const bool is_ready = slots_.prepare() && map_.ensure(slots_.capacity());
+    use_table();  // the slots may have grown
+    if (!is_ready) { return {}; }
     const std::uint32_t slot = slots_.peek();
     const std::uint32_t generation = slots_.generation(slot);
-    slots_.occupy(slot, to.at);
+    slots_.occupy(slot, to.at * units);
     object_entry& e = map_.entry(slot);
     e.how = &how;
     e.pins = 0;
@@ -229,8 +239,8 @@ std::size_t relocatable_heap::size(handle_type h) const noexcept {
 // ---------------------------------------------------------------------------- staying
 
 pinned<void> relocatable_heap::pin(handle_type h) noexcept {
+    if (!contains(h)) { return {}; }
     void* const object = get(h);
-    if (object == nullptr) { return {}; }
     object_entry& e = map_.entry(h.index());
     if (e.pins++ == 0) {
         ++counts_.pinned;
@@ -300,14 +310,14 @@ bool relocatable_heap::apply(const move& m) noexcept {
     if (gate_.close != nullptr && !gate_.close(gate_.context, m.slot)) { return false; }
     object_entry& e = map_.entry(m.slot);
     std::byte* const from = address(m.slot);
-    const std::uint32_t side = slots_.value(m.slot) - e.place;
+    const std::uint32_t side = place(m.slot) - e.place;
     const auto at = [&](spot s) { return base_ + (std::size_t{side} + s.at) * granule_size; };
     map_.lift(m.slot, m.to);
     carry(at(m.to), from, e, m.via ? at(m.via) : nullptr);
     if (m.via && m.via.owner != m.slot) { map_.rewrite_hole(m.via.owner); }
     map_.put(m.slot, m.to);
     e.round = planner_.round();
-    slots_.set_value(m.slot, side + m.to.at);
+    slots_.set_value(m.slot, (side + m.to.at) * units);
     if (gate_.open != nullptr) { gate_.open(gate_.context, m.slot, at(m.to)); }
     const std::size_t bytes = m.via ? 2 * size_of(e) : size_of(e);
     ++counts_.moves;
@@ -393,10 +403,10 @@ void relocatable_heap::change_sides() noexcept {
         if (!may_move(e) || distance % (std::size_t{1} << e.align_log2) != 0) { continue; }
         if (gate_.close != nullptr && !gate_.close(gate_.context, i)) { continue; }
         std::byte* const from = address(i);
-        const std::uint32_t place = slots_.value(i) == e.place ? e.place + other_side_ : e.place;
-        std::byte* const to = base_ + std::size_t{place} * granule_size;
+        const std::uint32_t target = place(i) == e.place ? e.place + other_side_ : e.place;
+        std::byte* const to = base_ + std::size_t{target} * granule_size;
         carry(to, from, e, nullptr);
-        slots_.set_value(i, place);
+        slots_.set_value(i, target * units);
         if (gate_.open != nullptr) { gate_.open(gate_.context, i, to); }
     }
 }
@@ -436,7 +446,7 @@ void relocatable_heap::validate() const noexcept {
         for (std::uint32_t i = map_.lowest(); i != none; i = map_.entry(i).after) {
             const object_entry& e = map_.entry(i);
             CAIRN_ASSERT(slots_.is_alive(i), "an object in the map has a live handle");
-            CAIRN_ASSERT(slots_.value(i) == e.place || slots_.value(i) == e.place + other_side_,
+            CAIRN_ASSERT(place(i) == e.place || place(i) == e.place + other_side_,
                          "a handle leads to the place of its object");
             CAIRN_ASSERT(is_aligned(address(i), alignment{std::size_t{1} << e.align_log2}),
                          "an object is aligned as it was asked");

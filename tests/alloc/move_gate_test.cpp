@@ -78,11 +78,21 @@ explorer::result run_scripts(std::initializer_list<const char*> list, int preemp
                 [=](int id) {
                     for (const char* s = scripts[static_cast<std::size_t>(id)]; *s != 0; ++s) {
                         switch (*s) {
-                            case 'r': (void)w->read(1, false); break;
-                            case 'w': (void)w->read(1, true); break;
-                            case '2': (void)w->read(2, false); break;
-                            case 'm': w->move(); break;
-                            case 'e': w->end(); break;
+                            case 'r':
+                                (void)w->read(1, false);
+                                break;
+                            case 'w':
+                                (void)w->read(1, true);
+                                break;
+                            case '2':
+                                (void)w->read(2, false);
+                                break;
+                            case 'm':
+                                w->move();
+                                break;
+                            case 'e':
+                                w->end();
+                                break;
                             default:
                                 if (w->object.end()) {
                                     std::byte* const address = w->object.address();

@@ -50,9 +50,7 @@ public:
     ~held() { reset(); }
 
     [[nodiscard]] T* get() const noexcept {
-        return gate_ == nullptr
-                   ? nullptr
-                   : static_cast<T*>(static_cast<void*>(gate_->address()));
+        return gate_ == nullptr ? nullptr : static_cast<T*>(static_cast<void*>(gate_->address()));
     }
     [[nodiscard]] T* operator->() const noexcept { return get(); }
     [[nodiscard]] std::add_lvalue_reference_t<T> operator*() const noexcept
@@ -125,9 +123,8 @@ public:
     template <class T, class... Args>
         requires std::is_nothrow_constructible_v<T, Args...>
     [[nodiscard]] handle_type make(Args&&... args) noexcept {
-        return allocate(sizeof(T), alignment::of<T>(), relocation_of<T>, [&](void* p) {
-            detail::construct_at<T>(p, static_cast<Args&&>(args)...);
-        });
+        return allocate(sizeof(T), alignment::of<T>(), relocation_of<T>,
+                        [&](void* p) { detail::construct_at<T>(p, static_cast<Args&&>(args)...); });
     }
 
     /// Returns: false while somebody holds it; nothing has changed then.

@@ -6,7 +6,7 @@
 //      +---------+---------+---------+          +---------+-----+--------+-------+----------+-------+
 //      | 4 | 0   | 9 | -   | 5 | 37 -+---------------------------^                            does not
 //      +---------+---------+---------+            place 37                                    move
-//       generation, place: 8 bytes
+//       generation, place: 8 bytes (a free slot matches no generation)
 //
 //      compact({.microseconds = 50}), once a frame:
 //
@@ -32,9 +32,9 @@
 // Invariant: objects do not overlap; every live handle leads to exactly one; a pinned one stays.
 // Bound:     a request is served whenever one hole holds it, rounded up to 16 bytes. How much larger
 //            than live + request the region must be for that: slack(), below.
-// Cost:      get: a compare of the index, one 8-byte load, a compare, an addition. allocate,
-//            deallocate: O(log n), about 100 ns; they never compact. compact: O(log n) for each step,
-//            and the copies. No call does work for all objects.
+// Cost:      get: two loads from one line, a compare, an addition: five instructions where an array
+//            of pointers takes one. allocate, deallocate: O(log n), about 100 ns; they never compact.
+//            compact: O(log n) for each step, and the copies. No call does work for all objects.
 //            Beside the region: 44 bytes for each object, 13 bytes for each KiB.
 // Growth:    the table of slots doubles when it is full, unless options.object_count made it large
 //            enough; the region never grows.
@@ -54,6 +54,7 @@
 #include <cairn/alloc/relocation/relocation.hpp>
 #include <cairn/alloc/slot_directory.hpp>
 #include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/assert.hpp>
 #include <cairn/core/handle.hpp>
 #include <cairn/core/make.hpp>
 #include <cairn/core/sizes.hpp>
@@ -146,12 +147,24 @@ public:
     void deallocate(handle_type h) noexcept;
 
     /// The bytes of `h`, good until the next compact(); nullptr when `h` is null or stale.
+    /// Requires: `h` is null or was given out by this heap, however long ago. (Unsure, because it
+    /// comes from a file or a network: contains() first.)
+    /// Cost:     a load of the generation, a compare; a load of the place, an addition.
     [[nodiscard]] void* get(handle_type h) const noexcept {
-        std::uint32_t place;
-        if (!slots_.find(h.index(), h.generation(), place)) [[unlikely]] { return nullptr; }
-        return base_ + std::size_t{place} * detail::granule_size;
+        CAIRN_ASSERT(!h || h.index() < slots_.capacity(), "a handle is used with its own heap");
+        const slot_directory_base::slot& s = table_[h.index()];
+        if (s.word != h.generation()) [[unlikely]] { return nullptr; }
+        std::byte* const object = base_ + std::size_t{s.value} * place_unit;
+#if defined(__GNUC__)
+        // Spares the caller's `if (p != nullptr)` a second compare.
+        if (object == nullptr) { __builtin_unreachable(); }
+#endif
+        return object;
     }
-    [[nodiscard]] bool contains(handle_type h) const noexcept { return get(h) != nullptr; }
+    /// True while `h` is live. Any handle is allowed.
+    [[nodiscard]] bool contains(handle_type h) const noexcept {
+        return h.index() < slots_.capacity() && table_[h.index()].word == h.generation();
+    }
     /// What was asked for. Requires: contains(h).
     [[nodiscard]] std::size_t size(handle_type h) const noexcept;
 
@@ -233,6 +246,10 @@ private:
     friend class pinned;
 
     static constexpr std::uint32_t none = detail::object_map::none;
+    // The table counts in units of 8 bytes, two to a granule: processors multiply by 8 for free.
+    static constexpr std::size_t place_unit = 8;
+    static constexpr std::uint32_t units = detail::granule_size / place_unit;
+    static constexpr slot_directory_base::slot no_slot{0xFFFF'FFFF, 0};  // no handle matches it
     using spot = detail::object_map::spot;
     struct move;
     struct planner_view;
@@ -240,12 +257,17 @@ private:
     void start(std::byte* memory, std::size_t size,
                const relocatable_heap_options& options) noexcept;
     void release() noexcept;
+    void use_table() noexcept;
     void steal(relocatable_heap& other) noexcept;
     void unpin(handle_type h) noexcept;
     void uncount_pin(const detail::object_entry& e) noexcept;
 
+    /// Where `slot` is, in granules from base_, and on which side.
+    [[nodiscard]] std::uint32_t place(std::uint32_t slot) const noexcept {
+        return slots_.value(slot) / units;
+    }
     [[nodiscard]] std::byte* address(std::uint32_t slot) const noexcept {
-        return base_ + std::size_t{slots_.value(slot)} * detail::granule_size;
+        return base_ + std::size_t{place(slot)} * detail::granule_size;
     }
     [[nodiscard]] std::size_t size_of(const detail::object_entry& e) const noexcept {
         return std::size_t{e.granules} * detail::granule_size - e.unused;
@@ -259,8 +281,9 @@ private:
     void leave(std::byte* from, std::size_t kept, std::size_t size, std::size_t span) noexcept;
     void change_sides() noexcept;
 
+    const slot_directory_base::slot* table_ = &no_slot;  // slots_.data(), never nullptr
     std::byte* base_ = nullptr;
-    slot_directory<reuse::lifo> slots_;  // value: the granule, counted from base_
+    slot_directory<reuse::lifo> slots_;  // value: its place in units of 8 bytes from base_
     detail::object_map map_;
     detail::compaction_planner planner_;
     move_gate gate_;

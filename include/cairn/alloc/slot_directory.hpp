@@ -59,6 +59,15 @@ class slot_directory_base {
 public:
     static constexpr std::uint32_t none = 0xffff'ffff;
 
+    struct slot {
+        std::uint32_t word;  // see the picture
+        std::uint32_t value;
+    };
+    static_assert(sizeof(slot) == 8);
+    /// All slots, for owners that look handles up themselves: as find(), without the bounds check
+    /// where a handle can only be one that was given out. Moves when the slots grow.
+    [[nodiscard]] const slot* data() const noexcept { return slots(); }
+
     /// Slots in use: alive or held.
     [[nodiscard]] std::uint32_t in_use_count() const noexcept { return in_use_; }
     [[nodiscard]] std::uint32_t live_count() const noexcept { return in_use_ - held_count_; }
@@ -134,11 +143,6 @@ public:
     [[nodiscard]] bool is_ready() const noexcept { return in_use_ < limit_; }
 
 protected:
-    struct slot {
-        std::uint32_t word;
-        std::uint32_t value;
-    };
-    static_assert(sizeof(slot) == 8);
     static constexpr std::uint32_t vacant = 0x8000'0000;     // above every generation
     static constexpr std::uint32_t held_mark = 0xffff'fffe;  // no slot has this index
 
