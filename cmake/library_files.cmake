@@ -25,6 +25,8 @@ target_sources(cairn
         src/alloc/growable_memory.cpp
         src/alloc/slot_directory.cpp
         src/alloc/concurrent_pool.cpp
+        src/alloc/concurrent_pool_checks.cpp
+        src/alloc/concurrent_pool_growth.cpp
         src/alloc/concurrent_pool_registry.cpp
         src/alloc/pool.cpp
         src/alloc/arena.cpp
@@ -87,6 +89,8 @@ target_sources(cairn
         include/cairn/alloc/arena_scope.hpp
         include/cairn/alloc/builder.hpp
         include/cairn/alloc/detail/bump_region.hpp
+        include/cairn/alloc/detail/fresh_chunks.hpp
+        include/cairn/alloc/detail/magazine_stack.hpp
         include/cairn/alloc/detail/makes_objects.hpp
         include/cairn/alloc/detail/mark_check.hpp
         include/cairn/alloc/double_ended_arena.hpp

@@ -2,15 +2,14 @@
 //
 // 7.1 lets every worker count in its own element of one array: neighbours on one cache line. 7.2
 // counts in a local variable. per_thread<T> gives each its own line, without a local variable.
-#include <atomic>
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/os/per_thread.hpp>
 #include <memory>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "lab/families/crew.hpp"
 #include "lab/harness/experiment.hpp"
 
 namespace {
@@ -74,17 +73,13 @@ struct pool_slots {  // counters of four bytes from a concurrent_pool, each work
 template <class Way>
 auto count_odd(unsigned workers) {
     struct state {
+        lab::crew people;
         matrix m;
         Way way;
+        explicit state(unsigned count) : people{count} {}
     };
-    return [s = std::make_unique<state>(), workers](lab::sample& sample) {
-        // Threads are made for the sample, not for each repetition.
-        std::atomic<unsigned> ready{0};
-        std::atomic<bool> go{false};
-        const auto work = [&](unsigned t) {
-            lab::pin_this_thread(t);
-            ready.fetch_add(1);
-            while (!go.load(std::memory_order_acquire)) {}
+    return [s = std::make_unique<state>(workers), workers](lab::sample& sample) {
+        s->people.run(sample, [&](unsigned t) {
             for (std::uint64_t r = 0; r != sample.repetitions(); ++r) {
                 s->way.run(t, [&](auto&& visit) {
                     const std::size_t end = matrix::begin(t + 1, workers) * dimension;
@@ -93,17 +88,7 @@ auto count_odd(unsigned workers) {
                     }
                 });
             }
-        };
-        // Before the others are made: they must not find their processor taken by us, spinning.
-        lab::pin_this_thread(0);
-        std::vector<std::thread> threads;
-        for (unsigned t = 1; t < workers; ++t) threads.emplace_back(work, t);
-        while (ready.load() != workers - 1) std::this_thread::yield();
-        sample.start();
-        go.store(true, std::memory_order_release);
-        work(0);
-        for (auto& t : threads) t.join();
-        sample.stop();
+        });
         sample.did(sample.repetitions());
     };
 }

@@ -109,6 +109,10 @@ lab::comparison& add_case(lab::experiment& e, const std::string& name, double we
     lab::comparison& c = e.compare(name, {.weight = weight});
     c.limit("intrusive list", [] { return work_on<intrusive_list<Size>, Work>(); });
     c.limit("pointer stack", [] { return work_on<pointer_stack<Size>, Work>(); });
+    if constexpr (std::is_same_v<Work, burst<order::random>>) {
+        c.limit("addresses known beforehand",
+                [] { return work_on<known_addresses<Size>, Work>(); });
+    }
     c.cairn("cairn::pool", [] { return work_on<cairn_pool<Size>, Work>(); });
     c.baseline("article, external list",
                [] { return work_on<article_external_list<Size>, Work>(); });

@@ -1,238 +1,21 @@
 // lab/experiments/threads.cpp - slots of 64 bytes for several threads at once.
 //
 // Figures are per operation and thread: a design that scales shows the same number for one thread and
-// for many.
+// for many. "1 thread" is one in a program that has others (crew.hpp says why that matters).
 #include <atomic>
-#include <cairn/alloc/concurrent_pool.hpp>
-#include <cairn/alloc/locked.hpp>
-#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
-#include <thread>
 
-#include "lab/families/pool_family.hpp"
+#include "lab/families/crew.hpp"
+#include "lab/families/thread_family.hpp"
 #include "lab/harness/experiment.hpp"
-
-#if CAIRN_LAB_HAS_BOOST
-#    include <boost/lockfree/stack.hpp>
-#endif
 
 namespace {
 
 using namespace lab::slots;
 
-constexpr std::size_t slot_size = 64;
-
 void touch(void* p) { *static_cast<volatile std::uint64_t*>(p) = 1; }
-
-void pause() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-}
-
-// ---- threads that wait for work ----------------------------------------------------------------
-
-/// The caller is thread 0; the others sleep between samples and start together.
-class crew {
-public:
-    explicit crew(unsigned count) : count_{count} {
-        lab::pin_this_thread(0);
-        for (unsigned t = 1; t != count; ++t) helpers_.emplace_back([this, t] { help(t); });
-    }
-    ~crew() {
-        work_ = nullptr;
-        wake();
-        for (auto& h : helpers_) h.join();
-    }
-    crew(const crew&) = delete;
-
-    /// Runs work(t) in every thread; times from the common start to the last one's end.
-    template <class Work>
-    void run(lab::sample& s, Work&& work) {
-        work_ = std::ref(work);
-        ready_ = 0;
-        finished_ = 0;
-        wake();
-        while (ready_.load(std::memory_order_acquire) != count_ - 1) pause();
-        s.start();
-        go_.store(round_, std::memory_order_release);
-        work(0u);
-        while (finished_.load(std::memory_order_acquire) != count_ - 1) pause();
-        s.stop();
-    }
-
-private:
-    void wake() {
-        ++round_;
-        wanted_.store(round_, std::memory_order_release);
-        wanted_.notify_all();
-    }
-    void help(unsigned t) {
-        lab::pin_this_thread(t);
-        for (unsigned round = 1;; ++round) {
-            for (unsigned seen; (seen = wanted_.load(std::memory_order_acquire)) < round;) {
-                wanted_.wait(seen, std::memory_order_acquire);
-            }
-            if (!work_) return;
-            ready_.fetch_add(1, std::memory_order_release);
-            while (go_.load(std::memory_order_acquire) < round) pause();
-            work_(t);
-            finished_.fetch_add(1, std::memory_order_release);
-        }
-    }
-
-    unsigned count_;
-    unsigned round_ = 0;
-    std::function<void(unsigned)> work_;
-    alignas(64) std::atomic<unsigned> wanted_{0};
-    alignas(64) std::atomic<unsigned> go_{0};
-    alignas(64) std::atomic<unsigned> ready_{0};
-    alignas(64) std::atomic<unsigned> finished_{0};
-    std::vector<std::thread> helpers_;
-};
-
-// ---- who gives slots to threads: view(t) is what thread t works with ----------------------------
-
-template <class P>
-struct shared_by_all {
-    P inner;
-    explicit shared_by_all(std::size_t count) : inner{count} {}
-    struct thread_view {
-        P* p;
-        void* allocate() { return p->allocate(); }
-        void deallocate(void* q) { p->deallocate(q); }
-    };
-    thread_view view(unsigned) { return {&inner}; }
-    std::size_t depot_operations() const { return 0; }
-};
-
-/// The hand-written limit: two magazines a thread, a depot of magazines under a spin lock.
-template <std::size_t M>
-struct magazine_limit {
-    struct magazine {
-        std::size_t count = 0;
-        void* slots[M];
-    };
-    std::vector<std::byte> memory;
-    std::atomic_flag lock = ATOMIC_FLAG_INIT;
-    std::vector<magazine*> full;
-    std::vector<magazine*> empty;
-    std::vector<std::unique_ptr<magazine>> all;
-    struct alignas(128) thread_view {
-        magazine_limit* depot;
-        magazine* loaded;
-        magazine* spare;
-        void* allocate() {
-            if (loaded->count == 0) [[unlikely]] {
-                if (spare->count != 0) {
-                    std::swap(loaded, spare);
-                } else {
-                    depot->exchange(loaded, depot->empty, depot->full);
-                }
-            }
-            return loaded->slots[--loaded->count];
-        }
-        void deallocate(void* p) {
-            if (loaded->count == M) [[unlikely]] {
-                if (spare->count == 0) {
-                    std::swap(loaded, spare);
-                } else {
-                    depot->exchange(loaded, depot->full, depot->empty);
-                }
-            }
-            loaded->slots[loaded->count++] = p;
-        }
-    };
-    explicit magazine_limit(std::size_t count) : memory((count + 64 * M) * slot_size + 64) {
-        std::size_t next = 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
-        for (std::size_t m = 0; m != count / M + 32; ++m) {
-            full.push_back(make());
-            while (full.back()->count != M) {
-                full.back()->slots[full.back()->count++] = memory.data() + next;
-                next += slot_size;
-            }
-        }
-        for (int i = 0; i != 64; ++i) empty.push_back(make());
-    }
-    magazine* make() { return all.emplace_back(std::make_unique<magazine>()).get(); }
-    [[gnu::noinline]] void exchange(magazine*& mine, std::vector<magazine*>& to,
-                                    std::vector<magazine*>& from) {
-        while (lock.test_and_set(std::memory_order_acquire)) pause();
-        to.push_back(mine);
-        mine = from.back();
-        from.pop_back();
-        lock.clear(std::memory_order_release);
-    }
-    thread_view view(unsigned) { return {this, make(), make()}; }
-    std::size_t depot_operations() const { return 0; }
-};
-
-struct cairn_threads {
-    cairn::concurrent_pool slots{slot_size, cairn::alignment{64}};
-    explicit cairn_threads(std::size_t) {}
-    struct thread_view {
-        cairn::concurrent_pool* p;
-        void* allocate() { return p->allocate(); }
-        void deallocate(void* q) { p->deallocate(q); }
-    };
-    thread_view view(unsigned) { return {&slots}; }
-    std::size_t depot_operations() const { return slots.stats().depot_operations; }
-};
-
-struct cairn_views {
-    cairn::concurrent_pool slots{slot_size, cairn::alignment{64}};
-    explicit cairn_views(std::size_t) {}
-    cairn::concurrent_pool::local_view view(unsigned) { return slots.local(); }
-    std::size_t depot_operations() const { return slots.stats().depot_operations; }
-};
-
-struct cairn_locked {
-    cairn::locked<cairn::pool> slots{std::size_t{slot_size}, cairn::alignment{64}};
-    explicit cairn_locked(std::size_t) {}
-    void* allocate() { return slots.allocate(slot_size, cairn::alignment{64}); }
-    void deallocate(void* p) { slots.deallocate(p, slot_size, cairn::alignment{64}); }
-};
-
-/// fast-alloc's ThreadSafePool: its pool behind a std::mutex.
-struct mutex_pool {
-    fast_alloc_pool<slot_size> slots;
-    std::mutex mutex;
-    explicit mutex_pool(std::size_t count) : slots{count} {}
-    void* allocate() {
-        const std::lock_guard held{mutex};
-        return slots.allocate();
-    }
-    void deallocate(void* p) {
-        const std::lock_guard held{mutex};
-        slots.deallocate(p);
-    }
-};
-
-struct pmr_synchronized {
-    std::pmr::synchronized_pool_resource slots;
-    explicit pmr_synchronized(std::size_t) {}
-    void* allocate() { return slots.allocate(slot_size, 8); }
-    void deallocate(void* p) { slots.deallocate(p, slot_size, 8); }
-};
-
-#if CAIRN_LAB_HAS_BOOST
-struct boost_lockfree {
-    std::vector<std::byte> memory;
-    boost::lockfree::stack<void*> free;
-    explicit boost_lockfree(std::size_t count) : memory(count * slot_size + 64), free{count} {
-        std::byte* first =
-            memory.data() + 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
-        for (std::size_t i = 0; i + 1 < count; ++i) free.bounded_push(first + i * slot_size);
-    }
-    void* allocate() {
-        void* p = nullptr;
-        free.pop(p);
-        return p;
-    }
-    void deallocate(void* p) { free.bounded_push(p); }
-};
-#endif
 
 // ---- what the threads do ------------------------------------------------------------------------
 
@@ -355,7 +138,7 @@ struct xmalloc {
 template <class A, class Work>
 auto work_in(unsigned threads, std::string depot_case) {
     struct all {
-        crew people;
+        lab::crew people;
         A slots{50'000};
         Work work;
         // A thread's view is made by the thread itself, once.
@@ -396,7 +179,7 @@ struct ring {
 template <class A>
 auto producer_consumer() {
     struct all {
-        crew people{2};
+        lab::crew people{2};
         A slots{50'000};
         ring r;
         using view_type = decltype(slots.view(0));
@@ -417,8 +200,10 @@ auto producer_consumer() {
             const std::size_t begin = (t == 0 ? r.written : r.read).load(std::memory_order_relaxed);
             for (std::size_t i = begin; i != begin + count; i += ring::step) {
                 if (t == 0) {
-                    while (i + ring::step - r.read.load(std::memory_order_acquire) > ring::size)
-                        pause();
+                    lab::wait_until([&] {
+                        return i + ring::step - r.read.load(std::memory_order_acquire) <=
+                               ring::size;
+                    });
                     for (std::size_t k = i; k != i + ring::step; ++k) {
                         void* const p = v.allocate();
                         touch(p);
@@ -426,7 +211,7 @@ auto producer_consumer() {
                     }
                     r.written.store(i + ring::step, std::memory_order_release);
                 } else {
-                    while (r.written.load(std::memory_order_acquire) == i) pause();
+                    lab::wait_until([&] { return r.written.load(std::memory_order_acquire) != i; });
                     for (std::size_t k = i; k != i + ring::step; ++k) {
                         void* const p = r.items[k % ring::size];
                         touch(p);
@@ -439,22 +224,6 @@ auto producer_consumer() {
         s.did(count);
     };
 }
-
-/// Objects that were there before, one after the other, and nothing is freed.
-struct no_allocator {
-    std::vector<std::byte> memory = std::vector<std::byte>(8192 * slot_size + 64);
-    explicit no_allocator(std::size_t) {}
-    struct thread_view {
-        std::byte* first;
-        std::size_t next = 0;
-        void* allocate() { return first + (next++ % 8192) * slot_size; }
-        void deallocate(void*) {}
-    };
-    thread_view view(unsigned) {
-        return {memory.data() + 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64};
-    }
-    std::size_t depot_operations() const { return 0; }
-};
 
 template <class Add>
 void add_everybody(lab::comparison& c, Add add) {

@@ -24,6 +24,8 @@
 
 #include <cairn/alloc/pool.hpp>
 
+#include "lab/harness/optimizer.hpp"
+
 #if CAIRN_LAB_HAS_BOOST
 #    include <boost/pool/pool.hpp>
 #endif
@@ -35,6 +37,27 @@
 #endif
 
 namespace lab::slots {
+
+// ---- data that all share -----------------------------------------------------------------------
+
+inline constexpr std::size_t burst_count = 10'000;
+
+/// 0 .. count-1 in random order, the same on every machine.
+[[nodiscard]] inline std::vector<std::uint32_t> shuffled(std::size_t count) {
+    std::vector<std::uint32_t> order(count);
+    for (std::size_t i = 0; i != count; ++i) order[i] = static_cast<std::uint32_t>(i);
+    std::mt19937 random{3};
+    for (std::size_t i = count; i-- > 1;) std::swap(order[i], order[random() % (i + 1)]);
+    return order;
+}
+
+[[nodiscard]] inline std::vector<std::uint32_t> random_indices(std::size_t count,
+                                                               std::size_t bound) {
+    std::mt19937 random{4};
+    std::vector<std::uint32_t> indices(count);
+    for (auto& i : indices) i = static_cast<std::uint32_t>(random() % bound);
+    return indices;
+}
 
 // ---- limits and the seeds' own designs ---------------------------------------------------------
 
@@ -73,6 +96,29 @@ struct pointer_stack {
     }
     void* allocate() { return top != stack.data() ? *--top : nullptr; }
     void deallocate(void* p) { *top++ = p; }
+};
+
+/// No allocator: the addresses that a stack would give out next are known beforehand, nothing is
+/// remembered. Only for loops that take and free as many as there are, always in the same order.
+template <std::size_t Size>
+struct known_addresses {
+    std::vector<std::byte> memory;
+    std::vector<void*> order;
+    std::size_t next = 0;
+    explicit known_addresses(std::size_t count) : memory(count * Size + 64), order(count + 8) {
+        auto* first = reinterpret_cast<std::byte*>(
+            (reinterpret_cast<std::uintptr_t>(memory.data()) + 63) & ~std::uintptr_t{63});
+        const std::vector<std::uint32_t> shuffle = shuffled(count);
+        for (std::size_t i = 0; i != count; ++i) order[i] = first + shuffle[i] * Size;
+    }
+    void* allocate() {
+        __builtin_prefetch(order[next + 8], 1);
+        return order[next++];
+    }
+    void deallocate(void* p) {
+        observe(p);
+        --next;
+    }
 };
 
 /// The article's "external free list": std::vector<T*> with push_back and pop_back.
@@ -180,26 +226,5 @@ struct tbb_scalable {
     void deallocate(void* p) { ::scalable_free(p); }
 };
 #endif
-
-// ---- data that all share -----------------------------------------------------------------------
-
-inline constexpr std::size_t burst_count = 10'000;
-
-/// 0 .. count-1 in random order, the same on every machine.
-[[nodiscard]] inline std::vector<std::uint32_t> shuffled(std::size_t count) {
-    std::vector<std::uint32_t> order(count);
-    for (std::size_t i = 0; i != count; ++i) order[i] = static_cast<std::uint32_t>(i);
-    std::mt19937 random{3};
-    for (std::size_t i = count; i-- > 1;) std::swap(order[i], order[random() % (i + 1)]);
-    return order;
-}
-
-[[nodiscard]] inline std::vector<std::uint32_t> random_indices(std::size_t count,
-                                                               std::size_t bound) {
-    std::mt19937 random{4};
-    std::vector<std::uint32_t> indices(count);
-    for (auto& i : indices) i = static_cast<std::uint32_t>(random() % bound);
-    return indices;
-}
 
 }  // namespace lab::slots

@@ -118,19 +118,17 @@ detail::pool_cache* concurrent_pool::find_or_make_cache() noexcept {
 void concurrent_pool::release_this_thread() noexcept {
     cache* const c = concurrent_pool_registry::find(*this);
     if (c != nullptr) {
-        {
-            const lock_scope held{registry_lock};
-            unlink(*c);
-            my_caches.entries[entry_] = {0, nullptr};
-        }
+        const lock_scope held{registry_lock};  // for both: a fork in between would lose it
+        unlink(*c);
+        my_caches.entries[entry_] = {0, nullptr};
         give_cache_back(*c);
     }
 }
 
 // ------------------------------------------------------------------------------------------------
-// fork: every lock that guards more than the upstream is held, so the child gets whole lists. A
-// pool's grow_lock_ is not (an upstream may take as long as it likes): growth publishes last, so a
-// half-finished one is only a lost block in the child.
+// fork: every lock but grow_lock_ is held, so the child gets whole lists. grow_lock_ is not taken: an
+// upstream may take as long as it likes, and may be a pool itself. Growth makes each step known when
+// it is finished, so what the child finds is a growth that has not happened, plus a lost block.
 
 void concurrent_pool_registry::before_fork() noexcept {
     registry_lock.lock();
@@ -150,18 +148,55 @@ void concurrent_pool_registry::after_fork_in_child() noexcept {
     for (concurrent_pool* p = live_pools; p != nullptr; p = p->next_live_) {
         p->shared_lock_.forget_holder();
         p->grow_lock_.forget_holder();
-        for (auto* c = p->depot_.first_cache(); c != nullptr; c = c->next) {
-            auto& other = static_cast<pool_cache&>(*c);
-            if (other.owner != nullptr && other.owner != &my_caches) {
-                // Its thread does not exist here. It may have been anywhere, so what it had loaded
-                // is given up; the lists of that thread lie in a stack that will be reused.
-                other.owner = nullptr;
-                other.next_of_thread = nullptr;
-                other.link = nullptr;
-            }
-        }
+        p->mend_after_fork(&my_caches);
     }
     registry_lock.forget_holder();
+}
+
+/// In the child of a fork, where nobody else exists: what was in somebody's hands comes back to its
+/// place. `survivor` is the owner of the caches of the thread that forked.
+void concurrent_pool::mend_after_fork(const void* survivor) noexcept {
+    depot_.untouched().recount();
+    const auto& magazines = depot_.magazines();
+    const auto is_abandoned = [survivor](const detail::basic_cache<detail::std_atoms>& c) noexcept {
+        const void* const owner = static_cast<const pool_cache&>(c).owner;
+        return owner != nullptr && owner != survivor;
+    };
+    for (std::size_t i = 0; i != magazines.size(); ++i) { magazines[i].found = false; }
+    depot_.for_each_magazine([](magazine& m) noexcept { m.found = true; });
+    for (auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
+        c->spare.load(std::memory_order_relaxed)->found = true;
+        if (!is_abandoned(*c)) { c->loaded->found = true; }
+    }
+    // All others were loaded, on their way, or made by a growth that did not end. Their owners may
+    // have been anywhere, so what is in them is given up. Exchanges are one for one: there is one
+    // for each abandoned cache.
+    std::size_t next = 0;
+    const auto take_lost = [&]() noexcept -> magazine* {
+        while (next != magazines.size() && magazines[next].found) { ++next; }
+        if (next == magazines.size()) { return nullptr; }
+        magazines[next].found = true;
+        magazines[next].count = 0;
+        return &magazines[next];
+    };
+    for (auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
+        if (is_abandoned(*c)) { c->load(take_lost(), depot_.magazine_size()); }
+    }
+    while (magazine* const m = take_lost()) { depot_.add(*m); }
+    for (auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
+        if (is_abandoned(*c)) {
+            auto& abandoned = static_cast<pool_cache&>(*c);
+            // Not unlinked: the list of that thread lies in thread-local memory that is gone.
+            abandoned.owner = nullptr;
+            abandoned.next_of_thread = nullptr;
+            abandoned.link = nullptr;
+            pour_out(abandoned);
+            --cache_count_;
+        }
+    }
+    lost_count_ = 0;
+    const std::size_t live = live_bit_count();
+    if (live != unknown) { lost_count_ = stats().live_count - live; }
 }
 
 }  // namespace cairn

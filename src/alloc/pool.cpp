@@ -146,6 +146,8 @@ pool::pool(pool&& other) noexcept
       chunk_count_{other.chunk_count_},
       chunk_capacity_{other.chunk_capacity_},
       stack_capacity_{other.stack_capacity_},
+      embedded_side_{other.embedded_side_},
+      embedded_size_{other.embedded_size_},
       slot_count_{other.slot_count_},
       selected_{other.selected_},
       next_chunk_slots_{other.next_chunk_slots_},
@@ -165,6 +167,12 @@ pool& pool::operator=(pool&& other) noexcept {
 }
 
 pool::~pool() {
+    if (chunk_count_ == 1) {  // its block may hold the side block, where this record lies
+        const chunk only = chunks_[0];
+        give_side_back();
+        give_chunk_back(only);
+        return;
+    }
     for (std::size_t i = 0; i < chunk_count_; ++i) { give_chunk_back(chunks_[i]); }
     give_side_back();
 }
@@ -174,7 +182,8 @@ void pool::forget() noexcept {
     top_ = floor_ = nullptr;
     carve_ = carve_end_ = nullptr;
     chunks_ = nullptr;
-    chunk_count_ = chunk_capacity_ = stack_capacity_ = slot_count_ = 0;
+    chunk_count_ = chunk_capacity_ = stack_capacity_ = slot_count_ = embedded_size_ = 0;
+    embedded_side_ = nullptr;
     selected_ = none;
     next_chunk_slots_ = options_.slots_per_chunk;
     if (fixed_) { options_.slot_count_max = 0; }
@@ -205,13 +214,24 @@ void* pool::allocate_in_next_chunk() noexcept {
 /// A chunk of `slot_count` slots, put in its place by address. It is selected when nothing else is
 /// being carved. Returns: false, with nothing changed, when the upstream refuses.
 bool pool::add_chunk(std::size_t slot_count) noexcept {
-    const std::size_t size = saturating_multiply(slot_count, stride_);
-    if (size > PTRDIFF_MAX || slot_count > (PTRDIFF_MAX / sizeof(void*)) - slot_count_) {
+    const std::size_t slots_size = saturating_multiply(slot_count, stride_);
+    if (slots_size > PTRDIFF_MAX || slot_count > (PTRDIFF_MAX / sizeof(void*)) - slot_count_) {
         return false;
     }
+    // The first chunk brings the side block along: one request instead of two. (The next one makes
+    // it move out: the stack must have room for every slot.)
+    const bool brings_side = chunks_ == nullptr;
+    const std::size_t side_begin = round_up(slots_size, alignment::of<void*>());
+    const std::size_t size =
+        brings_side ? side_begin + side_size_for(first_chunk_capacity, slot_count) : slots_size;
+    if (size > PTRDIFF_MAX) { return false; }
     auto* const first = static_cast<std::byte*>(upstream_.allocate(size, chunk_alignment(align_)));
     if (first == nullptr) { return false; }
-    if (!make_room_in_side(chunk_count_ + 1, slot_count_ + slot_count)) {
+    if (brings_side) {
+        embedded_side_ = first + side_begin;
+        embedded_size_ = size - slots_size;
+        move_side_to(embedded_side_, first_chunk_capacity, slot_count);
+    } else if (!make_room_in_side(chunk_count_ + 1, slot_count_ + slot_count)) {
         upstream_.deallocate(first, size, chunk_alignment(align_));
         return false;
     }
@@ -222,7 +242,7 @@ bool pool::add_chunk(std::size_t slot_count) noexcept {
     chunks_[place] = {first, first, slot_count, pool_checks::make_bits(slot_count)};
     ++chunk_count_;
     slot_count_ += slot_count;
-    poison(first, size);
+    poison(first, slots_size);
     if (selected_ != none && place <= selected_) { ++selected_; }
     if (carve_ == carve_end_) {
         park_selected();
@@ -238,9 +258,15 @@ bool pool::make_room_in_side(std::size_t chunk_count, std::size_t slot_count) no
     std::size_t slots = std::max(slot_count, saturating_multiply(stack_capacity_, 2));
     slots = std::max(slot_count, std::min(slots, options_.slot_count_max));
     const std::size_t chunks = std::max({chunk_count, chunk_capacity_ * 2, first_chunk_capacity});
-    const std::size_t size = chunks * sizeof(chunk) + (lookahead + slots) * sizeof(void*);
-    auto* const side = static_cast<std::byte*>(upstream_.allocate(size, default_alignment));
+    auto* const side = static_cast<std::byte*>(
+        upstream_.allocate(side_size_for(chunks, slots), default_alignment));
     if (side == nullptr) { return false; }
+    move_side_to(side, chunks, slots);
+    return true;
+}
+
+/// The side block is `side` from now on, with room for `chunks` and `slots`; the old one goes back.
+void pool::move_side_to(std::byte* side, std::size_t chunks, std::size_t slots) noexcept {
     auto* const new_chunks = reinterpret_cast<chunk*>(side);
     auto** const new_floor = reinterpret_cast<void**>(side + chunks * sizeof(chunk)) + lookahead;
     const auto free_count = static_cast<std::size_t>(top_ - floor_);
@@ -253,7 +279,6 @@ bool pool::make_room_in_side(std::size_t chunk_count, std::size_t slot_count) no
     top_ = new_floor + free_count;
     chunk_capacity_ = chunks;
     stack_capacity_ = slots;
-    return true;
 }
 
 bool pool::reserve(std::size_t count) noexcept {
@@ -266,18 +291,38 @@ bool pool::reserve(std::size_t count) noexcept {
 // ------------------------------------------------------------------------------------------------
 // giving back
 
+std::size_t pool::side_size_for(std::size_t chunks, std::size_t slots) noexcept {
+    return chunks * sizeof(chunk) + (lookahead + slots) * sizeof(void*);
+}
+
 std::size_t pool::side_size() const noexcept {
-    return chunk_capacity_ * sizeof(chunk) + (lookahead + stack_capacity_) * sizeof(void*);
+    return side_size_for(chunk_capacity_, stack_capacity_);
+}
+
+/// Bytes that came from the upstream with this chunk.
+std::size_t pool::block_size(const chunk& c) const noexcept {
+    const std::size_t slots_size = c.slot_count * stride_;
+    const std::byte* const behind = c.first + round_up(slots_size, alignment::of<void*>());
+    return slots_size + (behind == embedded_side_ ? embedded_size_ : 0);
 }
 
 void pool::give_chunk_back(const chunk& c) noexcept {
-    unpoison(c.first, c.slot_count * stride_);
     std::free(c.live);
-    if (!fixed_) { upstream_.deallocate(c.first, c.slot_count * stride_, chunk_alignment(align_)); }
+    if (fixed_) {
+        unpoison(c.first, c.slot_count * stride_);
+        return;
+    }
+    const std::size_t size = block_size(c);
+    if (size != c.slot_count * stride_) {
+        embedded_side_ = nullptr;
+        embedded_size_ = 0;
+    }
+    unpoison(c.first, c.slot_count * stride_);
+    upstream_.deallocate(c.first, size, chunk_alignment(align_));
 }
 
 void pool::give_side_back() noexcept {
-    if (chunks_ != nullptr && !fixed_) {
+    if (chunks_ != nullptr && !fixed_ && !side_is_embedded()) {
         upstream_.deallocate(chunks_, side_size(), default_alignment);
     }
 }
@@ -308,6 +353,8 @@ std::size_t pool::trim() noexcept {
     std::size_t read = 0;
     std::size_t kept = 0;
     std::size_t place = chunk_count_;  // kept chunks collect at the end, still sorted
+    const bool all_is_one_block = side_is_embedded();  // then there is one chunk
+    chunk last{};
     for (std::size_t i = chunk_count_; i-- != 0;) {
         const chunk c = chunks_[i];
         std::size_t run = 0;
@@ -315,7 +362,11 @@ std::size_t pool::trim() noexcept {
             ++run;
         }
         if (run * stride_ == static_cast<std::size_t>(c.carved_end - c.first)) {
-            give_chunk_back(c);
+            if (all_is_one_block) {
+                last = c;
+            } else {
+                give_chunk_back(c);
+            }
             slot_count_ -= c.slot_count;
         } else {
             std::memmove(floor_ + kept, floor_ + read, run * sizeof(void*));
@@ -332,6 +383,7 @@ std::size_t pool::trim() noexcept {
     }
     if (chunk_count_ == 0) {
         give_side_back();
+        if (all_is_one_block) { give_chunk_back(last); }
         forget();
     }
     return before - stats().upstream_size;
@@ -396,7 +448,9 @@ pool_stats pool::stats() const noexcept {
     s.slot_count = slot_count_;
     s.live_count = slot_count_ - untouched_count() - free_count;
     s.chunk_count = chunk_count_;
-    s.upstream_size = fixed_ || chunks_ == nullptr ? 0 : slot_count_ * stride_ + side_size();
+    s.upstream_size = fixed_ || chunks_ == nullptr ? 0
+                                                   : slot_count_ * stride_ + embedded_size_ +
+                                                         (side_is_embedded() ? 0 : side_size());
     return s;
 }
 

@@ -15,11 +15,6 @@
 #include <thread>
 #include <vector>
 
-#if !defined(_WIN32)
-#    include <sys/wait.h>
-#    include <unistd.h>
-#endif
-
 #include "support/allocator_contract.hpp"
 #include "support/sanitizers.hpp"
 #include "support/test_upstream.hpp"
@@ -502,44 +497,6 @@ TEST(concurrent_pool, depot_operations_are_rare) {
     }
     EXPECT_LE((p.stats().depot_operations - before) * 1000, operations * 16);
 }
-
-#if !defined(_WIN32)
-TEST(concurrent_pool, the_child_of_a_fork_goes_on) {
-    if (under_tsan) { GTEST_SKIP() << "TSan does not follow a fork of many threads"; }
-    test_upstream upstream;
-    concurrent_pool p{64, alignment{64}, upstream, {.slot_count_max = 400, .magazine_size = 8}};
-    std::atomic<bool> stop{false};
-    std::atomic<int> running{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 2; ++t) {
-        threads.emplace_back([&] {
-            ++running;
-            while (!stop) {
-                for (void* s : take_all(p, 30)) { p.deallocate(s); }
-            }
-        });
-    }
-    while (running != 2) { std::this_thread::yield(); }
-    void* const mine = p.allocate();
-    for (int i = 0; i < 10; ++i) {
-        const pid_t child = fork();
-        if (child == 0) {
-            // 400 slots, less what two threads had in their hands: live, and two magazines each.
-            p.deallocate(mine);
-            const std::size_t got = take_all(p).size();
-            _exit(got >= 400 - 2 * (30 + 3 * 8) && got <= 400 ? 0 : 1);
-        }
-        int status = 0;
-        waitpid(child, &status, 0);
-        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-    }
-    stop = true;
-    for (auto& t : threads) { t.join(); }
-    p.deallocate(mine);
-    p.validate();
-    EXPECT_EQ(p.stats().live_count, 0u);
-}
-#endif
 
 TEST(concurrent_pool, free_slots_are_poisoned_and_live_ones_are_not) {
     if (!cairn::poison_is_queryable) { GTEST_SKIP() << "only where a checker answers"; }

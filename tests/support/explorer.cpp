@@ -45,6 +45,7 @@ struct engine {
     std::unique_ptr<char[]> stacks[threads_max];
     detail::clock clocks[threads_max + 1];
     bool done[threads_max] = {};
+    const void* waits_for[threads_max] = {};
     int thread_count = 0;
     int current = threads_max;  // setting up or checking
     int preemptions_left = 0;
@@ -71,14 +72,23 @@ void switch_to(int to) {
 #endif
 }
 
-/// Somebody who is not done, by decision; the exploring thread when there is nobody.
+bool can_run(int thread) { return !e->done[thread] && e->waits_for[thread] == nullptr; }
+
+/// Somebody who can go on, by decision; the exploring thread when all are done.
 int next_runnable() {
     int runnable[threads_max];
     int count = 0;
+    bool all_done = true;
     for (int t = 0; t < e->thread_count; ++t) {
-        if (!e->done[t]) { runnable[count++] = t; }
+        all_done = all_done && e->done[t];
+        if (can_run(t)) { runnable[count++] = t; }
     }
-    return count == 0 ? threads_max : runnable[detail::decide(count, "next thread")];
+    if (count != 0) { return runnable[detail::decide(count, "next thread")]; }
+    if (!all_done && !e->failed) {
+        e->failed = true;
+        e->message = "everybody waits";
+    }
+    return threads_max;
 }
 
 void enter() {
@@ -117,6 +127,7 @@ void run_once(const options& o, const std::function<program()>& make) {
     e->what = make();
     for (int t = 0; t < o.threads; ++t) {
         e->done[t] = false;
+        e->waits_for[t] = nullptr;
         e->clocks[t].join(e->clocks[threads_max]);
         if (!e->stacks[t]) { e->stacks[t] = std::make_unique<char[]>(stack_size); }
         fibre& f = e->fibres[t];
@@ -202,13 +213,28 @@ void decide_who_runs() {
     int others[threads_max];
     int count = 0;
     for (int t = 0; t < e->thread_count; ++t) {
-        if (t != me && !e->done[t]) { others[count++] = t; }
+        if (t != me && can_run(t)) { others[count++] = t; }
     }
     const int picked = decide(count + 1, "preempted by");
     if (picked != 0) {
         --e->preemptions_left;
         switch_to(others[picked - 1]);
     }
+}
+
+bool wait_for(const void* what) {
+    const int me = e->current;
+    if (me == threads_max) {  // setting up or checking: nobody will wake it
+        require(false, "a lock was left held");
+        return false;
+    }
+    e->waits_for[me] = what;
+    switch_to(next_runnable());
+    return true;
+}
+
+void wake(const void* what) {
+    for (const void*& w : e->waits_for) { w = w == what ? nullptr : w; }
 }
 
 history::history() {

@@ -83,6 +83,8 @@ clock& now();                             // its clock
 std::uint32_t tick();                     // a new event of it; returns its time
 void decide_who_runs();                   // a scheduling point
 int decide(int count, const char* what);  // 0 .. count-1
+bool wait_for(const void* what);          // others run until somebody wakes those who wait for it
+void wake(const void* what);
 
 inline bool is_acquire(std::memory_order o) {
     return o == std::memory_order_acquire || o == std::memory_order_acq_rel ||
@@ -226,6 +228,27 @@ private:
     int writer_ = threads_max;
     std::uint32_t writer_time_ = 0;
     mutable std::uint32_t reader_time_[threads_max + 1] = {};
+};
+
+/// A lock: whoever finds it held waits, without a preemption being counted. All waiting is a failure.
+class mutex {
+public:
+    void lock() {
+        detail::decide_who_runs();
+        while (held_ && detail::wait_for(this)) {}
+        held_ = true;
+        detail::now().join(released_);
+    }
+    void unlock() {
+        released_ = detail::now();
+        (void)detail::tick();
+        held_ = false;
+        detail::wake(this);
+    }
+
+private:
+    bool held_ = false;
+    detail::clock released_;  // what the next holder learns
 };
 
 /// What code under test takes its atomics and data from; cairn::std_atoms is the real one.

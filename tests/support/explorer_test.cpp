@@ -113,6 +113,36 @@ TEST(explorer, one_location_is_coherent) {
     EXPECT_TRUE(seen.contains({1, 1})) << "stale values are seen";
 }
 
+TEST(explorer, a_lock_orders_what_it_guards_and_deadlock_is_found) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    struct guarded {
+        explorer::mutex a;
+        explorer::mutex b;
+        explorer::plain<int> data{0};
+    };
+    const auto run = [](bool crosswise) {
+        return explorer::explore({.preemptions = 2}, [crosswise] {
+            auto g = std::make_shared<guarded>();
+            return explorer::program{.thread =
+                                         [g, crosswise](int id) {
+                                             const bool swapped = crosswise && id == 1;
+                                             explorer::mutex& first = swapped ? g->b : g->a;
+                                             explorer::mutex& second = swapped ? g->a : g->b;
+                                             first.lock();
+                                             second.lock();
+                                             g->data = static_cast<int>(g->data) + 1;
+                                             second.unlock();
+                                             first.unlock();
+                                         },
+                                     .at_end = [g] { explorer::require(g->data == 2, "counted"); }};
+        });
+    };
+    EXPECT_TRUE(run(false).exhausted) << run(false).message;
+    const auto r = run(true);
+    EXPECT_TRUE(r.failed);
+    EXPECT_NE(r.message.find("everybody waits"), std::string::npos) << r.message;
+}
+
 TEST(explorer, increments_are_lost_without_a_read_modify_write) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }
     std::set<int> sums;

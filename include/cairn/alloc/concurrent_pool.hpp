@@ -26,13 +26,15 @@
 // Thread exit: what a thread held goes back to the pool. Threads the library never saw register
 //            themselves by their first call. In destructors of other thread-local objects, after
 //            that, allocation works through a lock.
-// fork():    the child may use the pool. What the other threads of the parent had loaded is lost to
-//            it (their spares can be taken): at most three magazines for each.
+// fork():    at any moment; the child may use the pool at once. What the other threads of the parent
+//            had in their hands is lost to it and counts as live: at most two magazines for each.
+//            What they had in their spares and all their magazines are the child's. A growth that
+//            another thread was in the middle of has not happened there (its upstream blocks are
+//            lost). A view that another thread was using then must not be used in the child.
 // Lifetimes: a pool's threads know it by a serial number that is never used again, so a new pool at
 //            an old address is not mistaken for the old one. Not movable.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -170,22 +172,16 @@ private:
     using magazine = detail::basic_magazine<detail::std_atoms>;
 
     struct chunk : detail::basic_fresh_chunk<detail::std_atoms> {
-        std::atomic<std::uint64_t>* live = nullptr;  // checked builds: a bit for each slot
+        using word = detail::std_atoms::atomic<std::uint64_t>;
+        word* live = nullptr;  // checked builds: a bit for each slot
+        static constexpr std::size_t words_for(std::size_t slots) noexcept {
+            return slots / 64 + 1;
+        }
     };
     struct block {  // head of every upstream block that holds no slots
         block* next;
         std::size_t size;
     };
-    /// Magazine by index. Acquire: whoever knows an index has acquired it from a push, but the table
-    /// may have been replaced since, by a thread that it has not heard of; its entries come before
-    /// the pointer to it. (Thread sanitizer found this order one too weak.)
-    struct find_magazine {
-        const std::atomic<magazine**>* table;
-        magazine* operator()(std::uint32_t index) const noexcept {
-            return table->load(std::memory_order_acquire)[index];
-        }
-    };
-
     static constexpr std::size_t lookahead =
         8;  // see pool.hpp; as many null entries lie below the slots
 
@@ -212,11 +208,16 @@ private:
     std::size_t magazine_bytes() const noexcept;
     magazine& make_magazine(std::byte*& memory) noexcept;
     void equip(cache& c, std::byte*& memory) noexcept;
+    std::size_t held_cache_count() const noexcept;
+    void mend_after_fork(const void* survivor) noexcept;
+    void pour_out(cache& c) noexcept;
     const chunk* first_chunk() const noexcept {
-        return first_chunk_.load(std::memory_order_acquire);
+        return static_cast<const chunk*>(depot_.untouched().first());
     }
     const chunk* find_chunk(const void* p) const noexcept;
 
+    static constexpr std::size_t unknown = std::numeric_limits<std::size_t>::max();
+    std::size_t live_bit_count() const noexcept;
     void check_taken(void* p) noexcept;
     void check_freed(void* p) noexcept;
 
@@ -226,27 +227,24 @@ private:
     unsigned entry_;
     alignment align_;
 
-    // The lock-free part.
-    std::atomic<magazine**> table_{nullptr};
-    detail::basic_depot<detail::std_atoms, find_magazine> depot_;
+    // The lock-free part. All atomics of the pool are in it.
+    detail::basic_depot<detail::std_atoms> depot_;
 
-    // Growth: written under grow_lock_, which is held while the upstream works.
+    // Growth: under grow_lock_, which is held while the upstream works.
     mutex grow_lock_;
     allocator_ref upstream_;
     concurrent_pool_options options_;
     std::size_t next_chunk_slots_;
-    std::size_t magazine_count_ = 0;
     std::size_t table_capacity_ = 0;
     std::size_t upstream_size_ = 0;
     block* blocks_ = nullptr;
-    std::atomic<std::size_t> slot_count_{0};    // relaxed: a hint for who may grow
-    std::atomic<chunk*> first_chunk_{nullptr};  // release/acquire: its fields come before it
 
     // What belongs to no thread: under shared_lock_, which is never held across an upstream call.
-    mutex shared_lock_;
-    std::atomic<cache*> shared_{nullptr};  // release/acquire, as first_chunk_
+    mutable mutex shared_lock_;
+    cache* shared_ = nullptr;
     cache* idle_ = nullptr;
-    std::atomic<std::size_t> cache_count_{0};  // relaxed: a number to show
+    std::size_t cache_count_ = 0;  // those of threads and views
+    std::size_t lost_count_ = 0;   // slots in the hands of threads that a fork left behind
 
     // The registry of live pools, under its lock.
     concurrent_pool* next_live_ = nullptr;

@@ -23,7 +23,7 @@
 //            otherwise last freed, first out.
 // Cost:      allocate and deallocate: a few inlined instructions, no call, no counter. Growth: one
 //            or two upstream requests, never a walk over the slots: a new pool of a million slots
-//            touches two pages. Memory: the slots, 8 bytes a slot in the side block (paged in only
+//            is one request and touches two pages (the side block lies behind the first chunk). Memory: the slots, 8 bytes a slot in the side block (paged in only
 //            as far as slots are free at one time), 32 bytes a chunk.
 // Threads:   none.
 #pragma once
@@ -166,6 +166,12 @@ private:
     }
     const chunk* find_chunk(const void* p) const noexcept;
     std::size_t side_size() const noexcept;
+    std::size_t block_size(const chunk& c) const noexcept;
+    static std::size_t side_size_for(std::size_t chunks, std::size_t slots) noexcept;
+    void move_side_to(std::byte* side, std::size_t chunks, std::size_t slots) noexcept;
+    bool side_is_embedded() const noexcept {
+        return chunks_ != nullptr && reinterpret_cast<std::byte*>(chunks_) == embedded_side_;
+    }
 
     // What checked builds add; out of line, never called otherwise.
     void check_taken(void* p, bool recycled) noexcept;
@@ -180,9 +186,12 @@ private:
     std::size_t chunk_count_ = 0;
     std::size_t chunk_capacity_ = 0;  // room in the side block
     std::size_t stack_capacity_ = 0;  // room in the side block, in slots
-    std::size_t slot_count_ = 0;      // of all chunks
-    std::size_t selected_ = none;     // index of the chunk being carved
-    std::size_t next_chunk_slots_;    // slots of the next chunk
+    std::byte* embedded_side_ =
+        nullptr;                     // the side block behind the first chunk's slots, used or not
+    std::size_t embedded_size_ = 0;  // of it, in bytes
+    std::size_t slot_count_ = 0;     // of all chunks
+    std::size_t selected_ = none;    // index of the chunk being carved
+    std::size_t next_chunk_slots_;   // slots of the next chunk
     pool_options options_;
     allocator_ref upstream_;
     alignment align_;

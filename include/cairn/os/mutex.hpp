@@ -9,7 +9,8 @@
 // Use it for: locked<A>; cold paths.
 // Look elsewhere for: condition variables, timeouts, priority inheritance: <mutex>, pthread.
 //
-// Cost:    uncontended: one exchange to lock, one to unlock, inlined; no system call.
+// Cost:    uncontended: one exchange to lock, one to unlock, inlined; no system call. While the
+//          process has one thread (where the C library says so): two plain stores, as std::mutex.
 // Threads: any. unlock() by the thread that locked.
 // Source:  Ulrich Drepper, "Futexes are tricky", mutex 2.
 #pragma once
@@ -17,7 +18,25 @@
 #include <atomic>
 #include <cstdint>
 
+#if __has_include(<sys/single_threaded.h>)  // glibc 2.32
+#    include <sys/single_threaded.h>
+#endif
+
 namespace cairn {
+
+namespace detail {
+
+/// True when the process is known to have one thread. It may start others later, never in between:
+/// it would have to be the caller.
+inline bool is_only_thread() noexcept {
+#if __has_include(<sys/single_threaded.h>)
+    return __libc_single_threaded != 0;
+#else
+    return false;
+#endif
+}
+
+}  // namespace detail
 
 class mutex {
 public:
@@ -26,6 +45,10 @@ public:
     mutex& operator=(const mutex&) = delete;
 
     void lock() noexcept {
+        if (detail::is_only_thread() && state_.load(std::memory_order_relaxed) == 0) {
+            state_.store(1, std::memory_order_relaxed);
+            return;
+        }
         std::uint32_t free = 0;
         // acquire: sees what the previous holder did.
         if (!state_.compare_exchange_strong(free, 1, std::memory_order_acquire,
@@ -41,6 +64,10 @@ public:
     }
 
     void unlock() noexcept {
+        if (detail::is_only_thread()) {
+            state_.store(0, std::memory_order_relaxed);  // nobody is left who could sleep
+            return;
+        }
         // release: the next holder sees what this one did.
         if (state_.exchange(0, std::memory_order_release) == 2) [[unlikely]] { wake_one(); }
     }

@@ -1,0 +1,187 @@
+// lab/families/thread_family.hpp - slots of 64 bytes for several threads, offered alike by everybody.
+//
+//      struct my_slots {
+//          explicit my_slots(std::size_t slot_count);
+//          auto view(unsigned t);                          // what thread t works with:
+//          std::size_t depot_operations() const;           //   allocate(), deallocate(p)
+//      };
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <cairn/alloc/concurrent_pool.hpp>
+#include <cairn/alloc/locked.hpp>
+
+#include "lab/families/crew.hpp"
+#include "lab/families/pool_family.hpp"
+
+#if CAIRN_LAB_HAS_BOOST
+#    include <boost/lockfree/stack.hpp>
+#endif
+
+namespace lab::slots {
+
+inline constexpr std::size_t slot_size = 64;
+
+// ---- who gives slots to threads: view(t) is what thread t works with ----------------------------
+
+template <class P>
+struct shared_by_all {
+    P inner;
+    explicit shared_by_all(std::size_t count) : inner{count} {}
+    struct thread_view {
+        P* p;
+        void* allocate() { return p->allocate(); }
+        void deallocate(void* q) { p->deallocate(q); }
+    };
+    thread_view view(unsigned) { return {&inner}; }
+    std::size_t depot_operations() const { return 0; }
+};
+
+/// The hand-written limit: two magazines a thread, a depot of magazines under a spin lock.
+template <std::size_t M>
+struct magazine_limit {
+    struct magazine {
+        std::size_t count = 0;
+        void* slots[M];
+    };
+    std::vector<std::byte> memory;
+    std::atomic_flag lock = ATOMIC_FLAG_INIT;
+    std::vector<magazine*> full;
+    std::vector<magazine*> empty;
+    std::vector<std::unique_ptr<magazine>> all;
+    struct alignas(128) thread_view {
+        magazine_limit* depot;
+        magazine* loaded;
+        magazine* spare;
+        void* allocate() {
+            if (loaded->count == 0) [[unlikely]] {
+                if (spare->count != 0) {
+                    std::swap(loaded, spare);
+                } else {
+                    depot->exchange(loaded, depot->empty, depot->full);
+                }
+            }
+            return loaded->slots[--loaded->count];
+        }
+        void deallocate(void* p) {
+            if (loaded->count == M) [[unlikely]] {
+                if (spare->count == 0) {
+                    std::swap(loaded, spare);
+                } else {
+                    depot->exchange(loaded, depot->full, depot->empty);
+                }
+            }
+            loaded->slots[loaded->count++] = p;
+        }
+    };
+    explicit magazine_limit(std::size_t count) : memory((count + 64 * M) * slot_size + 64) {
+        std::size_t next = 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
+        for (std::size_t m = 0; m != count / M + 32; ++m) {
+            full.push_back(make());
+            while (full.back()->count != M) {
+                full.back()->slots[full.back()->count++] = memory.data() + next;
+                next += slot_size;
+            }
+        }
+        for (int i = 0; i != 64; ++i) empty.push_back(make());
+    }
+    magazine* make() { return all.emplace_back(std::make_unique<magazine>()).get(); }
+    [[gnu::noinline]] void exchange(magazine*& mine, std::vector<magazine*>& to,
+                                    std::vector<magazine*>& from) {
+        wait_until([&] { return !lock.test_and_set(std::memory_order_acquire); });
+        to.push_back(mine);
+        mine = from.back();
+        from.pop_back();
+        lock.clear(std::memory_order_release);
+    }
+    thread_view view(unsigned) { return {this, make(), make()}; }
+    std::size_t depot_operations() const { return 0; }
+};
+
+struct cairn_threads {
+    cairn::concurrent_pool slots{slot_size, cairn::alignment{64}};
+    explicit cairn_threads(std::size_t) {}
+    struct thread_view {
+        cairn::concurrent_pool* p;
+        void* allocate() { return p->allocate(); }
+        void deallocate(void* q) { p->deallocate(q); }
+    };
+    thread_view view(unsigned) { return {&slots}; }
+    std::size_t depot_operations() const { return slots.stats().depot_operations; }
+};
+
+struct cairn_views {
+    cairn::concurrent_pool slots{slot_size, cairn::alignment{64}};
+    explicit cairn_views(std::size_t) {}
+    cairn::concurrent_pool::local_view view(unsigned) { return slots.local(); }
+    std::size_t depot_operations() const { return slots.stats().depot_operations; }
+};
+
+struct cairn_locked {
+    cairn::locked<cairn::pool> slots{std::size_t{slot_size}, cairn::alignment{64}};
+    explicit cairn_locked(std::size_t) {}
+    void* allocate() { return slots.allocate(slot_size, cairn::alignment{64}); }
+    void deallocate(void* p) { slots.deallocate(p, slot_size, cairn::alignment{64}); }
+};
+
+/// fast-alloc's ThreadSafePool: its pool behind a std::mutex.
+struct mutex_pool {
+    fast_alloc_pool<slot_size> slots;
+    std::mutex mutex;
+    explicit mutex_pool(std::size_t count) : slots{count} {}
+    void* allocate() {
+        const std::lock_guard held{mutex};
+        return slots.allocate();
+    }
+    void deallocate(void* p) {
+        const std::lock_guard held{mutex};
+        slots.deallocate(p);
+    }
+};
+
+struct pmr_synchronized {
+    std::pmr::synchronized_pool_resource slots;
+    explicit pmr_synchronized(std::size_t) {}
+    void* allocate() { return slots.allocate(slot_size, 8); }
+    void deallocate(void* p) { slots.deallocate(p, slot_size, 8); }
+};
+
+#if CAIRN_LAB_HAS_BOOST
+struct boost_lockfree {
+    std::vector<std::byte> memory;
+    boost::lockfree::stack<void*> free;
+    explicit boost_lockfree(std::size_t count) : memory(count * slot_size + 64), free{count} {
+        std::byte* first =
+            memory.data() + 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
+        for (std::size_t i = 0; i + 1 < count; ++i) free.bounded_push(first + i * slot_size);
+    }
+    void* allocate() {
+        void* p = nullptr;
+        free.pop(p);
+        return p;
+    }
+    void deallocate(void* p) { free.bounded_push(p); }
+};
+#endif
+
+/// Objects that were there before, one after the other, and nothing is freed.
+struct no_allocator {
+    std::vector<std::byte> memory = std::vector<std::byte>(8192 * slot_size + 64);
+    explicit no_allocator(std::size_t) {}
+    struct thread_view {
+        std::byte* first;
+        std::size_t next = 0;
+        void* allocate() { return first + (next++ % 8192) * slot_size; }
+        void deallocate(void*) {}
+    };
+    thread_view view(unsigned) {
+        return {memory.data() + 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64};
+    }
+    std::size_t depot_operations() const { return 0; }
+};
+
+}  // namespace lab::slots

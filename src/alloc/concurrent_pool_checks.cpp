@@ -1,0 +1,133 @@
+// Questions to cairn/alloc/concurrent_pool.hpp, and what checked builds look at: a bit a slot, in memory of their own.
+#include <cairn/alloc/concurrent_pool.hpp>
+
+#include <algorithm>
+#include <bit>
+
+namespace cairn {
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------
+// while nobody else uses the pool
+
+void concurrent_pool::reset() noexcept {
+    depot_.forget_magazines();
+    const auto& magazines = depot_.magazines();
+    std::size_t next = 0;
+    const auto take_magazine = [&]() -> magazine& {
+        magazine& m = magazines[next++];
+        m.count = 0;
+        return m;
+    };
+    for (auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
+        c->load(&take_magazine(), depot_.magazine_size());
+        c->spare.store(&take_magazine(), relaxed);
+    }
+    while (next < magazines.size()) { depot_.add(take_magazine()); }
+    depot_.untouched().restart();
+    lost_count_ = 0;
+    for (const chunk* c = first_chunk(); c != nullptr;
+         c = static_cast<const chunk*>(c->next.load(relaxed))) {
+        poison(c->first, c->slot_count * stride_);
+        for (std::size_t i = 0; c->live != nullptr && i < chunk::words_for(c->slot_count); ++i) {
+            c->live[i].store(0, relaxed);
+        }
+    }
+}
+
+const concurrent_pool::chunk* concurrent_pool::find_chunk(const void* p) const noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    const chunk* c = first_chunk();
+    while (c != nullptr &&
+           address - reinterpret_cast<std::uintptr_t>(c->first) >= c->slot_count * stride_) {
+        c = static_cast<const chunk*>(c->next.load(std::memory_order_acquire));
+    }
+    return c;
+}
+
+concurrent_pool_stats concurrent_pool::stats() const noexcept {
+    concurrent_pool_stats s;
+    s.slot_count = depot_.untouched().slot_count();
+    s.cache_count = held_cache_count();
+    s.magazine_size = depot_.magazine_size();
+    s.upstream_size = upstream_size_;
+    std::size_t free_count = 0;
+    for (const chunk* c = first_chunk(); c != nullptr;
+         c = static_cast<const chunk*>(c->next.load(relaxed))) {
+        free_count += c->slot_count - std::min(c->claimed.load(relaxed), c->slot_count);
+    }
+    for (std::size_t i = 0; i < depot_.magazines().size(); ++i) {
+        free_count += depot_.magazines()[i].count;
+    }
+    for (const auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
+        // A loaded magazine's own count is that of when it was loaded.
+        free_count += static_cast<std::size_t>(c->top - c->floor) - c->loaded->count;
+        s.depot_operations += c->depot_operations;
+    }
+    s.live_count = s.slot_count - free_count;
+    return s;
+}
+
+/// Returns: unknown when there was no memory to remember it.
+std::size_t concurrent_pool::live_bit_count() const noexcept {
+    std::size_t live = 0;
+    for (const chunk* c = first_chunk(); c != nullptr;
+         c = static_cast<const chunk*>(c->next.load(relaxed))) {
+        if (c->live == nullptr) { return unknown; }
+        for (std::size_t i = 0; i < chunk::words_for(c->slot_count); ++i) {
+            live += static_cast<std::size_t>(std::popcount(c->live[i].load(relaxed)));
+        }
+    }
+    return live;
+}
+
+void concurrent_pool::validate() const noexcept {
+    std::size_t cache_total = 0;
+    for (const auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
+        ++cache_total;
+        CAIRN_ASSERT(c->floor == c->loaded->slots && c->floor <= c->top && c->top <= c->ceiling,
+                     "a cache works inside its loaded magazine");
+        [[maybe_unused]] const std::size_t spare = c->spare.load(std::memory_order_acquire)->count;
+        CAIRN_ASSERT(spare == 0 || spare == depot_.magazine_size(),
+                     "a spare magazine is entirely full or entirely empty");
+    }
+    CAIRN_ASSERT(depot_.magazines().size() >= 2 * cache_total, "each cache has two magazines");
+    [[maybe_unused]] const std::size_t live = live_bit_count();
+    CAIRN_ASSERT(live == unknown || live + lost_count_ == stats().live_count,
+                 "each slot is live, fresh or in one magazine");
+    (void)cache_total;
+}
+
+// ------------------------------------------------------------------------------------------------
+// checked builds: a bit a slot, in memory of their own
+
+void concurrent_pool::check_taken(void* p) noexcept {
+    const chunk* const c = find_chunk(p);
+    CAIRN_ASSERT(c != nullptr, "a free slot lies in a chunk of its pool");
+    if (c->live != nullptr) {
+        const std::size_t i =
+            static_cast<std::size_t>(static_cast<std::byte*>(p) - c->first) / stride_;
+        const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+        [[maybe_unused]] const std::uint64_t before = c->live[i / 64].fetch_or(bit, relaxed);
+        CAIRN_ASSERT((before & bit) == 0, "a slot is given out once");
+    }
+}
+
+void concurrent_pool::check_freed(void* p) noexcept {
+    const chunk* const c = find_chunk(p);
+    CAIRN_ASSERT(c != nullptr, "a slot comes back to the pool that gave it out");
+    const std::size_t i = static_cast<std::size_t>(static_cast<std::byte*>(p) - c->first) / stride_;
+    CAIRN_ASSERT(c->first + i * stride_ == p,
+                 "a slot comes back by the address it was given out with");
+    if (c->live != nullptr) {
+        const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+        [[maybe_unused]] const std::uint64_t before = c->live[i / 64].fetch_and(~bit, relaxed);
+        CAIRN_ASSERT((before & bit) != 0, "a slot is freed once");
+    }
+}
+
+}  // namespace cairn
