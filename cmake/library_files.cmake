@@ -38,6 +38,7 @@ target_sources(cairn
         src/alloc/offset_heap.cpp
         src/alloc/concurrent_relocatable_heap.cpp
         src/alloc/relocatable_heap.cpp
+        src/alloc/relocation/compact.cpp
         src/alloc/relocation/object_map.cpp
         # containers
         src/containers/object_slots.cpp
@@ -120,6 +121,7 @@ target_sources(cairn
         include/cairn/alloc/concurrent_relocatable_heap.hpp
         include/cairn/alloc/relocatable_heap.hpp
         include/cairn/alloc/relocation/budget.hpp
+        include/cairn/alloc/relocation/heap_report.hpp
         include/cairn/alloc/relocation/map_json.hpp
         include/cairn/alloc/relocation/move_gate.hpp
         include/cairn/alloc/relocation/object_map.hpp

@@ -117,11 +117,11 @@ TEST(move_gate, a_pinned_object_never_moves_in_any_interleaving) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }
     using o = gate_orders;
     expect_exhausted("m | r", run_scripts<o>({"m", "r"}, 8));
-    expect_exhausted("mm | rr", run_scripts<o>({"mm", "rr"}, 6));
-    expect_exhausted("mm | wr", run_scripts<o>({"mm", "wr"}, 6));
-    expect_exhausted("mmm | www", run_scripts<o>({"mmm", "www"}, 3));
-    expect_exhausted("m | r | r", run_scripts<o>({"m", "r", "r"}, 4));
-    expect_exhausted("mm | rr | r", run_scripts<o>({"mm", "rr", "r"}, 2));
+    expect_exhausted("mm | rr", run_scripts<o>({"mm", "rr"}, 5));
+    expect_exhausted("mm | wr", run_scripts<o>({"mm", "wr"}, 5));
+    expect_exhausted("mmm | www", run_scripts<o>({"mmm", "www"}, 2));
+    expect_exhausted("m | r | r", run_scripts<o>({"m", "r", "r"}, 3));
+    expect_exhausted("mm | r | r", run_scripts<o>({"mm", "r", "r"}, 2));
 }
 
 TEST(move_gate, an_object_ends_only_when_nobody_holds_it) {
@@ -130,7 +130,7 @@ TEST(move_gate, an_object_ends_only_when_nobody_holds_it) {
     expect_exhausted("e | w", run_scripts<o>({"e", "w"}, 8));
     expect_exhausted("me | wr", run_scripts<o>({"me", "wr"}, 6));
     expect_exhausted("mbm | r2", run_scripts<o>({"mbm", "r2"}, 4));
-    expect_exhausted("be | r2 | 2", run_scripts<o>({"be", "r2", "2"}, 3));
+    expect_exhausted("be | r2 | 2", run_scripts<o>({"be", "r2", "2"}, 2));
 }
 
 // ------------------------------------------------------------------------------------------------

@@ -48,6 +48,7 @@
 #include <type_traits>
 
 #include <cairn/alloc/relocation/budget.hpp>
+#include <cairn/alloc/relocation/heap_report.hpp>
 #include <cairn/alloc/relocation/map_json.hpp>
 #include <cairn/alloc/relocation/object_map.hpp>
 #include <cairn/alloc/relocation/planner.hpp>
@@ -57,64 +58,17 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/handle.hpp>
 #include <cairn/core/make.hpp>
-#include <cairn/core/sizes.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
 
 namespace cairn {
 
-class relocatable_heap;
 template <class T>
 class relocatable;
 template <class T>
 class pinned;
 template <class T>
 class view;
-
-struct relocatable_heap_options {
-    /// Larger objects do not move. Moving one of this size is what a frame's budget may be passed
-    /// by: about 25 to 60 microseconds for 256 KiB. Unlimited: SIZE_MAX.
-    std::size_t largest_movable = 256_KiB;
-    /// So many objects find room in the tables without growth; more make them double.
-    std::size_t object_count = 0;
-    /// The debug mode: every compact() moves every unpinned object that may move to another address
-    /// and destroys the bytes it left (0xF0, and poisoned), so that a pointer kept too long is
-    /// found at its first use. Takes twice the region: capacity() is half of it.
-    bool stress_relocate = false;
-};
-
-struct relocatable_heap_stats {
-    std::size_t capacity;      // bytes
-    std::size_t free_size;     // bytes in holes
-    std::size_t largest_free;  // bytes of the largest hole
-    std::size_t hole_count;
-    std::size_t object_count;
-    std::size_t pinned_count;
-    std::size_t pinned_size;   // bytes that cannot move now because of a pin
-    std::uint64_t moved_size;  // bytes copied since the heap was made
-    std::uint64_t move_count;
-    std::uint64_t compact_count;  // calls
-    std::uint64_t
-        calls_to_converge;  // the last time: from the first call with several holes to the
-                            // one that left one piece, or nothing more to move
-
-    /// External fragmentation: the part of the free memory that is not in the largest hole.
-    [[nodiscard]] double fragmentation() const noexcept {
-        return free_size == 0
-                   ? 0.0
-                   : 1.0 - static_cast<double>(largest_free) / static_cast<double>(free_size);
-    }
-};
-
-/// A piece of the map, for for_each_range().
-struct relocatable_range {
-    std::size_t offset;
-    std::size_t size;
-    handle<relocatable_heap> object;  // null for holes
-    bool is_pinned;
-    bool is_fixed;  // too large to move
-    bool is_free;
-};
 
 class relocatable_heap {
 public:
@@ -300,6 +254,7 @@ private:
         std::uint64_t moved_size = 0;
         std::uint64_t moves = 0;
         std::uint64_t calls = 0;
+        std::uint64_t rounds = 0;
         std::uint64_t calls_to_converge = 0;
         std::uint64_t scattered_calls = 0;  // since the free memory was last together
     } counts_;
