@@ -139,8 +139,7 @@ public:
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
         if constexpr (Fit::deferred_max != 0) {
             if (size < deferred_size_end_ && align <= default_alignment) [[likely]] {
-                const std::uint32_t c =
-                    Fit::class_of_request(static_cast<std::uint32_t>(detail::granules_for(size)));
+                const std::uint32_t c = Fit::class_of_small(detail::granules_for(size));
                 if (void* const p = take_deferred(c, size)) [[likely]] { return p; }
             }
         }
@@ -156,8 +155,7 @@ public:
         check_freed(p, size);
         if constexpr (Fit::deferred_max != 0) {
             if (size < deferred_size_end_) [[likely]] {
-                const std::uint32_t c =
-                    Fit::class_of_request(static_cast<std::uint32_t>(detail::granules_for(size)));
+                const std::uint32_t c = Fit::class_of_small(detail::granules_for(size));
                 if (defer(c, p)) [[likely]] { return; }
             }
         }
@@ -248,8 +246,7 @@ private:
         } else {
             const std::uint32_t share = share_of(granules);
             if (share == 0) { return 0; }
-            constexpr std::uint32_t largest = 4096 / detail::granule_size + 1;
-            return Fit::class_of_free(share < largest ? share : largest) + 1;
+            return Fit::class_of_free(share < Fit::small_max ? share : Fit::small_max) + 1;
         }
     }
     [[nodiscard]] static constexpr std::size_t bins_size(std::size_t granules) noexcept {
