@@ -132,6 +132,7 @@ target_sources(cairn
         # containers
         include/cairn/containers/attached_column.hpp
         include/cairn/containers/chunks.hpp
+        include/cairn/containers/concurrent_object_pool.hpp
         include/cairn/containers/dense_directory.hpp
         include/cairn/containers/packed_array.hpp
         include/cairn/containers/row_iterator.hpp
@@ -140,10 +141,15 @@ target_sources(cairn
         include/cairn/containers/slot_map_table.hpp
         include/cairn/containers/slot_policy.hpp
         include/cairn/containers/sort_indices.hpp
+        include/cairn/containers/stable_hand.hpp
+        include/cairn/containers/stable_iterator.hpp
         include/cairn/containers/stable_page.hpp
         include/cairn/containers/stable_slot_map.hpp
+        include/cairn/containers/stable_slots.hpp
+        include/cairn/containers/stable_slots_cold.hpp
         include/cairn/containers/components.hpp
         include/cairn/containers/field.hpp
+        include/cairn/containers/found_row.hpp
         include/cairn/containers/index_iterator.hpp
         include/cairn/containers/layout.hpp
         include/cairn/containers/row_fields.hpp
@@ -158,6 +164,7 @@ target_sources(cairn
         include/cairn/containers/table_row.hpp
         include/cairn/containers/table_view.hpp
         include/cairn/containers/unique_handle.hpp
+        include/cairn/containers/zeroed_memory.hpp
         # debug
         include/cairn/debug/block_table.hpp
         include/cairn/debug/failing.hpp

@@ -6,7 +6,7 @@
 namespace cairn {
 
 slot_directory_base::slot_directory_base(slot_directory_base&& other) noexcept
-    : in_use_{std::exchange(other.in_use_, 0)},
+    : live_{std::exchange(other.live_, 0)},
       limit_{std::exchange(other.limit_, 0)},
       capacity_{std::exchange(other.capacity_, 0)},
       held_count_{std::exchange(other.held_count_, 0)},
@@ -21,7 +21,7 @@ slot_directory_base::slot_directory_base(slot_directory_base&& other) noexcept
 
 slot_directory_base& slot_directory_base::operator=(slot_directory_base&& other) noexcept {
     if (this != &other) {
-        in_use_ = std::exchange(other.in_use_, 0);
+        live_ = std::exchange(other.live_, 0);
         limit_ = std::exchange(other.limit_, 0);
         capacity_ = std::exchange(other.capacity_, 0);
         held_count_ = std::exchange(other.held_count_, 0);
@@ -86,9 +86,9 @@ void slot_directory_base::widen_stack(std::uint32_t count) noexcept {
 }
 
 void slot_directory_base::set_limit() noexcept {
-    const std::uint32_t withheld = rules_.free_min + retired_count_;
+    const std::uint32_t withheld = rules_.free_min + retired_count_ + held_count_;
     limit_ = capacity_ > withheld ? capacity_ - withheld : 0;
-    if (live_max_ != none && limit_ > live_max_ + held_count_) { limit_ = live_max_ + held_count_; }
+    limit_ = limit_ < live_max_ ? limit_ : live_max_;
 }
 
 void slot_directory_base::retire(std::uint32_t index) noexcept {

@@ -30,9 +30,15 @@ object_slots::~object_slots() {
     if (stack_ != nullptr) { memory_.deallocate(stack_, slot_count_ * sizeof(void*)); }
 }
 
-bool object_slots::grow(std::size_t count) noexcept {
+bool object_slots::grow(std::size_t wish, std::size_t least, std::size_t total_max) noexcept {
     CAIRN_ASSERT(fresh_count_ == 0, "a pool grows when its slots are used up");
-    const std::size_t added = count > slot_count_ ? count : slot_count_;
+    const std::size_t room = total_max - slot_count_;
+    wish = wish > slot_count_ ? wish : slot_count_;
+    wish = wish < room ? wish : room;
+    return add_block(wish) || (least < wish && add_block(least));
+}
+
+bool object_slots::add_block(std::size_t added) noexcept {
     const std::size_t total = saturating_add(slot_count_, added);
     const std::size_t stack_bytes = saturating_multiply(total, sizeof(void*));
     const std::size_t block_bytes =

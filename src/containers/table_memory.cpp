@@ -4,7 +4,9 @@
 
 #include <cstring>
 
+#include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
+#include <cairn/os/page_memory.hpp>
 
 namespace cairn::detail {
 
@@ -144,7 +146,7 @@ void table_memory::move_into(const shape& form, block fresh) {
     for (const bool throwing : {true, false}) {
         for (std::size_t s = 0; s < form.strip_count; ++s) {
             if (form.strips[s].may_throw == throwing) {
-                construct_strip(form, fresh, base_, capacity_, s, size_);
+                construct_strip(form, fresh, base_, pitch_, s, size_);
                 guard.made[s / 64] |= std::uint64_t{1} << (s % 64);
             }
         }
@@ -155,64 +157,124 @@ void table_memory::move_into(const shape& form, block fresh) {
         free_block(form, {base_, capacity_});
     }
     base_ = fresh.base;
-    capacity_ = fresh.capacity;
+    capacity_ = pitch_ = fresh.capacity;
     if constexpr (poison_is_watched) { repoison(form, capacity_, size_); }
 }
 
-std::size_t table_memory::grown(const shape& form) const noexcept {
+table_memory::block table_memory::allocate_larger_block(const shape& form) noexcept {
     const std::size_t doubled = saturating_multiply(capacity_, 2);
-    return doubled < form.granule ? form.granule : doubled;
+    block fresh = allocate_block(form, doubled < form.granule ? form.granule : doubled);
+    if (fresh.base == nullptr && size_ != SIZE_MAX) { fresh = allocate_block(form, size_ + 1); }
+    return fresh;
 }
 
-bool table_memory::reserve(const shape& form, std::size_t rows) {
-    if (rows <= capacity_) { return true; }
-    const block fresh = allocate_block(form, rows);
-    if (fresh.base == nullptr) { return false; }
+namespace {
+
+/// Moves all rows into a block for `rows` rows. False: no memory; nothing has changed then.
+bool move_to_new_block(table_memory& m, const shape& form, std::size_t rows) {
     struct guard {
-        table_memory& self;
+        table_memory& m;
         const shape& form;
-        block fresh;
-        ~guard() { self.free_block(form, fresh); }
-    } g{*this, form, fresh};
-    move_into(form, fresh);
+        table_memory::block fresh;
+        ~guard() { m.free_block(form, fresh); }
+    } g{m, form, m.allocate_block(form, rows)};
+    if (g.fresh.base == nullptr) { return false; }
+    m.move_into(form, g.fresh);
     g.fresh = {};
     return true;
 }
 
+}  // namespace
+
+bool table_memory::reserve(const shape& form, std::size_t rows) {
+    if (rows <= capacity_) { return true; }
+    return is_reserved_ ? commit_rows(form, rows) : move_to_new_block(*this, form, rows);
+}
+
 bool table_memory::shrink_to_fit(const shape& form) {
-    if (rounded_capacity(form, size_) == capacity_) { return true; }
-    if (size_ == 0) {
-        free_block(form, {base_, capacity_});
-        base_ = nullptr;
-        capacity_ = 0;
-        return true;
+    if (is_reserved_ || rounded_capacity(form, size_) == capacity_) { return true; }
+    if (size_ != 0) { return move_to_new_block(*this, form, size_); }
+    free_block(form, {base_, capacity_});
+    base_ = nullptr;
+    capacity_ = pitch_ = 0;
+    return true;
+}
+
+bool table_memory::reserve_address_space(const shape& form, std::size_t rows_max) noexcept {
+    CAIRN_ASSERT(base_ == nullptr, "addresses are reserved before the first row");
+    const std::size_t pitch = rounded_capacity(form, rows_max);
+    const std::size_t bytes = block_size(form, pitch);
+    if (pitch == SIZE_MAX || bytes > PTRDIFF_MAX) { return false; }
+    void* const base =
+        page_memory::reserve(page_memory::round_up_to_pages(bytes), alignment{form.line});
+    if (base == nullptr) { return false; }
+    base_ = static_cast<std::byte*>(base);
+    pitch_ = pitch;
+    is_reserved_ = true;
+    return true;
+}
+
+//      column k   | rows with memory |  new rows  |  addresses only  |  column k + 1 ...
+//      pages      +----+----+----+----+----+----+----+----+----+----+----+
+//                                ^ first       ^ last: rounded outwards; a page may be given twice
+bool table_memory::commit_rows(const shape& form, std::size_t rows) noexcept {
+    // One step is about 256 KiB in all columns together: rare, and short.
+    constexpr std::size_t step_bytes = std::size_t{256} << 10;
+    const std::size_t row_bytes =
+        form.lanes != 0 ? form.block_bytes / form.lanes : form.block_bytes;
+    const std::size_t step = rounded_capacity(form, step_bytes / row_bytes + 64);
+    const std::size_t wish = saturating_add(capacity_, step);
+    std::size_t target = rounded_capacity(form, rows < wish ? wish : rows);
+    target = target < pitch_ ? target : pitch_;
+    if (rows > target) { return false; }
+    for (table_follower* f = followers_; f != nullptr; f = f->next) {
+        if (!f->reserve(*f, target)) { return false; }
     }
-    const block fresh = allocate_block(form, size_);
-    if (fresh.base == nullptr) { return false; }
-    struct guard {
-        table_memory& self;
-        const shape& form;
-        block fresh;
-        ~guard() { self.free_block(form, fresh); }
-    } g{*this, form, fresh};
-    move_into(form, fresh);
-    g.fresh = {};
+    const std::size_t page = page_memory::size();
+    const auto commit = [&](std::size_t first, std::size_t last) {  // bytes from base_
+        first = first / page * page;
+        return page_memory::commit(base_ + first, page_memory::round_up_to_pages(last - first));
+    };
+    if (form.lanes != 0) {
+        if (!commit(capacity_ / form.lanes * form.block_bytes,
+                    target / form.lanes * form.block_bytes)) {
+            return false;
+        }
+    } else {
+        for (std::size_t s = 0; s < form.strip_count; ++s) {
+            const strip& column = form.strips[s];
+            const std::size_t begin = pitch_ * column.before + s * form.skew;
+            if (!commit(begin + capacity_ * column.size, begin + target * column.size)) {
+                return false;
+            }
+        }
+    }
+    const std::size_t before = capacity_;
+    capacity_ = target;
+    if constexpr (poison_is_watched) { poison_rows(form, before, target - before); }
     return true;
 }
 
 void table_memory::destroy_rows(const shape& form, std::size_t first, std::size_t count) noexcept {
     for (std::size_t s = 0; s < form.strip_count; ++s) {
-        destroy_strip(form, base_, capacity_, s, first, count);
+        destroy_strip(form, base_, pitch_, s, first, count);
     }
 }
 
 void table_memory::release(const shape& form) noexcept {
     if (base_ != nullptr) {
         destroy_rows(form, 0, size_);
-        free_block(form, {base_, capacity_});
+        if (is_reserved_) {
+            const std::size_t bytes = block_size(form, pitch_);
+            if constexpr (poison_is_watched) { unpoison(base_, bytes); }
+            page_memory::release(base_, page_memory::round_up_to_pages(bytes));
+        } else {
+            free_block(form, {base_, capacity_});
+        }
     }
     base_ = nullptr;
-    size_ = capacity_ = 0;
+    size_ = capacity_ = pitch_ = 0;
+    is_reserved_ = false;
 }
 
 bool table_memory::permute(const shape& form, std::uint32_t* order) {
@@ -240,7 +302,7 @@ bool table_memory::permute(const shape& form, std::uint32_t* order) {
             const auto gather = [&]<std::size_t Size>() {
                 const std::size_t size = Size != 0 ? Size : column.size;
                 for (std::size_t i = 0; i < size_; ++i) {
-                    std::memcpy(scratch + i * size, element_of(form, base_, capacity_, s, order[i]),
+                    std::memcpy(scratch + i * size, element_of(form, base_, pitch_, s, order[i]),
                                 size);
                 }
             };
@@ -262,7 +324,7 @@ bool table_memory::permute(const shape& form, std::uint32_t* order) {
                     break;
             }
             std::size_t done = 0;
-            for_each_run(form, base_, capacity_, s, 0, size_, [&](std::byte* at, std::size_t n) {
+            for_each_run(form, base_, pitch_, s, 0, size_, [&](std::byte* at, std::size_t n) {
                 std::memcpy(at, scratch + done * column.size, n * column.size);
                 done += n;
             });
@@ -274,8 +336,8 @@ bool table_memory::permute(const shape& form, std::uint32_t* order) {
             const strip& column = form.strips[s];
             if (column.permute != nullptr) {
                 std::memcpy(copy, order, order_bytes);
-                column.permute(element_of(form, base_, capacity_, s, 0), form.lanes,
-                               form.block_bytes, copy, size_);
+                column.permute(element_of(form, base_, pitch_, s, 0), form.lanes, form.block_bytes,
+                               copy, size_);
             }
         }
     }
@@ -286,19 +348,25 @@ bool table_memory::permute(const shape& form, std::uint32_t* order) {
     return true;
 }
 
+void table_memory::poison_rows(const shape& form, std::size_t first, std::size_t count) noexcept {
+    for (std::size_t s = 0; s < form.strip_count; ++s) {
+        for_each_run(form, base_, pitch_, s, first, count,
+                     [&](std::byte* at, std::size_t n) { poison(at, n * form.strips[s].size); });
+    }
+}
+
 void table_memory::repoison(const shape& form, std::size_t old_rows, std::size_t rows) noexcept {
     if (base_ == nullptr) { return; }
     const std::size_t before = old_rows < capacity_ ? padded_rows(form, old_rows) : capacity_;
     const std::size_t readable = padded_rows(form, rows);
+    if (readable <= before) {
+        poison_rows(form, readable, before - readable);
+        return;
+    }
     for (std::size_t s = 0; s < form.strip_count; ++s) {
-        const std::size_t size = form.strips[s].size;
-        if (readable > before) {
-            for_each_run(form, base_, capacity_, s, before, readable - before,
-                         [&](std::byte* at, std::size_t n) { unpoison_defined(at, n * size); });
-        } else {
-            for_each_run(form, base_, capacity_, s, readable, before - readable,
-                         [&](std::byte* at, std::size_t n) { poison(at, n * size); });
-        }
+        for_each_run(
+            form, base_, pitch_, s, before, readable - before,
+            [&](std::byte* at, std::size_t n) { unpoison_defined(at, n * form.strips[s].size); });
     }
 }
 

@@ -81,10 +81,25 @@ struct quiet : tracked {
     quiet& operator=(const quiet&) = default;
 };
 
+/// How a value gets into a map, for maps whose rows are not built from a number.
+template <class Value>
+struct maker {
+    static Value make(std::uint64_t value) { return Value{value}; }
+    template <class Map>
+    static auto emplace(Map& map, std::uint64_t value) {
+        return map.emplace(value);
+    }
+    template <class Map, class Handle>
+    static bool fulfil(Map& map, Handle h, std::uint64_t value) {
+        return map.fulfil(h, value) != nullptr;
+    }
+};
+
 template <class Map>
 class driver {
 public:
     using handle = typename Map::handle_type;
+    using made = maker<typename Map::value_type>;
 
     driver(Map& map, std::uint32_t seed) : map_{map}, random_{seed} {}
 
@@ -100,6 +115,7 @@ public:
         finish();
     }
 
+    /// How often generations were found used up.
     std::size_t exhausted_seen() const { return exhausted_seen_; }
 
 private:
@@ -134,7 +150,7 @@ private:
         } else if (die == 996) {
             if constexpr (requires { map_.return_empty_pages(); }) { map_.return_empty_pages(); }
         } else if (die == 997) {
-            if constexpr (requires { map_.sort([](auto&, auto&) { return false; }); }) {
+            if constexpr (requires { map_.sort([](const auto&, const auto&) { return false; }); }) {
                 EXPECT_TRUE(map_.sort([](const auto& a, const auto& b) {
                     return a.value() % 1009 < b.value() % 1009;
                 }));
@@ -150,9 +166,9 @@ private:
 
     void insert() {
         const std::uint64_t value = ++last_value_;
-        const handle h = pick(2) == 0 ? map_.emplace(value) : map_.emplace_with([&](handle) {
-            return typename Map::value_type{value};
-        });
+        const handle h = pick(2) == 0
+                             ? made::emplace(map_, value)
+                             : map_.emplace_with([&](handle) { return made::make(value); });
         if (!h) {
             exhausted();
             return;
@@ -207,7 +223,7 @@ private:
             dead_.push_back(h);
         } else {
             const std::uint64_t value = ++last_value_;
-            EXPECT_NE(map_.fulfil(h, value), nullptr);
+            EXPECT_TRUE(made::fulfil(map_, h, value));
             add(h, value);
         }
         EXPECT_FALSE(map_.is_reserved(h));
@@ -250,6 +266,7 @@ private:
     /// Sometimes every handle is thrown away: then exhausted slots may come back.
     void recycle() {
         if (map_.exhausted_slot_count() == 0 || pick(10) != 0) { return; }
+        ++exhausted_seen_;
         dead_.clear();
         map_.recycle_slots(cairn::no_handles_left);
         EXPECT_EQ(map_.exhausted_slot_count(), 0u);
@@ -279,8 +296,8 @@ private:
         ASSERT_EQ(map_.size(), live_.size());
         if (!live_.empty()) {
             const auto& [h, value] = live_[pick(live_.size())];
-            const typename Map::value_type* const object = std::as_const(map_).find(h);
-            ASSERT_NE(object, nullptr);
+            const auto object = std::as_const(map_).find(h);
+            ASSERT_TRUE(object != nullptr);
             ASSERT_EQ(object->value(), value);
         }
         if (!dead_.empty()) {
@@ -329,6 +346,92 @@ std::size_t run(std::uint32_t seed, std::size_t op_count, std::size_t size_targe
     }
     EXPECT_EQ(tracked::alive_count, 0) << "every object was destroyed";
     return exhausted;
+}
+
+/// For a map with 4-bit generations and 4096 slots: every life of every slot is given once, then
+/// none; afterwards no handle of the past or the future finds anything.
+template <class Map>
+void every_life_is_given_once() {
+    using handle = typename Map::handle_type;
+    static_assert(sizeof(handle) == 2 && handle::generation_max == 15);
+    Map map;
+    std::vector<bool> given(65536);
+    std::size_t count = 0;
+    for (;; ++count) {
+        const handle h = map.emplace(1);
+        if (!h) { break; }
+        ASSERT_FALSE(given[h.raw()]);
+        given[h.raw()] = true;
+        map.erase(h);
+    }
+    EXPECT_EQ(count, 4096u * 15u) << "every life of every slot";
+    EXPECT_EQ(map.exhausted_slot_count(), 4096u);
+    for (std::uint32_t raw = 0; raw < 65536; ++raw) {
+        ASSERT_FALSE(map.contains(handle::from_raw(static_cast<std::uint16_t>(raw))));
+    }
+    map.validate();
+    EXPECT_EQ(map.recycle_slots(cairn::no_handles_left), 4096u);
+    EXPECT_TRUE(map.emplace(1));
+    map.validate();
+}
+
+/// The n-th construction or move throws, for every n up to `fail_max`: nothing else has changed then.
+template <class Map>
+void every_construction_may_throw([[maybe_unused]] int fail_max) {
+#if defined(__cpp_exceptions)
+    using made = maker<typename Map::value_type>;
+    for (int fail = 0; fail < fail_max; ++fail) {
+        tracked::alive_count = 0;
+        tracked::throw_at = -1;
+        {
+            test_upstream upstream;
+            Map map{upstream};
+            std::vector<std::pair<typename Map::handle_type, std::uint64_t>> live;
+            tracked::throw_at = fail;
+            for (std::uint64_t i = 0; i < 60; ++i) {
+                try {
+                    const auto h = made::emplace(map, i);
+                    ASSERT_TRUE(h);
+                    live.emplace_back(h, i);
+                    if (i % 4 == 3) {
+                        const auto at = static_cast<std::ptrdiff_t>(live.size() / 2);
+                        if (map.erase(live[live.size() / 2].first)) {
+                            live.erase(live.begin() + at);
+                        }
+                    }
+                } catch (const std::runtime_error&) { ASSERT_EQ(tracked::throw_at, -1); }
+                map.validate();
+                ASSERT_EQ(map.size(), live.size());
+            }
+            tracked::throw_at = -1;
+            for (const auto& [h, value] : live) { ASSERT_TRUE(map.contains(h)); }
+        }
+        ASSERT_EQ(tracked::alive_count, 0);
+    }
+#endif
+}
+
+/// Two requests to the upstream are refused, from the n-th on, for every n.
+template <class Map>
+void every_allocation_refused_in_turn() {
+    using made = maker<typename Map::value_type>;
+    for (std::size_t refused = 0; refused < 40; ++refused) {
+        test_upstream upstream;
+        Map map{upstream};
+        upstream.refuse_from(refused, 2);
+        std::vector<typename Map::handle_type> live;
+        for (std::uint64_t i = 0; i < 2000; ++i) {
+            if (const auto h = made::emplace(map, i)) {
+                live.push_back(h);
+            } else {
+                map.validate();
+            }
+            if (i % 50 == 0 && !live.empty() && map.retire(live.back(), i)) { live.pop_back(); }
+            ASSERT_EQ(map.size(), live.size());
+        }
+        map.validate();
+        for (const auto h : live) { ASSERT_TRUE(map.contains(h)); }
+    }
 }
 
 }  // namespace map_model

@@ -173,6 +173,44 @@ TEST(object_pool, counts_live_idle_peak_and_misses) {
     EXPECT_EQ(pool.stats().peak, 5u);
 }
 
+TEST(object_pool, prewarming_counts_no_miss_even_when_it_fails) {
+    {
+        test_upstream upstream;
+        object_pool<counted> pool{{.first_block = 4}, upstream};
+        EXPECT_TRUE(pool.prewarm(1));
+        upstream.refuse_from(upstream.request_count());
+        EXPECT_FALSE(pool.prewarm(100));
+        EXPECT_EQ(pool.stats().misses, 0u);
+        upstream.refuse_nothing();
+        pool.trim(0);
+#if defined(__cpp_exceptions)
+        counted::throw_at = 0;
+        EXPECT_THROW((void)pool.prewarm(3), int);
+#endif
+        EXPECT_EQ(pool.stats().misses, 0u);
+        pool.validate();
+    }
+    EXPECT_EQ(counted::alive, 0);
+}
+
+TEST(object_pool, no_block_exceeds_the_maximum_and_a_small_one_will_do_when_memory_is_short) {
+    object_pool<counted> fixed{{.first_block = 64, .object_count_max = 5}};
+    EXPECT_TRUE(fixed.acquire());
+    EXPECT_EQ(fixed.capacity(), 5u);
+    object_pool<counted> doubled{{.first_block = 4, .object_count_max = 7}};
+    EXPECT_TRUE(doubled.prewarm(4));
+    EXPECT_TRUE(doubled.prewarm(5));
+    EXPECT_EQ(doubled.capacity(), 7u);
+    test_upstream upstream;
+    object_pool<counted> tight{{.first_block = 32}, upstream};
+    EXPECT_TRUE(tight.prewarm(32));
+    upstream.refuse_from(upstream.request_count(), 2);  // the larger stack of 64, then ...
+    EXPECT_FALSE(tight.prewarm(33)) << "both sizes refused";
+    upstream.refuse_from(upstream.request_count() + 1, 1);  // the block of 64 more
+    EXPECT_TRUE(tight.prewarm(33)) << "a block of one object is taken instead";
+    EXPECT_EQ(tight.capacity(), 33u);
+}
+
 TEST(object_pool, prewarms_on_several_threads) {
     for (const std::size_t threads : {1u, 2u, 5u, 64u}) {
         counted::built = 0;

@@ -1,4 +1,5 @@
 // Sentences of cairn/containers/slot_map_table.hpp, with handles of every age against a model.
+#include <cairn/containers/attached_column.hpp>
 #include <cairn/containers/slot_map_table.hpp>
 #include <gtest/gtest.h>
 
@@ -115,4 +116,94 @@ TYPED_TEST(slot_map_of_table, random_operations_agree_with_a_map_for_handles_of_
             }
         }
     }
+}
+
+TYPED_TEST(slot_map_of_table, reserved_addresses_grow_without_moving_a_row) {
+    test_upstream upstream;
+    slot_map<table<unit<>, TypeParam>> world{upstream};
+    ASSERT_TRUE(world.reserve_address_space(50000));
+    const auto first = world.emplace(0, vec2{}, "first");
+    const std::string* const address = &world[first].name;
+    attached_column<int> follows{world, 7, upstream};
+    for (int i = 1; i < 50000; ++i) { ASSERT_TRUE(world.emplace(i, vec2{}, "unit")); }
+    EXPECT_EQ(&world[first].name, address);
+    EXPECT_EQ(follows[49999], 7);
+    world.validate();
+    EXPECT_GE(world.capacity(), 50000u);
+    for (std::size_t i = world.size(); i < world.capacity(); ++i) {
+        (void)world.emplace(1, vec2{}, "");
+    }
+    const std::size_t full = world.size();
+    EXPECT_FALSE(world.emplace(1, vec2{}, "beyond")) << "addresses are used up";
+    EXPECT_EQ(world.size(), full);
+    EXPECT_EQ(world[first].name, "first");
+    world.clear();
+    world.validate();
+}
+
+TYPED_TEST(slot_map_of_table, a_retired_row_waits_for_its_fence) {
+    slot_map<table<unit<>, TypeParam>> world;
+    const auto a = world.emplace(1, vec2{}, "a");
+    const auto b = world.emplace(2, vec2{}, "b");
+    EXPECT_TRUE(world.retire(a, 10));
+    EXPECT_FALSE(world.find(a));
+    EXPECT_FALSE(world.retire(a, 10)) << "stale";
+    EXPECT_EQ(world.size(), 1u);
+    EXPECT_EQ(world.retired_count(), 1u);
+    EXPECT_EQ(world.collect(9), 0u);
+    EXPECT_EQ(world.collect(10), 1u);
+    EXPECT_EQ(world.retired_count(), 0u);
+    EXPECT_EQ(world[b].name, "b");
+}
+
+TYPED_TEST(slot_map_of_table, a_handle_now_and_the_row_later) {
+    slot_map<table<unit<>, TypeParam>> world;
+    const auto h = world.reserve_handle();
+    EXPECT_TRUE(world.is_reserved(h));
+    EXPECT_FALSE(world.find(h));
+    const auto row = world.fulfil(h, 5, vec2{1, 2}, "later");
+    ASSERT_TRUE(row);
+    EXPECT_EQ(row->id, 5);
+    EXPECT_EQ(world.find(h)->name, "later");
+    EXPECT_FALSE(world.is_reserved(h));
+    const auto never = world.reserve_handle();
+    world.abandon(never);
+    EXPECT_FALSE(world.is_reserved(never));
+    const auto taken = world.take(h);
+    ASSERT_TRUE(taken.has_value());
+    EXPECT_EQ(taken->name, "later");
+    EXPECT_FALSE(world.take(h).has_value());
+    world.validate();
+    if constexpr (asserts_enabled) {
+        EXPECT_DEATH((void)world.fulfil(h, 1, vec2{}, ""),
+                     "only a reserved handle can be fulfilled");
+        EXPECT_DEATH(world.abandon(h), "only a handle that is held can be abandoned");
+        EXPECT_DEATH((void)world[h].id, "the handle is not stale");
+        EXPECT_DEATH((void)world.reserve_address_space(10), "before the first");
+    }
+}
+
+TYPED_TEST(slot_map_of_table, chunks_share_no_cache_line_in_any_column) {
+    slot_map<table<unit<>, TypeParam>> world;
+    for (int i = 0; i < 1000; ++i) { ASSERT_TRUE(world.emplace(i, vec2{}, "x")); }
+    std::size_t rows = 0;
+    std::map<std::uintptr_t, std::size_t> chunk_of_line;
+    std::size_t k = 0;
+    for (auto chunk : world.chunks(100)) {
+        EXPECT_EQ(chunk[0].id, static_cast<int>(k * world.chunks(100).rows_per_chunk()));
+        for (auto&& row : chunk) {
+            const auto line = [&](const void* field) {
+                const auto at = reinterpret_cast<std::uintptr_t>(field) / 64;
+                EXPECT_EQ(chunk_of_line.emplace(at, k).first->second, k)
+                    << "a line has two writers";
+            };
+            line(&row.id);
+            line(&row.name);
+            line(&part<&vec2::y>(row.position));
+            ++rows;
+        }
+        ++k;
+    }
+    EXPECT_EQ(rows, world.size());
+    EXPECT_EQ(k, world.chunks(100).size());
 }

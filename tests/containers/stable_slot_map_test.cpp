@@ -265,3 +265,68 @@ TEST(stable_slot_map, refuses_an_absurd_reservation_before_it_takes_anything) {
         EXPECT_EQ(map.page_count(), 0u);
     }
 }
+
+namespace {
+
+/// Brings a child into the map that it is in, and takes it away again; may leave another one there.
+struct family {
+    using map_type = stable_slot_map<family>;
+    static inline int ended = 0;
+    static inline bool leave_one = false;
+    map_type* map;
+    handle<family> self;
+    handle<family> child{};
+    family(map_type& m, handle<family> own, int descendants, bool throws = false)
+        : map{&m}, self{own} {
+        EXPECT_FALSE(m.contains(own)) << "nobody finds what is not there yet";
+        if (descendants != 0) { child = start(m, descendants - 1); }
+#if defined(__cpp_exceptions)
+        if (throws) { throw 13; }
+#else
+        (void)throws;
+#endif
+    }
+    family(const family&) = delete;
+    ~family() {
+        ++ended;
+        EXPECT_FALSE(map->contains(self)) << "nobody finds what is no more";
+        EXPECT_FALSE(map->erase(self));
+        map->erase(child);
+        if (leave_one) { start(*map, 0); }
+    }
+    static handle<family> start(map_type& m, int descendants, bool throws = false) {
+        return m.emplace_with([&](auto h) { return family{m, h, descendants, throws}; });
+    }
+};
+
+}  // namespace
+
+TEST(stable_slot_map, constructors_and_destructors_may_re_enter) {
+    family::ended = 0;
+    stable_slot_map<family> map;
+    const auto eve = family::start(map, 10);
+    EXPECT_EQ(map.size(), 11u);
+    map.validate();
+    for (int i = 0; i < 200; ++i) { EXPECT_TRUE(family::start(map, 0)); }  // the hand runs out
+    EXPECT_TRUE(family::start(map, 100)) << "and in the middle of a constructor too";
+    map.validate();
+    const std::size_t before = map.size();
+    family::leave_one = true;
+    EXPECT_TRUE(map.erase(eve));
+    family::leave_one = false;
+    EXPECT_EQ(family::ended, 11);
+    EXPECT_EQ(map.size(), before) << "eleven went, and each left one";
+    map.validate();
+#if defined(__cpp_exceptions)
+    EXPECT_THROW(family::start(map, 3, true), int);
+    EXPECT_EQ(map.size(), before + 3) << "the parent is not there, its children are";
+    map.validate();
+#endif
+    map.return_empty_pages();  // lets go of the slots in hand
+    map.validate();
+    EXPECT_TRUE(family::start(map, 0));
+    map.validate();
+    map.clear();
+    EXPECT_EQ(map.size(), 0u);
+    map.validate();
+}

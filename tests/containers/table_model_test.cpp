@@ -190,6 +190,61 @@ TYPED_TEST(table_model, every_refused_allocation_leaves_the_table_unchanged) {
     EXPECT_EQ(fussy::live, 0);
 }
 
+TYPED_TEST(table_model, a_block_of_a_few_rows_will_do_when_there_is_no_memory_for_twice_as_many) {
+    test_upstream upstream;
+    table<row<>, TypeParam> t{upstream};
+    while (t.size() < 1024) { ASSERT_TRUE(t.push_back(make_row(static_cast<int>(t.size())))); }
+    ASSERT_EQ(t.size(), t.capacity());
+    upstream.refuse_from(upstream.request_count(), 1);
+    EXPECT_TRUE(t.push_back(make_row(1024)));
+    EXPECT_LT(t.capacity(), 2048u);
+    EXPECT_EQ(t[1024].id, 1024);
+    EXPECT_EQ(t[0].name, "row number 0");
+    t.validate();
+}
+
+TYPED_TEST(table_model, reserved_addresses_agree_with_a_vector_and_never_move) {
+    test_upstream upstream;
+    {
+        table<row<>, TypeParam> t{upstream};
+        std::vector<row<>> model;
+        ASSERT_TRUE(t.reserve_address_space(5000));
+        EXPECT_FALSE(t.reserve(6000));
+        EXPECT_EQ(t.capacity(), 0u);
+        const std::string* first = nullptr;
+        std::mt19937 random{5};
+        for (int i = 0; model.size() < 5000; ++i) {
+            if (random() % 4 != 0 || model.empty()) {
+                model.push_back(make_row(i));
+                ASSERT_TRUE(t.push_back(model.back()));
+            } else {
+                const std::size_t k = random() % model.size();
+                t.swap_erase(k);
+                model[k] = model.back();
+                model.pop_back();
+            }
+            if (first == nullptr) { first = &t[0].name; }
+            if (!t.empty()) { ASSERT_EQ(&t[0].name, first); }
+        }
+        EXPECT_TRUE(same_rows(t, model));
+        while (t.size() < t.capacity()) {
+            model.push_back(make_row(1));
+            ASSERT_TRUE(t.push_back(model.back()));
+        }
+        EXPECT_FALSE(t.push_back(model.back())) << "the addresses are used up";
+        EXPECT_TRUE(t.shrink_to_fit());
+        EXPECT_TRUE(t.template sort_by<&row<>::name>());
+        model = stably_sorted(model, &row<>::name);
+        table<row<>, TypeParam> moved{std::move(t)};
+        EXPECT_TRUE(same_rows(moved, model));
+        EXPECT_EQ(&moved[0].name, first);
+        EXPECT_TRUE(t.push_back(model.back())) << "a moved-from table begins anew";
+        t.clear();
+        EXPECT_EQ(upstream.request_count() <= 4, true) << "rows came from the system";
+    }
+    EXPECT_EQ(fussy::live, 0);
+}
+
 #if defined(__cpp_exceptions)
 TYPED_TEST(table_model, every_throwing_constructor_leaves_the_table_unchanged) {
     test_upstream upstream;

@@ -69,12 +69,12 @@ public:
     [[nodiscard]] const slot* data() const noexcept { return slots(); }
 
     /// Slots in use: alive or held.
-    [[nodiscard]] std::uint32_t in_use_count() const noexcept { return in_use_; }
-    [[nodiscard]] std::uint32_t live_count() const noexcept { return in_use_ - held_count_; }
+    [[nodiscard]] std::uint32_t in_use_count() const noexcept { return live_ + held_count_; }
+    [[nodiscard]] std::uint32_t live_count() const noexcept { return live_; }
     [[nodiscard]] std::uint32_t held_count() const noexcept { return held_count_; }
     [[nodiscard]] std::uint32_t retired_count() const noexcept { return retired_count_; }
     [[nodiscard]] std::uint32_t free_count() const noexcept {
-        return capacity_ - in_use_ - retired_count_;
+        return capacity_ - in_use_count() - retired_count_;
     }
     /// All slots there are; every index given out is below.
     [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
@@ -129,6 +129,7 @@ public:
         CAIRN_ASSERT(index < capacity_ && slots()[index].value == held_mark, "the slot is held");
         slots()[index] = {slots()[index].word & ~vacant, value};
         --held_count_;
+        ++live_;
         set_limit();
     }
 
@@ -140,7 +141,7 @@ public:
     }
 
     /// True when the next life needs no growth, here or in the owner's columns.
-    [[nodiscard]] bool is_ready() const noexcept { return in_use_ < limit_; }
+    [[nodiscard]] bool is_ready() const noexcept { return live_ < limit_; }
 
 protected:
     static constexpr std::uint32_t vacant = 0x8000'0000;     // above every generation
@@ -170,10 +171,10 @@ protected:
     void set_limit() noexcept;
     void validate_counts(std::uint32_t free_found) const noexcept;
 
-    // Hot fields first. The two list ends stand apart from in_use_, or the compiler joins their
+    // Hot fields first. The two list ends stand apart from live_, or the compiler joins their
     // stores into one wide store, from which the next load cannot be forwarded.
-    std::uint32_t in_use_ = 0;
-    std::uint32_t limit_ = 0;  // in_use_ below this: a slot is ready, free_min others stay,
+    std::uint32_t live_ = 0;
+    std::uint32_t limit_ = 0;  // live_ below this: a slot is ready, free_min others stay,
                                // and the owner has room (live_max_)
     std::uint32_t capacity_ = 0;
     std::uint32_t held_count_ = 0;
@@ -235,7 +236,7 @@ public:
     [[nodiscard]] std::uint32_t next() noexcept { return prepare() ? peek() : none; }
 
     /// The two halves of next(). peek() requires: prepare() returned true and nothing came between.
-    [[nodiscard]] bool prepare() noexcept { return in_use_ < limit_ || make_ready(); }
+    [[nodiscard]] bool prepare() noexcept { return live_ < limit_ || make_ready(); }
     [[nodiscard]] std::uint32_t peek() noexcept {
         if constexpr (Order == reuse::lowest) {
             return bits_.lowest();
@@ -246,9 +247,14 @@ public:
 
     /// Slot `index` begins a life and leads to `value`. Requires: index == next().
     void occupy(std::uint32_t index, std::uint32_t value) noexcept {
+        occupy(index, slots()[index].word & ~vacant, value);
+    }
+    /// The same for a caller who knows its generation(), from the handle.
+    void occupy(std::uint32_t index, std::uint32_t generation, std::uint32_t value) noexcept {
+        CAIRN_ASSERT(slots()[index].word == (generation | vacant), "a slot begins its next life");
         take(index);
-        slot& s = slots()[index];
-        s = {s.word & ~vacant, value};
+        ++live_;
+        slots()[index] = {generation, value};
     }
 
     /// Slot `index` begins a life in which find() fails until fulfil(). Requires: index == next().
@@ -269,6 +275,8 @@ public:
             --held_count_;
             s.value = none;
             set_limit();
+        } else {
+            --live_;
         }
         end_life(index, s.word & ~vacant);
     }
@@ -277,6 +285,7 @@ public:
     void vacate_live(std::uint32_t index, std::uint32_t generation) noexcept {
         CAIRN_ASSERT(index < capacity_ && slots()[index].word == generation,
                      "a slot that is vacated was in use");
+        --live_;
         end_life(index, generation);
     }
 
@@ -327,7 +336,7 @@ private:
     [[gnu::noinline]] bool make_ready() noexcept {
         if (free_count() > rules_.free_min) { return true; }
         // Rather one of the last free_min than none.
-        return grow(std::size_t{in_use_} + rules_.free_min + retired_count_ + 1) ||
+        return grow(std::size_t{in_use_count()} + rules_.free_min + retired_count_ + 1) ||
                free_count() != 0;
     }
 
@@ -369,7 +378,6 @@ private:
     }
 
     void take([[maybe_unused]] std::uint32_t index) noexcept {
-        ++in_use_;
         if constexpr (Order == reuse::lowest) {
             bits_.erase(index);
         } else if constexpr (Order == reuse::lifo) {
@@ -382,12 +390,11 @@ private:
     }
 
     void end_life(std::uint32_t index, std::uint32_t generation) noexcept {
-        --in_use_;
         if (generation == rules_.generation_max) [[unlikely]] {
             retire(index);
             return;
         }
-        slots()[index].word = (generation + 1) | vacant;
+        slots()[index].word = generation + (vacant + 1);
         give_back(index);
     }
 
@@ -398,8 +405,9 @@ private:
         } else if constexpr (Order == reuse::lifo) {
             line()[head_++] = index;
         } else {
-            line()[tail_] = index;
-            tail_ = tail_ + 1 == capacity_ ? 0 : tail_ + 1;
+            const std::uint32_t tail = tail_;  // the store might mean it, says the compiler
+            line()[tail] = index;
+            tail_ = tail + 1 == capacity_ ? 0 : tail + 1;
         }
     }
 

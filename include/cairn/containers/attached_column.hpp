@@ -95,6 +95,11 @@ private:
     /// Twice the rows: values, and the scratch that permuting needs and may not fail to get.
     [[nodiscard]] bool make_room(std::size_t capacity) noexcept {
         if (capacity <= capacity_) { return true; }
+        // A table inside reserved addresses grows by small steps; copying at each would be O(n^2).
+        const std::size_t twice = capacity_ <= SIZE_MAX / 2 ? 2 * capacity_ : capacity;
+        return grow(capacity > twice ? capacity : twice) || grow(capacity);
+    }
+    [[nodiscard]] bool grow(std::size_t capacity) noexcept {
         if (capacity > SIZE_MAX / 2 / sizeof(T)) { return false; }
         if (!memory_.grow(2 * capacity * sizeof(T), size() * sizeof(T))) { return false; }
         capacity_ = capacity;

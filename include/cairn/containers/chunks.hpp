@@ -16,7 +16,9 @@
 #include <cstddef>
 #include <span>
 
+#include <cairn/containers/index_iterator.hpp>
 #include <cairn/core/alignment.hpp>
+#include <cairn/core/assert.hpp>
 
 namespace cairn {
 
@@ -30,6 +32,7 @@ namespace cairn {
 template <class T>
 class chunked_rows {
 public:
+    constexpr chunked_rows() noexcept = default;
     /// `rows` in pieces of about `rows_per_chunk`: rounded up until a piece ends with a cache line.
     /// Requires: `rows` starts at a cache line; rows_per_chunk != 0.
     constexpr chunked_rows(std::span<T> rows, std::size_t rows_per_chunk) noexcept
@@ -52,11 +55,15 @@ public:
 
     [[nodiscard]] constexpr std::size_t rows_per_chunk() const noexcept { return step_; }
 
+    using value_type = std::span<T>;
+    [[nodiscard]] auto begin() const noexcept { return index_iterator{*this, 0}; }
+    [[nodiscard]] auto end() const noexcept { return index_iterator{*this, size()}; }
+
 private:
     static constexpr std::size_t boundary = rows_per_line_boundary(sizeof(T));
 
-    std::span<T> rows_;
-    std::size_t step_;
+    std::span<T> rows_{};
+    std::size_t step_ = boundary;
 };
 
 static_assert(rows_per_line_boundary(64) == 1 && rows_per_line_boundary(24) == 8);

@@ -120,7 +120,7 @@ public:
     /// `h` comes alive in row size(). Requires: h == next_handle().
     void commit(Handle h) noexcept {
         const std::uint32_t row = size();
-        slots_.occupy(h.index(), row);
+        slots_.occupy(h.index(), h.generation(), row);
         rows()[row] = h;
     }
 

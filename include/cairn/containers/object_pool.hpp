@@ -45,7 +45,7 @@
 namespace cairn {
 
 struct object_pool_options {
-    /// Objects of the first block; later blocks double the pool.
+    /// Objects of the first block; later blocks double the pool. No block exceeds object_count_max.
     std::size_t first_block = 64;
     /// A pool of this many objects refuses to grow: acquire() gives an empty lease.
     std::size_t object_count_max = std::numeric_limits<std::size_t>::max();
@@ -106,6 +106,7 @@ public:
     /// As acquire(), for callers who call release(). Returns: nullptr as above.
     [[nodiscard]] T* acquire_raw() {
         if (slots_.idle_count_ == 0) [[unlikely]] {
+            ++miss_count_;
             if (!build_one()) { return nullptr; }
         }
         void* const slot = slots_.stack_[--slots_.idle_count_];
@@ -200,11 +201,10 @@ private:
 
     /// Makes one idle object. False: full or exhausted.
     [[nodiscard]] bool build_one() {
-        ++miss_count_;
         if (built_count_ >= options_.object_count_max) { return false; }
         void* slot = slots_.take_vacant();
         if (slot == nullptr) {
-            if (!slots_.grow(first_growth(1))) { return false; }
+            if (!slots_.grow(first_growth(1), 1, options_.object_count_max)) { return false; }
             slot = slots_.take_vacant();
         }
         struct undo {
@@ -265,11 +265,13 @@ bool object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread
            (slots_.vacant_count_ != 0 ||
             (slots_.fresh_count_ != 0 && !is_aligned(slots_.fresh_, cache_line_alignment)))) {
         if (!build_one()) { return false; }
-        --miss_count_;  // nobody waited for it
     }
     while (slots_.idle_count_ < count) {
         const std::size_t missing = count - slots_.idle_count_;
-        if (slots_.fresh_count_ == 0 && !slots_.grow(first_growth(missing))) { return false; }
+        if (slots_.fresh_count_ == 0 &&
+            !slots_.grow(first_growth(missing), missing, options_.object_count_max)) {
+            return false;
+        }
         struct work {
             object_pool* pool;
             std::byte* first;

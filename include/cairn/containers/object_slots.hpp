@@ -39,9 +39,11 @@ public:
     object_slots(const object_slots&) = delete;
     object_slots& operator=(const object_slots&) = delete;
 
-    /// Room for `count` more objects in one block; doubles when that is more.
+    /// One more block: of `wish` objects, or of as many as there are when that is more; of `least` when
+    /// memory is short. Never beyond `total_max` slots in all.
     /// Returns: false when the allocator is exhausted; nothing has changed then.
-    [[nodiscard]] bool grow(std::size_t count) noexcept;
+    /// Requires: least <= total_max - slot_count_.
+    [[nodiscard]] bool grow(std::size_t wish, std::size_t least, std::size_t total_max) noexcept;
 
     /// A slot without an object: one that had one, or the next fresh one; nullptr: none left.
     [[nodiscard]] void* take_vacant() noexcept {
@@ -75,6 +77,8 @@ public:
     }
 
     void validate() const noexcept;
+
+    [[nodiscard]] bool add_block(std::size_t added) noexcept;
 
     struct header {
         header* next;

@@ -111,6 +111,9 @@ public:
     [[nodiscard]] chunked_rows<T> chunks(std::size_t rows_per_chunk) noexcept {
         return {values(), rows_per_chunk};
     }
+    [[nodiscard]] chunked_rows<const T> chunks(std::size_t rows_per_chunk) const noexcept {
+        return {values(), rows_per_chunk};
+    }
 
     [[nodiscard]] T* begin() noexcept { return rows(); }
     [[nodiscard]] T* end() noexcept { return rows() + size_; }
@@ -187,7 +190,11 @@ public:
         CAIRN_ASSERT(row < size_, "a row is below size()");
         T* const hole = rows() + row;
         T* const last = rows() + (size_ - 1);
-        if (hole != last) { replace(*hole, *last); }
+        if constexpr (std::is_trivially_copyable_v<T>) {
+            *hole = *last;  // maybe itself: a copy costs less than the question
+        } else if (hole != last) {
+            replace(*hole, *last);
+        }
         last->~T();
         poison(last, sizeof(T));
         --size_;

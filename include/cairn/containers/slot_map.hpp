@@ -127,6 +127,9 @@ public:
     [[nodiscard]] chunked_rows<T> chunks(std::size_t rows_per_chunk) noexcept {
         return values_.chunks(rows_per_chunk);
     }
+    [[nodiscard]] chunked_rows<const T> chunks(std::size_t rows_per_chunk) const noexcept {
+        return values_.chunks(rows_per_chunk);
+    }
     [[nodiscard]] iterator begin() noexcept { return iterator{values_.begin()}; }
     [[nodiscard]] iterator end() noexcept { return iterator{values_.end()}; }
     [[nodiscard]] const_iterator begin() const noexcept { return cbegin(); }

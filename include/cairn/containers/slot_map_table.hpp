@@ -22,64 +22,24 @@
 // Cost:      find: bounds check, 8-byte load, compare, and the row is arithmetic. erase: one row's
 //            fields. Loops: those of the table.
 // Threads:   one at a time; find() from many while nobody changes it.
+//            Constructors, destructors and function objects that run inside a call may look things up in
+//            this map and must not change it.
 // Errors:    exhausted: the null handle; nothing has changed. A constructor that throws: as well.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include <cairn/containers/dense_directory.hpp>
+#include <cairn/containers/found_row.hpp>
+#include <cairn/containers/packed_array.hpp>
 #include <cairn/containers/slot_map.hpp>
 #include <cairn/containers/table.hpp>
 
 namespace cairn {
-
-/// A row, or nothing: what find() returns where rows are not addresses.
-template <class Reference>
-class found_row {
-public:
-    constexpr found_row() noexcept = default;
-    constexpr explicit found_row(Reference row) noexcept : holder_{row}, is_there_{true} {}
-
-    [[nodiscard]] constexpr explicit operator bool() const noexcept { return is_there_; }
-    [[nodiscard]] constexpr Reference operator*() const noexcept {
-        CAIRN_ASSERT(is_there_, "a row is used when it was found");
-        return holder_.row;
-    }
-    [[nodiscard]] constexpr auto* operator->() const noexcept {
-        CAIRN_ASSERT(is_there_, "a row is used when it was found");
-        return __builtin_addressof(holder_.row);
-    }
-    friend constexpr bool operator==(const found_row& f, std::nullptr_t) noexcept {
-        return !f.is_there_;
-    }
-
-private:
-    union holder {
-        constexpr holder() noexcept : nothing{} {}
-        constexpr explicit holder(Reference r) noexcept : row{r} {}
-        char nothing;
-        Reference row;
-    } holder_;
-    bool is_there_ = false;
-};
-template <class T>
-class found_row<T&> {
-public:
-    constexpr found_row() noexcept = default;
-    constexpr explicit found_row(T& row) noexcept : row_{&row} {}
-    [[nodiscard]] constexpr explicit operator bool() const noexcept { return row_ != nullptr; }
-    [[nodiscard]] constexpr T& operator*() const noexcept { return *row_; }
-    [[nodiscard]] constexpr T* operator->() const noexcept { return row_; }
-    friend constexpr bool operator==(const found_row& f, std::nullptr_t) noexcept {
-        return f.row_ == nullptr;
-    }
-
-private:
-    T* row_ = nullptr;
-};
 
 template <class Row, class Layout, class Policy>
 class slot_map<table<Row, Layout>, Policy> {
@@ -95,7 +55,9 @@ public:
     using const_iterator = typename rows_type::const_iterator;
 
     explicit slot_map(allocator_ref upstream = system_memory()) noexcept
-        : directory_{upstream}, rows_{upstream} {}
+        : directory_{upstream}, rows_{upstream}, limbo_{upstream} {
+        directory_.set_row_max(0);
+    }
     slot_map(slot_map&&) noexcept = default;
     slot_map& operator=(slot_map&&) noexcept = default;
 
@@ -103,15 +65,18 @@ public:
 
     /// The row that `h` names, or nothing when it is gone. Any handle may be asked for.
     [[nodiscard]] found_row<reference> find(handle_type h) noexcept {
-        const std::uint32_t row = directory_.row_of(h);
-        return row != none ? found_row<reference>{rows_[row]} : found_row<reference>{};
+        std::uint32_t row;
+        return directory_.find_row(h, row) ? found_row<reference>{rows_[row]}
+                                           : found_row<reference>{};
     }
     [[nodiscard]] found_row<const_reference> find(handle_type h) const noexcept {
-        const std::uint32_t row = directory_.row_of(h);
-        return row != none ? found_row<const_reference>{rows_[row]} : found_row<const_reference>{};
+        std::uint32_t row;
+        return directory_.find_row(h, row) ? found_row<const_reference>{rows_[row]}
+                                           : found_row<const_reference>{};
     }
     [[nodiscard]] bool contains(handle_type h) const noexcept {
-        return directory_.row_of(h) != none;
+        std::uint32_t row;
+        return directory_.find_row(h, row);
     }
     /// Requires: contains(h); a stale handle stops a checked build.
     [[nodiscard]] reference operator[](handle_type h) noexcept { return rows_[dense_index(h)]; }
@@ -133,6 +98,9 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
     [[nodiscard]] bool empty() const noexcept { return rows_.empty(); }
     [[nodiscard]] std::size_t capacity() const noexcept { return rows_.capacity(); }
+    /// All slots: live, free, held and exhausted.
+    [[nodiscard]] std::size_t slot_count() const noexcept { return directory_.slots().capacity(); }
+    [[nodiscard]] allocator_ref upstream() const noexcept { return directory_.upstream(); }
     /// The handles of all rows, in row order.
     [[nodiscard]] std::span<const handle_type> handles() const noexcept {
         return directory_.handles();
@@ -164,10 +132,26 @@ public:
     void for_each_chunk(std::size_t rows, F f) {
         rows_.for_each_chunk(rows, std::move(f));
     }
+    /// rows() in pieces whose boundaries share no cache line in any column: table_view::chunks().
+    [[nodiscard]] auto chunks(std::size_t rows_per_chunk) noexcept {
+        return rows_.view().chunks(rows_per_chunk);
+    }
 
-    /// Room for `count` rows in all. Returns: false when exhausted.
+    /// Room for `count` rows in all. Returns: false when exhausted; nothing that can be seen has
+    /// changed then.
     [[nodiscard]] bool reserve(std::size_t count) {
-        return directory_.reserve(count) && rows_.reserve(count);
+        if (!directory_.reserve(count) || !rows_.reserve(count)) { return false; }
+        directory_.set_row_max(rows_.capacity());
+        return true;
+    }
+
+    /// From now on everything grows in place, up to `count_max` rows: nothing moves, no insertion
+    /// copies the others, references survive growth. Costs addresses, not memory.
+    /// Requires: nothing was inserted or reserved yet.
+    /// Returns: false when the system refuses; the map is still usable then.
+    [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept {
+        return directory_.reserve_address_space(count_max) &&
+               rows_.reserve_address_space(count_max);
     }
 
     // ---- inserting ----------------------------------------------------------------------------
@@ -176,13 +160,15 @@ public:
     /// Returns: its handle; null when exhausted, nothing has changed then.
     template <class... Args>
     handle_type emplace(Args&&... args) {
-        const handle_type h = directory_.next_handle();
-        if (!h) [[unlikely]] { return {}; }
-        if (!rows_.emplace_back(std::forward<Args>(args)...)) [[unlikely]] { return {}; }
+        if (!directory_.is_ready()) [[unlikely]] {
+            return emplace_growing(std::forward<Args>(args)...);
+        }
+        const handle_type h = directory_.ready_handle();
+        rows_.emplace_in_room(std::forward<Args>(args)...);
         directory_.commit(h);
         return h;
     }
-    /// A new row that knows its own handle: make(h) returns a Row.
+    /// A new row that knows its own handle: make(h) returns a Row. `make` must not change this map.
     template <class Make>
     handle_type emplace_with(Make&& make) {
         const handle_type h = directory_.next_handle();
@@ -194,15 +180,48 @@ public:
     handle_type insert(const Row& row) { return emplace(row); }
     handle_type insert(Row&& row) { return emplace(std::move(row)); }
 
+    /// A handle now, the row later: find() finds nothing until fulfil().
+    /// Returns: null when exhausted.
+    [[nodiscard]] handle_type reserve_handle() noexcept { return directory_.hold(); }
+
+    /// True when `h` came from reserve_handle() and was neither fulfilled nor abandoned.
+    [[nodiscard]] bool is_reserved(handle_type h) const noexcept { return directory_.is_held(h); }
+
+    /// Builds the row of a reserved handle.
+    /// Returns: nothing when exhausted; the handle stays reserved then.
+    /// Requires: is_reserved(h).
+    template <class... Args>
+    found_row<reference> fulfil(handle_type h, Args&&... args) {
+        CAIRN_ASSERT(is_reserved(h), "only a reserved handle can be fulfilled");
+        if (!directory_.make_room() || !rows_.emplace_back(std::forward<Args>(args)...))
+            [[unlikely]] {
+            return {};
+        }
+        directory_.commit_held(h);
+        return found_row<reference>{rows_[rows_.size() - 1]};
+    }
+
+    /// Gives a reserved handle back unused. Requires: is_reserved(h).
+    void abandon(handle_type h) noexcept { directory_.abandon(h); }
+
     // ---- erasing ------------------------------------------------------------------------------
 
     /// Removes the row; the last row moves into its place in every column.
     /// Returns: false when the handle was stale already.
     bool erase(handle_type h) {
-        const std::uint32_t row = directory_.row_of(h);
-        if (row == none) [[unlikely]] { return false; }
-        erase_row(row);
+        std::uint32_t row;
+        if (!directory_.find_row(h, row)) [[unlikely]] { return false; }
+        rows_.swap_erase(row);  // first: a move that throws leaves the handles as they were
+        directory_.erase_row(row, h);
         return true;
+    }
+    /// Moves the row out and erases it. Returns: nothing when the handle is stale.
+    [[nodiscard]] std::optional<Row> take(handle_type h) {
+        std::uint32_t row;
+        if (!directory_.find_row(h, row)) [[unlikely]] { return std::nullopt; }
+        std::optional<Row> taken{moved_out(row)};
+        erase_row(row);
+        return taken;
     }
     /// Removes every row for which pred(row) holds. Returns: how many.
     template <class Predicate>
@@ -218,10 +237,43 @@ public:
         }
         return erased_count;
     }
-    /// Every row goes and every handle is stale. Keeps the memory.
+    /// Every row goes and every handle is stale, reserved ones too. Keeps the memory.
+    /// What is retired still waits for its fence.
     void clear() noexcept {
         directory_.clear();
         rows_.clear();
+    }
+
+    // ---- destruction that waits ---------------------------------------------------------------
+
+    /// Look-ups fail at once; the row is moved aside and destroyed when collect() is told that
+    /// `fence` has passed: a GPU or a job may still be using what it owns.
+    /// Returns: false when the handle is stale or memory is exhausted; nothing has changed then.
+    bool retire(handle_type h, std::uint64_t fence) {
+        std::uint32_t row;
+        if (!directory_.find_row(h, row)) [[unlikely]] { return false; }
+        if (limbo_.emplace_from([&] { return waiting{fence, moved_out(row)}; }) == nullptr) {
+            return false;
+        }
+        erase_row(row);
+        return true;
+    }
+    /// Destroys what was retired with a fence <= completed. Returns: how many. O(retired).
+    std::size_t collect(std::uint64_t completed) {
+        return limbo_.erase_if([=](const waiting& w) { return w.fence <= completed; });
+    }
+    /// Rows that wait for their fence.
+    [[nodiscard]] std::size_t retired_count() const noexcept { return limbo_.size(); }
+
+    // ---- generations --------------------------------------------------------------------------
+
+    /// Slots whose generations are used up. They are never used again, until recycle_slots().
+    [[nodiscard]] std::size_t exhausted_slot_count() const noexcept {
+        return directory_.slots().retired_count();
+    }
+    /// As slot_map::recycle_slots.
+    std::size_t recycle_slots(no_handles_left_t proof) noexcept {
+        return directory_.recycle_retired(proof);
     }
 
     // ---- order --------------------------------------------------------------------------------
@@ -230,24 +282,25 @@ public:
     /// Returns: false when there is no memory for the keys; nothing has changed then.
     template <auto Member>
     [[nodiscard]] bool sort_by() {
-        const std::size_t count = size();
-        if (count < 2) { return true; }
-        using Key = detail::member_type<Member>;
-        growable_memory scratch{cache_line_alignment, rows_.memory()};
-        constexpr std::size_t per_row = sizeof(std::uint32_t) + sizeof(handle_type);
-        if (!scratch.grow(count * per_row + detail::sort_scratch<Key>(count) + 64, 0)) {
-            return false;
-        }
-        std::byte* const keys = scratch.data();
-        std::byte* const spare =
-            keys + (detail::sort_scratch<Key>(count) + sizeof(handle_type) - 1) /
-                       sizeof(handle_type) * sizeof(handle_type);
-        std::byte* const order_bytes = spare + (count * sizeof(handle_type) + 3) / 4 * 4;
-        auto* const order = reinterpret_cast<std::uint32_t*>(order_bytes);
-        detail::sort_order(std::as_const(rows_).template column<Member>(), order, keys);
-        if (!rows_.permute({order, count})) { return false; }
-        directory_.permute(order, reinterpret_cast<handle_type*>(spare));
-        return true;
+        return sorted(
+            [&](std::uint32_t* order, void* scratch) {
+                detail::sort_order(std::as_const(rows_).template column<Member>(), order, scratch);
+            },
+            detail::sort_scratch<detail::member_type<Member>>(size()));
+    }
+
+    /// Sorts the rows with less(row, row), stable; handles stay valid.
+    /// Returns: false when there is no memory for the order; nothing has changed then.
+    template <class Less>
+    [[nodiscard]] bool sort(Less less) {
+        return sorted(
+            [&](std::uint32_t* order, void* scratch) {
+                const auto rows = std::as_const(rows_).view();
+                detail::sort_indices(
+                    order, static_cast<std::uint32_t*>(scratch), size(),
+                    [&](std::uint32_t a, std::uint32_t b) { return less(rows[a], rows[b]); });
+            },
+            size() * sizeof(std::uint32_t));
     }
 
     void swap(slot_map& other) noexcept {
@@ -271,13 +324,53 @@ private:
     using directory = dense_directory<handle_type, Policy::order, Policy::free_min>;
     static constexpr std::uint32_t none = directory::none;
 
+    struct waiting {
+        std::uint64_t fence;
+        Row row;
+    };
+
+    [[nodiscard]] Row moved_out(std::size_t row) {
+        if constexpr (std::is_lvalue_reference_v<reference>) {
+            return std::move(rows_[row]);
+        } else {
+            return cairn::take(rows_[row]);
+        }
+    }
+
     void erase_row(std::size_t row) {
         rows_.swap_erase(row);  // first: a move that throws leaves the handles as they were
         directory_.erase_row(row);
     }
 
+    template <class... Args>
+    [[gnu::noinline]] handle_type emplace_growing(Args&&... args) {
+        const handle_type h = directory_.next_handle();
+        if (!h || !rows_.emplace_back(std::forward<Args>(args)...)) { return {}; }
+        directory_.commit(h);
+        directory_.set_row_max(rows_.capacity());
+        return h;
+    }
+
+    //      scratch:  | what sort_order needs | the new order | handles, one a row |
+    template <class SortOrder>
+    [[nodiscard]] bool sorted(SortOrder sort_order, std::size_t sort_bytes) {
+        const std::size_t count = size();
+        if (count < 2) { return true; }
+        const std::size_t order_at = round_up(sort_bytes, cache_line_alignment);
+        const std::size_t spare_at =
+            order_at + round_up(count * sizeof(std::uint32_t), cache_line_alignment);
+        growable_memory scratch{cache_line_alignment, rows_.memory()};
+        if (!scratch.grow(spare_at + count * sizeof(handle_type), 0)) { return false; }
+        auto* const order = reinterpret_cast<std::uint32_t*>(scratch.data() + order_at);
+        sort_order(order, static_cast<void*>(scratch.data()));
+        if (!rows_.permute({order, count})) { return false; }
+        directory_.permute(order, reinterpret_cast<handle_type*>(scratch.data() + spare_at));
+        return true;
+    }
+
     directory directory_;
     rows_type rows_;
+    packed_array<waiting> limbo_;
 };
 
 }  // namespace cairn

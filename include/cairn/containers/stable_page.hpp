@@ -3,9 +3,9 @@
 //      open       ...0 1 1 0 1      bit w: word w may have a free slot (insertion looks here)
 //      used       ...0 0 1 1 1      bit w: word w has a live slot      (iteration looks here)
 //                        | | |
-//      live[w]    one bit a slot: an object lives here, or insertion has the slot in hand
-//                 (stable_slot_map::ready_)                  free = ~(live | blocked)
-//      blocked[w] one bit a slot: neither free nor alive     (held, waiting for a fence, exhausted)
+//      live[w]    one bit a slot: an object lives here, or the slot is in hand (stable_hand.hpp)
+//                                                             free = ~(live | blocked)
+//      blocked[w] one bit a slot: neither free nor alive      (held, waiting for a fence, exhausted)
 //      held[w]    one bit a slot: given out by reserve_handle(), empty yet
 //      generation[slot]   the life it is in; the top bit while nobody can be found there
 //
@@ -53,6 +53,12 @@ struct stable_page {
 
     [[nodiscard]] std::uint64_t free(std::uint32_t w) const noexcept {
         return ~(live[w] | blocked[w]);
+    }
+
+    /// `slot` is taken by an object.
+    void enter(std::uint32_t slot) noexcept {
+        live[slot / 64] |= std::uint64_t{1} << (slot & 63);
+        used |= std::uint64_t{1} << (slot / 64);
     }
 
     /// The object of `slot` is gone. No branch: whether a word runs empty is a coin toss in a

@@ -84,7 +84,7 @@ public:
     [[nodiscard]] std::size_t capacity() const noexcept { return m_.capacity_; }
     /// size() rounded up to 16 rows: what kernels may load and store; aos: size().
     [[nodiscard]] std::size_t padded_size() const noexcept { return view().padded_size(); }
-    /// Bytes of the one allocation.
+    /// Bytes of the one allocation, or of the part of the reserved addresses that has memory.
     [[nodiscard]] std::size_t memory_size() const noexcept {
         return detail::block_size(form(), m_.capacity_);
     }
@@ -92,7 +92,14 @@ public:
 
     /// Room for `rows` rows in all. Returns: false when the allocator is exhausted; unchanged then.
     [[nodiscard]] bool reserve(std::size_t rows) { return m_.reserve(form(), rows); }
-    /// Gives unused memory back. Returns: false when there is none for the smaller copy.
+    /// From now on grows in place, up to `rows_max` rows: no row moves, no view or span dies by
+    /// growth, and no insertion copies the others. Costs addresses, not memory; never asks the allocator.
+    /// Requires: the table has no memory yet.
+    /// Returns: false when the system refuses; the table is as before then.
+    [[nodiscard]] bool reserve_address_space(std::size_t rows_max) noexcept {
+        return m_.reserve_address_space(form(), rows_max);
+    }
+    /// Gives unused memory back; not inside reserved addresses. Returns: false when there is none for the smaller copy.
     [[nodiscard]] bool shrink_to_fit() { return m_.shrink_to_fit(form()); }
 
     // Rows
@@ -117,11 +124,17 @@ public:
         if (m_.size_ == m_.capacity_) [[unlikely]] {
             return emplace_back_growing(static_cast<Args&&>(args)...);
         }
+        emplace_in_room(static_cast<Args&&>(args)...);
+        return true;
+    }
+    /// As emplace_back, for a caller who knows that there is room. Requires: size() < capacity().
+    template <class... Args>
+    void emplace_in_room(Args&&... args) {
+        CAIRN_ASSERT(m_.size_ < m_.capacity_, "there is room");
         if constexpr (poison_is_watched) { watch(m_.size_ + 1); }
-        construct_row(m_.base_, m_.capacity_, m_.size_, static_cast<Args&&>(args)...);
+        construct_row(m_.base_, m_.pitch_, m_.size_, static_cast<Args&&>(args)...);
         ++m_.size_;
         if (m_.followers_ != nullptr) { tell_added(m_.size_ - 1, 1); }
-        return true;
     }
     [[nodiscard]] bool push_back(const Row& row) { return emplace_back(row); }
     [[nodiscard]] bool push_back(Row&& row) { return emplace_back(std::move(row)); }
@@ -232,9 +245,9 @@ public:
 
     // Columns and loops: see table_view.hpp
 
-    [[nodiscard]] view_type view() noexcept { return {m_.base_, m_.capacity_, 0, m_.size_}; }
+    [[nodiscard]] view_type view() noexcept { return {m_.base_, m_.pitch_, 0, m_.size_}; }
     [[nodiscard]] const_view_type view() const noexcept {
-        return {m_.base_, m_.capacity_, 0, m_.size_};
+        return {m_.base_, m_.pitch_, 0, m_.size_};
     }
     template <auto Member>
     [[nodiscard]] auto column() noexcept {
@@ -327,8 +340,9 @@ public:
 
     /// Checks the invariants; broken ones stop a checked build.
     void validate() const noexcept {
-        CAIRN_ASSERT(m_.size_ <= m_.capacity_, "rows fit their capacity");
-        CAIRN_ASSERT((m_.base_ == nullptr) == (m_.capacity_ == 0), "no block, no capacity");
+        CAIRN_ASSERT(m_.size_ <= m_.capacity_ && m_.capacity_ <= m_.pitch_, "rows have memory");
+        CAIRN_ASSERT((m_.base_ == nullptr) == (m_.pitch_ == 0), "no block, no rows in it");
+        CAIRN_ASSERT(m_.is_reserved_ || m_.capacity_ == m_.pitch_, "a block has memory");
         CAIRN_ASSERT(m_.capacity_ % place::table.granule == 0, "capacity is whole granules");
         CAIRN_ASSERT(is_aligned(m_.base_, alignment{place::table.line}), "columns are aligned");
     }
@@ -356,22 +370,22 @@ private:
     template <std::size_t F>
     [[nodiscard]] auto take_field(std::size_t i) {
         if constexpr (!Layout::one_array && place::template is_split<F>()) {
-            return whole_field<F>(m_.base_, m_.capacity_, i).load();
+            return whole_field<F>(m_.base_, m_.pitch_, i).load();
         } else {
-            return std::remove_reference_t<decltype(whole_field<F>(m_.base_, m_.capacity_, i))>{
-                std::move(whole_field<F>(m_.base_, m_.capacity_, i))};
+            return std::remove_reference_t<decltype(whole_field<F>(m_.base_, m_.pitch_, i))>{
+                std::move(whole_field<F>(m_.base_, m_.pitch_, i))};
         }
     }
     template <std::size_t F, class V>
     void put_field(std::size_t i, V&& value) {
-        whole_field<F>(m_.base_, m_.capacity_, i) = static_cast<V&&>(value);
+        whole_field<F>(m_.base_, m_.pitch_, i) = static_cast<V&&>(value);
     }
     template <std::size_t F>
     void move_field(std::size_t to, std::size_t from) {
         if constexpr (!Layout::one_array && place::template is_split<F>()) {
-            put_field<F>(to, whole_field<F>(m_.base_, m_.capacity_, from));
+            put_field<F>(to, whole_field<F>(m_.base_, m_.pitch_, from));
         } else {
-            put_field<F>(to, std::move(whole_field<F>(m_.base_, m_.capacity_, from)));
+            put_field<F>(to, std::move(whole_field<F>(m_.base_, m_.pitch_, from)));
         }
     }
 
@@ -472,6 +486,10 @@ private:
     /// lie in the old block.
     template <class... Args>
     [[nodiscard]] bool emplace_back_growing(Args&&... args) {
+        if (m_.is_reserved_) {
+            return m_.commit_rows(form(), m_.size_ + 1) &&
+                   emplace_back(static_cast<Args&&>(args)...);
+        }
         struct guard {
             detail::table_memory& m;
             detail::table_memory::block fresh;
@@ -486,8 +504,7 @@ private:
                     m.free_block(form(), fresh);
                 }
             }
-        } g{m_,
-            m_.allocate_block(form(), m_.grown(form()) > m_.size_ ? m_.grown(form()) : SIZE_MAX)};
+        } g{m_, m_.allocate_larger_block(form())};
         if (g.fresh.base == nullptr) { return false; }
         construct_row(g.fresh.base, g.fresh.capacity, m_.size_, static_cast<Args&&>(args)...);
         g.row_made = true;
@@ -501,7 +518,7 @@ private:
 
     void shrink_by_one() noexcept {
         for_each_field(
-            [&]<std::size_t F>() { destroy_field<F>(m_.base_, m_.capacity_, m_.size_ - 1); });
+            [&]<std::size_t F>() { destroy_field<F>(m_.base_, m_.pitch_, m_.size_ - 1); });
         if constexpr (poison_is_watched) { watch(m_.size_ - 1); }
         --m_.size_;
     }
@@ -560,6 +577,8 @@ private:
         m_.base_ = std::exchange(other.m_.base_, nullptr);
         m_.size_ = std::exchange(other.m_.size_, 0);
         m_.capacity_ = std::exchange(other.m_.capacity_, 0);
+        m_.pitch_ = std::exchange(other.m_.pitch_, 0);
+        m_.is_reserved_ = std::exchange(other.m_.is_reserved_, false);
         m_.followers_ = std::exchange(other.m_.followers_, nullptr);
         rehome_followers(this);
     }

@@ -14,6 +14,9 @@
 // known, so they live in src/ and compile once. A table describes itself by a `shape`; types that
 // are not trivially copyable bring function pointers.
 //
+// Reserved: after reserve_address_space(max) the block is addresses for `max` rows, and growth gives
+// memory to the next rows of every column. Nothing moves; capacity_ grows, pitch_ stays.
+//
 // Followers: columns attached by somebody else (attached_column.hpp) are told when rows are added,
 // moved or permuted, so that they stay in step.
 //
@@ -70,10 +73,19 @@ public:
 
     /// Room for `rows` rows in all. Returns: false when the allocator is exhausted.
     [[nodiscard]] bool reserve(const shape& form, std::size_t rows);
+    /// Without effect inside reserved addresses.
     [[nodiscard]] bool shrink_to_fit(const shape& form);
 
-    /// The capacity to grow to when row number `capacity` is about to be added.
-    [[nodiscard]] std::size_t grown(const shape& form) const noexcept;
+    /// Takes addresses for `rows_max` rows and no memory yet. Requires: base_ is null.
+    /// Returns: false when the system refuses; nothing has changed then.
+    [[nodiscard]] bool reserve_address_space(const shape& form, std::size_t rows_max) noexcept;
+    /// Gives memory to at least `rows` rows inside the reserved addresses. Nothing moves.
+    /// Returns: false when they are too few, or the system or a follower refuses.
+    [[nodiscard]] bool commit_rows(const shape& form, std::size_t rows) noexcept;
+
+    /// A block for one row more than there are: twice the rows, or as few as possible.
+    /// Returns: a null base when the allocator or a follower is exhausted; nothing has changed then.
+    [[nodiscard]] block allocate_larger_block(const shape& form) noexcept;
 
     void destroy_rows(const shape& form, std::size_t first, std::size_t count) noexcept;
 
@@ -87,13 +99,18 @@ public:
     /// Tells the memory checkers that the number of rows changes.
     void repoison(const shape& form, std::size_t old_rows, std::size_t rows) noexcept;
 
+    /// Poisons rows [first, first + count) in every column.
+    void poison_rows(const shape& form, std::size_t first, std::size_t count) noexcept;
+
     void follow(table_follower& f) noexcept;
     void unfollow(table_follower& f) noexcept;
 
     std::byte* base_ = nullptr;
     std::size_t size_ = 0;      // rows
-    std::size_t capacity_ = 0;  // rows
+    std::size_t capacity_ = 0;  // rows that have memory
+    std::size_t pitch_ = 0;  // rows that the columns are laid out for: capacity_, or the reserved
     allocator_ref memory_;
+    bool is_reserved_ = false;  // the block is address space
     table_follower* followers_ = nullptr;
 };
 

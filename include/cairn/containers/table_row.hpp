@@ -77,7 +77,8 @@ template <class T, bool C>
 }  // namespace detail
 
 /// A row of named fields: derives from the user's template, so that its members and its member
-/// functions are there. Its own names begin with cairn_, so that they hide no field.
+/// functions are there. All its own names begin with cairn_, so that they hide no field
+/// and no compiler warns of it.
 template <class Row, class Layout, bool IsConst>
 class [[nodiscard]] table_row
     : public detail::row_template<Row>::template with<detail::row_kind<Layout, IsConst>> {
@@ -86,61 +87,63 @@ class [[nodiscard]] table_row
     static constexpr std::size_t cairn_field_count = detail::arrangement<Row, Layout>::field_count;
 
     template <class F>
-    constexpr decltype(auto) cairn_visit(F&& f) const {
+    constexpr decltype(auto) cairn_visit(F&& cairn_f) const {
         return detail::with_fields<cairn_field_count>(static_cast<const cairn_fields&>(*this),
-                                                      static_cast<F&&>(f));
+                                                      static_cast<F&&>(cairn_f));
     }
     template <class Other>
-    constexpr void cairn_assign(const Other& other) const {
-        cairn_visit([&](auto&... mine) {
-            other.cairn_visit_fields([&](auto&... theirs) { ((mine = theirs), ...); });
+    constexpr void cairn_assign(const Other& cairn_other) const {
+        cairn_visit([&](auto&... cairn_mine) {
+            cairn_other.cairn_visit_fields(
+                [&](auto&... cairn_theirs) { ((cairn_mine = cairn_theirs), ...); });
         });
     }
 
 public:
     template <class... F>
-    constexpr table_row(detail::from_fields, F&&... fields) noexcept
-        : cairn_fields{static_cast<F&&>(fields)...} {}
+    constexpr table_row(detail::from_fields, F&&... cairn_each) noexcept
+        : cairn_fields{static_cast<F&&>(cairn_each)...} {}
 
     table_row(const table_row&) = default;
 
     /// The fields, an lvalue each.
     template <class F>
-    constexpr decltype(auto) cairn_visit_fields(F&& f) const {
-        return cairn_visit(static_cast<F&&>(f));
+    constexpr decltype(auto) cairn_visit_fields(F&& cairn_f) const {
+        return cairn_visit(static_cast<F&&>(cairn_f));
     }
 
     constexpr operator Row() const {
-        return cairn_visit([](auto&... fields) { return Row{fields...}; });
+        return cairn_visit([](auto&... cairn_each) { return Row{cairn_each...}; });
     }
 
-    constexpr const table_row& operator=(const table_row& other) const
+    constexpr const table_row& operator=(const table_row& cairn_other) const
         requires(!IsConst)
     {
-        cairn_assign(other);
+        cairn_assign(cairn_other);
         return *this;
     }
-    constexpr table_row& operator=(const table_row& other)
+    constexpr table_row& operator=(const table_row& cairn_other)
         requires(!IsConst)
     {
-        cairn_assign(other);
+        cairn_assign(cairn_other);
         return *this;
     }
-    constexpr const table_row& operator=(const Row& from) const
+    constexpr const table_row& operator=(const Row& cairn_from) const
         requires(!IsConst)
     {
-        cairn_visit([&](auto&... mine) {
+        cairn_visit([&](auto&... cairn_mine) {
             detail::with_fields<cairn_field_count>(
-                from, [&](auto&... theirs) { ((mine = theirs), ...); });
+                cairn_from, [&](auto&... cairn_theirs) { ((cairn_mine = cairn_theirs), ...); });
         });
         return *this;
     }
-    constexpr const table_row& operator=(Row&& from) const
+    constexpr const table_row& operator=(Row&& cairn_from) const
         requires(!IsConst)
     {
-        cairn_visit([&](auto&... mine) {
-            detail::with_fields<cairn_field_count>(
-                from, [&](auto&... theirs) { ((mine = std::move(theirs)), ...); });
+        cairn_visit([&](auto&... cairn_mine) {
+            detail::with_fields<cairn_field_count>(cairn_from, [&](auto&... cairn_theirs) {
+                ((cairn_mine = std::move(cairn_theirs)), ...);
+            });
         });
         return *this;
     }

@@ -91,6 +91,34 @@ private:
     std::size_t index_;
 };
 
+/// A view cut into parts for workers that must not share a cache line; see table_view::chunks().
+template <class View>
+class table_chunks {
+public:
+    using value_type = View;
+
+    constexpr table_chunks() noexcept = default;
+    /// Requires: `rows` begins at a multiple of 64 rows of its table; others share a line at the ends.
+    constexpr table_chunks(View rows, std::size_t rows_per_chunk) noexcept
+        : rows_{rows}, step_{rows_per_chunk <= 64 ? 64 : (rows_per_chunk + 63) / 64 * 64} {}
+
+    [[nodiscard]] std::size_t size() const noexcept { return (rows_.size() + step_ - 1) / step_; }
+    [[nodiscard]] std::size_t rows_per_chunk() const noexcept { return step_; }
+    /// Part `k`: rows k * rows_per_chunk() and on. Requires: k < size().
+    [[nodiscard]] View operator[](std::size_t k) const noexcept {
+        CAIRN_ASSERT(k < size(), "a chunk index is below size()");
+        const std::size_t first = k * step_;
+        const std::size_t left = rows_.size() - first;
+        return rows_.subview(first, left < step_ ? left : step_);
+    }
+    [[nodiscard]] auto begin() const noexcept { return index_iterator{*this, 0}; }
+    [[nodiscard]] auto end() const noexcept { return index_iterator{*this, size()}; }
+
+private:
+    View rows_{};
+    std::size_t step_ = 64;
+};
+
 template <class Row, class Layout, bool IsConst = false>
 class table_view {
     using place = detail::arrangement<Row, Layout>;
@@ -203,23 +231,23 @@ public:
         each_of<detail::field_index<Members>...>(f);
     }
 
-    /// f(view) for consecutive parts of `rows` rows, rounded up to a multiple of 64.
+    /// The rows in parts of `rows`, rounded up to a multiple of 64: no two of them share a cache line
+    /// in any column, so each may be written by another thread. size(), [k], and a range of views.
+    [[nodiscard]] table_chunks<table_view> chunks(std::size_t rows) const noexcept {
+        return {*this, rows};
+    }
+    /// f(view) for each of chunks(rows), in order.
     template <class F>
     void for_each_chunk(std::size_t rows, F f) const {
-        const std::size_t step = rows == 0 ? 64 : (rows + 63) / 64 * 64;
-        for (std::size_t first = 0; first < size_; first += step) {
-            f(subview(first, size_ - first < step ? size_ - first : step));
-        }
+        const auto parts = chunks(rows);
+        for (std::size_t k = 0; k < parts.size(); ++k) { f(parts[k]); }
     }
-    /// How many parts for_each_chunk(rows) makes, and part number `index`, for job systems.
+    /// How many parts chunks(rows) has, and part number `index`, for job systems.
     [[nodiscard]] std::size_t chunk_count(std::size_t rows) const noexcept {
-        const std::size_t step = rows == 0 ? 64 : (rows + 63) / 64 * 64;
-        return (size_ + step - 1) / step;
+        return chunks(rows).size();
     }
     [[nodiscard]] table_view chunk(std::size_t rows, std::size_t index) const noexcept {
-        const std::size_t step = rows == 0 ? 64 : (rows + 63) / 64 * 64;
-        const std::size_t first = index * step;
-        return subview(first, size_ - first < step ? size_ - first : step);
+        return chunks(rows)[index];
     }
 
     /// Field number F of row i: a reference, or a split_ref.

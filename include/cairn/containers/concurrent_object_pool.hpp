@@ -1,0 +1,264 @@
+// cairn/containers/concurrent_object_pool.hpp - objects that are built once, for any number of threads.
+//
+//      thread A                     thread B                   depot of the concurrent_pool
+//      +------------------+         +------------------+       +--------------------------+
+//      | idle [o o o . .] |         | idle [o . . . .] | <---> | magazines of idle slots, |
+//      +------------------+         +------------------+       | slots never used yet     |
+//                                                              +--------------------------+
+//      slot:  | object | mark | next |      mark: 0 no object yet, `idle` or `live` of this pool
+//
+// An object_pool over a concurrent_pool: that one never touches the slots that it keeps, so an object
+// stays built while its slot is free, and whoever is given the slot next finds it there. An acquire
+// that is given a slot without an object builds one.
+//
+// Use it for: what object_pool is for, where threads hand objects to each other (messages, requests).
+// Look elsewhere for: one thread at a time (object_pool: no atomic, trim(), surplus destroyed);
+//                     a pool for each thread (per_thread<object_pool<T>>) when none is handed over.
+//
+// Invariant: an object is destroyed only by the pool's destructor.
+// Cost:      acquire: concurrent_pool's, one atomic exchange, the hooks. release: the same. Overhead: 16
+//            bytes a slot. A thread may build although idle objects lie in the magazines of others.
+// Threads:   acquire, release, prewarm and the counts: any. An object may be released by another thread
+//            than the one that acquired it, and is then seen by the next one as it was left. Hooks and
+//            constructors run on the thread that calls, at the same time on several.
+//            Construction, destruction, stats() and validate(): while no other thread uses the pool.
+// Errors:    exhausted or full: an empty lease, nullptr; a thread may be refused while other threads keep
+//            idle objects at hand (concurrent_pool::slack()). An object that is released twice, even by two
+//            threads at once, or to the wrong pool, stops the program in every build.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/alloc/concurrent_pool.hpp>
+#include <cairn/containers/lease.hpp>
+#include <cairn/containers/object_slots.hpp>
+#include <cairn/containers/pool_hooks.hpp>
+#include <cairn/containers/zeroed_memory.hpp>
+#include <cairn/core/assert.hpp>
+#include <cairn/core/poison.hpp>
+#include <cairn/os/system_allocator.hpp>
+
+namespace cairn {
+
+struct concurrent_object_pool_options {
+    /// A pool of this many objects refuses to build more.
+    std::size_t object_count_max = std::numeric_limits<std::size_t>::max();
+};
+
+struct concurrent_object_pool_stats {
+    std::size_t live;    // acquired now
+    std::size_t idle;    // built and waiting
+    std::size_t peak;    // most that there were, live and idle: what a shared count of the live costs
+                         // at every acquire, no pool should pay
+    std::size_t misses;  // acquires that built an object, or were refused
+};
+
+template <class T, class Hooks = pool_hooks<>, hook_rules Rules = hook_rules::all>
+class concurrent_object_pool {
+public:
+    using value_type = T;
+    using lease_type = lease<concurrent_object_pool>;
+
+    explicit concurrent_object_pool(allocator_ref memory = system_memory()) noexcept
+        : concurrent_object_pool{concurrent_object_pool_options{}, Hooks{}, memory} {}
+    explicit concurrent_object_pool(const concurrent_object_pool_options& options,
+                                    Hooks hooks = {},
+                                    allocator_ref memory = system_memory()) noexcept
+        : memory_{memory},
+          slots_{sizeof(slot), alignment::of<slot>(), memory_, slot_options(options)},
+          hooks_{std::move(hooks)} {}
+    concurrent_object_pool(const concurrent_object_pool&) = delete;
+    concurrent_object_pool& operator=(const concurrent_object_pool&) = delete;
+
+    /// Requires: every lease has ended. Destroys all objects.
+    ~concurrent_object_pool() {
+        CAIRN_ASSERT(slots_.stats().live_count == 0, "every object comes back before the pool ends");
+        for (slot* s = built_.load(std::memory_order_acquire); s != nullptr;) {
+            unpoison_defined(s, sizeof(slot));
+            slot* const next = s->next;
+            s->object()->~T();
+            s = next;
+        }
+    }
+
+    /// An object, built if the slot has none, and told that it leaves the pool.
+    /// Returns: an empty lease when the pool is full or the allocator exhausted.
+    /// Throws:  what T's constructor throws; the slot is free again then. What the hooks throw; the
+    ///          object is idle again then.
+    [[nodiscard]] lease_type acquire() { return lease_type{*this, acquire_raw()}; }
+
+    /// As acquire(), for callers who call release(). Returns: nullptr as above.
+    [[nodiscard]] T* acquire_raw() {
+        slot* const s = take_slot();
+        if (s == nullptr) [[unlikely]] {
+            misses_.fetch_add(1, std::memory_order_relaxed);
+            return nullptr;
+        }
+        struct undo {
+            concurrent_object_pool& pool;
+            slot* s;
+            ~undo() {
+                if (s != nullptr) { pool.give_slot(s); }
+            }
+        } guard{*this, s};
+        if (s->mark.load(std::memory_order_relaxed) == 0) [[unlikely]] {
+            misses_.fetch_add(1, std::memory_order_relaxed);
+            build(s);
+        }
+        detail::tell_acquired<Rules>(hooks_, *s->object());
+        s->mark.store(live_mark(), std::memory_order_relaxed);
+        guard.s = nullptr;
+        return s->object();
+    }
+
+    /// Gives an object back, from any thread; it is told, and stays built.
+    /// Requires: `object` is live in this pool; anything else stops the program in every build.
+    void release(T* object) noexcept {
+        slot* const s = reinterpret_cast<slot*>(object);
+        // Relaxed: which of two threads wins is all that it decides; the pool hands the object on.
+        if (s->mark.exchange(idle_mark(), std::memory_order_relaxed) != live_mark()) [[unlikely]] {
+            detail::assert_failed("the object is live in this pool",
+                                  "an object is released once, to the pool it came from");
+        }
+        detail::tell_released<Rules>(hooks_, *object);
+        give_slot(s);
+    }
+    void release(T& object) noexcept { release(&object); }
+
+    /// Builds until the pool has `count` objects in all, on `thread_count` threads. Each builds in
+    /// slots of its own; they share no cache line. Other threads may work meanwhile.
+    /// Returns: false when the pool would exceed its maximum or the allocator is exhausted.
+    /// Throws:  what the first constructor that threw has thrown, after all threads have ended; the
+    ///          objects that were built stay, idle, and the pool works on.
+    bool prewarm(std::size_t count, std::size_t thread_count = 1);
+
+    /// Objects that are built, live and idle.
+    [[nodiscard]] std::size_t object_count() const noexcept {
+        return built_count_.load(std::memory_order_relaxed);
+    }
+    [[nodiscard]] std::size_t miss_count() const noexcept {
+        return misses_.load(std::memory_order_relaxed);
+    }
+    /// Gives up the idle objects that the calling thread keeps at hand: before it goes idle.
+    void release_this_thread() noexcept { slots_.release_this_thread(); }
+
+    /// Requires: no other thread uses the pool.
+    [[nodiscard]] concurrent_object_pool_stats stats() const noexcept {
+        const std::size_t live = slots_.stats().live_count;
+        return {live, object_count() - live, object_count(), miss_count()};
+    }
+    /// O(slots). Requires: no other thread uses the pool.
+    void validate() const noexcept { slots_.validate(); }
+
+private:
+    struct slot {
+        alignas(T) std::byte bytes[sizeof(T)];  // first: a T* is the slot's address
+        std::atomic<std::uint32_t> mark;        // 0 in fresh memory: no object
+        slot* next;                             // of all slots with an object; written once
+        [[nodiscard]] T* object() noexcept { return std::launder(reinterpret_cast<T*>(bytes)); }
+    };
+
+    static concurrent_pool_options slot_options(
+        const concurrent_object_pool_options& options) noexcept {
+        concurrent_pool_options o;
+        o.slot_count_max = options.object_count_max;
+        return o;
+    }
+
+    /// From the pool's address, so that a foreign object does not match.
+    [[nodiscard]] std::uint32_t idle_mark() const noexcept {
+        return (static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(this) >> 3) | 2u) & ~1u;
+    }
+    [[nodiscard]] std::uint32_t live_mark() const noexcept { return idle_mark() | 1u; }
+
+    [[nodiscard]] slot* take_slot() noexcept {
+        void* const memory = slots_.allocate();
+        if (memory == nullptr) [[unlikely]] { return nullptr; }
+        unpoison_defined(memory, sizeof(slot));  // who gave it back left an object in it
+        return static_cast<slot*>(memory);
+    }
+    void give_slot(slot* s) noexcept {
+        slots_.deallocate(s);
+        if constexpr (poison_is_watched) { unpoison_defined(&s->mark, sizeof s->mark); }  // release()
+    }
+
+    void build(slot* s) {
+        if constexpr (std::is_same_v<decltype(hooks_.create), default_create>) {
+            ::new (static_cast<void*>(s->bytes)) T();
+        } else {
+            ::new (static_cast<void*>(s->bytes)) T(hooks_.create());
+        }
+        s->mark.store(idle_mark(), std::memory_order_relaxed);
+        s->next = built_.load(std::memory_order_relaxed);
+        // Release: the destructor, which walks this list, sees the object and the link.
+        while (!built_.compare_exchange_weak(s->next, s, std::memory_order_release,
+                                             std::memory_order_relaxed)) {}
+        built_count_.fetch_add(1, std::memory_order_relaxed);
+    }
+
+    detail::zeroed_memory memory_;
+    concurrent_pool slots_;
+    [[no_unique_address]] Hooks hooks_;
+    std::atomic<slot*> built_{nullptr};
+    std::atomic<std::size_t> built_count_{0};
+    std::atomic<std::size_t> misses_{0};
+};
+
+// ------- cold
+
+template <class T, class Hooks, hook_rules Rules>
+bool concurrent_object_pool<T, Hooks, Rules>::prewarm(std::size_t count,
+                                                      std::size_t thread_count) {
+    const std::size_t built = object_count();
+    if (count <= built) { return true; }
+    struct work {
+        concurrent_object_pool* pool;
+        slot** held;  // what all parts have taken: objects that were there come up too, and may not
+        std::size_t held_max;  // come up again
+        std::atomic<std::size_t> held_count{0};
+        std::atomic<bool> exhausted{false};
+        ~work() {
+            for (std::size_t i = 0; i < held_count && i < held_max; ++i) {
+                pool->give_slot(held[i]);
+            }
+            pool->memory_.deallocate(held, held_max * sizeof(slot*), default_alignment);
+        }
+    };
+    if (count > PTRDIFF_MAX / sizeof(slot*)) { return false; }
+    void* const held = memory_.allocate(count * sizeof(slot*), default_alignment);
+    if (held == nullptr) { return false; }
+    work job{this, static_cast<slot**>(held), count};
+    detail::run_in_parts(
+        count - built, thread_count, 1,
+        [](void* context, std::size_t, std::size_t first, std::size_t last) {
+            auto& j = *static_cast<work*>(context);
+            for (std::size_t missing = last - first; missing != 0;) {
+                slot* const s = j.pool->take_slot();
+                if (s == nullptr) {
+                    j.exhausted.store(true, std::memory_order_relaxed);
+                    return;
+                }
+                const std::size_t place = j.held_count.fetch_add(1, std::memory_order_relaxed);
+                if (place >= j.held_max) {  // others have built meanwhile: there are enough
+                    j.pool->give_slot(s);
+                    return;
+                }
+                j.held[place] = s;
+                if (s->mark.load(std::memory_order_relaxed) == 0) {
+                    j.pool->build(s);
+                    --missing;
+                }
+            }
+            j.pool->release_this_thread();
+        },
+        &job);
+    return !job.exhausted.load(std::memory_order_relaxed);
+}
+
+}  // namespace cairn
