@@ -41,8 +41,13 @@ struct case_result {
     double noise = 0;       ///< spread of a fixed loop measured between the samples: 0.01 = 1 %
     std::string limit;      ///< which row ratio_to_limit refers to
     std::string best_peer;  ///< which row ratio_to_best_peer refers to
+    std::vector<unsigned> lives;  ///< of each round: which processes the samples are from
     std::vector<contender_result> contenders;
 };
+
+/// How `a` does beside `b`, two rows of the case that count.
+[[nodiscard]] verdict verdict_between(const case_result& c, const contender_result& a,
+                                      const contender_result& b);
 
 struct experiment_result {
     std::string name;

@@ -134,18 +134,13 @@ double relative_spread(std::vector<double> v) {  // half the distance of the qua
     return (v[v.size() * 3 / 4] - v[v.size() / 4]) / 2 / v[v.size() / 2];
 }
 
+const char* words_of(verdict v) {
+    return v == verdict::faster ? "faster" : v == verdict::slower ? "slower" : "no difference";
+}
+
 /// As a cost: lower is better in both directions.
 double cost(const contender_result& r, better direction) {
     return direction == better::lower ? r.figures.median : 1 / r.figures.median;
-}
-
-summary as_cost(const summary& s, better direction) {
-    if (direction == better::lower) return s;
-    summary c = s;
-    c.median = -s.median;
-    c.ci_low = -s.ci_high;
-    c.ci_high = -s.ci_low;
-    return c;
 }
 
 void check_equal_results(std::vector<contender_result>& rows, const std::vector<lane>& lanes) {
@@ -181,7 +176,6 @@ void add_ratios(case_result& c) {
     }
     if (limit != nullptr) c.limit = limit->name;
     if (best_peer != nullptr) c.best_peer = best_peer->name;
-    const double threshold = std::max(0.05, 2 * c.noise);
     for (contender_result& r : c.contenders) {
         if (!r.counts()) continue;
         const double mine = cost(r, c.options.better);
@@ -193,18 +187,7 @@ void add_ratios(case_result& c) {
             r.ratio_to_best_peer = mine / cost(*best_peer, c.options.better);
         }
         if (r.kind == kind::cairn) {
-            switch (compare(as_cost(r.figures, c.options.better),
-                            as_cost(best_peer->figures, c.options.better), threshold)) {
-                case verdict::faster:
-                    r.best_peer_verdict = "faster";
-                    break;
-                case verdict::slower:
-                    r.best_peer_verdict = "slower";
-                    break;
-                case verdict::no_difference:
-                    r.best_peer_verdict = "no difference";
-                    break;
-            }
+            r.best_peer_verdict = words_of(verdict_between(c, r, *best_peer));
         }
     }
 }
@@ -250,6 +233,7 @@ case_result side_case(const comparison& c, const std::vector<lane>& lanes,
                       const case_result& parent) {
     case_result r = empty_result(c);
     r.noise = parent.noise;
+    r.lives = parent.lives;
     for (const lane& l : lanes) {
         std::vector<double> samples = side_samples(c, l, parent);
         if (samples.empty()) continue;
@@ -317,9 +301,9 @@ case_run measure_case(const experiment& e, const comparison& c, const sampler_op
     std::mt19937 random{static_cast<unsigned>(std::hash<std::string>{}(c.name))};
     for (unsigned round = 0; round != rounds && !interrupted; ++round) {
         tell(static_cast<double>(round) / rounds);
-        if (round != 0 && round * lives / rounds != (round - 1) * lives / rounds) {
-            start_new_lives(lanes, e, c, o);
-        }
+        const unsigned life = round * lives / rounds;
+        if (round != 0 && life != run.result.lives.back()) start_new_lives(lanes, e, c, o);
+        run.result.lives.push_back(life);
         noise.push_back(noise_probe_ns());
         std::shuffle(order.begin(), order.end(), random);
         for (lane* l : order) {
@@ -364,6 +348,13 @@ case_run measure_case(const experiment& e, const comparison& c, const sampler_op
 }
 
 }  // namespace
+
+verdict verdict_between(const case_result& c, const contender_result& a,
+                        const contender_result& b) {
+    const bool lower = c.options.better == better::lower;
+    return compare_rounds(lower ? a.samples : b.samples, lower ? b.samples : a.samples, c.lives,
+                          std::max(0.05, 2 * c.noise));
+}
 
 experiment_result measure_experiment(const experiment& e, const sampler_options& o,
                                      const progress& tell) {

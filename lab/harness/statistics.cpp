@@ -33,13 +33,46 @@ summary summarize(std::span<const double> samples) {
     return r;
 }
 
-verdict compare(const summary& a, const summary& b, double threshold) {
-    if (a.samples == 0 || b.samples == 0) return verdict::no_difference;
-    const bool apart = a.ci_high < b.ci_low || b.ci_high < a.ci_low;
-    const double larger = std::max(std::abs(a.median), std::abs(b.median));
-    const bool differs = std::abs(a.median - b.median) > threshold * larger;
-    if (!apart || !differs) return verdict::no_difference;
-    return a.median < b.median ? verdict::faster : verdict::slower;
+namespace {
+
+double ratio_of(double a, double b) { return a == b ? 1 : a / b; }  // 0 / 0: both cost nothing
+
+/// The medians of runs of rounds with the same life.
+std::vector<double> medians_of_lives(std::span<const double> ratios,
+                                     std::span<const unsigned> life) {
+    std::vector<double> medians;
+    for (std::size_t from = 0; from != ratios.size();) {
+        std::size_t to = from;
+        while (to != ratios.size() && (to >= life.size() || life[to] == life[from])) ++to;
+        medians.push_back(summarize(ratios.subspan(from, to - from)).median);
+        from = to;
+    }
+    return medians;
+}
+
+}  // namespace
+
+verdict compare_rounds(std::span<const double> a, std::span<const double> b,
+                       std::span<const unsigned> life, double threshold) {
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i != std::min(a.size(), b.size()); ++i) {
+        ratios.push_back(ratio_of(a[i], b[i]));
+    }
+    if (ratios.empty()) return verdict::no_difference;
+    const summary all = summarize(ratios);
+    const std::vector<double> lives = medians_of_lives(ratios, life);
+    const double part = threshold / 2;
+    const auto below = [](double limit) { return [=](double x) { return x * limit < 1; }; };
+    const auto above = [](double limit) { return [=](double x) { return x > limit; }; };
+    if (all.median * (1 + threshold) < 1 && all.ci_high < 1 &&
+        std::all_of(lives.begin(), lives.end(), below(1 + part))) {
+        return verdict::faster;
+    }
+    if (all.median > 1 + threshold && all.ci_low > 1 &&
+        std::all_of(lives.begin(), lives.end(), above(1 + part))) {
+        return verdict::slower;
+    }
+    return verdict::no_difference;
 }
 
 }  // namespace lab

@@ -24,8 +24,18 @@ struct summary {
 
 enum class verdict { faster, slower, no_difference };
 
-/// Compares two results where lower is better. "No difference" unless the intervals are apart AND
-/// the medians differ by more than `threshold` (0.05 = 5 %).
-[[nodiscard]] verdict compare(const summary& a, const summary& b, double threshold);
+/// Compares two contenders that were sampled in the same rounds, lower is better. What slows a whole
+/// round down (the clock, a neighbour) is in both numbers of the round and leaves their ratio alone;
+/// where a process's memory happens to lie changes with its life, so each life must say the same.
+///
+///      round   0    1    2  |  3    4    5     life[round] = 0 0 0 1 1 1
+///      a       2.0  4.1  2.1|  2.0  2.2  2.0
+///      b       1.0  2.0  1.0|  1.1  1.1  1.0
+///      a / b   2.0  2.05 2.1|  1.8  2.0  2.0   -> slower: median 2.0, its interval and both lives > 1
+///
+/// "No difference" unless the median ratio differs by more than `threshold` (0.05 = 5 %), its 95 %
+/// interval does not contain 1, and every life's median is beyond half the threshold on that side.
+[[nodiscard]] verdict compare_rounds(std::span<const double> a, std::span<const double> b,
+                                     std::span<const unsigned> life, double threshold);
 
 }  // namespace lab

@@ -85,10 +85,9 @@ const contender_result* best_row(const case_result& c, kind k) {
 const contender_result* cairn_row(const case_result& c) {
     const contender_result* const best = best_row(c, kind::cairn);
     if (best == nullptr) return nullptr;
-    const double threshold = std::max(0.05, 2 * c.noise);
     for (const contender_result& r : c.contenders) {
         if (r.kind != kind::cairn || !r.counts()) continue;
-        if (compare(r.figures, best->figures, threshold) == verdict::no_difference) return &r;
+        if (verdict_between(c, r, *best) == verdict::no_difference) return &r;
     }
     return best;
 }
@@ -185,8 +184,8 @@ std::vector<std::string> verdict_of(const run_result& run) {
         }
     }
     s.push_back(fmt::format(
-        "How sure that is: {} rows measured{}, a fixed loop varied by {} %{}; differences that the "
-        "95 % intervals do not show, or below 5 %, are called none.",
+        "How sure that is: {} rows measured{}, a fixed loop varied by {} %{}; differences below 5 %, "
+        "or that not every life of the processes shows, are called none.",
         rows, broken != 0 ? fmt::format(", {} could not be", broken) : "",
         figure(median_noise(run) * 100),
         run.machine.virtual_machine ? " on this virtual machine" : ""));

@@ -103,14 +103,32 @@ void statistics_promises() {
     const lab::summary t = lab::summarize(many);
     check(t.ci_low > 38 && t.ci_low < 42 && t.ci_high > 58 && t.ci_high < 62,
           "the interval of 101 samples spans about twenty ranks");
-    const double near[] = {3.01, 1.01, 4.01, 2.01, 5.01};
-    const double far[] = {30, 31, 32, 33, 34};
-    check(lab::compare(s, lab::summarize(near), 0.05) == lab::verdict::no_difference,
-          "overlapping intervals are no difference");
-    check(lab::compare(s, lab::summarize(far), 0.05) == lab::verdict::faster, "less is faster");
-    check(lab::compare(lab::summarize(far), s, 0.05) == lab::verdict::slower, "more is slower");
-    check(lab::compare(s, lab::summarize({}), 0.05) == lab::verdict::no_difference,
+}
+
+void verdict_promises() {
+    using lab::verdict;
+    const unsigned lives[] = {0, 0, 0, 1, 1, 1};
+    const double calm[] = {10, 10, 10, 10, 10, 10};
+    const double near[] = {10.2, 10.1, 10.3, 10.2, 10.1, 10.3};
+    const double twice[] = {20, 20, 21, 20, 19, 20};
+    check(lab::compare_rounds(near, calm, lives, 0.05) == verdict::no_difference,
+          "what lies below the threshold is no difference");
+    check(lab::compare_rounds(calm, twice, lives, 0.05) == verdict::faster, "less is faster");
+    check(lab::compare_rounds(twice, calm, lives, 0.05) == verdict::slower, "more is slower");
+    check(lab::compare_rounds({}, calm, lives, 0.05) == verdict::no_difference,
           "nothing measured is no verdict");
+    const double drift[] = {10, 40, 20, 80, 11, 30};
+    const double drift_and_a_tenth[] = {11, 44, 22, 88, 12.1, 33};
+    check(lab::compare_rounds(drift_and_a_tenth, drift, lives, 0.05) == verdict::slower,
+          "what slows a whole round does not hide a difference");
+    const double lucky[] = {8, 8, 8, 10.1, 10, 10.1};
+    check(lab::compare_rounds(lucky, calm, lives, 0.05) == verdict::no_difference,
+          "what only one life shows is no difference");
+    const double nothing[] = {0, 0, 0, 0, 0, 0};
+    check(lab::compare_rounds(nothing, calm, lives, 0.05) == verdict::faster,
+          "no cost at all is faster than some");
+    check(lab::compare_rounds(nothing, nothing, lives, 0.05) == verdict::no_difference,
+          "nothing and nothing are level");
 }
 
 }  // namespace
@@ -118,6 +136,7 @@ void statistics_promises() {
 int main() {
     parser_promises();
     statistics_promises();
+    verdict_promises();
     if (failures == 0) std::printf("all promises hold\n");
     return failures == 0 ? 0 : 1;
 }
