@@ -183,12 +183,13 @@ std::vector<std::string> verdict_of(const run_result& run) {
             for (const contender_result& r : c.contenders) ++(r.counts() ? rows : broken);
         }
     }
-    s.push_back(fmt::format(
-        "How sure that is: {} rows measured{}, a fixed loop varied by {} %{}; differences below 5 %, "
-        "or that not every life of the processes shows, are called none.",
-        rows, broken != 0 ? fmt::format(", {} could not be", broken) : "",
-        figure(median_noise(run) * 100),
-        run.machine.virtual_machine ? " on this virtual machine" : ""));
+    s.push_back(
+        fmt::format("How sure that is: {} rows measured{}, a fixed loop varied by {} %{}; "
+                    "differences below 5 %, "
+                    "or that not every life of the processes shows, are called none.",
+                    rows, broken != 0 ? fmt::format(", {} could not be", broken) : "",
+                    figure(median_noise(run) * 100),
+                    run.machine.virtual_machine ? " on this virtual machine" : ""));
     return s;
 }
 

@@ -155,7 +155,8 @@ function curvesOf(run: Run, title: string, curves: Curve[], width: number): Draw
 function stripsOf(title: string, curves: Curve[], width: number): Drawing {
   const runs = curves.flatMap(c => {
     let from = 0;
-    return c.series.points.map(([to, used]) => { const r = { from, to, used, name: c.contender.name }; from = to; return r; });
+    const name = c.series.name ? `${c.contender.name}, ${c.series.name}` : c.contender.name;
+    return c.series.points.map(([to, used]) => { const r = { from, to, used, name }; from = to; return r; });
   });
   return labelled(Plot.plot({
     width, height: 44 + 28 * curves.length, marginLeft: 190, marginTop: 26,

@@ -136,7 +136,8 @@ bool concurrent_pool::add_chunk(std::size_t slot_count) noexcept {
     c->first = first;
     c->slot_count = slot_count;
     if constexpr (asserts_enabled) {
-        c->live = static_cast<chunk::word*>(std::calloc(chunk::words_for(slot_count), sizeof(chunk::word)));
+        c->live = static_cast<chunk::word*>(
+            std::calloc(chunk::words_for(slot_count), sizeof(chunk::word)));
     }
     if (needs_shared) {
         auto* const shared = ::new (static_cast<void*>(memory)) cache;

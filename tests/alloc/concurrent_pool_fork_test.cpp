@@ -69,10 +69,8 @@ bool child_finds(Check check) {
 
 TEST(concurrent_pool_fork, the_child_goes_on_while_others_take_and_free) {
     if (under_tsan) { GTEST_SKIP() << "TSan does not follow a fork of many threads"; }
-    concurrent_pool p{64,
-                      alignment{64},
-                      cairn::system_memory(),
-                      {.slot_count_max = 400, .magazine_size = 8}};
+    concurrent_pool p{
+        64, alignment{64}, cairn::system_memory(), {.slot_count_max = 400, .magazine_size = 8}};
     std::atomic<bool> stop{false};
     std::atomic<int> running{0};
     std::vector<std::thread> threads;
@@ -211,8 +209,8 @@ TEST(concurrent_pool_fork, the_child_goes_on_from_every_instruction_of_another_t
     s.upstream = upstream.get();
     s.last_seen.resize(sizeof p + sizeof upstream->memory);
     stepping = &s;
-    struct sigaction action {};
-    struct sigaction before {};
+    struct sigaction action{};
+    struct sigaction before{};
     action.sa_handler = &after_an_instruction;
     sigaction(SIGTRAP, &action, &before);
     void* slots[5] = {};

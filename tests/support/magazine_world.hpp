@@ -71,8 +71,9 @@ struct world {
     }
 
     std::byte* allocate(cache& c) {
-        if (c.top == c.floor &&
-            !depot.fill(c, 1, [this](std::size_t seen) { return slots_limit != 0 && grow(seen); })) {
+        if (c.top == c.floor && !depot.fill(c, 1, [this](std::size_t seen) {
+                return slots_limit != 0 && grow(seen);
+            })) {
             return nullptr;
         }
         auto* const p = static_cast<std::byte*>(static_cast<void*>(*--c.top));
