@@ -46,14 +46,25 @@ inline constexpr std::uint32_t fan_out = 16;
 #endif
 }
 
+/// Requires: all values < 2^31.
 [[nodiscard]] inline std::uint32_t largest_of(const std::uint32_t* group) noexcept {
-    std::uint32_t best[4] = {group[0], group[1], group[2], group[3]};
-    for (std::uint32_t i = 4; i < fan_out; ++i) {
-        best[i % 4] = group[i] > best[i % 4] ? group[i] : best[i % 4];
-    }
-    const std::uint32_t a = best[0] > best[1] ? best[0] : best[1];
-    const std::uint32_t b = best[2] > best[3] ? best[2] : best[3];
-    return a > b ? a : b;
+#if defined(__SSE2__)
+    // SSE2 has no maximum of 32-bit integers: a compare and a selection.
+    const auto larger = [](__m128i a, __m128i b) {
+        const __m128i is_a = _mm_cmpgt_epi32(a, b);
+        return _mm_or_si128(_mm_and_si128(is_a, a), _mm_andnot_si128(is_a, b));
+    };
+    const auto* const v = reinterpret_cast<const __m128i*>(group);
+    const __m128i four = larger(larger(_mm_loadu_si128(v + 0), _mm_loadu_si128(v + 1)),
+                                larger(_mm_loadu_si128(v + 2), _mm_loadu_si128(v + 3)));
+    const __m128i two = larger(four, _mm_shuffle_epi32(four, _MM_SHUFFLE(1, 0, 3, 2)));
+    const __m128i one = larger(two, _mm_shuffle_epi32(two, _MM_SHUFFLE(2, 3, 0, 1)));
+    return static_cast<std::uint32_t>(_mm_cvtsi128_si32(one));
+#else
+    std::uint32_t best = group[0];
+    for (std::uint32_t i = 1; i < fan_out; ++i) { best = group[i] > best ? group[i] : best; }
+    return best;
+#endif
 }
 
 /// The shape of a tree over `leaves` entries; the entries themselves lie where the caller says,
