@@ -192,6 +192,9 @@ bool heap<Fit, Steps>::grow(std::uint32_t granules, alignment align) noexcept {
 
 template <class Fit, class Steps>
 void heap<Fit, Steps>::release_all() noexcept {
+    // First: nobody counts what waits in a region that may already have gone.
+    home_ = nullptr;
+    bins_ = nullptr;
     while (region_count_ != 0) {
         region_type* const r = regions_[region_count_ - 1].region;
         if (owned_) {
@@ -201,9 +204,7 @@ void heap<Fit, Steps>::release_all() noexcept {
             --region_count_;
         }
     }
-    home_ = nullptr;
     spare_ = nullptr;
-    bins_ = nullptr;
     deferred_size_end_ = 0;
     surplus_ = {};
 }
