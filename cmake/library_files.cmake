@@ -117,7 +117,10 @@ target_sources(cairn
         include/cairn/alloc/heap/step_counter.hpp
         include/cairn/alloc/heap/two_level_bitmap.hpp
         include/cairn/alloc/offset_heap.hpp
-        include/cairn/alloc/offset_heap_body.hpp
+        include/cairn/alloc/offset_heap/allocate.hpp
+        include/cairn/alloc/offset_heap/compaction.hpp
+        include/cairn/alloc/offset_heap/life.hpp
+        include/cairn/alloc/offset_heap/looking.hpp
         include/cairn/alloc/concurrent_relocatable_heap.hpp
         include/cairn/alloc/relocatable_heap.hpp
         include/cairn/alloc/relocation/budget.hpp

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <random>
@@ -60,6 +61,13 @@ class offset_heap_test : public testing::Test {};
 using offsets = testing::Types<std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(offset_heap_test, offsets);
 
+// A seed is 3000 operations. Ten million, some seconds of an optimized build for each offset type:
+//     CAIRN_OPERATIONS=10000000 alloc_offset_heap_test --gtest_filter=*random_use*
+unsigned seed_count() {
+    const char* const wish = std::getenv("CAIRN_OPERATIONS");
+    return wish != nullptr ? static_cast<unsigned>(std::strtoul(wish, nullptr, 10) / 3000 + 1) : 20;
+}
+
 struct range {
     offset_allocation name;
     std::uint64_t offset, size, align, user;
@@ -71,7 +79,7 @@ TYPED_TEST(offset_heap_test, random_use_against_intervals_without_false_exhausti
     using heap_type = basic_offset_heap<TypeParam, counted_steps>;
     test_upstream upstream;
     std::uint64_t steps_max = 0;
-    for (unsigned seed = 1; seed <= 20; ++seed) {
+    for (unsigned seed = 1; seed <= seed_count(); ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         std::mt19937 random{seed};
         const std::uint64_t capacity = 500 + random() % 20'000;

@@ -139,8 +139,8 @@ TEST(relocation_test, a_type_may_relocate_itself) {
 struct big {
     big() noexcept { std::memset(bytes, 3, sizeof(bytes)); }
     big(big&& other) noexcept {
-        const auto distance = reinterpret_cast<std::intptr_t>(&other) -
-                              reinterpret_cast<std::intptr_t>(this);
+        const auto distance =
+            reinterpret_cast<std::intptr_t>(&other) - reinterpret_cast<std::intptr_t>(this);
         EXPECT_GE(distance < 0 ? -distance : distance, static_cast<std::intptr_t>(sizeof(big)))
             << "source and destination do not overlap";
         std::memcpy(bytes, other.bytes, sizeof(bytes));

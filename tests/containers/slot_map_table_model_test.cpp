@@ -29,9 +29,7 @@ struct fussy {
 
 template <>
 struct map_model::maker<steady<>> {
-    static steady<> make(std::uint64_t v) {
-        return {v, quiet{v}, static_cast<std::uint16_t>(v)};
-    }
+    static steady<> make(std::uint64_t v) { return {v, quiet{v}, static_cast<std::uint16_t>(v)}; }
     template <class Map>
     static auto emplace(Map& map, std::uint64_t v) {
         return map.emplace(v, quiet{v}, static_cast<std::uint16_t>(v));
@@ -72,7 +70,8 @@ TEST(slot_map_table_model, many_small_maps) {
 }
 
 TEST(slot_map_table_model, four_bit_generations_run_out_and_come_back) {
-    EXPECT_GT((map_model::run<map_of<soa, slot_policy<16, 12, reuse::fifo, 8>>>(4, 200000, 300)), 0u);
+    EXPECT_GT((map_model::run<map_of<soa, slot_policy<16, 12, reuse::fifo, 8>>>(4, 200000, 300)),
+              0u);
     map_model::every_life_is_given_once<
         slot_map<table<number, soa>, slot_policy<16, 12, reuse::lifo>>>();
 }

@@ -311,9 +311,8 @@ private:
 
     node* nodes_ = nullptr;
     std::uint32_t node_count_ = 0;    // nodes that exist
-    std::uint32_t fresh_ = 0;         // nodes from here on were never used
-    std::uint32_t unused_ = none;     // list of nodes given back, through `next`
-    std::uint32_t unused_count_ = 0;  // both kinds
+    std::uint32_t unused_ = none;     // list of nodes for later, through `next`
+    std::uint32_t unused_count_ = 0;  // its length
     std::uint32_t first_ = none;      // lowest range
     std::uint32_t last_ = none;       // highest range
     std::uint32_t live_count_ = 0;
@@ -331,4 +330,14 @@ using offset_heap_32 = basic_offset_heap<std::uint32_t>;
 
 }  // namespace cairn
 
-#include <cairn/alloc/offset_heap_body.hpp>
+#include <cairn/alloc/offset_heap/allocate.hpp>
+#include <cairn/alloc/offset_heap/compaction.hpp>
+#include <cairn/alloc/offset_heap/life.hpp>
+#include <cairn/alloc/offset_heap/looking.hpp>
+
+namespace cairn {
+
+extern template class basic_offset_heap<std::uint64_t>;
+extern template class basic_offset_heap<std::uint32_t>;
+
+}  // namespace cairn

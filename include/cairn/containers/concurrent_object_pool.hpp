@@ -52,10 +52,10 @@ struct concurrent_object_pool_options {
 };
 
 struct concurrent_object_pool_stats {
-    std::size_t live;    // acquired now
-    std::size_t idle;    // built and waiting
-    std::size_t peak;    // most that there were, live and idle: what a shared count of the live costs
-                         // at every acquire, no pool should pay
+    std::size_t live;  // acquired now
+    std::size_t idle;  // built and waiting
+    std::size_t peak;  // most that there were, live and idle: what a shared count of the live costs
+                       // at every acquire, no pool should pay
     std::size_t misses;  // acquires that built an object, or were refused
 };
 
@@ -67,8 +67,7 @@ public:
 
     explicit concurrent_object_pool(allocator_ref memory = system_memory()) noexcept
         : concurrent_object_pool{concurrent_object_pool_options{}, Hooks{}, memory} {}
-    explicit concurrent_object_pool(const concurrent_object_pool_options& options,
-                                    Hooks hooks = {},
+    explicit concurrent_object_pool(const concurrent_object_pool_options& options, Hooks hooks = {},
                                     allocator_ref memory = system_memory()) noexcept
         : memory_{memory},
           slots_{sizeof(slot), alignment::of<slot>(), memory_, slot_options(options)},
@@ -78,7 +77,8 @@ public:
 
     /// Requires: every lease has ended. Destroys all objects.
     ~concurrent_object_pool() {
-        CAIRN_ASSERT(slots_.stats().live_count == 0, "every object comes back before the pool ends");
+        CAIRN_ASSERT(slots_.stats().live_count == 0,
+                     "every object comes back before the pool ends");
         for (slot* s = built_.load(std::memory_order_acquire); s != nullptr;) {
             unpoison_defined(s, sizeof(slot));
             slot* const next = s->next;
@@ -185,7 +185,9 @@ private:
     }
     void give_slot(slot* s) noexcept {
         slots_.deallocate(s);
-        if constexpr (poison_is_watched) { unpoison_defined(&s->mark, sizeof s->mark); }  // release()
+        if constexpr (poison_is_watched) {
+            unpoison_defined(&s->mark, sizeof s->mark);
+        }  // release()
     }
 
     void build(slot* s) {
@@ -213,8 +215,7 @@ private:
 // ------- cold
 
 template <class T, class Hooks, hook_rules Rules>
-bool concurrent_object_pool<T, Hooks, Rules>::prewarm(std::size_t count,
-                                                      std::size_t thread_count) {
+bool concurrent_object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread_count) {
     const std::size_t built = object_count();
     if (count <= built) { return true; }
     struct work {

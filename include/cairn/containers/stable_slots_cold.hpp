@@ -121,7 +121,8 @@ template <unsigned L, std::uint32_t I, std::uint32_t G>
         if (slot == 0) { break; }
     }
     state->open = state->count_open();
-    ::new (static_cast<void*>(pages() + page_count_)) entry{state, static_cast<std::byte*>(objects)};
+    ::new (static_cast<void*>(pages() + page_count_))
+        entry{state, static_cast<std::byte*>(objects)};
     ++page_count_;
     return true;
 }

@@ -38,7 +38,7 @@ struct relocatable_heap_stats {
     std::uint64_t moved_size;  // bytes copied since the heap was made
     std::uint64_t move_count;
     std::uint64_t compact_count;  // calls
-    std::uint64_t round_count;  // in a round an object moves once at most
+    std::uint64_t round_count;    // in a round an object moves once at most
     std::uint64_t
         calls_to_converge;  // the last time: from the first call with several holes to the
                             // one that left one piece, or nothing more to move
