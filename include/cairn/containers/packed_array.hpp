@@ -55,6 +55,16 @@ template <class T>
     return object;
 }
 
+/// A pointer that the compiler keeps in a register as it is. gcc would rather take base + first * 64 +
+/// bit apart again, and add the middle at each bit.
+template <class T>
+[[nodiscard]] inline T* as_it_is(T* p) noexcept {
+#if defined(__GNUC__)
+    __asm__("" : "+r"(p));
+#endif
+    return p;
+}
+
 }  // namespace detail
 
 /// What a visitor of for_each_erasing() wants done with the object it has just seen.

@@ -302,11 +302,17 @@ public:
     /// erase others while iterating, use begin()/end().
     template <class F>
     void for_each(F&& f) {
-        for (std::size_t p = 0; p < page_count(); ++p) { visit_page<T>(p, f); }
+        for (std::size_t p = 0; p < page_count(); ++p) {
+            slots_.fetch_soon(p + 1);
+            visit_page<T>(p, f);
+        }
     }
     template <class F>
     void for_each(F&& f) const {
-        for (std::size_t p = 0; p < page_count(); ++p) { visit_page<const T>(p, f); }
+        for (std::size_t p = 0; p < page_count(); ++p) {
+            slots_.fetch_soon(p + 1);
+            visit_page<const T>(p, f);
+        }
     }
     /// As for_each, one page only: pages are chunks for parallel loops, and no two of them share a
     /// cache line. Requires: p < page_count().
@@ -400,7 +406,8 @@ private:
         for (std::uint64_t used = state.used; used != 0; used &= used - 1) {
             const auto w = static_cast<std::uint32_t>(std::countr_zero(used));
             // Each time: `f` may insert and erase.
-            U* const objects = reinterpret_cast<U*>(slots_.pages()[p].objects) + w * 64;
+            U* const objects =
+                detail::as_it_is(reinterpret_cast<U*>(slots_.pages()[p].objects) + w * 64);
             for (std::uint64_t live = slots_.live_in(state, w); live != 0; live &= live - 1) {
                 const auto bit = static_cast<std::uint32_t>(std::countr_zero(live));
                 if constexpr (std::is_invocable_v<F&, handle_type, U&>) {
