@@ -39,8 +39,8 @@ int main() {
     if (still.get() != address || shot->volume != 0.5f) { return 3; }
     still.reset();  // the GPU is done
     heap.compact(cairn::compaction_budget::unlimited());
-    std::printf("%d frames later: %zu hole, fragmentation %.2f\n", frames,
-                heap.stats().hole_count, heap.stats().fragmentation());
+    std::printf("%d frames later: %zu hole, fragmentation %.2f\n", frames, heap.stats().hole_count,
+                heap.stats().fragmentation());
     const bool is_stale = heap.get(assets[0]) == nullptr;  // freed: says so
     return is_stale && heap.allocate(100'000) && heap.get(assets[1]) != nullptr ? 0 : 4;
 }

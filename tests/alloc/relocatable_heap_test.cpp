@@ -181,6 +181,7 @@ TEST(relocatable_heap_test, works_or_refuses_everything_whichever_request_fails)
                     all.push_back(h);
                 } else {
                     EXPECT_EQ(heap.free_size(), free);
+                    for (const handle old : all) { EXPECT_NE(heap.get(old), nullptr); }
                 }
                 heap.validate();
             }
@@ -330,6 +331,18 @@ TEST(relocatable_heap_test, what_is_freed_during_a_round_is_found_by_the_next) {
     EXPECT_TRUE(heap.compact(everything).one_piece);
 }
 
+TEST(relocatable_heap_test, a_small_object_below_many_large_ones_is_found) {
+    relocatable_heap heap{64_KiB};
+    const handle hole = heap.allocate(64);
+    const pinned<void> lid = heap.pin(heap.allocate(64));  // nothing slides into the hole
+    const handle small = heap.allocate(64);
+    for (int i = 0; i < 40; ++i) { ASSERT_TRUE(heap.allocate(1000)); }
+    const std::uintptr_t low = address(heap, hole);
+    heap.deallocate(hole);
+    EXPECT_TRUE(heap.compact(everything).one_piece);
+    EXPECT_EQ(address(heap, small), low);
+}
+
 // ------------------------------------------------------------------------------------------------
 // pins
 
@@ -349,6 +362,24 @@ TEST(relocatable_heap_test, a_pinned_object_stays_and_the_others_move_around_it)
     EXPECT_LE(heap.stats().hole_count, 2u) << "a hole below it, and the end";
     EXPECT_GT(report.moves, 20u);
     heap.validate();
+}
+
+TEST(relocatable_heap_test, what_is_freed_wakes_a_settled_heap) {
+    relocatable_heap heap{4_KiB};
+    const handle low = heap.allocate(64);
+    const pinned<void> lid = heap.pin(heap.allocate(64));
+    const handle middle = heap.allocate(128);
+    const handle high = heap.allocate(128);
+    heap.deallocate(low);
+    const auto report = heap.compact(everything);
+    EXPECT_TRUE(report.settled);
+    EXPECT_FALSE(report.one_piece) << "nothing is small enough for the hole below the pin";
+    EXPECT_EQ(heap.compact(everything).steps, 0u);
+    heap.deallocate(middle);
+    EXPECT_EQ(heap.compact(everything).moves, 1u);
+    EXPECT_TRUE(heap.contains(high));
+    const handle fits = heap.allocate(64);
+    EXPECT_LT(address(heap, fits), reinterpret_cast<std::uintptr_t>(lid.get()));
 }
 
 TEST(relocatable_heap_test, the_last_pin_of_an_object_lets_it_go) {

@@ -152,9 +152,11 @@ TEST(relocation_test, what_cannot_slide_over_itself_goes_through_another_hole) {
     relocatable_heap heap{4_KiB};
     const auto below = heap.allocate(16);
     const auto b = heap.make<big>();
+    const auto above = heap.allocate(2000);  // its hole is the one to go through
     heap.deallocate(below);
     EXPECT_TRUE(heap.compact(everything).one_piece);
     EXPECT_EQ(b->bytes[999], 3);
+    EXPECT_TRUE(heap.contains(above));
     heap.validate();
     heap.destroy(b);
 }

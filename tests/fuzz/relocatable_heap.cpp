@@ -49,7 +49,8 @@ void check(relocatable_heap& heap, const object& o) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size < 2) { return 0; }
-    relocatable_heap heap{std::size_t{1024} << data[0] % 4, system_memory(),
+    relocatable_heap heap{std::size_t{1024} << data[0] % 4,
+                          system_memory(),
                           {.largest_movable = 100u + data[1] * 8u,
                            .object_count = data[0] / 64u,
                            .stress_relocate = data[0] % 8 >= 6}};
@@ -97,7 +98,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                     }
                 }
                 break;
-            case 6: (void)heap.compact({.bytes = at[1] * 16u, .steps = at[2] % 16u}); break;
+            case 6:
+                (void)heap.compact({.bytes = at[1] * 16u, .steps = at[2] % 16u});
+                break;
             default:
                 if (at[1] % 4 == 0) { (void)heap.compact(compaction_budget::unlimited()); }
         }
