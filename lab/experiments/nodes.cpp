@@ -1,4 +1,5 @@
 // lab/experiments/nodes.cpp - std::map and std::unordered_map on each allocator.
+#include <cairn/alloc/heap.hpp>
 #include <cairn/std/node_pool.hpp>
 #include <map>
 #include <memory>
@@ -80,6 +81,42 @@ struct from_node_pool {
     cairn::node_pool nodes;
     cairn::node_pool& get() { return nodes; }
 };
+/// Hash tables come from a heap that keeps what it once had.
+struct from_node_pool_on_heap {
+    cairn::heap<> tables{cairn::grow_by{std::size_t{4} << 20}};
+    cairn::node_pool nodes{tables};
+    cairn::node_pool& get() { return nodes; }
+};
+/// The limit: the next address, and nothing comes back before the container is gone.
+struct bump_nodes {
+    std::vector<std::byte> memory = std::vector<std::byte>(key_count * 64);
+    std::byte* next = memory.data();
+};
+template <class T>
+struct bump_allocator {
+    using value_type = T;
+    bump_nodes* nodes;
+    bump_allocator(bump_nodes* n) : nodes{n} { nodes->next = nodes->memory.data(); }
+    template <class U>
+    bump_allocator(const bump_allocator<U>& other) : nodes{other.nodes} {}
+    T* allocate(std::size_t count) {
+        if (count != 1) return static_cast<T*>(::operator new(count * sizeof(T)));
+        void* const p = nodes->next;
+        nodes->next += sizeof(T);
+        return static_cast<T*>(p);
+    }
+    void deallocate(T* p, std::size_t count) {
+        if (count != 1) ::operator delete(p);
+    }
+    template <class U>
+    bool operator==(const bump_allocator<U>& other) const {
+        return nodes == other.nodes;
+    }
+};
+struct from_bump {
+    bump_nodes nodes;
+    bump_nodes* get() { return &nodes; }
+};
 struct from_pmr {
     std::pmr::unsynchronized_pool_resource slots;
     std::pmr::memory_resource* get() { return &slots; }
@@ -113,8 +150,14 @@ template <template <template <class> class> class Container>
 void add_cases(lab::experiment& e, const char* name) {
     const auto add = [](lab::comparison& c, auto maker) {
         using maker_type = decltype(maker);
+        c.limit("bump, nothing freed",
+                [] { return maker_type::template make<Container<bump_allocator>, from_bump>(); });
         c.cairn("cairn::node_pool", [] {
             return maker_type::template make<Container<cairn::node_allocator>, from_node_pool>();
+        });
+        c.cairn("cairn::node_pool on a heap", [] {
+            return maker_type::template make<Container<cairn::node_allocator>,
+                                             from_node_pool_on_heap>();
         });
         c.mallocs([] {
             return maker_type::template make<
