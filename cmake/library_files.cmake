@@ -29,6 +29,8 @@ target_sources(cairn
         src/alloc/concurrent_pool_growth.cpp
         src/alloc/concurrent_pool_registry.cpp
         src/alloc/pool.cpp
+        src/alloc/pool_checks.cpp
+        src/alloc/pool_growth.cpp
         src/alloc/arena.cpp
         src/alloc/growing_arena.cpp
         src/alloc/mark_check.cpp

@@ -51,7 +51,9 @@ bool goes_on(concurrent_pool& p, std::size_t slot_count, std::size_t lost_max) {
     }
     p.reset();
     p.validate();
-    return take_all(p).size() == slot_count;
+    const bool all_there = take_all(p).size() == slot_count;
+    p.~concurrent_pool();  // walks over all that it had; the child ends without looking at it again
+    return all_there;
 }
 
 /// Forks. Returns: whether the child found `check` true.
@@ -107,6 +109,8 @@ struct stopping_upstream {
     int requests_left = -1;
     std::atomic<bool> stopped{false};
     std::atomic<bool> may_go_on{false};
+
+    stopping_upstream() { std::memset(memory, 0xAA, sizeof memory); }
 
     void* allocate(std::size_t size, alignment align) noexcept {
         if (requests_left-- == 0) {
@@ -171,10 +175,10 @@ struct single_stepping {
     std::atomic<int> done{0};
     std::atomic<bool> ended{false};
 };
-single_stepping* stepping = nullptr;
+single_stepping stepping;
 
 extern "C" void after_an_instruction(int) {
-    single_stepping& s = *stepping;
+    single_stepping& s = stepping;
     unsigned char* const seen = s.last_seen.data();
     const std::size_t used = s.upstream->used;
     if (std::memcmp(seen, s.pool, sizeof *s.pool) == 0 &&
@@ -204,11 +208,10 @@ TEST(concurrent_pool_fork, the_child_goes_on_from_every_instruction_of_another_t
     if (under_tsan || cairn::poison_is_queryable) { GTEST_SKIP() << "steps through the library"; }
     auto upstream = std::make_unique<stopping_upstream>();
     concurrent_pool p{16, alignment{16}, *upstream, tiny};
-    single_stepping s;
+    single_stepping& s = stepping;
     s.pool = &p;
     s.upstream = upstream.get();
     s.last_seen.resize(sizeof p + sizeof upstream->memory);
-    stepping = &s;
     struct sigaction action{};
     struct sigaction before{};
     action.sa_handler = &after_an_instruction;

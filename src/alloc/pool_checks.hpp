@@ -1,0 +1,43 @@
+// What checked builds of pool remember: one bit a slot, outside the memory of the pool, so that checked
+// and release builds ask the upstream for the same blocks. Without memory for it, nothing is checked.
+// Private to the library.
+#pragma once
+
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+
+#include <cairn/alloc/pool.hpp>
+
+namespace cairn {
+
+struct pool_checks {
+    static std::size_t words_for(std::size_t slot_count) noexcept { return slot_count / 64 + 1; }
+    static std::uint64_t* make_bits(std::size_t slot_count) noexcept {
+        if constexpr (asserts_enabled) {
+            return static_cast<std::uint64_t*>(
+                std::calloc(words_for(slot_count), sizeof(std::uint64_t)));
+        }
+        return nullptr;
+    }
+    static void clear_bits(const pool::chunk& c) noexcept {
+        if (c.live != nullptr) {
+            std::memset(c.live, 0, words_for(c.slot_count) * sizeof(std::uint64_t));
+        }
+    }
+    static std::size_t count(const pool::chunk& c) noexcept {
+        std::size_t live = 0;
+        for (std::size_t i = 0; i < words_for(c.slot_count); ++i) {
+            live += static_cast<std::size_t>(std::popcount(c.live[i]));
+        }
+        return live;
+    }
+    static std::size_t index(const pool& p, const pool::chunk& c, const void* slot) noexcept {
+        return static_cast<std::size_t>(static_cast<const std::byte*>(slot) - c.first) / p.stride_;
+    }
+    static bool is_live(const pool::chunk& c, std::size_t i) noexcept {
+        return (c.live[i / 64] >> (i % 64) & 1) != 0;
+    }
+};
+
+}  // namespace cairn
