@@ -12,6 +12,7 @@ const std::vector<need>& needs() {
         {"objects of one size, freed in any order", "pool", {"pair 64", "pair"}},
         {"the same, from many threads", "threads", {}},
         {"blocks of any size, freed in any order", "heap", {"churn"}},
+        {"blocks of any size, in memory that is nearly full", "defrag", {"footprint"}},
         {"no late operation", "tail", {"p99.99"}},
         {"all the memory work of a game's frame",
          "frames",

@@ -186,7 +186,7 @@ void add_ratios(case_result& c) {
         if (cost(*best_peer, c.options.better) > 0) {
             r.ratio_to_best_peer = mine / cost(*best_peer, c.options.better);
         }
-        if (r.kind == kind::cairn) {
+        if (r.kind == kind::cairn && c.options.compares) {
             r.best_peer_verdict = words_of(verdict_between(c, r, *best_peer));
         }
     }

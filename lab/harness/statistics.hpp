@@ -31,10 +31,10 @@ enum class verdict { faster, slower, no_difference };
 ///      round   0    1    2  |  3    4    5     life[round] = 0 0 0 1 1 1
 ///      a       2.0  4.1  2.1|  2.0  2.2  2.0
 ///      b       1.0  2.0  1.0|  1.1  1.1  1.0
-///      a / b   2.0  2.05 2.1|  1.8  2.0  2.0   -> slower: median 2.0, its interval and both lives > 1
+///      a / b   2.0  2.05 2.1|  1.8  2.0  2.0   -> slower: median 2.0, all rounds and both lives > 1
 ///
-/// "No difference" unless the median ratio differs by more than `threshold` (0.05 = 5 %), its 95 %
-/// interval does not contain 1, and every life's median is beyond half the threshold on that side.
+/// "No difference" unless the median ratio differs by more than `threshold` (0.05 = 5 %), four of
+/// five rounds lie on that side, and so does every life's median, by half the threshold.
 [[nodiscard]] verdict compare_rounds(std::span<const double> a, std::span<const double> b,
                                      std::span<const unsigned> life, double threshold);
 
