@@ -234,6 +234,17 @@ TEST(relocatable_heap_test, unlimited_compaction_makes_one_piece_of_the_free_mem
     heap.validate();
 }
 
+TEST(relocatable_heap_test, unlimited_compaction_copies_no_object_twice) {
+    relocatable_heap heap{64_KiB};
+    const auto kept = make_holes(heap, 100, 100, 100);
+    heap.compact({.steps = 7});  // in the middle of a round
+    const std::size_t live = heap.capacity() - heap.free_size();
+    const auto report = heap.compact(everything);
+    EXPECT_TRUE(report.one_piece);
+    EXPECT_LE(report.bytes, live);
+    EXPECT_LE(report.moves, kept.size());
+}
+
 TEST(relocatable_heap_test, compaction_goes_on_where_the_last_call_stopped) {
     relocatable_heap heap{64_KiB};
     const auto kept = make_holes(heap, 100, 100, 100);

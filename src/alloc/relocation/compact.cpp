@@ -127,6 +127,7 @@ compaction_report relocatable_heap::compact(const compaction_budget& budget) noe
     const auto scattered = [&] { return map_.hole_count() > 1 && !planner_.is_settled(); };
     const bool was_scattered = scattered();
     planner_view map{*this, map_};
+    if (budget.is_unlimited() && was_scattered) { planner_.start_sliding(map); }
     std::size_t moves_before_round = 0;
     unsigned idle_rounds = 0;
     while (scattered() && r.steps < budget.steps && r.bytes < budget.bytes &&

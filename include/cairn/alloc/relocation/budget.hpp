@@ -22,9 +22,13 @@ struct compaction_budget {
 
     static constexpr std::uint32_t no_end = 0xFFFF'FFFF;
 
-    /// Until nothing can move any more.
+    /// Until nothing can move any more. Without pins, each object moves once at most: a loading
+    /// screen, or what lies between unloading a level and loading the next.
     [[nodiscard]] static constexpr compaction_budget unlimited() noexcept {
         return {SIZE_MAX, no_end, SIZE_MAX};
+    }
+    [[nodiscard]] constexpr bool is_unlimited() const noexcept {
+        return bytes == SIZE_MAX && microseconds == no_end && steps == SIZE_MAX;
     }
 };
 

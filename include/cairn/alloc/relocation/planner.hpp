@@ -119,6 +119,16 @@ public:
         }
     }
 
+    /// A new round that begins with sliding: for those who have the time to move everything, because
+    /// sliding moves each object once and leaves one hole.
+    template <class Map>
+    void start_sliding(Map& map) noexcept {
+        start_round(map);
+        left_over_ = true;  // nobody was asked to evacuate
+        phase_ = phase::slide;
+        cursor_ = map.first_gap();
+    }
+
     /// The map has changed in a way that may allow new moves.
     void disturb() noexcept {
         settled_ = false;
