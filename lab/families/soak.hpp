@@ -1,6 +1,7 @@
 // lab/families/soak.hpp - the load of `defrag`: a game that streams assets into memory that is nearly full.
 //
-//      each frame    a few objects go; others come until 85 % of the region live again
+//      each frame    a few objects go; others come until 85 % of the region live again, but no more
+//                    than eight: they are loaded from somewhere
 //      every 1000    a level change: half of all go at once, and the sizes change
 //      now and then  an object is pinned for up to 60 frames
 //
@@ -17,6 +18,7 @@
 #pragma once
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -34,6 +36,7 @@ struct plan {
     double smallest[2] = {64, 1024};  ///< of even and odd levels
     double largest = 256 * 1024;
     unsigned victims = 2;      ///< objects that go in each frame
+    unsigned arrivals = 8;     ///< objects that come in each frame, at most
     bool touches_all = false;  ///< writes every byte: the footprint counts
     bool with_pins = true;
 };
@@ -67,7 +70,7 @@ public:
                 for (std::size_t n = objects_.size() / 2; n != 0; --n) remove_one();
             }
             for (unsigned n = 0; n != plan_.victims; ++n) remove_one();
-            fill(r, level, room, slack);
+            fill(r, level, f == 0 ? UINT_MAX : plan_.arrivals, room, slack);
             if (plan_.with_pins) pin_some(f);
             r.pauses_ns.push_back(static_cast<float>(memory_.end_frame()));
             watch(f);
@@ -105,16 +108,14 @@ private:
         return static_cast<std::size_t>(std::exp(low + u * (high - low)));
     }
 
-    /// Until the share of the region is live; after some refusals the frame does without.
-    void fill(outcome& r, unsigned level, std::size_t room, std::size_t slack) {
-        unsigned refused = 0;
-        while (refused != 4) {
+    /// Until the share of the region is live.
+    void fill(outcome& r, unsigned level, unsigned arrivals, std::size_t room, std::size_t slack) {
+        for (; arrivals != 0; --arrivals) {
             const std::size_t size = next_size(level);
             if (live_ + size > room) break;
             ++r.requests;
             const name got = memory_.allocate(size);
             if (!got) {
-                ++refused;
                 ++r.failures;
                 r.avoidable += live_ + size + 2 * slack <= plan_.region ? 1 : 0;
                 continue;

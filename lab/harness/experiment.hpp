@@ -201,7 +201,7 @@ public:
     std::string question;
     std::deque<comparison> comparisons;
     double quick_seconds = 6;  ///< the time budget; --full takes `full_seconds`
-    double full_seconds = 60;
+    double full_seconds = 50;
     std::string how;  ///< for the page: what is special about the way this is measured
     /// For the page: what to take from it, in words with figures. Unset: made from the verdicts.
     std::function<std::string(const experiment_result&)> take;
