@@ -47,6 +47,7 @@ target_sources(cairn
         src/containers/shared_handle.cpp
         src/containers/sort_keys.cpp
         src/containers/table_memory.cpp
+        src/containers/table_reserved.cpp
         # debug
         src/debug/block_table.cpp
         src/debug/guarded.cpp
@@ -135,12 +136,14 @@ target_sources(cairn
         include/cairn/alloc/relocation/relocation.hpp
         include/cairn/alloc/required_size.hpp
         # containers
+        include/cairn/containers/arrangement.hpp
         include/cairn/containers/attached_column.hpp
         include/cairn/containers/chunks.hpp
         include/cairn/containers/concurrent_object_pool.hpp
         include/cairn/containers/dense_directory.hpp
         include/cairn/containers/packed_array.hpp
         include/cairn/containers/row_iterator.hpp
+        include/cairn/containers/shape.hpp
         include/cairn/containers/shared_handle.hpp
         include/cairn/containers/slot_map.hpp
         include/cairn/containers/slot_map_table.hpp
@@ -164,11 +167,14 @@ target_sources(cairn
         include/cairn/containers/pool_hooks.hpp
         include/cairn/containers/sort_keys.hpp
         include/cairn/containers/table.hpp
+        include/cairn/containers/table_cells.hpp
+        include/cairn/containers/table_chunks.hpp
         include/cairn/containers/table_column.hpp
         include/cairn/containers/table_memory.hpp
         include/cairn/containers/table_row.hpp
         include/cairn/containers/table_view.hpp
         include/cairn/containers/unique_handle.hpp
+        include/cairn/containers/written_arguments.hpp
         include/cairn/containers/zeroed_memory.hpp
         # debug
         include/cairn/debug/block_table.hpp

@@ -217,6 +217,7 @@ void add_all(lab::comparison& c, published ms, double operations, Make make,
         if (value != 0) { who.published(value * to_ns, note); }
     };
     with(c.limit("packed array", make.template operator()<lab::packed_by_hand>()), ms.packed);
+    c.limit("columns by hand", make.template operator()<lab::columns_by_hand>());
     c.limit("stable slots by hand", make.template operator()<lab::stable_by_hand>());
     if (with_naive) {
         with(c.baseline("naive pool", make.template operator()<lab::naive_pool>()), ms.naive);

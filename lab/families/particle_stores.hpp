@@ -19,6 +19,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -233,6 +234,49 @@ struct article_slot_map {
     template <class F>
     void each(F f) {
         for (std::uint32_t i = 0, n = active_count; i < n; ++i) { f(particles[i]); }
+    }
+    std::size_t size() const { return active_count; }
+};
+
+/// The same particle in five columns, swap and pop in each: the limit of a store in columns.
+struct columns_by_hand {
+    using handle = unsigned;
+    static constexpr bool by_index = true;
+    struct release {
+        void operator()(float* p) const { std::free(p); }
+    };
+    std::unique_ptr<float[], release> columns[5];
+    std::size_t active_count = 0;
+    explicit columns_by_hand(std::size_t capacity) {
+        for (std::size_t c = 0; c < 5; ++c) {  // not all at one offset in their pages
+            const std::size_t bytes = (capacity * sizeof(float) + c * 320 + 63) / 64 * 64;
+            columns[c].reset(static_cast<float*>(std::aligned_alloc(64, bytes)));
+        }
+    }
+    handle insert(unsigned seed) {
+        columns[0][active_count] = static_cast<float>(seed);
+        columns[1][active_count] = 1.0f;
+        columns[2][active_count] = 0.5f;
+        columns[3][active_count] = 0.25f;
+        columns[4][active_count] = 100.0f;
+        return static_cast<handle>(active_count++);
+    }
+    void erase(handle index) {
+        --active_count;
+        for (auto& c : columns) { c[index] = c[active_count]; }
+    }
+    static void update(float* __restrict x, float* __restrict y, const float* __restrict vx,
+                       const float* __restrict vy, float* __restrict life, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) {
+            x[i] += vx[i] * 0.016f;
+            y[i] += vy[i] * 0.016f;
+            life[i] -= 0.016f;
+        }
+    }
+    template <class F>
+    void each(F) {
+        update(columns[0].get(), columns[1].get(), columns[2].get(), columns[3].get(),
+               columns[4].get(), active_count);
     }
     std::size_t size() const { return active_count; }
 };

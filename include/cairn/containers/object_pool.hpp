@@ -16,7 +16,8 @@
 // Use it for: objects whose constructor or destructor costs more than a cache miss: they register
 //             themselves, open something, allocate.
 // Look elsewhere for: cheap objects (pool_of, slot_map: a constructor of a few stores is not worth
-//             keeping state for); objects that loops go over (slot_map, table).
+//             keeping state for); objects that loops go over (slot_map, table); objects that threads
+//             hand to each other (concurrent_object_pool).
 //
 // Invariant: an object is destroyed only by the pool's destructor, trim(), or as surplus.
 // Cost:      acquire_raw and release are O(1): a stack of pointers; only release touches the

@@ -16,6 +16,7 @@
 // Cost:      emplace: one compare, one construction in place. erase_at: one move, one destruction.
 //            Growth moves every object once; after reserve_address_space() it moves none.
 // References die on growth (not inside reserved addresses); erasing renames the last row only.
+// Re-entrancy: constructors, moves and destructors of objects may read this array and must not change it.
 // Threads:   one at a time; reading from many.
 #pragma once
 

@@ -20,6 +20,8 @@
 //            emplace, erase: about ten loads and stores beside the object's own.
 // Handles keep through everything but the end of their object. References die on growth (never after
 // reserve_address_space()) and rename when another object is erased (the last row moves).
+// Re-entrancy: constructors, moves and destructors of objects, `make` and predicates may look things up in this
+//            map and must not change it: rows move under them. (stable_slot_map allows it.)
 // Threads:   one at a time; find and iteration from many while nobody changes it.
 #pragma once
 

@@ -37,6 +37,7 @@
 #include <utility>
 
 #include <cairn/containers/sort_keys.hpp>
+#include <cairn/containers/table_cells.hpp>
 #include <cairn/containers/table_memory.hpp>
 #include <cairn/containers/table_view.hpp>
 #include <cairn/core/assert.hpp>
@@ -46,6 +47,7 @@ namespace cairn {
 template <class Row, class Layout = soa>
 class table {
     using place = detail::arrangement<Row, Layout>;
+    using cells = detail::table_cells<Row, Layout>;
     static constexpr const detail::shape& form() noexcept { return place::form; }
 
 public:
@@ -132,7 +134,7 @@ public:
     void emplace_in_room(Args&&... args) {
         CAIRN_ASSERT(m_.size_ < m_.capacity_, "there is room");
         if constexpr (poison_is_watched) { watch(m_.size_ + 1); }
-        construct_row(m_.base_, m_.pitch_, m_.size_, static_cast<Args&&>(args)...);
+        cells::construct_row(m_.base_, m_.pitch_, m_.size_, static_cast<Args&&>(args)...);
         ++m_.size_;
         if (m_.followers_ != nullptr) { tell_added(m_.size_ - 1, 1); }
     }
@@ -146,7 +148,7 @@ public:
         CAIRN_ASSERT(index <= size(), "a row is inserted inside the table");
         if (!emplace_back(static_cast<Args&&>(args)...)) { return false; }
         // Rotate the new last row down to its place, field by field.
-        for_each_field([&]<std::size_t F>() {
+        cells::for_each_field([&]<std::size_t F>() {
             auto held = take_field<F>(size() - 1);
             for (std::size_t i = size() - 1; i > index; --i) { move_field<F>(i, i - 1); }
             put_field<F>(index, std::move(held));
@@ -169,7 +171,7 @@ public:
         CAIRN_ASSERT(i < size(), "the erased row is inside the table");
         const std::size_t last = size() - 1;
         if (i != last) {
-            for_each_field([&]<std::size_t F>() { move_field<F>(i, last); });
+            cells::for_each_field([&]<std::size_t F>() { move_field<F>(i, last); });
             if (m_.followers_ != nullptr) { tell_moved(i, last); }
         }
         shrink_by_one();
@@ -178,7 +180,7 @@ public:
     /// Removes row i and keeps the order of the others. O(rows behind it).
     void erase(std::size_t i) {
         CAIRN_ASSERT(i < size(), "the erased row is inside the table");
-        for_each_field([&]<std::size_t F>() {
+        cells::for_each_field([&]<std::size_t F>() {
             for (std::size_t k = i; k + 1 < size(); ++k) { move_field<F>(k, k + 1); }
         });
         for (std::size_t k = i; k + 1 < size() && m_.followers_ != nullptr; ++k) {
@@ -196,7 +198,7 @@ public:
         for (std::size_t i = 0; i < count; ++i) {
             if (pred((*this)[i])) { continue; }
             if (kept != i) {
-                for_each_field([&]<std::size_t F>() { move_field<F>(kept, i); });
+                cells::for_each_field([&]<std::size_t F>() { move_field<F>(kept, i); });
                 if (m_.followers_ != nullptr) { tell_moved(kept, i); }
             }
             ++kept;
@@ -348,137 +350,26 @@ public:
     }
 
 private:
-    template <class F>
-    static void for_each_field(F f) {
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-            (f.template operator()<I>(), ...);
-        }(std::make_index_sequence<Layout::one_array ? 1 : place::field_count>{});
-    }
-
-    /// In aos the one "field" is the row itself.
-    template <std::size_t F>
-    [[nodiscard]] decltype(auto) whole_field(std::byte* base, std::size_t capacity,
-                                             std::size_t i) const noexcept {
-        if constexpr (Layout::one_array) {
-            return *place::template element<0, Row>(base, capacity, i);
-        } else if constexpr (place::template is_split<F>()) {
-            return place::template field_at<F, false>(base, capacity, i);
-        } else {
-            return *place::template field_at<F, false>(base, capacity, i);
-        }
-    }
     template <std::size_t F>
     [[nodiscard]] auto take_field(std::size_t i) {
         if constexpr (!Layout::one_array && place::template is_split<F>()) {
-            return whole_field<F>(m_.base_, m_.pitch_, i).load();
+            return cells::template whole_field<F>(m_.base_, m_.pitch_, i).load();
         } else {
-            return std::remove_reference_t<decltype(whole_field<F>(m_.base_, m_.pitch_, i))>{
-                std::move(whole_field<F>(m_.base_, m_.pitch_, i))};
+            return std::remove_reference_t<decltype(cells::template whole_field<F>(m_.base_,
+                                                                                   m_.pitch_, i))>{
+                std::move(cells::template whole_field<F>(m_.base_, m_.pitch_, i))};
         }
     }
     template <std::size_t F, class V>
     void put_field(std::size_t i, V&& value) {
-        whole_field<F>(m_.base_, m_.pitch_, i) = static_cast<V&&>(value);
+        cells::template whole_field<F>(m_.base_, m_.pitch_, i) = static_cast<V&&>(value);
     }
     template <std::size_t F>
     void move_field(std::size_t to, std::size_t from) {
         if constexpr (!Layout::one_array && place::template is_split<F>()) {
-            put_field<F>(to, whole_field<F>(m_.base_, m_.pitch_, from));
+            put_field<F>(to, cells::template whole_field<F>(m_.base_, m_.pitch_, from));
         } else {
-            put_field<F>(to, std::move(whole_field<F>(m_.base_, m_.pitch_, from)));
-        }
-    }
-
-    /// Destroys the fields constructed so far when a later one throws.
-    struct row_undo {
-        std::byte* base;
-        std::size_t capacity;
-        std::size_t row;
-        std::size_t made = 0;
-        ~row_undo() {
-            for_each_field([&]<std::size_t F>() {
-                if (F < made) { destroy_field<F>(base, capacity, row); }
-            });
-        }
-    };
-    template <std::size_t F>
-    static void destroy_field(std::byte* base, std::size_t capacity, std::size_t i) noexcept {
-        if constexpr (Layout::one_array) {
-            place::template element<0, Row>(base, capacity, i)->~Row();
-        } else if constexpr (!place::template is_split<F>()) {
-            using T = typename place::template field_type<F>;
-            if constexpr (!std::is_trivially_destructible_v<T>) {
-                place::template field_at<F, false>(base, capacity, i)->~T();
-            }
-        }
-    }
-    template <std::size_t F, class Arg>
-    static void construct_field(std::byte* base, std::size_t capacity, std::size_t i, Arg&& arg) {
-        using T = typename place::template field_type<F>;
-        if constexpr (place::template is_split<F>()) {
-            place::template field_at<F, false>(base, capacity, i).store(static_cast<Arg&&>(arg));
-        } else {
-            ::new (static_cast<void*>(place::template field_at<F, false>(base, capacity, i)))
-                T(static_cast<Arg&&>(arg));
-        }
-    }
-    template <class... Args>
-    static void construct_fields(std::byte* base, std::size_t capacity, std::size_t i,
-                                 Args&&... args) {
-        row_undo undo{base, capacity, i};
-        [&]<std::size_t... F>(std::index_sequence<F...>) {
-            ((construct_field<F>(base, capacity, i, static_cast<Args&&>(args)), ++undo.made), ...);
-        }(std::make_index_sequence<place::field_count>{});
-        undo.made = 0;
-    }
-    template <class... Args, std::size_t... F>
-    static consteval bool one_per_field(std::index_sequence<F...>) {
-        return (std::is_constructible_v<typename place::template field_type<F>, Args> && ...);
-    }
-
-    template <class... Args>
-    static void construct_row(std::byte* base, std::size_t capacity, std::size_t i,
-                              Args&&... args) {
-        if constexpr (Layout::one_array) {
-            auto* const at = static_cast<void*>(place::template element<0, Row>(base, capacity, i));
-            if constexpr (std::is_constructible_v<Row, Args...> && !std::is_aggregate_v<Row>) {
-                ::new (at) Row(static_cast<Args&&>(args)...);
-            } else {
-                ::new (at) Row{static_cast<Args&&>(args)...};
-            }
-        } else if constexpr (is_a_row<Args...>()) {
-            construct_from_row(base, capacity, i, static_cast<Args&&>(args)...);
-        } else if constexpr (sizeof...(Args) == place::field_count) {
-            static_assert(one_per_field<Args...>(std::make_index_sequence<place::field_count>{}),
-                          "each argument builds its field");
-            construct_fields(base, capacity, i, static_cast<Args&&>(args)...);
-        } else {
-            construct_from_row(base, capacity, i, Row{static_cast<Args&&>(args)...});
-        }
-    }
-    template <class... Args>
-    static consteval bool is_a_row() {
-        if constexpr (sizeof...(Args) == 1) {
-            return (std::is_convertible_v<Args, Row> && ...) &&
-                   (place::field_count != 1 ||
-                    (std::is_same_v<std::remove_cvref_t<Args>, Row> && ...));
-        } else {
-            return false;
-        }
-    }
-    template <class R>
-    static void construct_from_row(std::byte* base, std::size_t capacity, std::size_t i, R&& row) {
-        if constexpr (std::is_same_v<std::remove_cvref_t<R>, Row>) {
-            detail::with_fields<place::field_count>(row, [&](auto&... fields) {
-                if constexpr (std::is_lvalue_reference_v<R> ||
-                              std::is_const_v<std::remove_reference_t<R>>) {
-                    construct_fields(base, capacity, i, fields...);
-                } else {
-                    construct_fields(base, capacity, i, std::move(fields)...);
-                }
-            });
-        } else {
-            construct_from_row(base, capacity, i, static_cast<Row>(row));
+            put_field<F>(to, std::move(cells::template whole_field<F>(m_.base_, m_.pitch_, from)));
         }
     }
 
@@ -497,8 +388,8 @@ private:
             ~guard() {
                 if (fresh.base != nullptr) {
                     if (row_made) {
-                        for_each_field([&]<std::size_t F>() {
-                            destroy_field<F>(fresh.base, fresh.capacity, m.size_);
+                        cells::for_each_field([&]<std::size_t F>() {
+                            cells::template destroy_field<F>(fresh.base, fresh.capacity, m.size_);
                         });
                     }
                     m.free_block(form(), fresh);
@@ -506,7 +397,8 @@ private:
             }
         } g{m_, m_.allocate_larger_block(form())};
         if (g.fresh.base == nullptr) { return false; }
-        construct_row(g.fresh.base, g.fresh.capacity, m_.size_, static_cast<Args&&>(args)...);
+        cells::construct_row(g.fresh.base, g.fresh.capacity, m_.size_,
+                             static_cast<Args&&>(args)...);
         g.row_made = true;
         m_.move_into(form(), g.fresh);
         g.fresh = {};
@@ -517,8 +409,9 @@ private:
     }
 
     void shrink_by_one() noexcept {
-        for_each_field(
-            [&]<std::size_t F>() { destroy_field<F>(m_.base_, m_.pitch_, m_.size_ - 1); });
+        cells::for_each_field([&]<std::size_t F>() {
+            cells::template destroy_field<F>(m_.base_, m_.pitch_, m_.size_ - 1);
+        });
         if constexpr (poison_is_watched) { watch(m_.size_ - 1); }
         --m_.size_;
     }

@@ -27,7 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/containers/layout.hpp>
+#include <cairn/containers/shape.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/os/system_allocator.hpp>

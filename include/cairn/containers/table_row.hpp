@@ -24,7 +24,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/layout.hpp>
+#include <cairn/containers/arrangement.hpp>
 
 namespace cairn {
 

@@ -26,8 +26,10 @@
 #include <utility>
 
 #include <cairn/containers/index_iterator.hpp>
+#include <cairn/containers/table_chunks.hpp>
 #include <cairn/containers/table_column.hpp>
 #include <cairn/containers/table_row.hpp>
+#include <cairn/containers/written_arguments.hpp>
 #include <cairn/core/assert.hpp>
 
 // gcc forgets `restrict` when it inlines the function that says it.
@@ -38,42 +40,6 @@
 #endif
 
 namespace cairn {
-
-namespace detail {
-
-/// Which arguments a function object writes: those it takes as T&. Generic ones: all.
-template <class F>
-struct argument_list {
-    static constexpr bool is_known = false;
-};
-template <class T>
-struct arguments_of_call : argument_list<void> {};
-template <class R, class C, class... A>
-struct arguments_of_call<R (C::*)(A...)> {
-    static constexpr bool is_known = true;
-    using type = type_list<A...>;
-};
-template <class R, class C, class... A>
-struct arguments_of_call<R (C::*)(A...) const> : arguments_of_call<R (C::*)(A...)> {};
-template <class R, class C, class... A>
-struct arguments_of_call<R (C::*)(A...) noexcept> : arguments_of_call<R (C::*)(A...)> {};
-template <class R, class C, class... A>
-struct arguments_of_call<R (C::*)(A...) const noexcept> : arguments_of_call<R (C::*)(A...)> {};
-template <class F>
-    requires requires { &F::operator(); }
-struct argument_list<F> : arguments_of_call<decltype(&F::operator())> {};
-
-template <class F, std::size_t I>
-consteval bool writes_argument() {
-    if constexpr (argument_list<F>::is_known) {
-        using A = type_at<I, typename argument_list<F>::type>;
-        return std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>;
-    } else {
-        return true;
-    }
-}
-
-}  // namespace detail
 
 /// Some fields of one row: what table_view::row<...>(i) gives, for structured bindings.
 template <class View, std::size_t... F>
@@ -89,34 +55,6 @@ public:
 private:
     View view_;
     std::size_t index_;
-};
-
-/// A view cut into parts for workers that must not share a cache line; see table_view::chunks().
-template <class View>
-class table_chunks {
-public:
-    using value_type = View;
-
-    constexpr table_chunks() noexcept = default;
-    /// Requires: `rows` begins at a multiple of 64 rows of its table; others share a line at the ends.
-    constexpr table_chunks(View rows, std::size_t rows_per_chunk) noexcept
-        : rows_{rows}, step_{rows_per_chunk <= 64 ? 64 : (rows_per_chunk + 63) / 64 * 64} {}
-
-    [[nodiscard]] std::size_t size() const noexcept { return (rows_.size() + step_ - 1) / step_; }
-    [[nodiscard]] std::size_t rows_per_chunk() const noexcept { return step_; }
-    /// Part `k`: rows k * rows_per_chunk() and on. Requires: k < size().
-    [[nodiscard]] View operator[](std::size_t k) const noexcept {
-        CAIRN_ASSERT(k < size(), "a chunk index is below size()");
-        const std::size_t first = k * step_;
-        const std::size_t left = rows_.size() - first;
-        return rows_.subview(first, left < step_ ? left : step_);
-    }
-    [[nodiscard]] auto begin() const noexcept { return index_iterator{*this, 0}; }
-    [[nodiscard]] auto end() const noexcept { return index_iterator{*this, size()}; }
-
-private:
-    View rows_{};
-    std::size_t step_ = 64;
 };
 
 template <class Row, class Layout, bool IsConst = false>
@@ -198,6 +136,10 @@ public:
         } else if constexpr (place::template is_split<F>()) {
             if (size_ == 0) { return split_span<T>{}; }
             return with_strips<F>(0, [&](auto*... p) { return split_span<T>{size_, p...}; });
+        } else if constexpr (place::template is_grouped<F>) {
+            constexpr std::size_t stride = place::template place_in_group<F>.size;
+            return size_ == 0 ? strided_span<T>{}
+                              : strided_span<T>{field_pointer<F>(0), stride, size_};
         } else {
             return size_ == 0 ? std::span<T>{} : std::span<T>{field_pointer<F>(0), size_};
         }
@@ -288,9 +230,11 @@ private:
     /// The element type of strip S.
     template <std::size_t S, std::size_t F = 0>
     static auto strip_type() {
-        if constexpr (S < place::template first_strip<F + 1>()) {
+        if constexpr (S < place::template strips_before<F + 1>()) {
             using T = typename place::template field_type<F>;
-            if constexpr (place::template is_split<F>()) {
+            if constexpr (place::template is_grouped<F>) {
+                return std::type_identity<maybe_const<typename place::template group_cell<F>>>{};
+            } else if constexpr (place::template is_split<F>()) {
                 return std::type_identity<maybe_const<typename components_of<T>::type>>{};
             } else {
                 return std::type_identity<maybe_const<T>>{};
@@ -331,6 +275,8 @@ private:
             return [&]<std::size_t... I>(std::index_sequence<I...>) {
                 return split_ref<V, IsConst>{(detail::pick<s + I>(p...) + i)...};
             }(std::make_index_sequence<components_of<V>::count>{});
+        } else if constexpr (place::template is_grouped<F>) {
+            return (*place::template in_cell<F, IsConst>(detail::pick<s>(p...) + i));
         } else {
             return (detail::pick<s>(p...)[i]);
         }
@@ -388,6 +334,8 @@ private:
         };
         if constexpr (place::template is_split<First>()) {
             with_strips<First>(i, rest);
+        } else if constexpr (place::template is_grouped<First>) {
+            rest(strip_at<place::template first_strip<First>()>(i));
         } else {
             rest(field_pointer<First>(i));
         }
@@ -402,14 +350,21 @@ private:
                 return local_copy<T, detail::writes_argument<Function, A>()>{
                     split_ref<T, IsConst>{(detail::pick<S + I>(p...) + i)...}};
             }(std::make_index_sequence<components_of<T>::count>{});
+        } else if constexpr (place::template is_grouped<F>) {
+            return direct<maybe_const<T>>{
+                *place::template in_cell<F, IsConst>(detail::pick<S>(p...) + i)};
         } else {
             return direct<maybe_const<T>>{detail::pick<S>(p...)[i]};
         }
     }
+    template <std::size_t F>
+    static consteval std::size_t pointers_of() {
+        return place::template is_split<F>() ? place::template strips_in<F>() : 1;
+    }
     /// The first gathered pointer of argument A.
     template <std::size_t A, std::size_t... F>
     static consteval std::size_t first_pointer() {
-        const std::size_t counts[] = {place::template strips_in<F>()...};
+        const std::size_t counts[] = {pointers_of<F>()...};
         std::size_t sum = 0;
         for (std::size_t a = 0; a < A; ++a) { sum += counts[a]; }
         return sum;
