@@ -477,12 +477,13 @@ const lab::registration defrag{
         e.quick_seconds = 8;
         e.full_seconds = 240;
         e.how =
-            "A game that streams assets: 64 B to 256 KiB, two leave each frame and others come "
-            "until 85 % of 16 MiB live "
-            "again, half of all leave at a level change, now and then one is pinned for 60 frames. "
-            "Every object's "
-            "first bytes are compared at the end. The budgets are the heap's own; the pauses are "
-            "measured around it.";
+            "A game that streams assets: 64 B to 256 KiB, two leave each frame, up to eight come "
+            "until "
+            "85 % of 16 MiB live, half of all leave at a level change, now and then one is pinned "
+            "for "
+            "60 frames. Every object's first bytes are compared at the end. The budgets are the "
+            "heap's "
+            "own; the pauses are measured around it.";
         e.take = take;
         const plan p{.frames = e.options().full ? 100'000u : 2'000u};
         soak(e, p);
