@@ -7,16 +7,12 @@
 //      converge                 from the worst state, a frame's budget at a time: how long, what remains
 //      footprint                the same load on heaps that cannot move: memory over live bytes
 //      get                      the price of the handle: beside an index into an array of pointers
-#include <malloc.h>
-
-#include <cairn/alloc/heap.hpp>
-#include <cairn/alloc/relocatable_heap.hpp>
 #include <memory>
 #include <string>
 
+#include "lab/families/handle_chain.hpp"
 #include "lab/families/heap_family.hpp"
-#include "lab/families/soak.hpp"
-#include "lab/harness/clock.hpp"
+#include "lab/families/soak_memories.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/harness/results.hpp"
 
@@ -24,128 +20,7 @@ namespace {
 
 using namespace lab::soak;
 
-double now() { return static_cast<double>(lab::now_ns()); }
-
-/// A region that is there: page faults are nobody's result here.
-struct resident_region {
-    std::size_t size;
-    std::unique_ptr<std::byte, void (*)(void*)> memory{
-        static_cast<std::byte*>(std::aligned_alloc(4096, size)), std::free};
-    explicit resident_region(std::size_t n) : size{n} { std::memset(memory.get(), 0, n); }
-    [[nodiscard]] cairn::byte_slice slice() const { return {memory.get(), size}; }
-};
-
-// ---- the memories ------------------------------------------------------------------------------
-
-struct relocatable {
-    using id = cairn::relocatable_heap::handle_type;
-    resident_region region;
-    cairn::relocatable_heap heap;
-    cairn::compaction_budget budget;
-    const cairn::relocation* how;
-    std::deque<cairn::pinned<void>> pins;
-    std::vector<float> overshoot_ns;
-    std::uint64_t moved = 0;
-
-    relocatable(const plan& p, cairn::compaction_budget b,
-                const cairn::relocation& way = cairn::by_bytes)
-        : region{p.region},
-          heap{region.slice(), cairn::system_memory(), {.object_count = 1u << 15}},
-          budget{b},
-          how{&way} {
-        overshoot_ns.reserve(p.frames);
-    }
-    [[nodiscard]] bool compacts() const { return budget.steps != 0; }
-    id allocate(std::size_t size) { return heap.allocate(size, cairn::default_alignment, *how); }
-    void deallocate(id h, std::size_t) { heap.deallocate(h); }
-    void* at(id h) { return heap.get(h); }
-    bool held(id h) const { return heap.is_pinned(h); }
-    bool hold(id h) {
-        pins.push_back(heap.pin(h));
-        return true;
-    }
-    void let_go() { pins.pop_front(); }
-    double end_frame() {
-        if (!compacts()) return 0;
-        const double start = now();
-        const cairn::compaction_report r = heap.compact(budget);
-        const double ns = now() - start;
-        moved += r.bytes;
-        overshoot_ns.push_back(static_cast<float>(std::max(0.0, ns - budget.microseconds * 1e3)));
-        return ns;
-    }
-    double fragmentation() const { return heap.stats().fragmentation() * 100; }
-    std::size_t footprint() const {
-        std::size_t end = 0;
-        heap.for_each_range([&](const cairn::relocatable_range& r) {
-            if (!r.is_free) end = r.offset + r.size;
-        });
-        return end;
-    }
-};
-
-/// What does not move: a heap over the same region, and malloc without one.
-template <class A>
-struct fixed {
-    struct id {
-        void* p;
-        explicit operator bool() const { return p != nullptr; }
-    };
-    A a;
-    id allocate(std::size_t size) { return {a.allocate(size)}; }
-    void deallocate(id h, std::size_t size) { a.deallocate(h.p, size); }
-    void* at(id h) { return h.p; }
-    bool held(id) const { return false; }
-    bool hold(id) { return false; }
-    void let_go() {}
-    double end_frame() { return 0; }
-};
-
-struct good_fit_over_the_region {
-    resident_region region;
-    cairn::heap<> heap{region.slice()};
-    explicit good_fit_over_the_region(const plan& p) : region{p.region} {}
-    void* allocate(std::size_t size) { return heap.allocate(size); }
-    void deallocate(void* p, std::size_t size) { heap.deallocate(p, size); }
-};
-
-// ---- figures -----------------------------------------------------------------------------------
-
-double part(std::vector<float> v, double share) {
-    if (v.empty()) return 0;
-    const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(v.size() - 1));
-    std::nth_element(v.begin(), v.begin() + at, v.end());
-    return v[static_cast<std::size_t>(at)];
-}
-
-/// At most 200 points of a curve over the frames.
-struct curve {
-    unsigned every;
-    lab::series series;
-    curve(const plan& p, std::string name, std::string y)
-        : every{std::max(1u, p.frames / 200)}, series{std::move(name), "frame", std::move(y), {}} {}
-    [[nodiscard]] bool wants(unsigned frame) const { return frame % every == every - 1; }
-    void add(unsigned frame, double y) { series.points.emplace_back(frame + 1, y); }
-};
-
-/// The memory map, merged to about a thousand runs: a run is occupied if most of it is.
-lab::series strip(const cairn::relocatable_heap& heap, std::string name) {
-    lab::series s{std::move(name), "bytes", "occupied", {}};
-    const std::size_t least = heap.capacity() / 1000;
-    std::size_t from = 0;
-    std::size_t used = 0;
-    heap.for_each_range([&](const cairn::relocatable_range& r) {
-        used += r.is_free ? 0 : r.size;
-        const std::size_t end = r.offset + r.size;
-        if (end - from < least && end != heap.capacity()) return;
-        const double y = 2 * used >= end - from ? 1 : 0;
-        if (!s.points.empty() && s.points.back().second == y) s.points.pop_back();
-        s.points.emplace_back(end, y);
-        from = end;
-        used = 0;
-    });
-    return s;
-}
+// ---- the soak ----------------------------------------------------------------------------------
 
 constexpr const char* soak_columns[][2] = {
     {"soak: avoidable failures", "per 1000"},
@@ -308,90 +183,6 @@ struct footprint_run {
     }
 };
 
-// ---- get ---------------------------------------------------------------------------------------
-
-constexpr std::uint32_t asked_count = 10'000;
-
-/// All are asked in random order: what a get takes of the processor.
-template <class Table>
-auto asks() {
-    return [] {
-        auto all = std::make_shared<Table>();
-        return [all](lab::sample& s) {
-            std::uint64_t sum = 0;
-            for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                for (const std::uint32_t i : all->order) sum += all->at(all->names[i])->number;
-            }
-            lab::keep(sum);
-            s.did(s.repetitions() * asked_count);
-        };
-    };
-}
-
-/// Each object names the next: how long one waits for a get.
-template <class Table>
-auto follows() {
-    return [] {
-        auto all = std::make_shared<Table>();
-        return [all](lab::sample& s) {
-            auto next = all->names[0];
-            for (std::uint64_t r = 0; r != s.repetitions() * asked_count; ++r) {
-                next = all->at(next)->next;
-            }
-            lab::keep(next);
-            s.did(s.repetitions() * asked_count);
-        };
-    };
-}
-
-template <class Name>
-struct linked {
-    Name next;
-    std::uint64_t number;
-};
-
-/// Makes one cycle through all objects, in random order.
-template <class Table>
-void link_all(Table& t) {
-    std::mt19937 random{7};
-    t.order.resize(asked_count);
-    for (std::uint32_t i = 0; i != asked_count; ++i) t.order[i] = i;
-    std::shuffle(t.order.begin(), t.order.end(), random);
-    for (std::uint32_t i = 0; i != asked_count; ++i) {
-        *t.at(t.names[t.order[i]]) = {t.names[t.order[(i + 1) % asked_count]], i};
-    }
-}
-
-struct by_handle {
-    using name = cairn::relocatable_heap::handle_type;
-    cairn::relocatable_heap heap{std::size_t{4} << 20};
-    std::vector<name> names;
-    std::vector<std::uint32_t> order;
-    by_handle() {
-        for (std::uint32_t i = 0; i != asked_count; ++i) names.push_back(heap.allocate(64));
-        link_all(*this);
-    }
-    linked<name>* at(name h) const { return static_cast<linked<name>*>(heap.get(h)); }
-};
-
-/// The limit: a table of pointers that nobody checks.
-struct by_index {
-    using name = std::uint64_t;  // as wide as a handle
-    struct alignas(64) object : linked<name> {};
-    std::vector<object> objects = std::vector<object>(asked_count);
-    std::vector<linked<name>*> pointers;
-    std::vector<name> names;
-    std::vector<std::uint32_t> order;
-    by_index() {
-        for (std::uint32_t i = 0; i != asked_count; ++i) {
-            pointers.push_back(&objects[i]);
-            names.push_back(i);
-        }
-        link_all(*this);
-    }
-    linked<name>* at(name i) const { return pointers[i]; }
-};
-
 // ---- the experiment ----------------------------------------------------------------------------
 
 std::string take(const lab::experiment_result& e) {
@@ -491,11 +282,11 @@ const lab::registration defrag{
         converge(e, p);
         footprint(e, p);
         lab::comparison& all = e.compare("get");
-        all.cairn("cairn::relocatable_heap", asks<by_handle>());
-        all.limit("index into an array of pointers", asks<by_index>());
+        all.cairn("cairn::relocatable_heap", lab::chain::asks<lab::chain::by_handle>());
+        all.limit("index into an array of pointers", lab::chain::asks<lab::chain::by_index>());
         lab::comparison& chain = e.compare("get, each names the next");
-        chain.cairn("cairn::relocatable_heap", follows<by_handle>());
-        chain.limit("index into an array of pointers", follows<by_index>());
+        chain.cairn("cairn::relocatable_heap", lab::chain::follows<lab::chain::by_handle>());
+        chain.limit("index into an array of pointers", lab::chain::follows<lab::chain::by_index>());
     }};
 
 }  // namespace

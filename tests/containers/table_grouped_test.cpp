@@ -51,7 +51,9 @@ std::ptrdiff_t between(const A& a, const B& b) {
 
 TEST(table_grouped, fields_of_a_group_lie_side_by_side_and_others_in_columns) {
     table<P, motion_and_body> t;
-    for (int i = 0; i < 100; ++i) { ASSERT_TRUE(t.emplace_back(vec3{}, std::to_string(i), vec3{})); }
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_TRUE(t.emplace_back(vec3{}, std::to_string(i), vec3{}));
+    }
     EXPECT_EQ(between(t[0].position, t[0].velocity), 12);
     EXPECT_EQ(between(t[0].position, t[1].position), 24);
     EXPECT_EQ(between(t[0].tag, t[0].mass), 8) << "each is aligned";
@@ -99,7 +101,8 @@ TEST(table_grouped, takes_the_text_that_every_layout_takes) {
 TEST(table_grouped, plain_rows_by_member_pointers_and_bindings) {
     table<plain, light> t;
     for (int i = 0; i < 50; ++i) { ASSERT_TRUE(t.push_back({i, {}, 'x', i * 2.0})); }
-    t.each<&plain::letter, &plain::weight>([](char& c, const double& w) { c = w > 20 ? 'h' : 'l'; });
+    t.each<&plain::letter, &plain::weight>(
+        [](char& c, const double& w) { c = w > 20 ? 'h' : 'l'; });
     auto [id, position, letter, weight] = t[20];
     EXPECT_EQ(id, 20);
     EXPECT_EQ(letter, 'h');

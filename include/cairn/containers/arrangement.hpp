@@ -61,7 +61,8 @@ struct arrangement {
         if constexpr (Layout::one_array || Layout::lanes != 0) {
             return false;
         } else if constexpr (is_grouped<F>) {
-            static_assert(!type_at<F, fields>::marked_split, "a field is split or grouped, not both");
+            static_assert(!type_at<F, fields>::marked_split,
+                          "a field is split or grouped, not both");
             static_assert(std::is_trivially_copyable_v<field_type<F>>,
                           "fields of a group are plain data");
             return false;
