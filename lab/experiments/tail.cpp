@@ -16,6 +16,12 @@
 #include <x86intrin.h>
 
 #include <algorithm>
+#include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/concurrent_pool.hpp>
+#include <cairn/alloc/double_ended_arena.hpp>
+#include <cairn/alloc/growing_arena.hpp>
+#include <cairn/alloc/pool.hpp>
+#include <cairn/alloc/virtual_arena.hpp>
 #include <csignal>
 #include <string>
 
@@ -93,11 +99,17 @@ constexpr std::size_t p99_99 = 3;
 constexpr const char* columns[] = {"p50",          "p99", "p99.9", "p99.99", "p99.99 of minima",
                                    "max of minima"};
 
+/// `OneSize`: 0 for sizes of 16 to 4096 bytes, or the only size there is.
+template <std::uint32_t OneSize>
 struct replay {
     template <class A>
     void run(A& a, lab::sample& s) {
-        const auto first = log_uniform(live_count, 11);
-        const auto sizes = log_uniform(step_count, 12);
+        auto first = log_uniform(live_count, 11);
+        auto sizes = log_uniform(step_count, 12);
+        if (OneSize != 0) {
+            std::fill(first.begin(), first.end(), OneSize);
+            std::fill(sizes.begin(), sizes.end(), OneSize);
+        }
         std::vector<object> live(live_count);
         tail_of allocate, deallocate, floor;
         for (unsigned r = 0; r != replay_count; ++r) {
@@ -122,13 +134,42 @@ struct replay {
             }
             for (const object& o : live) a.deallocate(o.p, o.size);
             for (tail_of* const t : {&allocate, &deallocate, &floor}) t->end_replay();
+            if constexpr (requires { a.end_of_trace(); }) a.end_of_trace();
         }
+        const std::string of = OneSize == 0 ? "" : "one size: ";
         s.value(allocate.median(p99_99));
-        allocate.report(s, "allocate");
-        deallocate.report(s, "deallocate");
-        s.also("noise floor, p99.99", floor.median(p99_99));
-        s.also("noise floor, max of minima", tail_of::at(floor.least, 1));
+        allocate.report(s, of + "allocate");
+        deallocate.report(s, of + "deallocate");
+        s.also(of + "noise floor, p99.99", floor.median(p99_99));
+        s.also(of + "noise floor, max of minima", tail_of::at(floor.least, 1));
     }
+};
+
+// ---- pools and arenas: one size ----------------------------------------------------------------
+
+constexpr std::uint32_t one_size = 64;
+
+template <class Pool>
+struct of_pool {
+    Pool pool{one_size};
+    void* allocate(std::size_t) { return pool.allocate(); }
+    void deallocate(void* p, std::size_t) { pool.deallocate(p); }
+};
+
+/// An arena frees nothing alone: everything goes at the end of the trace.
+template <class Arena, std::size_t Size>
+struct of_arena {
+    Arena arena{Size};
+    void* allocate(std::size_t size) { return arena.allocate(size); }
+    void deallocate(void*, std::size_t) {}
+    void end_of_trace() { arena.reset(); }
+};
+
+struct of_double_ended_arena {
+    cairn::double_ended_arena arena{std::size_t{4} << 20};
+    void* allocate(std::size_t size) { return arena.low().allocate(size); }
+    void deallocate(void*, std::size_t) {}
+    void end_of_trace() { arena.low().reset(); }
 };
 
 // ---- instructions --------------------------------------------------------------------------------
@@ -241,17 +282,35 @@ auto runs() {
 
 const lab::registration tail{
     "tail", "How slow is the slowest allocation?", [](lab::experiment& e) {
-        e.quick_seconds = 6;
+        e.quick_seconds = 8;
         lab::comparison& c =
             e.compare("p99.99", {.unit = "ns", .measure = lab::measure::value, .one_sample = true});
-        add_heaps(c, runs<replay>(), {.lists = false});
-        for (const char* what : {"allocate", "deallocate"}) {
-            for (const char* column : columns) {
-                e.also(c, std::string{what} + ", " + column, {.unit = "ns"});
+        add_heaps(c, runs<replay<0>>(), {.lists = false});
+        const auto columns_of = [&](lab::comparison& those, const std::string& of) {
+            for (const char* what : {"allocate", "deallocate"}) {
+                for (const char* column : columns) {
+                    e.also(those, of + what + ", " + column, {.unit = "ns"});
+                }
             }
-        }
-        e.also(c, "noise floor, p99.99", {.unit = "ns", .compares = false});
-        e.also(c, "noise floor, max of minima", {.unit = "ns", .compares = false});
+            e.also(those, of + "noise floor, p99.99", {.unit = "ns", .compares = false});
+            e.also(those, of + "noise floor, max of minima", {.unit = "ns", .compares = false});
+        };
+        columns_of(c, "");
+
+        lab::comparison& p = e.compare(
+            "one size: p99.99", {.unit = "ns", .measure = lab::measure::value, .one_sample = true});
+        const auto one = [](auto tag) { return runs<replay<one_size>>()(tag); };
+        constexpr std::size_t room = std::size_t{4} << 20;
+        p.cairn("cairn::pool", one(adapter_tag<of_pool<cairn::pool>>{}));
+        p.cairn("cairn::concurrent_pool", one(adapter_tag<of_pool<cairn::concurrent_pool>>{}));
+        p.cairn("cairn::heap<good_fit>", one(adapter_tag<cairn_heap<cairn::good_fit>>{}));
+        p.cairn("cairn::arena", one(adapter_tag<of_arena<cairn::arena, room>>{}));
+        p.cairn("cairn::growing_arena",
+                one(adapter_tag<of_arena<cairn::growing_arena, std::size_t{64} << 10>>{}));
+        p.cairn("cairn::virtual_arena", one(adapter_tag<of_arena<cairn::virtual_arena, room>>{}));
+        p.cairn("cairn::double_ended_arena", one(adapter_tag<of_double_ended_arena>{}));
+        p.mallocs(one(adapter_tag<general_malloc>{}));
+        columns_of(p, "one size: ");
 
         lab::comparison& i =
             e.compare("instructions, allocate",
