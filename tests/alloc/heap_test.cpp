@@ -2,6 +2,7 @@
 #include <cairn/core/sizes.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -387,6 +388,68 @@ TEST(heap, what_is_deferred_is_taken_back_before_a_refusal) {
     const std::size_t all = h.stats().capacity / (h.good_size(2000) + h.header_size);
     EXPECT_GE(count, all - all / 32);
     EXPECT_EQ(h.stats().deferred_count, 0u);
+    h.reset();
+}
+
+TEST(heap, what_was_in_use_waits_and_is_had_again) {
+    test_region memory{4_MiB};
+    heap<good_fit> h{memory.span()};
+    std::vector<void*> live;
+    for (int i = 0; i < 1000; ++i) { live.push_back(h.allocate(500)); }
+    const std::size_t free_size = h.stats().free_size;
+    for (int round = 0; round < 3; ++round) {
+        for (void* const p : live) { h.deallocate(p, 500); }
+        EXPECT_EQ(h.stats().deferred_count, 1000u);
+        h.validate();
+        for (void*& p : live) { p = h.allocate(500); }
+        EXPECT_EQ(h.stats().deferred_count, 0u);
+        EXPECT_EQ(h.stats().free_size, free_size) << "nothing was cut from the core";
+    }
+    for (void* const p : live) { h.deallocate(p, 500); }
+    // Another size: the heap would become larger than it was, so what waits gives way.
+    live.clear();
+    for (int i = 0; i < 2500; ++i) { live.push_back(h.allocate(700)); }
+    EXPECT_LT(h.stats().deferred_count, 64u);
+    h.validate();
+    h.reset();
+}
+
+TEST(heap, what_waits_is_bounded) {
+    test_region memory{16_MiB};
+    heap<good_fit> h{memory.span()};
+    std::vector<void*> live;
+    for (std::size_t i = 0; i < 12'000; ++i) { live.push_back(h.allocate(i % 1000)); }
+    for (std::size_t i = 0; i < live.size(); ++i) { h.deallocate(live[i], i % 1000); }
+    EXPECT_GE(h.stats().deferred_count, detail::deferred_surplus::surplus_max);
+    EXPECT_LE(h.stats().deferred_count, detail::deferred_blocks_max<good_fit>());
+    h.validate();
+    h.trim();
+    EXPECT_EQ(h.stats().deferred_count, 0u);
+    EXPECT_EQ(h.stats().free_size, h.stats().capacity);
+}
+
+TEST(heap, what_waits_does_not_make_the_heap_larger_than_its_shares) {
+    test_region memory{4_MiB};
+    heap<good_fit> h{memory.span()};
+    std::mt19937 random{9};
+    std::vector<piece> live(1000, piece{nullptr, 0, default_alignment, {}});
+    std::size_t used = 0;
+    std::size_t most = 0;
+    const std::size_t shares = 81 * 4_MiB / 2048;
+    for (int step = 0; step < 30'000; ++step) {
+        piece& p = live[random() % live.size()];
+        if (p.data != nullptr) {
+            used -= h.good_size(p.size) + h.header_size;
+            h.deallocate(p.data, p.size);
+        }
+        p.size = random() % (1 + (4096u >> random() % 8));
+        p.data = static_cast<std::byte*>(h.allocate(p.size));
+        ASSERT_NE(p.data, nullptr);
+        used += h.good_size(p.size) + h.header_size;
+        most = std::max(most, used);
+        const heap_stats s = h.stats();
+        ASSERT_LE(s.capacity - s.free_size, most + most / 32 + shares);
+    }
     h.reset();
 }
 

@@ -70,6 +70,7 @@ public:
     /// Returns: true when the heap is larger than it has been by 1/64: some surplus should merge.
     [[nodiscard]] bool took(std::size_t granules) noexcept {
         taken_ += granules;
+        if (taken_ <= most_) [[likely]] { return false; }  // nothing changes: more may wait
         const std::size_t used = taken_ - (joined_ - left_);
         if (used > most_) { most_ = used < roof_ ? used : roof_; }
         return decide() && taken_ > most_ + most_ / 64;

@@ -271,7 +271,7 @@ inline void heap<Fit, Steps>::left_core(std::uint32_t granules) noexcept {
 
 template <class Fit, class Steps>
 void* heap<Fit, Steps>::allocate_from_core(std::size_t size, alignment align) noexcept {
-    if (size > size_max || align.bytes() > size_max) { return nullptr; }
+    if (size > size_max) { return nullptr; }
     const std::uint32_t granules =
         Fit::block_size(static_cast<std::uint32_t>(detail::granules_for(size)));
     if (region_count_ == 1 && align <= alignment{granule_size}) [[likely]] {
@@ -289,6 +289,7 @@ void* heap<Fit, Steps>::allocate_from_core(std::size_t size, alignment align) no
 template <class Fit, class Steps>
 void* heap<Fit, Steps>::allocate_with_effort(std::uint32_t granules, std::size_t size,
                                              alignment align) noexcept {
+    if (align.bytes() > size_max) { return nullptr; }
     if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
     // The last resort: what was deferred may fit, or merge into something that does.
     if (merge_deferred()) {
