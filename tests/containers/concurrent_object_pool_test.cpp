@@ -208,7 +208,7 @@ TEST(concurrent_object_pool, a_constructor_or_hook_that_throws_leaves_the_slot_f
         counted::throw_at = 0;
         EXPECT_THROW((void)pool.acquire(), int);
         EXPECT_EQ(pool.stats().live, 1u);
-        EXPECT_TRUE(pool.acquire());
+        EXPECT_EQ(pool.acquire()->value, 7) << "built when it was asked for again";
         for (int at = 0; at < 50; ++at) {
             pool_type warm;
             counted::throw_at = at;
