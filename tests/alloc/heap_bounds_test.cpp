@@ -155,7 +155,8 @@ TEST(heap_bounds, steps_of_good_fit_with_and_without_the_last_resort) {
     heap<good_fit, counted_steps> h{memory.span()};
     counting<heap<good_fit, counted_steps>> counted{h};
     random_load(counted, 7, 40'000, true);
-    EXPECT_LE(counted.seen.allocate, 48u + checks);
+    // The ordinary bound: one allocation from the core, eight bins looked at, one block merged.
+    EXPECT_LE(counted.seen.allocate, 30u + 8u + 35u + 2 * checks);
     EXPECT_LE(counted.seen.deallocate, 35u + checks);
 }
 

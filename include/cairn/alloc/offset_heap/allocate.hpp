@@ -106,38 +106,24 @@ inline void basic_offset_heap<Offset, Steps>::free_node(std::uint32_t i) noexcep
     ++n.generation;
     const std::uint32_t left = n.prev;
     const std::uint32_t right = n.next;
-    const Offset size = n.size;
-    const bool merge_left = left != none && nodes_[left].kind == state::free;
+    Offset size = n.size;
     const bool merge_right = right != none && nodes_[right].kind == state::free;
-    // One of four ways: one jump to mispredict, not two. A free neighbour takes `i` in.
-    switch (static_cast<unsigned>(merge_left) | static_cast<unsigned>(merge_right) << 1) {
-        case 0:
-            insert_free(i);
-            return;
-        case 1:
-            Steps::touch();
-            unlink(i);
-            give_node(i);
-            resize_free(left, static_cast<Offset>(nodes_[left].size + size));
-            return;
-        case 2:
-            Steps::touch();
-            unlink(i);
-            give_node(i);
-            nodes_[right].offset = static_cast<Offset>(nodes_[right].offset - size);
-            resize_free(right, static_cast<Offset>(nodes_[right].size + size));
-            return;
-        default: {
-            Steps::touch();
-            const Offset total = static_cast<Offset>(nodes_[left].size + size + nodes_[right].size);
-            remove_free(right);
-            unlink(right);
-            give_node(right);
-            unlink(i);
-            give_node(i);
-            resize_free(left, total);
-        }
+    if (merge_right) {
+        Steps::touch();
+        size = static_cast<Offset>(size + nodes_[right].size);
+        remove_free(right);
+        unlink(right);
+        give_node(right);
     }
+    if (left != none && nodes_[left].kind == state::free) {
+        Steps::touch();
+        unlink(i);
+        give_node(i);
+        resize_free(left, static_cast<Offset>(nodes_[left].size + size));
+        return;
+    }
+    n.size = size;
+    insert_free(i);
 }
 
 template <std::unsigned_integral Offset, class Steps>
