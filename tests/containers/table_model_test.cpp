@@ -208,12 +208,12 @@ TYPED_TEST(table_model, reserved_addresses_agree_with_a_vector_and_never_move) {
     {
         table<row<>, TypeParam> t{upstream};
         std::vector<row<>> model;
-        ASSERT_TRUE(t.reserve_address_space(5000));
-        EXPECT_FALSE(t.reserve(6000));
+        ASSERT_TRUE(t.reserve_address_space(12000));
+        EXPECT_FALSE(t.reserve(13000));
         EXPECT_EQ(t.capacity(), 0u);
         const std::string* first = nullptr;
         std::mt19937 random{5};
-        for (int i = 0; model.size() < 5000; ++i) {
+        for (int i = 0; model.size() < 12000; ++i) {
             if (random() % 4 != 0 || model.empty()) {
                 model.push_back(make_row(i));
                 ASSERT_TRUE(t.push_back(model.back()));
