@@ -302,17 +302,11 @@ public:
     /// erase others while iterating, use begin()/end().
     template <class F>
     void for_each(F&& f) {
-        for (std::size_t p = 0; p < page_count(); ++p) {
-            slots_.fetch_soon(p + 1);
-            visit_page<T>(p, f);
-        }
+        for (std::size_t p = 0; p < page_count(); ++p) { visit_page<T>(p, f); }
     }
     template <class F>
     void for_each(F&& f) const {
-        for (std::size_t p = 0; p < page_count(); ++p) {
-            slots_.fetch_soon(p + 1);
-            visit_page<const T>(p, f);
-        }
+        for (std::size_t p = 0; p < page_count(); ++p) { visit_page<const T>(p, f); }
     }
     /// As for_each, one page only: pages are chunks for parallel loops, and no two of them share a
     /// cache line. Requires: p < page_count().

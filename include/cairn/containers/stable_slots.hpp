@@ -181,15 +181,6 @@ public:
         const std::uint64_t live = state.live[w];
         return &state == hand_page_ ? live & ~hand_.pending(w) : live;
     }
-    /// The words of page `p`, if there is one, will be read: in a sparse map each page begins with a
-    /// chain of cache misses otherwise.
-    void fetch_soon(std::size_t p) const noexcept {
-        if (p >= page_count_) { return; }
-        const auto* const first = reinterpret_cast<const std::byte*>(pages()[p].state);
-        for (std::size_t i = 0; i <= offsetof(page, blocked); i += 64) {
-            __builtin_prefetch(first + i);
-        }
-    }
     /// First live slot at or after `index`, else no_index.
     [[nodiscard]] std::size_t next_live(std::size_t index) const noexcept;
 
