@@ -13,7 +13,7 @@ const std::vector<need>& needs() {
         {"the same, from many threads", "threads", {}},
         {"blocks of any size, freed in any order", "heap", {"churn"}},
         {"blocks of any size, in memory that is nearly full", "defrag", {"footprint"}},
-        {"no late operation", "tail", {"p99.99"}},
+        {"no late operation", "tail", {"allocate, p99.99 of minima"}},
         {"all the memory work of a game's frame",
          "frames",
          {"time in memory, p99", "time in memory"}},

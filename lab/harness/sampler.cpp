@@ -288,7 +288,8 @@ case_run measure_case(const experiment& e, const comparison& c, const sampler_op
     if (!c.options.one_sample && round_seconds > 0 && !(o.full && c.options.full_samples != 0)) {
         const double left = std::max(seconds - elapsed(), seconds / 2);
         const double affordable = left / round_seconds;
-        rounds = static_cast<unsigned>(std::clamp(affordable, 5.0, static_cast<double>(rounds)));
+        const double most = rounds;
+        rounds = static_cast<unsigned>(std::clamp(affordable, std::min(5.0, most), most));
     }
 
     double start_seconds = 0;
