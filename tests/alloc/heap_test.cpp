@@ -453,6 +453,24 @@ TEST(heap, what_waits_does_not_make_the_heap_larger_than_its_shares) {
     h.reset();
 }
 
+TEST(heap, nothing_more_waits_while_the_heap_is_larger_than_it_was) {
+    test_region memory{8_MiB};
+    heap<good_fit> h{memory.span()};
+    std::vector<void*> kept;
+    std::vector<void*> burst;
+    for (int i = 0; i < 300; ++i) { kept.push_back(h.allocate(300)); }
+    for (int i = 0; i < 1000; ++i) { burst.push_back(h.allocate(500)); }
+    for (void* const p : burst) { h.deallocate(p, 500); }
+    const std::size_t waiting = h.stats().deferred_count;
+    EXPECT_EQ(waiting, 1000u);
+    void* const large = h.allocate(3_MiB / 2);  // beside what waits there was never so much
+    ASSERT_NE(large, nullptr);
+    for (void* const p : kept) { h.deallocate(p, 300); }
+    EXPECT_LE(h.stats().deferred_count, waiting + 64) << "only its share waits";
+    h.validate();
+    h.reset();
+}
+
 TEST(heap, can_be_the_upstream_of_another) {
     heap<> outer{1_MiB};
     heap<first_fit> inner{grow_by{8_KiB}, outer};
