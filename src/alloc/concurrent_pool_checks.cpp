@@ -53,6 +53,7 @@ concurrent_pool_stats concurrent_pool::stats() const noexcept {
     concurrent_pool_stats s;
     s.slot_count = depot_.untouched().slot_count();
     s.cache_count = held_cache_count();
+    s.has_lost_threads = has_lost_threads_;
     s.magazine_size = depot_.magazine_size();
     s.upstream_size = upstream_size_;
     std::size_t free_count = 0;

@@ -15,6 +15,7 @@ constinit std::uint64_t last_serial = 0;
 constinit std::uint32_t taken_entries = 0;  // bit set: a live pool has this entry
 static_assert(detail::thread_caches::entry_count == 32);
 constinit bool forks_are_watched = false;
+constinit bool has_others = false;  // at the last fork: other threads than the one that forked
 
 /// Gives back what a thread holds when it exits. Armed by the thread's first cache; `my_caches`, being
 /// trivial, outlives it, so that later destructors see that it is over.
@@ -132,6 +133,7 @@ void concurrent_pool::release_this_thread() noexcept {
 
 void concurrent_pool_registry::before_fork() noexcept {
     registry_lock.lock();
+    has_others = !detail::is_only_thread();
     for (concurrent_pool* p = live_pools; p != nullptr; p = p->next_live_) {
         p->shared_lock_.lock();
     }
@@ -149,6 +151,7 @@ void concurrent_pool_registry::after_fork_in_child() noexcept {
         p->shared_lock_.forget_holder();
         p->grow_lock_.forget_holder();
         p->mend_after_fork(&my_caches);
+        p->has_lost_threads_ = p->has_lost_threads_ || has_others;
     }
     registry_lock.forget_holder();
 }

@@ -3,20 +3,16 @@
 
 #if !defined(_WIN32)
 
-#    include <sys/wait.h>
-#    include <unistd.h>
-
 #    include <algorithm>
 #    include <atomic>
-#    include <chrono>
-#    include <csignal>
-#    include <cstring>
+#    include <cstdio>
+#    include <memory>
 #    include <thread>
 #    include <vector>
 
 #    include <cairn/alloc/concurrent_pool.hpp>
-#    include <cairn/core/bits.hpp>
 
+#    include "support/forking.hpp"
 #    include "support/sanitizers.hpp"
 
 namespace {
@@ -56,19 +52,6 @@ bool goes_on(concurrent_pool& p, std::size_t slot_count, std::size_t lost_max) {
     return all_there;
 }
 
-/// Forks. Returns: whether the child found `check` true.
-template <class Check>
-bool child_finds(Check check) {
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(20);  // a lock that stays held ends here
-        _exit(check() ? 0 : 1);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 TEST(concurrent_pool_fork, the_child_goes_on_while_others_take_and_free) {
     if (under_tsan) { GTEST_SKIP() << "TSan does not follow a fork of many threads"; }
     concurrent_pool p{
@@ -101,29 +84,6 @@ TEST(concurrent_pool_fork, the_child_goes_on_while_others_take_and_free) {
 
 // ------------------------------------------------------------------------------------------------
 // another thread is inside a growth
-
-/// Memory from a buffer, never given back. Stops in its n-th request until it may go on.
-struct stopping_upstream {
-    alignas(64) std::byte memory[64 << 10];
-    std::size_t used = 0;
-    int requests_left = -1;
-    std::atomic<bool> stopped{false};
-    std::atomic<bool> may_go_on{false};
-
-    stopping_upstream() { std::memset(memory, 0xAA, sizeof memory); }
-
-    void* allocate(std::size_t size, alignment align) noexcept {
-        if (requests_left-- == 0) {
-            stopped = true;
-            while (!may_go_on) { std::this_thread::yield(); }
-        }
-        const std::size_t begin = cairn::round_up(used, align);
-        if (size > sizeof memory || begin > sizeof memory - size) { return nullptr; }
-        used = begin + size;
-        return memory + begin;
-    }
-    void deallocate(void*, std::size_t, alignment) noexcept {}
-};
 
 constexpr std::size_t slot_count = 12;
 constexpr cairn::concurrent_pool_options tiny{
@@ -165,83 +125,22 @@ TEST(concurrent_pool_fork, the_child_goes_on_while_another_thread_waits_for_the_
 
 #    if defined(__linux__) && defined(__x86_64__)
 
-/// The other thread runs one instruction at a time. Whenever an instruction has changed the pool or
-/// what it had from its upstream, it waits until the first thread has forked.
-struct single_stepping {
-    concurrent_pool* pool = nullptr;
-    stopping_upstream* upstream = nullptr;
-    std::vector<unsigned char> last_seen;
-    std::atomic<int> wanted{0};  // forks
-    std::atomic<int> done{0};
-    std::atomic<bool> ended{false};
-};
-single_stepping stepping;
-
-extern "C" void after_an_instruction(int) {
-    single_stepping& s = stepping;
-    unsigned char* const seen = s.last_seen.data();
-    const std::size_t used = s.upstream->used;
-    if (std::memcmp(seen, s.pool, sizeof *s.pool) == 0 &&
-        std::memcmp(seen + sizeof *s.pool, s.upstream->memory, used) == 0) {
-        return;
-    }
-    std::memcpy(seen, s.pool, sizeof *s.pool);
-    std::memcpy(seen + sizeof *s.pool, s.upstream->memory, used);
-    if (s.wanted != s.done) { return; }  // it is waiting for a lock that this thread holds
-    const int number = ++s.wanted;
-    const auto begin = std::chrono::steady_clock::now();
-    while (s.done != number &&
-           std::chrono::steady_clock::now() - begin < std::chrono::milliseconds{200}) {
-        std::this_thread::yield();
-    }
-}
-
-void trap_flag(bool on) {
-    if (on) {
-        asm volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "cc", "memory");
-    } else {
-        asm volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "cc", "memory");
-    }
-}
-
 TEST(concurrent_pool_fork, the_child_goes_on_from_every_instruction_of_another_thread) {
     if (under_tsan || cairn::poison_is_queryable) { GTEST_SKIP() << "steps through the library"; }
     auto upstream = std::make_unique<stopping_upstream>();
     concurrent_pool p{16, alignment{16}, *upstream, tiny};
-    single_stepping& s = stepping;
-    s.pool = &p;
-    s.upstream = upstream.get();
-    s.last_seen.resize(sizeof p + sizeof upstream->memory);
-    struct sigaction action{};
-    struct sigaction before{};
-    action.sa_handler = &after_an_instruction;
-    sigaction(SIGTRAP, &action, &before);
     void* slots[5] = {};
-    std::thread other{[&] {
-        trap_flag(true);
-        for (void*& slot : slots) { slot = p.allocate(); }  // grows three times
-        for (void* slot : slots) { p.deallocate(slot); }
-        p.release_this_thread();
-        trap_flag(false);
-        s.ended = true;
-    }};
-    int forks = 0;
-    int bad = 0;
-    while (!s.ended && bad == 0) {
-        if (s.wanted == s.done) {
-            std::this_thread::yield();
-            continue;
-        }
-        bad += child_finds([&] { return goes_on(p, slot_count, 5 + 2); }) ? 0 : 1;
-        ++forks;
-        s.done = s.wanted.load();
-    }
-    while (!s.ended) { s.done = s.wanted.load(); }
-    other.join();
-    sigaction(SIGTRAP, &before, nullptr);
-    EXPECT_EQ(bad, 0) << "at fork " << forks;
-    EXPECT_GT(forks, 50);
-    std::printf("%d forks\n", forks);
+    const forks done = forks_at_each_change(
+        p, *upstream,
+        [&] {
+            for (void*& slot : slots) { slot = p.allocate(); }  // grows three times
+            for (void* slot : slots) { p.deallocate(slot); }
+            p.release_this_thread();
+        },
+        [&] { return goes_on(p, slot_count, 5 + 2); });
+    EXPECT_TRUE(done.all_good) << "at fork " << done.count;
+    EXPECT_GT(done.count, 50);
+    std::printf("%d forks\n", done.count);
     p.validate();
     EXPECT_EQ(take_all(p).size(), slot_count);
 }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <random>
@@ -170,6 +172,65 @@ TEST(concurrent_object_pool, prewarms_on_several_threads_on_lines_of_their_own) 
         }
         EXPECT_EQ(counted::alive, 0);
     }
+}
+
+namespace {
+
+struct slow {  // so that the threads of a prewarm are all at work at once
+    slow() { std::this_thread::sleep_for(std::chrono::microseconds{20}); }
+    int value = 0;
+};
+
+}  // namespace
+
+TEST(concurrent_object_pool, prewarms_up_to_its_maximum_on_any_number_of_threads) {
+    for (const std::size_t count : {100u, 200u, 300u, 1000u}) {
+        for (const std::size_t threads : {1u, 2u, 3u, 8u}) {
+            concurrent_object_pool<slow> pool{{.object_count_max = count}};
+            auto early = pool.acquire();
+            EXPECT_TRUE(pool.prewarm(count, threads)) << count << ", " << threads << " threads";
+            EXPECT_EQ(pool.object_count(), count) << threads;
+            EXPECT_FALSE(pool.prewarm(count + 1, threads));
+            pool.validate();
+            EXPECT_EQ(pool.stats().live, 1u);
+        }
+    }
+}
+
+TEST(concurrent_object_pool, a_prewarm_beyond_its_maximum_asks_for_no_memory) {
+    test_upstream upstream;
+    pool_type pool{{.object_count_max = 100}, {}, upstream};
+    EXPECT_FALSE(pool.prewarm(101));
+    EXPECT_FALSE(pool.prewarm(SIZE_MAX, 4));
+    EXPECT_EQ(upstream.request_count(), 0u);
+    EXPECT_EQ(pool.object_count(), 0u);
+    pool_type unbounded{upstream};
+    EXPECT_FALSE(unbounded.prewarm(SIZE_MAX));
+    EXPECT_EQ(upstream.request_count(), 0u);
+}
+
+TEST(concurrent_object_pool, what_other_threads_keep_at_hand_is_out_of_reach_of_a_prewarm) {
+    pool_type pool{{.object_count_max = 200}};
+    std::atomic<int> step = 0;
+    std::thread other{[&] {
+        pool.acquire().give_back();
+        step = 1;
+        while (step != 2) { std::this_thread::yield(); }
+        pool.release_this_thread();
+        step = 3;
+        while (step != 4) { std::this_thread::yield(); }
+    }};
+    while (step != 1) { std::this_thread::yield(); }
+    EXPECT_FALSE(pool.prewarm(200, 2));
+    EXPECT_LT(pool.object_count(), 200u);
+    EXPECT_GT(pool.object_count(), 100u) << "what was built stays";
+    EXPECT_EQ(pool.stats().live, 0u);
+    step = 2;
+    while (step != 3) { std::this_thread::yield(); }
+    EXPECT_TRUE(pool.prewarm(200, 2));
+    step = 4;
+    other.join();
+    pool.validate();
 }
 
 TEST(concurrent_object_pool, refuses_beyond_its_maximum_and_when_memory_is_exhausted) {

@@ -30,7 +30,7 @@
 //            had in their hands is lost to it and counts as live: at most two magazines for each.
 //            What they had in their spares and all their magazines are the child's. A growth that
 //            another thread was in the middle of has not happened there (its upstream blocks are
-//            lost). A view that another thread was using then must not be used in the child.
+//            lost); the upstream itself must work in the child, as malloc does. A view that another thread was using then must not be used in the child.
 // Lifetimes: a pool's threads know it by a serial number that is never used again, so a new pool at
 //            an old address is not mistaken for the old one. Not movable.
 #pragma once
@@ -38,6 +38,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include <cairn/alloc/magazines.hpp>
 #include <cairn/core/allocator_ref.hpp>
@@ -68,6 +69,7 @@ struct concurrent_pool_stats {
     std::size_t magazine_size = 0;     // slots
     std::size_t depot_operations = 0;  // magazines pushed and popped since construction
     std::size_t upstream_size = 0;     // bytes taken from the upstream
+    bool has_lost_threads = false;     // in the child of a fork: who may hold slots, is gone
 };
 
 namespace detail {
@@ -138,7 +140,8 @@ public:
     void release_this_thread() noexcept;
 
     /// Makes sure that `slot_count` slots exist in all, and magazines for `cache_count` threads and
-    /// views at once: then nothing is asked of the upstream until those are used up.
+    /// views at once: then nothing is asked of the upstream until those are used up, or lie in the
+    /// magazines of other threads (two magazines for each).
     /// Returns: false when the upstream or slot_count_max refuses.
     [[nodiscard]] bool reserve(std::size_t slot_count, std::size_t cache_count = 0) noexcept;
 
@@ -146,11 +149,20 @@ public:
     /// Cost: O(chunks + magazines).
     void reset() noexcept;
 
+    /// Calls f(upstream) while the pool does not: for an owner who shares an upstream that only one
+    /// thread may call. `f` must not come back to this pool. Returns: what f returns.
+    template <class F>
+    decltype(auto) with_upstream(F&& f) {
+        const lock_scope held{grow_lock_};
+        return std::forward<F>(f)(upstream_);
+    }
+
     /// True when `p` lies in a slot of this pool, live or free. Cost: O(chunks).
     [[nodiscard]] bool owns(const void* p) const noexcept { return find_chunk(p) != nullptr; }
 
     /// How many free slots may be out of reach for a thread that is refused: the loaded magazines of the
-    /// others. Twice as many while they are in the middle of an exchange.
+    /// others. Twice as many while they are in the middle of an exchange; one magazine more for a
+    /// thread that has none of its own, because it is ending or there was no memory for one.
     [[nodiscard]] std::size_t slack() const noexcept;
 
     [[nodiscard]] std::size_t slot_size() const noexcept { return stride_; }
@@ -245,6 +257,7 @@ private:
     cache* idle_ = nullptr;
     std::size_t cache_count_ = 0;  // those of threads and views
     std::size_t lost_count_ = 0;   // slots in the hands of threads that a fork left behind
+    bool has_lost_threads_ = false;
 
     // The registry of live pools, under its lock.
     concurrent_pool* next_live_ = nullptr;

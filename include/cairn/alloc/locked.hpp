@@ -13,6 +13,7 @@
 //
 // Cost:    a lock and an unlock on top of the allocator: 10 ns uncontended, 100 and more contended.
 // Threads: any, as long as everybody goes through this wrapper. Constructor and destructor: one.
+// fork():  the child of a fork finds the mutex as it was: held for ever, if another thread held it then.
 #pragma once
 
 #include <cstddef>

@@ -22,6 +22,10 @@
 //            than the one that acquired it, and is then seen by the next one as it was left. Hooks and
 //            constructors run on the thread that calls, at the same time on several.
 //            Construction, destruction, stats() and validate(): while no other thread uses the pool.
+// fork():    at any moment; the child may use the pool at once, and end it. What other threads of the
+//            parent had acquired stays live in the child. What they kept at hand is out of its reach
+//            (concurrent_pool says how much) and counts as idle; an object that one of them was
+//            building is not there.
 // Errors:    exhausted or full: an empty lease, nullptr; a thread may be refused while other threads keep
 //            idle objects at hand (concurrent_pool::slack()). An object that is released twice, even by two
 //            threads at once, or to the wrong pool, stops the program in every build.
@@ -71,13 +75,15 @@ public:
                                     allocator_ref memory = system_memory()) noexcept
         : memory_{memory},
           slots_{sizeof(slot), alignment::of<slot>(), memory_, slot_options(options)},
-          hooks_{std::move(hooks)} {}
+          hooks_{std::move(hooks)},
+          object_count_max_{options.object_count_max} {}
     concurrent_object_pool(const concurrent_object_pool&) = delete;
     concurrent_object_pool& operator=(const concurrent_object_pool&) = delete;
 
-    /// Requires: every lease has ended. Destroys all objects.
+    /// Requires: every lease has ended, but for those of threads that a fork left behind. Destroys all
+    /// objects.
     ~concurrent_object_pool() {
-        CAIRN_ASSERT(slots_.stats().live_count == 0,
+        CAIRN_ASSERT(count().live == 0 || slots_.stats().has_lost_threads,
                      "every object comes back before the pool ends");
         for (slot* s = built_.load(std::memory_order_acquire); s != nullptr;) {
             unpoison_defined(s, sizeof(slot));
@@ -133,7 +139,10 @@ public:
 
     /// Builds until the pool has `count` objects in all, on `thread_count` threads. Each builds in
     /// slots of its own; they share no cache line. Other threads may work meanwhile.
-    /// Returns: false when the pool would exceed its maximum or the allocator is exhausted.
+    /// Returns: false when the pool would exceed its maximum: nothing has changed then. False when
+    ///          the allocator is exhausted, or up to concurrent_pool::slack() of the slots that are
+    ///          left lie in the hands of threads that were there before: what was built stays, idle.
+    /// Cost:    8 bytes of memory for each of `count`, given back at the end.
     /// Throws:  what the first constructor that threw has thrown, after all threads have ended; the
     ///          objects that were built stay, idle, and the pool works on.
     bool prewarm(std::size_t count, std::size_t thread_count = 1);
@@ -148,13 +157,20 @@ public:
     /// Gives up the idle objects that the calling thread keeps at hand: before it goes idle.
     void release_this_thread() noexcept { slots_.release_this_thread(); }
 
-    /// Requires: no other thread uses the pool.
+    /// O(objects). Requires: no other thread uses the pool.
     [[nodiscard]] concurrent_object_pool_stats stats() const noexcept {
-        const std::size_t live = slots_.stats().live_count;
-        return {live, object_count() - live, object_count(), miss_count()};
+        const counts now = count();
+        return {now.live, now.built - now.live, now.built, miss_count()};
     }
     /// O(slots). Requires: no other thread uses the pool.
-    void validate() const noexcept { slots_.validate(); }
+    void validate() const noexcept {
+        slots_.validate();
+        [[maybe_unused]] const counts now = count();
+        [[maybe_unused]] const concurrent_pool_stats s = slots_.stats();
+        CAIRN_ASSERT(
+            s.has_lost_threads || (now.live == s.live_count && now.built == object_count()),
+            "each object is live or its slot is free");
+    }
 
 private:
     struct slot {
@@ -171,6 +187,20 @@ private:
         return o;
     }
 
+    struct counts {
+        std::size_t built = 0;
+        std::size_t live = 0;
+    };
+    /// By the marks: what the slots' pool counts as live includes what a fork has put out of reach.
+    [[nodiscard]] counts count() const noexcept {
+        counts c;
+        for (const slot* s = built_.load(std::memory_order_acquire); s != nullptr; s = s->next) {
+            ++c.built;
+            c.live += s->mark.load(std::memory_order_relaxed) == live_mark() ? 1u : 0u;
+        }
+        return c;
+    }
+
     /// From the pool's address, so that a foreign object does not match.
     [[nodiscard]] std::uint32_t idle_mark() const noexcept {
         return (static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(this) >> 3) | 2u) & ~1u;
@@ -185,9 +215,10 @@ private:
     }
     void give_slot(slot* s) noexcept {
         slots_.deallocate(s);
-        if constexpr (poison_is_watched) {
+        if constexpr (poison_is_watched) {  // for release() and count()
             unpoison_defined(&s->mark, sizeof s->mark);
-        }  // release()
+            unpoison_defined(&s->next, sizeof s->next);
+        }
     }
 
     void build(slot* s) {
@@ -207,6 +238,7 @@ private:
     detail::zeroed_memory memory_;
     concurrent_pool slots_;
     [[no_unique_address]] Hooks hooks_;
+    std::size_t object_count_max_;
     std::atomic<slot*> built_{nullptr};
     std::atomic<std::size_t> built_count_{0};
     std::atomic<std::size_t> misses_{0};
@@ -218,48 +250,55 @@ template <class T, class Hooks, hook_rules Rules>
 bool concurrent_object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread_count) {
     const std::size_t built = object_count();
     if (count <= built) { return true; }
+    if (count > object_count_max_ || count > PTRDIFF_MAX / sizeof(slot*)) { return false; }
     struct work {
         concurrent_object_pool* pool;
         slot** held;  // what all parts have taken: objects that were there come up too, and may not
         std::size_t held_max;  // come up again
         std::atomic<std::size_t> held_count{0};
-        std::atomic<bool> exhausted{false};
+
+        /// Builds `missing` objects. Returns: false when it is given no slot for one.
+        bool build(std::size_t missing) {
+            while (missing != 0) {
+                slot* const s = pool->take_slot();
+                if (s == nullptr) { return false; }
+                const std::size_t place = held_count.fetch_add(1, std::memory_order_relaxed);
+                if (place >= held_max) {  // others have built meanwhile: there are enough
+                    pool->give_slot(s);
+                    return true;
+                }
+                held[place] = s;
+                if (s->mark.load(std::memory_order_relaxed) == 0) {
+                    pool->build(s);
+                    --missing;
+                }
+            }
+            return true;
+        }
         ~work() {
             for (std::size_t i = 0; i < held_count && i < held_max; ++i) {
                 pool->give_slot(held[i]);
             }
-            pool->memory_.deallocate(held, held_max * sizeof(slot*), default_alignment);
+            pool->slots_.with_upstream([this](allocator_ref) {
+                pool->memory_.unzeroed().deallocate(held, held_max * sizeof(slot*),
+                                                    default_alignment);
+            });
         }
     };
-    if (count > PTRDIFF_MAX / sizeof(slot*)) { return false; }
-    void* const held = memory_.allocate(count * sizeof(slot*), default_alignment);
+    void* const held = slots_.with_upstream([this, count](allocator_ref) {
+        return memory_.unzeroed().allocate(count * sizeof(slot*), default_alignment);
+    });
     if (held == nullptr) { return false; }
     work job{this, static_cast<slot**>(held), count};
     detail::run_in_parts(
         count - built, thread_count, 1,
         [](void* context, std::size_t, std::size_t first, std::size_t last) {
             auto& j = *static_cast<work*>(context);
-            for (std::size_t missing = last - first; missing != 0;) {
-                slot* const s = j.pool->take_slot();
-                if (s == nullptr) {
-                    j.exhausted.store(true, std::memory_order_relaxed);
-                    return;
-                }
-                const std::size_t place = j.held_count.fetch_add(1, std::memory_order_relaxed);
-                if (place >= j.held_max) {  // others have built meanwhile: there are enough
-                    j.pool->give_slot(s);
-                    return;
-                }
-                j.held[place] = s;
-                if (s->mark.load(std::memory_order_relaxed) == 0) {
-                    j.pool->build(s);
-                    --missing;
-                }
-            }
-            j.pool->release_this_thread();
+            if (j.build(last - first)) { j.pool->release_this_thread(); }
         },
         &job);
-    return !job.exhausted.load(std::memory_order_relaxed);
+    // A part may have been refused while others had the last slots at hand. They have ended.
+    return object_count() >= count || job.build(count - object_count());
 }
 
 }  // namespace cairn

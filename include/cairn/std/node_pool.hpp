@@ -42,6 +42,7 @@ public:
     /// Nodes of up to this many bytes come from pools.
     static constexpr std::size_t node_size_max = 512;
 
+    /// `options` are those of each pool: slot_count_max bounds the nodes of one size.
     explicit node_pool(allocator_ref upstream = system_memory(), pool_options options = {}) noexcept
         : node_pool{upstream, options, std::make_index_sequence<class_count>{}} {}
 
