@@ -380,3 +380,39 @@ TEST(object_pool, a_hook_may_acquire_another_object) {
     }
     pool.validate();
 }
+
+namespace {
+/// Its constructor acquires another one, as long as somebody wants more.
+struct nest {
+    static inline object_pool<nest>* pool = nullptr;
+    static inline int wanted = 0;
+    static inline int built = 0;
+    nest* child = nullptr;
+    nest() {
+        ++built;
+        if (wanted-- > 0) { child = pool->acquire_raw(); }
+    }
+};
+}  // namespace
+
+TEST(object_pool, constructors_that_acquire_are_refused_at_the_maximum_too) {
+    for (const std::size_t first_block : {1u, 2u, 64u}) {
+        object_pool_options options;
+        options.object_count_max = 2;
+        options.first_block = first_block;
+        object_pool<nest> pool{options, system_memory()};
+        nest::pool = &pool;
+        nest::wanted = 5;
+        nest::built = 0;
+        nest* const outer = pool.acquire_raw();
+        ASSERT_NE(outer, nullptr);
+        ASSERT_NE(outer->child, nullptr);
+        EXPECT_EQ(outer->child->child, nullptr) << "the third one";
+        EXPECT_EQ(nest::built, 2);
+        EXPECT_EQ(pool.capacity(), 2u);
+        pool.validate();
+        pool.release(outer->child);
+        pool.release(outer);
+        pool.validate();
+    }
+}

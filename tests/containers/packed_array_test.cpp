@@ -188,6 +188,10 @@ TEST(packed_array, chunks_cover_every_row_and_split_at_cache_lines) {
     }
     EXPECT_EQ(rows, 1000u);
     EXPECT_EQ(packed_array<int>{}.chunks(10).size(), 0u);
+    for (const std::size_t huge : {SIZE_MAX, SIZE_MAX - 15, SIZE_MAX / 2, SIZE_MAX / 2 + 2}) {
+        ASSERT_EQ(bytes.chunks(huge).size(), 1u);
+        EXPECT_EQ(bytes.chunks(huge)[0].size(), 1000u);
+    }
     if (asserts_enabled) {
         EXPECT_DEATH((void)bytes.chunks(0), "a chunk has rows");
         EXPECT_DEATH((void)chunks[chunks.size()], "a chunk index is below size");

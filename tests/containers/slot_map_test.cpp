@@ -195,6 +195,16 @@ TEST(slot_map, reserved_addresses_keep_references_through_growth) {
     map.validate();
 }
 
+TEST(slot_map, an_address_space_of_nothing_is_refused_and_the_map_grows_as_before) {
+    slot_map<int> map;
+    EXPECT_FALSE(map.reserve_address_space(0));
+    for (int i = 0; i < 1000; ++i) { ASSERT_TRUE(map.emplace(i)); }
+    map.validate();
+    slot_map<int, slot_policy<16>> small;
+    EXPECT_FALSE(small.reserve_address_space(100000));
+    EXPECT_TRUE(small.emplace(1));
+}
+
 TEST(slot_map, after_reserve_insertions_never_allocate) {
     test_upstream upstream;
     slot_map<int> map{upstream};

@@ -330,3 +330,64 @@ TEST(stable_slot_map, constructors_and_destructors_may_re_enter) {
     EXPECT_EQ(map.size(), 0u);
     map.validate();
 }
+
+TEST(stable_slot_map, reserves_as_many_as_the_handle_can_name_and_no_more) {
+    stable_slot_map<char, slot_policy<16, 7>> map;
+    EXPECT_FALSE(map.reserve(129));
+    EXPECT_EQ(map.page_count(), 0u);
+    EXPECT_TRUE(map.reserve(128));
+}
+
+namespace {
+
+/// Its destructor does something to the map that it was in.
+struct last_wish {
+    using map_type = stable_slot_map<last_wish>;
+    static inline map_type* map = nullptr;
+    static inline int alive = 0;
+    static inline int wishes = 0;
+    enum kind { insert, retire, collect };
+    kind wish;
+    explicit last_wish(kind k) : wish{k} { ++alive; }
+    last_wish(const last_wish&) = delete;
+    ~last_wish() {
+        --alive;
+        if (wishes == 0) { return; }
+        --wishes;
+        if (wish == insert) { map->emplace(insert); }
+        if (wish == retire) { EXPECT_TRUE(map->retire(map->emplace(retire), 3)); }
+        if (wish == collect) { map->collect(9); }
+    }
+};
+
+}  // namespace
+
+TEST(stable_slot_map, ends_with_everybody_whom_destructors_have_left_behind) {
+    for (const auto wish : {last_wish::insert, last_wish::retire}) {
+        for (const bool retired : {false, true}) {
+            auto map = std::make_unique<last_wish::map_type>();
+            last_wish::map = map.get();
+            last_wish::wishes = 0;
+            const auto h = map->emplace(wish);
+            if (retired) { ASSERT_TRUE(map->retire(h, 1)); }
+            last_wish::wishes = 5;
+            map.reset();
+            EXPECT_EQ(last_wish::wishes, 0);
+            EXPECT_EQ(last_wish::alive, 0);
+        }
+    }
+}
+
+TEST(stable_slot_map, collect_destroys_each_once_when_destructors_collect) {
+    last_wish::map_type map;
+    last_wish::map = &map;
+    last_wish::wishes = 0;
+    for (int i = 0; i < 10; ++i) { ASSERT_TRUE(map.retire(map.emplace(last_wish::collect), 1)); }
+    last_wish::wishes = 10;
+    map.collect(1);
+    EXPECT_EQ(last_wish::alive, 0);
+    EXPECT_EQ(map.retired_count(), 0u);
+    EXPECT_EQ(last_wish::wishes, 0);
+    last_wish::wishes = 0;
+    map.validate();
+}

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <ranges>
 #include <string>
 #include <vector>
@@ -407,4 +408,56 @@ TEST(table, rows_beyond_the_tail_are_poisoned) {
         t.swap_erase(0);
         EXPECT_TRUE(is_poisoned(ids + 16));
     }
+}
+
+TEST(table, a_chunk_may_be_larger_than_any_table) {
+    table<particle<>, soa> t;
+    fill(t, 100);
+    for (const std::size_t huge : {SIZE_MAX, SIZE_MAX - 62, SIZE_MAX - 63, SIZE_MAX / 2 + 2}) {
+        std::size_t rows = 0;
+        t.for_each_chunk(huge, [&](auto part) { rows += part.size(); });
+        EXPECT_EQ(rows, 100u) << huge;
+    }
+}
+
+namespace {
+/// Made from a reference, which it keeps: it writes, and its type does not say so.
+struct keeps_reference {
+    vec3* to;
+    keeps_reference(vec3& v) : to{&v} {}
+};
+struct copies {
+    float x;
+    copies(const vec3& v) : x{v.x} {}
+};
+}  // namespace
+
+TEST(table, each_stores_what_was_written_through_any_type_of_argument) {
+    table<particle<>, split_soa> t;
+    fill(t, 100);
+    using P = particle<>;
+    t.each<&P::velocity>([](std::reference_wrapper<vec3> v) { v.get() = {1, 2, 3}; });
+    EXPECT_EQ(t[7].velocity, (vec3{1, 2, 3}));
+    t.each<&P::velocity>([](keeps_reference v) { v.to->y = 9; });
+    EXPECT_EQ(t[7].velocity, (vec3{1, 9, 3}));
+    t.each<&P::velocity>([](const keeps_reference& v) { v.to->z = 8; });
+    EXPECT_EQ(t[7].velocity, (vec3{1, 9, 8}));
+    float sum = 0;
+    t.each<&P::velocity>([&](vec3 v) {
+        v.x = 100;
+        sum += v.y;
+    });  // a copy of its own
+    t.each<&P::velocity>([&](const vec3 v) { sum += v.y; });
+    t.each<&P::velocity>([&](const vec3& v) { sum += v.y; });
+    t.each<&P::velocity>([&](copies v) { sum += v.x; });
+    EXPECT_EQ(t[7].velocity, (vec3{1, 9, 8}));
+    EXPECT_EQ(sum, 100 * (3 * 9 + 1));
+}
+
+TEST(table, an_address_space_of_nothing_is_refused_and_the_table_grows_as_before) {
+    table<particle<>, soa> t;
+    EXPECT_FALSE(t.reserve_address_space(0));
+    fill(t, 100);
+    EXPECT_EQ(t.size(), 100u);
+    t.validate();
 }

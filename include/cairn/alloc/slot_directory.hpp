@@ -223,10 +223,13 @@ public:
         return grow(static_cast<std::uint32_t>(wanted < max ? wanted : max));
     }
 
-    /// Slots grow in place from now on, up to `live_max` in use at once.
+    /// Slots grow in place from now on, up to `live_max` in use at once and free_min more. That is all
+    /// there will ever be: those that retire are not replaced.
     /// Requires: no slot was used yet.
+    /// Returns: false for 0, for more than slot_count_max, and when the system refuses.
     [[nodiscard]] bool reserve_address_space(std::size_t live_max) noexcept {
         CAIRN_ASSERT(capacity_ == 0, "addresses are reserved before the first slot");
+        if (live_max == 0 || live_max > rules_.slot_count_max) { return false; }
         const std::size_t slot_max = live_max + rules_.free_min;
         return memory_.reserve_address_space(slot_max * sizeof(slot)) && reserve_line(slot_max);
     }

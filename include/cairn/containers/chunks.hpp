@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include <cairn/containers/index_iterator.hpp>
@@ -36,13 +37,16 @@ public:
     /// `rows` in pieces of about `rows_per_chunk`: rounded up until a piece ends with a cache line.
     /// Requires: `rows` starts at a cache line; rows_per_chunk != 0.
     constexpr chunked_rows(std::span<T> rows, std::size_t rows_per_chunk) noexcept
-        : rows_{rows}, step_{(rows_per_chunk + boundary - 1) / boundary * boundary} {
+        : rows_{rows},
+          step_{rows_per_chunk > SIZE_MAX / 2
+                    ? SIZE_MAX / 2 + 1  // all of them
+                    : (rows_per_chunk + boundary - 1) / boundary * boundary} {
         CAIRN_ASSERT(rows_per_chunk != 0, "a chunk has rows");
     }
 
     /// How many chunks there are.
     [[nodiscard]] constexpr std::size_t size() const noexcept {
-        return (rows_.size() + step_ - 1) / step_;
+        return rows_.size() / step_ + (rows_.size() % step_ != 0 ? 1 : 0);
     }
 
     /// Chunk `k`, from row k * rows_per_chunk() on. Requires: k < size().

@@ -28,7 +28,9 @@
 //            building is not there.
 // Errors:    exhausted or full: an empty lease, nullptr; a thread may be refused while other threads keep
 //            idle objects at hand (concurrent_pool::slack()). An object that is released twice, even by two
-//            threads at once, or to the wrong pool, stops the program in every build.
+//            threads at once, or to the wrong pool, stops the program in every build. A second release
+//            after somebody else has acquired the object again is a release of theirs: the pool cannot tell
+//            (a lease cannot do it).
 #pragma once
 
 #include <atomic>

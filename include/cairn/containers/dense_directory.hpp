@@ -90,9 +90,11 @@ public:
     }
 
     /// Grows in place from now on, up to `count_max` rows. Requires: nothing was inserted yet.
+    /// Returns: false for 0, for more than the handle can name, and when the system refuses.
     [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept {
         CAIRN_ASSERT(slots_.capacity() == 0, "addresses are reserved before the first insertion");
-        return count_max <= row_count_max && slots_.reserve_address_space(count_max) &&
+        return count_max != 0 && count_max <= row_count_max &&
+               slots_.reserve_address_space(count_max) &&
                memory_.reserve_address_space(count_max * sizeof(Handle));
     }
 

@@ -26,7 +26,8 @@
 //            needed for the first time, or ahead by prewarm().
 // Threads:   one at a time. prewarm() brings its own and ends them before it returns.
 // Errors:    exhausted or full: an empty lease, nullptr. An object that is released twice, or to the
-//            wrong pool, stops the program in every build.
+//            wrong pool, stops the program in every build. A second release after somebody else has
+//            acquired the object again is a release of theirs: the pool cannot tell (a lease cannot do it).
 #pragma once
 
 #include <cstddef>

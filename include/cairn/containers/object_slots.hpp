@@ -41,8 +41,8 @@ public:
 
     /// One more block: of `wish` objects, or of as many as there are when that is more; of `least` when
     /// memory is short. Never beyond `total_max` slots in all.
-    /// Returns: false when the allocator is exhausted; nothing has changed then.
-    /// Requires: least <= total_max - slot_count_.
+    /// Returns: false when that leaves no room for `least`, or when the allocator is exhausted; nothing has
+    /// changed then.
     [[nodiscard]] bool grow(std::size_t wish, std::size_t least, std::size_t total_max) noexcept;
 
     /// A slot without an object: one that had one, or the next fresh one; nullptr: none left.

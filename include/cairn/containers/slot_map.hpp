@@ -21,7 +21,8 @@
 // Handles keep through everything but the end of their object. References die on growth (never after
 // reserve_address_space()) and rename when another object is erased (the last row moves).
 // Re-entrancy: constructors, moves and destructors of objects, `make` and predicates may look things up in this
-//            map and must not change it: rows move under them. (stable_slot_map allows it.)
+//            map and must not change it: rows move under them. (stable_slot_map allows it.) While an object is
+//            erased, what its handle and that of the last row find is undefined: their rows are in between.
 // Threads:   one at a time; find and iteration from many while nobody changes it.
 #pragma once
 
@@ -161,7 +162,8 @@ public:
 
     // ---- room ---------------------------------------------------------------------------------
 
-    /// Room for `count` objects in all; insertions up to there never allocate.
+    /// Room for `count` objects in all; insertions up to there never allocate. A reserved handle counts
+    /// as an object.
     /// Returns: false when exhausted; then nothing that can be seen has changed.
     bool reserve(std::size_t count) {
         if (!directory_.reserve(count) || !values_.reserve(count)) { return false; }
@@ -172,9 +174,11 @@ public:
     bool reserve_slots(std::size_t count) noexcept { return directory_.reserve(count); }
 
     /// From now on everything grows in place, up to `count_max` objects: nothing moves, no insertion
-    /// copies the others, references survive growth. Costs addresses, not memory.
+    /// copies the others, references survive growth. Costs addresses, not memory. It also fixes the
+    /// number of slots: one whose generations are used up is not replaced (recycle_slots()).
     /// Requires: nothing was inserted or reserved yet.
-    /// Returns: false when the system refuses; the map is still usable then.
+    /// Returns: false for 0, for more than the handle can name, and when the system refuses; the map is
+    /// still usable then.
     [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept {
         return directory_.reserve_address_space(count_max) &&
                values_.reserve_address_space(count_max);

@@ -137,8 +137,8 @@ public:
         return rows_.view().chunks(rows_per_chunk);
     }
 
-    /// Room for `count` rows in all. Returns: false when exhausted; nothing that can be seen has
-    /// changed then.
+    /// Room for `count` rows in all; a reserved handle counts as a row. Returns: false when exhausted;
+    /// nothing that can be seen has changed then.
     [[nodiscard]] bool reserve(std::size_t count) {
         if (!directory_.reserve(count) || !rows_.reserve(count)) { return false; }
         directory_.set_row_max(rows_.capacity());
@@ -146,9 +146,11 @@ public:
     }
 
     /// From now on everything grows in place, up to `count_max` rows: nothing moves, no insertion
-    /// copies the others, references survive growth. Costs addresses, not memory.
+    /// copies the others, references survive growth. Costs addresses, not memory. It also fixes the
+    /// number of slots: one whose generations are used up is not replaced (recycle_slots()).
     /// Requires: nothing was inserted or reserved yet.
-    /// Returns: false when the system refuses; the map is still usable then.
+    /// Returns: false for 0, for more than the handle can name, and when the system refuses; the map is
+    /// still usable then.
     [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept {
         return directory_.reserve_address_space(count_max) &&
                rows_.reserve_address_space(count_max);

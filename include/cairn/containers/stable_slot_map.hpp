@@ -27,9 +27,9 @@
 //            nothing is copied. The page is as many slots as fit 64 KiB (64 to 4096).
 // Reuse:     the lowest free slots. Busy slots use up their generations: keep 31 bits of them
 //            (the default) where the first slots are replaced thousands of times.
-// Re-entrancy: constructors and destructors of objects may look up, insert and erase others here: the object
-//            that begins or ends cannot be found meanwhile, and its slot is not given out. They may not
-//            iterate: for_each would meet that object.
+// Re-entrancy: constructors and destructors of objects may look up, insert, erase and retire others here: the
+//            object that begins or ends cannot be found meanwhile, and its slot is not given out. They may
+//            not iterate: for_each would meet that object. The map ends when nobody inserts any more.
 // Threads:   one at a time; find and iteration from many while nobody changes it.
 #pragma once
 
@@ -127,9 +127,12 @@ public:
         return count;
     }
 
-    /// Room for `count` objects in all, in pages that stay when they run empty: insertions up to
-    /// there never allocate. Returns: false when exhausted; what was gained until then stays.
+    /// Slots for `count` objects in all, in pages that stay when they run empty: insertions up to
+    /// there never allocate. A slot that is held, waits for its fence or is exhausted counts as one.
+    /// Returns: false when exhausted, what was gained until then stays; or when the handle has too few
+    /// index bits, nothing has changed then.
     bool reserve(std::size_t count) noexcept {
+        if (count > std::size_t{handle_type::index_max} + 1) { return false; }
         return slots_.reserve_pages(count / slots_per_page + (count % slots_per_page != 0 ? 1 : 0));
     }
     /// Gives back the blocks of all empty pages, reserved ones too; the generations stay.
@@ -203,7 +206,7 @@ public:
         const std::uint32_t slot = h.index() & slot_mask;
         const std::uint32_t generation = h.generation();
         if (state.generation[slot] != generation) [[unlikely]] { return false; }
-        state.generation[slot] = generation + (page::vacant + 1);  // first: ~T() may come back here
+        state.generation[slot] = page::after(generation);  // first: ~T() may come back here
         T* const object = reinterpret_cast<T*>(entry.objects) + slot;
         object->~T();
         poison(object, sizeof(T));
@@ -259,16 +262,23 @@ public:
     }
     /// Destroys what was retired with a fence <= completed. Returns: how many. O(retired).
     std::size_t collect(std::uint64_t completed) noexcept {
-        return limbo_.erase_if([&](const waiting& w) {
-            if (w.fence > completed) { return false; }
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < limbo_.size();) {
+            const waiting w = limbo_[i];
+            if (w.fence > completed) {
+                ++i;
+                continue;
+            }
+            limbo_.erase_at(i);  // first: ~T() may come back here
             const std::size_t p = w.index >> slots_log2;
             const std::uint32_t slot = w.index & slot_mask;
             T* const object = reinterpret_cast<T*>(slots_.pages()[p].objects) + slot;
             object->~T();
             poison(object, sizeof(T));
             slots_.finish(p, slot);
-            return true;
-        });
+            ++count;
+        }
+        return count;
     }
     /// Objects that wait for their fence.
     [[nodiscard]] std::size_t retired_count() const noexcept { return limbo_.size(); }
@@ -434,8 +444,10 @@ private:
     }
 
     void release() noexcept {
-        clear();
-        collect(~std::uint64_t{0});
+        do {  // again, if destructors have inserted or retired others
+            clear();
+            collect(~std::uint64_t{0});
+        } while (size() != 0 || retired_count() != 0);
         slots_.release();
     }
 

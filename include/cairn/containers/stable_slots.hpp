@@ -173,7 +173,7 @@ public:
 
     /// What a slot's generation word is after life `generation`: vacant, and 0 when that was the last.
     [[nodiscard]] static std::uint32_t next_life(std::uint32_t generation) noexcept {
-        return generation == GenerationMax ? page::vacant : generation + (page::vacant + 1);
+        return generation == GenerationMax ? page::vacant : page::after(generation);
     }
 
     /// The objects of word `w`: what is marked live, less the slots in hand.

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include <cairn/containers/index_iterator.hpp>
 #include <cairn/core/assert.hpp>
@@ -24,9 +25,14 @@ public:
     constexpr table_chunks() noexcept = default;
     /// Requires: `rows` begins at a multiple of 64 rows of its table; others share a line at the ends.
     constexpr table_chunks(View rows, std::size_t rows_per_chunk) noexcept
-        : rows_{rows}, step_{rows_per_chunk <= 64 ? 64 : (rows_per_chunk + 63) / 64 * 64} {}
+        : rows_{rows},
+          step_{rows_per_chunk <= 64            ? 64
+                : rows_per_chunk > SIZE_MAX / 2 ? SIZE_MAX / 2 + 1  // all of them
+                                                : (rows_per_chunk + 63) / 64 * 64} {}
 
-    [[nodiscard]] std::size_t size() const noexcept { return (rows_.size() + step_ - 1) / step_; }
+    [[nodiscard]] std::size_t size() const noexcept {
+        return rows_.size() / step_ + (rows_.size() % step_ != 0 ? 1 : 0);
+    }
     [[nodiscard]] std::size_t rows_per_chunk() const noexcept { return step_; }
     /// Part `k`: rows k * rows_per_chunk() and on. Requires: k < size().
     [[nodiscard]] View operator[](std::size_t k) const noexcept {

@@ -166,7 +166,7 @@ public:
     }
 
     /// f(field...) for every row, in order: the fields that `Members` name, as T& or const T&.
-    /// A split field is passed as a local copy, which is stored back when f takes it as T&.
+    /// A split field is passed as a local copy, which is stored back unless f takes it as const T& or T.
     /// Requires: f reaches these fields only through its arguments.
     template <auto... Members, class F>
     void each(F f) const {
@@ -347,7 +347,7 @@ private:
         using T = typename place::template field_type<F>;
         if constexpr (place::template is_split<F>()) {
             return [&]<std::size_t... I>(std::index_sequence<I...>) {
-                return local_copy<T, detail::writes_argument<Function, A>()>{
+                return local_copy<T, detail::writes_argument<Function, A, T>()>{
                     split_ref<T, IsConst>{(detail::pick<S + I>(p...) + i)...}};
             }(std::make_index_sequence<components_of<T>::count>{});
         } else if constexpr (place::template is_grouped<F>) {
