@@ -69,6 +69,7 @@ struct case_options {
     unsigned quick_samples = 0;    ///< at most so many samples in a quick run (0: the usual)
     unsigned full_samples = 0;     ///< at least so many samples in --full (0: the usual)
     bool compares = true;          ///< false: a floor or a label, of which nobody is better
+    double least_difference = 0;   ///< in `unit`: nearer than this is no difference
     bool show_spread = false;      ///< the terminal shows mean, standard deviation and maximum too
 };
 

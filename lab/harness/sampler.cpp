@@ -79,8 +79,10 @@ bool calibrate(lane& l, const case_options& o, double target_ns, double limit_se
     l.warm_up = 0;
     l.repetitions = 1;
     double ns = 0;
-    if (o.one_repetition)
-        return sample_once(l, o, limit_seconds, &ns) && sample_once(l, o, limit_seconds, &ns);
+    if (o.one_repetition) {
+        return sample_once(l, o, limit_seconds, &ns) &&
+               (o.quick_samples == 1 || sample_once(l, o, limit_seconds, &ns));
+    }
     if (!sample_once(l, o, limit_seconds, &ns))
         return false;                              // the very first: page faults and all
     if (l.sample_ns > 4 * target_ns) return true;  // one repetition is a long sample
@@ -354,7 +356,7 @@ verdict verdict_between(const case_result& c, const contender_result& a,
                         const contender_result& b) {
     const bool lower = c.options.better == better::lower;
     return compare_rounds(lower ? a.samples : b.samples, lower ? b.samples : a.samples, c.lives,
-                          std::max(0.05, 2 * c.noise));
+                          std::max(0.05, 2 * c.noise), c.options.least_difference);
 }
 
 experiment_result measure_experiment(const experiment& e, const sampler_options& o,

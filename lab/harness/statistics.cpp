@@ -53,7 +53,10 @@ std::vector<double> medians_of_lives(std::span<const double> ratios,
 }  // namespace
 
 verdict compare_rounds(std::span<const double> a, std::span<const double> b,
-                       std::span<const unsigned> life, double threshold) {
+                       std::span<const unsigned> life, double threshold, double least_difference) {
+    if (std::abs(summarize(a).median - summarize(b).median) < least_difference) {
+        return verdict::no_difference;
+    }
     std::vector<double> ratios;
     for (std::size_t i = 0; i != std::min(a.size(), b.size()); ++i) {
         ratios.push_back(ratio_of(a[i], b[i]));

@@ -23,7 +23,10 @@ constexpr unsigned char left_pattern = 0xF0;
 
 relocatable_heap::relocatable_heap(byte_slice region, allocator_ref upstream,
                                    const relocatable_heap_options& options) noexcept
-    : slots_{rules, upstream}, map_{upstream}, largest_movable_{options.largest_movable} {
+    : slots_{rules, upstream},
+      map_{upstream},
+      upstream_{upstream},
+      largest_movable_{options.largest_movable} {
     start(region.data(), region.size(), options);
 }
 
@@ -58,6 +61,7 @@ void relocatable_heap::start(std::byte* memory, std::size_t size,
     // The tables first: without them there is no heap.
     if (options.object_count != 0 &&
         (!slots_.reserve(options.object_count) || !map_.ensure(slots_.capacity()))) {
+        release();  // half of the tables is none
         return;
     }
     use_table();
@@ -138,7 +142,9 @@ auto relocatable_heap::allocate(std::size_t size, alignment align, const relocat
     const bool is_fixed = size > largest_movable_;
     const spot to = is_fixed ? map_.find_high(count, align) : map_.find_low(count, align);
     if (!to) { return {}; }
-    const bool is_ready = slots_.prepare() && map_.ensure(slots_.capacity());
+    // A slot whose entry has room is good, although the table of entries could not grow the last time.
+    const bool is_ready =
+        slots_.prepare() && (slots_.peek() < map_.entry_room() || map_.ensure(slots_.capacity()));
     use_table();  // the slots may have grown
     if (!is_ready) { return {}; }
     const std::uint32_t slot = slots_.peek();

@@ -70,6 +70,18 @@ TEST(concurrent_relocatable_heap, refuses_more_objects_than_it_has_gates_for) {
     EXPECT_TRUE(heap.allocate(16));
 }
 
+#if defined(__cpp_exceptions)
+TEST(concurrent_relocatable_heap, bytes_whose_fill_threw_are_free_again) {
+    concurrent_relocatable_heap heap{64_KiB};
+    EXPECT_THROW(static_cast<void>(heap.allocate(100, cairn::default_alignment, cairn::by_bytes,
+                                                 [](void*) { throw 1; })),
+                 int);
+    EXPECT_EQ(heap.inner().object_count(), 0u);
+    EXPECT_EQ(heap.inner().free_size(), heap.inner().capacity());
+    heap.inner().validate();
+}
+#endif
+
 TEST(concurrent_relocatable_heap, works_or_refuses_everything_whichever_request_fails) {
     for (std::size_t n = 0;; ++n) {
         test_upstream upstream;

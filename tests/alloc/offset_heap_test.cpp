@@ -306,6 +306,24 @@ TYPED_TEST(offset_heap_test, planned_moves_bring_the_free_memory_together) {
     }
 }
 
+TYPED_TEST(offset_heap_test, what_is_larger_than_the_limit_does_not_stop_the_others) {
+    basic_offset_heap<TypeParam> h{790};
+    const auto gone = h.allocate(400);
+    const auto small = h.allocate(50);
+    const auto large = h.allocate(300);
+    const auto top = h.allocate(40);
+    h.deallocate(gone);
+    typename basic_offset_heap<TypeParam>::move moves[4];
+    ASSERT_EQ(h.plan(moves, 4, {4, 100, 1000}), 2u);
+    EXPECT_EQ(moves[0].what, top);
+    EXPECT_EQ(moves[1].what, small);
+    h.commit(moves[0]);
+    h.commit(moves[1]);
+    EXPECT_EQ(h.plan(moves, 4, {4, 100, 1000}), 0u);
+    EXPECT_EQ(h.offset(large), 450u);
+    h.validate();
+}
+
 TYPED_TEST(offset_heap_test, pinned_allocations_stay) {
     basic_offset_heap<TypeParam> h{1000};
     const auto a = h.allocate(100);

@@ -194,6 +194,36 @@ TEST(relocatable_heap_test, works_or_refuses_everything_whichever_request_fails)
     }
 }
 
+TEST(relocatable_heap_test, half_of_the_tables_is_an_empty_heap) {
+    alignas(64) static std::byte memory[4096];
+    for (std::size_t n = 0;; ++n) {
+        test_upstream upstream;
+        upstream.refuse_from(n, 1);
+        relocatable_heap heap{cairn::byte_slice{memory}, upstream, {.object_count = 100}};
+        if (upstream.request_count() <= n) { break; }
+        EXPECT_EQ(heap.capacity(), 0u);
+        EXPECT_FALSE(heap.allocate(0));
+        for (std::uint32_t i = 0; i < 100; ++i) { EXPECT_FALSE(heap.contains(handle::make(i, 1))); }
+        heap.validate();
+    }
+}
+
+TEST(relocatable_heap_test, what_is_freed_is_served_again_while_upstream_refuses) {
+    for (std::size_t n = 0; n < 12; ++n) {
+        test_upstream upstream;
+        upstream.refuse_from(n);
+        relocatable_heap heap{16_KiB, upstream};
+        std::vector<handle> all;
+        while (const handle h = heap.allocate(16)) { all.push_back(h); }
+        for (int i = 0; i < 3 && !all.empty(); ++i) {
+            heap.deallocate(all[all.size() / 2]);
+            all[all.size() / 2] = heap.allocate(16);
+            EXPECT_TRUE(all[all.size() / 2]) << "refused after request " << n;
+        }
+        heap.validate();
+    }
+}
+
 TEST(relocatable_heap_test, reserved_tables_do_not_grow) {
     test_upstream upstream;
     relocatable_heap heap{64_KiB, upstream, {.object_count = 1000}};

@@ -124,6 +124,10 @@ void verdict_promises() {
     const double lucky[] = {8, 8, 8, 10.1, 10, 10.1};
     check(lab::compare_rounds(lucky, calm, lives, 0.05) == verdict::no_difference,
           "what only one life shows is no difference");
+    check(lab::compare_rounds(calm, twice, lives, 0.05, 11) == verdict::no_difference,
+          "what lies below the least difference is none, however many times it is");
+    check(lab::compare_rounds(calm, twice, lives, 0.05, 9) == verdict::faster,
+          "what lies above is");
     const double nothing[] = {0, 0, 0, 0, 0, 0};
     check(lab::compare_rounds(nothing, calm, lives, 0.05) == verdict::faster,
           "no cost at all is faster than some");

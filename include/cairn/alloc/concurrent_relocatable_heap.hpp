@@ -18,8 +18,8 @@
 // Look elsewhere for: one thread, or a barrier once a frame: relocatable_heap costs nothing then.
 //
 // Freeing: try_deallocate() refuses while somebody holds the object; try again next frame.
-// Limits:  options.object_count objects, no more: a table that grows would move under the readers.
-//          (0 means 65,536.)
+// Limits:  options.object_count objects, and no more than the table was made for: one that grows
+//          would move under the readers. (0 means 65,536; the smallest table has 16.)
 // Cost:    pin: one compare-exchange; its end: one fetch-sub. Two readers of the same object share a
 //          cache line, of different ones may. 16 bytes an object on top of relocatable_heap's.
 // Threads: pin from any; everything else from one thread at a time, the owner.
@@ -104,13 +104,22 @@ public:
     // ------------------------------------------------------------------- the owner
 
     /// `size` bytes, which `fill(void*)` makes ready before anybody else can see them.
-    /// Returns: the null handle when exhausted, or object_count objects live.
+    /// Returns: the null handle when exhausted, or object_count objects live. When `fill` throws,
+    ///          nobody has seen the bytes, and they are free again.
     template <class Fill>
     [[nodiscard]] handle_type allocate(std::size_t size, alignment align, const relocation& how,
                                        Fill fill) {
         const handle_type h = take(size, align, how);
         if (h) {
+            struct unfilled {
+                relocatable_heap& heap;
+                handle_type bytes;
+                ~unfilled() {
+                    if (bytes) { heap.deallocate(bytes); }
+                }
+            } guard{heap_, h};
             fill(heap_.get(h));
+            guard.bytes = {};
             publish(h);
         }
         return h;

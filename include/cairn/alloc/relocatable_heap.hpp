@@ -30,8 +30,9 @@
 // Placement: the lowest hole that fits; above largest_movable, the highest, from the other end: such
 //            objects never move, and what moves never waits for them.
 // Invariant: objects do not overlap; every live handle leads to exactly one; a pinned one stays.
-// Bound:     a request is served whenever one hole holds it, rounded up to 16 bytes. How much larger
-//            than live + request the region must be for that: slack(), below.
+// Bound:     a request is served whenever one hole holds it, rounded up to 16 bytes (for alignments
+//            above 16: when one holds size + alignment - 16). How much larger than live + request
+//            the region must be for that: slack(), below.
 // Cost:      get: two loads from one line, a compare, an addition: five instructions where an array
 //            of pointers takes one. allocate, deallocate: O(log n), about 100 ns; they never compact.
 //            compact: O(log n) for each step, and the copies. No call does work for all objects.
@@ -234,6 +235,7 @@ private:
                std::byte* via) noexcept;
     void leave(std::byte* from, std::size_t kept, std::size_t size, std::size_t span) noexcept;
     void change_sides() noexcept;
+    void learn_speed(std::uint64_t nanoseconds, std::size_t size) noexcept;
 
     const slot_directory_base::slot* table_ = &no_slot;  // slots_.data(), never nullptr
     std::byte* base_ = nullptr;

@@ -116,6 +116,13 @@ bool relocatable_heap::apply(const move& m) noexcept {
     return true;
 }
 
+/// What a byte costs, from the last copies. A copy that was interrupted counts four times at most.
+void relocatable_heap::learn_speed(std::uint64_t nanoseconds, std::size_t size) noexcept {
+    const double speed = static_cast<double>(nanoseconds) / static_cast<double>(size);
+    const double most = 4 * ns_per_byte_;
+    ns_per_byte_ += ((speed < most ? speed : most) - ns_per_byte_) / 4;
+}
+
 compaction_report relocatable_heap::compact(const compaction_budget& budget) noexcept {
     ++epoch_;
     ++counts_.calls;
@@ -129,7 +136,8 @@ compaction_report relocatable_heap::compact(const compaction_budget& budget) noe
     planner_view map{*this, map_};
     if (budget.is_unlimited() && was_scattered) { planner_.start_sliding(map); }
     std::size_t moves_before_round = 0;
-    unsigned idle_rounds = 0;
+    unsigned idle_rounds = 0;  // in a row: other threads kept all that could have moved
+    bool was_refused = false;  // in this round
     while (scattered() && r.steps < budget.steps && r.bytes < budget.bytes &&
            (!is_timed || elapsed < time_max)) {
         // Without moves nobody looks at the clock: only a few steps at a time.
@@ -137,13 +145,16 @@ compaction_report relocatable_heap::compact(const compaction_budget& budget) noe
         const std::size_t wanted = budget.steps - r.steps;
         const std::size_t slice = is_timed && wanted > steps_per_look ? steps_per_look : wanted;
         std::size_t left = slice;
+        std::size_t copied = 0;
         move m;
         const auto outcome = planner_.next(map, left, m);
         r.steps += slice - left;
         if (outcome == detail::compaction_planner::outcome::round_over) {
             ++counts_.rounds;
-            idle_rounds = r.moves == moves_before_round ? idle_rounds + 1 : 0;
+            const bool is_idle = was_refused && r.moves == moves_before_round;
+            idle_rounds = is_idle ? idle_rounds + 1 : 0;
             if (idle_rounds == 3) { break; }  // all that is left is held by other threads
+            was_refused = false;
             moves_before_round = r.moves;
         } else if (outcome == detail::compaction_planner::outcome::move) {
             const std::size_t size = size_of(map_.entry(m.slot)) * (m.via ? 2 : 1);
@@ -152,27 +163,24 @@ compaction_report relocatable_heap::compact(const compaction_budget& budget) noe
                 size <= budget.bytes - r.bytes && (!is_timed || elapsed + guess <= time_max);
             if (r.moves != 0 && !fits) {
                 planner_.put_back();
+                ns_per_byte_ *= 31.0 / 32;  // or one bad guess would keep away all that corrects it
                 break;
             }
-            if (!apply(m)) {
+            if (apply(m)) {
+                planner_.accept();
+                ++r.moves;
+                r.bytes += size;
+                copied = size;
+            } else {
                 planner_.pass();
-                continue;
+                was_refused = true;
             }
-            planner_.accept();
-            ++r.moves;
-            r.bytes += size;
-            if (is_timed) {
-                const std::uint64_t now = monotonic_nanoseconds() - start;
-                if (size >= 4096) {
-                    const double speed =
-                        static_cast<double>(now - elapsed) / static_cast<double>(size);
-                    ns_per_byte_ += (speed - ns_per_byte_) / 4;
-                }
-                elapsed = now;
-            }
-            continue;
         }
-        if (is_timed) { elapsed = monotonic_nanoseconds() - start; }
+        if (is_timed) {
+            const std::uint64_t now = monotonic_nanoseconds() - start;
+            if (copied >= 4096) { learn_speed(now - elapsed, copied); }
+            elapsed = now;
+        }
     }
     r.nanoseconds = elapsed;
     r.one_piece = map_.hole_count() <= 1;

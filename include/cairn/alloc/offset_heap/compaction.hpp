@@ -78,8 +78,14 @@ std::size_t basic_offset_heap<Offset, Steps>::plan(move* out, std::size_t out_co
         const bool has_gap = hole.offset != m.to;
         // A slide takes the hole whole: its rest lies under the allocation until the copy is done.
         const bool has_rest = hole.next != m.what.index && hole.offset + hole.size != m.to + m.size;
-        if (m.size > limits.max_bytes - bytes ||
-            !have_nodes((has_gap ? 1u : 0u) + (has_rest ? 1u : 0u))) {
+        const bool is_too_large = m.size > limits.max_bytes;
+        const bool fits = m.size <= limits.max_bytes - bytes &&
+                          have_nodes((has_gap ? 1u : 0u) + (has_rest ? 1u : 0u));
+        if (is_too_large || (!fits && in_flight_ == 0 && count == 0)) {
+            planner_.pass();  // waiting would not help it: what comes after it goes on
+            continue;
+        }
+        if (!fits) {
             planner_.put_back();
             break;
         }

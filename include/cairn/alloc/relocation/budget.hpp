@@ -22,8 +22,9 @@ struct compaction_budget {
 
     static constexpr std::uint32_t no_end = 0xFFFF'FFFF;
 
-    /// Until nothing can move any more. Without pins, each object moves once at most: a loading
-    /// screen, or what lies between unloading a level and loading the next.
+    /// Until nothing can move any more: a loading screen, or what lies between unloading a level and
+    /// loading the next. Each object moves once, unless pins or alignments above 16 leave holes that
+    /// are worth a second round. One that cannot slide over its own bytes may be copied twice.
     [[nodiscard]] static constexpr compaction_budget unlimited() noexcept {
         return {SIZE_MAX, no_end, SIZE_MAX};
     }

@@ -74,6 +74,10 @@ public:
 
     /// Makes entries for `count` objects. Returns: false when exhausted; nothing has changed then.
     [[nodiscard]] bool ensure(std::size_t count) noexcept;
+    /// How many objects have an entry.
+    [[nodiscard]] std::size_t entry_room() const noexcept {
+        return entries_.size() / sizeof(object_entry);
+    }
 
     [[nodiscard]] object_entry& entry(std::uint32_t i) noexcept { return entries()[i]; }
     [[nodiscard]] const object_entry& entry(std::uint32_t i) const noexcept { return entries()[i]; }

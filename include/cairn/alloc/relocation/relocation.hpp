@@ -13,7 +13,8 @@
 //      has  void on_relocated(T* from)             the call after any of these: it mends pointers into
 //                                                  itself, or tells those that know its address
 //
-// Everything is noexcept: there is no way back in the middle of a move.
+// Everything is noexcept: there is no way back in the middle of a move. These functions run in the
+// middle of compact(): they may look at other objects (get, contains), and change nothing in the heap.
 //
 // Cost: bytes move by memmove; others by one indirect call.
 #pragma once
