@@ -141,6 +141,7 @@ public:
             if (size < deferred_size_end_ && align <= default_alignment) [[likely]] {
                 const std::uint32_t c = Fit::class_of_small(detail::granules_for(size));
                 if (void* const p = take_deferred(c, size)) [[likely]] { return p; }
+                return allocate_class_from_core(c, bins_[c].granules, size);
             }
         }
         return allocate_from_core(size, align);
@@ -260,6 +261,9 @@ private:
     void check_freed(const void* p, std::size_t size) const noexcept;
 
     [[nodiscard]] void* allocate_from_core(std::size_t size, alignment align) noexcept;
+    [[nodiscard]] void* allocate_class_from_core(std::uint32_t c, std::uint32_t granules,
+                                                 std::size_t size) noexcept
+        requires detail::has_size_classes<Fit>;
     [[nodiscard]] void* allocate_with_effort(std::uint32_t granules, std::size_t size,
                                              alignment align) noexcept;
     [[nodiscard]] void* allocate_in_regions(std::uint32_t granules, std::size_t size,

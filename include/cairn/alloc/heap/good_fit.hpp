@@ -89,6 +89,24 @@ struct basic_good_fit {
             lists_.remove(heads(), links{b}, class_of_free(size), g);
         }
 
+        /// The block of `size` behind `start` and its free neighbours (0: not free) become one free
+        /// block at `start`. One function, so that its callers keep their registers.
+        [[gnu::noinline]] void join(blocks b, std::uint32_t start, std::uint32_t left_size,
+                                    std::uint32_t size, std::uint32_t right_size) noexcept {
+            size += left_size;
+            if (right_size != 0) {
+                lists_.remove(heads(), links{b}, class_of_free(right_size), start + size);
+                size += right_size;
+            }
+            const std::uint32_t bin = class_of_free(size);
+            if (left_size != 0) {
+                const std::uint32_t left_bin = class_of_free(left_size);
+                if (left_bin == bin) { return; }
+                lists_.remove(heads(), links{b}, left_bin, start);
+            }
+            lists_.insert(heads(), links{b}, bin, start);
+        }
+
         /// The free block `from` becomes `to`: its front is cut off, or a neighbour joins.
         void replace(blocks b, std::uint32_t from, std::uint32_t from_size, std::uint32_t to,
                      std::uint32_t to_size) noexcept {
@@ -102,12 +120,39 @@ struct basic_good_fit {
             lists_.insert(heads(), links{b}, new_bin, to);
         }
 
+        // What find_class() found, for whoever takes it: the bin need not be computed again, and a
+        // head has nobody before it.
+        struct head {
+            std::uint32_t block;
+            std::uint32_t bin;
+        };
+
+        /// A free block of at least the size of class `c`; block: no_block when there is none. O(1).
+        [[nodiscard]] head find_class(std::uint32_t c) const noexcept {
+            if (c >= bin_count_) { return {detail::no_block, 0}; }
+            const std::uint32_t bin = lists_.bin_from(c);
+            return {bin < bin_count_ ? heads()[bin] : detail::no_block, bin};
+        }
+
+        [[gnu::always_inline]] void remove(blocks b, head h) noexcept {
+            lists_.remove_head(heads(), links{b}, h.bin, h.block);
+        }
+
+        /// The head `h` becomes `to`: its front is cut off.
+        [[gnu::always_inline]] void replace(blocks b, head h, std::uint32_t to,
+                                            std::uint32_t to_size) noexcept {
+            const std::uint32_t new_bin = class_of_free(to_size);
+            if (h.bin == new_bin) {
+                lists_.replace(heads(), links{b}, new_bin, h.block, to);
+                return;
+            }
+            lists_.remove_head(heads(), links{b}, h.bin, h.block);
+            lists_.insert(heads(), links{b}, new_bin, to);
+        }
+
         /// A free block of at least `size` granules, or no_block. O(1).
         [[nodiscard]] std::uint32_t find(blocks, std::uint32_t size) const noexcept {
-            const std::uint32_t wanted = class_of_request(size);
-            if (wanted >= bin_count_) { return detail::no_block; }
-            const std::uint32_t bin = lists_.bin_from(wanted);
-            return bin < bin_count_ ? heads()[bin] : detail::no_block;
+            return find_class(class_of_request(size)).block;
         }
 
         /// As find, and accept(g) says yes to it; looks at no more than `tries` blocks.

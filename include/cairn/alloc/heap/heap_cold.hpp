@@ -269,9 +269,34 @@ inline void heap<Fit, Steps>::left_core(std::uint32_t granules) noexcept {
     }
 }
 
+/// For fits with classes: `size` is of class `c`, whose blocks have `granules`.
+template <class Fit, class Steps>
+void* heap<Fit, Steps>::allocate_class_from_core(std::uint32_t c, std::uint32_t granules,
+                                                 std::size_t size) noexcept
+    requires detail::has_size_classes<Fit>
+{
+    if (region_count_ == 1) [[likely]] {
+        const std::uint32_t g = home_->allocate_class(c, granules);
+        if (g != detail::no_block) [[likely]] {
+            void* const p = home_->map().payload(g);
+            unpoison(p, size);
+            left_core(granules);
+            return p;
+        }
+    }
+    return allocate_with_effort(granules, size, default_alignment);
+}
+
 template <class Fit, class Steps>
 void* heap<Fit, Steps>::allocate_from_core(std::size_t size, alignment align) noexcept {
     if (size > size_max) { return nullptr; }
+    if constexpr (detail::has_size_classes<Fit>) {
+        if (align <= alignment{granule_size}) [[likely]] {
+            const std::uint32_t c =
+                Fit::class_of_request(static_cast<std::uint32_t>(detail::granules_for(size)));
+            return allocate_class_from_core(c, Fit::size_of_class(c), size);
+        }
+    }
     const std::uint32_t granules =
         Fit::block_size(static_cast<std::uint32_t>(detail::granules_for(size)));
     if (region_count_ == 1 && align <= alignment{granule_size}) [[likely]] {

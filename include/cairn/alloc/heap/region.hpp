@@ -31,6 +31,10 @@
 
 namespace cairn::detail {
 
+/// A fit that numbers sizes: what a request gets is known by its class.
+template <class Fit>
+concept has_size_classes = requires { Fit::class_of_request(1u); };
+
 template <class Fit, class Steps>
 class region {
     using blocks = block_map<Steps>;
@@ -117,6 +121,20 @@ public:
         return g;
     }
 
+    /// As allocate, where `size` is the size of class `c`, so that nothing is computed twice.
+    [[nodiscard]] std::uint32_t allocate_class(std::uint32_t c, std::uint32_t size) noexcept
+        requires has_size_classes<Fit>
+    {
+        const auto found = index_.find_class(c);
+        if (found.block == no_block) { return no_block; }
+        const blocks b = map();
+        const block_header h = b.header(found.block);
+        CAIRN_ASSERT(h.is_free() && h.size() >= size, "the index holds free blocks, by their size");
+        take_front(b, found.block, h, size, found);
+        free_granules_ -= size;
+        return found.block;
+    }
+
     /// As allocate, with a payload that is a multiple of `align`, which is more than 16.
     [[nodiscard]] std::uint32_t allocate_aligned(std::uint32_t size, alignment align) noexcept {
         const blocks b = map();
@@ -167,7 +185,6 @@ public:
 
         std::uint32_t start = g;
         std::uint32_t total = size;
-        std::uint32_t before_start = h.previous();
         bool merged_left = false;
         std::uint32_t left_size = 0;
         if (h.previous() != 0) {
@@ -180,11 +197,18 @@ public:
                 left_size = left.size();
                 start = g - left_size;
                 total += left_size;
-                before_start = left.previous();
             }
         }
         const std::uint32_t right_at = g + size;
         const block_header right = b.header(right_at);
+        if constexpr (has_size_classes<Fit>) {
+            const std::uint32_t right_size = right.is_free() ? right.size() : 0;
+            index_.join(b, start, left_size, size, right_size);
+            total += right_size;
+            b.set_size_and_bits(start, total | block_header::free_bit);
+            b.set_previous(start + total, total);
+            return size;
+        }
         if (right.is_free()) {
             total += right.size();
             if (merged_left) {
@@ -198,7 +222,7 @@ public:
         } else {
             index_.insert(b, start, total);
         }
-        b.set_header(start, block_header::free(total, before_start));
+        b.set_size_and_bits(start, total | block_header::free_bit);  // who is before it stays
         b.set_previous(start + total, total);
         return size;
     }
@@ -341,16 +365,26 @@ private:
         return round_up(used + block_header_size, alignment{granule_size}) - block_header_size;
     }
 
-    /// [ ---- free ---- ] => [ used ][ free ]
-    void take_front(blocks b, std::uint32_t g, block_header h, std::uint32_t size) noexcept {
+    /// [ ---- free ---- ] => [ used ][ free ]. `found`: what the index said about `g`, if anything.
+    template <class... Found>
+    void take_front(blocks b, std::uint32_t g, block_header h, std::uint32_t size,
+                    Found... found) noexcept {
         const std::uint32_t rest = h.size() - size;
         // The index first, headers after: a new header may lie where the old block kept its links.
         if (rest == 0) {
-            index_.remove(b, g, size);
+            if constexpr (sizeof...(Found) != 0) {
+                index_.remove(b, found...);
+            } else {
+                index_.remove(b, g, size);
+            }
             b.set_header(g, block_header::used(size, h.previous()));
             return;
         }
-        index_.replace(b, g, h.size(), g + size, rest);
+        if constexpr (sizeof...(Found) != 0) {
+            index_.replace(b, found..., g + size, rest);
+        } else {
+            index_.replace(b, g, h.size(), g + size, rest);
+        }
         b.set_header(g, block_header::used(size, h.previous()));
         b.set_header(g + size, block_header::free(rest, size));
         b.set_previous(g + h.size(), rest);

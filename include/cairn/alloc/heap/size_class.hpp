@@ -26,9 +26,13 @@ struct size_class {
     /// The class whose sizes reach from class_size(c) up to, not including, class_size(c + 1).
     [[nodiscard]] static constexpr std::uint32_t floor(Size size) noexcept {
         // `| steps` makes the small sizes fall into the first, exact, octave without a branch.
-        const unsigned width = static_cast<unsigned>(std::bit_width(size | steps_per_octave));
-        const unsigned shift = width - 1 - MantissaBits;
-        return (shift << MantissaBits) + static_cast<std::uint32_t>(size >> shift);
+        constexpr unsigned width = sizeof(Size) * 8;
+        const auto zeros = static_cast<unsigned>(std::countl_zero(size | steps_per_octave));
+        // The top bits, counted from the left: two instructions less than shifting right by
+        // width - 1 - MantissaBits - zeros.
+        const auto top = static_cast<std::uint32_t>(static_cast<Size>(size << zeros) >>
+                                                    (width - 1 - MantissaBits));
+        return top + ((width - 1 - MantissaBits - zeros) << MantissaBits);
     }
 
     /// The first class all of whose sizes are >= `size`. Requires: the sum does not wrap.
