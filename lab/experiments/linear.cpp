@@ -11,11 +11,14 @@ struct published_row {
     double malloc;
 };
 
+// From 256 bytes on a frame is bound by writes that miss the first cache: see frame.cpp.
+constexpr double write_bound_ns = 1;
+
 template <class Select>
-void add_case(lab::experiment& e, const char* name, std::string reference, double weight,
+void add_case(lab::experiment& e, const char* name, std::string reference, double least_difference,
               published_row table_6_1, Select select) {
-    lab::comparison& c =
-        e.compare(name, {.weight = weight, .reference_limit = std::move(reference)});
+    lab::comparison& c = e.compare(
+        name, {.reference_limit = std::move(reference), .least_difference = least_difference});
     lab::add_arena_family(c, select);
     for (lab::contender& who : c.contenders) {
         if (who.name == "cairn::arena") {
@@ -32,11 +35,12 @@ const lab::registration linear{
     "linear", "What does an allocation cost when everything is freed at once, size by size?",
     [](lab::experiment& e) {
         e.quick_seconds = 8;
-        add_case(e, "8 b", "bump up", 1, {12629, 73824}, [](auto& a) { return a.fixed_8; });
-        add_case(e, "256 b", "bump up", 1, {9395, 189199}, [](auto& a) { return a.fixed_256; });
-        add_case(e, "8 kb", "bump up, coloured", 1, {9374, 3354756},
+        add_case(e, "8 b", "bump up", 0, {12629, 73824}, [](auto& a) { return a.fixed_8; });
+        add_case(e, "256 b", "bump up", write_bound_ns, {9395, 189199},
+                 [](auto& a) { return a.fixed_256; });
+        add_case(e, "8 kb", "bump up, coloured", write_bound_ns, {9374, 3354756},
                  [](auto& a) { return a.fixed_8k; });
-        add_case(e, "1 mb", "bump up, coloured", 1, {9966, 4927997},
+        add_case(e, "1 mb", "bump up, coloured", write_bound_ns, {9966, 4927997},
                  [](auto& a) { return a.fixed_1m; });
     }};
 

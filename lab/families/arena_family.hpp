@@ -54,6 +54,8 @@ private:
 };
 
 inline constexpr std::size_t frame_allocations = 1000;
+/// So many of the mixed sizes lie in every processor's first cache: 26 KB.
+inline constexpr std::size_t near_allocations = 200;
 
 /// 1000 sizes between 8 and 256 bytes, the same on every machine.
 [[nodiscard]] inline std::vector<std::uint16_t> mixed_sizes() {
@@ -100,10 +102,10 @@ struct fixed {
     }
 };
 
-/// 1000 allocations of mixed sizes that are known only at run time, then reset. `Opaque`: between
+/// `Count` allocations of mixed sizes that are known only at run time, then reset. `Opaque`: between
 /// any two something happens that the compiler cannot see into (a call), so the cursor is in
 /// memory.
-template <class A, bool Opaque>
+template <class A, std::size_t Count, bool Opaque>
 struct mixed {
     region memory{std::size_t{1} << 20};
     A arena{memory.bytes()};
@@ -111,14 +113,14 @@ struct mixed {
     void operator()(sample& s) {
         const std::uint16_t* const size = sizes.data();
         for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-            for (std::uint64_t i = 0; i != frame_allocations; ++i) {
+            for (std::uint64_t i = 0; i != Count; ++i) {
                 allocate_and_touch(arena, size[i], i);
                 if constexpr (Opaque) clobber();
             }
             clobber();
             arena.reset();
         }
-        s.did(s.repetitions() * frame_allocations);
+        s.did(s.repetitions() * Count);
     }
 };
 
@@ -162,7 +164,7 @@ struct arena_entry {
     bool every_malloc;   ///< once per malloc library
     bool only_changing;  ///< a variant that differs only in the cases with a changing load
     bool fixed_region;   ///< cannot grow: the cases with a changing load leave it out
-    body_factory fixed_8, fixed_256, fixed_8k, fixed_1m, mixed, mixed_opaque, changing;
+    body_factory fixed_8, fixed_256, fixed_8k, fixed_1m, mixed_near, mixed, mixed_opaque, changing;
 };
 
 [[nodiscard]] inline std::vector<arena_entry>& arena_family() {
@@ -182,15 +184,16 @@ bool offer_arena(std::string name, lab::kind k, arena_options o = {}) {
     const auto factory = []<class W>(std::in_place_type_t<W>) {
         return make_body_factory([] { return W{}; });
     };
-    arena_family().push_back({std::move(name), k, std::move(o.note), o.every_malloc,
-                              o.only_changing, o.fixed_region,
-                              factory(std::in_place_type<arena_work::fixed<A, 8>>),
-                              factory(std::in_place_type<arena_work::fixed<A, 256>>),
-                              factory(std::in_place_type<arena_work::fixed<A, 8192>>),
-                              factory(std::in_place_type<arena_work::fixed<A, (1 << 20)>>),
-                              factory(std::in_place_type<arena_work::mixed<A, false>>),
-                              factory(std::in_place_type<arena_work::mixed<A, true>>),
-                              factory(std::in_place_type<arena_work::changing<A>>)});
+    arena_family().push_back(
+        {std::move(name), k, std::move(o.note), o.every_malloc, o.only_changing, o.fixed_region,
+         factory(std::in_place_type<arena_work::fixed<A, 8>>),
+         factory(std::in_place_type<arena_work::fixed<A, 256>>),
+         factory(std::in_place_type<arena_work::fixed<A, 8192>>),
+         factory(std::in_place_type<arena_work::fixed<A, (1 << 20)>>),
+         factory(std::in_place_type<arena_work::mixed<A, near_allocations, false>>),
+         factory(std::in_place_type<arena_work::mixed<A, frame_allocations, false>>),
+         factory(std::in_place_type<arena_work::mixed<A, frame_allocations, true>>),
+         factory(std::in_place_type<arena_work::changing<A>>)});
     return true;
 }
 
