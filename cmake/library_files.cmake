@@ -68,6 +68,7 @@ target_sources(cairn
         include/cairn/core/null_allocator.hpp
         include/cairn/core/or_abort.hpp
         include/cairn/core/poison.hpp
+        include/cairn/core/prefetch.hpp
         include/cairn/core/sizes.hpp
         include/cairn/core/slice.hpp
         # os

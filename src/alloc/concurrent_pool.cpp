@@ -40,7 +40,6 @@ concurrent_pool::concurrent_pool(std::size_t slot_size, alignment align, allocat
                                  concurrent_pool_options options) noexcept
     : serial_{0},
       stride_{stride_of(slot_size, align)},
-      entry_{0},
       align_{align},
       depot_{magazine_size_for(stride_, options)},
       upstream_{upstream},
@@ -64,7 +63,12 @@ void* concurrent_pool::take_cold(cache& which) noexcept {
     }
     const bool filled =
         depot_.fill(*c, stride_, [this](std::size_t seen) noexcept { return grow(seen); });
-    return filled ? take(*c) : take_shared();
+    if (!filled) { return take_shared(); }
+    // Those that take() does not fetch ahead: its view ends at the magazine.
+    for (std::size_t i = 2; i <= lookahead; ++i) {
+        prefetch_for_writing(c->top[-static_cast<std::ptrdiff_t>(i)]);
+    }
+    return take(*c);
 }
 
 void concurrent_pool::give_cold(cache& which, void* p) noexcept {

@@ -50,13 +50,13 @@ void concurrent_pool_registry::enter(concurrent_pool& pool) noexcept {
     if (!forks_are_watched) {
         forks_are_watched = around_fork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
     }
-    pool.serial_ = ++last_serial;
+    ++last_serial;
     // More live pools than entries share them: then a switch between two costs a look into the list.
     const auto lowest = static_cast<unsigned>(std::countr_one(taken_entries));
-    pool.entry_ = lowest < detail::thread_caches::entry_count
-                      ? lowest
-                      : static_cast<unsigned>(pool.serial_ % detail::thread_caches::entry_count);
-    taken_entries |= std::uint32_t{1} << pool.entry_;
+    constexpr unsigned count = detail::thread_caches::entry_count;
+    const unsigned at = lowest < count ? lowest : static_cast<unsigned>(last_serial % count);
+    pool.serial_ = detail::thread_caches::make_serial(last_serial, at);
+    taken_entries |= std::uint32_t{1} << at;
     pool.next_live_ = live_pools;
     pool.live_link_ = &live_pools;
     if (live_pools != nullptr) { live_pools->live_link_ = &pool.next_live_; }
@@ -69,9 +69,9 @@ void concurrent_pool_registry::leave(concurrent_pool& pool) noexcept {
     if (pool.next_live_ != nullptr) { pool.next_live_->live_link_ = pool.live_link_; }
     bool entry_is_shared = false;
     for (const concurrent_pool* p = live_pools; p != nullptr; p = p->next_live_) {
-        entry_is_shared = entry_is_shared || p->entry_ == pool.entry_;
+        entry_is_shared = entry_is_shared || p->entry() == pool.entry();
     }
-    if (!entry_is_shared) { taken_entries &= ~(std::uint32_t{1} << pool.entry_); }
+    if (!entry_is_shared) { taken_entries &= ~(std::uint32_t{1} << pool.entry()); }
     for (auto* c = pool.depot_.first_cache(); c != nullptr; c = c->next) {
         if (auto& mine = static_cast<pool_cache&>(*c); mine.owner != nullptr) { unlink(mine); }
     }
@@ -81,7 +81,7 @@ void concurrent_pool_registry::attach(concurrent_pool& pool, pool_cache& c) noex
     my_keeper.armed = true;
     const lock_scope held{registry_lock};
     link(c);
-    my_caches.entries[pool.entry_] = {pool.serial_, &c};
+    my_caches.entries[pool.entry()] = {pool.serial_, &c};
 }
 
 /// The calling thread's cache of `pool`, when another pool took its entry; else nullptr.
@@ -89,7 +89,7 @@ pool_cache* concurrent_pool_registry::find(const concurrent_pool& pool) noexcept
     const lock_scope held{registry_lock};  // a pool may be dying on another thread
     for (pool_cache* c = my_caches.first; c != nullptr; c = c->next_of_thread) {
         if (c->serial == pool.serial_) {
-            my_caches.entries[pool.entry_] = {pool.serial_, c};
+            my_caches.entries[pool.entry()] = {pool.serial_, c};
             return c;
         }
     }
@@ -121,7 +121,7 @@ void concurrent_pool::release_this_thread() noexcept {
     if (c != nullptr) {
         const lock_scope held{registry_lock};  // for both: a fork in between would lose it
         unlink(*c);
-        my_caches.entries[entry_] = {0, nullptr};
+        my_caches.entries[entry()] = {0, nullptr};
         give_cache_back(*c);
     }
 }

@@ -43,6 +43,7 @@
 #include <cairn/alloc/magazines.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/core/prefetch.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/mutex.hpp>
 #include <cairn/os/system_allocator.hpp>
@@ -91,6 +92,14 @@ struct thread_caches {
         std::uint64_t serial;  // valid for the pool with this serial; 0: none
         pool_cache* cache;
     };
+    /// A serial is a number that is never used again, and below it the entry: a byte offset, so that the
+    /// way there is one `and`.
+    static constexpr std::uint64_t make_serial(std::uint64_t number, unsigned at) noexcept {
+        return (number * entry_count + at) * sizeof(entry);
+    }
+    static constexpr std::size_t entry_of(std::uint64_t serial) noexcept {
+        return serial / sizeof(entry) % entry_count;
+    }
     entry entries[entry_count];
     pool_cache* first;  // all of them; guarded by the registry's lock
     bool exiting;       // they have gone back already
@@ -198,8 +207,12 @@ private:
         8;  // see pool.hpp; as many null entries lie below the slots
 
     cache& my_cache() noexcept {
-        const detail::thread_caches::entry& e = detail::my_caches.entries[entry_];
+        const detail::thread_caches::entry& e = detail::my_caches.entries[entry()];
         return e.serial == serial_ ? *e.cache : detail::no_cache;
+    }
+    /// Where every thread keeps its cache of this pool.
+    [[nodiscard]] std::size_t entry() const noexcept {
+        return detail::thread_caches::entry_of(serial_);
     }
     void* take(cache& c) noexcept;
     void give(cache& c, void* p) noexcept;
@@ -234,9 +247,9 @@ private:
     void check_freed(void* p) noexcept;
 
     // Read by every operation, written never.
+    // (The serial holds the place in every thread's table, too: a load less than a word of its own.)
     std::uint64_t serial_;
     std::size_t stride_;
-    unsigned entry_;
     alignment align_;
 
     // The lock-free part. All atomics of the pool are in it.
@@ -303,7 +316,7 @@ inline void* concurrent_pool::take(cache& c) noexcept {
     void* const ahead = top[-static_cast<std::ptrdiff_t>(lookahead)];
     c.top = top - 1;
     // Written to soon: its line arrives while the slots before it are being filled.
-    __builtin_prefetch(ahead, 1);
+    prefetch_for_writing(ahead);
     void* const p = top[-1];
     if constexpr (asserts_enabled) { check_taken(p); }
     unpoison(p, stride_);
