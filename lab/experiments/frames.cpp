@@ -7,16 +7,20 @@
 //
 //   malloc          everything from malloc
 //   one heap        everything from one cairn::heap
-//   the cairn way   frame_arena for temporaries, pool for particles, a growing_arena per level,
+//   the cairn way   frame_arena for temporaries, pool for particles, a virtual_arena for the level,
 //                   heap for what lives and dies on its own
+//   touches alone   nobody allocates: the same loops touch memory that is always there. What is above
+//                   it is the time in memory operations; it is a column of its own.
 #include "lab/families/heap_family.hpp"
 
 #include <algorithm>
 #include <cairn/alloc/frame_arena.hpp>
-#include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/pool.hpp>
+#include <cairn/alloc/virtual_arena.hpp>
 #include <cairn/core/sizes.hpp>
 #include <chrono>
+#include <numeric>
+#include <utility>
 
 namespace {
 
@@ -65,7 +69,8 @@ struct the_cairn_way {
     cairn::heap<> heap{64_MiB};
     cairn::pool particles{48};
     cairn::frame_arena<> frame{1_MiB};
-    cairn::growing_arena level{4_MiB};
+    cairn::virtual_arena level{256_MiB};               // of addresses
+    the_cairn_way() { (void)level.prefault(16_MiB); }  // what a level needs, before the first frame
     void* object_take(std::size_t size) { return heap.allocate(size); }
     void object_give(void* p, std::size_t size) { heap.deallocate(p, size); }
     void* particle_take() { return particles.allocate(); }
@@ -76,8 +81,42 @@ struct the_cairn_way {
     void end_level() { level.reset(); }
 };
 
+/// Nobody allocates: an object that goes leaves its place to the one that comes.
+struct touches_alone {
+    // The same kind of pages as the cairn way has for its level: the least there is to pay.
+    cairn::virtual_arena arena{64_MiB};
+    std::byte* memory =
+        arena.prefault(32_MiB) ? static_cast<std::byte*>(arena.allocate(32_MiB)) : nullptr;
+    std::byte* object_next = memory;
+    std::byte* particle_next = memory + 8_MiB;
+    std::byte* temporary_next = memory + 9_MiB;
+    std::byte* asset_next = memory + 16_MiB;
+    void* object_free = nullptr;
+    void* particle_free = nullptr;
+    unsigned frame = 0;
+    // As near to each other as objects of mixed sizes are on average: what they share, nobody reads.
+    void* object_take(std::size_t) {
+        return object_free != nullptr ? object_free : (object_next += 512);
+    }
+    void object_give(void* p, std::size_t) { object_free = p; }
+    void* particle_take() {
+        return particle_free != nullptr ? particle_free : (particle_next += 48);
+    }
+    void particle_give(void* p) { particle_free = p; }
+    void* temporary(std::size_t size) {
+        return std::exchange(temporary_next, temporary_next + size);
+    }
+    void end_frame() {
+        temporary_next = memory + (9 + ++frame % 2) * 1_MiB;
+        object_free = particle_free = nullptr;
+    }
+    void* asset(std::size_t size) { return std::exchange(asset_next, asset_next + size); }
+    void end_level() { asset_next = memory + 16_MiB; }
+};
+
+/// Plays `frame_count` frames. Returns: the microseconds of each, sorted.
 template <class M>
-void play(M& memory, lab::sample& s, int frame_count) {
+std::vector<double> play(M& memory, int frame_count) {
     std::mt19937 random{31};
     const auto object_sizes = log_uniform(4096, 32, 32, 2048);
     const auto temporary_sizes = log_uniform(512, 33, 256, 16384);
@@ -142,10 +181,20 @@ void play(M& memory, lab::sample& s, int frame_count) {
     for (void* const p : particles) {
         if (p != nullptr) memory.particle_give(p);
     }
-    double sum = 0;
-    for (const double x : frames) sum += x;
-    s.value(sum / static_cast<double>(frames.size()));
     std::sort(frames.begin(), frames.end());
+    return frames;
+}
+
+double mean(const std::vector<double>& v) {
+    return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
+}
+
+template <class M>
+void report(M& memory, lab::sample& s, int frame_count) {
+    const std::vector<double> frames = play(memory, frame_count);
+    touches_alone nobody;
+    s.value(mean(frames));
+    s.also("above the touches, mean", mean(frames) - mean(play(nobody, frame_count)));
     s.also("time in memory, p50", frames[frames.size() / 2]);
     s.also("time in memory, p99", frames[frames.size() * 99 / 100]);
     s.also("time in memory, max", frames.back());
@@ -159,7 +208,7 @@ auto plays(int frame_count) {
     return [frame_count] {
         return [frame_count](lab::sample& s) {
             const auto memory = std::make_unique<M>();
-            play(*memory, s, frame_count);
+            report(*memory, s, frame_count);
         };
     };
 }
@@ -170,9 +219,11 @@ const lab::registration frames{
         const int count = e.options().full ? 20'000 : 1'000;
         lab::comparison& c =
             e.compare("time in memory, mean", {.unit = "us/frame", .measure = lab::measure::value});
+        c.limit("touches alone", plays<touches_alone>(count));
         c.cairn("the cairn way", plays<the_cairn_way>(count));
         c.cairn("one cairn::heap", plays<all_from<one_heap>>(count));
         c.mallocs(plays<all_from<general_malloc>>(count));
+        e.also(c, "above the touches, mean", {.unit = "us/frame"});
         for (const char* column :
              {"time in memory, p50", "time in memory, p99", "time in memory, max"}) {
             e.also(c, column, {.unit = "us/frame"});

@@ -7,7 +7,7 @@
 //
 // Instructions are counted by single-stepping a child process through each operation of a shorter
 // trace that also builds the states that are worst on paper: one huge free block, a comb of holes of
-// all sizes, a block between two free neighbours.
+// all sizes, a block between two free neighbours, a level that is left for one of other sizes.
 #include "lab/families/heap_family.hpp"
 #include "lab/harness/statistics.hpp"
 
@@ -266,6 +266,18 @@ struct instructions {
                     give(live.back(), true);
                     live.back() = take(log_uniform(1, static_cast<unsigned>(random()))[0], true);
                 }
+                // The sizes shift: what still waits to be asked for again has to give way.
+                std::vector<object> large;
+                for (std::size_t i = 0; i < 1200; ++i) {
+                    large.push_back(take(4200 + i * 53 % 3000, i % 30 == 0));
+                }
+                for (int i = 0; i < 300; ++i) {
+                    std::swap(live[random() % live.size()], live.back());
+                    give(live.back(), i % 5 == 0);
+                    live.back() =
+                        take(log_uniform(1, static_cast<unsigned>(random()))[0], i % 5 == 1);
+                }
+                for (std::size_t i = 0; i < large.size(); ++i) give(large[i], i % 40 == 0);
                 for (const object& o : live) give(o, false);
             };
         };

@@ -212,8 +212,11 @@ private:
 };
 
 // All states of 8 granules always (2,718 at most without deferring), and as many of 9 to 12 as there
-// is patience for. All of them, 75,025 for first_fit at 12 granules, take minutes:
-//     CAIRN_EXHAUSTIVE=10000000 alloc_heap_exhaustive_test
+// is patience for. All of them, 75,025 for first_fit at 12 granules, take minutes, and for the fit that
+// defers half an hour and 8 GB:
+//     CAIRN_EXHAUSTIVE=100000000 alloc_heap_exhaustive_test
+// Its whole run, optimized and with asserts, on 2026-11-21: 45,435 states of 8 granules, 180,432 of 9,
+// 719,905 of 10, 2,890,038 of 11, 11,734,438 of 12; at most 124 steps, no finding, 36 minutes.
 std::size_t state_max(std::uint32_t granules) {
     const char* const wish = std::getenv("CAIRN_EXHAUSTIVE");
     if (wish != nullptr) { return std::strtoull(wish, nullptr, 10); }
