@@ -82,8 +82,9 @@ public:
     /// The value of slot `index` if it is in life `generation`, else none.
     /// Any arguments are allowed: null, stale, from elsewhere, forged.
     [[nodiscard]] std::uint32_t find(std::uint32_t index, std::uint32_t generation) const noexcept {
+        const slot* const all = slots();  // before the question, so that loops keep it in a register
         if (index < capacity_) [[likely]] {
-            const slot& s = slots()[index];
+            const slot& s = all[index];
             if (s.word == generation) [[likely]] { return s.value; }
         }
         return none;
@@ -92,8 +93,9 @@ public:
     /// The same as a question: true, and `value` is that of the slot. One branch for the caller.
     [[nodiscard]] bool find(std::uint32_t index, std::uint32_t generation,
                             std::uint32_t& value) const noexcept {
+        const slot* const all = slots();
         if (index >= capacity_) [[unlikely]] { return false; }
-        const slot& s = slots()[index];
+        const slot& s = all[index];
         value = s.value;
         return s.word == generation;
     }

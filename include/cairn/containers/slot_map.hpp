@@ -68,14 +68,16 @@ public:
 
     /// The object that `h` names; null (and == end()) when it is gone. Any handle may be asked for.
     [[nodiscard]] found<T> find(handle_type h) noexcept {
+        T* const rows = values_.data();  // before the question: loops keep it in a register
         std::uint32_t row;
-        return {directory_.find_row(h, row) ? detail::not_null(values_.data() + row) : nullptr,
-                values_.data() + values_.size()};
+        return {directory_.find_row(h, row) ? detail::not_null(rows + row) : nullptr,
+                rows + values_.size()};
     }
     [[nodiscard]] found<const T> find(handle_type h) const noexcept {
+        const T* const rows = values_.data();  // before the question: loops keep it in a register
         std::uint32_t row;
-        return {directory_.find_row(h, row) ? detail::not_null(values_.data() + row) : nullptr,
-                values_.data() + values_.size()};
+        return {directory_.find_row(h, row) ? detail::not_null(rows + row) : nullptr,
+                rows + values_.size()};
     }
     [[nodiscard]] bool contains(handle_type h) const noexcept {
         std::uint32_t row;
