@@ -82,7 +82,8 @@ public:
     /// The value of slot `index` if it is in life `generation`, else none.
     /// Any arguments are allowed: null, stale, from elsewhere, forged.
     [[nodiscard]] std::uint32_t find(std::uint32_t index, std::uint32_t generation) const noexcept {
-        const slot* const all = slots();  // before the question, so that loops keep it in a register
+        const slot* const all =
+            slots();  // before the question, so that loops keep it in a register
         if (index < capacity_) [[likely]] {
             const slot& s = all[index];
             if (s.word == generation) [[likely]] { return s.value; }

@@ -29,11 +29,11 @@ public:
     constexpr lease(lease&& other) noexcept
         : object_{std::exchange(other.object_, nullptr)}, pool_{other.pool_} {}
     constexpr lease& operator=(lease&& other) noexcept {
-        if (this != &other) {
-            give_back();
-            object_ = std::exchange(other.object_, nullptr);
-            pool_ = other.pool_;
-        }
+        // In this order it is right for itself too, and compilers see that `other` ends empty.
+        element_type* const object = std::exchange(other.object_, nullptr);
+        element_type* const old = std::exchange(object_, object);
+        Pool* const old_pool = std::exchange(pool_, other.pool_);
+        if (old != nullptr) { old_pool->release(old); }
         return *this;
     }
     constexpr ~lease() {

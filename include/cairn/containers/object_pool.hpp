@@ -107,24 +107,9 @@ public:
 
     /// As acquire(), for callers who call release(). Returns: nullptr as above.
     [[nodiscard]] T* acquire_raw() {
-        if (slots_.idle_count_ == 0) [[unlikely]] {
-            ++miss_count_;
-            if (!build_one()) { return nullptr; }
-        }
-        void* const slot = slots_.stack_[--slots_.idle_count_];
-        struct undo {
-            object_pool& pool;
-            void* slot;
-            ~undo() {
-                if (slot != nullptr) { pool.push(slot); }
-            }
-        } guard{*this, slot};
-        unpoison_defined(slot, sizeof(T));
-        T* const object = static_cast<T*>(slot);
-        detail::tell_acquired<Rules>(hooks_, *object);  // may acquire others, or throw
-        guard.slot = nullptr;
-        if (slots_.idle_count_ < idle_count_min_) { idle_count_min_ = slots_.idle_count_; }
-        return object;
+        // One question for two: is one idle, and are the fewest ever more than that?
+        if (slots_.idle_count_ <= idle_count_min_) [[unlikely]] { return acquire_lowest(); }
+        return take_idle();
     }
 
     /// Gives an object back; it is told, and stays built. O(1).
@@ -132,10 +117,7 @@ public:
     void release(T* object) noexcept {
         void* const slot = object;
         const detail::object_slots::state last = state_of(slot);
-        if (last.tag != tag() || slots_.is_idle(slot, last)) [[unlikely]] {
-            detail::assert_failed("the object is live in this pool",
-                                  "an object is released once, to the pool it came from");
-        }
+        if (last.tag != tag() || slots_.is_idle(slot, last)) [[unlikely]] { stop(); }
         detail::tell_released<Rules>(hooks_, *object);
         if (slots_.idle_count_ >= options_.idle_count_max) [[unlikely]] {
             destroy(slot);
@@ -183,6 +165,29 @@ private:
     [[nodiscard]] std::uint32_t tag() const noexcept {
         return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(this) >> 3) | 1u;
     }
+
+    [[nodiscard]] T* take_idle() {
+        void* const slot = slots_.stack_[--slots_.idle_count_];
+        struct undo {
+            object_pool& pool;
+            void* slot;
+            ~undo() {
+                if (slot != nullptr) { pool.push(slot); }
+            }
+        } guard{*this, slot};
+        unpoison_defined(slot, sizeof(T));
+        T* const object = static_cast<T*>(slot);
+        detail::tell_acquired<Rules>(hooks_, *object);  // may acquire others, or throw
+        guard.slot = nullptr;
+        return object;
+    }
+    [[noreturn, gnu::cold, gnu::noinline]] static void stop() {
+        detail::assert_failed("the object is live in this pool",
+                              "an object is released once, to the pool it came from");
+    }
+
+    /// None is idle, or one fewer than ever since `built` changed.
+    [[nodiscard]] T* acquire_lowest();
 
     void construct(void* slot) {
         if constexpr (std::is_same_v<decltype(hooks_.create), default_create>) {
@@ -257,6 +262,17 @@ private:
 };
 
 // ------- cold
+
+template <class T, class Hooks, hook_rules Rules>
+[[gnu::noinline]] T* object_pool<T, Hooks, Rules>::acquire_lowest() {
+    if (slots_.idle_count_ == 0) {
+        ++miss_count_;
+        if (!build_one()) { return nullptr; }
+    }
+    T* const object = take_idle();
+    note_fewer_idle();
+    return object;
+}
 
 template <class T, class Hooks, hook_rules Rules>
 bool object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread_count) {
