@@ -9,11 +9,11 @@ slot_directory_base::slot_directory_base(slot_directory_base&& other) noexcept
     : live_{std::exchange(other.live_, 0)},
       limit_{std::exchange(other.limit_, 0)},
       capacity_{std::exchange(other.capacity_, 0)},
-      held_count_{std::exchange(other.held_count_, 0)},
-      memory_{std::move(other.memory_)},
       head_{std::exchange(other.head_, 0)},
-      rules_{other.rules_},
+      memory_{std::move(other.memory_)},
       tail_{std::exchange(other.tail_, 0)},
+      rules_{other.rules_},
+      held_count_{std::exchange(other.held_count_, 0)},
       retired_count_{std::exchange(other.retired_count_, 0)},
       retired_head_{std::exchange(other.retired_head_, none)},
       live_max_{std::exchange(other.live_max_, other.live_max_ == none ? none : 0)},
@@ -24,11 +24,11 @@ slot_directory_base& slot_directory_base::operator=(slot_directory_base&& other)
         live_ = std::exchange(other.live_, 0);
         limit_ = std::exchange(other.limit_, 0);
         capacity_ = std::exchange(other.capacity_, 0);
-        held_count_ = std::exchange(other.held_count_, 0);
-        memory_ = std::move(other.memory_);
         head_ = std::exchange(other.head_, 0);
-        rules_ = other.rules_;
+        memory_ = std::move(other.memory_);
         tail_ = std::exchange(other.tail_, 0);
+        rules_ = other.rules_;
+        held_count_ = std::exchange(other.held_count_, 0);
         retired_count_ = std::exchange(other.retired_count_, 0);
         retired_head_ = std::exchange(other.retired_head_, none);
         live_max_ = std::exchange(other.live_max_, other.live_max_ == none ? none : 0);

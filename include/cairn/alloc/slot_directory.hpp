@@ -174,17 +174,18 @@ protected:
     void set_limit() noexcept;
     void validate_counts(std::uint32_t free_found) const noexcept;
 
-    // Hot fields first. The two list ends stand apart from live_, or the compiler joins their
-    // stores into one wide store, from which the next load cannot be forwarded.
+    // Hot fields first, near each other: stores to one cache line leave two at a time. The two list ends
+    // stand apart from live_ even so, or the compiler joins their stores into one wide store, from which
+    // the next load cannot be forwarded.
     std::uint32_t live_ = 0;
     std::uint32_t limit_ = 0;  // live_ below this: a slot is ready, free_min others stay,
                                // and the owner has room (live_max_)
     std::uint32_t capacity_ = 0;
-    std::uint32_t held_count_ = 0;
-    growable_memory memory_;
     std::uint32_t head_ = 0;  // fifo: where the next slot is taken; lifo: how many are free
-    slot_rules rules_;
+    growable_memory memory_;
     std::uint32_t tail_ = 0;  // fifo: where the next free slot is put
+    slot_rules rules_;
+    std::uint32_t held_count_ = 0;
     std::uint32_t retired_count_ = 0;
     std::uint32_t retired_head_ = none;
     std::uint32_t live_max_ = none;
