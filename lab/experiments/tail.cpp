@@ -8,13 +8,6 @@
 // Instructions are counted by single-stepping a child process through each operation of a shorter
 // trace that also builds the states that are worst on paper: one huge free block, a comb of holes of
 // all sizes, a block between two free neighbours, a level that is left for one of other sizes.
-#include "lab/families/heap_family.hpp"
-#include "lab/harness/statistics.hpp"
-
-#include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <x86intrin.h>
-
 #include <algorithm>
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
@@ -22,12 +15,18 @@
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/pool.hpp>
 #include <cairn/alloc/virtual_arena.hpp>
-#include <csignal>
 #include <string>
+
+#include "lab/families/heap_family.hpp"
+#include "lab/families/instruction_count.hpp"
+#include "lab/families/latency_tail.hpp"
 
 namespace {
 
 using namespace lab::heaps;
+using lab::latency_tail;
+using lab::ticks_after;
+using lab::ticks_before;
 
 constexpr std::size_t live_count = 4'000;
 constexpr std::size_t step_count = 20'000;  // frees and allocations, alternating
@@ -36,79 +35,23 @@ constexpr unsigned replay_count = 25;
 // A reading holds about 25 ns of the clock and its fences: a difference of a quarter of that is theirs.
 constexpr double least_difference_ns = 7;
 
-std::uint64_t ticks_before() {
-    _mm_lfence();
-    const std::uint64_t t = __rdtsc();
-    _mm_lfence();
-    return t;
-}
-std::uint64_t ticks_after() {
-    unsigned processor = 0;
-    const std::uint64_t t = __rdtscp(&processor);
-    _mm_lfence();
-    return t;
-}
-
-double ns_per_tick() {
-    static const double value = [] {
-        timespec a{}, b{};
-        clock_gettime(CLOCK_MONOTONIC, &a);
-        const std::uint64_t t = __rdtsc();
-        do {
-            clock_gettime(CLOCK_MONOTONIC, &b);
-        } while ((b.tv_sec - a.tv_sec) * 1e9 + double(b.tv_nsec - a.tv_nsec) < 2e7);
-        return ((b.tv_sec - a.tv_sec) * 1e9 + double(b.tv_nsec - a.tv_nsec)) /
-               double(__rdtsc() - t);
-    }();
-    return value;
-}
-
-struct tail_of {
-    static constexpr std::pair<const char*, double> shares[] = {
-        {"p50", 0.5}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}};
-    std::vector<std::uint32_t> raw;  // of this replay
-    std::vector<std::uint32_t> least = std::vector<std::uint32_t>(step_count, UINT32_MAX);
-    std::vector<double> of_replays[std::size(shares)];
-
-    void saw(std::size_t i, std::uint64_t ticks) {
-        const auto t = static_cast<std::uint32_t>(std::min<std::uint64_t>(ticks, UINT32_MAX));
-        raw.push_back(t);
-        least[i] = std::min(least[i], t);
-    }
-    void begin_sample() {
-        for (auto& v : of_replays) v.clear();
-    }
-    void end_replay() {
-        for (std::size_t i = 0; i != std::size(shares); ++i) {
-            of_replays[i].push_back(at(raw, shares[i].second));
-        }
-        raw.clear();
-    }
-    static double at(std::vector<std::uint32_t>& v, double share) {
-        const auto i = static_cast<std::size_t>(share * static_cast<double>(v.size() - 1));
-        std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(i), v.end());
-        return v[i] * ns_per_tick();
-    }
-    [[nodiscard]] double median(std::size_t share) const {
-        return lab::summarize(of_replays[share]).median;
-    }
-    void report(lab::sample& s, const std::string& what) {
-        for (std::size_t i = 0; i != std::size(shares); ++i) {
-            s.also(what + ", " + shares[i].first, median(i));
-        }
-        s.also(what + ", p99.99 of minima", at(least, 0.9999));
-        s.also(what + ", max of minima", at(least, 1));
-    }
-};
-constexpr std::size_t p99_99 = 3;
-
 constexpr const char* columns[] = {"p50",          "p99", "p99.9", "p99.99", "p99.99 of minima",
                                    "max of minima"};
+
+/// Whose curves are drawn: eight colours can be told apart.
+template <class A, bool OneSize>
+constexpr bool is_drawn = false;
+template <bool OneSize>
+constexpr bool is_drawn<general_malloc, OneSize> = true;
+template <>
+constexpr bool is_drawn<size_class_lifo, false> = true;
+template <>
+constexpr bool is_drawn<cairn_heap<cairn::good_fit>, false> = true;
 
 /// `OneSize`: 0 for sizes of 16 to 4096 bytes, or the only size there is.
 template <std::uint32_t OneSize>
 struct replay {
-    tail_of allocate, deallocate, floor;
+    latency_tail allocate{step_count}, deallocate{step_count}, floor{step_count};
     template <class A>
     void run(A& a, lab::sample& s) {
         auto first = log_uniform(live_count, 11);
@@ -118,7 +61,7 @@ struct replay {
             std::fill(sizes.begin(), sizes.end(), OneSize);
         }
         std::vector<object> live(live_count);
-        for (tail_of* const t : {&allocate, &deallocate, &floor}) t->begin_sample();
+        for (latency_tail* const t : {&allocate, &deallocate, &floor}) t->begin_sample();
         for (unsigned r = 0; r != replay_count; ++r) {
             std::mt19937 random{13};
             for (std::size_t i = 0; i != live_count; ++i) {
@@ -140,15 +83,19 @@ struct replay {
                 touch(o.p, o.size);
             }
             for (const object& o : live) a.deallocate(o.p, o.size);
-            for (tail_of* const t : {&allocate, &deallocate, &floor}) t->end_replay();
+            for (latency_tail* const t : {&allocate, &deallocate, &floor}) t->end_replay();
             if constexpr (requires { a.end_of_trace(); }) a.end_of_trace();
         }
         const std::string of = OneSize == 0 ? "" : "one size: ";
-        s.value(allocate.median(p99_99));
+        s.value(allocate.p99_99());
         allocate.report(s, of + "allocate");
         deallocate.report(s, of + "deallocate");
-        s.also(of + "noise floor, p99.99", floor.median(p99_99));
-        s.also(of + "noise floor, max of minima", tail_of::at(floor.least, 1));
+        if constexpr (is_drawn < A, OneSize != 0 >) {
+            allocate.draw(s, "allocations", OneSize == 0);
+            deallocate.draw(s, "frees", OneSize == 0);
+        }
+        s.also(of + "noise floor, p99.99", floor.p99_99());
+        s.also(of + "noise floor, max of minima", floor.of_least(1));
     }
 };
 
@@ -163,6 +110,9 @@ struct of_pool {
     void deallocate(void* p, std::size_t) { pool.deallocate(p); }
 };
 
+template <class Pool>
+constexpr bool is_drawn<of_pool<Pool>, true> = true;
+
 /// An arena frees nothing alone: everything goes at the end of the trace.
 template <class Arena, std::size_t Size>
 struct of_arena {
@@ -172,6 +122,9 @@ struct of_arena {
     void end_of_trace() { arena.reset(); }
 };
 
+template <std::size_t Size>
+constexpr bool is_drawn<of_arena<cairn::arena, Size>, true> = true;
+
 struct of_double_ended_arena {
     cairn::double_ended_arena arena{std::size_t{4} << 20};
     void* allocate(std::size_t size) { return arena.low().allocate(size); }
@@ -180,53 +133,6 @@ struct of_double_ended_arena {
 };
 
 // ---- instructions --------------------------------------------------------------------------------
-
-/// Calls operation(mark) in a child; each mark() is a place where the count of instructions since
-/// the last mark is noted. Returns the largest count between the odd and the even marks.
-template <class Operation>
-std::uint64_t most_instructions(Operation operation, std::size_t& worst_index) {
-    const pid_t child = fork();
-    if (child == 0) {
-        ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-        raise(SIGSTOP);
-        operation([] { raise(SIGUSR1); }, [] { raise(SIGUSR2); });
-        _exit(0);
-    }
-    std::uint64_t most = 0;
-    std::size_t index = 0;
-    bool counting = false;
-    bool first = true;
-    std::uint64_t count = 0;
-    std::uint64_t overhead = UINT64_MAX;  // of raising the signals, from the empty operation
-    int status = 0;
-    waitpid(child, &status, 0);
-    ptrace(PTRACE_CONT, child, nullptr, nullptr);
-    for (;;) {
-        if (waitpid(child, &status, 0) < 0 || WIFEXITED(status) || WIFSIGNALED(status)) break;
-        const int sig = WSTOPSIG(status);
-        if (sig == SIGUSR1) {
-            counting = true;
-            count = 0;
-        } else if (sig == SIGUSR2) {
-            counting = false;
-            if (first) {
-                overhead = count;
-                first = false;
-            } else {
-                ++index;
-                const std::uint64_t own = count > overhead ? count - overhead : 0;
-                if (own > most) {
-                    most = own;
-                    worst_index = index;
-                }
-            }
-        } else if (sig == SIGTRAP && counting) {
-            ++count;
-        }
-        ptrace(counting ? PTRACE_SINGLESTEP : PTRACE_CONT, child, nullptr, nullptr);
-    }
-    return most;
-}
 
 struct instructions {
     template <class A>
@@ -281,8 +187,8 @@ struct instructions {
                 for (const object& o : live) give(o, false);
             };
         };
-        const auto allocate = most_instructions(walk(true), worst_allocate);
-        const auto deallocate = most_instructions(walk(false), worst_deallocate);
+        const auto allocate = lab::most_instructions(walk(true), worst_allocate);
+        const auto deallocate = lab::most_instructions(walk(false), worst_deallocate);
         s.value(static_cast<double>(allocate));
         s.also("instructions, deallocate", static_cast<double>(deallocate));
         s.also("instructions, worst allocate is operation", static_cast<double>(worst_allocate));

@@ -109,10 +109,12 @@ export function rows(e: Experiment, width: number): Drawing[] {
 
 interface Curve { contender: Contender; series: Series }
 
+const isTail = (yLabel: string) => /share of .* above|1 ?- ?cdf/i.test(yLabel);
+
 /** Curves of one case that share their axes. */
 function curvesOf(run: Run, title: string, curves: Curve[], width: number): Drawing {
   const { x: xLabel, y: yLabel } = curves[0]!.series;
-  const tail = /share of .* above|1 ?- ?cdf/i.test(yLabel);
+  const tail = isTail(yLabel);
   const workingSet = /bytes|working set/i.test(xLabel);
   const ours = curves.filter(c => !c.series.name.startsWith("published") && c.series.points.length > 1);
   const points = ours.flatMap((c, i) => c.series.points.map(([x, y]) => ({
@@ -188,8 +190,11 @@ export function curves(run: Run, e: Experiment, width: number): Figure[] {
       const ours = group.filter(g => !g.series.name.startsWith("published"));
       const label = (g: Curve) => ours.some(o => o !== g && o.contender.name === g.contender.name) ? `${g.contender.name}: ${g.series.name}` : g.contender.name;
       const names = [...new Set(ours.map(label))];
+      // A tail belongs to all percentiles of its case, not to the one that names it.
+      const { x, y } = group[0]!.series;
+      const title = isTail(y) ? `${/^.*: /.exec(c.name)?.[0] ?? ""}${y} (${x})` : c.name;
       figures.push({
-        title: c.name, drawing: curvesOf(run, c.name, group, width),
+        title, drawing: curvesOf(run, title, group, width),
         key: names.map((name, i) => ({ name, colour: palette[i % palette.length]! })),
       });
     }

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <string>
 
+#include "lab/families/latency_tail.hpp"
 #include "lab/harness/statistics.hpp"
 #include "lab/parser/lists.hpp"
 #include "lab/parser/parser.hpp"
@@ -135,12 +136,41 @@ void verdict_promises() {
           "nothing and nothing are level");
 }
 
+void tail_promises() {
+    lab::latency_tail tail{3};
+    const auto replay = [&](std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+        tail.saw(0, a);
+        tail.saw(1, b);
+        tail.saw(2, c);
+        tail.end_replay();
+    };
+    lab::sample s{1};
+    replay(1'000'000, 10'000, 30'000);
+    tail.report(s, "x");
+    const double slowest = tail.of_least(1);
+    replay(1'000'000, 2'000'000, 20'000);
+    tail.report(s, "x");
+    check(tail.of_least(1) == slowest, "an operation that is slow in every replay stays slow");
+    check(tail.of_least(0) < slowest / 90, "one that is slow in some replays does not");
+    tail.draw(s, "x", true);
+    check(s.plots().size() == 2, "two curves");
+    for (const lab::series& curve : s.plots()) {
+        bool falls = curve.points.size() > 1;
+        for (std::size_t i = 1; i < curve.points.size(); ++i) {
+            falls = falls && curve.points[i].first > curve.points[i - 1].first &&
+                    curve.points[i].second < curve.points[i - 1].second;
+        }
+        check(falls, "the share that is slower falls with the time");
+    }
+}
+
 }  // namespace
 
 int main() {
     parser_promises();
     statistics_promises();
     verdict_promises();
+    tail_promises();
     if (failures == 0) std::printf("all promises hold\n");
     return failures == 0 ? 0 : 1;
 }
