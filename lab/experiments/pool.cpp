@@ -199,16 +199,28 @@ struct cairn_growing {
     void* allocate() { return slots.allocate(); }
 };
 
+/// What it must give back one by one it remembers in the blocks, beside the word that touch() writes: a
+/// list of its own would be memory that the pools are not charged for.
 struct new_until_the_end {
-    std::vector<void*> all;
-    new_until_the_end() { all.reserve(many); }
+    struct block {
+        std::uint64_t touched;
+        block* before;
+    };
+    block* last = nullptr;
+    new_until_the_end() = default;
+    new_until_the_end(const new_until_the_end&) = delete;
     ~new_until_the_end() {
-        for (void* p : all) ::operator delete(p, std::size_t{64});
+        while (last != nullptr) {
+            block* const before = last->before;
+            ::operator delete(last, std::size_t{64});
+            last = before;
+        }
     }
     void* allocate() {
-        void* const p = ::operator new(64);
-        all.push_back(p);
-        return p;
+        auto* const b = static_cast<block*>(::operator new(64));
+        b->before = last;
+        last = b;
+        return b;
     }
 };
 
