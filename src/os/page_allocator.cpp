@@ -14,12 +14,8 @@ void* page_allocator::allocate(std::size_t size, alignment align) noexcept {
     if (options_.huge_pages && bytes >= huge && align.bytes() < huge) {
         align = alignment{huge};  // the system only backs whole, aligned huge pages with one
     }
-    void* const first = page_memory::reserve(bytes, align);
+    void* const first = page_memory::reserve_committed(bytes, align);
     if (first == nullptr) { return nullptr; }
-    if (!page_memory::commit(first, bytes)) {
-        page_memory::release(first, bytes);
-        return nullptr;
-    }
     if (options_.name != nullptr) { page_memory::set_name(first, bytes, options_.name); }
     apply_options(first, bytes);
     return first;

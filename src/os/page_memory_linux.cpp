@@ -53,12 +53,14 @@ std::size_t round_up_to_pages(std::size_t bytes) noexcept {
     return saturating_add(bytes, size() - 1) & ~(size() - 1);
 }
 
-void* reserve(std::size_t bytes, alignment align) noexcept {
+namespace {
+
+void* map(std::size_t bytes, alignment align, int protection) noexcept {
     if (bytes == 0 || bytes > PTRDIFF_MAX) { return nullptr; }
     const std::size_t extra = align.bytes() > size() ? align.bytes() - size() : 0;
     const std::size_t asked = saturating_add(round_up_to_pages(bytes), extra);
     if (asked > PTRDIFF_MAX) { return nullptr; }
-    void* const mapped = ::mmap(nullptr, asked, PROT_NONE, reserved_flags, -1, 0);
+    void* const mapped = ::mmap(nullptr, asked, protection, reserved_flags, -1, 0);
     if (mapped == MAP_FAILED) { return nullptr; }
     // [ lead ][ aligned ...... ][ tail ]: lead and tail go back at once.
     auto* const first = static_cast<std::byte*>(mapped);
@@ -68,6 +70,14 @@ void* reserve(std::size_t bytes, alignment align) noexcept {
         ::munmap(first + lead + round_up_to_pages(bytes), extra - lead);
     }
     return first + lead;
+}
+
+}  // namespace
+
+void* reserve(std::size_t bytes, alignment align) noexcept { return map(bytes, align, PROT_NONE); }
+
+void* reserve_committed(std::size_t bytes, alignment align) noexcept {
+    return map(bytes, align, PROT_READ | PROT_WRITE);
 }
 
 bool commit(void* address, std::size_t bytes) noexcept {

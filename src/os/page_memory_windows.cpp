@@ -81,6 +81,15 @@ void* reserve(std::size_t bytes, alignment align) noexcept {
     return nullptr;
 }
 
+void* reserve_committed(std::size_t bytes, alignment align) noexcept {
+    void* const first = reserve(bytes, align);
+    if (first != nullptr && !commit(first, round_up_to_pages(bytes))) {
+        release(first, bytes);
+        return nullptr;
+    }
+    return first;
+}
+
 bool commit(void* address, std::size_t bytes) noexcept {
     // Committing committed pages is allowed and keeps their content, but not their protection.
     return ::VirtualAlloc(address, bytes, MEM_COMMIT, PAGE_READWRITE) != nullptr;

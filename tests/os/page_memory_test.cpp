@@ -78,6 +78,27 @@ TEST(page_memory, alignments_above_a_page_are_honoured) {
     }
 }
 
+TEST(page_memory,
+     what_is_reserved_and_committed_at_once_reads_zero_and_works_as_if_committed_later) {
+    for (const std::size_t align : {std::size_t{1}, 64 * page, 2_MiB}) {
+        auto* const first =
+            static_cast<std::byte*>(page_memory::reserve_committed(3 * page - 1, alignment{align}));
+        ASSERT_NE(first, nullptr);
+        EXPECT_TRUE(is_aligned(first, alignment{align}));
+        for (std::size_t i = 0; i != 3 * page; ++i) { ASSERT_EQ(first[i], std::byte{0}); }
+        first[3 * page - 1] = std::byte{7};
+        ASSERT_TRUE(page_memory::commit(first, 3 * page));
+        EXPECT_EQ(first[3 * page - 1], std::byte{7}) << "committing again keeps the content";
+        page_memory::decommit(first + 2 * page, page);
+        ASSERT_TRUE(page_memory::commit(first + 2 * page, page));
+        EXPECT_EQ(first[3 * page - 1], std::byte{0});
+        page_memory::release(first, 3 * page - 1);
+    }
+    EXPECT_EQ(page_memory::reserve_committed(0), nullptr);
+    EXPECT_EQ(page_memory::reserve_committed(SIZE_MAX), nullptr);
+    EXPECT_EQ(page_memory::reserve_committed(PTRDIFF_MAX, alignment{2_MiB}), nullptr);
+}
+
 TEST(page_memory, committed_pages_read_zero_and_hold_what_is_written) {
     reservation r{16 * page};
     ASSERT_NE(r.data, nullptr);

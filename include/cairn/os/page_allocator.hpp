@@ -14,7 +14,8 @@
 //
 // Invariant: this object holds only its options. Each block is one mapping of its own, known to
 //            the system, so nothing is kept here and nothing can leak here.
-// Cost:      allocate: two system calls, three with huge pages or a name; deallocate: one.
+// Cost:      allocate: one system call, two with huge pages or a name, and up to two more to cut an
+//            alignment above a page out of a larger range; deallocate: one.
 //            Then a fault per page at its first touch, unless prefaulted (page_memory.hpp).
 // Threads:   any, at once: there is no state.
 #pragma once

@@ -46,6 +46,10 @@ namespace cairn::page_memory {
 /// Returns: nullptr when the system refuses.
 [[nodiscard]] void* reserve(std::size_t bytes, alignment align = alignment{1}) noexcept;
 
+/// reserve() and commit() of all of it: one system call where the system has one for both.
+/// Returns: nullptr when the system refuses either; nothing has changed then.
+[[nodiscard]] void* reserve_committed(std::size_t bytes, alignment align = alignment{1}) noexcept;
+
 /// Makes reserved pages readable and writable; they read as zero at first. Committing what is
 /// committed already is allowed and keeps its content.
 /// Returns: false when the system refuses (commit limit); some of the pages may be committed then.
