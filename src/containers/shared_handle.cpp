@@ -13,11 +13,7 @@ cell_blocks::~cell_blocks() {
     }
 }
 
-bool cell_blocks::ensure(std::size_t index) noexcept {
-    const std::size_t n = index / first_count + 1;
-    const auto b = static_cast<std::size_t>(std::bit_width(n)) - 1;
-    if (b >= block_count_max) { return false; }
-    if (blocks_[b] != nullptr) { return true; }
+bool cell_blocks::add(std::size_t b) noexcept {
     const std::size_t bytes = (first_count << b) * cell_size_;
     void* const block = memory_.allocate(bytes, cache_line_alignment);
     if (block == nullptr) { return false; }

@@ -71,6 +71,10 @@ TEST(object_pool, a_lease_moves_and_comes_back_once) {
     a = pool.acquire();
     a = std::move(b);
     EXPECT_EQ(pool.live_count(), 1u);
+    auto& same = a;
+    a = std::move(same);
+    EXPECT_TRUE(a) << "a lease may be moved to itself";
+    EXPECT_EQ(pool.live_count(), 1u);
     counted* const raw = a.detach();
     EXPECT_TRUE(a == nullptr);
     EXPECT_EQ(pool.live_count(), 1u);

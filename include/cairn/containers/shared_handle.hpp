@@ -90,18 +90,27 @@ public:
     cell_blocks(const cell_blocks&) = delete;
     cell_blocks& operator=(const cell_blocks&) = delete;
 
-    /// Makes sure that the cell exists; new ones are zero. False: exhausted.
-    [[nodiscard]] bool ensure(std::size_t index) noexcept;
+    /// The cell, made if it is not there; new ones are zero. nullptr: exhausted.
+    [[nodiscard]] void* ensure(std::size_t index) noexcept {
+        const std::size_t block = block_of(index);
+        if (block >= block_count_max) [[unlikely]] { return nullptr; }
+        if (blocks_[block] == nullptr && !add(block)) [[unlikely]] { return nullptr; }
+        return at(index);
+    }
 
-    /// Requires: ensure(index) was true once.
+    /// Requires: ensure(index) found or made it once.
     [[nodiscard]] void* at(std::size_t index) const noexcept {
-        const std::size_t n = index / first_count + 1;
-        const auto block = static_cast<std::size_t>(std::bit_width(n)) - 1;
+        const std::size_t block = block_of(index);
         const std::size_t first = ((std::size_t{1} << block) - 1) * first_count;
         return blocks_[block] + (index - first) * cell_size_;
     }
 
 private:
+    [[nodiscard]] static std::size_t block_of(std::size_t index) noexcept {
+        return static_cast<std::size_t>(std::bit_width(index / first_count + 1)) - 1;
+    }
+    [[nodiscard]] bool add(std::size_t block) noexcept;
+
     std::byte* blocks_[block_count_max] = {};
     std::size_t cell_size_;
     allocator_ref memory_;
@@ -134,13 +143,13 @@ public:
     [[nodiscard]] shared_type make(Args&&... args) {
         const handle_type h = map_.emplace(std::forward<Args>(args)...);
         if (!h) { return {}; }
-        if (!cells_.ensure(h.index())) {
+        auto* const c = static_cast<cell*>(cells_.ensure(h.index()));
+        if (c == nullptr) [[unlikely]] {
             (void)map_.erase(h);
             return {};
         }
-        cell& c = cell_of(h);
-        Count::set(c.count, 1);
-        c.handle = h;
+        Count::set(c->count, 1);
+        c->handle = h;
         return shared_type{*this, h};
     }
 
@@ -156,7 +165,7 @@ public:
         if (is_erasing_) { return 0; }  // from a destructor: whoever erases goes on with the list
         is_erasing_ = true;
         std::size_t erased_count = 0;
-        while (std::uint32_t next = dead_.exchange(0, std::memory_order_acquire)) {
+        while (std::uint32_t next = take_dead()) {
             while (next != 0) {
                 cell& c = *static_cast<cell*>(cells_.at(next - 1));
                 next = c.next;  // read before erase: the slot may be used again in the destructor
@@ -186,6 +195,17 @@ private:
 
     [[nodiscard]] cell& cell_of(handle_type h) const noexcept {
         return *static_cast<cell*>(cells_.at(h.index()));
+    }
+    /// The list, which is empty from now on. Nobody else adds to it where counts are plain: an exchange
+    /// is a locked instruction, and there are two of them in each end of an object.
+    [[nodiscard]] std::uint32_t take_dead() noexcept {
+        if constexpr (Count::is_atomic) {
+            return dead_.exchange(0, std::memory_order_acquire);
+        } else {
+            const std::uint32_t first = dead_.load(std::memory_order_relaxed);
+            dead_.store(0, std::memory_order_relaxed);
+            return first;
+        }
     }
     void add_owner(handle_type h) noexcept { Count::add(cell_of(h).count); }
     void drop_owner(handle_type h) noexcept {
