@@ -67,6 +67,13 @@ public:
         ++intervals_;
     }
 
+    /// Adds an interval that was timed elsewhere: in a process of its own.
+    void took(std::int64_t ns) noexcept {
+        manual_ = true;
+        elapsed_ns_ += ns;
+        ++intervals_;
+    }
+
     // For the harness.
     [[nodiscard]] bool manual() const noexcept { return manual_; }
     [[nodiscard]] std::int64_t elapsed_ns() const noexcept { return elapsed_ns_; }
