@@ -270,6 +270,7 @@ private:
                                             alignment align) noexcept;
     void left_core(std::uint32_t granules) noexcept;
     void free_in_core(void* p) noexcept;
+    void free_in(region_type* r, void* p) noexcept;
     bool merge_deferred() noexcept;
     void merge_newest(detail::deferred_bin& bin) noexcept;
     void merge_surplus() noexcept;

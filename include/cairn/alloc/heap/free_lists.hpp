@@ -60,8 +60,8 @@ public:
     }
 
     template <class Links>
-    [[gnu::always_inline]] void insert(std::uint32_t* heads, const Links& links, std::size_t bin,
-                                       std::uint32_t id) noexcept {
+    void insert(std::uint32_t* heads, const Links& links, std::size_t bin,
+                std::uint32_t id) noexcept {
         const std::uint32_t old = heads[bin];
         links.set_both(id, old, none);
         if (old != none) {
@@ -73,8 +73,8 @@ public:
     }
 
     template <class Links>
-    [[gnu::always_inline]] void remove(std::uint32_t* heads, const Links& links, std::size_t bin,
-                                       std::uint32_t id) noexcept {
+    void remove(std::uint32_t* heads, const Links& links, std::size_t bin,
+                std::uint32_t id) noexcept {
         const std::uint32_t next = links.next(id);
         const std::uint32_t prev = links.prev(id);
         if (next != none) { links.set_prev(next, prev); }
@@ -89,8 +89,8 @@ public:
 
     /// Takes out `id`, the head of its bin: nobody is before it.
     template <class Links>
-    [[gnu::always_inline]] void remove_head(std::uint32_t* heads, const Links& links,
-                                            std::size_t bin, std::uint32_t id) noexcept {
+    void remove_head(std::uint32_t* heads, const Links& links, std::size_t bin,
+                     std::uint32_t id) noexcept {
         CAIRN_ASSERT(heads[bin] == id, "the head of a bin is taken out as its head");
         const std::uint32_t next = links.next(id);
         heads[bin] = next;
@@ -103,8 +103,8 @@ public:
 
     /// Puts `to` where `from` stands in the same bin: no bit changes.
     template <class Links>
-    [[gnu::always_inline]] void replace(std::uint32_t* heads, const Links& links, std::size_t bin,
-                                        std::uint32_t from, std::uint32_t to) noexcept {
+    void replace(std::uint32_t* heads, const Links& links, std::size_t bin, std::uint32_t from,
+                 std::uint32_t to) noexcept {
         const std::uint32_t next = links.next(from);
         const std::uint32_t prev = links.prev(from);
         links.set_both(to, next, prev);

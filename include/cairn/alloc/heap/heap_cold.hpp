@@ -325,12 +325,9 @@ void* heap<Fit, Steps>::allocate_with_effort(std::uint32_t granules, std::size_t
 
 template <class Fit, class Steps>
 void heap<Fit, Steps>::free_in_core(void* p) noexcept {
-    region_type* const r = region_count_ == 1 ? home_ : region_at(p);
-    const auto b = r->map();
-    const std::uint32_t g = b.block_of(p);
-    if constexpr (poison_is_watched) { poison(p, detail::payload_size(b.header(g).size())); }
-    const std::uint32_t size = r->free(g);
-    if constexpr (Fit::deferred_max != 0) { surplus_.gave_back(size); }
+    if (region_count_ == 1) [[likely]] { return free_in(home_, p); }
+    region_type* const r = region_at(p);
+    free_in(r, p);
     if (block_size_ != 0 && r->is_empty() && r != home_) [[unlikely]] {
         // One empty region stays, so that a free and an allocation at the edge do not call upstream.
         if (spare_ != nullptr) {
@@ -339,6 +336,15 @@ void heap<Fit, Steps>::free_in_core(void* p) noexcept {
             spare_ = r;
         }
     }
+}
+
+template <class Fit, class Steps>
+inline void heap<Fit, Steps>::free_in(region_type* r, void* p) noexcept {
+    const auto b = r->map();
+    const std::uint32_t g = b.block_of(p);
+    if constexpr (poison_is_watched) { poison(p, detail::payload_size(b.header(g).size())); }
+    const std::uint32_t size = r->free(g);
+    if constexpr (Fit::deferred_max != 0) { surplus_.gave_back(size); }
 }
 
 template <class Fit, class Steps>

@@ -122,7 +122,8 @@ public:
     }
 
     /// As allocate, where `size` is the size of class `c`, so that nothing is computed twice.
-    [[nodiscard]] std::uint32_t allocate_class(std::uint32_t c, std::uint32_t size) noexcept
+    [[nodiscard]] [[gnu::flatten]] std::uint32_t allocate_class(std::uint32_t c,
+                                                                std::uint32_t size) noexcept
         requires has_size_classes<Fit>
     {
         const auto found = index_.find_class(c);
