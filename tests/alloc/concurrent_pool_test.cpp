@@ -23,6 +23,7 @@
 namespace {
 
 using cairn::alignment;
+using cairn::allocator_ref;
 using cairn::concurrent_pool;
 
 template <class Pool>
@@ -105,6 +106,42 @@ TEST(concurrent_pool, fresh_slots_of_different_threads_never_share_a_cache_line)
             }
         }
     }
+}
+
+TEST(concurrent_pool, a_thread_without_magazines_misses_one_magazine_more_than_the_slack) {
+    test_upstream upstream;
+    concurrent_pool p{64, alignment{64}, upstream, {.slot_count_max = 64, .magazine_size = 8}};
+    auto hoarder = p.local();
+    auto slots = take_all(hoarder);
+    for (void* s : slots) { hoarder.deallocate(s); }
+    upstream.refuse_from(upstream.request_count());  // no memory for magazines of this thread
+    EXPECT_EQ(p.slack(), 0u);
+    slots = take_all(p);
+    EXPECT_EQ(slots.size(), 64u - 8u);
+    EXPECT_EQ(p.stats().cache_count, 1u);
+    for (void* s : slots) { p.deallocate(s); }
+    p.validate();
+    EXPECT_EQ(p.stats().live_count, 0u);
+    upstream.refuse_nothing();
+}
+
+TEST(concurrent_pool, its_owner_may_call_the_upstream_while_the_pool_does_not) {
+    test_upstream upstream;
+    concurrent_pool p{64, alignment{64}, upstream, {.slots_per_chunk = 8, .magazine_size = 1}};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; ++t) {
+        threads.emplace_back([&] {  // test_upstream has no lock
+            for (void* s : take_all(p, 200)) { p.deallocate(s); }
+        });
+    }
+    for (int i = 0; i < 200; ++i) {
+        void* const block = p.with_upstream([](allocator_ref u) { return u.allocate(100); });
+        ASSERT_NE(block, nullptr);
+        p.with_upstream([block](allocator_ref u) { u.deallocate(block, 100); });
+    }
+    for (auto& t : threads) { t.join(); }
+    EXPECT_EQ(p.with_upstream([](allocator_ref u) { return u; }), allocator_ref{upstream});
+    p.validate();
 }
 
 TEST(concurrent_pool, parked_magazines_of_others_are_taken_when_nothing_else_is_left) {
