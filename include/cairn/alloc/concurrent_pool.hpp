@@ -30,7 +30,8 @@
 //            had in their hands is lost to it and counts as live: at most two magazines for each.
 //            What they had in their spares and all their magazines are the child's. A growth that
 //            another thread was in the middle of has not happened there (its upstream blocks are
-//            lost); the upstream itself must work in the child, as malloc does. A view that another thread was using then must not be used in the child.
+//            lost); the upstream itself must work in the child, as malloc does. A view that another
+//            thread was using then must not be used in the child.
 // Lifetimes: a pool's threads know it by a serial number that is never used again, so a new pool at
 //            an old address is not mistaken for the old one. Not movable.
 #pragma once
