@@ -188,7 +188,7 @@ auto offset_churn() {
 
 const lab::registration heap_experiment{
     "heap", "What does a general heap cost, in time and in memory?", [](lab::experiment& e) {
-        e.quick_seconds = 16;
+        e.quick_seconds = 12;
         add_heaps(e.compare("single 64 b", {.weight = 0.5}), runs<single>());
         const auto thesis_case = [&]<std::size_t N>() {
             const std::string n = std::to_string(N);

@@ -234,7 +234,7 @@ const lab::registration pool{
     "pool",
     "What does a slot of fixed size cost, alone, in bursts, in steady use and at the start?",
     [](lab::experiment& e) {
-        e.quick_seconds = 24;
+        e.quick_seconds = 18;
         add_size<64>(e, 1);
         add_size<16>(e, 0.7);
         add_size<256>(e, 0.7);

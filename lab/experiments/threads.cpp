@@ -260,7 +260,7 @@ void add_case(lab::experiment& e, const std::string& what, unsigned threads, dou
 const lab::registration threads{
     "threads", "What does a slot cost when several threads take and free at once?",
     [](lab::experiment& e) {
-        e.quick_seconds = 24;
+        e.quick_seconds = 18;
         for (unsigned count = 1; count <= e.options().hardware_threads(); count *= 2) {
             add_case<pairs>(e, "pair", count, 1);
             add_case<churn>(e, "churn", count, 1);

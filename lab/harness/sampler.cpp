@@ -83,7 +83,7 @@ bool calibrate(lane& l, const case_options& o, double target_ns, double limit_se
     double ns = 0;
     if (o.one_repetition) {
         return sample_once(l, o, limit_seconds, &ns) &&
-               (o.quick_samples == 1 || sample_once(l, o, limit_seconds, &ns));
+               (o.quick_samples != 0 || sample_once(l, o, limit_seconds, &ns));
     }
     // A sample that was interrupted looks long: what ends the search is looked at twice.
     const auto sample_for = [&](double enough) {

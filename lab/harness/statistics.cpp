@@ -64,9 +64,12 @@ verdict compare_rounds(std::span<const double> a, std::span<const double> b,
     if (ratios.empty()) return verdict::no_difference;
     const double median = summarize(ratios).median;
     const std::vector<double> lives = medians_of_lives(ratios, life);
-    const auto says = [&](auto side) {  // 4 of 5 rounds, 12 of 15; and each life by half as much
+    // 2 of 3 rounds, 4 of 5, 12 of 15: one disturbed round decides nothing.
+    const auto n = std::ssize(ratios);
+    const auto needed = n < 3 ? n : n < 5 ? n - 1 : (4 * n + 4) / 5;
+    const auto says = [&](auto side) {  // and each life by half as much
         const auto rounds = std::count_if(ratios.begin(), ratios.end(), side(0));
-        return side(threshold)(median) && 5 * rounds >= 4 * std::ssize(ratios) &&
+        return side(threshold)(median) && rounds >= needed &&
                std::all_of(lives.begin(), lives.end(), side(threshold / 2));
     };
     const auto below = [](double by) { return [=](double x) { return x * (1 + by) < 1; }; };

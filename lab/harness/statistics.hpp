@@ -34,7 +34,7 @@ enum class verdict { faster, slower, no_difference };
 ///      a / b   2.0  2.05 2.1|  1.8  2.0  2.0   -> slower: median 2.0, all rounds and both lives > 1
 ///
 /// "No difference" unless the median ratio differs by more than `threshold` (0.05 = 5 %), four of
-/// five rounds lie on that side, and so does every life's median, by half the threshold; and the
+/// five rounds (two of three) lie on that side, and so does every life's median, by half the threshold; and the
 /// medians by `least_difference` (what the instrument itself may add to one of them).
 [[nodiscard]] verdict compare_rounds(std::span<const double> a, std::span<const double> b,
                                      std::span<const unsigned> life, double threshold,

@@ -129,6 +129,11 @@ void verdict_promises() {
           "what lies below the least difference is none, however many times it is");
     check(lab::compare_rounds(calm, twice, lives, 0.05, 9) == verdict::faster,
           "what lies above is");
+    const unsigned one_life[] = {0, 0, 0};
+    const double disturbed[] = {30, 10, 10};
+    const double three[] = {20, 20, 20};
+    check(lab::compare_rounds(disturbed, three, one_life, 0.05) == verdict::faster,
+          "of three rounds one may be disturbed");
     const double nothing[] = {0, 0, 0, 0, 0, 0};
     check(lab::compare_rounds(nothing, calm, lives, 0.05) == verdict::faster,
           "no cost at all is faster than some");
