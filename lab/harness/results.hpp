@@ -35,13 +35,19 @@ struct contender_result {
     [[nodiscard]] bool counts() const { return status == row_status::ok && figures.samples != 0; }
 };
 
+/// A ratio of the medians that is less than this away from 1 is no difference. A quick run's few short
+/// samples say 5 % too often in one run and not in the next.
+inline constexpr double least_ratio_full = 0.05;
+inline constexpr double least_ratio_quick = 0.07;
+
 struct case_result {
     std::string name;
     case_options options;
-    double noise = 0;       ///< spread of a fixed loop measured between the samples: 0.01 = 1 %
-    std::string limit;      ///< which row ratio_to_limit refers to
-    std::string best_peer;  ///< which row ratio_to_best_peer refers to
-    std::vector<unsigned> lives;  ///< of each round: which processes the samples are from
+    double noise = 0;  ///< spread of a fixed loop measured between the samples: 0.01 = 1 %
+    double least_ratio = least_ratio_full;  ///< less is no difference
+    std::string limit;                      ///< which row ratio_to_limit refers to
+    std::string best_peer;                  ///< which row ratio_to_best_peer refers to
+    std::vector<unsigned> lives;            ///< of each round: which processes the samples are from
     std::vector<contender_result> contenders;
 };
 

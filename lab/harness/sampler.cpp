@@ -330,6 +330,7 @@ case_run measure_case(const experiment& e, const comparison& c, const sampler_op
         }
     }
     run.result.noise = relative_spread(std::move(noise));
+    run.result.least_ratio = o.full ? least_ratio_full : least_ratio_quick;
 
     for (lane& l : lanes) {
         l.process.stop();
@@ -366,7 +367,7 @@ verdict verdict_between(const case_result& c, const contender_result& a,
                         const contender_result& b) {
     const bool lower = c.options.better == better::lower;
     return compare_rounds(lower ? a.samples : b.samples, lower ? b.samples : a.samples, c.lives,
-                          std::max(0.05, 2 * c.noise), c.options.least_difference);
+                          std::max(c.least_ratio, 2 * c.noise), c.options.least_difference);
 }
 
 experiment_result measure_experiment(const experiment& e, const sampler_options& o,

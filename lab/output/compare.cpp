@@ -22,6 +22,7 @@ struct row {
     double low = 0;
     double high = 0;
     double noise = 0;
+    double least_ratio = 0;
     bool lower_is_better = true;
     bool measured = false;
     std::string status;
@@ -72,6 +73,7 @@ std::map<row_name, row> rows_of(const json& run) {
                 x.low = number(r, "ci_low", x.median);
                 x.high = number(r, "ci_high", x.median);
                 x.noise = number(c, "noise", 0);
+                x.least_ratio = number(c, "least_ratio", lab::least_ratio_full);
                 x.lower_is_better = c.value("better", "lower") == "lower";
                 x.unit = c.value("unit", "");
                 x.verdict = r.value("verdict", "");
@@ -86,7 +88,7 @@ std::map<row_name, row> rows_of(const json& run) {
 /// Beyond the noise: the same rule as within a run.
 bool differ(const row& a, const row& b) {
     const bool apart = a.high < b.low || b.high < a.low;
-    const double threshold = std::max(0.05, 2 * std::max(a.noise, b.noise));
+    const double threshold = std::max({a.least_ratio, b.least_ratio, 2 * a.noise, 2 * b.noise});
     return apart && std::abs(a.median - b.median) >
                         threshold * std::max(std::abs(a.median), std::abs(b.median));
 }

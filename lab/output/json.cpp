@@ -88,6 +88,7 @@ std::string as_json(const run_result& run) {
                              {"unit", c.options.unit},
                              {"better", c.options.better == better::lower ? "lower" : "higher"},
                              {"noise", c.noise},
+                             {"least_ratio", c.least_ratio},
                              {"limit", c.limit},
                              {"best_peer", c.best_peer},
                              {"best_cairn", mine == nullptr ? "" : mine->name},

@@ -185,11 +185,12 @@ std::vector<std::string> verdict_of(const run_result& run) {
     }
     s.push_back(
         fmt::format("How sure that is: {} rows measured{}, a fixed loop varied by {} %{}; "
-                    "differences below 5 %, "
+                    "differences below {} %, "
                     "or that not every life of the processes shows, are called none.",
                     rows, broken != 0 ? fmt::format(", {} could not be", broken) : "",
                     figure(median_noise(run) * 100),
-                    run.machine.virtual_machine ? " on this virtual machine" : ""));
+                    run.machine.virtual_machine ? " on this virtual machine" : "",
+                    figure((run.full ? least_ratio_full : least_ratio_quick) * 100)));
     return s;
 }
 

@@ -1,7 +1,7 @@
 // lab/output/summary.hpp - what a run says as a whole: five sentences, and what to take for which need.
 //
 // Everything here is derived from the rows of the run; nothing is measured. A difference is one only
-// where the harness called it so (intervals apart, more than 5 % and twice the noise); the rest are ties.
+// where the harness called it so (in most rounds, beyond 5 % or a quick run's 7 % and twice the noise); the rest are ties.
 #pragma once
 
 #include <string>

@@ -53,7 +53,7 @@ function firstScreen(run: Run): HTMLElement {
       <div><h2>The machine</h2><p><b>${e(m.cpu)}</b>, ${m.usable_threads} of ${m.hardware_threads} hardware threads, ${caches}, ${Math.round(m.memory_bytes / 2 ** 30)} GiB${m.virtual_machine ? ", <b>a virtual machine</b>" : ""}.
         <span class="dim">${e(m.system)}, ${e(m.kernel)}, ${e(m.c_library)}; ${e(run.compiler)}, ${e(run.flags)}.</span></p></div>
       <div><h2>How sure it is</h2><p>A fixed loop between the samples varied by <b>${noise.toFixed(1)} %</b> (median of the cases).
-        A difference counts where it is in the ratios of the same rounds: beyond 5 % and twice that noise, in four of five rounds, and in every life of the processes.
+        A difference counts where it is in the ratios of the same rounds: beyond ${run.mode === "full" ? 5 : 7} % and twice that noise, in four of five rounds, and in every life of the processes.
         <span class="dim">Timer: ${run.timer_overhead_ns.toFixed(0)} ns, subtracted; ${m.pinned ? "pinned to a processor" : "not pinned"}${m.real_time ? ", real-time priority" : ""}.
         ${broken.length ? `${broken.length} row${broken.length > 1 ? "s" : ""} could not be measured and ${broken.length > 1 ? "say" : "says"} why.` : "Every contender was measured."}
         ${absent.length ? `Not installed here: ${e(absent.join(", "))}.` : ""}</span></p></div>
