@@ -36,7 +36,7 @@
 // Cost:      get: two loads from one line, a compare, an addition: five instructions where an array
 //            of pointers takes one. allocate, deallocate: O(log n), about 100 ns; they never compact.
 //            compact: O(log n) for each step, and the copies. No call does work for all objects.
-//            Beside the region: 44 bytes for each object, 13 bytes for each KiB.
+//            Beside the region: 44 bytes for each object, 10 bytes for each KiB.
 // Growth:    the table of slots doubles when it is full, unless options.object_count made it large
 //            enough; the region never grows.
 // Threads:   one at a time; get() from many while nobody changes the heap. Threads that read while

@@ -17,7 +17,7 @@
 //
 // Invariant: places ascend along the list; the index holds exactly the gaps between neighbours.
 // Cost:      each function is O(log n) in the region's size, validate() apart. 32 bytes an object
-//            beside the region, and 13 bytes of index per KiB.
+//            beside the region, and 10 bytes of index per KiB.
 // Threads:   one.
 #pragma once
 
