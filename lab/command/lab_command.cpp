@@ -6,12 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
 
+#include "lab/command/report_file.hpp"
 #include "lab/harness/registry.hpp"
 #include "lab/harness/sampler.hpp"
 #include "lab/harness/worker.hpp"
@@ -55,33 +52,45 @@ private:
     std::vector<std::string> sentences_;
 };
 
-/// Tries to open the file for writing without changing what it holds.
-bool writable(const std::string& path, complaints& c) {
-    const bool existed = std::filesystem::exists(path);
-    std::ofstream out{path, std::ios::app};
-    if (!out) {
-        c.add(fmt::format("the report '{}' cannot be written: {}", path, std::strerror(errno)));
-        return false;
+/// The files that the user's words ask for, as far as they can be written.
+class report_files {
+public:
+    explicit report_files(complaints& c) : complaints_{&c} {}
+    report_file accept(const std::string& path) {
+        report_file file{path};
+        if (!file) return file;
+        asked_ = true;
+        std::string why = file.obstacle();
+        for (const report_file& other : accepted_) {
+            if (file.same_as(other)) why = "another report goes there";
+        }
+        if (why.empty()) return accepted_.emplace_back(std::move(file));
+        complaints_->add(fmt::format("the report '{}' cannot be written: {}", path, why));
+        return {};
     }
-    out.close();
-    if (!existed) std::filesystem::remove(path);
-    return true;
+    [[nodiscard]] bool all_refused() const { return asked_ && accepted_.empty(); }
+
+private:
+    complaints* complaints_;
+    std::vector<report_file> accepted_;
+    bool asked_ = false;
+};
+
+bool write_report(const report_file& file, const std::string& text, complaints& c) {
+    const std::string why = file.write(text);
+    if (!why.empty()) c.add(fmt::format("the report '{}' cannot be written: {}", file.path(), why));
+    return why.empty();
 }
 
-bool write_report(const std::string& path, const std::string& text, complaints& c) {
-    const std::string draft = path + ".part";
-    {
-        std::ofstream out{draft, std::ios::binary | std::ios::trunc};
-        out << text;
-        if (!out.flush()) {
-            c.add(fmt::format("the report '{}' cannot be written: {}", path, std::strerror(errno)));
-            return false;
+bool anything_measured(const run_result& run) {
+    for (const experiment_result& e : run.experiments) {
+        for (const case_result& c : e.cases) {
+            for (const contender_result& r : c.contenders) {
+                if (r.counts()) return true;
+            }
         }
     }
-    std::error_code e;
-    std::filesystem::rename(draft, path, e);  // a reader never sees half a report
-    if (e) c.add(fmt::format("the report '{}' cannot be written: {}", path, e.message()));
-    return !e;
+    return false;
 }
 
 std::string known_names() {
@@ -123,6 +132,7 @@ int run_lab(const lab_arguments& a) {
     }
 
     complaints bad;
+    report_files files{bad};
     if (!a.compare.empty()) {
         std::string text;
         const int result = compare_runs(a.compare[0], a.compare[1], a.markdown, text);
@@ -130,7 +140,8 @@ int run_lab(const lab_arguments& a) {
             bad.add(text);
         } else if (a.markdown_file.empty()) {
             fmt::print("{}", text);
-        } else if (!write_report(a.markdown_file, text, bad)) {
+        } else if (const report_file file = files.accept(a.markdown_file);
+                   !file || !write_report(file, text, bad)) {
             return 2;
         }
         return result;
@@ -159,17 +170,10 @@ int run_lab(const lab_arguments& a) {
         for (const auto& e : experiments()) chosen.push_back(&e);
     }
 
-    std::vector<std::string> reports;  // that were asked for and can be written
-    std::size_t asked = 0;
-    for (const std::string& path : {a.json, a.html, a.markdown_file}) {
-        if (path.empty()) continue;
-        ++asked;
-        if (writable(path, bad)) reports.push_back(path);
-    }
-    if (asked != 0 && reports.empty()) return 2;  // before minutes of measuring for nobody
-    const auto wanted = [&](const std::string& path) {
-        return std::find(reports.begin(), reports.end(), path) != reports.end();
-    };
+    const report_file json = files.accept(a.json);
+    const report_file html = files.accept(a.html);
+    const report_file markdown = files.accept(a.markdown_file);
+    if (files.all_refused()) return 2;  // before minutes of measuring for nobody
 
     run_options options;
     options.full = a.full;
@@ -244,11 +248,11 @@ int run_lab(const lab_arguments& a) {
             fmt::print("{}", as_text(run.experiments.back(), terminal_columns()));
             std::fflush(stdout);
         }
-        if (wanted(a.json)) {  // a run that is killed loses what it had not finished, no more
+        if (json.replaceable()) {  // a run that is killed loses what it had not finished, no more
             run.interrupted = true;
             run.seconds = static_cast<double>(now_ns() - begun) * 1e-9;
             run.errors = bad.all();
-            write_report(a.json, as_json(run), bad);
+            write_report(json, as_json(run), bad);
         }
     }
     run.interrupted = interrupted != 0;
@@ -258,10 +262,10 @@ int run_lab(const lab_arguments& a) {
         fmt::print("{}\nmeasured in {}\n", summary_as_text(run), clock_text(run.seconds));
     }
 
-    if (wanted(a.json) && write_report(a.json, as_json(run), bad) && !a.quiet) {
+    if (json && write_report(json, as_json(run), bad) && !a.quiet) {
         fmt::print("figures: {}\n", a.json);
     }
-    if (wanted(a.html) && write_report(a.html, as_page(run), bad) && !a.quiet) {
+    if (html && write_report(html, as_page(run), bad) && !a.quiet) {
         fmt::print("page: {}\n", a.html);
         if (!has_page()) {
             fmt::print(
@@ -273,8 +277,7 @@ int run_lab(const lab_arguments& a) {
         const std::string text = as_markdown(run);
         if (a.markdown_file.empty()) {
             fmt::print("{}", text);
-        } else if (wanted(a.markdown_file) && write_report(a.markdown_file, text, bad) &&
-                   !a.quiet) {
+        } else if (markdown && write_report(markdown, text, bad) && !a.quiet) {
             fmt::print("Markdown: {}\n", a.markdown_file);
         }
     }
@@ -282,7 +285,8 @@ int run_lab(const lab_arguments& a) {
         fmt::print(stderr, "cairn lab: interrupted; what was measured until then is reported\n");
         return 130;
     }
-    return bad.any() ? 2 : 0;
+    if (bad.any()) return 2;
+    return chosen.empty() || anything_measured(run) ? 0 : 1;
 }
 
 }  // namespace lab

@@ -23,8 +23,9 @@ struct lab_arguments {
     double time_limit = 0;
 };
 
-/// Exit codes: 0 all measured, 2 the user's input could not be used (one sentence each on stderr,
-/// everything else measured and written), 130 interrupted (partial results written).
+/// Exit codes: 0 measured (a contender that failed costs its row, not the run), 1 not one row could be
+/// measured, 2 the user's input could not be used (one sentence each on stderr, everything else measured
+/// and written), 130 interrupted (partial results written).
 int run_lab(const lab_arguments& arguments);
 
 }  // namespace lab

@@ -31,12 +31,15 @@ int main(int argc, char** argv) {
     command->add_option("--json", a.json, "write all figures to FILE")->type_name("FILE");
     command->add_option("--html", a.html, "write the page to FILE")->type_name("FILE");
     CLI::Option* const markdown =
-        command->add_option("--markdown", a.markdown_file, "Markdown, to FILE or the terminal")
+        command
+            ->add_option("--markdown", a.markdown_file,
+                         "Markdown, to the terminal or to FILE (a name with a dot or a slash)")
             ->type_name("FILE")
             ->expected(0, 1);
-    command->add_option("--compare", a.compare, "what changed between two JSON files")
-        ->type_name("OLD NEW")
-        ->expected(2);
+    CLI::Option* const compare =
+        command->add_option("--compare", a.compare, "what changed between two JSON files")
+            ->type_name("OLD NEW")
+            ->expected(2);
     command->add_flag("--cachegrind", a.cachegrind, "cache-walk: miss rates too, with valgrind");
     command->add_option("--source", a.source, "what the experiment `parser` parses")
         ->type_name("FILE");
@@ -50,6 +53,13 @@ int main(int argc, char** argv) {
     command->add_option("--speed", a.speed, "scale the time spent: 0.1 for a smoke test")
         ->check(CLI::Range(0.001, 100.0))
         ->type_name("FACTOR");
+    for (CLI::Option* const measures : command->get_options()) {  // and --compare does not
+        const std::string name = measures->get_name();
+        if (name != "--help" && name != "--compare" && name != "--markdown" && name != "--quiet" &&
+            name != "experiment") {
+            compare->excludes(measures);
+        }
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
@@ -58,5 +68,15 @@ int main(int argc, char** argv) {
         return 2;
     }
     a.markdown = markdown->count() != 0;
+    // The word after --markdown may also be an experiment: `--markdown frame` writes no file "frame".
+    if (!a.markdown_file.empty() && a.markdown_file.find_first_of("./") == std::string::npos) {
+        a.experiments.push_back(std::move(a.markdown_file));
+        a.markdown_file.clear();
+    }
+    if (!a.compare.empty() && !a.experiments.empty()) {
+        std::fprintf(stderr, "cairn: --compare measures nothing: '%s' is one word too many\n",
+                     a.experiments[0].c_str());
+        return 2;
+    }
     return lab::run_lab(a);
 }

@@ -25,6 +25,12 @@ struct lane {
     row_status status = row_status::ok;
     std::string note;
     double start_seconds = 0;  ///< what starting its process took
+
+    /// Its process gave no answer. After Ctrl-C that is nobody's fault.
+    void lost() {
+        status = interrupted ? row_status::interrupted : row_status::failed;
+        note = process.why();
+    }
 };
 
 double scale_of(const case_options& o) {
@@ -52,8 +58,7 @@ bool sample_once(lane& l, const case_options& o, double limit_seconds, double* r
     outcome r;
     const std::int64_t before = now_ns();
     if (!l.process.run(l.repetitions, l.warm_up, r, limit_seconds)) {
-        l.status = interrupted ? row_status::interrupted : row_status::failed;
-        l.note = l.process.why();
+        l.lost();
         return false;
     }
     l.sample_ns = static_cast<double>(now_ns() - before);
@@ -117,10 +122,7 @@ bool start(lane& l, const experiment& e, const comparison& c, const sampler_opti
     const bool started = o.in_process ? l.process.start_in_process(*l.who)
                                       : l.process.start(e, c, *l.who, o.time_limit);
     l.start_seconds = static_cast<double>(now_ns() - before) * 1e-9;
-    if (!started) {
-        l.status = row_status::failed;
-        l.note = l.process.why();
-    }
+    if (!started) l.lost();
     return started;
 }
 
@@ -133,10 +135,7 @@ void start_new_lives(std::vector<lane>& lanes, const experiment& e, const compar
         if (l.status != row_status::ok || !l.process.alive()) continue;
         l.process.stop();
         outcome unused;
-        if (start(l, e, c, o) && !l.process.run(l.repetitions, 0, unused, o.time_limit)) {
-            l.status = row_status::failed;
-            l.note = l.process.why();
-        }
+        if (start(l, e, c, o) && !l.process.run(l.repetitions, 0, unused, o.time_limit)) l.lost();
     }
 }
 

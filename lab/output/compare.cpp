@@ -39,33 +39,15 @@ struct change {
     double ratio;  // new cost / old cost: below 1 is better
 };
 
-bool read(const std::string& path, json& run, std::string& why) {
-    std::ifstream in{path};
-    if (!in) {
-        why = fmt::format("'{}' cannot be read", path);
-        return false;
-    }
-    run = json::parse(in, nullptr, false);
-    if (run.is_discarded() || !run.is_object()) {
-        why = fmt::format("'{}' is not JSON", path);
-        return false;
-    }
-    if (run.value("schema", 0) != 1) {
-        why = fmt::format("'{}' has not the schema 1 that this command reads", path);
-        return false;
-    }
-    return true;
-}
-
 std::map<row_name, row> rows_of(const json& run) {
     std::map<row_name, row> rows;
     const auto number = [](const json& j, const char* key, double otherwise) {
         const auto at = j.find(key);
         return at != j.end() && at->is_number() ? at->get<double>() : otherwise;
     };
-    for (const json& e : run.value("experiments", json::array())) {
-        for (const json& c : e.value("cases", json::array())) {
-            for (const json& r : c.value("contenders", json::array())) {
+    for (const json& e : run.at("experiments")) {
+        for (const json& c : e.at("cases")) {
+            for (const json& r : c.at("contenders")) {
                 row x;
                 x.status = r.value("status", "");
                 x.median = number(r, "median", 0);
@@ -85,7 +67,43 @@ std::map<row_name, row> rows_of(const json& run) {
     return rows;
 }
 
-/// Beyond the noise: the same rule as within a run.
+/// A report, as far as two are compared.
+struct report {
+    std::map<row_name, row> rows;
+    std::map<std::string, std::string> facts;  // what should be the same in both
+};
+
+/// Whatever lies in the file, the answer is a report or one sentence.
+bool read(const std::string& path, report& r, std::string& why) {
+    try {
+        std::ifstream in{path};
+        in.exceptions(std::ios::badbit);
+        if (!in) {
+            why = fmt::format("'{}' cannot be read", path);
+            return false;
+        }
+        const json run = json::parse(in);
+        if (const json schema = run.at("schema"); schema != 1) {
+            why =
+                fmt::format("'{}' has schema {}; this command reads schema 1", path, schema.dump());
+            return false;
+        }
+        r.rows = rows_of(run);
+        r.facts["machine"] = run.at("machine").value("cpu", "");
+        for (const char* key : {"compiler", "flags", "mode"}) r.facts[key] = run.value(key, "");
+        return true;
+    } catch (const json::parse_error&) {
+        why = fmt::format("'{}' is not JSON", path);
+    } catch (const json::exception&) {
+        why = fmt::format("'{}' is JSON, but no report of the lab", path);
+    } catch (const std::ios::failure&) {  // a folder
+        why = fmt::format("'{}' cannot be read", path);
+    }
+    return false;
+}
+
+/// Beyond the noise of both. Stricter than a verdict, which has the ratios of single rounds: runs of different
+/// days share no rounds, so their intervals must not meet.
 bool differ(const row& a, const row& b) {
     const bool apart = a.high < b.low || b.high < a.low;
     const double threshold = std::max({a.least_ratio, b.least_ratio, 2 * a.noise, 2 * b.noise});
@@ -117,11 +135,9 @@ void names(std::string& s, const char* title, const std::vector<std::string>& al
 
 int compare_runs(const std::string& old_path, const std::string& new_path, bool markdown,
                  std::string& text) {
-    json before;
-    json after;
+    report before;
+    report after;
     if (!read(old_path, before, text) || !read(new_path, after, text)) return 2;
-    const std::map<row_name, row> old_rows = rows_of(before);
-    const std::map<row_name, row> new_rows = rows_of(after);
 
     std::vector<change> better;
     std::vector<change> worse;
@@ -132,9 +148,9 @@ int compare_runs(const std::string& old_path, const std::string& new_path, bool 
     std::vector<std::string> gone;
     unsigned compared = 0;
     unsigned judged = 0;
-    for (const auto& [name, now] : new_rows) {
-        const auto found = old_rows.find(name);
-        if (found == old_rows.end()) {
+    for (const auto& [name, now] : after.rows) {
+        const auto found = before.rows.find(name);
+        if (found == before.rows.end()) {
             added.push_back(name);
             continue;
         }
@@ -155,8 +171,8 @@ int compare_runs(const std::string& old_path, const std::string& new_path, bool 
         const bool improved = now.lower_is_better == (now.median < then.median);
         (improved ? better : worse).push_back({name, then, now, ratio});
     }
-    for (const auto& [name, then] : old_rows) {
-        if (!new_rows.contains(name)) gone.push_back(name);
+    for (const auto& [name, then] : before.rows) {
+        if (!after.rows.contains(name)) gone.push_back(name);
     }
     std::sort(better.begin(), better.end(), [](auto& a, auto& b) { return a.ratio < b.ratio; });
     std::sort(worse.begin(), worse.end(), [](auto& a, auto& b) { return a.ratio > b.ratio; });
@@ -167,17 +183,9 @@ int compare_runs(const std::string& old_path, const std::string& new_path, bool 
         "verdicts changed.\n",
         compared, better.size(), worse.size(), compared - better.size() - worse.size(),
         verdicts.size(), judged);
-    const auto fact = [](const json& run, const char* key) {
-        return run["machine"].value(key, "");
-    };
-    if (fact(before, "cpu") != fact(after, "cpu")) {
-        text += fmt::format("Different machines: {}, then {}.\n", fact(before, "cpu"),
-                            fact(after, "cpu"));
-    }
-    for (const char* key : {"compiler", "flags", "mode"}) {
-        if (before.value(key, "") != after.value(key, "")) {
-            text += fmt::format("Another {}: {}, then {}.\n", key, before.value(key, ""),
-                                after.value(key, ""));
+    for (const auto& [what, then] : before.facts) {
+        if (const std::string& now = after.facts[what]; now != then) {
+            text += fmt::format("Another {}: {}, then {}.\n", what, then, now);
         }
     }
     section(text, "Worse", worse, markdown);

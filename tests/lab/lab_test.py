@@ -59,6 +59,27 @@ check(code == 2 and one_sentence(err) and "nosuch" in err, "an unknown experimen
 code, out, err = run("lab", "frame", "--json", "/nowhere/at/all.json")
 check(code == 2 and one_sentence(err) and "/nowhere" in err, "an unwritable report is refused before measuring", err)
 
+# ---- where reports go -----------------------------------------------------------------------------
+quick = ("lab", "struct-layout", "--speed", "0.02", "--quiet")
+(folder / "link.json").symlink_to("target.json")
+code, out, err = run(*quick, "--json", "link.json")
+check(code == 0 and (folder / "link.json").is_symlink() and report("target.json")["schema"] == 1,
+      "a report goes where a symbolic link points; the link stays", err)
+code, out, err = run(*quick, "--json", "link.json")
+check(code == 0 and (folder / "link.json").is_symlink() and not list(folder.glob("*.part")), "also when it is there already", err)
+os.mkfifo("pipe")
+reader = subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE, text=True)
+code, out, err = run(*quick, "--json", "pipe")
+check(code == 0 and json.loads(reader.communicate(timeout=20)[0])["schema"] == 1 and (folder / "pipe").is_fifo(),
+      "a pipe is written into once, and stays a pipe", err)
+code, out, err = run(*quick, "--json", "one.json", "--html", "./one.json")
+check(code == 2 and one_sentence(err) and "another report" in err and report("one.json")["schema"] == 1,
+      "two reports in one file are refused, the first is written", err)
+code, out, err = run(*quick, "--json", "/dev/null", "--html", "/dev/null")
+check(code == 0, "two reports for nobody are fine", err)
+code, out, err = run("lab", "--markdown", "struct-layout", "--speed", "0.02", "--quiet")
+check(code == 0 and "### struct-layout" in out and not (folder / "struct-layout").exists(), "--markdown leaves an experiment alone", err)
+
 # ---- bad input costs only itself ----------------------------------------------------------------
 code, out, err = run("lab", "nosuch", "frame", "--speed", "0.02", "--quiet", "--json", "a.json", "--html", "/nowhere/a.html")
 check(code == 2 and "nosuch" in err and "/nowhere" in err, "both mistakes are named", err)
@@ -101,11 +122,24 @@ check(code == 0 and "1 better, 0 worse" in out and row["name"] in out and "## No
       "what changed is named: higher is better here, a row failed, one is gone", out + err)
 code, out, err = run("lab", "--compare", "c.json", "small.txt")
 check(code == 2 and one_sentence(err) and "not JSON" in err, "what is no report is refused in one sentence", err)
+for text in ("", "[1]", '{"schema":1}', '{"schema":"1"}', '{"schema":2}', '{"schema":1,"machine":{},"experiments":5}',
+             '{"schema":1,"machine":{},"experiments":["x"]}', '{"schema":1,"machine":{},"experiments":[{"cases":[{"contenders":[3]}]}]}'):
+    (folder / "odd.json").write_text(text)
+    code, out, err = run("lab", "--compare", "c.json", "odd.json")
+    check(code == 2 and one_sentence(err) and "odd.json" in err, f"--compare refuses {text} in one sentence", err)
+code, out, err = run("lab", "--compare", ".", "c.json")
+check(code == 2 and one_sentence(err), "--compare refuses a folder in one sentence", err)
+for words in (["struct-layout", "--compare", "c.json", "c.json"], ["--compare", "c.json", "c.json", "--markdown", "struct-layout"],
+              ["--compare", "c.json", "c.json", "--json", "x.json"], ["--compare", "c.json", "c.json", "--full"]):
+    code, out, err = run("lab", *words)
+    check(code == 2 and one_sentence(err), f"'{' '.join(words)}' is refused: --compare measures nothing", out + err)
 code, out, err = run("lab", "grow", "--speed", "0.02", "--quiet", "--markdown", "c.md")
 check(code == 0 and "| you need |" not in out and "### grow" in (folder / "c.md").read_text(), "a run as Markdown", err)
 
 # ---- contenders that misbehave ------------------------------------------------------------------
-code, out, err = run("lab", "--json", "d.json", "--html", "d.html", "--time-limit", "1", "--speed", "0.3",
+code, out, err = run("lab", "slow", "--quiet", "--time-limit", "0.2", program=misbehaviour)
+check(code == 1, "a run of which not one row could be measured ends with 1", err)
+code, out, err = run("lab", "bad", "good", "refused", "--json", "d.json", "--html", "d.html", "--time-limit", "1", "--speed", "0.3",
                      program=misbehaviour)
 check(code == 2 and one_sentence(err) and "this input cannot be used" in err, "refused input is one sentence", err)
 written = {e["name"]: e for e in report("d.json")["experiments"]}
@@ -118,8 +152,10 @@ for name, status, piece in (("limit", "ok", ""), ("peer", "ok", ""), ("cairn", "
                             ("wrong", "wrong", "another result")):
     check(rows[name]["status"] == status and piece in rows[name]["note"], f"'{name}' is {status}", rows[name])
 check(written["bad"]["cases"][0]["best_peer"] == "peer", "only honest rows are best peer")
-check(0.7 < rows["cairn"]["ratio_to_limit"] < 1.5, "ratios relate to the limit", rows["cairn"])
-check(rows["cairn"]["ratio_to_best_peer"] < 0.8 and rows["cairn"]["verdict"] in ("faster", "no difference"), "verdicts relate to the best peer")
+for other in ("limit", "peer"):
+    ratio = rows["cairn"]["ratio_to_limit" if other == "limit" else "ratio_to_best_peer"]
+    check(abs(ratio - rows["cairn"]["median"] / rows[other]["median"]) < 1e-9, f"ratios relate to the {other}", rows["cairn"])
+check(rows["cairn"]["verdict"] in ("faster", "no difference"), "half the work is not slower", rows["cairn"])
 check(rows["peer"]["published"] == 4.2, "published figures are there")
 
 cases = {c["name"]: c for c in written["good"]["cases"]}
@@ -128,7 +164,8 @@ check(value["exact"]["median"] == 4096 and value["exact"]["samples"] == 1, "valu
 check(value["exact"]["series"][0]["points"] == [[1, 2], [3, 4.5]], "curves arrive")
 check(cases["column"]["contenders"][0]["median"] == 17, "further columns are cases of their own")
 ratio = {r["name"]: r["median"] for r in cases["over half"]["contenders"]}
-check(ratio["half"] == 1 and 1.4 < ratio["fast"] < 2.8, "relative cases divide by their reference", ratio)
+rate = {r["name"]: r["median"] for r in cases["rate"]["contenders"]}
+check(ratio["half"] == 1 and abs(ratio["fast"] - rate["fast"] / rate["half"]) < 1e-9, "relative cases divide by their reference", ratio)
 check(0 < cases["part of it"]["contenders"][0]["median"] < 1000, "only what lies between start and stop is timed")
 mallocs = {r["name"]: r for r in cases["malloc"]["contenders"]}
 present = {p["name"] for p in report("d.json")["peers"] if p["present"]}
@@ -152,6 +189,15 @@ started = time.time()
 process.send_signal(signal.SIGINT)
 process.communicate(timeout=100)
 check(process.returncode == 130 and time.time() - started < 20, "a hanging contender does not hold up an interrupt")
+
+process = subprocess.Popen([misbehaviour, "lab", "slow", "--quiet", "--json", "g.json"], stderr=subprocess.PIPE)
+time.sleep(1)
+for _ in range(2):
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.1)
+process.communicate(timeout=100)
+rows = report("g.json")["experiments"][0]["cases"][0]["contenders"]
+check(process.returncode == 130 and [r["status"] for r in rows] == ["interrupted"], "a set-up that is interrupted has not failed", rows)
 
 for path in folder.iterdir():
     path.unlink()

@@ -119,6 +119,14 @@ const lab::registration good{
         });
     }};
 
+const lab::registration slow{"slow", "Is a set-up that is interrupted nobody's fault?",
+                             [](lab::experiment& e) {
+                                 e.compare("rows").cairn("slow set-up", [] {
+                                     std::this_thread::sleep_for(std::chrono::seconds{20});
+                                     return [](lab::sample& s) { s.did(1); };
+                                 });
+                             }};
+
 const lab::registration refused{"refused", "Is bad input one sentence?", [](lab::experiment&) {
                                     throw lab::bad_input{"this input cannot be used"};
                                 }};
