@@ -57,7 +57,8 @@ bool pool::add_chunk(std::size_t slot_count) noexcept {
     const bool brings_side = chunks_ == nullptr;
     const std::size_t side_begin = round_up(slots_size, alignment::of<void*>());
     const std::size_t size =
-        brings_side ? side_begin + side_size_for(first_chunk_capacity, slot_count) : slots_size;
+        brings_side ? saturating_add(side_begin, side_size_for(first_chunk_capacity, slot_count))
+                    : slots_size;
     if (size > PTRDIFF_MAX) { return false; }
     auto* const first = static_cast<std::byte*>(upstream_.allocate(size, chunk_alignment(align_)));
     if (first == nullptr) { return false; }

@@ -146,6 +146,28 @@ TEST(pool, a_fixed_pool_of_n_slots_gives_n_slots) {
     }
 }
 
+TEST(pool, sizes_that_cannot_be_counted_are_refused_before_the_upstream_is_asked) {
+    constexpr std::size_t most = SIZE_MAX;
+    EXPECT_EQ(pool::required_size(1, most, alignment{16}), most);
+    EXPECT_EQ(pool::required_size(1, most - 20, alignment{4096}), most);
+    EXPECT_EQ(pool::required_size(most, 1, alignment{1}), most);
+    EXPECT_EQ(pool::required_size(most / 16, 8, alignment{8}), most);
+    test_upstream upstream;
+    upstream.refuse_from(0);
+    for (const std::size_t size : {1u, 7u, 8u, 24u}) {
+        // Slots that just can be counted; the side block behind them is what makes the sum wrap.
+        const std::size_t count = std::min(most / 2 / size, most / 16);
+        pool p{size, alignment{1}, upstream, {.slots_per_chunk = count}};
+        EXPECT_EQ(p.allocate(), nullptr);
+        EXPECT_FALSE(p.reserve(count));
+        EXPECT_FALSE(p.reserve(count - 1));
+        p.validate();
+    }
+    pool p{8, alignment{8}, upstream};
+    EXPECT_FALSE(p.reserve((std::size_t{1} << 60) - 1));
+    EXPECT_EQ(upstream.request_count(), 0u);
+}
+
 TEST(pool, a_buffer_too_small_for_a_slot_gives_an_empty_pool) {
     std::array<std::byte, 64> buffer{};
     for (std::size_t size = 0; size <= buffer.size(); ++size) {

@@ -23,8 +23,9 @@
 //            otherwise last freed, first out.
 // Cost:      allocate and deallocate: a few inlined instructions, no call, no counter. Growth: one
 //            or two upstream requests, never a walk over the slots: a new pool of a million slots
-//            is one request and touches two pages (the side block lies behind the first chunk). Memory: the slots, 8 bytes a slot in the side block (paged in only
-//            as far as slots are free at one time), 32 bytes a chunk.
+//            is one request and touches two pages (the side block lies behind the first chunk).
+//            Memory: the slots, 8 bytes a slot in the side block (paged in only as far as slots
+//            are free at one time), 32 bytes a chunk.
 // Threads:   none.
 #pragma once
 
@@ -71,6 +72,7 @@ public:
 
     /// Bytes of a buffer that give exactly `count` slots, when the buffer begins at a multiple of
     /// `align` and of 8; up to that many bytes less one are lost at the beginning otherwise.
+    /// Returns: SIZE_MAX, which nobody has, when that many bytes cannot be counted.
     [[nodiscard]] static constexpr std::size_t required_size(std::size_t count,
                                                              std::size_t slot_size,
                                                              alignment align) noexcept;
@@ -78,7 +80,7 @@ public:
     /// One slot, uninitialized.
     /// Returns: nullptr when every slot is live and the upstream (or slot_count_max) allows no more;
     ///          the pool is unchanged then.
-    /// Cost:    8 instructions, for a slot from the stack and for an untouched one; when all are
+    /// Cost:    8 instructions for a slot from the stack, 9 for an untouched one; when all are
     ///          taken, a chunk from the upstream.
     [[nodiscard]] void* allocate() noexcept;
 
@@ -270,7 +272,7 @@ constexpr std::size_t pool::required_size(std::size_t count, std::size_t slot_si
     const std::size_t slots = saturating_multiply(count, stride);
     const std::size_t links = saturating_multiply(saturating_add(lookahead, count), sizeof(void*));
     constexpr std::size_t absurd = std::numeric_limits<std::size_t>::max();  // nobody has that much
-    if (slots > absurd - sizeof(void*)) { return absurd; }
+    if (stride < slot_size || slots > absurd - sizeof(void*)) { return absurd; }
     return saturating_add(saturating_add(round_up(slots, alignment::of<void*>()), sizeof(chunk)),
                           links);
 }
