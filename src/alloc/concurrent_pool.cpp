@@ -56,6 +56,7 @@ concurrent_pool::concurrent_pool(std::size_t slot_size, alignment align, allocat
 
 void* concurrent_pool::take_cold(cache& which) noexcept {
     cache* c = &which;
+    if (c == &detail::no_view) { return take_shared(); }
     if (c == &detail::no_cache) {
         c = find_or_make_cache();
         if (c == nullptr) { return take_shared(); }
@@ -73,12 +74,10 @@ void* concurrent_pool::take_cold(cache& which) noexcept {
 
 void concurrent_pool::give_cold(cache& which, void* p) noexcept {
     cache* c = &which;
-    if (c == &detail::no_cache) {
-        c = find_or_make_cache();
-        if (c == nullptr) {
-            give_shared(p);
-            return;
-        }
+    if (c == &detail::no_cache) { c = find_or_make_cache(); }
+    if (c == nullptr || c == &detail::no_view) {
+        give_shared(p);
+        return;
     }
     if (c->top == c->ceiling) { depot_.drain(*c); }
     *c->top++ = p;
@@ -157,11 +156,11 @@ void concurrent_pool::pour_out(cache& c) noexcept {
 concurrent_pool::local_view concurrent_pool::local() noexcept {
     cache* c = take_idle_cache();
     c = c != nullptr ? c : make_cache();
-    return local_view{*this, c != nullptr ? *c : detail::no_cache};
+    return local_view{*this, c != nullptr ? *c : detail::no_view};
 }
 
 concurrent_pool::local_view::~local_view() {
-    if (cache_ != &detail::no_cache) { pool_->give_cache_back(*cache_); }
+    if (cache_ != &detail::no_view) { pool_->give_cache_back(*cache_); }
 }
 
 std::size_t concurrent_pool::held_cache_count() const noexcept {

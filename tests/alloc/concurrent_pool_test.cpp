@@ -233,6 +233,23 @@ TEST(concurrent_pool, without_memory_for_a_cache_it_works_through_a_lock) {
     p.validate();
 }
 
+TEST(concurrent_pool, a_view_without_memory_does_not_use_the_threads_own_cache) {
+    test_upstream upstream;
+    concurrent_pool p{64, alignment{64}, upstream, {.magazine_size = 4}};
+    EXPECT_TRUE(p.reserve(20));
+    upstream.refuse_from(0);
+    auto view = p.local();
+    upstream.refuse_nothing();
+    auto slots = take_all(view, 100);  // the upstream gives what slots need
+    EXPECT_EQ(std::set<void*>(slots.begin(), slots.end()).size(), 100u);
+    auto moved = std::move(view);
+    for (void* s : slots) { moved.deallocate(s); }
+    EXPECT_EQ(p.stats().cache_count, 0u) << "neither this thread nor the view has magazines";
+    p.validate();
+    auto with_memory = p.local();
+    EXPECT_EQ(p.stats().cache_count, 1u);
+}
+
 TEST(concurrent_pool, absurd_pools_are_refused) {
     test_upstream upstream;
     concurrent_pool absurd{SIZE_MAX, alignment{64}, upstream};

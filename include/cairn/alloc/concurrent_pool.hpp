@@ -107,8 +107,9 @@ struct thread_caches {
 };
 inline constinit thread_local thread_caches my_caches{};
 
-/// Stands for "no cache": empty and full at once, so that every operation takes the cold path.
-inline constinit pool_cache no_cache{};
+/// Stand for "no cache": empty and full at once, so that every operation takes the cold path.
+inline constinit pool_cache no_cache{};  // of a thread: it looks for its own there
+inline constinit pool_cache no_view{};   // of a view: it works through the lock, and stays so
 
 }  // namespace detail
 
@@ -143,7 +144,8 @@ public:
     class local_view;
 
     /// A view with magazines of its own, for whoever carries it: a worker's context, a fibre, a job.
-    /// No thread-local memory is looked at. When there is no memory for one, the view works through a lock.
+    /// No thread-local memory is looked at. When there is no memory for its magazines, the view works
+    /// through a lock as long as it lives.
     [[nodiscard]] local_view local() noexcept;
 
     /// Gives up what the calling thread holds: before it goes idle, at the end of a job.
@@ -283,7 +285,7 @@ private:
 class concurrent_pool::local_view {
 public:
     local_view(local_view&& other) noexcept : pool_{other.pool_}, cache_{other.cache_} {
-        other.cache_ = &detail::no_cache;
+        other.cache_ = &detail::no_view;
     }
     local_view& operator=(local_view&&) = delete;
     ~local_view();
