@@ -54,6 +54,7 @@ struct thesis {
 };
 
 /// A pair of free and allocate, 10,000 live. The state goes on from sample to sample.
+template <bool Touches = true>
 struct churn {
     churn_trace trace;
     std::vector<object> live;
@@ -64,17 +65,17 @@ struct churn {
         if (live.empty()) {
             for (const std::uint32_t size : trace.first) {
                 live.push_back({a.allocate(size), size});
-                touch(live.back().p, size);
+                if constexpr (Touches) touch(live.back().p, size);
             }
         }
         s.start();
         for (std::uint64_t r = 0; r != s.repetitions() * steps; ++r) {
             object& o = live[trace.victims[at]];
-            touch(o.p, o.size);
+            if constexpr (Touches) touch(o.p, o.size);
             a.deallocate(o.p, o.size);
             o.size = trace.sizes[at];
             o.p = a.allocate(o.size);
-            touch(o.p, o.size);
+            if constexpr (Touches) touch(o.p, o.size);
             at = (at + 1) % churn_trace::step_count;
         }
         s.stop();
@@ -154,19 +155,20 @@ auto runs() {
     return [](auto tag) { return [tag] { return at_work<Work, typename decltype(tag)::type>{}; }; };
 }
 
-/// The same churn over numbers: nothing is touched but the heap's own nodes.
+/// The same churn over numbers, in units of 16 bytes as the heap in memory has them: nothing is touched
+/// but the heap's own nodes.
 template <class Heap>
 auto offset_churn() {
     return [] {
         struct state {
-            std::unique_ptr<Heap> heap = std::make_unique<Heap>(std::uint32_t{64} << 20);
+            std::unique_ptr<Heap> heap = std::make_unique<Heap>(std::uint32_t{64} << 16);
             churn_trace trace;
             std::vector<cairn::offset_allocation> live;
             std::size_t at = 0;
             void operator()(lab::sample& s) {
                 if (live.empty()) {
                     for (const std::uint32_t size : trace.first) {
-                        live.push_back(heap->allocate(size, 16));
+                        live.push_back(heap->allocate((size + 15) / 16));
                     }
                 }
                 constexpr std::size_t steps = 512;
@@ -174,7 +176,7 @@ auto offset_churn() {
                 for (std::uint64_t r = 0; r != s.repetitions() * steps; ++r) {
                     cairn::offset_allocation& a = live[trace.victims[at]];
                     heap->deallocate(a);
-                    a = heap->allocate(trace.sizes[at]);
+                    a = heap->allocate((trace.sizes[at] + 15) / 16);
                     lab::observe(a.index);
                     at = (at + 1) % churn_trace::step_count;
                 }
@@ -201,13 +203,15 @@ const lab::registration heap_experiment{
             thesis_case.operator()<1000>();
             thesis_case.operator()<4000>();
         }
-        add_heaps(e.compare("churn", {.weight = 2}), runs<churn>());
+        add_heaps(e.compare("churn", {.weight = 2}), runs<churn<>>());
 
         lab::comparison& offsets = e.compare("churn, offsets", {.weight = 0.7});
         offsets.cairn("cairn::offset_heap", offset_churn<cairn::offset_heap>());
         offsets.cairn("cairn::offset_heap_32", offset_churn<cairn::offset_heap_32>());
         offsets.peer("in memory: cairn::heap<good_fit>",
-                     runs<churn>()(adapter_tag<cairn_heap<cairn::good_fit>>{}));
+                     runs<churn<>>()(adapter_tag<cairn_heap<cairn::good_fit>>{}));
+        offsets.peer("in memory, objects untouched: cairn::heap<good_fit>",
+                     runs<churn<false>>()(adapter_tag<cairn_heap<cairn::good_fit>>{}));
 
         lab::comparison& fill = e.compare(
             "footprint after fill",

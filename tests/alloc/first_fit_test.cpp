@@ -47,10 +47,14 @@ public:
 
     static std::uint32_t size_from(random_words& random) {
         switch (random() % 8) {
-            case 0: return 32'760 + random() % 16;
-            case 1: return 1 + random() % 150'000;
-            case 2: return 1 + random() % 3;
-            default: return 1 + random() % 300;
+            case 0:
+                return 32'760 + random() % 16;
+            case 1:
+                return 1 + random() % 150'000;
+            case 2:
+                return 1 + random() % 3;
+            default:
+                return 1 + random() % 300;
         }
     }
 
@@ -123,9 +127,7 @@ TEST(first_fit_index, finds_what_a_list_finds) {
             } else {
                 b.index().remove(b.map(), g, size);
             }
-            if (++step % 64 == 0) {
-                ASSERT_NO_FATAL_FAILURE(b.compare(random)) << "seed " << seed;
-            }
+            if (++step % 64 == 0) { ASSERT_NO_FATAL_FAILURE(b.compare(random)) << "seed " << seed; }
         }
         ASSERT_NO_FATAL_FAILURE(b.compare(random)) << "seed " << seed;
     }
@@ -152,9 +154,7 @@ TEST(first_fit_index, a_block_that_grows_is_found_by_its_new_size) {
             b.index().replace(b.map(), g, size, g, total);
             b.map().set_header(g, detail::block_header::free(total, 0));
             b.free[g] = total;
-            if (step % 16 == 0) {
-                ASSERT_NO_FATAL_FAILURE(b.compare(random)) << "seed " << seed;
-            }
+            if (step % 16 == 0) { ASSERT_NO_FATAL_FAILURE(b.compare(random)) << "seed " << seed; }
         }
         ASSERT_NO_FATAL_FAILURE(b.compare(random)) << "seed " << seed;
     }

@@ -10,15 +10,14 @@
 #include <vector>
 
 #include "support/heap_model.hpp"
+#include "support/step_bound.hpp"
 
 using namespace cairn;
 using namespace cairn::literals;
 
 namespace {
 
-// Documented maxima, in steps (a header, a link, a bitmap word or a loop turn each). Checked builds
-// look at up to a dozen headers more for each operation.
-constexpr std::uint64_t checks = asserts_enabled ? 14 : 0;
+constexpr std::uint64_t checks = test::check_steps;
 
 struct steps_seen {
     std::uint64_t allocate = 0;
@@ -120,27 +119,26 @@ steps_seen worst_steps() {
 
 TEST(heap_bounds, steps_of_strict_good_fit) {
     const steps_seen worst = worst_steps<strict_good_fit>();
-    EXPECT_LE(worst.allocate, 45u + checks);
-    EXPECT_LE(worst.deallocate, 30u + checks);
+    EXPECT_LE(worst.allocate, strict_good_fit::allocate_steps_max + checks);
+    EXPECT_LE(worst.deallocate, strict_good_fit::deallocate_steps_max + checks);
 }
 
 TEST(heap_bounds, steps_of_half_fit) {
     const steps_seen worst = worst_steps<half_fit>();
-    EXPECT_LE(worst.allocate, 40u + checks);
-    EXPECT_LE(worst.deallocate, 30u + checks);
+    EXPECT_LE(worst.allocate, half_fit::allocate_steps_max + checks);
+    EXPECT_LE(worst.deallocate, half_fit::deallocate_steps_max + checks);
 }
 
 TEST(heap_bounds, steps_of_best_fit) {
     const steps_seen worst = worst_steps<best_fit>();
-    EXPECT_LE(worst.allocate, 30u * 12u + checks);  // three walks of a trie of 30 bits
-    EXPECT_LE(worst.deallocate, 30u * 12u + checks);
+    EXPECT_LE(worst.allocate, best_fit::allocate_steps_max + checks);
+    EXPECT_LE(worst.deallocate, best_fit::deallocate_steps_max + checks);
 }
 
 TEST(heap_bounds, steps_of_first_fit) {
-    // Eight levels three times, and the 32 free blocks of a page up to three times.
     const steps_seen worst = worst_steps<first_fit>();
-    EXPECT_LE(worst.allocate, 3u * (8u + 32u) + 20u + checks);
-    EXPECT_LE(worst.deallocate, 3u * (8u + 32u) + 20u + checks);
+    EXPECT_LE(worst.allocate, first_fit::allocate_steps_max + checks);
+    EXPECT_LE(worst.deallocate, first_fit::deallocate_steps_max + checks);
 }
 
 TEST(heap_bounds, steps_of_good_fit_with_and_without_the_last_resort) {
@@ -148,16 +146,15 @@ TEST(heap_bounds, steps_of_good_fit_with_and_without_the_last_resort) {
     // The last resort merges everything deferred: the shares of the classes and the surplus.
     const std::uint64_t blocks = detail::deferred_blocks_max<good_fit>();
     EXPECT_LE(worst.allocate, blocks * (32u + checks) + 200u);
-    EXPECT_LE(worst.deallocate, 35u + checks);
+    EXPECT_LE(worst.deallocate, good_fit::deallocate_steps_max + checks);
 
     // Where memory does not run out there is none.
     test_region memory{16_MiB};
     heap<good_fit, counted_steps> h{memory.span()};
     counting<heap<good_fit, counted_steps>> counted{h};
     random_load(counted, 7, 40'000, true);
-    // The ordinary bound: one allocation from the core, eight bins looked at, one block merged.
-    EXPECT_LE(counted.seen.allocate, 30u + 8u + 35u + 2 * checks);
-    EXPECT_LE(counted.seen.deallocate, 35u + checks);
+    EXPECT_LE(counted.seen.allocate, good_fit::allocate_steps_max + 2 * checks);
+    EXPECT_LE(counted.seen.deallocate, good_fit::deallocate_steps_max + checks);
 }
 
 namespace {
@@ -190,12 +187,15 @@ public:
             return true;
         });
     }
+    ~promised() { EXPECT_EQ(heap_.exceeded, 0u) << Fit::name << ": up to " << heap_.worst; }
+    promised(const promised&) = delete;
+    promised& operator=(const promised&) = delete;
     std::vector<piece> live;
 
 private:
     std::size_t live_max_;
     test_region memory_;
-    heap<Fit> heap_;
+    test::bounded_heap<Fit> heap_;
     std::size_t live_size_ = 0;
 };
 

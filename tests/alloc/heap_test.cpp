@@ -9,6 +9,7 @@
 
 #include "support/allocator_contract.hpp"
 #include "support/heap_model.hpp"
+#include "support/step_bound.hpp"
 #include "support/test_upstream.hpp"
 
 using namespace cairn;
@@ -103,6 +104,9 @@ void random_run(Heap& h, unsigned seed, int steps, std::size_t size_max, int eve
     h.validate();
     h.trim();
     h.validate();
+    if constexpr (requires { h.exceeded; }) {
+        EXPECT_EQ(h.exceeded, 0u) << "steps beyond the documented maximum, up to " << h.worst;
+    }
 }
 
 }  // namespace
@@ -120,7 +124,7 @@ TYPED_TEST(heap_test, keeps_the_contract_of_all_allocators) {
 TYPED_TEST(heap_test, survives_random_use_of_a_tight_region) {
     test_upstream upstream;
     for (unsigned seed = 1; seed <= 12; ++seed) {
-        heap<TypeParam> h{static_cast<std::size_t>(2000 * seed), upstream};
+        test::bounded_heap<TypeParam> h{static_cast<std::size_t>(2000 * seed), upstream};
         random_run(h, seed, 3000, 400, 7);
         EXPECT_EQ(h.stats().free_size, h.stats().capacity) << "all of it merges again";
     }
@@ -128,18 +132,29 @@ TYPED_TEST(heap_test, survives_random_use_of_a_tight_region) {
 
 TYPED_TEST(heap_test, survives_random_use_of_a_large_region) {
     test_upstream upstream;
-    heap<TypeParam> h{4_MiB, upstream};
+    test::bounded_heap<TypeParam> h{4_MiB, upstream};
     random_run(h, 99, 60'000, 40'000, 2500);
     EXPECT_EQ(h.stats().free_size, h.stats().capacity);
 }
 
 TYPED_TEST(heap_test, grows_and_gives_empty_regions_back) {
     test_upstream upstream;
-    heap<TypeParam> h{grow_by{8_KiB}, upstream};
+    test::bounded_heap<TypeParam> h{grow_by{8_KiB}, upstream};
     EXPECT_EQ(upstream.live_count(), 0u) << "nothing is taken before it is needed";
     for (unsigned seed = 1; seed <= 3; ++seed) { random_run(h, seed, 8000, 9000, 400); }
-    EXPECT_EQ(upstream.live_count(), 1u) << "only the home region stays after trim()";
-    EXPECT_EQ(h.stats().free_size, h.stats().capacity);
+    EXPECT_EQ(upstream.live_count(), 0u) << "nothing stays after trim()";
+    EXPECT_NE(h.allocate(100), nullptr) << "and all begins again";
+}
+
+TYPED_TEST(heap_test, gives_regions_back_without_trim) {
+    test_upstream upstream;
+    heap<TypeParam> h{grow_by{64_KiB}, upstream};
+    std::vector<void*> live;
+    for (int i = 0; i < 4000; ++i) { live.push_back(h.allocate(1000)); }
+    const std::size_t most = h.stats().capacity;
+    for (void* const p : live) { h.deallocate(p, 1000); }
+    EXPECT_LT(h.stats().capacity, most / 4);
+    h.validate();
 }
 
 TYPED_TEST(heap_test, takes_one_block_for_a_request_that_exceeds_the_block_size) {
@@ -523,6 +538,86 @@ TYPED_TEST(heap_test, an_overrun_header_is_noticed) {
     }
     h.validate();
     h.deallocate(p, 104), h.deallocate(q, 104), h.deallocate(guard, 104);
+}
+
+TYPED_TEST(heap_test, an_overrun_free_header_is_noticed_when_the_block_is_taken) {
+    if (!asserts_enabled || poison_is_watched) { GTEST_SKIP() << "the checker is faster"; }
+    GTEST_FLAG_SET(death_test_style, "fast");
+    test_region memory{4_KiB};
+    heap<TypeParam> h{memory.span()};
+    void* const p = h.allocate(104);
+    void* const q = h.allocate(1000);
+    void* const guard = h.allocate(104);
+    while (h.allocate(8) != nullptr) {}  // so that q is the only block that fits
+    const std::size_t end = h.usable_size(p);
+    h.deallocate(q, 1000);
+    for (std::size_t bit = 0; bit < 64; ++bit) {  // every bit of the free block's header
+        auto* const byte = static_cast<std::byte*>(p) + end + bit / 8;
+        *byte ^= std::byte{1} << (bit % 8);
+        EXPECT_DEATH((void)h.allocate(1000), "broken promise") << bit;
+        *byte ^= std::byte{1} << (bit % 8);
+    }
+    for (std::size_t bit = 32; bit < 64; ++bit) {  // and what the block after it knows of it
+        auto* const byte = static_cast<std::byte*>(guard) - 8 + bit / 8;
+        *byte ^= std::byte{1} << (bit % 8);
+        EXPECT_DEATH((void)h.allocate(1000), "overran") << bit;
+        EXPECT_DEATH((void)h.usable_size(guard), "overran") << bit;
+        *byte ^= std::byte{1} << (bit % 8);
+    }
+    EXPECT_EQ(h.allocate(1000), q);
+    h.validate();
+}
+
+TEST(heap, a_write_into_a_block_that_waits_is_noticed) {
+    if (!asserts_enabled || poison_is_watched) { GTEST_SKIP() << "the checker is faster"; }
+    GTEST_FLAG_SET(death_test_style, "fast");
+    heap<good_fit> h{1_MiB};
+    void* const p = h.allocate(100);
+    void* const q = h.allocate(100);
+    void* const guard = h.allocate(100);
+    h.deallocate(p, 100), h.deallocate(q, 100);
+    ASSERT_EQ(h.stats().deferred_count, 2u);
+    std::memset(q, 0x41, 8);
+    EXPECT_DEATH(((void)h.allocate(100), (void)h.allocate(100)), "wrote after freeing it");
+    h.deallocate(guard, 100);
+}
+
+TEST(heap, best_fit_compares_all_regions) {
+    test_upstream upstream;
+    heap<best_fit> h{grow_by{16_KiB}, upstream};
+    const auto hole_of = [&](std::size_t size) {
+        void* const p = h.allocate(size);
+        EXPECT_NE(h.allocate(24), nullptr);
+        return p;
+    };
+    void* const large = hole_of(2008);
+    std::vector<void*> holes;
+    while (h.stats().region_count < 3) { holes.push_back(hole_of(1000)); }
+    void* const exact = holes.back();
+    while (h.stats().region_count < 4) { (void)hole_of(504); }
+    h.deallocate(large, 2008);
+    h.deallocate(exact, 1000);
+    EXPECT_EQ(h.allocate(1000), exact);
+    EXPECT_EQ(h.allocate(1000), large);
+}
+
+TEST(heap, region_size_for_says_what_no_region_has) {
+    static_assert(heap<>::region_size_for(SIZE_MAX) == SIZE_MAX);
+    static_assert(heap<half_fit>::region_size_for(std::size_t{1} << 36) == SIZE_MAX);
+    EXPECT_EQ(heap<>::region_size_for(std::size_t{1} << 34), SIZE_MAX);
+    EXPECT_EQ(heap<first_fit>::region_size_for_granules(std::size_t{1} << 30), SIZE_MAX);
+    EXPECT_GT(heap<>::region_size_for(heap<>::size_max), heap<>::size_max);
+    EXPECT_LT(heap<>::region_size_for(heap<>::size_max), std::size_t{1} << 34);
+    EXPECT_GT(heap<half_fit>::region_size_for(heap<half_fit>::size_max), heap<half_fit>::size_max);
+    const std::size_t all = detail::granule_count_max;
+    EXPECT_GT(heap<best_fit>::region_size_for_granules(all), all * 16);
+}
+
+TEST(heap, adopts_no_region_of_a_fit_of_another_shape) {
+    test_region memory{64_KiB};
+    heap<best_fit> h{memory.span()};
+    EXPECT_EQ(heap<best_fit>::adopt(memory.span()).stats().region_count, 1u);
+    EXPECT_EQ(heap<basic_best_fit<1000>>::adopt(memory.span()).stats().region_count, 0u);
 }
 
 TEST(heap, adopting_bytes_that_are_no_heap_reads_only_these_bytes) {

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <vector>
 
+#include "support/step_bound.hpp"
+
 namespace cairn::fuzzing {
 
 struct piece {
@@ -31,14 +33,13 @@ inline void check(const piece& p) {
 
 template <class Fit>
 void run(const std::uint8_t* at, const std::uint8_t* end, std::size_t region, bool grows) {
-    heap<Fit, counted_steps> h =
-        grows ? heap<Fit, counted_steps>{grow_by{region}} : heap<Fit, counted_steps>{region};
+    test::bounded_heap<Fit> h =
+        grows ? test::bounded_heap<Fit>{grow_by{region}} : test::bounded_heap<Fit>{region};
     std::vector<piece> live;
     for (; end - at >= 3; at += 3) {
         const std::size_t size = at[1] < 200 ? at[1] * 3u : (at[1] - 199u) * 500u;
         if (at[0] % 8 < 4) {
             const alignment align{std::size_t{1} << (at[0] / 8 % 16 < 10 ? 4 : at[0] / 8 % 16)};
-            counted_steps::taken = 0;
             auto* const data = static_cast<std::byte*>(h.allocate(size, align));
             if (data == nullptr) { continue; }
             require(is_aligned(data, align) && h.owns(data) && h.usable_size(data) >= size);
@@ -64,6 +65,7 @@ void run(const std::uint8_t* at, const std::uint8_t* end, std::size_t region, bo
             h.trim();
         }
         h.validate();
+        require(h.exceeded == 0);  // steps beyond the documented maximum
     }
     for (const piece& p : live) {
         check(p);

@@ -53,6 +53,9 @@ namespace cairn {
 
 /// Says that a heap takes blocks of at least `block_size` bytes from its upstream as it needs them.
 /// Each is also at least a quarter of what the heap already has, so that 64 blocks reach anywhere.
+/// A block that becomes empty goes back; one spare and the first stay until trim(). With good_fit a
+/// block of which some part waits unmerged (heap/deferred.hpp) is not empty before that part merges:
+/// trim() between two levels gives all of it back.
 struct grow_by {
     std::size_t block_size;
 };
@@ -111,14 +114,18 @@ public:
     ~heap() { release_all(); }
 
     /// Bytes of region in which a heap has room for `payload_size` bytes in one block.
+    /// Returns: SIZE_MAX above size_max: no region has a block of that size.
     [[nodiscard]] static constexpr std::size_t region_size_for(std::size_t payload_size) noexcept {
+        if (payload_size > size_max) { return SIZE_MAX; }
         return region_size_for_granules(
             Fit::block_size(static_cast<std::uint32_t>(detail::granules_for(payload_size))));
     }
 
     /// As region_size_for, for blocks of `granules` granules of 16 bytes in all.
+    /// Returns: SIZE_MAX for more than a region can have.
     [[nodiscard]] static constexpr std::size_t region_size_for_granules(
         std::size_t granules) noexcept {
+        if (granules > detail::granule_count_max) { return SIZE_MAX; }
         std::size_t size = region_type::size_for(granules, bins_size(granules));
         // The bins are cut for the whole region, which is a little more than its blocks.
         while (region_type::granules_in(size, bins_size(size / granule_size)) < granules) {
@@ -175,7 +182,8 @@ public:
     /// Forgets every block and keeps the regions. O(index of each region).
     void reset() noexcept;
 
-    /// Merges what was deferred and gives empty regions back to upstream.
+    /// Merges what was deferred and gives empty regions back to upstream: all of them when nothing
+    /// lives.
     void trim() noexcept;
 
     // -------------------------------------------------------------------- queries
@@ -191,6 +199,7 @@ public:
 
     /// Bytes that the live block `p` may use. One header read.
     [[nodiscard]] std::size_t usable_size(const void* p) const noexcept {
+        check_freed(p, SIZE_MAX);
         const std::size_t size = detail::payload_size(header_of(p).size());
         // Told that they are there, the caller may use them: also what lies behind the asked size.
         if constexpr (poison_is_watched) { unpoison_defined(p, size); }
@@ -259,6 +268,7 @@ private:
     [[nodiscard]] void* take_deferred(std::uint32_t c, std::size_t size) noexcept;
     [[nodiscard]] bool defer(std::uint32_t c, void* p) noexcept;
     void check_freed(const void* p, std::size_t size) const noexcept;
+    void check_deferred(const void* p, std::uint32_t granules) const noexcept;
 
     [[nodiscard]] void* allocate_from_core(std::size_t size, alignment align) noexcept;
     [[nodiscard]] void* allocate_class_from_core(std::uint32_t c, std::uint32_t granules,
@@ -266,10 +276,13 @@ private:
         requires detail::has_size_classes<Fit>;
     [[nodiscard]] void* allocate_with_effort(std::uint32_t granules, std::size_t size,
                                              alignment align) noexcept;
+    [[nodiscard]] std::uint32_t region_of_best_fit(std::uint32_t granules,
+                                                   alignment align) const noexcept;
     [[nodiscard]] void* allocate_in_regions(std::uint32_t granules, std::size_t size,
                                             alignment align) noexcept;
     void left_core(std::uint32_t granules) noexcept;
     void free_in_core(void* p) noexcept;
+    void give_to_core(void* p) noexcept;
     void free_in(region_type* r, void* p) noexcept;
     bool merge_deferred() noexcept;
     void merge_newest(detail::deferred_bin& bin) noexcept;
@@ -321,6 +334,7 @@ inline void* heap<Fit, Steps>::take_deferred(std::uint32_t c, std::size_t size) 
     Steps::touch();
     if (bin.head == 0) { return nullptr; }
     std::byte* const p = reinterpret_cast<std::byte*>(home_) + bin.head;
+    check_deferred(p, bin.granules);
     Steps::touch();
     bin.head = detail::load_hidden<std::int64_t>(p);
     surplus_.left(bin);
@@ -359,6 +373,23 @@ inline void heap<Fit, Steps>::check_freed([[maybe_unused]] const void* p,
         r->check_live(r->map(), g, h);
         CAIRN_ASSERT(size == SIZE_MAX || detail::payload_size(h.size()) == good_size(size),
                      "a block is freed with the size that it was asked with");
+    }
+}
+
+/// `p` waits in the bin of blocks with `granules`.
+template <class Fit, class Steps>
+inline void heap<Fit, Steps>::check_deferred(
+    [[maybe_unused]] const void* p, [[maybe_unused]] std::uint32_t granules) const noexcept {
+    if constexpr (asserts_enabled) {
+        const region_type* const r = region_at(p);
+        CAIRN_ASSERT(
+            r != nullptr && r->contains(p) && is_aligned(p, alignment{detail::granule_size}),
+            "a block that waits is as the heap wrote it: nobody wrote after freeing it");
+        const std::uint32_t g = r->map().block_of(p);
+        const detail::block_header h = r->map().header(g);
+        CAIRN_ASSERT(h.is_deferred() && !h.is_free() && h.size() == granules,
+                     "a block that waits is as the heap wrote it: nothing overran it");
+        r->check_header(r->map(), g, h);
     }
 }
 

@@ -94,9 +94,13 @@ public:
     using offset_type = Offset;
     using move = offset_move<Offset>;
     static constexpr std::uint32_t unlimited = 0xFFFF'FFFF;
+    /// Steps (heap/step_counter.hpp) of allocate or deallocate; doubling the nodes comes on top.
+    static constexpr std::uint32_t steps_max = 40;
 
-    /// Manages [0, capacity). With `max_allocations`, exactly that many may live at a time and all
-    /// nodes are taken from `upstream` now; otherwise the nodes grow by doubling.
+    /// Manages [0, capacity). With `max_allocations`, exactly that many may live at a time, and the
+    /// nodes for them and the holes between them are taken from `upstream` now: nothing but plan(),
+    /// whose moves in flight need nodes too, asks it again. Otherwise the nodes grow by doubling.
+    /// Requires: max_allocations < 2^29, or unlimited.
     /// An upstream that refuses makes a heap that refuses everything.
     explicit basic_offset_heap(Offset capacity, std::uint32_t max_allocations = unlimited,
                                allocator_ref upstream = system_memory()) noexcept;
@@ -230,6 +234,7 @@ private:
             return nodes[i].link[0];
         }
         [[nodiscard]] std::uint32_t prev(std::uint32_t i) const noexcept {
+            Steps::touch();
             return nodes[i].link[1];
         }
         void set_next(std::uint32_t i, std::uint32_t to) const noexcept {
@@ -241,6 +246,7 @@ private:
             nodes[i].link[1] = to;
         }
         void set_both(std::uint32_t i, std::uint32_t next, std::uint32_t prev) const noexcept {
+            Steps::touch();
             nodes[i].link[0] = next;
             nodes[i].link[1] = prev;
         }

@@ -8,7 +8,8 @@
 //             byte counts.
 // Look elsewhere for: speed (good_fit), the worst-case bound (first_fit, half_fit).
 //
-// Exact:  the block is the smallest that fits; of equals, the one that became free last.
+// Exact:  the block is the smallest that fits, in all regions; of equals, the one in the region with
+//         the lowest address that became free last.
 // Bound:  a request is refused only when no free block is as large as it; over-aligned requests
 //         count as size + alignment - 16.
 // Cost:   small: as good_fit. Large: at most 2 * 31 nodes of the trie.
@@ -31,6 +32,11 @@ struct basic_best_fit {
 
     static constexpr const char* name = "best_fit";
     static constexpr std::uint32_t deferred_max = 0;
+    /// Steps (step_counter.hpp) of one operation in one region: three walks of a trie of 30 bits.
+    static constexpr std::uint32_t allocate_steps_max = 30 * 12;
+    static constexpr std::uint32_t deallocate_steps_max = 30 * 12;
+    static constexpr bool smallest_of_all_regions = true;
+    static constexpr std::uint32_t shape = ExactBins;  // a region of another shape is another heap
 
     [[nodiscard]] static constexpr std::uint32_t block_size(std::uint32_t granules) noexcept {
         return granules;

@@ -23,6 +23,8 @@
 //      A level that is left and loaded again, a burst that ends, a frame: all of it waits, and is had
 //      again at the price of a list.
 //
+// Regions: a heap of several regions has no new surplus while more waits than is in use, and each
+//          free that reaches the core merges one block of it: what is not used goes back to upstream.
 // Bound: 2048 blocks in all beyond the shares. An allocation that the core refuses merges everything
 //        first: the last resort, counted in tests. The last eighth of the heap is given away with no
 //        surplus, so that little of it is left when the last resort comes.
@@ -95,18 +97,26 @@ public:
     }
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
 
+    /// The heap has several regions, and would rather give one back than have much wait in it.
+    void set_may_shrink(bool may) noexcept { may_shrink_ = may; }
+    [[nodiscard]] bool wants_to_shrink() const noexcept {
+        const std::size_t waiting = joined_ - left_;
+        return may_shrink_ && count_ != 0 && waiting > taken_ - waiting;
+    }
+
     std::uint32_t cursor = 0;  // the bin from which a surplus is looked for
 
 private:
     /// Returns: true when there is a surplus and there should be none.
     bool decide() noexcept {
         const bool room = taken_ <= most_;
-        end_ = room ? surplus_max : 0;
+        end_ = room && !wants_to_shrink() ? surplus_max : 0;
         return !room && count_ != 0;
     }
 
     std::uint32_t count_ = 0;  // blocks that wait beyond the shares
     std::uint32_t end_ = 0;    // another may wait while count_ is below
+    bool may_shrink_ = false;
     // Granules that ever came, and that left again: one number would be one chain of additions.
     std::size_t joined_ = 0;
     std::size_t left_ = 0;

@@ -34,6 +34,10 @@ namespace cairn {
 struct first_fit {
     static constexpr const char* name = "first_fit";
     static constexpr std::uint32_t deferred_max = 0;
+    /// Steps (step_counter.hpp) of one operation in one region: eight levels and the 32 free blocks of a
+    /// page, three times each.
+    static constexpr std::uint32_t allocate_steps_max = 3 * (8 + 32) + 20;
+    static constexpr std::uint32_t deallocate_steps_max = 3 * (8 + 32) + 20;
 
     [[nodiscard]] static constexpr std::uint32_t block_size(std::uint32_t granules) noexcept {
         return granules;

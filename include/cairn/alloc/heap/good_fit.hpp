@@ -63,6 +63,11 @@ struct basic_good_fit {
     static constexpr const char* name = "good_fit";
     static constexpr std::uint32_t deferred_max = DeferredMax;
     static constexpr std::uint32_t deferred_share = DeferredShare;
+    /// Steps (step_counter.hpp) of one operation in one region. Where blocks wait: a free of the core, eight bins
+    /// looked at for a surplus, one block merged; the last resort apart.
+    static constexpr std::uint32_t allocate_steps_max = DeferredMax == 0 ? 45 : 73;
+    static constexpr std::uint32_t deallocate_steps_max = DeferredMax == 0 ? 30 : 35;
+    static constexpr std::uint32_t shape = MantissaBits | DeferredShare << 8;
 
     /// Granules that a block for a request of `granules` gets.
     [[nodiscard]] static constexpr std::uint32_t block_size(std::uint32_t granules) noexcept {

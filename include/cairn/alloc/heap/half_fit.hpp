@@ -26,6 +26,9 @@ namespace cairn {
 struct half_fit {
     static constexpr const char* name = "half_fit";
     static constexpr std::uint32_t deferred_max = 0;
+    /// Steps (step_counter.hpp) of one operation in one region.
+    static constexpr std::uint32_t allocate_steps_max = 40;
+    static constexpr std::uint32_t deallocate_steps_max = 30;
 
     [[nodiscard]] static constexpr std::uint32_t block_size(std::uint32_t granules) noexcept {
         return std::bit_ceil(granules);

@@ -16,7 +16,9 @@ constexpr std::uint64_t heap<Fit, Steps>::magic() noexcept {
     for (const char* c = Fit::name; *c != '\0'; ++c) {
         hash = (hash ^ static_cast<unsigned char>(*c)) * 1099511628211ull;
     }
-    return (hash ^ sizeof(region_type) ^ Fit::deferred_max << 16) * 1099511628211ull;
+    std::uint64_t shape = sizeof(region_type);
+    if constexpr (requires { Fit::shape; }) { shape ^= std::uint64_t{Fit::shape} << 32; }
+    return (hash ^ shape ^ Fit::deferred_max << 16) * 1099511628211ull;
 }
 
 template <class Fit, class Steps>
@@ -104,6 +106,7 @@ void heap<Fit, Steps>::set_share(std::uint32_t share) noexcept {
     auto* const header = reinterpret_cast<detail::deferred_header*>(home_->extra());
     if (share <= header->share) { return count_surplus(); }
     for (std::uint32_t c = 0; c < header->bin_count; ++c) {
+        Steps::touch();
         const std::uint32_t size = bins_[c].granules;
         bins_[c].room +=
             static_cast<std::int32_t>(detail::deferred_cap(share, size, Fit::deferred_max) -
@@ -137,6 +140,7 @@ void heap<Fit, Steps>::add_region(region_type* r, std::size_t size) noexcept {
     for (; at != 0 && reinterpret_cast<std::uintptr_t>(regions_[at - 1].region) >
                           reinterpret_cast<std::uintptr_t>(r);
          --at) {
+        Steps::touch();
         regions_[at] = regions_[at - 1];
     }
     regions_[at] = {r, size};
@@ -145,9 +149,12 @@ void heap<Fit, Steps>::add_region(region_type* r, std::size_t size) noexcept {
 template <class Fit, class Steps>
 void heap<Fit, Steps>::remove_region(region_type* r) noexcept {
     std::uint32_t at = 0;
-    while (regions_[at].region != r) { ++at; }
+    for (; regions_[at].region != r; ++at) { Steps::touch(); }
     const std::size_t size = regions_[at].size;
-    for (--region_count_; at < region_count_; ++at) { regions_[at] = regions_[at + 1]; }
+    for (--region_count_; at < region_count_; ++at) {
+        Steps::touch();
+        regions_[at] = regions_[at + 1];
+    }
     r->unpoison_all();
     count_surplus();
     upstream_.deallocate(r, size, alignment{granule_size});
@@ -157,7 +164,10 @@ template <class Fit, class Steps>
 bool heap<Fit, Steps>::grow(std::uint32_t granules, alignment align) noexcept {
     if (block_size_ == 0 || region_count_ == region_count_max) { return false; }
     std::size_t held = 0;
-    for (std::uint32_t i = 0; i < region_count_; ++i) { held += regions_[i].size; }
+    for (std::uint32_t i = 0; i < region_count_; ++i) {
+        Steps::touch();
+        held += regions_[i].size;
+    }
     // Only the home region has bins; what they need is asked for on top.
     constexpr std::size_t share_all = std::size_t{1} << 20;
     const std::uint32_t bin_count = home_ == nullptr ? bin_count_for(share_all) : 0;
@@ -241,10 +251,33 @@ heap<Fit, Steps>& heap<Fit, Steps>::operator=(heap&& other) noexcept {
 
 // ---------------------------------------------------------------------------- the core
 
+/// Where the smallest block that fits is, the first of equals. Over-aligned requests are not
+/// compared: they take the first region that serves them.
+template <class Fit, class Steps>
+std::uint32_t heap<Fit, Steps>::region_of_best_fit(std::uint32_t granules,
+                                                   alignment align) const noexcept {
+    std::uint32_t best = 0;
+    if (align > alignment{granule_size}) { return best; }
+    std::uint32_t best_size = detail::no_block;
+    for (std::uint32_t i = 0; i < region_count_; ++i) {
+        Steps::touch();
+        const std::uint32_t size = regions_[i].region->size_of_fit(granules);
+        if (size < best_size) {
+            best = i;
+            best_size = size;
+        }
+    }
+    return best;
+}
+
 template <class Fit, class Steps>
 void* heap<Fit, Steps>::allocate_in_regions(std::uint32_t granules, std::size_t size,
                                             alignment align) noexcept {
-    for (std::uint32_t i = 0; i < region_count_; ++i) {
+    std::uint32_t first = 0;
+    if constexpr (requires { Fit::smallest_of_all_regions; }) {
+        first = region_of_best_fit(granules, align);
+    }
+    for (std::uint32_t i = first; i < region_count_; ++i) {
         Steps::touch();
         region_type* const r = regions_[i].region;
         const std::uint32_t g = align <= alignment{granule_size}
@@ -326,6 +359,13 @@ void* heap<Fit, Steps>::allocate_with_effort(std::uint32_t granules, std::size_t
 template <class Fit, class Steps>
 void heap<Fit, Steps>::free_in_core(void* p) noexcept {
     if (region_count_ == 1) [[likely]] { return free_in(home_, p); }
+    give_to_core(p);
+    // More waits than is in use: what waits holds regions that nobody needs.
+    if (Fit::deferred_max != 0 && surplus_.wants_to_shrink()) { merge_surplus(); }
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::give_to_core(void* p) noexcept {
     region_type* const r = region_at(p);
     free_in(r, p);
     if (block_size_ != 0 && r->is_empty() && r != home_) [[unlikely]] {
@@ -350,11 +390,12 @@ inline void heap<Fit, Steps>::free_in(region_type* r, void* p) noexcept {
 template <class Fit, class Steps>
 void heap<Fit, Steps>::merge_newest(detail::deferred_bin& bin) noexcept {
     std::byte* const p = reinterpret_cast<std::byte*>(home_) + bin.head;
+    check_deferred(p, bin.granules);
     Steps::touch();
     bin.head = detail::load_hidden<std::int64_t>(p);
     surplus_.left(bin);
     detail::store_hidden(p - detail::block_header_size, bin.granules);
-    free_in_core(p);
+    give_to_core(p);
 }
 
 /// Merges one block that waits beyond the share of its class, if one of the next bins has one.
@@ -378,6 +419,7 @@ void heap<Fit, Steps>::count_surplus() noexcept {
     std::size_t capacity = 0;
     std::size_t taken = 0;
     for (std::uint32_t i = 0; i < region_count_; ++i) {
+        Steps::touch();
         const region_type* const r = regions_[i].region;
         capacity += r->granules();
         taken += r->granules() - r->free_granules();
@@ -386,6 +428,7 @@ void heap<Fit, Steps>::count_surplus() noexcept {
     std::uint32_t surplus = 0;
     std::size_t waiting = 0;
     for (std::uint32_t c = 0; bins_ != nullptr && c < header->bin_count; ++c) {
+        Steps::touch();
         const detail::deferred_bin& bin = bins_[c];
         const auto count =
             static_cast<std::uint32_t>(static_cast<std::int32_t>(detail::deferred_cap(
@@ -394,6 +437,7 @@ void heap<Fit, Steps>::count_surplus() noexcept {
         waiting += std::size_t{count} * bin.granules;
         surplus += bin.room < 0 ? static_cast<std::uint32_t>(-bin.room) : 0;
     }
+    surplus_.set_may_shrink(region_count_ > 1);
     surplus_.start(capacity, taken, waiting, surplus);
 }
 
@@ -478,6 +522,7 @@ void heap<Fit, Steps>::trim() noexcept {
         if (r != home_ && r->is_empty()) { remove_region(r); }
     }
     spare_ = nullptr;
+    if (region_count_ == 1 && home_->is_empty()) { release_all(); }
 }
 
 // ---------------------------------------------------------------------------- queries

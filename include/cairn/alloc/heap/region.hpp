@@ -115,10 +115,16 @@ public:
         if (g == no_block) { return no_block; }
         const blocks b = map();
         const block_header h = b.header(g);
-        CAIRN_ASSERT(h.is_free() && h.size() >= size, "the index holds free blocks, by their size");
+        check_free(b, g, h, size);
         take_front(b, g, h, size);
         free_granules_ -= size;
         return g;
+    }
+
+    /// Granules of the free block that allocate(size) would cut, or no_block.
+    [[nodiscard]] std::uint32_t size_of_fit(std::uint32_t size) const noexcept {
+        const std::uint32_t g = index_.find(map(), size);
+        return g == no_block ? no_block : map().header(g).size();
     }
 
     /// As allocate, where `size` is the size of class `c`, so that nothing is computed twice.
@@ -130,7 +136,7 @@ public:
         if (found.block == no_block) { return no_block; }
         const blocks b = map();
         const block_header h = b.header(found.block);
-        CAIRN_ASSERT(h.is_free() && h.size() >= size, "the index holds free blocks, by their size");
+        check_free(b, found.block, h, size);
         take_front(b, found.block, h, size, found);
         free_granules_ -= size;
         return found.block;
@@ -159,6 +165,7 @@ public:
             if (g == no_block) { return no_block; }
         }
         block_header h = b.header(g);
+        check_free(b, g, h, size);
         if (const std::uint32_t gap = gap_of(g); gap != 0) {
             // [ ------- free ------- ] => [ gap ][ free ]
             const block_header rest = block_header::free(h.size() - gap, gap);
@@ -202,6 +209,7 @@ public:
         }
         const std::uint32_t right_at = g + size;
         const block_header right = b.header(right_at);
+        if (asserts_enabled && right.is_free()) { check_free(b, right_at, right, 1); }
         if constexpr (has_size_classes<Fit>) {
             const std::uint32_t right_size = right.is_free() ? right.size() : 0;
             index_.join(b, start, left_size, size, right_size);
@@ -342,12 +350,32 @@ public:
         return deferred_count;
     }
 
-    /// A block that its owner may free: its header and both neighbours agree about it.
+    /// A block that its owner may free or use.
     void check_live([[maybe_unused]] blocks b, [[maybe_unused]] std::uint32_t g,
                     [[maybe_unused]] block_header h) const noexcept {
         if constexpr (asserts_enabled) {
             CAIRN_ASSERT(g < granules_, "a block is freed to the heap that it came from");
             CAIRN_ASSERT(!h.is_free() && !h.is_deferred(), "a block is freed once");
+            check_header(b, g, h);
+        }
+    }
+
+    /// A block of at least `size` granules that the index says is free.
+    void check_free([[maybe_unused]] blocks b, [[maybe_unused]] std::uint32_t g,
+                    [[maybe_unused]] block_header h,
+                    [[maybe_unused]] std::uint32_t size) const noexcept {
+        if constexpr (asserts_enabled) {
+            CAIRN_ASSERT(g < granules_, "the index holds blocks of the region");
+            CAIRN_ASSERT(h.is_free() && !h.is_deferred() && h.size() >= size,
+                         "a free block is as the heap wrote it: nothing overran it");
+            check_header(b, g, h);
+        }
+    }
+
+    /// Block `g` and both its neighbours agree about it.
+    void check_header([[maybe_unused]] blocks b, [[maybe_unused]] std::uint32_t g,
+                      [[maybe_unused]] block_header h) const noexcept {
+        if constexpr (asserts_enabled) {
             CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g && h.previous() <= g,
                          "a block's header is as the heap wrote it: nothing overran it");
             CAIRN_ASSERT(b.header(g + h.size()).previous() == h.size(),

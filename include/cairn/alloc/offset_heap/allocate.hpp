@@ -169,7 +169,7 @@ bool basic_offset_heap<Offset, Steps>::grow_nodes() noexcept {
     if (node_count_ >= 0x4000'0000) { return false; }
     std::uint32_t count = node_count_ == 0 ? 64 : node_count_ * 2;
     if (max_allocations_ != unlimited) {
-        // Every allocation, a hole beside each, and for each move in flight its destination.
+        // Every allocation and a hole beside each. The destinations of moves in flight come on top.
         const std::uint64_t all = std::uint64_t{max_allocations_} * 2 + 1;
         if (all > 0x4000'0000) { return false; }
         count = node_count_ == 0 ? static_cast<std::uint32_t>(all) : node_count_ * 2;
@@ -182,6 +182,7 @@ bool basic_offset_heap<Offset, Steps>::grow_nodes() noexcept {
     }
     nodes_ = static_cast<node*>(memory);
     for (std::uint32_t i = node_count_; i < count; ++i) {
+        Steps::touch();
         node* const n = ::new (static_cast<void*>(nodes_ + i)) node{};
         n->next = i + 1 < count ? i + 1 : unused_;
     }

@@ -11,6 +11,8 @@ template <std::unsigned_integral Offset, class Steps>
 basic_offset_heap<Offset, Steps>::basic_offset_heap(Offset capacity, std::uint32_t max_allocations,
                                                     allocator_ref upstream) noexcept
     : max_allocations_{max_allocations}, capacity_{capacity}, upstream_{upstream} {
+    CAIRN_ASSERT(max_allocations == unlimited || max_allocations < 1u << 29,
+                 "at most 2^29 - 1 allocations are promised");
     if (!grow_nodes()) { capacity_ = 0; }
     start();
 }
