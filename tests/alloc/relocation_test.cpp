@@ -54,6 +54,13 @@ struct does_it_itself {
     int value;
 };
 
+struct forgets_noexcept {
+    void on_relocated(forgets_noexcept*) {}
+};
+struct forgets_it_too {
+    static void relocate(forgets_it_too*, forgets_it_too*) {}
+};
+
 }  // namespace
 
 template <>
@@ -89,6 +96,16 @@ TEST(relocation_test, a_type_decides_how_it_moves) {
     EXPECT_EQ(relocation_of<hears>.relocate, nullptr);
     EXPECT_NE(relocation_of<hears>.on_relocated, nullptr);
     EXPECT_NE(relocation_of<does_it_itself>.relocate, nullptr);
+}
+
+TEST(relocation_test, a_hook_that_is_not_noexcept_is_seen_and_refused) {
+    EXPECT_TRUE(cairn::detail::hears_of_relocation<forgets_noexcept>);
+    EXPECT_TRUE(cairn::detail::relocates_itself<forgets_it_too>);
+    EXPECT_FALSE(cairn::detail::hooks_are_noexcept<forgets_noexcept>);
+    EXPECT_FALSE(cairn::detail::hooks_are_noexcept<forgets_it_too>);
+    EXPECT_TRUE(cairn::detail::hooks_are_noexcept<hears>);
+    EXPECT_TRUE(cairn::detail::hooks_are_noexcept<does_it_itself>);
+    EXPECT_TRUE(cairn::detail::hooks_are_noexcept<plain>);
 }
 
 TEST(relocation_test, trivial_objects_move_by_their_bytes) {

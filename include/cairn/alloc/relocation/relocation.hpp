@@ -13,8 +13,10 @@
 //      has  void on_relocated(T* from)             the call after any of these: it mends pointers into
 //                                                  itself, or tells those that know its address
 //
-// Everything is noexcept: there is no way back in the middle of a move. These functions run in the
-// middle of compact(): they may look at other objects (get, contains), and change nothing in the heap.
+// Everything is noexcept: there is no way back in the middle of a move. (A hook that is not does not
+// compile.) These functions run in the middle of compact(): they may look at other objects (get,
+// contains), and change nothing in the heap. Where their own object is, they are told by `to` and
+// `this`; get() and pin() know it when they have returned.
 //
 // Cost: bytes move by memmove; others by one indirect call.
 #pragma once
@@ -53,13 +55,18 @@ inline constexpr relocation by_bytes{};
 namespace detail {
 
 template <class T>
-concept relocates_itself = requires(T* to, T* from) {
-    { T::relocate(to, from) } noexcept;
-};
+concept relocates_itself = requires(T* to, T* from) { T::relocate(to, from); };
 template <class T>
-concept hears_of_relocation = requires(T& t, T* from) {
-    { t.on_relocated(from) } noexcept;
-};
+concept hears_of_relocation = requires(T& t, T* from) { t.on_relocated(from); };
+
+/// Asked apart from the two above: a hook is not passed over because its noexcept was forgotten.
+template <class T>
+inline constexpr bool hooks_are_noexcept =
+    (!relocates_itself<T> || requires(T* to, T* from) {
+        { T::relocate(to, from) } noexcept;
+    }) && (!hears_of_relocation<T> || requires(T& t, T* from) {
+        { t.on_relocated(from) } noexcept;
+    });
 
 template <class T>
 void relocate_object(void* to, void* from, std::size_t) noexcept {
@@ -83,6 +90,7 @@ consteval relocation make_relocation() {
         is_trivially_relocatable<T> || relocates_itself<T> ||
             std::is_nothrow_move_constructible_v<T>,
         "an object that moves has a relocate() or a move constructor that does not throw");
+    static_assert(hooks_are_noexcept<T>, "relocate() and on_relocated() are noexcept");
     static_assert(std::is_nothrow_destructible_v<T>, "a destructor does not throw");
     relocation how;
     if constexpr (!is_trivially_relocatable<T> || relocates_itself<T>) {
