@@ -13,6 +13,9 @@ relocatable_heap_options with_count(relocatable_heap_options o) noexcept {
     return o;
 }
 
+// Whose objects this thread is moving: a reader on the mover's own thread would wait for itself.
+thread_local const concurrent_relocatable_heap* moving_here = nullptr;
+
 }  // namespace
 
 concurrent_relocatable_heap::concurrent_relocatable_heap(
@@ -78,8 +81,17 @@ bool concurrent_relocatable_heap::try_deallocate(handle_type h) noexcept {
     return true;
 }
 
+compaction_report concurrent_relocatable_heap::compact(const compaction_budget& budget) noexcept {
+    const concurrent_relocatable_heap* const outer = moving_here;
+    moving_here = this;
+    const compaction_report result = heap_.compact(budget);
+    moving_here = outer;
+    return result;
+}
+
 detail::entry concurrent_relocatable_heap::wait_and_enter(gate& g,
-                                                          std::uint32_t generation) noexcept {
+                                                          std::uint32_t generation) const noexcept {
+    CAIRN_ASSERT(moving_here != this, "an object that is told of its move does not pin itself");
     for (unsigned tries = 0;; ++tries) {
         const detail::entry e = g.try_enter(generation);
         if (e != detail::entry::busy) { return e; }

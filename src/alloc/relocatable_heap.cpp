@@ -4,10 +4,12 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/poison.hpp>
 
+#include <bit>
 #include <cstring>
 
 namespace cairn {
 
+using detail::granule_count_max;
 using detail::granule_size;
 using detail::object_entry;
 
@@ -16,6 +18,42 @@ namespace {
 constexpr slot_rules rules{relocatable_heap::handle_type::index_max,
                            relocatable_heap::handle_type::generation_max, 0};
 constexpr unsigned char left_pattern = 0xF0;
+
+// stress_relocate has two sides, in granules:
+//
+//      0            side         distance       distance + side
+//      +------------+ - - - - - +-------------+
+//      |            |  nothing  |             |      the distance is a multiple of a page (of 4096),
+//      +------------+ - - - - - +-------------+      or of all alignments that a smaller side holds
+//
+// so that what is aligned on one side is aligned on the other.
+struct two_sides {
+    std::size_t side;
+    std::size_t distance;
+};
+constexpr std::size_t page = 4096 / granule_size;
+
+constexpr std::size_t distance_for(std::size_t side) noexcept {
+    return round_up(side, alignment{side < page ? std::bit_ceil(side) : page});
+}
+
+/// The largest sides of which both find room in `granules`.
+constexpr two_sides sides_in(std::size_t granules) noexcept {
+    const std::size_t half = granules / 2;
+    if (half == 0) { return {0, 0}; }
+    const std::size_t unit = half < page ? std::bit_floor(half) : page;
+    const std::size_t low = half / unit * unit;
+    const std::size_t rest = granules - (low + unit);
+    return rest > low ? two_sides{rest, low + unit} : two_sides{low, low};
+}
+
+static_assert([] {
+    for (std::size_t side = 0; side < 4 * page; ++side) {
+        const two_sides s = sides_in(side + distance_for(side));
+        if (s.side != side || s.distance != distance_for(side)) { return false; }
+    }
+    return true;
+}());
 
 }  // namespace
 
@@ -37,8 +75,10 @@ relocatable_heap::relocatable_heap(std::size_t size, allocator_ref upstream,
       upstream_{upstream},
       largest_movable_{options.largest_movable} {
     if (size > SIZE_MAX / 2 - 256) { return; }
-    const std::size_t total = options.stress_relocate ? 2 * round_up(size, cache_line_alignment)
-                                                      : round_up(size, alignment{granule_size});
+    const std::size_t wanted = round_up(size, alignment{granule_size}) / granule_size;
+    const std::size_t granules = wanted < granule_count_max ? wanted : granule_count_max;
+    const std::size_t total =
+        granule_size * (granules + (options.stress_relocate ? distance_for(granules) : 0));
     void* const memory = upstream.allocate(total, cache_line_alignment);
     if (memory == nullptr) { return; }
     owned_ = static_cast<std::byte*>(memory);
@@ -52,12 +92,11 @@ void relocatable_heap::start(std::byte* memory, std::size_t size,
     const std::size_t skip =
         padding_to(reinterpret_cast<std::uintptr_t>(memory), alignment{granule_size});
     if (size < skip + granule_size) { return; }
-    std::size_t granules = (size - skip) / granule_size;
-    if (options.stress_relocate) {  // both sides are aligned alike, up to a cache line
-        granules = granules / 2 & ~(cache_line_size / granule_size - 1);
-    }
-    if (granules > detail::granule_count_max) { granules = detail::granule_count_max; }
-    if (granules == 0) { return; }
+    const std::size_t granules = (size - skip) / granule_size;
+    const std::size_t most = granule_count_max * (options.stress_relocate ? 2 : 1);
+    two_sides r{granules < most ? granules : most, 0};
+    if (options.stress_relocate) { r = sides_in(r.side); }
+    if (r.side == 0) { return; }
     // The tables first: without them there is no heap.
     if (options.object_count != 0 &&
         (!slots_.reserve(options.object_count) || !map_.ensure(slots_.capacity()))) {
@@ -65,15 +104,14 @@ void relocatable_heap::start(std::byte* memory, std::size_t size,
         return;
     }
     use_table();
-    const auto count = static_cast<std::uint32_t>(granules);
-    region_size_ = granules * granule_size * (options.stress_relocate ? 2 : 1);
+    region_size_ = (r.distance + r.side) * granule_size;
     poison(memory + skip, region_size_);
-    if (!map_.create(memory + skip, count)) {
+    if (!map_.create(memory + skip, static_cast<std::uint32_t>(r.side))) {
         unpoison(memory + skip, region_size_);
         return;
     }
     base_ = memory + skip;
-    other_side_ = options.stress_relocate ? count : 0;
+    other_side_ = static_cast<std::uint32_t>(r.distance);
 }
 
 void relocatable_heap::use_table() noexcept {
@@ -81,6 +119,7 @@ void relocatable_heap::use_table() noexcept {
 }
 
 void relocatable_heap::release() noexcept {
+    CAIRN_ASSERT(counts_.pinned == 0, "an object is unpinned before its heap ends");
     if (base_ != nullptr) { unpoison(base_, region_size_); }
     map_.release();
     slots_ = slot_directory<reuse::lifo>{rules, upstream_};
@@ -114,6 +153,7 @@ relocatable_heap& relocatable_heap::operator=(relocatable_heap&& other) noexcept
 }
 
 void relocatable_heap::steal(relocatable_heap& other) noexcept {
+    CAIRN_ASSERT(other.counts_.pinned == 0, "an object is unpinned before its heap moves");
     use_table();
     other.use_table();
     base_ = other.base_;
@@ -136,6 +176,7 @@ void relocatable_heap::steal(relocatable_heap& other) noexcept {
 
 auto relocatable_heap::allocate(std::size_t size, alignment align, const relocation& how) noexcept
     -> handle_type {
+    expect_no_move();
     if (size > capacity() || align.bytes() > capacity()) { return {}; }
     const std::size_t granules = size == 0 ? 1 : (size + granule_size - 1) / granule_size;
     const auto count = static_cast<std::uint32_t>(granules);
@@ -164,6 +205,7 @@ auto relocatable_heap::allocate(std::size_t size, alignment align, const relocat
 }
 
 void relocatable_heap::deallocate(handle_type h) noexcept {
+    expect_no_move();
     CAIRN_ASSERT(contains(h), "an object is freed once, by its handle");
     if (!contains(h)) { return; }
     const std::uint32_t slot = h.index();
@@ -186,6 +228,7 @@ std::size_t relocatable_heap::size(handle_type h) const noexcept {
 // ---------------------------------------------------------------------------- staying
 
 pinned<void> relocatable_heap::pin(handle_type h) noexcept {
+    expect_no_move();
     if (!contains(h)) { return {}; }
     void* const object = get(h);
     object_entry& e = map_.entry(h.index());

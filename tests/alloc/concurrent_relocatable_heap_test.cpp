@@ -97,6 +97,31 @@ TEST(concurrent_relocatable_heap, works_or_refuses_everything_whichever_request_
     }
 }
 
+struct pins_itself {
+    concurrent_relocatable_heap* heap = nullptr;
+    handle other, me;
+    void on_relocated(pins_itself*) noexcept {
+        EXPECT_TRUE(heap->pin(other)) << "others may be looked at";
+        if (me) { (void)heap->pin(me); }
+    }
+};
+
+TEST(concurrent_relocatable_heap_death_test, an_object_that_is_told_of_its_move_waits_for_nobody) {
+    GTEST_FLAG_SET(death_test_style, "fast");
+    concurrent_relocatable_heap heap{64_KiB};
+    const handle below = heap.allocate(500);
+    const handle other = heap.allocate(16);
+    const handle h = heap.make<pins_itself>();
+    EXPECT_TRUE(heap.try_deallocate(below));
+    *heap.pin<pins_itself>(h) = {&heap, other, {}};
+    EXPECT_EQ(heap.compact(compaction_budget::unlimited()).moves, 2u);
+    if (!cairn::asserts_enabled) { GTEST_SKIP() << "asserts are off"; }
+    heap.pin<pins_itself>(h)->me = h;
+    EXPECT_TRUE(heap.try_deallocate(other));
+    EXPECT_DEATH(heap.compact(compaction_budget::unlimited()),
+                 "an object that is told of its move does not pin itself");
+}
+
 TEST(concurrent_relocatable_heap, readers_see_whole_objects_while_one_thread_compacts) {
     constexpr std::size_t count = 200;
     concurrent_relocatable_heap heap{64_KiB, cairn::system_memory(), {.object_count = count}};

@@ -168,6 +168,23 @@ TEST(relocatable_heap_test, works_over_any_bytes_of_the_caller) {
     std::memset(memory, 1, sizeof(memory));  // everything is the caller's again
 }
 
+TEST(relocatable_heap_test, takes_no_more_than_it_can_manage) {
+    struct {  // remembers the largest request, and refuses it
+        std::size_t most = 0;
+        void* allocate(std::size_t size, alignment) noexcept {
+            most = size > most ? size : most;
+            return nullptr;
+        }
+        void deallocate(void*, std::size_t, alignment) noexcept {}
+    } upstream;
+    for (const std::size_t size : {17_GiB, 1000_GiB}) {
+        EXPECT_EQ((relocatable_heap{size, upstream}.capacity()), 0u);
+        EXPECT_EQ(upstream.most, 16_GiB - 16);
+    }
+    EXPECT_EQ((relocatable_heap{17_GiB, upstream, {.stress_relocate = true}}.capacity()), 0u);
+    EXPECT_EQ(upstream.most, 32_GiB - 16);
+}
+
 TEST(relocatable_heap_test, works_or_refuses_everything_whichever_request_fails) {
     for (std::size_t count : {0u, 100u}) {
         for (std::size_t n = 0;; ++n) {
@@ -488,6 +505,35 @@ TEST(relocatable_heap_test, stress_relocate_destroys_what_it_leaves) {
     }
 }
 
+TEST(relocatable_heap_test, stress_relocate_keeps_every_alignment_up_to_a_page_over_any_region) {
+    for (std::size_t size = 16; size < 40'000; size += size < 3000 ? 48 : 1136) {
+        relocatable_heap heap{size, cairn::system_memory(), {.stress_relocate = true}};
+        EXPECT_EQ(heap.capacity(), cairn::round_up(size, alignment{16}));
+        for (std::size_t align = 1; align <= 4096; align *= 2) {
+            const handle h = heap.allocate(16, alignment{align});
+            if (!h) { continue; }
+            for (int i = 0; i < 2; ++i) {
+                const std::uintptr_t before = address(heap, h);
+                heap.compact({.steps = 0});
+                EXPECT_NE(address(heap, h), before) << align << " in " << size;
+                EXPECT_TRUE(cairn::is_aligned(heap.get(h), alignment{align}));
+            }
+            heap.deallocate(h);
+        }
+    }
+}
+
+TEST(relocatable_heap_test, stress_relocate_counts_what_it_copies) {
+    relocatable_heap heap{64_KiB, cairn::system_memory(), {.stress_relocate = true}};
+    const handle a = heap.allocate(100);
+    const handle b = heap.allocate(50);
+    EXPECT_TRUE(a && b);
+    const auto report = heap.compact({.steps = 0});
+    EXPECT_EQ(report.bytes, 0u) << "nothing that a budget was asked for";
+    EXPECT_EQ(heap.stats().moved_size, 150u);
+    EXPECT_EQ(heap.stats().move_count, 2u);
+}
+
 TEST(relocatable_heap_test, stress_relocate_uses_the_halves_of_a_region_of_the_caller) {
     alignas(64) static std::byte memory[8192];
     relocatable_heap heap{
@@ -499,6 +545,17 @@ TEST(relocatable_heap_test, stress_relocate_uses_the_halves_of_a_region_of_the_c
     EXPECT_EQ(address(heap, h), before + 4096);
     heap.compact({});
     EXPECT_EQ(address(heap, h), before);
+    for (std::size_t size = 32; size <= sizeof(memory); size += 48) {
+        relocatable_heap part{
+            cairn::byte_slice{memory, size}, cairn::system_memory(), {.stress_relocate = true}};
+        EXPECT_GE(part.capacity(), size / 4 - 8);
+        EXPECT_LE(part.capacity(), size / 2);
+        const handle whole = part.allocate(part.capacity());
+        ASSERT_TRUE(whole);
+        std::memset(part.get(whole), 1, part.capacity());
+        part.compact({});
+        std::memset(part.get(whole), 2, part.capacity());
+    }
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -571,6 +628,52 @@ TEST(relocatable_heap_death_test, misuse_is_named) {
     EXPECT_DEATH((void)heap.get(handle::make(100'000, 1)), "a handle is used with its own heap");
     const pinned<void> still = heap.pin(h);
     EXPECT_DEATH(heap.deallocate(h), "an object is unpinned before it is freed");
+}
+
+/// Does what it must not when it is told of its move.
+struct meddler {
+    relocatable_heap* heap;
+    handle other;
+    int what;
+    void on_relocated(meddler*) noexcept {
+        if (what == 0) { heap->deallocate(other); }
+        if (what == 1) { (void)heap->allocate(8); }
+        if (what == 2) { heap->compact({}); }
+        if (what == 3) { heap->pin(other).reset(); }
+        EXPECT_TRUE(heap->contains(other)) << "to look is fine";
+    }
+};
+
+TEST(relocatable_heap_death_test, an_object_that_is_told_of_its_move_changes_nothing) {
+    if (!cairn::asserts_enabled) { GTEST_SKIP() << "asserts are off"; }
+    GTEST_FLAG_SET(death_test_style, "fast");
+    relocatable_heap heap{4_KiB};
+    const handle below = heap.allocate(200);
+    const auto m = heap.make<meddler>(&heap, heap.allocate(16), 0);
+    heap.deallocate(below);
+    for (m->what = 0; m->what < 4; ++m->what) {
+        EXPECT_DEATH(heap.compact(everything),
+                     "an object that is told of its move changes nothing in the heap");
+    }
+    EXPECT_EQ(heap.compact(everything).moves, 2u);
+    heap.validate();
+}
+
+TEST(relocatable_heap_death_test, a_heap_neither_ends_nor_moves_under_a_pin) {
+    if (!cairn::asserts_enabled) { GTEST_SKIP() << "asserts are off"; }
+    GTEST_FLAG_SET(death_test_style, "fast");
+    relocatable_heap heap{4_KiB};
+    relocatable_heap other{4_KiB};
+    const pinned<void> still = heap.pin(heap.allocate(16));
+    EXPECT_DEATH(relocatable_heap{std::move(heap)}, "an object is unpinned before its heap moves");
+    EXPECT_DEATH(other = std::move(heap), "an object is unpinned before its heap moves");
+    EXPECT_DEATH(heap = std::move(other), "an object is unpinned before its heap ends");
+    EXPECT_DEATH(
+        {
+            relocatable_heap brief{4_KiB};
+            new pinned<void>{brief.pin(brief.allocate(16))};
+        },
+        "an object is unpinned before its heap ends");
 }
 
 TEST(relocatable_heap_death_test, a_write_into_free_memory_is_noticed) {

@@ -261,6 +261,14 @@ TEST(relocation_death_test, misuse_is_named) {
     const view<plain> v = p.view();
     heap.compact({});
     EXPECT_DEATH((void)v->a, "a view is used before the next safe point");
+    {
+        const auto brief = heap.make<plain>(3, 4);
+        const view<plain> late = brief.view();
+        heap.destroy(brief);
+        const auto next = heap.make<plain>(5, 6);  // in its place
+        EXPECT_DEATH((void)late->a, "a view is used while its object lives");
+        heap.destroy(next);
+    }
     EXPECT_DEATH(other.destroy(p), "an object is destroyed by the heap that made it");
     {
         const pinned<plain> still = p.pin();

@@ -16,6 +16,7 @@
 //
 // Use it for: job systems and loaders that read assets while the frame thread compacts.
 // Look elsewhere for: one thread, or a barrier once a frame: relocatable_heap costs nothing then.
+// The object that moves is told with its gate closed: its on_relocated() may not pin it.
 //
 // Freeing: try_deallocate() refuses while somebody holds the object; try again next frame.
 // Limits:  options.object_count objects, and no more than the table was made for: one that grows
@@ -148,11 +149,10 @@ public:
     }
 
     /// As relocatable_heap::compact(), around what is held.
-    compaction_report compact(const compaction_budget& budget) noexcept {
-        return heap_.compact(budget);
-    }
+    compaction_report compact(const compaction_budget& budget) noexcept;
 
-    /// For numbers and maps: stats(), write_json(), validate(). For the owner only.
+    /// For numbers and maps: stats(), write_json(), validate(). For the owner only. Who holds what
+    /// stands in the gates and changes while one looks: these call nothing pinned.
     [[nodiscard]] const relocatable_heap& inner() const noexcept { return heap_; }
 
 private:
@@ -163,7 +163,7 @@ private:
                                    const relocation& how) noexcept;
     void publish(handle_type h) noexcept;
     [[nodiscard]] bool unpublish(handle_type h) noexcept;
-    [[nodiscard]] static detail::entry wait_and_enter(gate& g, std::uint32_t generation) noexcept;
+    [[nodiscard]] detail::entry wait_and_enter(gate& g, std::uint32_t generation) const noexcept;
 
     relocatable_heap heap_;
     gate* gates_ = nullptr;

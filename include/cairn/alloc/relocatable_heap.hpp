@@ -35,8 +35,9 @@
 //            the region must be for that: slack(), below.
 // Cost:      get: two loads from one line, a compare, an addition: five instructions where an array
 //            of pointers takes one. allocate, deallocate: O(log n), about 100 ns; they never compact.
-//            compact: O(log n) for each step, and the copies. No call does work for all objects.
-//            Beside the region: 44 bytes for each object, 10 bytes for each KiB.
+//            compact: O(log n) for each step (an object or a hole that is looked at; a pinned one is
+//            a step too), and the copies. No call of the three does work for all objects, unless a
+//            table doubles. Beside the region: 44 bytes for each object, 10 bytes for each KiB.
 // Growth:    the table of slots doubles when it is full, unless options.object_count made it large
 //            enough; the region never grows.
 // Threads:   one at a time; get() from many while nobody changes the heap. Threads that read while
@@ -75,18 +76,19 @@ class relocatable_heap {
 public:
     using handle_type = handle<relocatable_heap>;
 
-    /// Over memory of the caller; tables come from `upstream`.
+    /// Over memory of the caller, of which it uses 16 GiB at most; tables come from `upstream`.
     /// An upstream that refuses makes a heap that refuses everything.
     explicit relocatable_heap(byte_slice region, allocator_ref upstream = system_memory(),
                               const relocatable_heap_options& options = {}) noexcept;
-    /// A region of `size` bytes, taken from `upstream` now, as the tables are.
+    /// A region of `size` bytes, 16 GiB at most, taken from `upstream` now, as the tables are.
     explicit relocatable_heap(std::size_t size, allocator_ref upstream = system_memory(),
                               const relocatable_heap_options& options = {}) noexcept;
-    /// Movable while no relocatable, pinned or view of it is in use.
+    /// Movable while no relocatable, pinned or view of it is in use. Requires: nothing is pinned.
     relocatable_heap(relocatable_heap&& other) noexcept;
     relocatable_heap& operator=(relocatable_heap&& other) noexcept;
     relocatable_heap(const relocatable_heap&) = delete;
     relocatable_heap& operator=(const relocatable_heap&) = delete;
+    /// Requires: nothing is pinned.
     ~relocatable_heap() { release(); }
 
     // ------------------------------------------------------------------- bytes
@@ -172,7 +174,7 @@ public:
     /// How many more objects it has room for without growth.
     [[nodiscard]] std::uint32_t free_slot_count() const noexcept { return slots_.free_count(); }
     [[nodiscard]] relocatable_heap_stats stats() const noexcept;  // O(1)
-    /// Bytes in holes too small for a request of `size`. O(holes).
+    /// Bytes in holes too small for a request of `size`. O(objects).
     [[nodiscard]] std::size_t unusable_for(std::size_t size) const noexcept;
 
     /// Calls visit(const relocatable_range&) for each object and hole in order of address.
@@ -215,6 +217,11 @@ private:
     void use_table() noexcept;
     void steal(relocatable_heap& other) noexcept;
     void unpin(handle_type h) noexcept;
+    /// The hooks of objects that move run in the middle of compact(), when the map is open.
+    void expect_no_move() const noexcept {
+        CAIRN_ASSERT(!is_compacting_,
+                     "an object that is told of its move changes nothing in the heap");
+    }
     void uncount_pin(const detail::object_entry& e) noexcept;
 
     /// Where `slot` is, in granules from base_, and on which side.
@@ -250,6 +257,7 @@ private:
     std::size_t largest_movable_;
     std::uint32_t other_side_ = 0;  // stress_relocate: granules from one side to the other
     std::uint32_t epoch_ = 0;
+    bool is_compacting_ = false;
     struct {
         std::uint64_t pinned = 0;
         std::size_t pinned_granules = 0;

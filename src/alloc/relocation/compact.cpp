@@ -124,6 +124,8 @@ void relocatable_heap::learn_speed(std::uint64_t nanoseconds, std::size_t size) 
 }
 
 compaction_report relocatable_heap::compact(const compaction_budget& budget) noexcept {
+    expect_no_move();
+    is_compacting_ = true;
     ++epoch_;
     ++counts_.calls;
     compaction_report r;
@@ -193,6 +195,7 @@ compaction_report relocatable_heap::compact(const compaction_budget& budget) noe
         }
     }
     if (other_side_ != 0) { change_sides(); }
+    is_compacting_ = false;
     return r;
 }
 
@@ -208,6 +211,8 @@ void relocatable_heap::change_sides() noexcept {
         std::byte* const to = base_ + std::size_t{target} * granule_size;
         carry(to, from, e, nullptr);
         slots_.set_value(i, target * units);
+        ++counts_.moves;
+        counts_.moved_size += size_of(e);
         if (gate_.open != nullptr) { gate_.open(gate_.context, i, to); }
     }
 }

@@ -33,6 +33,7 @@ struct compaction_budget {
     }
 };
 
+/// What the budget went into. (What stress_relocate copies comes on top: see the heap's stats.)
 struct compaction_report {
     std::size_t bytes = 0;          // copied
     std::size_t moves = 0;          // objects that stand elsewhere now

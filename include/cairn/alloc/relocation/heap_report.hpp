@@ -21,9 +21,10 @@ struct relocatable_heap_options {
     std::size_t largest_movable = 256_KiB;
     /// So many objects find room in the tables without growth; more make them double.
     std::size_t object_count = 0;
-    /// The debug mode: every compact() moves every unpinned object that may move to another address
-    /// and destroys the bytes it left (0xF0, and poisoned), so that a pointer kept too long is
-    /// found at its first use. Takes twice the region: capacity() is half of it.
+    /// The debug mode: every compact() moves every unpinned object to another address and destroys
+    /// the bytes it left (0xF0, and poisoned), so that a pointer kept too long is found at its first
+    /// use. (Not what is larger than largest_movable, or aligned to more than 4096.) Takes the region
+    /// twice: capacity() is half of it, less a page at most.
     bool stress_relocate = false;
 };
 
@@ -35,7 +36,7 @@ struct relocatable_heap_stats {
     std::size_t object_count;
     std::size_t pinned_count;
     std::size_t pinned_size;   // bytes that cannot move now because of a pin
-    std::uint64_t moved_size;  // bytes copied since the heap was made
+    std::uint64_t moved_size;  // bytes copied since the heap was made, those of stress_relocate too
     std::uint64_t move_count;
     std::uint64_t compact_count;  // calls
     std::uint64_t round_count;    // in a round an object moves once at most

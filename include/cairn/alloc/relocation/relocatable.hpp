@@ -3,7 +3,8 @@
 //      relocatable<T>   heap, handle    16 bytes   a look-up at each access: always right, null when
 //                                                  the object is gone
 //      view<T>          T*  (+ epoch)    8 bytes   one look-up, then a pointer: until the next
-//                                                  compact(); checked builds say when it came too late
+//                                                  compact(), or the object's end; checked builds
+//                                                  say when it came too late
 //      pinned<T>        heap, handle, T* 24 bytes  a pointer that stays right: the object does not
 //                                                  move while this lives
 //
@@ -69,26 +70,21 @@ private:
 
 static_assert(sizeof(relocatable<int>) == 16 && std::is_trivially_copyable_v<relocatable<int>>);
 
-/// A pointer for one frame. In checked builds it knows its epoch and stops the program when it is
-/// used after the next compact(), whether or not the object has moved.
+/// A pointer for one frame. In checked builds it knows its epoch and its object's handle, and stops
+/// the program when it is used after the next compact(), whether or not the object has moved, or
+/// after the object's end.
 template <class T>
 class view {
 public:
     view() noexcept = default;
-    view(const relocatable_heap& heap, T* object) noexcept : object_{object} {
-#if CAIRN_ASSERTS
-        heap_ = &heap;
-        epoch_ = heap.epoch();
-#else
-        (void)heap;
-#endif
-    }
 
-    /// Requires, for all: no compact() since this was made.
+    /// Requires, for all: no compact() since this was made, and the object lives.
     [[nodiscard]] T* get() const noexcept {
 #if CAIRN_ASSERTS
         CAIRN_ASSERT(heap_ == nullptr || heap_->epoch() == epoch_,
                      "a view is used before the next safe point");
+        CAIRN_ASSERT(heap_ == nullptr || heap_->contains(handle_),
+                     "a view is used while its object lives");
 #endif
         return object_;
     }
@@ -97,9 +93,20 @@ public:
     [[nodiscard]] explicit operator bool() const noexcept { return object_ != nullptr; }
 
 private:
+    friend class relocatable<T>;
+
+#if CAIRN_ASSERTS
+    view(const relocatable_heap& heap, relocatable_heap::handle_type h, T* object) noexcept
+        : object_{object}, heap_{&heap}, handle_{h}, epoch_{heap.epoch()} {}
+#else
+    view(const relocatable_heap&, relocatable_heap::handle_type, T* object) noexcept
+        : object_{object} {}
+#endif
+
     T* object_ = nullptr;
 #if CAIRN_ASSERTS
     const relocatable_heap* heap_ = nullptr;
+    relocatable_heap::handle_type handle_;
     std::uint32_t epoch_ = 0;
 #endif
 };
@@ -162,7 +169,7 @@ private:
 
 template <class T>
 view<T> relocatable<T>::view() const noexcept {
-    return {*heap_, live()};
+    return {*heap_, handle_, live()};
 }
 
 template <class T>
