@@ -207,6 +207,13 @@ int decide(int count, const char* what) {
     return d.picked;
 }
 
+bool fails_for_no_reason() {
+    if (e->current == threads_max || e->preemptions_left == 0) { return false; }
+    const bool fails = decide(2, "a weak exchange fails for no reason") == 1;
+    e->preemptions_left -= fails ? 1 : 0;
+    return fails;
+}
+
 void decide_who_runs() {
     const int me = e->current;
     if (me == threads_max || e->preemptions_left == 0) { return; }

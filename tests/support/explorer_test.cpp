@@ -143,6 +143,31 @@ TEST(explorer, a_lock_orders_what_it_guards_and_deadlock_is_found) {
     EXPECT_NE(r.message.find("everybody waits"), std::string::npos) << r.message;
 }
 
+TEST(explorer, a_weak_exchange_may_fail_for_no_reason_and_a_strong_one_may_not) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    const auto run = [](bool is_weak, int attempts) {
+        return explorer::explore({.threads = 1, .preemptions = 1}, [=] {
+            auto s = std::make_shared<two_cells>();
+            const auto work = [=](int) {
+                bool done = false;
+                for (int i = 0; i < attempts && !done; ++i) {
+                    int seen = 0;
+                    done = is_weak ? s->x.compare_exchange_weak(seen, 1, memory_order_relaxed,
+                                                                memory_order_relaxed)
+                                   : s->x.compare_exchange_strong(seen, 1, memory_order_relaxed,
+                                                                  memory_order_relaxed);
+                    explorer::require(done || seen == 0, "a failed exchange says what it saw");
+                }
+                explorer::require(done, "exchanged");
+            };
+            return explorer::program{.thread = work, .at_end = [] {}};
+        });
+    };
+    EXPECT_TRUE(run(true, 1).failed);
+    EXPECT_TRUE(run(true, 2).exhausted) << "a preemption's worth of failures: one";
+    EXPECT_TRUE(run(false, 1).exhausted);
+}
+
 TEST(explorer, increments_are_lost_without_a_read_modify_write) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }
     std::set<int> sums;

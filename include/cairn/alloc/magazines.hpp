@@ -12,7 +12,8 @@
 // magazine_size slots, and a loop that frees one more than it allocates cannot bounce between them,
 // because a full and an empty magazine are both at hand after an exchange (Bonwick and Adams 2001).
 //
-// Invariants (proved over all interleavings by tests/alloc/magazines_test.cpp and its neighbours):
+// Invariants (proved by tests/alloc/magazines_test.cpp and its neighbours for two and three threads of
+// a few operations each, over all interleavings with at most one to four preemptions):
 //   - a slot is live, fresh, or in exactly one magazine, and a magazine is in exactly one place;
 //   - each cache has two magazines; its spare is entirely full or entirely empty;
 //   - the depot has a magazine of its own for every magazine_size slots: whoever returns slots
