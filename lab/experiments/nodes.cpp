@@ -26,8 +26,8 @@ template <template <class> class Allocator>
 using hash_on = std::unordered_map<int, int, std::hash<int>, std::equal_to<>,
                                    Allocator<std::pair<const int, int>>>;
 
-/// Random inserts, look-ups, random erases: 3 operations a key. What inserts and erases cost alone is
-/// a case of its own, measured in the same run.
+/// Inserts and erases, each in random order: 2 operations a key. The look-ups in between are those of a
+/// map in use, and are not timed: they are a case of their own.
 template <class Map, class Source>
 auto work() {
     struct state {

@@ -1,4 +1,6 @@
 // What cairn/alloc/locked.hpp and cairn/os/mutex.hpp promise.
+#include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/locked.hpp>
 #include <cairn/alloc/pool.hpp>
 #include <cairn/os/mutex.hpp>
@@ -21,6 +23,15 @@ using cairn::pool;
 static_assert(cairn::byte_allocator<locked<pool>> && cairn::has_owns<locked<pool>> &&
               cairn::resettable<locked<pool>> && !cairn::resizes_in_place<locked<pool>>);
 static_assert(cairn::resizes_in_place<locked<cairn::allocator_ref>>);
+template <class A>
+concept frees_without_size = requires(A& a, void* p) { a.deallocate(p); };
+template <class A>
+concept knows_usable_size = requires(const A& a, void* p) { a.usable_size(p); };
+static_assert(frees_without_size<locked<pool>> && !knows_usable_size<locked<pool>>);
+static_assert(frees_without_size<locked<cairn::heap<>&>> &&
+              knows_usable_size<locked<cairn::heap<>&>>);
+static_assert(!frees_without_size<locked<cairn::arena>> &&
+              !knows_usable_size<locked<cairn::arena>>);
 static_assert(sizeof(locked<pool&>) == 2 * sizeof(void*));
 
 TEST(mutex, lets_one_in_at_a_time) {
@@ -64,6 +75,22 @@ TEST(locked, keeps_the_contract_of_all_allocators) {
     check_allocator_contract(referring, 2, {.size_max = 128, .align_log2_max = 6});
     locked<pool, std::mutex> with_std{std::size_t{128}, alignment{64}, upstream};
     check_allocator_contract(with_std, 3, {.size_max = 128, .align_log2_max = 6});
+}
+
+TEST(locked, offers_what_a_heap_offers) {
+    locked<cairn::heap<>> memory{std::size_t{1} << 16};
+    void* const p = memory.allocate(100);
+    ASSERT_NE(p, nullptr);
+    EXPECT_TRUE(memory.owns(p));
+    EXPECT_GE(memory.usable_size(p), 100u);
+    EXPECT_EQ(memory.usable_size(p), memory.good_size(100, cairn::default_alignment));
+    EXPECT_TRUE(memory.try_resize(p, 100, 200));
+    memory.deallocate(p);
+    memory.validate();
+    memory.with([&](cairn::heap<>& h) {
+        h.for_each_block(
+            [&](const cairn::heap_block& b) { EXPECT_NE(b.state, cairn::block_state::used); });
+    });
 }
 
 TEST(locked, makes_a_pool_safe_for_many_threads) {

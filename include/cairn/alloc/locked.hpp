@@ -16,7 +16,9 @@
 // fork():  the child of a fork finds the mutex as it was: held for ever, if another thread held it then.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include <cairn/core/allocator_ref.hpp>
@@ -42,6 +44,16 @@ public:
         inner_.deallocate(p, size, align);
     }
 
+    /// For allocators whose blocks know their size, or have only one.
+    void deallocate(void* p) noexcept
+        requires requires(std::remove_reference_t<A>& a) {
+            { a.deallocate(p) } noexcept;
+        }
+    {
+        const lock_scope held{mutex_};
+        inner_.deallocate(p);
+    }
+
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment align = default_alignment) noexcept
         requires resizes_in_place<A>
@@ -55,6 +67,15 @@ public:
     {
         const lock_scope held{mutex_};
         return inner_.good_size(size, align);
+    }
+
+    [[nodiscard]] std::size_t usable_size(const void* p) const noexcept
+        requires requires(const std::remove_reference_t<A>& a) {
+            { a.usable_size(p) } noexcept -> std::same_as<std::size_t>;
+        }
+    {
+        const lock_scope held{mutex_};
+        return inner_.usable_size(p);
     }
 
     [[nodiscard]] bool owns(const void* p) const noexcept
