@@ -128,29 +128,26 @@ void table_memory::move_into(const shape& form, block fresh) {
         const shape& form;
         block to;
         std::size_t rows;
-        std::uint64_t made[4] = {};  // a bit per strip
-        bool done = false;
+        std::size_t reached = 0;  // strips before this one are made, if they may throw
         ~undo() {
-            if (!done) {
-                for (std::size_t s = 0; s < form.strip_count; ++s) {
-                    if ((made[s / 64] >> (s % 64) & 1) != 0) {
-                        destroy_strip(form, to.base, to.capacity, s, 0, rows);
-                    }
+            while (reached != 0) {
+                if (form.strips[--reached].may_throw) {
+                    destroy_strip(form, to.base, to.capacity, reached, 0, rows);
                 }
             }
         }
     } guard{form, fresh, size_};
     // Strips whose construction may throw come first: they copy, and the old rows stay whole until
     // nothing can fail any more.
-    for (const bool throwing : {true, false}) {
-        for (std::size_t s = 0; s < form.strip_count; ++s) {
-            if (form.strips[s].may_throw == throwing) {
-                construct_strip(form, fresh, base_, pitch_, s, size_);
-                guard.made[s / 64] |= std::uint64_t{1} << (s % 64);
-            }
+    for (; guard.reached < form.strip_count; ++guard.reached) {
+        if (form.strips[guard.reached].may_throw) {
+            construct_strip(form, fresh, base_, pitch_, guard.reached, size_);
         }
     }
-    guard.done = true;
+    guard.reached = 0;
+    for (std::size_t s = 0; s < form.strip_count; ++s) {
+        if (!form.strips[s].may_throw) { construct_strip(form, fresh, base_, pitch_, s, size_); }
+    }
     if (base_ != nullptr) {
         destroy_rows(form, 0, size_);
         free_block(form, {base_, capacity_});

@@ -15,6 +15,9 @@ struct unit {
     int id;
     float depth;
 };
+struct alignas(256) page_of_heat {
+    float at[64];
+};
 }  // namespace
 
 TEST(attached_column, follows_every_row_through_random_operations) {
@@ -77,4 +80,35 @@ TEST(attached_column, follows_the_rows_of_a_slot_map_and_survives_moves_and_ends
     moved = slot_map<table<unit, soa>>{};
     EXPECT_FALSE(heat.is_attached());
     EXPECT_EQ(heat.size(), 0u);
+}
+
+TEST(attached_column, values_are_as_aligned_as_their_type_asks) {
+    table<unit, soa> rows;
+    for (int i = 0; i < 5; ++i) { ASSERT_TRUE(rows.push_back({i, 0})); }
+    for (int i = 0; i < 20; ++i) {
+        const attached_column<page_of_heat> wide{rows};
+        const attached_column<char> narrow{rows};
+        ASSERT_TRUE(wide.is_attached() && narrow.is_attached());
+        EXPECT_TRUE(is_aligned(&wide[0], alignment{256}));
+        EXPECT_TRUE(is_aligned(narrow.values().data(), cache_line_alignment));
+        EXPECT_EQ(wide.values().size(), 5u);
+    }
+}
+
+TEST(attached_column, never_moves_beside_a_table_in_reserved_addresses) {
+    table<unit, soa> rows;
+    attached_column<int> early{rows, 1};  // before the addresses are, and after
+    ASSERT_TRUE(rows.reserve_address_space(1 << 20));
+    ASSERT_TRUE(rows.push_back({0, 0}));
+    attached_column<int> late{rows, 2};
+    const int* const first[] = {&early[0], &late[0]};
+    for (int i = 1; i < 100000; ++i) { ASSERT_TRUE(rows.push_back({i, 0})); }
+    EXPECT_EQ(first[0], &early[0]);
+    EXPECT_EQ(first[1], &late[0]);
+    EXPECT_EQ(early[99999], 1);
+    EXPECT_EQ(late[99999], 2);
+    late[0] = 7;
+    ASSERT_TRUE(
+        rows.sort([](auto&& a, auto&& b) { return get<&unit::id>(a) > get<&unit::id>(b); }));
+    EXPECT_EQ(late[99999], 7);
 }

@@ -186,3 +186,33 @@ TEST(owners, an_object_may_own_others_of_its_store) {
     check_a_chain<shared_store<stable_slot_map<linked>>>();
     check_a_chain<shared_store<slot_map<linked>, atomic_count>>();
 }
+
+TEST(owners, are_equal_when_they_own_the_same_object_or_nothing) {
+    shared_store<slot_map<door>> one;
+    shared_store<slot_map<door>> other;
+    auto a = one.make(1);
+    auto b = other.make(1);
+    EXPECT_EQ(a.handle(), b.handle()) << "the first handles of two stores are alike";
+    EXPECT_FALSE(a == b);
+    EXPECT_TRUE(a == one.lock(a.handle()));
+    EXPECT_FALSE(a == nullptr);
+    a.reset();
+    b.reset();
+    EXPECT_TRUE(a == b) << "nothing is the same nothing everywhere";
+    EXPECT_TRUE(a == nullptr);
+}
+
+TYPED_TEST(owners_in, misuse_is_named_in_checked_builds) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    TypeParam map;
+    unique_handle<TypeParam> unique;
+    shared_handle<shared_store<TypeParam>> shared;
+    EXPECT_DEATH((void)*unique, "an owner is used while it has an object");
+    EXPECT_DEATH((void)unique->number, "an owner is used while it has an object");
+    EXPECT_DEATH((void)*shared, "an owner is used while it has an object");
+    EXPECT_DEATH((void)shared->number, "an owner is used while it has an object");
+    unique = unique_handle{map, map.emplace(1)};
+    map.clear();
+    EXPECT_DEATH((void)*unique, "the handle is not stale");
+    EXPECT_DEATH((void)unique->number, "an owner is used while its object lives");
+}

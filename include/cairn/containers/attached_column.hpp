@@ -14,7 +14,10 @@
 // Look elsewhere for: data that belongs to the row: a field.
 //
 // Invariant: size() is the number of rows. T is trivially copyable.
-// Cost:      one indirect call per attached column when a row is added or moved; none without.
+// Invalidates: growth ends values() and references, as in the table; beside a table that lives in reserved
+//            addresses (reserve_address_space) the column takes addresses too, and nothing moves.
+// Cost:      one indirect call per attached column when a row is added or moved; none without. Two
+//            values a row: the second half is room to sort in.
 // Lifetimes: detaches itself at its end; a table that ends first leaves it empty. A moved table takes
 //            its attached columns along.
 #pragma once
@@ -39,10 +42,10 @@ public:
     /// is_attached() is false when the allocator is exhausted.
     template <class Table>
     explicit attached_column(Table& rows, T initial = {}, allocator_ref memory = system_memory())
-        : memory_{cache_line_alignment, memory}, initial_{initial} {
+        : memory_{column_alignment, memory}, initial_{initial} {
         link_.self = this;
         link_.reserve = [](detail::table_follower& f, std::size_t capacity) noexcept {
-            return self(f).make_room(capacity);
+            return self(f).make_room(*self(f).rows_, capacity);
         };
         link_.added = [](detail::table_follower& f, std::size_t first, std::size_t count) noexcept {
             attached_column& c = self(f);
@@ -62,7 +65,7 @@ public:
             self(f).rows_ = static_cast<detail::table_memory*>(table);
         };
         detail::table_memory& m = rows.rows_memory();
-        if (!make_room(m.capacity_)) { return; }
+        if (!make_room(m, m.capacity_)) { return; }
         rows_ = &m;
         m.follow(link_);
         link_.added(link_, 0, m.size_);
@@ -80,8 +83,13 @@ public:
         CAIRN_ASSERT(i < size(), "a column is read inside its rows");
         return data()[i];
     }
-    /// The values of all rows, 64-byte aligned.
+    [[nodiscard]] const T& operator[](std::size_t i) const noexcept {
+        CAIRN_ASSERT(i < size(), "a column is read inside its rows");
+        return data()[i];
+    }
+    /// The values of all rows, from a cache line on.
     [[nodiscard]] std::span<T> values() noexcept { return {data(), size()}; }
+    [[nodiscard]] std::span<const T> values() const noexcept { return {data(), size()}; }
 
 private:
     struct link : detail::table_follower {
@@ -90,11 +98,18 @@ private:
     [[nodiscard]] static attached_column& self(detail::table_follower& f) noexcept {
         return *static_cast<link&>(f).self;
     }
-    [[nodiscard]] T* data() noexcept { return reinterpret_cast<T*>(memory_.data()); }
+    static constexpr alignment column_alignment{alignof(T) > cache_line_size ? alignof(T)
+                                                                             : cache_line_size};
+    [[nodiscard]] T* data() const noexcept { return reinterpret_cast<T*>(memory_.data()); }
 
     /// Twice the rows: values, and the scratch that permuting needs and may not fail to get.
-    [[nodiscard]] bool make_room(std::size_t capacity) noexcept {
+    [[nodiscard]] bool make_room(const detail::table_memory& rows, std::size_t capacity) noexcept {
         if (capacity <= capacity_) { return true; }
+        if (capacity_ == 0 && rows.is_reserved_ && rows.pitch_ <= SIZE_MAX / 2 / sizeof(T)) {
+            (void)memory_.reserve_address_space(2 * rows.pitch_ *
+                                                sizeof(T));  // refused: as elsewhere
+        }
+        if (memory_.is_reserved()) { return grow(capacity); }
         // A table inside reserved addresses grows by small steps; copying at each would be O(n^2).
         const std::size_t twice = capacity_ <= SIZE_MAX / 2 ? 2 * capacity_ : capacity;
         return grow(capacity > twice ? capacity : twice) || grow(capacity);

@@ -262,10 +262,18 @@ public:
     [[nodiscard]] std::uint32_t use_count() const noexcept {
         return handle_ ? store_->use_count(handle_) : 0;
     }
-    [[nodiscard]] decltype(auto) operator*() const noexcept { return store_->objects()[handle_]; }
-    [[nodiscard]] auto operator->() const noexcept { return store_->objects().find(handle_); }
+    /// Requires: it owns an object.
+    [[nodiscard]] decltype(auto) operator*() const noexcept {
+        CAIRN_ASSERT(handle_, "an owner is used while it has an object");
+        return store_->objects()[handle_];
+    }
+    [[nodiscard]] auto operator->() const noexcept {
+        CAIRN_ASSERT(handle_, "an owner is used while it has an object");
+        return store_->objects().find(handle_);
+    }
+    /// Do both own the same object, or nothing? Handles of two stores may be alike.
     friend bool operator==(const shared_handle& a, const shared_handle& b) noexcept {
-        return a.handle_ == b.handle_;
+        return a.handle_ == b.handle_ && (a.store_ == b.store_ || !a.handle_);
     }
 
 private:

@@ -60,8 +60,16 @@ public:
     /// The weak reference: find() answers null once the object is gone.
     [[nodiscard]] constexpr handle_type handle() const noexcept { return handle_; }
     /// Requires: the object lives. In a table: a row.
-    [[nodiscard]] constexpr decltype(auto) operator*() const noexcept { return (*store_)[handle_]; }
-    [[nodiscard]] constexpr auto operator->() const noexcept { return store_->find(handle_); }
+    [[nodiscard]] constexpr decltype(auto) operator*() const noexcept {
+        CAIRN_ASSERT(handle_, "an owner is used while it has an object");
+        return (*store_)[handle_];
+    }
+    [[nodiscard]] constexpr auto operator->() const noexcept {
+        CAIRN_ASSERT(handle_, "an owner is used while it has an object");
+        auto found = store_->find(handle_);
+        CAIRN_ASSERT(found != nullptr, "an owner is used while its object lives");
+        return found;
+    }
 
 private:
     Store* store_ = nullptr;
