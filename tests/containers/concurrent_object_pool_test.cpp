@@ -301,6 +301,9 @@ TEST(concurrent_object_pool, a_double_or_foreign_release_stops_every_build) {
     pool_type other;
     counted* const a = pool.acquire_raw();
     EXPECT_DEATH(other.release(a), "an object is released once, to the pool it came from");
+    if (asserts_enabled) {
+        EXPECT_DEATH(pool.release(nullptr), "an object is released once, to the pool it came from");
+    }
     pool.release(a);
     EXPECT_DEATH(pool.release(a), "an object is released once, to the pool it came from");
 }

@@ -225,3 +225,44 @@ TEST(packed_array, moved_from_is_empty_and_usable_and_swap_exchanges) {
     EXPECT_EQ(a[0], "a");
     EXPECT_EQ(b[0], "new");
 }
+
+namespace {
+struct not_copied {
+    explicit not_copied(int v) : value{v} {}
+    not_copied(not_copied&&) = default;
+    not_copied& operator=(not_copied&&) = default;
+    int value;
+};
+struct named_for_good {
+    const int id;
+    float value;
+};
+static_assert(std::is_trivially_copyable_v<not_copied> &&
+              std::is_trivially_copyable_v<named_for_good>);
+}  // namespace
+
+TEST(packed_array, erases_plain_data_that_cannot_be_assigned) {
+    packed_array<not_copied> a;
+    for (int i = 0; i < 20; ++i) { ASSERT_NE(a.emplace(i), nullptr); }
+    a.erase_at(0);
+    EXPECT_EQ(a[0].value, 19);
+    packed_array<named_for_good> b;
+    for (int i = 0; i < 20; ++i) { ASSERT_NE(b.emplace(i, 0.5f), nullptr); }
+    b.erase_at(0);
+    EXPECT_EQ(b[0].id, 19);
+    a.erase_at(a.size() - 1);
+    b.erase_at(b.size() - 1);
+    EXPECT_EQ(b.size(), 18u);
+}
+
+TEST(packed_array, is_permuted_by_permutations_only) {
+    packed_array<int> a;
+    for (int i = 0; i < 3; ++i) { ASSERT_NE(a.emplace(i), nullptr); }
+    std::uint32_t order[] = {2, 0, 1};
+    a.permute(order);
+    EXPECT_EQ(a[0], 2);
+    if (asserts_enabled) {
+        std::uint32_t twice[] = {2, 2, 1};
+        EXPECT_DEATH(a.permute(twice), "a permutation names every row once");
+    }
+}

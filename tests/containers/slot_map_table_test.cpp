@@ -179,6 +179,8 @@ TYPED_TEST(slot_map_of_table, a_handle_now_and_the_row_later) {
                      "only a reserved handle can be fulfilled");
         EXPECT_DEATH(world.abandon(h), "only a handle that is held can be abandoned");
         EXPECT_DEATH((void)world[h].id, "the handle is not stale");
+        EXPECT_DEATH((void)world.find(h)->id, "a row is used when it was found");
+        EXPECT_DEATH((void)*world.find(h), "a row is used when it was found");
         EXPECT_DEATH((void)world.reserve_address_space(10), "before the first");
     }
 }
@@ -206,4 +208,30 @@ TYPED_TEST(slot_map_of_table, chunks_share_no_cache_line_in_any_column) {
     }
     EXPECT_EQ(rows, world.size());
     EXPECT_EQ(k, world.chunks(100).size());
+}
+
+TYPED_TEST(slot_map_of_table, what_was_found_is_assigned_as_a_pointer_is) {
+    slot_map<table<unit<>, TypeParam>> world;
+    const auto a = world.emplace(1, vec2{}, "one");
+    const auto b = world.emplace(2, vec2{}, "two");
+    auto row = world.find(a);
+    row = world.find(b);
+    row->name = "second";
+    EXPECT_EQ(world[a].name, "one") << "another row, not another value";
+    EXPECT_EQ(world[b].name, "second");
+    row = world.find({});
+    EXPECT_FALSE(row);
+}
+
+TYPED_TEST(slot_map_of_table, a_const_map_is_looped_over_in_every_way) {
+    slot_map<table<unit<>, TypeParam>> world;
+    for (int i = 0; i < 100; ++i) { ASSERT_TRUE(world.emplace(i, vec2{}, "")); }
+    const auto& read = world;
+    int sum = 0;
+    const auto add = [&](const int& id) { sum += id; };
+    read.for_each([&](auto&& row) { add(row.id); });
+    read.template each<&unit<>::id>(add);
+    read.for_each_chunk(64, [&](auto part) { part.template each<&unit<>::id>(add); });
+    for (auto part : read.chunks(64)) { part.template each<&unit<>::id>(add); }
+    EXPECT_EQ(sum, 4 * 99 * 50);
 }

@@ -43,6 +43,10 @@ TEST(slot_map, a_stale_handle_used_unchecked_is_named_in_checked_builds) {
         EXPECT_DEATH((void)map.dense_index(h), "the handle is not stale");
     }
     EXPECT_DEATH((void)map.at(h), "the handle is not stale") << "at() in every build";
+    if (asserts_enabled) {
+        EXPECT_DEATH((void)*map.find(h), "an object is used when it was found");
+        EXPECT_DEATH((void)map.find(h).operator->(), "an object is used when it was found");
+    }
 }
 
 TEST(slot_map, an_object_can_know_its_own_handle) {
@@ -342,3 +346,61 @@ TEST(slot_map, sorts_any_number_of_rows_with_handles_of_any_width) {
         map.validate();
     }
 }
+
+#if defined(__cpp_exceptions)
+namespace {
+/// Its copies and moves throw in turn; what was moved from has no value any more.
+struct fragile {
+    static inline int until = -1;  // the copy or move that throws, counted from now; -1: none
+    static void step() {
+        if (until >= 0 && until-- == 0) { throw 1; }
+    }
+    explicit fragile(int v) : value{v} {}
+    fragile(const fragile& other) : value{other.value} { step(); }
+    fragile(fragile&& other) : value{other.value} {
+        step();
+        other.value = -1;
+    }
+    fragile& operator=(fragile&& other) {
+        step();
+        value = other.value;
+        other.value = -1;
+        return *this;
+    }
+    int value;
+};
+
+/// f(map, handle) for an object in the middle, with every copy and move made to throw in turn.
+template <class F>
+void with_every_step_thrown(F f) {
+    bool thrown = true;
+    for (int at = 0; thrown; ++at) {
+        ASSERT_LT(at, 100);
+        slot_map<fragile> map;
+        std::vector<slot_map<fragile>::handle_type> all;
+        for (int i = 0; i < 40; ++i) { all.push_back(map.emplace(i)); }
+        for (int i = 0; i < 16; ++i) {
+            ASSERT_TRUE(map.retire(all[static_cast<std::size_t>(i)], 1));
+        }
+        fragile::until = at;
+        thrown = false;
+        try {
+            f(map, all[20]);
+        } catch (int) { thrown = true; }
+        fragile::until = -1;
+        map.validate();
+        EXPECT_EQ(map.contains(all[20]), thrown);
+        if (thrown) {
+            EXPECT_EQ(map[all[20]].value, 20) << at;
+            EXPECT_EQ(map.retired_count(), 16u) << at;
+        }
+        EXPECT_EQ(map[all[39]].value, 39) << at;
+    }
+}
+}  // namespace
+
+TEST(slot_map, an_object_whose_move_throws_keeps_its_value_and_is_not_retired) {
+    with_every_step_thrown([](auto& map, auto h) { EXPECT_TRUE(map.retire(h, 5)); });
+    with_every_step_thrown([](auto& map, auto h) { EXPECT_TRUE(map.take(h)); });
+}
+#endif

@@ -31,7 +31,11 @@ TEST(stable_slot_map, finds_what_lives_and_nothing_else) {
     EXPECT_EQ(map[b], 2);
     EXPECT_EQ(map.find({}), nullptr);
     map.validate();
-    if (asserts_enabled) { EXPECT_DEATH((void)map[a], "the handle is not stale"); }
+    if (asserts_enabled) {
+        EXPECT_DEATH((void)map[a], "the handle is not stale");
+        EXPECT_DEATH((void)*map.end(), "an iterator is used before the end");
+        EXPECT_DEATH((void)map.end().handle(), "an iterator is used before the end");
+    }
 }
 
 TEST(stable_slot_map, addresses_never_change) {

@@ -395,6 +395,14 @@ TEST(table, misuse_is_named_in_checked_builds) {
     EXPECT_DEATH((table<particle<>, soa>{}.pop_back()),
                  "a row is removed from a table that has one");
     EXPECT_DEATH((void)t.insert(3, sample(0)), "a row is inserted inside the table");
+    std::uint32_t twice[] = {1, 1};
+    std::uint32_t outside[] = {0, 2};
+    EXPECT_DEATH((void)t.permute(twice), "a permutation names every row once");
+    EXPECT_DEATH((void)t.permute(outside), "a permutation names every row once");
+    EXPECT_DEATH((void)t.view().chunks(0), "a chunk has rows");
+    std::uint32_t swapped[] = {1, 0};
+    EXPECT_TRUE(t.permute(swapped));
+    EXPECT_EQ(t[0].id, 1);
 }
 
 TEST(table, rows_beyond_the_tail_are_poisoned) {

@@ -128,6 +128,7 @@ public:
     /// Gives an object back, from any thread; it is told, and stays built.
     /// Requires: `object` is live in this pool; anything else stops the program in every build.
     void release(T* object) noexcept {
+        CAIRN_ASSERT(object != nullptr, "an object is released once, to the pool it came from");
         slot* const s = reinterpret_cast<slot*>(object);
         // Relaxed: which of two threads wins is all that it decides; the pool hands the object on.
         if (s->mark.exchange(idle_mark(), std::memory_order_relaxed) != live_mark()) [[unlikely]] {

@@ -89,7 +89,7 @@ public:
         return slots_.reserve(count) && grow_rows(count, false);
     }
 
-    /// Grows in place from now on, up to `count_max` rows. Requires: nothing was inserted yet.
+    /// Grows in place from now on, up to `count_max` rows or a few more. Requires: nothing was inserted yet.
     /// Returns: false for 0, for more than the handle can name, and when the system refuses.
     [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept {
         CAIRN_ASSERT(slots_.capacity() == 0, "addresses are reserved before the first insertion");

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
 
 #include <cairn/core/assert.hpp>
 
@@ -19,6 +20,12 @@ class found_row {
 public:
     constexpr found_row() noexcept = default;
     constexpr explicit found_row(Reference row) noexcept : holder_{row}, is_there_{true} {}
+    found_row(const found_row&) = default;
+    /// Names another row; writes nothing through, as a pointer that is assigned.
+    found_row& operator=(const found_row& other) noexcept {
+        ::new (static_cast<void*>(this)) found_row(other);
+        return *this;
+    }
 
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return is_there_; }
     [[nodiscard]] constexpr Reference operator*() const noexcept {
@@ -48,8 +55,14 @@ public:
     constexpr found_row() noexcept = default;
     constexpr explicit found_row(T& row) noexcept : row_{&row} {}
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return row_ != nullptr; }
-    [[nodiscard]] constexpr T& operator*() const noexcept { return *row_; }
-    [[nodiscard]] constexpr T* operator->() const noexcept { return row_; }
+    [[nodiscard]] constexpr T& operator*() const noexcept {
+        CAIRN_ASSERT(row_ != nullptr, "a row is used when it was found");
+        return *row_;
+    }
+    [[nodiscard]] constexpr T* operator->() const noexcept {
+        CAIRN_ASSERT(row_ != nullptr, "a row is used when it was found");
+        return row_;
+    }
     friend constexpr bool operator==(const found_row& f, std::nullptr_t) noexcept {
         return f.row_ == nullptr;
     }

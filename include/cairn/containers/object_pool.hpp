@@ -115,6 +115,7 @@ public:
     /// Gives an object back; it is told, and stays built. O(1).
     /// Requires: `object` is live in this pool; anything else stops the program in every build.
     void release(T* object) noexcept {
+        CAIRN_ASSERT(object != nullptr, "an object is released once, to the pool it came from");
         void* const slot = object;
         const detail::object_slots::state last = state_of(slot);
         if (last.tag != tag() || slots_.is_idle(slot, last)) [[unlikely]] { stop(); }

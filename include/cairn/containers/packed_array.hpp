@@ -30,6 +30,7 @@
 
 #include <cairn/alloc/growable_memory.hpp>
 #include <cairn/containers/chunks.hpp>
+#include <cairn/containers/sort_indices.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/core/make.hpp>
@@ -65,6 +66,17 @@ template <class T>
 #endif
     return p;
 }
+
+/// Takes the last row of a packed_array away again, unless told otherwise.
+template <class Rows>
+struct undo_last {
+    Rows* rows;
+    ~undo_last() {
+        if (rows != nullptr) { rows->erase_at(rows->size() - 1); }
+    }
+};
+template <class Rows>
+undo_last(Rows*) -> undo_last<Rows>;
 
 }  // namespace detail
 
@@ -147,8 +159,9 @@ public:
     /// Throws: what copying a T throws, where its move may throw; nothing has changed then.
     [[nodiscard]] bool reserve(std::size_t count) { return count <= capacity_ || grow_to(count); }
 
-    /// From now on grows in place, up to `count_max` objects: no object ever moves, no reference
-    /// dies, and no insertion copies the others. Costs addresses, not memory.
+    /// From now on grows in place, up to `count_max` objects and what fits the last page beside them:
+    /// no object ever moves, no reference dies, and no insertion copies the others. Costs addresses,
+    /// not memory.
     /// Requires: no object was inserted or reserved yet.
     /// Returns: false when the system refuses; nothing has changed then.
     [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept {
@@ -201,7 +214,7 @@ public:
         CAIRN_ASSERT(row < size_, "a row is below size()");
         T* const hole = rows() + row;
         T* const last = rows() + (size_ - 1);
-        if constexpr (std::is_trivially_copyable_v<T>) {
+        if constexpr (std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T>) {
             *hole = *last;  // maybe itself: a copy costs less than the question
         } else if (hole != last) {
             replace(*hole, *last);
@@ -265,11 +278,12 @@ public:
     }
 
     /// Row r becomes what row order[r] was. O(size), one move a row and one more per cycle.
-    /// `order` must be a permutation; it is the identity afterwards.
-    /// Requires: moving a T does not throw.
+    /// `order` is the identity afterwards.
+    /// Requires: `order` is a permutation of 0 ... size() - 1; moving a T does not throw.
     void permute(std::uint32_t* order) noexcept
         requires std::is_nothrow_move_constructible_v<T>
     {
+        CAIRN_ASSERT(detail::names_each_once(order, size_), "a permutation names every row once");
         for (std::uint32_t start = 0; start < size_; ++start) {
             if (order[start] == start) { continue; }
             T held(std::move(rows()[start]));
@@ -318,12 +332,6 @@ private:
                 std::memcpy(static_cast<void*>(to), static_cast<const void*>(rows()),
                             size_ * sizeof(T));
             }
-        } else if constexpr (std::is_nothrow_move_constructible_v<T> ||
-                             !std::is_copy_constructible_v<T>) {
-            for (std::size_t i = 0; i < size_; ++i) {
-                ::new (static_cast<void*>(to + i)) T(std::move(rows()[i]));
-            }
-            destroy_rows();
         } else {
             struct guard {
                 T* to;
@@ -331,12 +339,12 @@ private:
                 ~guard() {
                     while (built != 0) { to[--built].~T(); }
                 }
-            } copies{to};
-            for (; copies.built < size_; ++copies.built) {
-                ::new (static_cast<void*>(to + copies.built))
-                    T(std::as_const(rows()[copies.built]));
+            } fresh{to};
+            for (; fresh.built < size_; ++fresh.built) {
+                ::new (static_cast<void*>(to + fresh.built))
+                    T(std::move_if_noexcept(rows()[fresh.built]));
             }
-            copies.built = 0;
+            fresh.built = 0;
             destroy_rows();
         }
     }

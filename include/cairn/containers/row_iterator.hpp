@@ -17,6 +17,8 @@
 #include <span>  // the iterator tags, at a third of the cost of <iterator>
 #include <type_traits>
 
+#include <cairn/core/assert.hpp>
+
 namespace cairn {
 
 template <class T>
@@ -72,7 +74,7 @@ private:
 };
 
 /// What slot_map::find returns. As a pointer it is null when nothing was found; as an iterator, and
-/// compared with one, it is end().
+/// compared with one, it is end(). (`auto* p = map.find(h)` does not deduce; `T* p` and `auto p` do.)
 template <class T>
 class found {
 public:
@@ -87,9 +89,30 @@ public:
     {
         return row_iterator<const T>{position()};
     }
-    [[nodiscard]] constexpr T& operator*() const noexcept { return *object_; }
-    [[nodiscard]] constexpr T* operator->() const noexcept { return object_; }
+    /// Requires: something was found.
+    [[nodiscard]] constexpr T& operator*() const noexcept {
+        CAIRN_ASSERT(object_ != nullptr, "an object is used when it was found");
+        return *object_;
+    }
+    [[nodiscard]] constexpr T* operator->() const noexcept {
+        CAIRN_ASSERT(object_ != nullptr, "an object is used when it was found");
+        return object_;
+    }
+    /// The next one; at the end: null.
+    constexpr found& operator++() noexcept {
+        CAIRN_ASSERT(object_ != nullptr, "an object is used when it was found");
+        object_ = object_ + 1 != end_ ? object_ + 1 : nullptr;
+        return *this;
+    }
+    constexpr found operator++(int) noexcept {
+        const found here = *this;
+        ++*this;
+        return here;
+    }
 
+    friend constexpr bool operator==(found a, found b) noexcept {
+        return a.position() == b.position();
+    }
     friend constexpr bool operator==(found a, std::nullptr_t) noexcept {
         return a.object_ == nullptr;
     }

@@ -175,9 +175,10 @@ public:
     /// P0661: room for `count` slots.
     bool reserve_slots(std::size_t count) noexcept { return directory_.reserve(count); }
 
-    /// From now on everything grows in place, up to `count_max` objects: nothing moves, no insertion
-    /// copies the others, references survive growth. Costs addresses, not memory. It also fixes the
-    /// number of slots: one whose generations are used up is not replaced (recycle_slots()).
+    /// From now on everything grows in place, up to `count_max` objects and what fits the last page beside
+    /// them: nothing moves, no insertion copies the others, references survive growth. Costs addresses,
+    /// not memory. It also fixes the number of slots: one whose generations are used up is not
+    /// replaced (recycle_slots()).
     /// Requires: nothing was inserted or reserved yet.
     /// Returns: false for 0, for more than the handle can name, and when the system refuses; the map is
     /// still usable then.
@@ -282,11 +283,15 @@ public:
     }
 
     /// Moves the object out and erases it. Returns: nothing when the handle is stale.
+    /// Throws: what copying a T throws, where its move may throw, or erasing it; the object lives on then,
+    /// with its value, as far as T's assignment keeps it. (A T that can only be moved may lose it.)
     [[nodiscard]] std::optional<T> take(handle_type h) {
+        std::optional<T> object;  // one for every return: built where the caller wants it
         std::uint32_t row;
-        if (!directory_.find_row(h, row)) [[unlikely]] { return std::nullopt; }
-        std::optional<T> object{std::move(values_[row])};
-        erase_row(row);
+        if (directory_.find_row(h, row)) [[likely]] {
+            object.emplace(std::move_if_noexcept(values_[row]));
+            erase_row(row);
+        }
         return object;
     }
 
@@ -302,11 +307,15 @@ public:
     /// Look-ups fail at once; the object is moved aside and destroyed when collect() is told that
     /// `fence` has passed: a GPU or a job may still be using what it owns.
     /// Returns: false when the handle is stale or memory is exhausted; nothing has changed then.
+    /// Throws: as take(); the object is not retired then.
     bool retire(handle_type h, std::uint64_t fence) {
         std::uint32_t row;
         if (!directory_.find_row(h, row)) [[unlikely]] { return false; }
-        if (limbo_.emplace(fence, std::move(values_[row])) == nullptr) { return false; }
+        const auto aside = [&] { return waiting{fence, std::move_if_noexcept(values_[row])}; };
+        if (limbo_.emplace_from(aside) == nullptr) { return false; }
+        detail::undo_last guard{&limbo_};
         erase_row(row);
+        guard.rows = nullptr;
         return true;
     }
 
@@ -389,7 +398,6 @@ private:
     struct waiting {
         std::uint64_t fence;
         T object;
-        waiting(std::uint64_t f, T&& o) : fence{f}, object(std::move(o)) {}
     };
 
     void erase_row(std::size_t row) {

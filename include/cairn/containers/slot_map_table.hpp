@@ -124,16 +124,31 @@ public:
     void for_each(F f) {
         rows_.for_each(std::move(f));
     }
+    template <class F>
+    void for_each(F f) const {
+        rows_.for_each(std::move(f));
+    }
     template <auto... Members, class F>
     void each(F f) {
+        rows_.template each<Members...>(std::move(f));
+    }
+    template <auto... Members, class F>
+    void each(F f) const {
         rows_.template each<Members...>(std::move(f));
     }
     template <class F>
     void for_each_chunk(std::size_t rows, F f) {
         rows_.for_each_chunk(rows, std::move(f));
     }
+    template <class F>
+    void for_each_chunk(std::size_t rows, F f) const {
+        rows_.for_each_chunk(rows, std::move(f));
+    }
     /// rows() in pieces whose boundaries share no cache line in any column: table_view::chunks().
     [[nodiscard]] auto chunks(std::size_t rows_per_chunk) noexcept {
+        return rows_.view().chunks(rows_per_chunk);
+    }
+    [[nodiscard]] auto chunks(std::size_t rows_per_chunk) const noexcept {
         return rows_.view().chunks(rows_per_chunk);
     }
 
@@ -145,9 +160,10 @@ public:
         return true;
     }
 
-    /// From now on everything grows in place, up to `count_max` rows: nothing moves, no insertion
-    /// copies the others, references survive growth. Costs addresses, not memory. It also fixes the
-    /// number of slots: one whose generations are used up is not replaced (recycle_slots()).
+    /// From now on everything grows in place, up to `count_max` rows and what fits the last page beside
+    /// them: nothing moves, no insertion copies the others, references survive growth. Costs addresses,
+    /// not memory. It also fixes the number of slots: one whose generations are used up is not
+    /// replaced (recycle_slots()).
     /// Requires: nothing was inserted or reserved yet.
     /// Returns: false for 0, for more than the handle can name, and when the system refuses; the map is
     /// still usable then.
@@ -218,11 +234,14 @@ public:
         return true;
     }
     /// Moves the row out and erases it. Returns: nothing when the handle is stale.
+    /// Throws: as slot_map::take.
     [[nodiscard]] std::optional<Row> take(handle_type h) {
+        std::optional<Row> taken;  // one for every return: built where the caller wants it
         std::uint32_t row;
-        if (!directory_.find_row(h, row)) [[unlikely]] { return std::nullopt; }
-        std::optional<Row> taken{moved_out(row)};
-        erase_row(row);
+        if (directory_.find_row(h, row)) [[likely]] {
+            taken.emplace(moved_out(row));
+            erase_row(row);
+        }
         return taken;
     }
     /// Removes every row for which pred(row) holds. Returns: how many.
@@ -251,13 +270,16 @@ public:
     /// Look-ups fail at once; the row is moved aside and destroyed when collect() is told that
     /// `fence` has passed: a GPU or a job may still be using what it owns.
     /// Returns: false when the handle is stale or memory is exhausted; nothing has changed then.
+    /// Throws: as slot_map::retire.
     bool retire(handle_type h, std::uint64_t fence) {
         std::uint32_t row;
         if (!directory_.find_row(h, row)) [[unlikely]] { return false; }
         if (limbo_.emplace_from([&] { return waiting{fence, moved_out(row)}; }) == nullptr) {
             return false;
         }
+        detail::undo_last guard{&limbo_};
         erase_row(row);
+        guard.rows = nullptr;
         return true;
     }
     /// Destroys what was retired with a fence <= completed. Returns: how many. O(retired).
@@ -331,11 +353,15 @@ private:
         Row row;
     };
 
+    /// Its value, to erase it next; copied where moving may throw.
     [[nodiscard]] Row moved_out(std::size_t row) {
         if constexpr (std::is_lvalue_reference_v<reference>) {
-            return std::move(rows_[row]);
-        } else {
+            return std::move_if_noexcept(rows_[row]);
+        } else if constexpr (std::is_nothrow_move_constructible_v<Row> ||
+                             !std::is_copy_constructible_v<Row>) {
             return cairn::take(rows_[row]);
+        } else {
+            return static_cast<Row>(rows_[row]);
         }
     }
 

@@ -4,6 +4,7 @@
 //      slot_map<particle, slot_policy<32>>                  32-bit handles: 20 index, 12 generation
 //      slot_map<particle, slot_policy<32, 16, reuse::lifo>> 16 and 16, newest free slot first
 //
+// The order and the minimum of free slots are for slot_map; stable_slot_map always takes the lowest slots.
 // Everything here changes the handle or the hot path and is therefore a type; what changes only the
 // cold path (which allocator, reserved addresses) is an argument at run time.
 #pragma once

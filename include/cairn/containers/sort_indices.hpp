@@ -52,4 +52,21 @@ void sort_indices(std::uint32_t* order, std::uint32_t* scratch, std::size_t coun
     }
 }
 
+/// True when order[0 ... count - 1] names each of 0 ... count - 1 once: for asserts. The highest bit of
+/// order[r] says meanwhile that r was named; it is as before afterwards. Beyond 2^31 rows nobody looks.
+[[nodiscard]] inline bool names_each_once(std::uint32_t* order, std::size_t count) noexcept {
+    constexpr std::uint32_t named = std::uint32_t{1} << 31;
+    if (count > named) { return true; }
+    for (std::size_t i = 0; i < count; ++i) {
+        if (order[i] >= count) { return false; }
+    }
+    for (std::size_t i = 0; i < count; ++i) { order[order[i] & ~named] |= named; }
+    bool all = true;
+    for (std::size_t i = 0; i < count; ++i) {
+        all = all && (order[i] & named) != 0;
+        order[i] &= ~named;
+    }
+    return all;
+}
+
 }  // namespace cairn::detail

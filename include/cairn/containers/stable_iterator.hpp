@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <cairn/core/assert.hpp>
+
 namespace cairn::detail {
 
 template <class Slots, class Handle, class U>
@@ -25,13 +27,23 @@ public:
     stable_iterator(const Slots* slots, std::size_t index) noexcept
         : slots_{slots}, index_{index} {}
 
+    /// To const.
+    operator stable_iterator<Slots, Handle, const U>() const noexcept
+        requires(!std::is_const_v<U>)
+    {
+        return {slots_, index_};
+    }
+
+    /// Requires: not end().
     [[nodiscard]] U& operator*() const noexcept {
+        CAIRN_ASSERT(index_ != Slots::no_index, "an iterator is used before the end");
         std::byte* const objects = slots_->pages()[index_ >> Slots::slots_log2].objects;
         return reinterpret_cast<U*>(objects)[index_ & Slots::slot_mask];
     }
     [[nodiscard]] U* operator->() const noexcept { return &**this; }
     /// The handle of the object here.
     [[nodiscard]] Handle handle() const noexcept {
+        CAIRN_ASSERT(index_ != Slots::no_index, "an iterator is used before the end");
         const auto* const state = slots_->pages()[index_ >> Slots::slots_log2].state;
         return Handle::make(static_cast<std::uint32_t>(index_),
                             state->generation[index_ & Slots::slot_mask]);

@@ -25,8 +25,8 @@
 // Cost:      find: page, generation, compare, object. emplace: the slot's number, and four stores beside
 //            the object's own; every 64th or so gathers slots. erase: six stores. Growth: one page,
 //            nothing is copied. The page is as many slots as fit 64 KiB (64 to 4096).
-// Reuse:     the lowest free slots. Busy slots use up their generations: keep 31 bits of them
-//            (the default) where the first slots are replaced thousands of times.
+// Reuse:     the lowest free slots, whatever order the policy names. Busy slots use up their generations:
+//            keep 31 bits of them (the default) where the first slots are replaced thousands of times.
 // Re-entrancy: constructors and destructors of objects may look up, insert, erase and retire others here: the
 //            object that begins or ends cannot be found meanwhile, and its slot is not given out. They may
 //            not iterate: for_each would meet that object. The map ends when nobody inserts any more.
@@ -65,6 +65,9 @@ private:
     static constexpr alignment object_alignment{alignof(T) > cache_line_size ? alignof(T)
                                                                              : cache_line_size};
     static_assert((64 * sizeof(T)) % cache_line_size == 0, "words never share a cache line");
+    static_assert(Policy::order != reuse::lifo,
+                  "a stable_slot_map takes the lowest free slots, whatever the policy: leave fifo "
+                  "there, which is the default, or say reuse::lowest");
 
 public:
     using key_type = handle_type;
@@ -140,7 +143,8 @@ public:
 
     // ---- inserting ----------------------------------------------------------------------------
 
-    /// A new object in the lowest free slot, built in place; it never moves.
+    /// A new object, built in place; it never moves. Its slot is the lowest of those that were free when
+    /// slots were gathered last.
     /// Returns: its handle; null when exhausted, nothing has changed then.
     /// Throws:  what T's constructor throws; nothing has changed then.
     template <class... Args>
@@ -218,14 +222,16 @@ public:
         erase(where.handle());
         return ++where;
     }
-    /// Moves the object out and erases it. Returns: nothing when the handle is stale.
+    /// Moves the object out (copies it, where its move may throw) and erases it.
+    /// Returns: nothing when the handle is stale.
     [[nodiscard]] std::optional<T> take(handle_type h)
         requires std::is_move_constructible_v<T>
     {
-        T* const object = locate(h);
-        if (object == nullptr) [[unlikely]] { return std::nullopt; }
-        std::optional<T> taken{std::move(*object)};
-        erase(h);
+        std::optional<T> taken;  // one for every return: built where the caller wants it
+        if (T* const object = locate(h); object != nullptr) [[likely]] {
+            taken.emplace(std::move_if_noexcept(*object));
+            erase(h);
+        }
         return taken;
     }
     /// Erases every object that `predicate` is true for. Returns: how many.

@@ -84,7 +84,8 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return m_.size_; }
     [[nodiscard]] bool empty() const noexcept { return m_.size_ == 0; }
     [[nodiscard]] std::size_t capacity() const noexcept { return m_.capacity_; }
-    /// size() rounded up to 16 rows: what kernels may load and store; aos: size().
+    /// What kernels may load and store: size() rounded up to 16 rows, or to whole blocks of an aosoa of
+    /// more than 16; aos: size().
     [[nodiscard]] std::size_t padded_size() const noexcept { return view().padded_size(); }
     /// Bytes of the one allocation, or of the part of the reserved addresses that has memory.
     [[nodiscard]] std::size_t memory_size() const noexcept {
@@ -94,8 +95,9 @@ public:
 
     /// Room for `rows` rows in all. Returns: false when the allocator is exhausted; unchanged then.
     [[nodiscard]] bool reserve(std::size_t rows) { return m_.reserve(form(), rows); }
-    /// From now on grows in place, up to `rows_max` rows: no row moves, no view or span dies by
-    /// growth, and no insertion copies the others. Costs addresses, not memory; never asks the allocator.
+    /// From now on grows in place, up to `rows_max` rows, rounded up to a capacity: no row moves, no view
+    /// or span dies by growth, and no insertion copies the others. Costs addresses, not memory; never
+    /// asks the allocator.
     /// Requires: the table has no memory yet.
     /// Returns: false when the system refuses; the table is as before then.
     [[nodiscard]] bool reserve_address_space(std::size_t rows_max) noexcept {
@@ -326,7 +328,8 @@ public:
     /// Requires: `order` is a permutation of 0 .. size()-1.
     /// Returns: false when there is no memory for the scratch column; unchanged then.
     [[nodiscard]] bool permute(std::span<std::uint32_t> order) {
-        CAIRN_ASSERT(order.size() == size(), "a permutation names every row once");
+        CAIRN_ASSERT(order.size() == size() && detail::names_each_once(order.data(), size()),
+                     "a permutation names every row once");
         return m_.permute(form(), order.data());
     }
 

@@ -23,12 +23,15 @@ public:
     using value_type = View;
 
     constexpr table_chunks() noexcept = default;
-    /// Requires: `rows` begins at a multiple of 64 rows of its table; others share a line at the ends.
+    /// Requires: rows_per_chunk != 0; `rows` begins at a multiple of 64 rows of its table: others share
+    /// a line at the ends.
     constexpr table_chunks(View rows, std::size_t rows_per_chunk) noexcept
         : rows_{rows},
           step_{rows_per_chunk <= 64            ? 64
                 : rows_per_chunk > SIZE_MAX / 2 ? SIZE_MAX / 2 + 1  // all of them
-                                                : (rows_per_chunk + 63) / 64 * 64} {}
+                                                : (rows_per_chunk + 63) / 64 * 64} {
+        CAIRN_ASSERT(rows_per_chunk != 0, "a chunk has rows");
+    }
 
     [[nodiscard]] std::size_t size() const noexcept {
         return rows_.size() / step_ + (rows_.size() % step_ != 0 ? 1 : 0);

@@ -110,8 +110,9 @@ public:
         return {base_, capacity_, first_ + first, count};
     }
 
-    /// How many rows, from the first, may be loaded and stored by kernels: size() rounded up to 16
-    /// (aos: size() itself). Rows past the end hold zeros or former values.
+    /// How many rows, from the first, may be loaded and stored by kernels: size() rounded up to 16, or to
+    /// whole blocks of an aosoa of more than 16 (aos: size() itself). Rows past the end hold zeros or
+    /// former values.
     /// Requires: the view ends where the table ends.
     [[nodiscard]] std::size_t padded_size() const noexcept {
         return (size_ + place::form.tail - 1) & ~(place::form.tail - 1);
@@ -175,6 +176,7 @@ public:
 
     /// The rows in parts of `rows`, rounded up to a multiple of 64: no two of them share a cache line
     /// in any column, so each may be written by another thread. size(), [k], and a range of views.
+    /// Requires: rows != 0.
     [[nodiscard]] table_chunks<table_view> chunks(std::size_t rows) const noexcept {
         return {*this, rows};
     }
