@@ -73,6 +73,9 @@ TEST(attached_column, follows_the_rows_of_a_slot_map_and_survives_moves_and_ends
     ASSERT_TRUE(world->sort_by<&unit::depth>());
     EXPECT_EQ(heat[world->dense_index(b)], 2.5);
     EXPECT_EQ(heat[world->dense_index(c)], 0.5);
+    world->swap_rows(0, 1);
+    EXPECT_EQ(heat[world->dense_index(b)], 2.5);
+    EXPECT_EQ(heat[world->dense_index(c)], 0.5);
     slot_map<table<unit, soa>> moved{std::move(*world)};
     EXPECT_EQ(heat[moved.dense_index(b)], 2.5);
     world.reset();

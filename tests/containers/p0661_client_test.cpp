@@ -36,6 +36,16 @@ void use(SlotMap& map) {
     EXPECT_EQ(*it, "banana");
     EXPECT_EQ(*map.find_unchecked(b), "banana");
 
+    auto found = map.find(a);  // whatever its type: it steps, compares and erases as an iterator
+    EXPECT_TRUE(found == map.find(a));
+    EXPECT_FALSE(found == map.find(b));
+    EXPECT_EQ(*++found, "banana");
+    EXPECT_EQ(*found++, "banana");
+    EXPECT_TRUE(found == map.find(c));
+    EXPECT_EQ(found - map.begin(), 2);
+    EXPECT_TRUE(++found == map.end());
+    EXPECT_TRUE(found == map.find(key_type{}));
+
     EXPECT_EQ(map.erase(a), 1u);  // by key: how many
     EXPECT_EQ(map.erase(a), 0u);
     EXPECT_TRUE(map.find(a) == map.end());
@@ -50,6 +60,11 @@ void use(SlotMap& map) {
     for (const std::string& value : std::as_const(map)) { all += value; }
     for (auto r = map.rbegin(); r != map.rend(); ++r) { all += *r; }
     EXPECT_EQ(all, "cccccc");
+    for (typename SlotMap::const_reverse_iterator r = map.rbegin(); r != map.crend(); ++r) {
+        all += *r;
+    }
+    EXPECT_TRUE(map.crbegin() == std::as_const(map).rbegin());
+    EXPECT_EQ(all, "ccccccccc");
     EXPECT_EQ(map.cend() - map.cbegin(), 1);
 
     SlotMap other;

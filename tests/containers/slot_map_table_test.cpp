@@ -235,3 +235,37 @@ TYPED_TEST(slot_map_of_table, a_const_map_is_looped_over_in_every_way) {
     for (auto part : read.chunks(64)) { part.template each<&unit<>::id>(add); }
     EXPECT_EQ(sum, 4 * 99 * 50);
 }
+
+TYPED_TEST(slot_map_of_table, has_the_names_of_slot_map) {
+    using map = slot_map<table<unit<>, TypeParam>>;
+    map world;
+    EXPECT_TRUE(world.reserve_slots(20));
+    EXPECT_GE(world.slot_count(), 20u);
+    EXPECT_GE(map::max_size(), typename map::size_type{1000});
+    std::vector<typename map::handle_type> all;
+    for (int i = 0; i < 6; ++i) { all.push_back(world.emplace(i, vec2{}, "")); }
+    const map& read = world;
+    EXPECT_EQ(world.at(all[2]).id, 2);
+    EXPECT_EQ(read.at(all[3]).id, 3);
+    EXPECT_EQ(world.find_unchecked(all[2])->id, 2);
+    EXPECT_EQ(read.find_unchecked(all[3])->id, 3);
+    EXPECT_EQ(world.handle_of(world.begin() + 4), all[4]);
+    EXPECT_EQ(read.handle_of(read.cbegin() + 4), all[4]);
+    world.swap_rows(0, 5);
+    EXPECT_EQ(world.dense_index(all[5]), 0u);
+    EXPECT_EQ((*world.begin()).id, 5);
+    EXPECT_EQ(world[all[0]].id, 0);
+    int order = 0;
+    for (typename map::const_reverse_iterator r = world.rbegin(); r != world.crend(); ++r) {
+        order = order * 10 + (*r).id;
+    }
+    EXPECT_EQ(order, 43215) << "0 4 3 2 1 5";
+    auto next = world.erase(world.begin() + 1);  // unit 1; the last one moves in: unit 0
+    EXPECT_EQ((*next).id, 0);
+    EXPECT_FALSE(world.contains(all[1]));
+    world.erase(read.cbegin() + 1, read.cbegin() + 4);
+    EXPECT_EQ(world.size(), 2u);
+    EXPECT_TRUE(world.contains(all[5]) && world.contains(all[4]));
+    EXPECT_DEATH((void)world.at(all[1]), "the handle is not stale") << "at() in every build";
+    world.validate();
+}

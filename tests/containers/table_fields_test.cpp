@@ -2,6 +2,9 @@
 #include <cairn/containers/table.hpp>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+
 using namespace cairn;
 
 namespace {
@@ -11,6 +14,12 @@ struct matrix {
 };
 struct skeleton {  // 17 fields of 16 components: 272 columns
     matrix a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q;
+};
+
+struct sparse {  // fields that take anything in their constructors, too
+    std::optional<int> target;
+    std::optional<std::string> name;
+    int id;
 };
 
 }  // namespace
@@ -29,4 +38,14 @@ TEST(table_fields, seventeen_matrices_in_272_columns_survive_growth) {
         EXPECT_EQ(found.q.p, static_cast<float>(2 * i));
     }
     t.validate();
+}
+
+TEST(table_fields, optional_fields_are_counted_and_found) {
+    table<sparse, soa> t;
+    ASSERT_TRUE(t.emplace_back(std::nullopt, "stone", 1));
+    ASSERT_TRUE(t.emplace_back(7, std::nullopt, 2));
+    EXPECT_FALSE(t[0].get<&sparse::target>().has_value());
+    EXPECT_EQ(*t[0].get<&sparse::name>(), "stone");
+    EXPECT_EQ(*t.column<&sparse::target>()[1], 7);
+    EXPECT_EQ(t[1].get<2>(), 2);
 }

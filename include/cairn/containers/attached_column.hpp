@@ -7,8 +7,9 @@
 //      particles.swap_erase(3);                  heat[3] is the moved row's heat
 //
 // A system that needs a value per row, and is no business of the row's struct, attaches it: rows that
-// are added get the initial value; erasing, inserting and sorting move it along. Works on table and on
-// slot_map<table<...>>.
+// are added get the initial value; what the table does to its rows (erasing, inserting, swap_rows,
+// sorting) moves it along. What is done to rows from outside, by std::ranges::sort or swap(t[i], t[j]),
+// is written into their fields, and nobody is told. Works on table and on slot_map<table<...>>.
 //
 // Use it for: data of one system (physics, audio) about rows that another one owns.
 // Look elsewhere for: data that belongs to the row: a field.
@@ -53,6 +54,11 @@ public:
         };
         link_.moved = [](detail::table_follower& f, std::size_t to, std::size_t from) noexcept {
             self(f).data()[to] = self(f).data()[from];
+        };
+        link_.swapped = [](detail::table_follower& f, std::size_t a, std::size_t b) noexcept {
+            const T held = self(f).data()[a];
+            self(f).data()[a] = self(f).data()[b];
+            self(f).data()[b] = held;
         };
         link_.permuted = [](detail::table_follower& f, const std::uint32_t* order,
                             std::size_t count) noexcept {

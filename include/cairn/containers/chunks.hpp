@@ -74,3 +74,8 @@ static_assert(rows_per_line_boundary(64) == 1 && rows_per_line_boundary(24) == 8
 static_assert(rows_per_line_boundary(1) == 64 && rows_per_line_boundary(12) == 16);
 
 }  // namespace cairn
+
+template <class T>
+inline constexpr bool std::ranges::enable_view<cairn::chunked_rows<T>> = true;
+template <class T>
+inline constexpr bool std::ranges::enable_borrowed_range<cairn::chunked_rows<T>> = true;

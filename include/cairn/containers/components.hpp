@@ -139,6 +139,20 @@ private:
     component_type* components_[component_count];
 };
 
+/// Swaps what they stand for; prvalues and names alike (std::swap would match names better than the first).
+template <class T>
+void swap(const split_ref<T>& a, const split_ref<T>& b) noexcept {
+    const T held = a.load();
+    a.store(b.load());
+    b.store(held);
+}
+template <class T>
+void swap(split_ref<T>& a, split_ref<T>& b) noexcept {
+    const split_ref<T>& first = a;
+    const split_ref<T>& second = b;
+    swap(first, second);
+}
+
 namespace detail {
 
 template <class T>

@@ -38,6 +38,11 @@ public:
     constexpr index_iterator() noexcept = default;
     constexpr index_iterator(View view, std::size_t index) noexcept
         : view_{view}, index_{static_cast<difference_type>(index)} {}
+    /// To const: wherever the view of `other` turns into this one's.
+    template <class Other>
+        requires(!std::is_same_v<Other, View> && std::is_convertible_v<const Other&, View>)
+    constexpr index_iterator(const index_iterator<Other>& other) noexcept
+        : view_{other.view_}, index_{other.index_} {}
 
     [[nodiscard]] constexpr reference operator*() const noexcept { return at(index_); }
     [[nodiscard]] constexpr reference operator[](difference_type n) const noexcept {
@@ -83,8 +88,10 @@ public:
             return std::move(*i);
         } else if constexpr (requires { take(*i); }) {
             return take(*i);
-        } else {
+        } else if constexpr (std::is_copy_constructible_v<value_type>) {
             return static_cast<value_type>(*i);
+        } else {
+            return *i;  // to read only
         }
     }
     friend constexpr void iter_swap(const index_iterator& a, const index_iterator& b)
@@ -95,6 +102,9 @@ public:
     }
 
 private:
+    template <class>
+    friend class index_iterator;
+
     [[nodiscard]] static constexpr std::size_t position(difference_type i) noexcept {
         return static_cast<std::size_t>(i);
     }

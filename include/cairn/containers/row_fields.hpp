@@ -27,7 +27,7 @@ namespace cairn::detail {
 /// Converts to anything; only ever named in unevaluated expressions.
 struct any_field {
     template <class T>
-    constexpr operator T() const noexcept;
+    operator T() const noexcept;
 };
 
 template <std::size_t>

@@ -56,6 +56,8 @@ public:
     using const_pointer = const T*;
     using iterator = row_iterator<T>;
     using const_iterator = row_iterator<const T>;
+    using reverse_iterator = std::reverse_iterator<iterator>;
+    using const_reverse_iterator = std::reverse_iterator<const_iterator>;
 
     explicit slot_map(allocator_ref upstream = system_memory()) noexcept
         : directory_{upstream}, values_{upstream}, limbo_{upstream} {
@@ -141,10 +143,16 @@ public:
     [[nodiscard]] const_iterator end() const noexcept { return cend(); }
     [[nodiscard]] const_iterator cbegin() const noexcept { return const_iterator{values_.begin()}; }
     [[nodiscard]] const_iterator cend() const noexcept { return const_iterator{values_.end()}; }
-    [[nodiscard]] auto rbegin() noexcept { return values().rbegin(); }
-    [[nodiscard]] auto rend() noexcept { return values().rend(); }
-    [[nodiscard]] auto rbegin() const noexcept { return values().rbegin(); }
-    [[nodiscard]] auto rend() const noexcept { return values().rend(); }
+    [[nodiscard]] reverse_iterator rbegin() noexcept { return reverse_iterator{end()}; }
+    [[nodiscard]] reverse_iterator rend() noexcept { return reverse_iterator{begin()}; }
+    [[nodiscard]] const_reverse_iterator rbegin() const noexcept { return crbegin(); }
+    [[nodiscard]] const_reverse_iterator rend() const noexcept { return crend(); }
+    [[nodiscard]] const_reverse_iterator crbegin() const noexcept {
+        return const_reverse_iterator{cend()};
+    }
+    [[nodiscard]] const_reverse_iterator crend() const noexcept {
+        return const_reverse_iterator{cbegin()};
+    }
 
     /// The row of `h` in values(), for a shader that addresses the uploaded values.
     /// Requires: contains(h).
@@ -160,6 +168,9 @@ public:
     /// The handle of an object that lives here. Requires: `object` is in values().
     [[nodiscard]] handle_type handle_of(const T& object) const noexcept {
         return directory_.handle_at(static_cast<std::size_t>(&object - values_.data()));
+    }
+    [[nodiscard]] handle_type handle_of(const_iterator where) const noexcept {
+        return handle_of(*where);
     }
 
     // ---- room ---------------------------------------------------------------------------------

@@ -48,11 +48,16 @@ class slot_map<table<Row, Layout>, Policy> {
 public:
     using handle_type = typename Policy::template handle_type<Row>;
     using key_type = handle_type;
+    using mapped_type = Row;
     using value_type = Row;
+    using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
     using reference = typename rows_type::reference;
     using const_reference = typename rows_type::const_reference;
     using iterator = typename rows_type::iterator;
     using const_iterator = typename rows_type::const_iterator;
+    using reverse_iterator = typename rows_type::reverse_iterator;
+    using const_reverse_iterator = typename rows_type::const_reverse_iterator;
 
     explicit slot_map(allocator_ref upstream = system_memory()) noexcept
         : directory_{upstream}, rows_{upstream}, limbo_{upstream} {
@@ -83,14 +88,29 @@ public:
     [[nodiscard]] const_reference operator[](handle_type h) const noexcept {
         return rows_[dense_index(h)];
     }
+    /// As operator[], and a stale handle stops every build.
+    [[nodiscard]] reference at(handle_type h) noexcept { return rows_[live_row(h)]; }
+    [[nodiscard]] const_reference at(handle_type h) const noexcept { return rows_[live_row(h)]; }
+    /// P0661's spelling of operator[], to be used as what find() returns.
+    [[nodiscard]] found_row<reference> find_unchecked(handle_type h) noexcept {
+        return found_row<reference>{(*this)[h]};
+    }
+    [[nodiscard]] found_row<const_reference> find_unchecked(handle_type h) const noexcept {
+        return found_row<const_reference>{(*this)[h]};
+    }
     /// The row number of `h` in every column. Requires: contains(h).
     [[nodiscard]] std::size_t dense_index(handle_type h) const noexcept {
         const std::uint32_t row = directory_.row_of(h);
         CAIRN_ASSERT(row != none, "the handle is not stale");
         return row;
     }
+    /// The handle of row `row`. Requires: row < size().
     [[nodiscard]] handle_type handle_at(std::size_t row) const noexcept {
         return directory_.handle_at(row);
+    }
+    /// The handle of the row here. Requires: `where` is in this map, and not end().
+    [[nodiscard]] handle_type handle_of(const_iterator where) const noexcept {
+        return directory_.handle_at(row_number(where));
     }
 
     // ---- all of them --------------------------------------------------------------------------
@@ -98,6 +118,9 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
     [[nodiscard]] bool empty() const noexcept { return rows_.empty(); }
     [[nodiscard]] std::size_t capacity() const noexcept { return rows_.capacity(); }
+    [[nodiscard]] static constexpr std::size_t max_size() noexcept {
+        return directory::row_count_max;
+    }
     /// All slots: live, free, held and exhausted.
     [[nodiscard]] std::size_t slot_count() const noexcept { return directory_.slots().capacity(); }
     [[nodiscard]] allocator_ref upstream() const noexcept { return directory_.upstream(); }
@@ -112,6 +135,14 @@ public:
     [[nodiscard]] iterator end() noexcept { return rows_.end(); }
     [[nodiscard]] const_iterator begin() const noexcept { return rows_.begin(); }
     [[nodiscard]] const_iterator end() const noexcept { return rows_.end(); }
+    [[nodiscard]] const_iterator cbegin() const noexcept { return rows_.cbegin(); }
+    [[nodiscard]] const_iterator cend() const noexcept { return rows_.cend(); }
+    [[nodiscard]] reverse_iterator rbegin() noexcept { return rows_.rbegin(); }
+    [[nodiscard]] reverse_iterator rend() noexcept { return rows_.rend(); }
+    [[nodiscard]] const_reverse_iterator rbegin() const noexcept { return rows_.rbegin(); }
+    [[nodiscard]] const_reverse_iterator rend() const noexcept { return rows_.rend(); }
+    [[nodiscard]] const_reverse_iterator crbegin() const noexcept { return rows_.crbegin(); }
+    [[nodiscard]] const_reverse_iterator crend() const noexcept { return rows_.crend(); }
     template <auto Member>
     [[nodiscard]] auto column() noexcept {
         return rows_.template column<Member>();
@@ -159,6 +190,8 @@ public:
         directory_.set_row_max(rows_.capacity());
         return true;
     }
+    /// P0661: room for `count` slots.
+    bool reserve_slots(std::size_t count) noexcept { return directory_.reserve(count); }
 
     /// From now on everything grows in place, up to `count_max` rows and what fits the last page beside
     /// them: nothing moves, no insertion copies the others, references survive growth. Costs addresses,
@@ -232,6 +265,17 @@ public:
         rows_.swap_erase(row);  // first: a move that throws leaves the handles as they were
         directory_.erase_row(row, h);
         return true;
+    }
+    /// Erases the row here. Returns: the same position, where the moved row is still to be visited.
+    iterator erase(const_iterator where) {
+        const std::size_t row = row_number(where);
+        erase_row(row);
+        return begin() + static_cast<std::ptrdiff_t>(row);
+    }
+    iterator erase(const_iterator first, const_iterator last) {
+        const std::size_t row = row_number(first);
+        for (std::size_t end = row_number(last); end != row; --end) { erase_row(end - 1); }
+        return begin() + static_cast<std::ptrdiff_t>(row);
     }
     /// Moves the row out and erases it. Returns: nothing when the handle is stale.
     /// Throws: as slot_map::take.
@@ -327,6 +371,12 @@ public:
             size() * sizeof(std::uint32_t));
     }
 
+    /// Exchanges two rows; handles and attached columns follow.
+    void swap_rows(std::size_t a, std::size_t b) {
+        rows_.swap_rows(a, b);
+        directory_.swap_rows(a, b);
+    }
+
     void swap(slot_map& other) noexcept {
         slot_map mine{std::move(*this)};
         *this = std::move(other);
@@ -352,6 +402,17 @@ private:
         std::uint64_t fence;
         Row row;
     };
+
+    [[nodiscard]] std::size_t row_number(const_iterator where) const noexcept {
+        return static_cast<std::size_t>(where - cbegin());
+    }
+    [[nodiscard]] std::size_t live_row(handle_type h) const noexcept {
+        std::uint32_t row;
+        if (!directory_.find_row(h, row)) {
+            detail::assert_failed("contains(h)", "the handle is not stale");
+        }
+        return row;
+    }
 
     /// Its value, to erase it next; copied where moving may throw.
     [[nodiscard]] Row moved_out(std::size_t row) {

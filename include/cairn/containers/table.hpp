@@ -59,7 +59,10 @@ public:
     using const_reference = typename const_view_type::reference;
     using iterator = typename view_type::iterator;
     using const_iterator = typename const_view_type::iterator;
+    using reverse_iterator = std::reverse_iterator<iterator>;
+    using const_reverse_iterator = std::reverse_iterator<const_iterator>;
     using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
 
     explicit table(allocator_ref memory = system_memory()) noexcept : m_{memory} {}
     ~table() {
@@ -118,6 +121,18 @@ public:
     [[nodiscard]] iterator end() noexcept { return view().end(); }
     [[nodiscard]] const_iterator begin() const noexcept { return view().begin(); }
     [[nodiscard]] const_iterator end() const noexcept { return view().end(); }
+    [[nodiscard]] const_iterator cbegin() const noexcept { return begin(); }
+    [[nodiscard]] const_iterator cend() const noexcept { return end(); }
+    [[nodiscard]] reverse_iterator rbegin() noexcept { return reverse_iterator{end()}; }
+    [[nodiscard]] reverse_iterator rend() noexcept { return reverse_iterator{begin()}; }
+    [[nodiscard]] const_reverse_iterator rbegin() const noexcept { return crbegin(); }
+    [[nodiscard]] const_reverse_iterator rend() const noexcept { return crend(); }
+    [[nodiscard]] const_reverse_iterator crbegin() const noexcept {
+        return const_reverse_iterator{end()};
+    }
+    [[nodiscard]] const_reverse_iterator crend() const noexcept {
+        return const_reverse_iterator{begin()};
+    }
 
     /// Appends a row built from `args`: one per field, a row of any kind, or what Row{args...} takes
     /// (missing fields have their default initializers).
@@ -160,6 +175,18 @@ public:
         }
         if (m_.followers_ != nullptr) { tell_added(index, 1); }
         return true;
+    }
+
+    /// Exchanges two rows, and what other owners have attached to them (swap(t[a], t[b]) leaves that).
+    void swap_rows(std::size_t a, std::size_t b) {
+        CAIRN_ASSERT(a < size() && b < size(), "rows are exchanged inside the table");
+        if (a == b) { return; }
+        cells::for_each_field([&]<std::size_t F>() {
+            auto held = take_field<F>(a);
+            move_field<F>(a, b);
+            put_field<F>(b, std::move(held));
+        });
+        if (m_.followers_ != nullptr) { tell_swapped(a, b); }
     }
 
     void pop_back() noexcept {
@@ -460,6 +487,9 @@ private:
     }
     void tell_moved(std::size_t to, std::size_t from) noexcept {
         for (auto* f = m_.followers_; f != nullptr; f = f->next) { f->moved(*f, to, from); }
+    }
+    void tell_swapped(std::size_t a, std::size_t b) noexcept {
+        for (auto* f = m_.followers_; f != nullptr; f = f->next) { f->swapped(*f, a, b); }
     }
     void rehome_followers(table* home) noexcept {
         for (auto* f = m_.followers_; f != nullptr;) {

@@ -97,6 +97,8 @@ struct table_cells {
             auto* const at = static_cast<void*>(place::template element<0, Row>(base, capacity, i));
             if constexpr (std::is_constructible_v<Row, Args...> && !std::is_aggregate_v<Row>) {
                 ::new (at) Row(static_cast<Args&&>(args)...);
+            } else if constexpr (is_a_row<Args...>()) {
+                ::new (at) Row(static_cast<Row>(static_cast<Args&&>(args))...);
             } else {
                 ::new (at) Row{static_cast<Args&&>(args)...};
             }

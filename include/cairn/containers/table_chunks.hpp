@@ -53,3 +53,8 @@ private:
 };
 
 }  // namespace cairn
+
+template <class View>
+inline constexpr bool std::ranges::enable_view<cairn::table_chunks<View>> = true;
+template <class View>
+inline constexpr bool std::ranges::enable_borrowed_range<cairn::table_chunks<View>> = true;

@@ -126,3 +126,17 @@ private:
 };
 
 }  // namespace cairn
+
+// Columns are views, and their iterators outlive them: each has a copy of the column in it.
+template <class T>
+inline constexpr bool std::ranges::enable_view<cairn::strided_span<T>> = true;
+template <class T, std::size_t Lanes>
+inline constexpr bool std::ranges::enable_view<cairn::blocked_span<T, Lanes>> = true;
+template <class T>
+inline constexpr bool std::ranges::enable_view<cairn::split_span<T>> = true;
+template <class T>
+inline constexpr bool std::ranges::enable_borrowed_range<cairn::strided_span<T>> = true;
+template <class T, std::size_t Lanes>
+inline constexpr bool std::ranges::enable_borrowed_range<cairn::blocked_span<T, Lanes>> = true;
+template <class T>
+inline constexpr bool std::ranges::enable_borrowed_range<cairn::split_span<T>> = true;

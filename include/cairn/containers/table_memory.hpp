@@ -43,6 +43,8 @@ struct table_follower {
     void (*added)(table_follower& self, std::size_t first, std::size_t count) noexcept = nullptr;
     /// Row `to` is now what row `from` was.
     void (*moved)(table_follower& self, std::size_t to, std::size_t from) noexcept = nullptr;
+    /// Rows a and b are each other now.
+    void (*swapped)(table_follower& self, std::size_t a, std::size_t b) noexcept = nullptr;
     /// Row i is now what row order[i] was.
     void (*permuted)(table_follower& self, const std::uint32_t* order,
                      std::size_t count) noexcept = nullptr;

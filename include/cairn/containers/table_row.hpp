@@ -11,8 +11,14 @@
 //      auto&& p = t[i];            a row (aos: a real T&)
 //      particle<> copy = t[i];     a value
 //      t[i] = t[j];                assigns the fields
-//      swap(t[i], t[j]);           swaps the fields (found by ADL; std::swap needs lvalues)
+//      using std::swap;            for aos, whose rows are the user's own type
+//      swap(t[i], t[j]);           swaps the fields; so does std::ranges::swap of two named rows
+//      std::swap(a, b);            a trap, qualified: it swaps what rows refer to by assigning twice through
+//                                  one of them, and both end alike
 //      auto p = t[i];              a trap in generic code: a copy in aos, a reference otherwise
+//
+// Rows that can only be moved are sorted by the table (sort, sort_by): std::ranges::sort copies rows, in
+// libstdc++ at least.
 //
 // Rows of plain structs have no names before C++26: get<&P::position>(row), structured bindings in
 // the order of the fields, or each<&P::position>() of the table.
@@ -252,6 +258,11 @@ constexpr void swap(const table_row<Row, Layout, false>& a,
     a = take(b);
     b = std::move(held);
 }
+/// The same for rows with a name, which std::swap(T&, T&) would match better.
+template <class Row, class Layout>
+constexpr void swap(table_row<Row, Layout, false>& a, table_row<Row, Layout, false>& b) {
+    swap(std::as_const(a), std::as_const(b));
+}
 
 /// A field of a row in any layout, values included: get<&P::life>(row).
 template <auto Member, class R>
@@ -279,6 +290,21 @@ template <auto Member>
 inline constexpr key_of<Member> key{};
 
 }  // namespace cairn
+
+/// What a row and a value have in common, where values can only be moved: a value to look at. No algorithm
+/// makes one of a row, for that would copy it. (Where values can be copied, it is the value.)
+template <class Row, class Layout, bool IsConst, template <class> class Q1,
+          template <class> class Q2>
+    requires(!std::is_copy_constructible_v<Row>)
+struct std::basic_common_reference<cairn::table_row<Row, Layout, IsConst>, Row, Q1, Q2> {
+    using type = const Row&;
+};
+template <class Row, class Layout, bool IsConst, template <class> class Q1,
+          template <class> class Q2>
+    requires(!std::is_copy_constructible_v<Row>)
+struct std::basic_common_reference<Row, cairn::table_row<Row, Layout, IsConst>, Q1, Q2> {
+    using type = const Row&;
+};
 
 /// Structured bindings of plain rows: auto [position, velocity] = t[i].
 template <class Row, class Layout, bool IsConst>

@@ -408,6 +408,13 @@ private:
 
 }  // namespace cairn
 
+// A table's view is one for <ranges> too, and its iterators outlive it: each has a copy of it.
+template <class Row, class Layout, bool IsConst>
+inline constexpr bool std::ranges::enable_view<cairn::table_view<Row, Layout, IsConst>> = true;
+template <class Row, class Layout, bool IsConst>
+inline constexpr bool std::ranges::enable_borrowed_range<cairn::table_view<Row, Layout, IsConst>> =
+    true;
+
 template <class View, std::size_t... F>
 struct std::tuple_size<cairn::selected_fields<View, F...>>
     : std::integral_constant<std::size_t, sizeof...(F)> {};

@@ -1,0 +1,145 @@
+// Rows, columns and views as the algorithms of <ranges> see them: the proxies of table_row.hpp and
+// components.hpp, the iterators of index_iterator.hpp. Each for every layout: the same text.
+#include <cairn/containers/table.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <ranges>
+#include <utility>
+
+using namespace cairn;
+
+namespace {
+
+struct vec2 {
+    float x = 0, y = 0;
+    friend bool operator==(const vec2&, const vec2&) = default;
+};
+
+template <class K = value>
+struct unit {
+    field<K, vec2> position;
+    field<K, vec2> velocity;
+    field<K, int> id = 0;
+};
+
+template <class K = value>
+struct owner {
+    field<K, std::unique_ptr<int>> owned;
+    field<K, int> id = 0;
+};
+
+template <class Layout>
+class table_ranges : public testing::Test {};
+using layouts = testing::Types<aos, soa, split_soa, aosoa<8>>;
+TYPED_TEST_SUITE(table_ranges, layouts);
+
+template <class Layout>
+table<unit<>, Layout> two_units() {
+    table<unit<>, Layout> t;
+    EXPECT_TRUE(t.push_back({{1, 1}, {9, 9}, 1}));
+    EXPECT_TRUE(t.push_back({{2, 2}, {8, 8}, 2}));
+    return t;
+}
+
+template <class Layout>
+void expect_swapped(const table<unit<>, Layout>& t) {
+    EXPECT_EQ(t[0].id, 2);
+    EXPECT_EQ(t[1].id, 1);
+    EXPECT_EQ(t[0].velocity, (vec2{8, 8}));
+    EXPECT_EQ(t[1].velocity, (vec2{9, 9}));
+}
+
+}  // namespace
+
+TYPED_TEST(table_ranges, rows_are_swapped_with_a_name_and_without) {
+    using std::swap;
+    auto t = two_units<TypeParam>();
+    swap(t[0], t[1]);
+    expect_swapped(t);
+    t = two_units<TypeParam>();
+    auto&& a = t[0];
+    auto&& b = t[1];
+    swap(a, b);
+    expect_swapped(t);
+    t = two_units<TypeParam>();
+    auto&& c = t[0];
+    auto&& d = t[1];
+    std::ranges::swap(c, d);
+    expect_swapped(t);
+    std::ranges::iter_swap(t.begin(), t.begin() + 1);
+    EXPECT_EQ(t[0].id, 1);
+}
+
+TYPED_TEST(table_ranges, fields_of_a_row_are_swapped) {
+    using std::swap;
+    auto t = two_units<TypeParam>();
+    auto&& row = t[0];
+    swap(row.position, row.velocity);
+    EXPECT_EQ(t[0].position, (vec2{9, 9}));
+    EXPECT_EQ(t[0].velocity, (vec2{1, 1}));
+    swap(t[0].position, t[1].position);
+    EXPECT_EQ(t[0].position, (vec2{2, 2}));
+    EXPECT_EQ(t[1].position, (vec2{9, 9}));
+}
+
+TYPED_TEST(table_ranges, an_iterator_turns_into_one_that_only_reads) {
+    auto t = two_units<TypeParam>();
+    const auto& read = t;
+    typename table<unit<>, TypeParam>::const_iterator it = t.begin();
+    EXPECT_TRUE(it == read.begin());
+    EXPECT_TRUE(t.begin() == read.begin());
+    EXPECT_TRUE(t.begin() < read.end());
+    EXPECT_EQ(read.end() - t.begin(), 2);
+    EXPECT_EQ((*it).id, 1);
+    static_assert(!std::is_convertible_v<typename table<unit<>, TypeParam>::const_iterator,
+                                         typename table<unit<>, TypeParam>::iterator>);
+}
+
+TYPED_TEST(table_ranges, what_an_algorithm_finds_outlives_the_view_it_was_given) {
+    auto t = two_units<TypeParam>();
+    using rows = decltype(t.view());
+    static_assert(std::ranges::view<rows> && std::ranges::borrowed_range<rows>);
+    const auto found = std::ranges::find(t.view(), 2, key<&unit<>::id>);
+    EXPECT_EQ((*found).id, 2);
+    EXPECT_EQ(*std::ranges::max_element(t.template column<&unit<>::id>()), 2);
+    const auto fast = std::ranges::find(t.template column<&unit<>::velocity>(), vec2{8, 8});
+    EXPECT_EQ(*fast, (vec2{8, 8}));
+    int sum = 0;
+    for (auto&& row : t.view() | std::views::take(1)) { sum += row.id; }
+    EXPECT_EQ(sum, 1);
+}
+
+TYPED_TEST(table_ranges, rows_that_can_only_be_moved_are_a_random_access_range) {
+    using rows = table<owner<>, TypeParam>;
+    static_assert(std::ranges::random_access_range<rows>);
+    static_assert(std::ranges::random_access_range<const rows>);
+    rows t;
+    for (int i = 0; i < 10; ++i) { ASSERT_TRUE(t.emplace_back(std::make_unique<int>(i), i)); }
+    const auto is_even = [](auto&& row) { return row.id % 2 == 0; };
+    int sum = 0;
+    for (auto&& row : t | std::views::filter(is_even)) { sum += *row.owned; }
+    EXPECT_EQ(sum, 20);
+    EXPECT_EQ(std::ranges::count_if(t, is_even), 5);
+    std::ranges::reverse(t);
+    EXPECT_EQ(*t[0].owned, 9);
+    ASSERT_TRUE(t.sort([](auto&& a, auto&& b) { return a.id < b.id; }));
+    EXPECT_EQ(*t[0].owned, 0);
+}
+
+TYPED_TEST(table_ranges, takes_rows_of_every_layout) {
+    auto from_columns = two_units<soa>();
+    auto from_split = two_units<split_soa>();
+    auto from_array = two_units<aos>();
+    table<unit<>, TypeParam> t;
+    ASSERT_TRUE(t.emplace_back(from_columns[1]));
+    ASSERT_TRUE(t.insert(0, from_split[0]));
+    ASSERT_TRUE(t.emplace_back(from_array[0]));
+    ASSERT_TRUE(t.emplace_back(std::as_const(t)[1]));
+    EXPECT_EQ(t[0].id, 1);
+    EXPECT_EQ(t[1].id, 2);
+    EXPECT_EQ(t[1].velocity, (vec2{8, 8}));
+    EXPECT_EQ(t[2].id, 1);
+    EXPECT_EQ(t[3].id, 2);
+}
