@@ -112,8 +112,8 @@ private:
     [[nodiscard]] bool make_room(const detail::table_memory& rows, std::size_t capacity) noexcept {
         if (capacity <= capacity_) { return true; }
         if (capacity_ == 0 && rows.is_reserved_ && rows.pitch_ <= SIZE_MAX / 2 / sizeof(T)) {
-            (void)memory_.reserve_address_space(2 * rows.pitch_ *
-                                                sizeof(T));  // refused: as elsewhere
+            // Refused: it grows as beside any other table.
+            (void)memory_.reserve_address_space(2 * rows.pitch_ * sizeof(T));
         }
         if (memory_.is_reserved()) { return grow(capacity); }
         // A table inside reserved addresses grows by small steps; copying at each would be O(n^2).
