@@ -3,7 +3,7 @@
 
 Usage: tools/check_report.py LIST JSON HTML
     LIST   what `cairn lab --list` printed: the first word of a line is an experiment's name
-Exit status 0: it does; 1: something is missing, and is named.
+Needs of the choosing table (lab/experiments/summary.cpp) are looked up as well. Exit status 0: it does; 1: something is missing, and is named.
 """
 import json
 import pathlib
@@ -56,6 +56,16 @@ for name in listed:
         for contender in case.get("contenders", []):
             if not isinstance(contender.get("median"), (int, float)):
                 problems.append(f"{name} / {case.get('name')} / {contender.get('name')} has no median")
+# Every need of the choosing table has its line, with what one would use instead. (The whole lab was asked for, or
+# some experiment is missing above.)
+needs = (pathlib.Path(__file__).parent.parent / "lab/experiments/summary.cpp").read_text()
+chosen = {line["need"]: line for line in report.get("choosing", [])}
+threads = report.get("machine", {}).get("usable_threads", 1)
+for need in re.findall(r'^ {8}\{"([^"]+)",', needs, re.MULTILINE):
+    if need not in chosen and (threads > 1 or "threads" not in need):
+        problems.append(f"the choosing table has no line for '{need}'")
+    elif need in chosen and not chosen[need]["instead"]:
+        problems.append(f"the choosing table has nothing beside {chosen[need]['take']} for '{need}'")
 if re.search(r'(src|href)="https?://[^"]*\.(js|css)', page):
     problems.append("the page loads something from the network")
 if len(page) < 2000:

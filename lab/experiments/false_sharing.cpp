@@ -2,8 +2,13 @@
 //
 // 7.1 lets every worker count in its own element of one array: neighbours on one cache line. 7.2
 // counts in a local variable. per_thread<T> gives each its own line, without a local variable.
+//
+//      count odd numbers, P workers   the time of each way
+//      speed-up, P workers            one worker's time by that of P, as figures 7.1 and 7.2 have it; a curve over P
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/os/per_thread.hpp>
+
+#include <bit>
 #include <memory>
 #include <random>
 #include <string>
@@ -71,26 +76,87 @@ struct pool_slots {  // counters of four bytes from a concurrent_pool, each work
 };
 
 template <class Way>
-auto count_odd(unsigned workers) {
-    struct state {
-        lab::crew people;
-        matrix m;
-        Way way;
-        explicit state(unsigned count) : people{count} {}
-    };
-    return [s = std::make_unique<state>(workers), workers](lab::sample& sample) {
-        s->people.run(sample, [&](unsigned t) {
+struct counting {
+    unsigned workers;
+    lab::crew people;
+    matrix m;
+    Way way;
+    explicit counting(unsigned count) : workers{count}, people{count} {}
+
+    void run(lab::sample& sample) {
+        people.run(sample, [&](unsigned t) {
             for (std::uint64_t r = 0; r != sample.repetitions(); ++r) {
-                s->way.run(t, [&](auto&& visit) {
+                way.run(t, [&](auto&& visit) {
                     const std::size_t end = matrix::begin(t + 1, workers) * dimension;
                     for (std::size_t i = matrix::begin(t, workers) * dimension; i != end; ++i) {
-                        visit(s->m.cells[i]);
+                        visit(m.cells[i]);
                     }
                 });
             }
         });
+    }
+};
+
+template <class Way>
+auto count_odd(unsigned workers) {
+    return [c = std::make_unique<counting<Way>>(workers)](lab::sample& sample) {
+        c->run(sample);
         sample.did(sample.repetitions());
     };
+}
+
+/// What the thesis says of a way, as a line over the number of threads: from (1, one) to (P, all).
+struct published_line {
+    std::string name;
+    double one = 0;
+    double all = 0;
+};
+
+template <class Way>
+auto speed_up(std::string name, unsigned most, published_line line) {
+    std::vector<std::unique_ptr<counting<Way>>> crews;
+    for (unsigned p = 1; p <= most; p *= 2) crews.push_back(std::make_unique<counting<Way>>(p));
+    return [=, crews = std::move(crews)](lab::sample& sample) {
+        lab::series curve{name, "threads", "speed-up", {}};
+        double alone = 0;
+        for (const auto& c : crews) {
+            lab::sample timed{sample.repetitions()};
+            c->run(timed);
+            const auto ns = static_cast<double>(timed.elapsed_ns());
+            if (c->workers == 1) alone = ns;
+            curve.points.emplace_back(c->workers, alone / ns);
+        }
+        sample.value(curve.points.back().second);
+        if (!line.name.empty()) {
+            sample.plot({line.name,
+                         curve.x_label,
+                         curve.y_label,
+                         {{1, line.one}, {curve.points.back().first, line.all}}});
+        }
+        sample.plot(std::move(curve));
+    };
+}
+
+void add_speed_up(lab::experiment& e, unsigned most) {
+    lab::comparison& c =
+        e.compare("speed-up, " + std::to_string(most) + " workers", {.unit = "x",
+                                                                     .better = lab::better::higher,
+                                                                     .measure = lab::measure::value,
+                                                                     .unpinned = true});
+    const auto add = [&]<class Way>(lab::kind kind, std::string name,
+                                    published_line line) -> lab::contender& {
+        return c.add(kind, name, [=] { return speed_up<Way>(name, most, line); });
+    };
+    add.operator()<neighbours>(lab::kind::baseline, "neighbours, listing 7.1",
+                               {"published: thesis figure 7.1, never above", 1.4, 1.4})
+        .published(1.4,
+                   "x, thesis 7.1 and figure 7.1: the most with up to 25 threads; 2 to 15 were "
+                   "slower than one");
+    add.operator()<local_variable>(
+           lab::kind::baseline, "local variable, listing 7.2",
+           {"published: thesis figure 7.2, perfectly linear", 1, double(most)})
+        .published(most, "x, thesis 7.1 and figure 7.2: \"scales perfectly linear\"");
+    add.operator()<padded>(lab::kind::cairn, "cairn::per_thread", {});
 }
 
 const lab::registration false_sharing{
@@ -108,6 +174,9 @@ const lab::registration false_sharing{
             c.cairn("cairn::per_thread", [workers] { return count_odd<padded>(workers); });
             c.cairn("cairn::concurrent_pool slots",
                     [workers] { return count_odd<pool_slots>(workers); });
+        }
+        if (const unsigned most = std::bit_floor(e.options().hardware_threads()); most > 1) {
+            add_speed_up(e, most);
         }
     }};
 

@@ -198,7 +198,6 @@ const lab::registration fast_alloc{
                 list.cairn("cairn::heap<best_fit>", pairs_in<cairn::heap<cairn::best_fit>>(1 << 20))
                     .published(5.80, readme);
             }
-            list.cairn("cairn::heap<good_fit>", pairs_in<cairn::heap<>>(1 << 20));
             list.limit("free list of one size", pairs_in<free_list_pool>(1000));
             list.mallocs(malloc_pairs);
             publish_standard(list, 4.85, "ns, malloc, fast-alloc README, Linux");

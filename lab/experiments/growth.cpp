@@ -7,6 +7,7 @@
 //      copying     doubles and moves everything
 //      paged       one more page; nothing moves
 //      reserved    addresses for 10^6 objects up front, memory committed behind the end
+//      reserve()   as much from malloc up front, which the system backs page by page as it is touched
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -47,6 +48,12 @@ struct std_vector {
     void emplace(unsigned seed) { all.emplace_back(seed); }
 };
 
+auto reserved_vector() {
+    auto store = std::make_unique<std_vector>();
+    store->all.reserve(object_count);
+    return store;
+}
+
 template <class Store>
 auto plain() {
     return [] { return std::make_unique<Store>(); };
@@ -68,6 +75,7 @@ const lab::registration growth{
             e.compare("worst insert", {.unit = "us", .measure = lab::measure::value});
         e.also(c, "all of them", {.unit = "ms"});
         c.peer("std::vector, copying", worst_insert(plain<std_vector>()));
+        c.peer("std::vector, reserve()", worst_insert(reserved_vector));
         c.cairn("packed_array, copying", worst_insert(plain<cairn::packed_array<particle>>()));
         c.cairn("packed_array, reserved", worst_insert(reserved<cairn::packed_array<particle>>()));
         c.cairn("slot_map, copying", worst_insert(plain<cairn::slot_map<particle>>()));

@@ -226,10 +226,12 @@ public:
     }
 
     /// A further table of the same run: every row of `of` divided by the median of one of them.
-    /// Above 1 is better than that one, whatever the direction of `of`.
+    /// Above 1 is better than that one, whatever the direction of `of`. No verdicts: those of `of`
+    /// are the same.
     comparison& relative(const comparison& of, std::string case_name, std::string reference) {
-        comparison& c = compare(std::move(case_name),
-                                {.unit = "x", .better = better::higher, .measure = measure::value});
+        comparison& c = compare(
+            std::move(case_name),
+            {.unit = "x", .better = better::higher, .measure = measure::value, .compares = false});
         c.measured_by = &of;
         c.relative_to = std::move(reference);
         return c;

@@ -31,6 +31,7 @@ struct contender_result {
     std::optional<double> ratio_to_limit;      ///< 1: as good as the limit; 2: costs twice as much
     std::optional<double> ratio_to_best_peer;  ///< likewise; below 1: better than every peer
     std::string best_peer_verdict;             ///< cairn rows: faster, slower, no difference
+    summary rounds_to_best_peer;  ///< where there is a verdict: the ratio of each round
     std::vector<series> plots;
     [[nodiscard]] bool counts() const { return status == row_status::ok && figures.samples != 0; }
 };

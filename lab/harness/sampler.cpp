@@ -198,6 +198,10 @@ void add_ratios(case_result& c) {
             r.ratio_to_best_peer = mine / cost(*best_peer, c.options.better);
         }
         if (r.kind == kind::cairn && c.options.compares) {
+            const bool lower = c.options.better == better::lower;
+            r.rounds_to_best_peer =
+                summarize(lower ? ratios_of_rounds(r.samples, best_peer->samples)
+                                : ratios_of_rounds(best_peer->samples, r.samples));
             r.best_peer_verdict = words_of(verdict_between(c, r, *best_peer));
         }
     }
@@ -307,6 +311,8 @@ case_run measure_case(const experiment& e, const comparison& c, const sampler_op
     for (const lane& l : lanes) start_seconds += l.start_seconds;
     const unsigned lives = rounds >= 9 && start_seconds < 0.05 * seconds ? (o.full ? 5 : 3) : 1;
 
+    // A case of few rounds is looked at several times a round: its noise floor is shown all the same.
+    constexpr unsigned least_probes = 8;
     std::vector<double> noise;
     std::vector<lane*> order;
     for (lane& l : lanes) order.push_back(&l);
@@ -316,7 +322,7 @@ case_run measure_case(const experiment& e, const comparison& c, const sampler_op
         const unsigned life = round * lives / rounds;
         if (round != 0 && life != run.result.lives.back()) start_new_lives(lanes, e, c, o);
         run.result.lives.push_back(life);
-        noise.push_back(noise_probe_ns());
+        for (unsigned i = 0; i < least_probes; i += rounds) noise.push_back(noise_probe_ns());
         std::shuffle(order.begin(), order.end(), random);
         for (lane* l : order) {
             if (interrupted) break;

@@ -69,7 +69,7 @@ std::string row(const case_result& c, const contender_result& r, double largest)
         "<td><b>{2}</b></td><td>{5}</td><td>{6}</td><td>{7}</td><td>{8}</td><td>{9}</td></tr>\n",
         name_of(r.kind), escaped(r.name), figure(r.figures.median), escaped(c.options.unit),
         std::max(width, 1.0), figure(r.figures.min), interval, ratio(r.ratio_to_limit),
-        ratio(r.ratio_to_best_peer), r.published ? figure(*r.published) : "");
+        ratio(r.ratio_to_best_peer), escaped(published(c, r)));
 }
 
 std::string table(const case_result& c) {
@@ -77,6 +77,9 @@ std::string table(const case_result& c) {
                                 escaped(c.options.unit),
                                 c.options.better == better::lower ? "lower" : "higher");
     if (c.noise > 0) s += fmt::format(" · noise floor {:.1f} %", c.noise * 100);
+    if (c.options.least_difference > 0) {
+        s += fmt::format(" · nearer than {} is no difference", figure(c.options.least_difference));
+    }
     if (!c.limit.empty()) s += " · limit: " + escaped(c.limit);
     if (!c.best_peer.empty()) s += " · best peer: " + escaped(c.best_peer);
     s += "</p><div class=scroll><table><tr><th>contender<th class=l>kind<th "

@@ -55,6 +55,10 @@ json row(const contender_result& r) {
               {"ci_high", f(r.figures.ci_high)},
               {"published_note", r.published_note},
               {"verdict", r.best_peer_verdict}};
+    if (r.rounds_to_best_peer.samples > 1) {
+        j["round_ratio_low"] = r.rounds_to_best_peer.ci_low;
+        j["round_ratio_high"] = r.rounds_to_best_peer.ci_high;
+    }
     if (!r.plots.empty()) {
         json plots = json::array();
         for (const series& s : r.plots) {
@@ -89,6 +93,7 @@ std::string as_json(const run_result& run) {
                              {"better", c.options.better == better::lower ? "lower" : "higher"},
                              {"noise", c.noise},
                              {"least_ratio", c.least_ratio},
+                             {"least_difference", c.options.least_difference},
                              {"limit", c.limit},
                              {"best_peer", c.best_peer},
                              {"best_cairn", mine == nullptr ? "" : mine->name},

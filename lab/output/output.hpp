@@ -23,6 +23,9 @@ namespace lab {
 [[nodiscard]] std::string as_page(const run_result& run);
 [[nodiscard]] bool has_page();
 
+/// A seed's figure, with its unit where that is not the case's: "12.6 cycles". Empty: there is none.
+[[nodiscard]] std::string published(const case_result& c, const contender_result& r);
+
 /// "0.57", "12.3", "1,234": three significant digits, whatever the size.
 [[nodiscard]] std::string figure(double v);
 

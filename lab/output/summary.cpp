@@ -32,11 +32,8 @@ const experiment_result* find(const run_result& run, std::string_view name) {
 const case_result* case_for(const experiment_result& e, const need& n) {
     for (const char* prefix : n.cases) {
         for (const case_result& c : e.cases) {
-            if (c.name.starts_with(prefix) && cairn_row(c) != nullptr) return &c;
+            if (c.name.starts_with(prefix) && cairn_row(c, n.takers) != nullptr) return &c;
         }
-    }
-    for (const case_result& c : e.cases) {
-        if (cairn_row(c) != nullptr && best_row(c, kind::peer) != nullptr) return &c;
     }
     return nullptr;
 }
@@ -82,14 +79,19 @@ const contender_result* best_row(const case_result& c, kind k) {
     return found;
 }
 
-const contender_result* cairn_row(const case_result& c) {
-    const contender_result* const best = best_row(c, kind::cairn);
-    if (best == nullptr) return nullptr;
+const contender_result* cairn_row(const case_result& c, const std::vector<const char*>& among) {
+    std::vector<const contender_result*> rows;
     for (const contender_result& r : c.contenders) {
-        if (r.kind != kind::cairn || !r.counts()) continue;
-        if (verdict_between(c, r, *best) == verdict::no_difference) return &r;
+        const bool asked =
+            among.empty() || std::find(among.begin(), among.end(), r.name) != among.end();
+        if (r.kind == kind::cairn && r.counts() && asked) rows.push_back(&r);
     }
-    return best;
+    if (rows.empty()) return nullptr;
+    const contender_result* const best = *std::min_element(
+        rows.begin(), rows.end(), [&](auto* a, auto* b) { return ahead(c, *a, *b); });
+    return *std::find_if(rows.begin(), rows.end(), [&](auto* r) {
+        return r == best || verdict_between(c, *r, *best) == verdict::no_difference;
+    });
 }
 
 std::vector<choice> choosing(const run_result& run) {
@@ -98,11 +100,14 @@ std::vector<choice> choosing(const run_result& run) {
         const experiment_result* e = find(run, n.experiment);
         const case_result* c = e == nullptr ? nullptr : case_for(*e, n);
         if (c == nullptr) continue;
-        const contender_result* mine = cairn_row(*c);
+        const contender_result* mine = cairn_row(*c, n.takers);
         const contender_result* peer = best_row(*c, kind::peer);
         choice row;
         row.need = n.words;
         row.take = mine->name;
+        if (*n.type != '\0' && !row.take.starts_with(n.type)) {
+            row.take = fmt::format("{} ({})", n.type, row.take);
+        }
         row.figure = mine->figures.median;
         row.unit = c->options.unit;
         row.experiment = e->name;
@@ -206,7 +211,7 @@ std::string take_of(const experiment_result& e) {
     for (const case_result& c : e.cases) {
         const contender_result* mine = cairn_row(c);
         const contender_result* peer = best_row(c, kind::peer);
-        if (mine == nullptr || peer == nullptr) continue;
+        if (mine == nullptr || peer == nullptr || mine->best_peer_verdict.empty()) continue;
         const double d = dearer(c, mine->figures.median, peer->figures.median);
         if (mine->best_peer_verdict == "faster") {
             ++better;
@@ -322,7 +327,7 @@ std::string as_markdown(const run_result& run) {
                                      : "",
                                  c.options.unit, r.ratio_to_limit ? figure(*r.ratio_to_limit) : "",
                                  r.ratio_to_best_peer ? figure(*r.ratio_to_best_peer) : "",
-                                 r.published ? figure(*r.published) : "");
+                                 cell(published(c, r)));
             }
         }
         s += "\n</details>\n";

@@ -25,12 +25,14 @@ struct choice {
     std::string case_name;
 };
 
-/// A need and where it is measured. The first case whose name begins with one of `cases` counts;
-/// where none does, the first that has a cairn row and a peer.
+/// A need and where it is measured.
 struct need {
     const char* words;
     const char* experiment;
-    std::vector<const char*> cases;
+    std::vector<const char*> cases;   ///< the first whose name begins with one of these
+    std::vector<const char*> takers;  ///< who meets the need; empty: all rows of cairn do
+    /// The type, where the case calls its contenders by something else ("50 us a frame").
+    const char* type = "";
 };
 
 /// lab/experiments/summary.cpp.
@@ -58,7 +60,9 @@ struct tally {
 
 /// Who stands for cairn: the first of its rows that is no worse than its best beyond the noise. Of
 /// five allocators that tie, the plainest is named, in this run and in the next.
-[[nodiscard]] const contender_result* cairn_row(const case_result& c);
+/// `among`: only these (empty: all).
+[[nodiscard]] const contender_result* cairn_row(const case_result& c,
+                                                const std::vector<const char*>& among = {});
 
 /// The choosing table and the verdict for a terminal.
 [[nodiscard]] std::string summary_as_text(const run_result& run);

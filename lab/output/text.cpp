@@ -52,6 +52,15 @@ std::string figure(double v) {
     return digits;
 }
 
+std::string published(const case_result& c, const contender_result& r) {
+    if (!r.published) return {};
+    const auto first_word = [](const std::string& s) {
+        return s.substr(0, s.find_first_of(" ,/"));
+    };
+    const std::string unit = first_word(r.published_note);
+    return figure(*r.published) + (unit == first_word(c.options.unit) ? "" : " " + unit);
+}
+
 namespace {
 
 std::string ratio(const std::optional<double>& r) { return r ? figure(*r) + " x" : ""; }
@@ -99,6 +108,9 @@ std::string as_text(const experiment_result& e, unsigned columns) {
         s += fmt::format("\n  {} [{}, {} is better", c.name, c.options.unit,
                          c.options.better == better::lower ? "lower" : "higher");
         if (c.noise > 0) s += fmt::format(", noise floor {:.1f} %", c.noise * 100);
+        if (const double least = c.options.least_difference; least > 0) {
+            s += fmt::format(", nearer than {} is no difference", figure(least));
+        }
         s += "]\n";
         std::size_t width = 12;
         double largest = 0;
@@ -106,7 +118,7 @@ std::string as_text(const experiment_result& e, unsigned columns) {
             width = std::max(width, r.name.size());
             if (r.counts()) largest = std::max(largest, r.figures.median);
         }
-        s += fmt::format("  {}  {:8} {:>9} {:>9} {:>19} {:>8} {:>10} {:>9}\n",
+        s += fmt::format("  {}  {:8} {:>9} {:>9} {:>19} {:>8} {:>10} {:>12}\n",
                          padded("contender", width), "kind", "median", "min", "95 % interval",
                          "to limit", "best peer", "published");
         std::vector<const contender_result*> sorted;
@@ -126,12 +138,11 @@ std::string as_text(const experiment_result& e, unsigned columns) {
                 r->figures.samples > 1
                     ? fmt::format("{} .. {}", figure(r->figures.ci_low), figure(r->figures.ci_high))
                     : "";
-            s += fmt::format("  {}  {:8} {:>9} {:>9} {:>19} {:>8} {:>10} {:>9}",
+            s += fmt::format("  {}  {:8} {:>9} {:>9} {:>19} {:>8} {:>10} {:>12}",
                              padded(r->name, width), name_of(r->kind), figure(r->figures.median),
                              figure(r->figures.min), interval, ratio(r->ratio_to_limit),
-                             ratio(r->ratio_to_best_peer),
-                             r->published ? figure(*r->published) : "");
-            if (columns >= width + 96 && largest > 0) s += "  " + bar(r->figures.median / largest);
+                             ratio(r->ratio_to_best_peer), published(c, *r));
+            if (columns >= width + 99 && largest > 0) s += "  " + bar(r->figures.median / largest);
             while (s.back() == ' ') s.pop_back();
             s += '\n';
         }

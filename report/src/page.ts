@@ -2,7 +2,7 @@
 // time between frames, so that the page can be read before all of it is drawn.
 import { bytes, duration, escaped as e, figure, times } from "./format";
 import { curves, rows } from "./plots";
-import { anchor, best, counts, ranked, type Case, type Contender, type Experiment, type Run } from "./run";
+import { anchor, best, counts, publishedUnit, ranked, tooNear, type Case, type Contender, type Experiment, type Run } from "./run";
 
 const started = performance.now();
 const root = document.documentElement;
@@ -41,7 +41,7 @@ function firstScreen(run: Run): HTMLElement {
     <div class="tally" role="img" aria-label="better in ${t.faster} cases, no difference in ${t["no difference"]}, worse in ${t.slower}">
       ${["faster", "no difference", "slower"].map(k => t[k] ? `<span class="${k.replace(" ", "-")}" style="flex:${t[k]}"><b>${t[k]}</b> ${word(k)}</span>` : "").join("")}
     </div>
-    <p class="dim small">cairn's best against the best of the peers, case by case.</p>`;
+    <p class="dim small">cairn's best against the best of the peers, case by case: a run's percentiles and its memory are cases too.</p>`;
   return element(`<header class="first">
     <div class="top"><h1>cairn lab</h1><span class="dim">${e(run.date.replace("T", " ").replace("Z", " UTC"))} · ${run.mode} run, ${duration(run.seconds)}</span>
       <button id="theme" type="button" title="light or dark (t)" aria-label="switch between light and dark">◐</button></div>
@@ -53,7 +53,7 @@ function firstScreen(run: Run): HTMLElement {
       <div><h2>The machine</h2><p><b>${e(m.cpu)}</b>, ${m.usable_threads} of ${m.hardware_threads} hardware threads, ${caches}, ${Math.round(m.memory_bytes / 2 ** 30)} GiB${m.virtual_machine ? ", <b>a virtual machine</b>" : ""}.
         <span class="dim">${e(m.system)}, ${e(m.kernel)}, ${e(m.c_library)}; ${e(run.compiler)}, ${e(run.flags)}.</span></p></div>
       <div><h2>How sure it is</h2><p>A fixed loop between the samples varied by <b>${noise.toFixed(1)} %</b> (median of the cases).
-        A difference counts where it is in the ratios of the same rounds: beyond ${run.mode === "full" ? 5 : 7} % and twice that noise, in four of five rounds, and in every life of the processes.
+        A difference counts where it is in the ratios of the same rounds: beyond ${run.mode === "full" ? 5 : 7} % and twice that noise, in four of five rounds, and in every life of the processes. (The intervals of the medians may overlap then: they also hold what slows all contenders of a round.)
         <span class="dim">Timer: ${run.timer_overhead_ns.toFixed(0)} ns, subtracted; ${m.pinned ? "pinned to a processor" : "not pinned"}${m.real_time ? ", real-time priority" : ""}.
         ${broken.length ? `${broken.length} row${broken.length > 1 ? "s" : ""} could not be measured and ${broken.length > 1 ? "say" : "says"} why.` : "Every contender was measured."}
         ${absent.length ? `Not installed here: ${e(absent.join(", "))}.` : ""}</span></p></div>
@@ -85,12 +85,12 @@ function contents(run: Run): HTMLElement {
 
 // ---- an experiment -------------------------------------------------------------------------------
 
-function tableRow(r: Contender, largest: number): string {
+function tableRow(c: Case, r: Contender, largest: number): string {
   if (!counts(r)) return `<tr class="${r.kind}"><td class="l">${e(r.name)}</td><td class="l">${r.kind}</td><td class="l bad wrap" colspan="7">${e(r.status)}: ${e(r.note)}</td></tr>`;
   const width = largest > 0 ? Math.max(1, (100 * Math.max(0, r.median!)) / largest) : 0;
   return `<tr class="${r.kind}"><td class="l">${e(r.name)}</td><td class="l">${r.kind}</td>
     <td class="l"><span class="bar" style="width:${width.toFixed(1)}px"></span></td><td><b>${figure(r.median)}</b></td><td>${figure(r.min)}</td>
-    <td>${r.samples > 1 ? `${figure(r.ci_low)} – ${figure(r.ci_high)}` : ""}</td><td>${times(r.ratio_to_limit)}</td><td>${times(r.ratio_to_best_peer)}</td><td>${r.published === null ? "" : figure(r.published)}</td></tr>`;
+    <td>${r.samples > 1 ? `${figure(r.ci_low)} – ${figure(r.ci_high)}` : ""}</td><td>${times(r.ratio_to_limit)}</td><td>${times(r.ratio_to_best_peer)}</td><td>${r.published === null ? "" : e(`${figure(r.published)} ${publishedUnit(c, r)}`.trim())}</td></tr>`;
 }
 
 function table(x: Experiment, c: Case, open: boolean): string {
@@ -98,7 +98,7 @@ function table(x: Experiment, c: Case, open: boolean): string {
   const mine = best(c, "cairn");
   const peer = best(c, "peer");
   const gist = mine && peer
-    ? `${e(mine.name)} ${figure(mine.median)}, ${e(peer.name)} ${figure(peer.median)}: <span class="v ${mine.verdict.replace(" ", "-")}">${word(mine.verdict) || "not compared"}</span>`
+    ? `${e(mine.name)} ${figure(mine.median)}, ${e(peer.name)} ${figure(peer.median)}: <span class="v ${mine.verdict.replace(" ", "-")}">${word(mine.verdict) || "not compared"}</span>${mine.verdict && tooNear(c, mine, peer) ? ` <span class="dim">(less than ${figure(c.least_difference!)} ${e(c.unit)} apart)</span>` : ""}`
     : mine ? `${e(mine.name)} ${figure(mine.median)}` : "";
   const notes = c.contenders.filter(counts).flatMap(r => [
     r.note ? `${e(r.name)}: ${e(r.note)}` : "", r.published_note ? `${e(r.name)}, published ${r.published === null ? "" : figure(r.published)}: ${e(r.published_note)}` : "",
@@ -106,8 +106,8 @@ function table(x: Experiment, c: Case, open: boolean): string {
   return `<details id="${e(anchor(x.name, c.name))}"${open ? " open" : ""}><summary><b>${e(c.name)}</b> <span class="dim">${e(c.unit)}</span> <span class="gist">${gist}</span>
       <a class="link" href="#${e(anchor(x.name, c.name))}" aria-label="link to ${e(c.name)}">#</a></summary>
     <div class="scroll"><table><thead><tr><th class="l">contender</th><th class="l">kind</th><th></th><th>median</th><th>min</th><th>95 % interval</th><th>to limit</th><th>to best peer</th><th>published</th></tr></thead>
-    <tbody>${ranked(c).map(r => tableRow(r, largest)).join("")}</tbody></table></div>
-    <p class="dim small">${e(c.unit)}, ${c.better} is better${c.noise > 0 ? ` · noise floor ${(c.noise * 100).toFixed(1)} %` : ""}${c.limit ? ` · limit: ${e(c.limit)}` : ""}${c.best_peer ? ` · best peer: ${e(c.best_peer)}` : ""}</p>
+    <tbody>${ranked(c).map(r => tableRow(c, r, largest)).join("")}</tbody></table></div>
+    <p class="dim small">${e(c.unit)}, ${c.better} is better${c.noise > 0 ? ` · noise floor ${(c.noise * 100).toFixed(1)} %` : ""}${c.least_difference ? ` · nearer than ${figure(c.least_difference)} is no difference` : ""}${c.limit ? ` · limit: ${e(c.limit)}` : ""}${c.best_peer ? ` · best peer: ${e(c.best_peer)}` : ""}</p>
     ${notes.length ? `<ul class="notes">${[...new Set(notes)].map(n => `<li>${n}</li>`).join("")}</ul>` : ""}</details>`;
 }
 

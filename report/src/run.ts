@@ -15,7 +15,7 @@ export interface Contender {
 }
 
 export interface Case {
-  name: string; unit: string; better: "lower" | "higher"; noise: number;
+  name: string; unit: string; better: "lower" | "higher"; noise: number; least_difference?: number;
   limit: string; best_peer: string; best_cairn?: string; contenders: Contender[];
 }
 
@@ -56,6 +56,17 @@ export function best(c: Case, kind: Kind): Contender | undefined {
   }
   return found;
 }
+
+const firstWord = (s: string): string => s.split(/[ ,/]/, 1)[0]!;
+
+/** The unit of a published figure, where that is not the case's: "cycles". */
+export const publishedUnit = (c: Case, r: Contender): string => {
+  const unit = firstWord(r.published_note);
+  return unit === firstWord(c.unit) ? "" : unit;
+};
+
+/** Nearer than what the instrument may add: no difference, however many times it is. */
+export const tooNear = (c: Case, a: Contender, b: Contender): boolean => Math.abs(a.median! - b.median!) < (c.least_difference ?? 0);
 
 /** Best first; rows that measured nothing last. */
 export function ranked(c: Case): Contender[] {

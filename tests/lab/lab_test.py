@@ -156,6 +156,8 @@ for other in ("limit", "peer"):
     ratio = rows["cairn"]["ratio_to_limit" if other == "limit" else "ratio_to_best_peer"]
     check(abs(ratio - rows["cairn"]["median"] / rows[other]["median"]) < 1e-9, f"ratios relate to the {other}", rows["cairn"])
 check(rows["cairn"]["verdict"] in ("faster", "no difference"), "half the work is not slower", rows["cairn"])
+low, high = rows["cairn"]["round_ratio_low"], rows["cairn"]["round_ratio_high"]
+check(low <= high and (rows["cairn"]["verdict"] != "faster" or rows["cairn"]["samples"] < 9 or high < 1), "the interval of the ratio bears the verdict", rows["cairn"])
 check(rows["peer"]["published"] == 4.2, "published figures are there")
 
 cases = {c["name"]: c for c in written["good"]["cases"]}
@@ -163,7 +165,9 @@ value = {r["name"]: r for r in cases["value"]["contenders"]}
 check(value["exact"]["median"] == 4096 and value["exact"]["samples"] == 1, "values arrive exactly, once")
 check(value["exact"]["series"][0]["points"] == [[1, 2], [3, 4.5]], "curves arrive")
 check(cases["column"]["contenders"][0]["median"] == 17, "further columns are cases of their own")
+check(all(c["noise"] > 0 for e in written.values() for c in e["cases"]), "every case has a noise floor, those of one sample too")
 ratio = {r["name"]: r["median"] for r in cases["over half"]["contenders"]}
+check(not any(r["verdict"] for r in cases["over half"]["contenders"]), "a case that only divides another has no verdicts of its own")
 rate = {r["name"]: r["median"] for r in cases["rate"]["contenders"]}
 check(ratio["half"] == 1 and abs(ratio["fast"] - rate["fast"] / rate["half"]) < 1e-9, "relative cases divide by their reference", ratio)
 check(0 < cases["part of it"]["contenders"][0]["median"] < 1000, "only what lies between start and stop is timed")

@@ -104,6 +104,17 @@ void statistics_promises() {
     const lab::summary t = lab::summarize(many);
     check(t.ci_low > 38 && t.ci_low < 42 && t.ci_high > 58 && t.ci_high < 62,
           "the interval of 101 samples spans about twenty ranks");
+    check(t.ci_low + t.ci_high == 100, "the interval is as wide on either side");
+    const struct {
+        unsigned samples;
+        double low;
+    } ranks[] = {{5, 0}, {6, 0}, {8, 0}, {9, 1}, {11, 1}, {12, 2}, {15, 3}, {41, 13}};
+    for (const auto& [n, low] : ranks) {  // tables of the sign test
+        const lab::summary some = lab::summarize({many, n});
+        check(
+            some.ci_low == low && some.ci_high == n - 1 - low,
+            "the interval of " + std::to_string(n) + " samples leaves out what the binomial says");
+    }
 }
 
 void verdict_promises() {
@@ -134,6 +145,15 @@ void verdict_promises() {
     const double three[] = {20, 20, 20};
     check(lab::compare_rounds(disturbed, three, one_life, 0.05) == verdict::faster,
           "of three rounds one may be disturbed");
+    double ten[10];
+    double ten_less[10];
+    for (int i = 0; i != 10; ++i) ten[i] = 20, ten_less[i] = i < 2 ? 21 : 10;
+    const unsigned of_ten[10] = {};
+    check(lab::compare_rounds(ten_less, ten, of_ten, 0.05) == verdict::no_difference,
+          "where the interval of the ratio holds 1 there is no difference");
+    ten_less[0] = 10;
+    check(lab::compare_rounds(ten_less, ten, of_ten, 0.05) == verdict::faster,
+          "where it does not there is");
     const double nothing[] = {0, 0, 0, 0, 0, 0};
     check(lab::compare_rounds(nothing, calm, lives, 0.05) == verdict::faster,
           "no cost at all is faster than some");
