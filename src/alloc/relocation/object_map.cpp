@@ -174,14 +174,14 @@ void object_map::remove(std::uint32_t i) noexcept {
     free_granules_ += entry(i).granules;
 }
 
-void object_map::lift(std::uint32_t i, spot to) noexcept {
+void object_map::lift(std::uint32_t i, const spot& to) noexcept {
     const std::uint32_t before = entry(i).before;
     close(before);
     close(i);
     if (to.owner != before && to.owner != i) { close(to.owner); }
 }
 
-void object_map::put(std::uint32_t i, spot to) noexcept {
+void object_map::put(std::uint32_t i, const spot& to) noexcept {
     const std::uint32_t before = entry(i).before;
     entry(i).place = to.at;
     if (to.owner != before && to.owner != i) {

@@ -117,8 +117,10 @@ public:
     /// Its granules are a hole, joined with those beside it.
     void remove(std::uint32_t i) noexcept;
     /// A move: lift(), then the caller copies the bytes, then put(). In between the map is open.
-    void lift(std::uint32_t i, spot to) noexcept;
-    void put(std::uint32_t i, spot to) noexcept;
+    /// (By reference: the planner wrote `to` as two words, and one load of both would wait until all
+    /// stores before them are in the cache; 2.2 of 6.2 us a frame.)
+    void lift(std::uint32_t i, const spot& to) noexcept;
+    void put(std::uint32_t i, const spot& to) noexcept;
 
     /// Writes the words of the hole behind `owner` again: its bytes were used for a moment.
     void rewrite_hole(std::uint32_t owner) noexcept {
