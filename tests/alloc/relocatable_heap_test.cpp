@@ -347,6 +347,20 @@ TEST(relocatable_heap_test, a_budget_is_passed_by_one_object_at_most) {
     }
 }
 
+TEST(relocatable_heap_test, steps_that_are_not_named_grow_with_the_time) {
+    EXPECT_EQ(compaction_budget{}.step_count(), 40u);
+    EXPECT_EQ((compaction_budget{.bytes = 1_MiB}.step_count()), 40u);
+    EXPECT_EQ((compaction_budget{.microseconds = 20}.step_count()), 40u);
+    EXPECT_EQ((compaction_budget{.microseconds = 50}.step_count()), 40u);
+    EXPECT_EQ((compaction_budget{.microseconds = 5000}.step_count()), 4000u);
+    EXPECT_EQ((compaction_budget{.microseconds = 5000, .steps = 7}.step_count()), 7u);
+    EXPECT_EQ(everything.step_count(), SIZE_MAX);
+    relocatable_heap heap{1_MiB};
+    const auto kept = make_holes(heap, 1000, 100, 100);
+    EXPECT_EQ(heap.compact({}).steps, 40u);
+    EXPECT_GT(heap.compact({.microseconds = 50'000'000}).moves, 40u);
+}
+
 TEST(relocatable_heap_test, an_empty_budget_moves_nothing) {
     relocatable_heap heap{64_KiB};
     const auto kept = make_holes(heap, 100, 100, 100);

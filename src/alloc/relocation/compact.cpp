@@ -132,6 +132,7 @@ compaction_report relocatable_heap::compact(const compaction_budget& budget) noe
     const bool is_timed = budget.microseconds != compaction_budget::no_end;
     const std::uint64_t start = is_timed ? monotonic_nanoseconds() : 0;
     const std::uint64_t time_max = std::uint64_t{budget.microseconds} * 1000;
+    const std::size_t steps_max = budget.step_count();
     std::uint64_t elapsed = 0;
     const auto scattered = [&] { return map_.hole_count() > 1 && !planner_.is_settled(); };
     const bool was_scattered = scattered();
@@ -140,11 +141,11 @@ compaction_report relocatable_heap::compact(const compaction_budget& budget) noe
     std::size_t moves_before_round = 0;
     unsigned idle_rounds = 0;  // in a row: other threads kept all that could have moved
     bool was_refused = false;  // in this round
-    while (scattered() && r.steps < budget.steps && r.bytes < budget.bytes &&
+    while (scattered() && r.steps < steps_max && r.bytes < budget.bytes &&
            (!is_timed || elapsed < time_max)) {
         // Without moves nobody looks at the clock: only a few steps at a time.
         constexpr std::size_t steps_per_look = 32;
-        const std::size_t wanted = budget.steps - r.steps;
+        const std::size_t wanted = steps_max - r.steps;
         const std::size_t slice = is_timed && wanted > steps_per_look ? steps_per_look : wanted;
         std::size_t left = slice;
         std::size_t copied = 0;
