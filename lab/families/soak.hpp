@@ -5,16 +5,17 @@
 //      every 1000    a level change: half of all go at once, and the sizes change
 //      now and then  an object is pinned for up to 60 frames
 //
-// Sizes are log-uniform: 64 B to 256 KiB on even levels, 1 KiB to 256 KiB on odd ones. The same random
-// numbers for every contender; a request that fails leaves its bytes to the requests after it, as a
-// game that does without an asset would.
+// Sizes are log-uniform: 64 B to 256 KiB on even levels, 1 KiB to 256 KiB on odd ones.
+//
+// The same trace for every contender, request by request, whatever it refuses: an asset that did not
+// fit stays in the game's list without bytes (as a game that does without it would keep it), and goes
+// when its turn comes; who is pinned, and so stays, is part of the trace too. outcome::trace says so.
 //
 // A memory answers:
 //
 //      id allocate(size)   null id: refused           void deallocate(id, size)
-//      char* at(id)        where it is now            bool hold(id)   pin it; false: cannot
-//      void let_go()       unpin the oldest           bool held(id)
-//      double end_frame()  the safe point: nanoseconds it took
+//      char* at(id)        where it is now            double end_frame()  the safe point: nanoseconds
+//      void hold(id)       pin it                     void let_go()       unpin the oldest
 #pragma once
 
 #include <algorithm>
@@ -35,9 +36,10 @@ struct plan {
     unsigned level_frames = 1'000;
     double smallest[2] = {64, 1024};  ///< of even and odd levels
     double largest = 256 * 1024;
-    unsigned victims = 2;      ///< objects that go in each frame
-    unsigned arrivals = 8;     ///< objects that come in each frame, at most
-    bool touches_all = false;  ///< writes every byte: the footprint counts
+    unsigned victims = 2;              ///< objects that go in each frame
+    unsigned arrivals = 8;             ///< objects that come in each frame, at most
+    std::size_t object_count = 4'096;  ///< what the tables of handles are made for
+    bool touches_all = false;          ///< writes every byte: the footprint counts
     bool with_pins = true;
 };
 
@@ -47,6 +49,7 @@ struct outcome {
     std::uint64_t failures = 0;
     /// Refused although live + request <= region - 2 x slack.
     std::uint64_t avoidable = 0;
+    std::uint64_t trace = 0;       ///< of all sizes and victims: equal for all contenders
     std::vector<float> pauses_ns;  ///< of each frame's safe point
 };
 
@@ -65,16 +68,18 @@ public:
         const auto room =
             static_cast<std::size_t>(static_cast<double>(plan_.region) * plan_.live_share);
         for (unsigned f = 0; f != plan_.frames; ++f) {
+            frame_ = f;
             const unsigned level = f / plan_.level_frames;
             if (f != 0 && f % plan_.level_frames == 0) {
                 for (std::size_t n = objects_.size() / 2; n != 0; --n) remove_one();
             }
             for (unsigned n = 0; n != plan_.victims; ++n) remove_one();
             fill(r, level, f == 0 ? UINT_MAX : plan_.arrivals, room, slack);
-            if (plan_.with_pins) pin_some(f);
+            if (plan_.with_pins) pin_some();
             r.pauses_ns.push_back(static_cast<float>(memory_.end_frame()));
             watch(f);
         }
+        r.trace = trace_;
         return r;
     }
 
@@ -83,23 +88,27 @@ public:
     /// Every object still holds what was written into it.
     [[nodiscard]] bool is_intact() const {
         return std::all_of(objects_.begin(), objects_.end(), [&](const object& o) {
+            if (!o.id) return true;
             std::uint64_t first = 0;
             std::memcpy(&first, memory_.at(o.id), sizeof first);
             return first == o.mark;
         });
     }
     void remove_all() {
-        while (pinned_until_.size() != 0) unpin_oldest();
-        while (!objects_.empty()) remove_one();
+        while (!pinned_until_.empty()) unpin_oldest();
+        while (!objects_.empty()) remove(objects_.size() - 1);
     }
 
 private:
     using name = typename Memory::id;
     struct object {
-        name id;
+        name id;  ///< null: refused
         std::size_t size;
         std::uint64_t mark;
+        unsigned free_from = 0;  ///< the first frame in which it is not pinned
     };
+
+    void note(std::uint64_t x) { trace_ = (trace_ ^ x) * 0x100'0000'01b3u; }
 
     std::size_t next_size(unsigned level) {
         const double low = std::log(plan_.smallest[level % 2]);
@@ -108,22 +117,24 @@ private:
         return static_cast<std::size_t>(std::exp(low + u * (high - low)));
     }
 
-    /// Until the share of the region is live.
+    /// Until the share of the region is asked for.
     void fill(outcome& r, unsigned level, unsigned arrivals, std::size_t room, std::size_t slack) {
         for (; arrivals != 0; --arrivals) {
             const std::size_t size = next_size(level);
-            if (live_ + size > room) break;
+            if (asked_ + size > room) break;
+            const std::uint64_t mark = random_();
             ++r.requests;
+            note(size);
             const name got = memory_.allocate(size);
+            objects_.push_back({got, size, mark});
+            asked_ += size;
             if (!got) {
                 ++r.failures;
                 r.avoidable += live_ + size + 2 * slack <= plan_.region ? 1 : 0;
                 continue;
             }
-            const std::uint64_t mark = random_();
             if (plan_.touches_all) std::memset(memory_.at(got), 1, size);
             std::memcpy(memory_.at(got), &mark, sizeof mark);
-            objects_.push_back({got, size, mark});
             live_ += size;
         }
     }
@@ -131,23 +142,33 @@ private:
     void remove_one() {
         if (objects_.empty()) return;
         for (int tries = 0; tries != 8; ++tries) {  // what is pinned stays
-            object& o = objects_[random_() % objects_.size()];
-            if (memory_.held(o.id)) continue;
-            memory_.deallocate(o.id, o.size);
-            live_ -= o.size;
-            o = objects_.back();
-            objects_.pop_back();
+            const std::size_t i = random_() % objects_.size();
+            if (objects_[i].free_from > frame_) continue;
+            note(i);
+            remove(i);
             return;
         }
     }
-
-    void pin_some(unsigned frame) {
-        while (!pinned_until_.empty() && pinned_until_.front() <= frame) unpin_oldest();
-        if (random_() % 4 == 0 && !objects_.empty() &&
-            memory_.hold(objects_[random_() % objects_.size()].id)) {
-            const unsigned until = frame + 60;
-            pinned_until_.push_back(until);
+    void remove(std::size_t i) {
+        const object& o = objects_[i];
+        asked_ -= o.size;
+        if (o.id) {
+            memory_.deallocate(o.id, o.size);
+            live_ -= o.size;
         }
+        objects_[i] = objects_.back();
+        objects_.pop_back();
+    }
+
+    void pin_some() {
+        while (!pinned_until_.empty() && pinned_until_.front() <= frame_) unpin_oldest();
+        if (random_() % 4 != 0 || objects_.empty()) return;
+        object& o = objects_[random_() % objects_.size()];
+        const unsigned until = frame_ + 60;
+        o.free_from = until + 1;
+        if (!o.id) return;
+        memory_.hold(o.id);
+        pinned_until_.push_back(until);
     }
     void unpin_oldest() {
         memory_.let_go();
@@ -158,7 +179,10 @@ private:
     plan plan_;
     std::vector<object> objects_;
     std::deque<unsigned> pinned_until_;
-    std::size_t live_ = 0;
+    std::size_t live_ = 0;   ///< bytes
+    std::size_t asked_ = 0;  ///< bytes, with those that were refused
+    unsigned frame_ = 0;
+    std::uint64_t trace_ = 0xcbf2'9ce4'8422'2325u;
     std::mt19937_64 random_{61};
 };
 

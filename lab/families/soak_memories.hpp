@@ -1,6 +1,7 @@
 // lab/families/soak_memories.hpp - who plays the load of soak.hpp, and what is read off them.
 //
 //      relocatable          cairn::relocatable_heap, compacted at the end of each frame
+//      never_refuses        the same; what finds no hole is compacted for at once
 //      fixed<A>             what cannot move: a heap over the same region, or malloc
 //      curve, strip         a figure over the frames; the map of the region
 #pragma once
@@ -42,7 +43,7 @@ struct relocatable {
     relocatable(const plan& p, cairn::compaction_budget b,
                 const cairn::relocation& way = cairn::by_bytes)
         : region{p.region},
-          heap{region.slice(), cairn::system_memory(), {.object_count = 1u << 15}},
+          heap{region.slice(), cairn::system_memory(), {.object_count = p.object_count}},
           budget{b},
           how{&way} {
         overshoot_ns.reserve(p.frames);
@@ -51,11 +52,7 @@ struct relocatable {
     id allocate(std::size_t size) { return heap.allocate(size, cairn::default_alignment, *how); }
     void deallocate(id h, std::size_t) { heap.deallocate(h); }
     void* at(id h) { return heap.get(h); }
-    bool held(id h) const { return heap.is_pinned(h); }
-    bool hold(id h) {
-        pins.push_back(heap.pin(h));
-        return true;
-    }
+    void hold(id h) { pins.push_back(heap.pin(h)); }
     void let_go() { pins.pop_front(); }
     double end_frame() {
         if (!compacts()) return 0;
@@ -67,12 +64,24 @@ struct relocatable {
         return ns;
     }
     double fragmentation() const { return heap.stats().fragmentation() * 100; }
-    std::size_t footprint() const {
+    std::size_t end_of_last() const {
         std::size_t end = 0;
         heap.for_each_range([&](const cairn::relocatable_range& r) {
             if (!r.is_free) end = r.offset + r.size;
         });
         return end;
+    }
+};
+
+struct never_refuses : relocatable {
+    using relocatable::relocatable;
+    id allocate(std::size_t size) {
+        id h = relocatable::allocate(size);
+        if (!h) {
+            moved += heap.compact(cairn::compaction_budget::unlimited()).bytes;
+            h = relocatable::allocate(size);
+        }
+        return h;
     }
 };
 
@@ -87,8 +96,7 @@ struct fixed {
     id allocate(std::size_t size) { return {a.allocate(size)}; }
     void deallocate(id h, std::size_t size) { a.deallocate(h.p, size); }
     void* at(id h) { return h.p; }
-    bool held(id) const { return false; }
-    bool hold(id) { return false; }
+    void hold(id) {}
     void let_go() {}
     double end_frame() { return 0; }
 };
