@@ -151,6 +151,34 @@ struct columns {
     column position, velocity, force;
 };
 
+/// 16 columns of floats in 8192 rows: a power of two, where columns collide unless something is done.
+template <class K = cairn::value>
+struct sixteen_floats {
+    cairn::field<K, float> a = 1, b = 1, c = 1, d = 1, e = 1, f = 1, g = 1, h = 1, i = 1, j = 1,
+                           k = 1, l = 1, m = 1, n = 1, o = 1, p = 1;
+};
+using F = sixteen_floats<>;
+std::unique_ptr<cairn::table<F, cairn::soa>> sixteen_columns() {
+    auto t = std::make_unique<cairn::table<F, cairn::soa>>();
+    if (!t->resize(8192) || t->capacity() != 8192) { std::abort(); }
+    return t;
+}
+[[gnu::noinline]] void sum_rows(cairn::table<F, cairn::soa>& t) {
+    for (std::size_t r = 0; r < t.size(); ++r) {
+        auto&& x = t[r];
+        x.a = (x.b + x.c + x.d + x.e + x.f + x.g + x.h + x.i + x.j + x.k + x.l + x.m + x.n + x.o +
+               x.p) *
+              0.01f;
+    }
+}
+[[gnu::noinline]] void sum_each(cairn::table<F, cairn::soa>& t) {
+    t.each<&F::a, &F::b, &F::c, &F::d, &F::e, &F::f, &F::g, &F::h, &F::i, &F::j, &F::k, &F::l,
+           &F::m, &F::n, &F::o, &F::p>(
+        [](float& a, float b, float c, float d, float e, float f, float g, float h, float i,
+           float j, float k, float l, float m, float n, float o,
+           float p) { a = (b + c + d + e + f + g + h + i + j + k + l + m + n + o + p) * 0.01f; });
+}
+
 template <class Layout, class Update>
 auto table_work(std::size_t count, Update update) {
     return [=] {
@@ -229,6 +257,14 @@ const lab::registration aos_soa{
             };
         };
         skew.limit("skewed by 5 cache lines (as cairn)", sixteen(80));
+        skew.cairn("cairn::table soa, rows", [] {
+            return
+                [t = sixteen_columns()](lab::sample& s) { repeat(s, 8192, [&] { sum_rows(*t); }); };
+        });
+        skew.cairn("cairn::table soa, each", [] {
+            return
+                [t = sixteen_columns()](lab::sample& s) { repeat(s, 8192, [&] { sum_each(*t); }); };
+        });
         skew.baseline("skewed by 1 cache line", sixteen(16));
         skew.baseline("skewed by 11 cache lines", sixteen(176));
         skew.baseline("no skew: columns collide", sixteen(0));

@@ -2,6 +2,8 @@
 //
 // Its stub has a constructor of 1,000 increments; a cheap constructor stands beside it, because the
 // gain of a pool of built objects is the constructor that it avoids.
+#include <algorithm>
+#include <cairn/containers/concurrent_object_pool.hpp>
 #include <cairn/containers/object_pool.hpp>
 #include <memory>
 #include <mutex>
@@ -144,6 +146,21 @@ void add_cases(lab::comparison& c) {
                 [&](std::size_t k) { held[k].give_back(); });
         };
     });
+    c.cairn("cairn::concurrent_object_pool, lease", [] {
+        auto made = std::make_unique<cairn::concurrent_object_pool<T>>();
+        made->prewarm(object_count);
+        using lease = cairn::lease<cairn::concurrent_object_pool<T>>;
+        return [pool = std::move(made),
+                held = std::vector<lease>(object_count)](lab::sample& s) mutable {
+            round_trip(
+                s,
+                [&](std::size_t k) {
+                    held[k] = pool->acquire();
+                    lab::keep(held[k].get());
+                },
+                [&](std::size_t k) { held[k].give_back(); });
+        };
+    });
     c.mallocs(
         [] {
             return [held = std::vector<T*>(object_count)](lab::sample& s) mutable {
@@ -200,8 +217,10 @@ const lab::registration object_pool{
         add_cases<cheap>(e.compare("cheap constructor", {.unit = "ns/object"}));
         lab::comparison& warm =
             e.compare("prewarm 10000 stubs", {.unit = "us/pool", .unpinned = true});
-        const unsigned most = e.options().hardware_threads();
-        for (unsigned threads = 1; threads <= most && threads <= 16; threads *= 2) {
+        // 1, 2, 4 ... and all that the machine has
+        const unsigned most = std::min(e.options().hardware_threads(), 16u);
+        for (unsigned threads = 1; threads != 0;
+             threads = threads == most ? 0 : std::min(2 * threads, most)) {
             warm.cairn(std::to_string(threads) + (threads == 1 ? " thread" : " threads"), [=] {
                 return [=](lab::sample& s) {
                     for (std::uint64_t r = 0; r != s.repetitions(); ++r) {

@@ -1,8 +1,12 @@
 // lab/experiments/owners.cpp - what it costs to own: one owner, many owners, weak references.
+#include <cairn/alloc/heap.hpp>
+#include <cairn/alloc/pool.hpp>
 #include <cairn/containers/shared_handle.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
 #include <cairn/containers/unique_handle.hpp>
+#include <cairn/std/unique_in.hpp>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -68,6 +72,20 @@ const lab::registration owners{
                     [&](std::size_t k) { held[k].reset(); });
             };
         });
+        unique.cairn("cairn::unique_in, pool", [] {
+            using owner = cairn::unique_in<object, cairn::pool>;
+            return
+                [m = std::make_unique<cairn::pool>(sizeof(object)),
+                 held = std::vector<std::optional<owner>>(object_count)](lab::sample& s) mutable {
+                    make_and_drop(
+                        s,
+                        [&](std::size_t k) {
+                            held[k].emplace(cairn::make_unique_in<object, cairn::pool>(
+                                *m, static_cast<int>(k)));
+                        },
+                        [&](std::size_t k) { held[k].reset(); });
+                };
+        });
         unique.mallocs(
             [] {
                 return [held = std::vector<std::unique_ptr<object>>(object_count)](
@@ -99,6 +117,18 @@ const lab::registration owners{
         };
         shared_cairn.operator()<cairn::plain_count>("cairn::shared_handle, plain");
         shared_cairn.operator()<cairn::atomic_count>("cairn::shared_handle, atomic");
+        shared.cairn("cairn::make_shared_in, heap", [] {
+            return [m = std::make_unique<cairn::heap<>>(std::size_t{1} << 20),
+                    held = std::vector<std::shared_ptr<object>>(object_count)](
+                       lab::sample& s) mutable {
+                make_and_drop(
+                    s,
+                    [&](std::size_t k) {
+                        held[k] = cairn::make_shared_in<object>(*m, static_cast<int>(k));
+                    },
+                    [&](std::size_t k) { held[k].reset(); });
+            };
+        });
         shared.mallocs(
             [] {
                 return [held = std::vector<std::shared_ptr<object>>(object_count)](
@@ -136,6 +166,29 @@ const lab::registration owners{
                 s.did(s.repetitions() * object_count);
             };
         });
+        // What weak_ptr::lock() does: an owner for as long as one looks.
+        const auto locked = [&]<class Count>(const char* name) {
+            weak.cairn(name, [] {
+                using owner = typename store<Count>::shared_type;
+                return [m = std::make_unique<store<Count>>(), held = std::vector<owner>{},
+                        handles = std::vector<map::handle_type>{}](lab::sample& s) mutable {
+                    while (held.size() < object_count) {
+                        held.push_back(m->make(1));
+                        handles.push_back(held.back().handle());
+                    }
+                    int sum = 0;
+                    for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+                        for (const auto h : handles) {
+                            if (const auto o = m->lock(h)) { sum += o->number; }
+                        }
+                    }
+                    lab::keep(&sum);
+                    s.did(s.repetitions() * object_count);
+                };
+            });
+        };
+        locked.operator()<cairn::plain_count>("cairn handle, locked, plain");
+        locked.operator()<cairn::atomic_count>("cairn handle, locked, atomic");
         weak.peer("std::weak_ptr", [] {
             return [held = std::vector<std::shared_ptr<object>>{},
                     weak_ones = std::vector<std::weak_ptr<object>>{}](lab::sample& s) mutable {

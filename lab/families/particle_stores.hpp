@@ -238,7 +238,8 @@ struct article_slot_map {
     std::size_t size() const { return active_count; }
 };
 
-/// The same particle in five columns, swap and pop in each: the limit of a store in columns.
+/// The same particle in six columns, swap and pop in each: the limit of a store in columns. (The flag says
+/// nothing here, as in every packed store; it is carried along because the others carry it.)
 struct columns_by_hand {
     using handle = unsigned;
     static constexpr bool by_index = true;
@@ -246,8 +247,9 @@ struct columns_by_hand {
         void operator()(float* p) const { std::free(p); }
     };
     std::unique_ptr<float[], release> columns[5];
+    std::unique_ptr<bool[]> is_active;
     std::size_t active_count = 0;
-    explicit columns_by_hand(std::size_t capacity) {
+    explicit columns_by_hand(std::size_t capacity) : is_active{new bool[capacity]} {
         for (std::size_t c = 0; c < 5; ++c) {  // not all at one offset in their pages
             const std::size_t bytes = (capacity * sizeof(float) + c * 320 + 63) / 64 * 64;
             columns[c].reset(static_cast<float*>(std::aligned_alloc(64, bytes)));
@@ -259,11 +261,13 @@ struct columns_by_hand {
         columns[2][active_count] = 0.5f;
         columns[3][active_count] = 0.25f;
         columns[4][active_count] = 100.0f;
+        is_active[active_count] = true;
         return static_cast<handle>(active_count++);
     }
     void erase(handle index) {
         --active_count;
         for (auto& c : columns) { c[index] = c[active_count]; }
+        is_active[index] = is_active[active_count];
     }
     static void update(float* __restrict x, float* __restrict y, const float* __restrict vx,
                        const float* __restrict vy, float* __restrict life, std::size_t count) {
@@ -409,6 +413,7 @@ struct cairn_map {
 struct cairn_slot_map_soa {
     struct flat_particle {
         float x, y, velocity_x, velocity_y, lifetime_remaining;
+        bool is_active;
     };
     using map = cairn::slot_map<cairn::table<flat_particle, cairn::soa>>;
     using handle = map::handle_type;
@@ -416,7 +421,7 @@ struct cairn_slot_map_soa {
     map all;
     explicit cairn_slot_map_soa(std::size_t capacity) { (void)all.reserve(capacity); }
     handle insert(unsigned seed) {
-        return all.emplace(static_cast<float>(seed), 1.0f, 0.5f, 0.25f, 100.0f);
+        return all.emplace(static_cast<float>(seed), 1.0f, 0.5f, 0.25f, 100.0f, true);
     }
     void erase(handle h) { all.erase(h); }
     template <class F>

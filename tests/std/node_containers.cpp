@@ -60,7 +60,8 @@ void try_out(const char* name, Put put, Drop drop) {
         expect(std::addressof(*c.begin()) == first, name, "a swap keeps them");
 
         for (int i = 0; i < count; i += 2) { drop(c, i); }
-        expect(live() <= 2 * full + empty - count / 2, name, "a value that goes gives its node back");
+        expect(live() <= 2 * full + empty - count / 2, name,
+               "a value that goes gives its node back");
         for (int i = 0; i < count; i += 2) { put(c, i); }
         moved.clear();
         moved = std::move(c);

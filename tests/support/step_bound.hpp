@@ -41,7 +41,7 @@ public:
     using base::base;
     explicit bounded_heap(base&& b) noexcept : base{static_cast<base&&>(b)} {}
 
-    std::uint64_t worst = 0;    // steps of one operation so far
+    std::uint64_t worst = 0;     // steps of one operation so far
     std::uint64_t exceeded = 0;  // operations that took more than is documented
 
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
