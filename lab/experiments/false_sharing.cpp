@@ -8,7 +8,6 @@
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/os/per_thread.hpp>
 
-#include <bit>
 #include <memory>
 #include <random>
 #include <string>
@@ -39,7 +38,7 @@ void count(int& counter, int element) {
 }
 
 struct neighbours {  // listing 7.1
-    std::vector<int> result = std::vector<int>(64);
+    std::vector<int> result = std::vector<int>(lab::crew_max);
     template <class Rows>
     void run(unsigned t, const Rows& each) {
         result[t] = 0;
@@ -47,7 +46,7 @@ struct neighbours {  // listing 7.1
     }
 };
 struct local_variable {  // listing 7.2
-    std::vector<int> result = std::vector<int>(64);
+    std::vector<int> result = std::vector<int>(lab::crew_max);
     template <class Rows>
     void run(unsigned t, const Rows& each) {
         int sum = 0;
@@ -56,7 +55,7 @@ struct local_variable {  // listing 7.2
     }
 };
 struct padded {  // per_thread
-    cairn::per_thread<int> result{64};
+    cairn::per_thread<int> result{lab::crew_max};
     template <class Rows>
     void run(unsigned t, const Rows& each) {
         int& mine = result.at(t);
@@ -115,7 +114,9 @@ struct published_line {
 template <class Way>
 auto speed_up(std::string name, unsigned most, published_line line) {
     std::vector<std::unique_ptr<counting<Way>>> crews;
-    for (unsigned p = 1; p <= most; p *= 2) crews.push_back(std::make_unique<counting<Way>>(p));
+    for (const unsigned p : lab::crew_sizes(most)) {
+        crews.push_back(std::make_unique<counting<Way>>(p));
+    }
     return [=, crews = std::move(crews)](lab::sample& sample) {
         lab::series curve{name, "threads", "speed-up", {}};
         double alone = 0;
@@ -163,7 +164,8 @@ const lab::registration false_sharing{
     "false-sharing", "What does it cost when threads write to one cache line?",
     [](lab::experiment& e) {
         e.quick_seconds = 5;
-        for (unsigned workers = 1; workers <= e.options().hardware_threads(); workers *= 2) {
+        const std::vector<unsigned> sizes = lab::crew_sizes(e.options().hardware_threads());
+        for (const unsigned workers : sizes) {
             lab::comparison& c = e.compare("count odd numbers, " + std::to_string(workers) +
                                                (workers == 1 ? " worker" : " workers"),
                                            {.unit = "us/matrix", .unpinned = true});
@@ -175,9 +177,7 @@ const lab::registration false_sharing{
             c.cairn("cairn::concurrent_pool slots",
                     [workers] { return count_odd<pool_slots>(workers); });
         }
-        if (const unsigned most = std::bit_floor(e.options().hardware_threads()); most > 1) {
-            add_speed_up(e, most);
-        }
+        if (sizes.back() > 1) { add_speed_up(e, sizes.back()); }
     }};
 
 }  // namespace

@@ -36,12 +36,13 @@ struct churn {
     static constexpr std::size_t live_count = 1000;
     struct state {
         std::vector<void*> live;
-        std::vector<std::uint32_t> victims = random_indices(4096, live_count);
+        std::vector<std::uint32_t> victims;
     };
-    std::vector<state> states = std::vector<state>(64);
+    std::vector<state> states = std::vector<state>(lab::crew_max);
     template <class View>
     std::size_t run(View& v, unsigned t, std::uint64_t repetitions) {
         state& s = states[t];
+        if (s.victims.empty()) s.victims = random_indices(4096, live_count);
         while (s.live.size() < live_count) s.live.push_back(v.allocate());
         for (std::uint64_t i = 0; i != repetitions; ++i) {
             void*& p = s.live[s.victims[i % 4096]];
@@ -55,11 +56,11 @@ struct churn {
 
 struct batches {
     static constexpr std::size_t batch = 1000;
-    std::vector<std::vector<void*>> live =
-        std::vector<std::vector<void*>>(64, std::vector<void*>(batch));
+    std::vector<std::vector<void*>> live = std::vector<std::vector<void*>>(lab::crew_max);
     template <class View>
     std::size_t run(View& v, unsigned t, std::uint64_t repetitions) {
         std::vector<void*>& mine = live[t];
+        mine.resize(batch);
         const std::uint64_t rounds = repetitions / batch + 1;
         for (std::uint64_t r = 0; r != rounds; ++r) {
             for (void*& p : mine) {
@@ -77,7 +78,7 @@ struct larson {
     static constexpr std::size_t live_count = 1000;
     std::vector<std::uint32_t> victims = random_indices(4096, live_count);
     std::vector<std::atomic<std::vector<void*>*>> parked =
-        std::vector<std::atomic<std::vector<void*>*>>(64);
+        std::vector<std::atomic<std::vector<void*>*>>(lab::crew_max);
     std::vector<std::unique_ptr<std::vector<void*>>> owners;
     std::mutex mutex;
     template <class View>
@@ -261,12 +262,13 @@ const lab::registration threads{
     "threads", "What does a slot cost when several threads take and free at once?",
     [](lab::experiment& e) {
         e.quick_seconds = 18;
-        for (unsigned count = 1; count <= e.options().hardware_threads(); count *= 2) {
+        const std::vector<unsigned> counts = lab::crew_sizes(e.options().hardware_threads());
+        for (const unsigned count : counts) {
             add_case<pairs>(e, "pair", count, 1);
             add_case<churn>(e, "churn", count, 1);
             add_case<batches>(e, "batches of 1000", count, 1);
         }
-        const unsigned all = e.options().hardware_threads();
+        const unsigned all = counts.back();
         if (all >= 2) {
             lab::comparison& c =
                 e.compare("producer and consumer", {.weight = 1, .unpinned = true});

@@ -11,6 +11,7 @@
 // threads is not in that state.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -36,6 +37,18 @@ void wait_until(Done&& done) {
             pause();
         }
     }
+}
+
+/// What the experiments have room for.
+inline constexpr unsigned crew_max = 256;
+
+/// How many threads to try on a machine that has `hardware` of them: 1, 2, 4, .. and at last all.
+[[nodiscard]] inline std::vector<unsigned> crew_sizes(unsigned hardware) {
+    const unsigned all = std::clamp(hardware, 1u, crew_max);
+    std::vector<unsigned> sizes;
+    for (unsigned n = 1; n < all; n *= 2) sizes.push_back(n);
+    sizes.push_back(all);
+    return sizes;
 }
 
 class crew {
