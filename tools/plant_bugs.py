@@ -15,6 +15,7 @@ import argparse
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -132,13 +133,16 @@ def run(kind, test, case_filter):
                     if p.is_file() and os.access(p, os.X_OK)), None)
     if program is None:
         fail(f"there is no test program {test}")
+    # A session of its own: a death test's child that hangs must not outlive the time limit.
+    done = subprocess.Popen([program, "--gtest_brief=1", f"--gtest_filter={case_filter}"],
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            errors="replace", stdin=subprocess.DEVNULL, start_new_session=True)
     try:
-        done = subprocess.run([program, "--gtest_brief=1", f"--gtest_filter={case_filter}"],
-                              capture_output=True, text=True, errors="replace",
-                              timeout=time_limit_s, stdin=subprocess.DEVNULL)
+        output, _ = done.communicate(timeout=time_limit_s)
     except subprocess.TimeoutExpired:
+        os.killpg(done.pid, signal.SIGKILL)
+        done.communicate()
         return False, "the test did not end"
-    output = done.stdout + done.stderr
     if "[==========] 0 tests" in output:
         fail(f"{test}: the filter {case_filter} matches no case")
     if done.returncode == 0:
