@@ -123,7 +123,7 @@ function draw(run: Run, x: Experiment, width: number): void {
   const kinds = new Set(x.cases.flatMap(c => c.contenders.filter(counts).map(r => r.kind as string)));
   if (x.cases.some(c => c.contenders.some(r => counts(r) && r.published !== null))) kinds.add("published");
   for (const f of curves(run, x, Math.min(width, 900))) {
-    box.append(element(`<p class="caption"><b>${e(f.title)}</b> ${f.key.map(k => `<span class="key"><i style="background:${k.colour}"></i>${e(k.name)}</span>`).join(" ")}</p>`), f.drawing);
+    box.append(element(`<p class="caption"><b>${e(f.title)}</b> ${f.key.map(k => `<span class="key"><i ${k.dashed ? `class="dashed" style="border-color:${k.colour}"` : `style="background:${k.colour}"`}></i>${e(k.name)}</span>`).join(" ")}</p>`), f.drawing);
   }
   const overview = rows(x, width);
   if (overview.length) {

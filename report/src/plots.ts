@@ -5,6 +5,7 @@
 //   curves   what contenders handed over as series; tails (share of operations above) on log-log
 //   strips   memory maps: a series whose y is "occupied", one strip a contender
 import * as Plot from "@observablehq/plot";
+import { fitting, linear, logarithmic, ticks } from "./axis";
 import { bytes, figure, tick } from "./format";
 import { best, counts, type Case, type Contender, type Experiment, type Kind, type Run, type Series } from "./run";
 
@@ -24,16 +25,17 @@ function labelled(drawing: Drawing, text: string): Drawing {
   return drawing;
 }
 
-/** Log where values spread over more than a factor of 6; with zeros, log that can show them. */
-function scale(values: number[]): { type: "log" | "linear" | "symlog"; constant?: number; zero?: boolean } {
-  const positive = values.filter(v => v > 0);
-  if (positive.length === 0 || values.some(v => v < 0)) return { type: "linear" };
-  const spread = Math.max(...positive) / Math.min(...positive);
-  if (positive.length < values.length) {
-    return spread > 20 ? { type: "symlog", constant: Math.min(...positive) } : { type: "linear", zero: true };
-  }
-  return spread > 6 ? { type: "log" } : { type: "linear", zero: true };
+/** The axis and its grid. Plot labels only some ticks of a log scale; ours all have room. */
+function xAxis(at: number[], label: (v: number) => string, options: Plot.AxisXOptions = {}): Plot.Markish[] {
+  return [Plot.gridX(at, {}), Plot.axisX(at, { text: (v: number) => label(v), ...options })];
 }
+function yAxis(at: number[], label: (v: number) => string): Plot.Markish[] {
+  return [Plot.gridY(at, {}), Plot.axisY(at, { text: (v: number) => label(v) })];
+}
+
+const letter = 6.8;  // the width of one, at 12 pixels
+const sideways = (label: string): number => letter * label.length + 18;
+const upwards = (): number => 26;
 
 /** Where a published figure stands on the axis of the case. The thesis counts cycles of 4.5 GHz. */
 function publishedIn(unit: string, r: Contender): number {
@@ -65,8 +67,10 @@ function rowsOfUnit(cases: Case[], unit: string, width: number): Drawing {
     });
   }
   const longest = Math.max(...rows.map(r => r.length));
-  const nameLength = wide ? 44 : 16;
-  const s = scale([...dots, ...published].map(d => d.x));
+  const nameLength = wide ? 44 : 60;
+  const marginLeft = wide ? 14 + 6.6 * Math.min(longest, nameLength) : 12;  // narrow: names stand above their dots
+  const marginRight = wide ? 300 : 16;
+  const s = fitting([...dots, ...published].map(d => d.x));
   const kinds = (k: Kind) => dots.filter(d => d.c.kind === k);
   const mark = (k: Kind, symbol: "circle" | "triangle", r: number, filled: boolean) =>
     Plot.dot(kinds(k), {
@@ -74,17 +78,18 @@ function rowsOfUnit(cases: Case[], unit: string, width: number): Drawing {
       fill: filled ? colour[k] : "var(--paper)", fillOpacity: filled ? 0.9 : 0.6,
     });
   return labelled(Plot.plot({
-    width, height: 50 + 26 * rows.length,
-    marginLeft: 14 + 6.6 * Math.min(longest, nameLength), marginRight: wide ? 300 : 16, marginTop: 38, marginBottom: 12,
+    width, height: (wide ? 50 : 58) + (wide ? 26 : 42) * rows.length, marginLeft, marginRight, marginTop: wide ? 38 : 46, marginBottom: 12,
     style: { background: "transparent", color: "var(--ink)", fontSize: "12px", fontFamily: "inherit", overflow: "visible" },
-    x: { ...s, inset: 6, axis: "top", grid: true, nice: s.type === "linear", labelOffset: 34, labelAnchor: "left", label: cases[0]!.better === "lower" ? `← ${unit}, lower is better` : `${unit}, higher is better →`, tickFormat: tick, ticks: s.type === "log" ? 6 : 8, labelArrow: "none" },
-    y: { domain: rows, type: "band", label: null, tickFormat: (d: string) => shortened(d, nameLength), tickSize: 0 },
+    x: { ...s, inset: 6, label: cases[0]!.better === "lower" ? `← ${unit}, lower is better` : `${unit}, higher is better →` },
+    y: { domain: rows, type: "band", label: null, tickFormat: (d: string) => shortened(d, nameLength), tickSize: 0, axis: wide ? "left" : null },
     marks: [
+      ...xAxis(ticks(s, width - marginLeft - marginRight - 12, tick, sideways), tick, { anchor: "top", labelOffset: 34, labelAnchor: "left", labelArrow: "none" }),
+      wide ? null : Plot.text(rows, { y: d => d, text: d => shortened(d, nameLength), frameAnchor: "left", textAnchor: "start", dx: -8, dy: -14, fill: "var(--ink)" }),
       Plot.ruleY(rows, { stroke: "var(--line)" }),
-      Plot.tickX(kinds("limit"), { x: "x", y: "row", stroke: colour.limit, strokeWidth: 2, inset: 4 }),
+      Plot.tickX(kinds("limit"), { x: "x", y: "row", stroke: colour.limit, strokeWidth: 2, insetTop: wide ? 4 : 14, insetBottom: wide ? 4 : 8 }),
       mark("peer", "circle", 4, false),
       mark("baseline", "triangle", 4, true),
-      Plot.ruleY(kinds("cairn"), { x1: "low", x2: "high", y: "row", stroke: colour.cairn, strokeWidth: 1.5, strokeOpacity: 0.6 }),
+      Plot.ruleY(kinds("cairn"), { x1: "low", x2: "high", y: "row", stroke: colour.cairn, strokeWidth: 1.5, strokeOpacity: 0.6, clip: true }),
       mark("cairn", "circle", 5, true),
       Plot.dot(published, { x: "x", y: "row", symbol: "diamond", r: 5, stroke: "var(--published)", strokeWidth: 1.8, fill: "none" }),
       wide ? Plot.text(notes, { text: "text", y: "row", frameAnchor: "right", textAnchor: "start", dx: 12, fill: d => d.kind === "slower" ? "var(--bad)" : d.kind === "faster" ? "var(--cairn)" : "var(--dim)" }) : null,
@@ -123,20 +128,27 @@ function curvesOf(run: Run, title: string, curves: Curve[], width: number): Draw
   }))).filter(p => !tail || (p.y > 0 && p.x > 0));
   const names = [...new Set(points.map(p => p.label))];
   const markers = curves.filter(c => c.series.name.startsWith("published"));
-  const lines = markers.filter(c => c.series.points.length > 1).flatMap(c => c.series.points.map(([x, y]) => ({ x, y, name: c.series.name })));
+  const drawn = new Map(markers.filter(c => c.series.points.length > 1).map(c => [c.series.name, c]));  // once, whoever brings it
+  const lines = [...drawn.values()].flatMap(c => c.series.points.map(([x, y]) => ({ x, y, name: c.series.name })));
   const rules = new Map(markers.filter(c => c.series.points.length === 1).map(c => [c.series.name, { x: c.series.points[0]![0], name: c.series.name.replace(/^published:? ?/, "") }]));
   const caches = workingSet ? run.machine.caches.filter(c => c.type !== "Instruction") : [];
-  const xs = points.map(p => p.x);
-  const xScale = tail || workingSet ? { type: "log" as const, base: workingSet ? 2 : 10 } : scale(xs);
-  const yScale = tail ? { type: "log" as const } : scale(points.map(p => p.y));
+  const xs = [...points, ...lines, ...rules.values()].map(p => p.x);
+  const ys = [...points, ...lines].map(p => p.y);
+  // Time goes evenly; and few threads are few points.
+  const across = workingSet ? logarithmic(xs, 2) : tail ? logarithmic(xs) : /^frame|^threads/.test(xLabel) ? linear(xs) : fitting(xs);
+  const up = tail ? logarithmic(ys) : fitting(ys);
+  const xLabels = workingSet ? bytes : tick;
+  const yLabels = tail ? (v: number) => (v >= 0.01 ? `${+(v * 100).toPrecision(2)} %` : `1 in ${tick(1 / v)}`) : tick;
   const of = (n: string) => palette[names.indexOf(n) % palette.length]!;
   return labelled(Plot.plot({
-    width, height: 340, marginLeft: 58, marginRight: 20, marginBottom: 42, marginTop: 34, title: undefined,
+    width, height: 340, marginLeft: 58, marginRight: 20, marginBottom: 42, marginTop: 34,
     style: { background: "transparent", color: "var(--ink)", fontSize: "12px", fontFamily: "inherit", overflow: "visible" },
-    x: { ...xScale, label: xLabel, grid: true, tickFormat: workingSet ? (v: number) => bytes(v) : tick, ticks: workingSet ? 8 : 6 },
-    y: { ...yScale, label: yLabel, grid: true, tickFormat: tail ? (v: number) => (v >= 0.01 ? `${+(v * 100).toPrecision(2)} %` : `1 in ${tick(1 / v)}`) : tick, ticks: 6 },
+    x: { ...across, label: xLabel },
+    y: { ...up, label: yLabel },
     color: { domain: names, range: names.map(of) },
     marks: [
+      ...xAxis(ticks(across, width - 78, xLabels, sideways), xLabels),
+      ...yAxis(ticks(up, 264, yLabels, upwards), yLabels),
       Plot.frame({ stroke: "var(--line)" }),
       Plot.ruleX(caches, { x: "bytes", stroke: "var(--dim)", strokeDasharray: "2 3" }),
       Plot.text(caches, { x: "bytes", text: c => `L${c.level}${c.type === "Data" ? "d" : ""} ${bytes(c.bytes)}`, frameAnchor: "top", dy: -8, fill: "var(--dim)", textAnchor: "middle" }),
@@ -160,16 +172,24 @@ function stripsOf(title: string, curves: Curve[], width: number): Drawing {
     const name = c.series.name ? `${c.contender.name}, ${c.series.name}` : c.contender.name;
     return c.series.points.map(([to, used]) => { const r = { from, to, used, name }; from = to; return r; });
   });
+  const wide = width >= 600;
+  const marginLeft = wide ? 190 : 12;  // narrow: names stand above their strips
+  const names = [...new Set(runs.map(r => r.name))];
+  const x = linear([0, ...runs.map(r => r.to)], 2);
   return labelled(Plot.plot({
-    width, height: 44 + 28 * curves.length, marginLeft: 190, marginTop: 26,
+    width, height: 44 + (wide ? 28 : 44) * curves.length, marginLeft, marginTop: 26, marginRight: 30,
     style: { background: "transparent", color: "var(--ink)", fontSize: "12px", fontFamily: "inherit" },
-    x: { axis: "top", label: null, tickFormat: (v: number) => bytes(v), ticks: 6 },
-    y: { label: null, tickSize: 0, type: "band" },
-    marks: [Plot.barX(runs, { x1: "from", x2: "to", y: "name", fill: d => (d.used > 0.5 ? "var(--cairn)" : "var(--line)"), insetTop: 4, insetBottom: 4 })],
+    x: { ...x, label: null },
+    y: { domain: names, label: null, tickSize: 0, type: "band", axis: wide ? "left" : null },
+    marks: [
+      Plot.axisX(ticks(x, width - marginLeft - 30, bytes, sideways), { anchor: "top", text: (v: number) => bytes(v) }),
+      wide ? null : Plot.text(names, { y: d => d, text: d => d, frameAnchor: "left", textAnchor: "start", dy: -12, fill: "var(--ink)" }),
+      Plot.barX(runs, { x1: "from", x2: "to", y: "name", fill: d => (d.used > 0.5 ? "var(--cairn)" : "var(--line)"), insetTop: wide ? 4 : 20, insetBottom: 4 }),
+    ],
   }), `${title}: which memory is occupied`);
 }
 
-export interface Figure { title: string; drawing: Drawing; key: { name: string; colour: string }[] }
+export interface Figure { title: string; drawing: Drawing; key: { name: string; colour: string; dashed?: boolean }[] }
 
 export function curves(run: Run, e: Experiment, width: number): Figure[] {
   const figures: Figure[] = [];
@@ -190,12 +210,14 @@ export function curves(run: Run, e: Experiment, width: number): Figure[] {
       const ours = group.filter(g => !g.series.name.startsWith("published"));
       const label = (g: Curve) => ours.some(o => o !== g && o.contender.name === g.contender.name) ? `${g.contender.name}: ${g.series.name}` : g.contender.name;
       const names = [...new Set(ours.map(label))];
+      const seeds = new Set(group.filter(g => !ours.includes(g) && g.series.points.length > 1).map(g => g.series.name));
       // A tail belongs to all percentiles of its case, not to the one that names it.
       const { x, y } = group[0]!.series;
       const title = isTail(y) ? `${/^.*: /.exec(c.name)?.[0] ?? ""}${y} (${x})` : c.name;
       figures.push({
         title, drawing: curvesOf(run, title, group, width),
-        key: names.map((name, i) => ({ name, colour: palette[i % palette.length]! })),
+        key: [...names.map((name, i) => ({ name, colour: palette[i % palette.length]! })),
+          ...[...seeds].map(name => ({ name, colour: "var(--published)", dashed: true }))],
       });
     }
   }

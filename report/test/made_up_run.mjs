@@ -9,6 +9,7 @@ const a_case = (name, contenders, more = {}) => ({ name, unit: "ns/op", better: 
 const experiment = (name, question, cases, more = {}) => ({ name, question, complete: true, error: "", seconds: 5, how: "", take: "Of 1 case, cairn is better in 1.", cases, ...more });
 const tail = (name, x) => ({ name, x: "ns for one allocation", y: "share of operations above", points: [0, 1, 2, 3, 4, 5].map(k => [x * 3 ** k, 10 ** -k]) });
 const walk = (name, factor) => ({ name, x: "working set, bytes", y: "cycles per node", points: [...Array(18)].map((_, k) => [2 ** (10 + k), factor * (4 + 10 * k)]) });
+const line = (name, slope) => ({ name, x: "frame", y: "speed", points: [10, 20, 500, 1000, 2000].map(x => [x, slope * x]) });
 
 export const run = {
   schema: 1, date: "2026-01-01T12:00:00Z", mode: "quick", seconds: 123, interrupted: false, compiler: "GNU 12", flags: "-O3",
@@ -26,12 +27,13 @@ export const run = {
   experiments: [
     experiment("frame", "What does a frame cost?", [
       a_case("mixed 8..256 b", [row("cairn::arena", "cairn", 2.1, { published: 12.6, published_note: "cycles, thesis table 6.1" }), row("bump", "limit", 1.9), row("glibc", "peer", 21), row("naive <list>", "baseline", 900, { note: "a seed's & design" }), failed("crasher", "failed", "crashed (SIGSEGV)")]),
-      a_case("calls", [row("cairn::arena", "cairn", 0), row("glibc", "peer", 24)], { unit: "calls/frame" }),
+      a_case("calls", [row("cairn::arena", "cairn", 0), row("glibc", "peer", 24), row("other", "peer", 0.1)], { unit: "calls/frame" }),
+      a_case("near", [row("cairn::arena", "cairn", 2.4, { verdict: "no difference" }), row("glibc", "peer", 1.9)], { least_difference: 1 }),
     ]),
     experiment("tail", "Who is late?", [a_case("late", [row("cairn::heap", "cairn", 30, { series: [tail("heap", 30)] }), row("glibc", "peer", 40, { series: [tail("glibc", 45)], verdict: "" })])]),
     experiment("cache-walk", "What does a pointer cost?", [a_case("linear, 2^27 bytes", [row("padding 0", "baseline", 7, { series: [walk("padding 0", 1), { name: "published: L2 of theirs", x: "working set, bytes", y: "cycles per node", points: [[2 ** 18, 1]] }] }), row("padding 7", "baseline", 70, { series: [walk("padding 7", 3)] })], { best_peer: "", limit: "" })]),
-    experiment("map", "Where are the holes?", [a_case("after an hour", [row("cairn::heap", "cairn", 3, { series: [{ name: "map", x: "bytes", y: "occupied", points: [[100, 1], [150, 0], [400, 1]] }] })], { unit: "holes" })]),
-    experiment("speed", "How many lines a second?", [a_case("lexer", [row("cairn::arena", "cairn", 8e6), row("glibc", "peer", 6e6)], { unit: "lines/s", better: "higher" })]),
+    experiment("map", "Where are the holes?", [a_case("after an hour", [row("cairn::heap", "cairn", 3, { series: [{ name: "map", x: "bytes", y: "occupied", points: [[4e6, 1], [6e6, 0], [2 ** 24, 1]] }] })], { unit: "holes" })]),
+    experiment("speed", "How many lines a second?", [a_case("lexer", [row("cairn::arena", "cairn", 8e6, { series: [line("cairn::arena", 3), line("published: theirs", 2)] }), row("glibc", "peer", 6e6, { series: [line("glibc", 1), line("published: theirs", 2)] })], { unit: "lines/s", better: "higher" })]),
     experiment("parser", "A file that was not there", [], { error: "'x.txt' cannot be read", complete: false }),
   ],
 };

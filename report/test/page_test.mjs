@@ -52,10 +52,27 @@ try {
     holds("the verdict has at most five sentences' lines", await tab.run("document.querySelectorAll('.verdict li').length") <= 5);
     holds("no NaN, undefined or null is shown", !/\bNaN\b|\bundefined\b|\bnull\b/.test(await tab.run("document.body.innerText")));
     holds("every plot has words for those who cannot see it", await tab.run("[...document.querySelectorAll('.plot svg[role=img]')].every(s => s.getAttribute('aria-label').length > 10) && document.querySelectorAll('.plot svg[role=img]').length > 0"));
+    for (const width of [1280, 420]) {
+      const t = width === 1280 ? tab : await browser.tab({ width });
+      if (t !== tab) await t.open(url(file));
+      const touching = JSON.parse(await t.run(`JSON.stringify([...document.querySelectorAll(".plot svg [aria-label='x-axis tick label']")].flatMap(axis => {
+        const boxes = [...axis.querySelectorAll("text")].filter(x => x.textContent).map(x => [x.getBoundingClientRect(), x.textContent]).sort((a, b) => a[0].left - b[0].left);
+        return boxes.slice(1).filter(([r], i) => r.left < boxes[i][0].right + 3).map(([, text]) => axis.closest("section").id + ": " + text);
+      }))`));
+      holds(`at ${width} pixels no label of an axis touches the next`, touching.length === 0, touching.join(", "));
+      holds(`at ${width} pixels every axis has labels`, await t.run(`[...document.querySelectorAll(".plot svg")].every(s => s.querySelectorAll("[aria-label='x-axis tick label'] text").length > 1)`));
+    }
   }
 
   const tab = await browser.tab();
   await tab.open(url(page));
+  const labels = async id => JSON.parse(await tab.run(`JSON.stringify([...document.querySelector("#${id} .plot svg").querySelectorAll("[aria-label='x-axis tick label'] text")].map(x => x.textContent))`));
+  holds("a memory map is divided by powers of two", (await labels("map")).every(l => /^(0 B|\d+ [KM]iB)$/.test(l)), (await labels("map")).join());
+  const frames = (await labels("speed")).map(Number);
+  holds("frames go by evenly", frames.length > 3 && frames.every((f, i) => i < 2 || f - frames[i - 1] === frames[1] - frames[0]), frames.join());
+  holds("a published curve has its key, once", await tab.run("[...document.querySelectorAll('#speed .key')].filter(k => k.querySelector('.dashed') && k.textContent === 'published: theirs').length") === 1);
+  holds("a published figure says its unit where that is another", await tab.run("document.getElementById('frame').textContent.includes('12.6 cycles')"));
+  holds("what is too near to differ says so", await tab.run("document.getElementById('frame').textContent.includes('less than 1.00 ns/op apart')"));
   holds("a row that crashed says so", await tab.run("document.body.textContent.includes('crashed (SIGSEGV)')"));
   holds("names are shown as they are, not as HTML", await tab.run("document.body.innerText.includes('A <CPU> & \"more\"') && document.querySelector('cpu') === null"));
   holds("an experiment that was not run says why", await tab.run("document.getElementById('parser').innerText.includes('cannot be read')"));
