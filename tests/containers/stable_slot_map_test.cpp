@@ -170,6 +170,23 @@ TEST(stable_slot_map, erasing_anything_while_iterating_is_defined) {
     map.validate();
 }
 
+TEST(stable_slot_map, retired_objects_keep_their_pages) {
+    struct large {
+        std::byte bytes[1024];
+    };
+    stable_slot_map<large> map;
+    std::vector<stable_slot_map<large>::handle_type> all;
+    for (std::size_t i = 0; i < 4 * map.slots_per_page; ++i) { all.push_back(map.emplace()); }
+    for (std::size_t p = 0; p < 4; ++p) { ASSERT_TRUE(map.retire(all[p * map.slots_per_page], 1)); }
+    for (const auto h : all) { map.erase(h); }
+    EXPECT_EQ(map.size(), 0u);
+    EXPECT_EQ(map.pages_with_memory(), 4u) << "each has an object that waits";
+    EXPECT_EQ(map.collect(1), 4u);
+    EXPECT_LE(map.pages_with_memory(), 2u)
+        << "one is kept, and perhaps the one that is filled next";
+    map.validate();
+}
+
 TEST(stable_slot_map, retired_objects_stay_in_place_until_their_fence) {
     auto counter = std::make_shared<int>(0);
     stable_slot_map<std::shared_ptr<int>> map;

@@ -34,8 +34,8 @@ TEST(handle, keeps_index_and_generation_to_their_last_bit) {
 }
 
 TEST(handle, user_bits_travel_along_and_disturb_nothing) {
-    constexpr tagged h = tagged::make(77, 1234).with_user(500);
-    static_assert(h.index() == 77 && h.generation() == 1234 && h.user() == 500);
+    constexpr tagged h = tagged::make(77, 1234).with_user(511);
+    static_assert(h.index() == 77 && h.generation() == 1234 && h.user() == 511);
     static_assert(h.with_user(0) == tagged::make(77, 1234));
     EXPECT_NE(h, h.with_user(0));
     if (asserts_enabled) { EXPECT_DEATH((void)h.with_user(512), "a user value fits its bits"); }
