@@ -19,6 +19,12 @@ using namespace cairn;
 static_assert(std::ranges::forward_range<stable_slot_map<int>>);
 static_assert(std::ranges::forward_range<const stable_slot_map<int>>);
 static_assert(std::is_nothrow_move_constructible_v<stable_slot_map<std::mutex>>);
+static_assert(
+    std::is_convertible_v<stable_slot_map<int>::iterator, stable_slot_map<int>::const_iterator>);
+static_assert(
+    !std::is_convertible_v<stable_slot_map<int>::const_iterator, stable_slot_map<int>::iterator>);
+static_assert(std::equality_comparable_with<stable_slot_map<int>::iterator,
+                                            stable_slot_map<int>::const_iterator>);
 
 TEST(stable_slot_map, finds_what_lives_and_nothing_else) {
     stable_slot_map<int> map;
