@@ -266,3 +266,32 @@ TEST(packed_array, is_permuted_by_permutations_only) {
         EXPECT_DEATH(a.permute(twice), "a permutation names every row once");
     }
 }
+
+#if defined(__cpp_exceptions)
+namespace {
+struct only_moved {  // by a move that may throw
+    static inline int live = 0;
+    static inline int until = -1;  // the move that throws, counted from now; -1: none
+    only_moved() { ++live; }
+    only_moved(only_moved&&) {
+        if (until >= 0 && until-- == 0) { throw 1; }
+        ++live;
+    }
+    only_moved& operator=(only_moved&&) { return *this; }
+    ~only_moved() { --live; }
+};
+}  // namespace
+
+TEST(packed_array, growth_that_throws_halfway_leaves_no_object_behind) {
+    {
+        packed_array<only_moved> a;
+        for (int i = 0; i < 16; ++i) { ASSERT_NE(a.emplace(), nullptr); }
+        ASSERT_EQ(a.capacity(), a.size());
+        only_moved::until = 7;
+        EXPECT_THROW((void)a.emplace(), int);
+        EXPECT_EQ(a.size(), 16u);
+        EXPECT_EQ(only_moved::live, 16);
+    }
+    EXPECT_EQ(only_moved::live, 0);
+}
+#endif
