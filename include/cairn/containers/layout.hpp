@@ -17,8 +17,8 @@
 //      column k  =  base + capacity * (bytes per row of the columns before it) + k * skew
 //
 // The skew (~ above) is an odd number of cache lines. Without it, a power-of-two capacity puts row i
-// of every column at the same address modulo 4096, in the same set of the cache: 17 to 22 % slower with
-// 16 columns of 8192 rows (lab: aos-soa, 2026-11-21).
+// of every column at the same address modulo 4096, in the same set of the cache: 30 % slower with 16
+// columns of 8192 rows (lab: aos-soa, gcc 12, 2026-11-21).
 //
 // Choosing: aos when most fields of a row are used together or rows are visited at random; soa when
 // a loop reads a few fields of many rows; split_soa when those fields are vectors and the loop must
