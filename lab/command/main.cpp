@@ -40,7 +40,9 @@ int main(int argc, char** argv) {
         command->add_option("--compare", a.compare, "what changed between two JSON files")
             ->type_name("OLD NEW")
             ->expected(2);
-    command->add_flag("--cachegrind", a.cachegrind, "cache-walk: miss rates too, with valgrind");
+    command->add_flag(
+        "--cachegrind", a.cachegrind,
+        "cache-walk: miss rates too, with valgrind (--full does it where it is installed)");
     command->add_option("--source", a.source, "what the experiment `parser` parses")
         ->type_name("FILE");
     command->add_flag("--list", a.list, "name the experiments and end");

@@ -15,6 +15,8 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <sstream>
+#include <string>
 
 #include "lab/harness/machine.hpp"
 #include "lab/harness/registry.hpp"
@@ -190,6 +192,15 @@ references simulate(bool shuffled, std::size_t padding, unsigned turns) {
     return r;
 }
 
+bool has_valgrind() {
+    const char* const path = std::getenv("PATH");
+    std::istringstream folders{path == nullptr ? "" : path};
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        if (::access((folder + "/valgrind").c_str(), X_OK) == 0) return true;
+    }
+    return false;
+}
+
 void add_simulation(experiment& e, bool shuffled) {
     const char* const order = shuffled ? "shuffled" : "linear";
     static constexpr std::array<double, 5> first[2] = {{0.125, .999, .999, 1, .999},
@@ -260,7 +271,7 @@ const registration cache_walk{
             "nodes and those at a step vary most.";
         add_walks(e, false);
         add_walks(e, true);
-        if (e.options().cachegrind) {
+        if (e.options().cachegrind || (e.options().full && has_valgrind())) {
             e.how +=
                 " Under cachegrind the list has 16 MiB and the last cache 512 KiB: a sixteenth of "
                 "each in the thesis.";

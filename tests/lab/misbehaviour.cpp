@@ -30,7 +30,7 @@ const lab::registration bad{
         e.quick_seconds = 4;
         lab::comparison& c = e.compare("rows", {.equal_checksums = true});
         c.limit("limit", honest(50));
-        c.peer("peer", honest(100)).published(4.2, "ns/op, nowhere");
+        c.peer("peer", honest(100)).published(4.2, "cycles, nowhere");
         c.cairn("cairn", honest(52));
         c.peer("says nothing", [] { return [](lab::sample&) {}; });
         c.peer("does nothing", [] {
