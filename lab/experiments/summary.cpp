@@ -32,7 +32,7 @@ const std::vector<need>& needs() {
         {"growing without a pause",
          "growth",
          {"worst insert"},
-         {"packed_array, reserved", "slot_map, reserved", "stable_slot_map, paged"}},
+         {"packed_array, reserved", "stable_slot_map, paged"}},
         {"loops that read a part of each object", "aos-soa", {"5000"}},
         {"objects that are dear to construct", "object-pool", {"constructor of"}},
         {"one owner", "owners", {"unique: make and drop"}},

@@ -248,6 +248,7 @@ case_result side_case(const comparison& c, const std::vector<lane>& lanes,
                       const case_result& parent) {
     case_result r = empty_result(c);
     r.noise = parent.noise;
+    r.least_ratio = parent.least_ratio;
     r.lives = parent.lives;
     for (const lane& l : lanes) {
         std::vector<double> samples = side_samples(c, l, parent);

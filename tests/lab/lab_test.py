@@ -165,6 +165,7 @@ value = {r["name"]: r for r in cases["value"]["contenders"]}
 check(value["exact"]["median"] == 4096 and value["exact"]["samples"] == 1, "values arrive exactly, once")
 check(value["exact"]["series"][0]["points"] == [[1, 2], [3, 4.5]], "curves arrive")
 check(cases["column"]["contenders"][0]["median"] == 17, "further columns are cases of their own")
+check(all(c["least_ratio"] == 0.07 for e in written.values() for c in e["cases"]), "every case of a quick run has its threshold, further columns too")
 check(all(c["noise"] > 0 for e in written.values() for c in e["cases"]), "every case has a noise floor, those of one sample too")
 ratio = {r["name"]: r["median"] for r in cases["over half"]["contenders"]}
 check(not any(r["verdict"] for r in cases["over half"]["contenders"]), "a case that only divides another has no verdicts of its own")
