@@ -7,7 +7,8 @@
 //
 // Instructions are counted by single-stepping a child process through each operation of a shorter
 // trace that also builds the states that are worst on paper: one huge free block, a comb of holes of
-// all sizes, a block between two free neighbours, a level that is left for one of other sizes.
+// all sizes, a block between two free neighbours, a level that is left for one of other sizes. The
+// worst operation is reported with the phase of the trace that it is in.
 #include <algorithm>
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
@@ -19,6 +20,7 @@
 
 #include "lab/families/heap_family.hpp"
 #include "lab/families/instruction_count.hpp"
+#include "lab/families/instruction_walks.hpp"
 #include "lab/families/latency_tail.hpp"
 
 namespace {
@@ -114,6 +116,21 @@ struct of_pool {
 template <class Pool>
 constexpr bool is_drawn<of_pool<Pool>, true> = true;
 
+/// All slots are there before the first one is taken.
+template <class Pool>
+struct of_reserved_pool : of_pool<Pool> {
+    of_reserved_pool() {
+        constexpr std::size_t slots = std::size_t{1} << 14;
+        bool enough = false;
+        if constexpr (requires(Pool& p) { p.reserve(slots, 1); }) {
+            enough = this->pool.reserve(slots, 1);  // and the magazines of one thread
+        } else {
+            enough = this->pool.reserve(slots);
+        }
+        if (!enough) std::abort();
+    }
+};
+
 /// An arena frees nothing alone: everything goes at the end of the trace.
 template <class Arena, std::size_t Size>
 struct of_arena {
@@ -135,64 +152,37 @@ struct of_double_ended_arena {
 
 // ---- instructions --------------------------------------------------------------------------------
 
+template <std::uint32_t OneSize>
 struct instructions {
     template <class A>
     void run(A& a, lab::sample& s) {
-        std::size_t worst_allocate = 0;
-        std::size_t worst_deallocate = 0;
-        const auto walk = [&](bool count_allocations) {
-            return [&, count_allocations](auto begin, auto end) {
+        const auto most = lab::most_instructions<2 * phase_count>([&](auto begin, auto end) {
+            counted_memory<A, OneSize, decltype(begin), decltype(end)> m{a, begin, end};
+            begin();
+            end(0);  // the empty operation
+            if constexpr (OneSize != 0) {
+                walk_one_size(m);
+            } else {
+                walk_many_sizes(m);
+            }
+            if constexpr (requires {
+                              a.end_of_trace();
+                          }) {  // what gives back, when nothing does alone
                 begin();
-                end();  // the empty operation
-                std::mt19937 random{21};
-                std::vector<object> live;
-                const auto take = [&](std::size_t size, bool counted) {
-                    if (counted && count_allocations) begin();
-                    void* const p = a.allocate(size);
-                    if (counted && count_allocations) end();
-                    if (p != nullptr) touch(p, size);
-                    return object{p, size};
-                };
-                const auto give = [&](object o, bool counted) {
-                    if (counted && !count_allocations) begin();
-                    a.deallocate(o.p, o.size);
-                    if (counted && !count_allocations) end();
-                };
-                for (int i = 0; i < 20; ++i) live.push_back(take(64 + 100u * i, true));
-                // A comb: holes of many sizes, then requests that split them and frees that merge.
-                std::vector<object> holes, teeth;
-                for (std::size_t i = 0; i < 1500; ++i) {
-                    holes.push_back(take(24 + i * 37 % 6000, false));
-                    teeth.push_back(take(16, false));
-                }
-                for (std::size_t i = 0; i < holes.size(); ++i) give(holes[i], i % 50 == 0);
-                for (std::size_t i = 0; i < 60; ++i) live.push_back(take(i * 61 % 5000 + 16, true));
-                for (std::size_t i = 0; i < teeth.size(); ++i) give(teeth[i], i % 25 == 0);
-                for (int i = 0; i < 100; ++i) {
-                    std::swap(live[random() % live.size()], live.back());
-                    give(live.back(), true);
-                    live.back() = take(log_uniform(1, static_cast<unsigned>(random()))[0], true);
-                }
-                // The sizes shift: what still waits to be asked for again has to give way.
-                std::vector<object> large;
-                for (std::size_t i = 0; i < 1200; ++i) {
-                    large.push_back(take(4200 + i * 53 % 3000, i % 30 == 0));
-                }
-                for (int i = 0; i < 300; ++i) {
-                    std::swap(live[random() % live.size()], live.back());
-                    give(live.back(), i % 5 == 0);
-                    live.back() =
-                        take(log_uniform(1, static_cast<unsigned>(random()))[0], i % 5 == 1);
-                }
-                for (std::size_t i = 0; i < large.size(); ++i) give(large[i], i % 40 == 0);
-                for (const object& o : live) give(o, false);
-            };
-        };
-        const auto allocate = lab::most_instructions(walk(true), worst_allocate);
-        const auto deallocate = lab::most_instructions(walk(false), worst_deallocate);
-        s.value(static_cast<double>(allocate));
-        s.also("instructions, deallocate", static_cast<double>(deallocate));
-        s.also("instructions, worst allocate is operation", static_cast<double>(worst_allocate));
+                a.end_of_trace();
+                end(phase_count + static_cast<std::size_t>(phase::leave));
+            }
+        });
+        const std::string of = OneSize == 0 ? "" : "one size: ";
+        const auto middle = most.begin() + phase_count;
+        const auto worst_allocate = std::max_element(most.begin(), middle);
+        const auto worst_deallocate = std::max_element(middle, most.end());
+        s.value(static_cast<double>(*worst_allocate));
+        s.also(of + "instructions, worst allocate is in phase",
+               static_cast<double>(worst_allocate - most.begin() + 1));
+        s.also(of + "instructions, deallocate", static_cast<double>(*worst_deallocate));
+        s.also(of + "instructions, worst deallocate is in phase",
+               static_cast<double>(worst_deallocate - middle + 1));
     }
 };
 
@@ -206,6 +196,21 @@ auto runs() {
             };
         };
     };
+}
+
+/// Who gives slots of one size, or arenas, which give any.
+template <class Make>
+void add_slots(lab::comparison& c, Make make) {
+    constexpr std::size_t room = std::size_t{4} << 20;
+    c.cairn("cairn::pool", make(adapter_tag<of_pool<cairn::pool>>{}));
+    c.cairn("cairn::concurrent_pool", make(adapter_tag<of_pool<cairn::concurrent_pool>>{}));
+    c.cairn("cairn::heap<good_fit>", make(adapter_tag<cairn_heap<cairn::good_fit>>{}));
+    c.cairn("cairn::arena", make(adapter_tag<of_arena<cairn::arena, room>>{}));
+    c.cairn("cairn::growing_arena",
+            make(adapter_tag<of_arena<cairn::growing_arena, std::size_t{64} << 10>>{}));
+    c.cairn("cairn::virtual_arena", make(adapter_tag<of_arena<cairn::virtual_arena, room>>{}));
+    c.cairn("cairn::double_ended_arena", make(adapter_tag<of_double_ended_arena>{}));
+    c.mallocs(make(adapter_tag<general_malloc>{}));
 }
 
 const lab::registration tail{
@@ -239,26 +244,37 @@ const lab::registration tail{
                                                             .one_repetition = true,
                                                             .quick_samples = 3,
                                                             .compares = false});
-        const auto one = [](auto tag) { return runs<replay<one_size>>()(tag); };
-        constexpr std::size_t room = std::size_t{4} << 20;
-        p.cairn("cairn::pool", one(adapter_tag<of_pool<cairn::pool>>{}));
-        p.cairn("cairn::concurrent_pool", one(adapter_tag<of_pool<cairn::concurrent_pool>>{}));
-        p.cairn("cairn::heap<good_fit>", one(adapter_tag<cairn_heap<cairn::good_fit>>{}));
-        p.cairn("cairn::arena", one(adapter_tag<of_arena<cairn::arena, room>>{}));
-        p.cairn("cairn::growing_arena",
-                one(adapter_tag<of_arena<cairn::growing_arena, std::size_t{64} << 10>>{}));
-        p.cairn("cairn::virtual_arena", one(adapter_tag<of_arena<cairn::virtual_arena, room>>{}));
-        p.cairn("cairn::double_ended_arena", one(adapter_tag<of_double_ended_arena>{}));
-        p.mallocs(one(adapter_tag<general_malloc>{}));
+        add_slots(p, runs<replay<one_size>>());
         columns_of(p, "one size: ");
 
-        lab::comparison& i =
-            e.compare("instructions, allocate",
-                      {.unit = "instructions", .measure = lab::measure::value, .one_sample = true});
-        add_heaps(i, runs<instructions>(), {.lists = false, .slow_peers = false});
-        e.also(i, "instructions, deallocate", {.unit = "instructions"});
-        e.also(i, "instructions, worst allocate is operation",
-               {.unit = "number", .compares = false});
+        e.how =
+            "Instructions are those of user space, each stepped through, and each operation is in "
+            "one of "
+            "the phases of a trace: fill (an empty allocator; of one size, until it has grown), "
+            "comb (every "
+            "other block is freed and the holes are filled), teeth (the others are freed: "
+            "everything merges), "
+            "churn, shift (the sizes change), leave (everything goes; an arena's reset counts as a "
+            "deallocation). The worst operation stands beside the phase that it is in.";
+        const lab::case_options counted{
+            .unit = "instructions", .measure = lab::measure::value, .one_sample = true};
+        const auto phases_of = [&](lab::comparison& those, const std::string& of) {
+            const lab::case_options number{.unit = phase_numbers, .compares = false};
+            e.also(those, of + "instructions, worst allocate is in phase", number);
+            e.also(those, of + "instructions, deallocate", {.unit = "instructions"});
+            e.also(those, of + "instructions, worst deallocate is in phase", number);
+        };
+        lab::comparison& i = e.compare("instructions, allocate", counted);
+        add_heaps(i, runs<instructions<0>>(), {.lists = false, .slow_peers = false});
+        phases_of(i, "");
+        lab::comparison& j = e.compare("one size: instructions, allocate", counted);
+        add_slots(j, runs<instructions<one_size>>());
+        j.cairn("cairn::pool, reserved",
+                runs<instructions<one_size>>()(adapter_tag<of_reserved_pool<cairn::pool>>{}));
+        j.cairn("cairn::concurrent_pool, reserved",
+                runs<instructions<one_size>>()(
+                    adapter_tag<of_reserved_pool<cairn::concurrent_pool>>{}));
+        phases_of(j, "one size: ");
     }};
 
 }  // namespace
