@@ -165,6 +165,14 @@ TYPED_TEST(offset_heap_test, the_whole_capacity_is_one_allocation) {
         EXPECT_TRUE(h.allocate(static_cast<TypeParam>(capacity - capacity / 3)));
         h.validate();
     }
+    // A request whose class would wrap does not get a hole that is too small for it.
+    basic_offset_heap<TypeParam> all{max};
+    const auto quarter = all.allocate(static_cast<TypeParam>(max / 4 + 5));
+    EXPECT_TRUE(all.allocate(1));
+    all.deallocate(quarter);
+    EXPECT_FALSE(all.allocate(static_cast<TypeParam>(max - 100)));
+    all.validate();
+
     basic_offset_heap<TypeParam> none{0};
     EXPECT_FALSE(none.allocate(0));
     EXPECT_TRUE(none.grow(10));

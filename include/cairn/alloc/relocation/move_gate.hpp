@@ -17,8 +17,8 @@
 // Who waits: a reader that comes during a move, until that one object is copied. The mover and the
 // owner never wait: what is held is passed over.
 //
-// Every order stands in gate_orders with its reason; tests/alloc/move_gate_test.cpp runs all
-// interleavings, and finds a failing one when any of them is weakened.
+// Every order stands in gate_orders with its reason; tests/alloc/move_gate_test.cpp runs the
+// interleavings with a few preemptions, and finds a failing one when any of them is weakened.
 #pragma once
 
 #include <atomic>
