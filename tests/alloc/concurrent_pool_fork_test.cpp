@@ -4,6 +4,7 @@
 #if !defined(_WIN32)
 
 #    include <algorithm>
+#    include <array>
 #    include <atomic>
 #    include <cstdio>
 #    include <memory>
@@ -20,12 +21,26 @@ namespace {
 using cairn::alignment;
 using cairn::concurrent_pool;
 
-std::vector<void*> take_all(concurrent_pool& p, std::size_t count_max = SIZE_MAX) {
-    std::vector<void*> slots;
+/// No vector: AddressSanitizer's malloc does not follow a fork (gcc 12), so that a child waits for ever
+/// for a lock that another thread of its parent had.
+class slot_list {
+public:
+    void add(void* slot) { slots_.at(size_++) = slot; }
+    [[nodiscard]] std::size_t size() const { return size_; }
+    [[nodiscard]] auto begin() { return slots_.begin(); }
+    [[nodiscard]] auto end() { return slots_.begin() + static_cast<std::ptrdiff_t>(size_); }
+
+private:
+    std::array<void*, 512> slots_;
+    std::size_t size_ = 0;
+};
+
+slot_list take_all(concurrent_pool& p, std::size_t count_max = SIZE_MAX) {
+    slot_list slots;
     while (slots.size() < count_max) {
         void* const s = p.allocate();
         if (s == nullptr) { break; }
-        slots.push_back(s);
+        slots.add(s);
     }
     return slots;
 }
