@@ -7,6 +7,8 @@
 #include <cairn/std/unique_in.hpp>
 #include <memory>
 #include <optional>
+#include <semaphore>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -55,6 +57,20 @@ auto one_owner() {
     auto s = std::make_unique<store<Count>>();
     auto owner = s->make(1);
     return std::pair{std::move(s), std::move(owner)};
+}
+
+/// std::shared_ptr counts without locked instructions as long as the process has had one thread only
+/// (libstdc++). Whoever shares ownership has more.
+void have_a_second_thread() {
+    struct other_thread {
+        std::binary_semaphore end{0};
+        std::thread thread{[this] { end.acquire(); }};
+        ~other_thread() {
+            end.release();
+            thread.join();
+        }
+    };
+    static other_thread other;
 }
 
 const lab::registration owners{
@@ -118,6 +134,7 @@ const lab::registration owners{
         shared_cairn.operator()<cairn::plain_count>("cairn::shared_handle, plain");
         shared_cairn.operator()<cairn::atomic_count>("cairn::shared_handle, atomic");
         shared.cairn("cairn::make_shared_in, heap", [] {
+            have_a_second_thread();
             return [m = std::make_unique<cairn::heap<>>(std::size_t{1} << 20),
                     held = std::vector<std::shared_ptr<object>>(object_count)](
                        lab::sample& s) mutable {
@@ -131,6 +148,7 @@ const lab::registration owners{
         });
         shared.mallocs(
             [] {
+                have_a_second_thread();
                 return [held = std::vector<std::shared_ptr<object>>(object_count)](
                            lab::sample& s) mutable {
                     make_and_drop(
@@ -148,8 +166,10 @@ const lab::registration owners{
                    copies<store<cairn::plain_count>::shared_type>(one_owner<cairn::plain_count>));
         copy.cairn("cairn::shared_handle, atomic",
                    copies<store<cairn::atomic_count>::shared_type>(one_owner<cairn::atomic_count>));
-        copy.peer("std::shared_ptr", copies<std::shared_ptr<object>>(
-                                         [] { return std::pair{0, std::make_shared<object>(1)}; }));
+        copy.peer("std::shared_ptr", copies<std::shared_ptr<object>>([] {
+                      have_a_second_thread();
+                      return std::pair{0, std::make_shared<object>(1)};
+                  }));
 
         lab::comparison& weak = e.compare("weak: is it alive, read it", {.unit = "ns/look-up"});
         weak.cairn("cairn handle", [] {
@@ -190,6 +210,7 @@ const lab::registration owners{
         locked.operator()<cairn::plain_count>("cairn handle, locked, plain");
         locked.operator()<cairn::atomic_count>("cairn handle, locked, atomic");
         weak.peer("std::weak_ptr", [] {
+            have_a_second_thread();
             return [held = std::vector<std::shared_ptr<object>>{},
                     weak_ones = std::vector<std::weak_ptr<object>>{}](lab::sample& s) mutable {
                 while (held.size() < object_count) {
