@@ -11,6 +11,7 @@ target_sources(cairn
     PRIVATE
         # core
         src/core/assert.cpp
+        src/core/flavour.cpp
         src/core/or_abort.cpp
         # os
         src/os/page_allocator.cpp
@@ -63,6 +64,7 @@ target_sources(cairn
         include/cairn/core/bits.hpp
         include/cairn/core/byte_allocator.hpp
         include/cairn/core/cache_line.hpp
+        include/cairn/core/flavour.hpp
         include/cairn/core/handle.hpp
         include/cairn/core/make.hpp
         include/cairn/core/null_allocator.hpp
@@ -71,6 +73,7 @@ target_sources(cairn
         include/cairn/core/prefetch.hpp
         include/cairn/core/sizes.hpp
         include/cairn/core/slice.hpp
+        include/cairn/core/version.hpp
         # os
         include/cairn/os/clock.hpp
         include/cairn/os/fork.hpp

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 arena::arena(std::size_t size, allocator_ref upstream) noexcept : upstream_{upstream} {
     // Cache-line aligned: the first block then starts a line, whatever the upstream's habits.
@@ -42,4 +42,4 @@ void arena::release() noexcept {
     }
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

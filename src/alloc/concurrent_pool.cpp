@@ -9,7 +9,7 @@
 
 #include "concurrent_pool_registry.hpp"
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
 std::size_t stride_of(std::size_t slot_size, alignment align) noexcept {
@@ -173,4 +173,4 @@ std::size_t concurrent_pool::slack() const noexcept {
     return caches == 0 ? 0 : (caches - 1) * depot_.magazine_size();
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

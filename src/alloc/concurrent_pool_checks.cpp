@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
@@ -131,4 +131,4 @@ void concurrent_pool::check_freed(void* p) noexcept {
     }
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -15,7 +15,7 @@
 
 #include "concurrent_pool_registry.hpp"
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
 constexpr std::size_t magazine_head = cache_line_size;
@@ -198,4 +198,4 @@ concurrent_pool::cache* concurrent_pool::make_cache() noexcept {
     return c;
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

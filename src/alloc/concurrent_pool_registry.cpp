@@ -3,7 +3,7 @@
 
 #include <cairn/os/fork.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
 using detail::my_caches;
@@ -202,4 +202,4 @@ void concurrent_pool::mend_after_fork(const void* survivor) noexcept {
     if (live != unknown) { lost_count_ = stats().live_count - live; }
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -10,7 +10,7 @@
 
 #include <cairn/alloc/concurrent_pool.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 struct concurrent_pool_registry {
     /// Gives the pool its serial and a place in every thread's table.
@@ -27,4 +27,4 @@ struct concurrent_pool_registry {
     static void after_fork_in_child() noexcept;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -5,7 +5,7 @@
 #include <new>
 #include <thread>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
 relocatable_heap_options with_count(relocatable_heap_options o) noexcept {
@@ -100,4 +100,4 @@ detail::entry concurrent_relocatable_heap::wait_and_enter(gate& g,
     }
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

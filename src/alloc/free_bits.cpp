@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 bool free_bits::ensure(std::size_t count) noexcept {
     const std::size_t groups = (count + 4095) / 4096;
@@ -20,4 +20,4 @@ bool free_bits::reserve_address_space(std::size_t count_max) noexcept {
                                          sizeof(std::uint64_t));
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

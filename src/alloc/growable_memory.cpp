@@ -7,7 +7,7 @@
 #include <cairn/core/poison.hpp>
 #include <cairn/os/page_memory.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace {
 
@@ -108,4 +108,4 @@ void growable_memory::release() noexcept {
     size_ = reserved_ = 0;
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -9,7 +9,7 @@
 
 #include <cairn/core/bits.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace {
 
@@ -409,4 +409,4 @@ void growing_arena::validate() const noexcept {
     (void)count, (void)held, (void)full;
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

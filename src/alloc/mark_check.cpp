@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 std::uint64_t next_arena_id() noexcept {
     static constinit std::atomic<std::uint64_t> last{0};
@@ -11,4 +11,4 @@ std::uint64_t next_arena_id() noexcept {
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -13,7 +13,7 @@
 
 #include "pool_checks.hpp"
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
 constexpr std::size_t first_chunk_size = std::size_t{16} << 10;
@@ -175,4 +175,4 @@ void pool::reset() noexcept {
     if (chunk_count_ != 0) { select(0); }
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

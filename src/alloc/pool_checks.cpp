@@ -5,7 +5,7 @@
 
 #include "pool_checks.hpp"
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
 constexpr auto freed_byte = std::byte{0xDD};  // what a free slot is filled with
@@ -103,4 +103,4 @@ void pool::validate() const noexcept {
     (void)live;
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -9,7 +9,7 @@
 
 #include <cairn/alloc/pool.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 struct pool_checks {
     static std::size_t words_for(std::size_t slot_count) noexcept { return slot_count / 64 + 1; }
@@ -40,4 +40,4 @@ struct pool_checks {
     }
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -11,7 +11,7 @@
 
 #include "pool_checks.hpp"
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
 constexpr std::size_t first_chunk_capacity = 4;
@@ -212,4 +212,4 @@ std::size_t pool::trim() noexcept {
     return before - stats().upstream_size;
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstring>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 using detail::granule_count_max;
 using detail::granule_size;
@@ -314,4 +314,4 @@ void relocatable_heap::validate() const noexcept {
     }
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -1,7 +1,7 @@
 // Cold half of cairn/alloc/scratch.hpp.
 #include <cairn/alloc/scratch.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 detail::scratch_pair& detail::this_threads_scratch() noexcept {
     thread_local scratch_pair mine;
@@ -20,4 +20,4 @@ void configure_scratch(std::size_t first_block_size, allocator_ref upstream) noe
     mine.second = growing_arena{first_block_size, upstream};
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

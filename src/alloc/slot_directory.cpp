@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 slot_directory_base::slot_directory_base(slot_directory_base&& other) noexcept
     : live_{std::exchange(other.live_, 0)},
@@ -121,4 +121,4 @@ void slot_directory_base::validate_counts(
 #endif
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -6,7 +6,7 @@
 #include <cairn/core/bits.hpp>
 #include <cairn/os/page_memory.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
 void* address_of(std::uintptr_t edge) noexcept { return reinterpret_cast<void*>(edge); }
@@ -131,4 +131,4 @@ bool virtual_arena::prefault(std::size_t size) noexcept {
     return true;
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

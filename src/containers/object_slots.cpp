@@ -11,7 +11,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 object_slots::object_slots(std::size_t slot_size, std::size_t state_offset, alignment align,
                            allocator_ref memory) noexcept
@@ -153,4 +153,4 @@ void run_in_parts(std::size_t count, std::size_t part_count, std::size_t multipl
 #endif
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 cell_blocks::~cell_blocks() {
     for (std::size_t b = 0; b < block_count_max; ++b) {
@@ -22,4 +22,4 @@ bool cell_blocks::add(std::size_t b) noexcept {
     return true;
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

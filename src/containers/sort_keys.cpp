@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 namespace {
 
@@ -54,4 +54,4 @@ void radix_sort(sort_pair<std::uint64_t>* pairs, sort_pair<std::uint64_t>* spare
     sort_bytes(pairs, spare, count);
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

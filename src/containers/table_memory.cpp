@@ -7,7 +7,7 @@
 #include <cairn/core/bits.hpp>
 #include <cairn/os/page_memory.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 namespace {
 
@@ -325,4 +325,4 @@ void table_memory::unfollow(table_follower& f) noexcept {
     }
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -4,7 +4,7 @@
 #include <cairn/core/bits.hpp>
 #include <cairn/os/page_memory.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 bool table_memory::reserve_address_space(const shape& form, std::size_t rows_max) noexcept {
     CAIRN_ASSERT(base_ == nullptr, "addresses are reserved before the first row");
@@ -61,4 +61,4 @@ bool table_memory::commit_rows(const shape& form, std::size_t rows) noexcept {
     return true;
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

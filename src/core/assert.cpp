@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
 void print_to_stderr(const broken_promise& broken) {
@@ -34,4 +34,4 @@ void assert_failed(const char* condition, const char* invariant,
 }
 
 }  // namespace detail
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -4,7 +4,7 @@
 #include <bit>
 #include <new>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 block_table::~block_table() { clear(); }
 
@@ -80,4 +80,4 @@ void block_table::erase(block_record* record) noexcept {
     --count_;
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -9,7 +9,7 @@
 #include <cairn/debug/misuse.hpp>
 #include <cairn/os/page_memory.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 namespace {
 
 constexpr int fence_byte = 0xFD;
@@ -312,4 +312,4 @@ void guard::validate() const noexcept {
     }
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

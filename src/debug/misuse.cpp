@@ -6,7 +6,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 void misuse(const std::source_location& where, const char* invariant, const char* format,
             ...) noexcept {
@@ -18,4 +18,4 @@ void misuse(const std::source_location& where, const char* invariant, const char
     assert_failed(details, invariant, where);
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

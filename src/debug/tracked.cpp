@@ -5,7 +5,7 @@
 
 #include <cairn/debug/misuse.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 namespace {
 
 /// Everything that one line asked for.
@@ -144,4 +144,4 @@ void tracker::report() const noexcept {
     }
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -1,7 +1,7 @@
 // Cold half of cairn/os/mutex.hpp: waiting.
 #include <cairn/os/mutex.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace {
 
@@ -32,4 +32,4 @@ void mutex::wait_and_lock() noexcept {
 
 void mutex::wake_one() noexcept { state_.notify_one(); }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

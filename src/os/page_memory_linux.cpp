@@ -21,7 +21,7 @@
 #    define MADV_DONTNEED_LOCKED 24
 #endif
 
-namespace cairn::page_memory {
+namespace cairn::inline CAIRN_FLAVOUR::page_memory {
 namespace {
 
 constexpr int reserved_flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -169,4 +169,4 @@ std::size_t resident_bytes(const void* address, std::size_t bytes) noexcept {
     return resident;
 }
 
-}  // namespace cairn::page_memory
+}  // namespace cairn::inline CAIRN_FLAVOUR::page_memory

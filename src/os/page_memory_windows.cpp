@@ -27,7 +27,7 @@
 #include <cairn/core/bits.hpp>
 #include <cairn/core/or_abort.hpp>
 
-namespace cairn::page_memory {
+namespace cairn::inline CAIRN_FLAVOUR::page_memory {
 namespace {
 
 struct system_sizes {
@@ -175,4 +175,4 @@ std::size_t resident_bytes(const void* address, std::size_t bytes) noexcept {
     return resident;
 }
 
-}  // namespace cairn::page_memory
+}  // namespace cairn::inline CAIRN_FLAVOUR::page_memory

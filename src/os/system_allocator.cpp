@@ -7,7 +7,7 @@
 #    include <malloc.h>
 #endif
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 void* system_allocator::allocate(std::size_t size, alignment align) noexcept {
     if (size > PTRDIFF_MAX) {
@@ -33,4 +33,4 @@ void system_allocator::deallocate(void* p, std::size_t, alignment) noexcept {
 #endif
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <bit>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
 constexpr unsigned word_bits = 64;
@@ -78,4 +78,4 @@ std::uint64_t assign_thread_serial() noexcept {
 
 unsigned thread_number_bound() noexcept { return bound.load(std::memory_order_acquire); }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -33,7 +33,7 @@
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 class arena : public detail::makes_objects<arena> {
 public:
@@ -146,4 +146,4 @@ static_assert(byte_allocator<arena> && resizes_in_place<arena> && has_good_size<
 static_assert(asserts_enabled || sizeof(arena) == 9 * sizeof(void*));
 static_assert(asserts_enabled || sizeof(arena::marker) == sizeof(void*));
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

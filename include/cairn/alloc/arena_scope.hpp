@@ -31,7 +31,7 @@
 #include <cairn/alloc/detail/mark_check.hpp>
 #include <cairn/core/byte_allocator.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class Arena>
 class arena_scope {
@@ -153,4 +153,4 @@ private:
     const void* outer_ = nullptr;  // enclosing scope; used by checked builds only
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

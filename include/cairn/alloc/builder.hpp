@@ -33,7 +33,7 @@
 #include <cairn/core/make.hpp>
 #include <cairn/core/slice.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// `builder<T>` collects in any allocator, through an allocator_ref that is called once per doubling
 /// and once in finish(). Where thousands of short lists are built, name the arena's type:
@@ -219,4 +219,4 @@ private:
     std::size_t moved_count_ = 0;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

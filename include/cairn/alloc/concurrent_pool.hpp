@@ -49,7 +49,7 @@
 #include <cairn/os/mutex.hpp>
 #include <cairn/os/system_allocator.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 class concurrent_pool;
 
@@ -360,4 +360,4 @@ inline void concurrent_pool::local_view::deallocate(void* p, [[maybe_unused]] st
     deallocate(p);
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

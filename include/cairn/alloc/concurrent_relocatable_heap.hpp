@@ -30,7 +30,7 @@
 #include <cairn/alloc/relocatable_heap.hpp>
 #include <cairn/alloc/relocation/move_gate.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 class concurrent_relocatable_heap;
 
@@ -171,4 +171,4 @@ private:
     allocator_ref upstream_;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

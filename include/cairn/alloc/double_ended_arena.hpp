@@ -25,7 +25,7 @@
 
 #include <cairn/alloc/arena.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// The upper end of a double_ended_arena: bumps downwards.
 class arena_high_end : public detail::makes_objects<arena_high_end> {
@@ -182,4 +182,4 @@ private:
 
 static_assert(byte_allocator<arena_high_end> && resizes_in_place<arena_high_end>);
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -22,7 +22,7 @@
 
 #include <cairn/alloc/arena.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// What swap() does with the arena that becomes active.
 enum class on_swap : unsigned char { reset, keep };
@@ -90,4 +90,4 @@ private:
     std::size_t active_ = 0;  // index of this frame's arena
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

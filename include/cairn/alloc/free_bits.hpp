@@ -19,7 +19,7 @@
 
 #include <cairn/alloc/growable_memory.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 class free_bits {
 public:
@@ -87,4 +87,4 @@ private:
     std::uint32_t lowest_group_ = 0;  // no group below holds any
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -25,7 +25,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/os/system_allocator.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 class growable_memory {
 public:
@@ -84,4 +84,4 @@ private:
     return twice > needed ? twice : needed;
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -35,7 +35,7 @@
 #include <cairn/core/sizes.hpp>
 #include <cairn/os/system_allocator.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// What reset() does with the blocks.
 class reset_policy {
@@ -209,4 +209,4 @@ private:
 
 static_assert(byte_allocator<growing_arena> && resizes_in_place<growing_arena>);
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -49,7 +49,7 @@
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Says that a heap takes blocks of at least `block_size` bytes from its upstream as it needs them.
 /// Each is also at least a quarter of what the heap already has, so that 64 blocks reach anywhere.
@@ -407,6 +407,6 @@ void heap<Fit, Steps>::for_each_block(Visit visit) const {
     }
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR
 
 #include <cairn/alloc/heap/heap_cold.hpp>

@@ -29,7 +29,7 @@
 #include <cairn/core/byte_allocator.hpp>
 #include <cairn/core/poison.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Owns an arena A, or refers to one (`keeping{a}` is `keeping<A&>`).
 template <byte_allocator A>
@@ -79,4 +79,4 @@ private:
 template <class A>
 keeping(A&) -> keeping<A&>;
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

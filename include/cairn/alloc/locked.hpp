@@ -24,7 +24,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/os/mutex.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Mutex: anything with lock() and unlock(), std::mutex included.
 template <byte_allocator A, class Mutex = mutex>
@@ -115,4 +115,4 @@ private:
 template <class A>
 locked(A&) -> locked<A&>;
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

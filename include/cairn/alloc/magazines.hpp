@@ -32,7 +32,7 @@
 #include <cairn/alloc/detail/magazine_stack.hpp>
 #include <cairn/core/alignment.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// What one thread (or one explicit view) holds. Only its owner touches anything but `spare`.
 template <class Atoms>
@@ -186,4 +186,4 @@ private:
     std::size_t magazine_size_;
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -34,7 +34,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/os/system_allocator.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Names a range of an offset heap: eight bytes, checked. Default: no range.
 struct offset_allocation {
@@ -334,16 +334,16 @@ private:
 using offset_heap = basic_offset_heap<std::uint64_t>;
 using offset_heap_32 = basic_offset_heap<std::uint32_t>;
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR
 
 #include <cairn/alloc/offset_heap/allocate.hpp>
 #include <cairn/alloc/offset_heap/compaction.hpp>
 #include <cairn/alloc/offset_heap/life.hpp>
 #include <cairn/alloc/offset_heap/looking.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 extern template class basic_offset_heap<std::uint64_t>;
 extern template class basic_offset_heap<std::uint32_t>;
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -39,7 +39,7 @@
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 struct pool_options {
     std::size_t slots_per_chunk = 0;  // slots in the first chunk; 0: as many as fit 16 KiB
@@ -277,4 +277,4 @@ constexpr std::size_t pool::required_size(std::size_t count, std::size_t slot_si
                           links);
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -20,7 +20,7 @@
 #include <cairn/alloc/pool.hpp>
 #include <cairn/core/make.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class T>
 class pool_of : public pool {
@@ -66,4 +66,4 @@ public:
 
 static_assert(byte_allocator<pool_of<int>>);
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

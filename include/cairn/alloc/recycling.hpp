@@ -29,7 +29,7 @@
 #include <cairn/core/byte_allocator.hpp>
 #include <cairn/core/poison.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Owns an arena A, or refers to one (`recycling{a}` is `recycling<A&>`).
 template <byte_allocator A>
@@ -135,4 +135,4 @@ private:
 template <class A>
 recycling(A&) -> recycling<A&>;
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

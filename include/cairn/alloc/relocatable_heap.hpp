@@ -63,7 +63,7 @@
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class T>
 class relocatable;
@@ -303,6 +303,6 @@ void relocatable_heap::write_json(Sink sink) const {
     json.end();
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR
 
 #include <cairn/alloc/relocation/relocatable.hpp>

@@ -25,7 +25,7 @@
 #include <cairn/alloc/arena_scope.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -72,4 +72,4 @@ void release_scratch() noexcept;
 /// Requires: no scratch scope is open on this thread; `upstream` outlives the thread's last use.
 void configure_scratch(std::size_t first_block_size, allocator_ref upstream) noexcept;
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

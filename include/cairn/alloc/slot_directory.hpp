@@ -38,7 +38,7 @@
 #include <cairn/alloc/growable_memory.hpp>
 #include <cairn/core/assert.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 enum class reuse { fifo, lifo, lowest };
 
@@ -421,4 +421,4 @@ private:
     [[no_unique_address]] typename detail::free_order<Order>::bits bits_;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -31,7 +31,7 @@
 #include <cairn/core/byte_allocator.hpp>
 #include <cairn/core/sizes.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 class virtual_arena : public detail::makes_objects<virtual_arena> {
 public:
@@ -165,4 +165,4 @@ private:
 
 static_assert(byte_allocator<virtual_arena> && resizes_in_place<virtual_arena>);
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -21,7 +21,7 @@
 #include <cairn/containers/shape.hpp>
 #include <cairn/core/alignment.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// What the fields of Row are declared as: a list of declared<T>.
 template <class Row>
@@ -265,4 +265,4 @@ struct arrangement {
     }
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

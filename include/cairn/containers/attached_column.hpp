@@ -32,7 +32,7 @@
 #include <cairn/containers/table_memory.hpp>
 #include <cairn/core/assert.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class T>
 class attached_column {
@@ -134,4 +134,4 @@ private:
     link link_;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -21,7 +21,7 @@
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/assert.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Smallest number of rows after which rows of `row_size` bytes start a cache line again.
 [[nodiscard]] constexpr std::size_t rows_per_line_boundary(std::size_t row_size) noexcept {
@@ -73,7 +73,7 @@ private:
 static_assert(rows_per_line_boundary(64) == 1 && rows_per_line_boundary(24) == 8);
 static_assert(rows_per_line_boundary(1) == 64 && rows_per_line_boundary(12) == 16);
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR
 
 template <class T>
 inline constexpr bool std::ranges::enable_view<cairn::chunked_rows<T>> = true;

@@ -24,7 +24,7 @@
 
 #include <cairn/containers/row_fields.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// What a type is split into. Found for aggregates of 2 to 16 equal arithmetic fields; specialize it
 /// for classes with constructors: `using type = float; static constexpr std::size_t count = 3;`.
@@ -267,4 +267,4 @@ template <auto Member, class V>
     }
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

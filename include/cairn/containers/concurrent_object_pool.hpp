@@ -50,7 +50,7 @@
 #include <cairn/core/poison.hpp>
 #include <cairn/os/system_allocator.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 struct concurrent_object_pool_options {
     /// A pool of this many objects refuses to build more.
@@ -304,4 +304,4 @@ bool concurrent_object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::si
     return object_count() >= count || job.build(count - object_count());
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

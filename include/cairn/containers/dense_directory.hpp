@@ -30,7 +30,7 @@
 #include <cairn/alloc/slot_directory.hpp>
 #include <cairn/core/assert.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class Handle, reuse Order = reuse::fifo, std::uint32_t FreeMin = 64>
 class dense_directory {
@@ -236,4 +236,4 @@ private:
     std::uint32_t capacity_ = 0;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

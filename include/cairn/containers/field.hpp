@@ -28,12 +28,14 @@
 // t[i].position as above; methods stay with the template.
 #pragma once
 
+#include <cairn/core/flavour.hpp>
+
 #if defined(__cpp_impl_reflection) && __cpp_impl_reflection >= 202506L
 #    include <meta>
 #    include <vector>
 #endif
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Marks a vector-like field to be stored as one column per component in the soa layouts:
 /// field<K, split<vec3>> is a vec3 in a value, and three float columns in a table.
@@ -132,4 +134,4 @@ struct row_template<S<value, Rest...>> {
 };
 
 }  // namespace detail
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -12,7 +12,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// A row, or nothing: what find() returns where rows are not addresses.
 template <class Reference>
@@ -71,4 +71,4 @@ private:
     T* row_ = nullptr;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -16,7 +16,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace cairn {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class View>
 class index_iterator {
@@ -116,4 +118,4 @@ private:
     difference_type index_ = 0;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

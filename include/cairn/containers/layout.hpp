@@ -33,7 +33,7 @@
 
 #include <cairn/containers/row_fields.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// An array of rows.
 struct aos {
@@ -122,4 +122,4 @@ consteval std::size_t group_of(std::size_t field, grouped_soa<Groups...>) {
 }
 
 }  // namespace detail
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

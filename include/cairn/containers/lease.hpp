@@ -15,7 +15,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class Pool>
 class [[nodiscard]] lease {
@@ -68,4 +68,4 @@ private:
     Pool* pool_ = nullptr;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -44,7 +44,7 @@
 #include <cairn/core/poison.hpp>
 #include <cairn/os/system_allocator.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 struct object_pool_options {
     /// Objects of the first block; later blocks double the pool. No block exceeds object_count_max.
@@ -333,4 +333,4 @@ bool object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread
     return true;
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -24,7 +24,7 @@
 
 #include <cairn/core/allocator_ref.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 class object_slots {
 public:
@@ -108,4 +108,4 @@ void run_in_parts(std::size_t count, std::size_t part_count, std::size_t multipl
 
 inline constexpr std::size_t part_count_max = 64;
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

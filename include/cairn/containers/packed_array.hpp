@@ -36,7 +36,7 @@
 #include <cairn/core/make.hpp>
 #include <cairn/core/poison.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// What erasing did to the rows. from == to: the last row was erased and nothing moved.
 struct moved_row {
@@ -429,4 +429,4 @@ private:
     std::size_t capacity_ = 0;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -15,7 +15,9 @@
 
 #include <utility>
 
-namespace cairn {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Which hooks a pool calls. (Thesis: Object_Notifier_Rules.)
 enum class hook_rules : unsigned char { none = 0, members = 1, functions = 2, all = 3 };
@@ -73,4 +75,4 @@ constexpr void tell_released(Hooks& hooks, T& object) {
 }
 
 }  // namespace detail
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -22,7 +22,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace cairn::detail {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// Converts to anything; only ever named in unevaluated expressions.
 struct any_field {
@@ -229,4 +231,4 @@ inline constexpr std::size_t field_index = index_of_member(Member);
 template <auto Member>
 using member_type = typename member_pointer_parts<decltype(Member)>::member_type;
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

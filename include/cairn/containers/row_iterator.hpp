@@ -19,7 +19,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class T>
 class row_iterator {
@@ -137,4 +137,4 @@ private:
     T* end_;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -18,7 +18,7 @@
 
 #include <cairn/core/alignment.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// Padding between columns, in cache lines: odd. 64-row capacities make columns of 4-byte elements
 /// 4 * n lines long, so the distance of two columns is odd and no two of 64 share a cache set.
@@ -122,4 +122,4 @@ consteval strip strip_of(std::size_t before) {
     }
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

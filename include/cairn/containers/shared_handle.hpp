@@ -37,7 +37,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/os/system_allocator.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 struct plain_count {
     using type = std::uint32_t;
@@ -284,4 +284,4 @@ private:
     handle_type handle_{};
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -39,7 +39,7 @@
 #include <cairn/containers/slot_policy.hpp>
 #include <cairn/containers/sort_indices.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class T, class Policy = slot_policy<>>
 class slot_map {
@@ -421,4 +421,4 @@ private:
     packed_array<waiting> limbo_;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

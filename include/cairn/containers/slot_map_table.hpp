@@ -39,7 +39,7 @@
 #include <cairn/containers/slot_map.hpp>
 #include <cairn/containers/table.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class Row, class Layout, class Policy>
 class slot_map<table<Row, Layout>, Policy> {
@@ -462,4 +462,4 @@ private:
     packed_array<waiting> limbo_;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

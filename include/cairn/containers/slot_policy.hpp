@@ -14,7 +14,7 @@
 #include <cairn/alloc/slot_directory.hpp>
 #include <cairn/core/handle.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 template <unsigned Bits = 64, unsigned IndexBits = detail::default_index_bits(Bits),
           reuse Order = reuse::fifo, std::uint32_t FreeMin = 64, unsigned UserBits = 0>
@@ -26,4 +26,4 @@ struct slot_policy {
     static constexpr std::uint32_t free_min = Order == reuse::fifo ? FreeMin : 0;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace cairn::detail {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// Fills `order` with the permutation that sorts 0 ... count - 1 by `less(a, b)`.
 /// `scratch` holds `count` more. What `less` throws passes through; only order/scratch have changed.
@@ -69,4 +71,4 @@ void sort_indices(std::uint32_t* order, std::uint32_t* scratch, std::size_t coun
     return all;
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -20,7 +20,7 @@
 
 #include <cairn/containers/sort_indices.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 template <class Bits>
 struct sort_pair {
@@ -91,4 +91,4 @@ void sort_order(const Column& keys, std::uint32_t* order, void* scratch) {
 static_assert(ordered_bits(-1.0f) < ordered_bits(0.0f) && ordered_bits(0.0f) < ordered_bits(2.0f));
 static_assert(ordered_bits(-2) < ordered_bits(-1) && ordered_bits(-1) < ordered_bits(0));
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -22,7 +22,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 template <class Page>
 class stable_hand {
@@ -123,4 +123,4 @@ private:
     std::uint64_t marked_[Page::word_count] = {};  // by gather()
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -13,7 +13,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 template <class Slots, class Handle, class U>
 class stable_iterator {
@@ -66,4 +66,4 @@ private:
     std::size_t index_ = 0;
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

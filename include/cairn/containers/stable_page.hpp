@@ -19,7 +19,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace cairn::detail {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 template <unsigned SlotsLog2>
 struct stable_page {
@@ -110,4 +112,4 @@ constexpr unsigned stable_page_slots_log2(std::size_t object_size) noexcept {
     return log2;
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -49,7 +49,7 @@
 #include <cairn/core/make.hpp>
 #include <cairn/core/poison.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class T, class Policy = slot_policy<>>
 class stable_slot_map {
@@ -461,4 +461,4 @@ private:
     packed_array<waiting> limbo_;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

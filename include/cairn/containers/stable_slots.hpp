@@ -26,7 +26,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/poison.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 template <unsigned SlotsLog2, std::uint32_t IndexMax, std::uint32_t GenerationMax>
 class stable_slots {
@@ -240,6 +240,6 @@ private:
     alignment align_;
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail
 
 #include <cairn/containers/stable_slots_cold.hpp>

@@ -8,7 +8,7 @@
 
 #include <cairn/containers/stable_slots.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
 std::size_t stable_slots<L, I, G>::next_live(std::size_t index) const noexcept {
@@ -234,4 +234,4 @@ void stable_slots<L, I, G>::validate() const noexcept {
 #endif
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

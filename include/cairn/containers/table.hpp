@@ -42,7 +42,7 @@
 #include <cairn/containers/table_view.hpp>
 #include <cairn/core/assert.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class Row, class Layout = soa>
 class table {
@@ -512,4 +512,4 @@ private:
     detail::table_memory m_;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -18,7 +18,7 @@
 
 #include <cairn/containers/arrangement.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 template <class Row, class Layout>
 struct table_cells {
@@ -139,4 +139,4 @@ struct table_cells {
     }
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

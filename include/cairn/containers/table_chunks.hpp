@@ -14,7 +14,7 @@
 #include <cairn/containers/index_iterator.hpp>
 #include <cairn/core/assert.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// A view cut into parts for workers that must not share a cache line; see table_view::chunks().
 template <class View>
@@ -52,7 +52,7 @@ private:
     std::size_t step_ = 64;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR
 
 template <class View>
 inline constexpr bool std::ranges::enable_view<cairn::table_chunks<View>> = true;

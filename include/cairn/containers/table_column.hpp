@@ -21,7 +21,7 @@
 #include <cairn/containers/index_iterator.hpp>
 #include <cairn/core/assert.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class T>
 class strided_span {
@@ -125,7 +125,7 @@ private:
     std::size_t count_ = 0;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR
 
 // Columns are views, and their iterators outlive them: each has a copy of the column in it.
 template <class T>

@@ -32,7 +32,7 @@
 #include <cairn/core/poison.hpp>
 #include <cairn/os/system_allocator.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// Somebody whose per-row data follows the rows of a table. A node of the table's list.
 struct table_follower {
@@ -126,4 +126,4 @@ public:
 /// `rows` rounded up to a capacity: a multiple of 64, smaller for small tables; SIZE_MAX: absurd.
 [[nodiscard]] std::size_t rounded_capacity(const shape& form, std::size_t rows) noexcept;
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -32,7 +32,7 @@
 
 #include <cairn/containers/arrangement.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -289,7 +289,7 @@ struct key_of {
 template <auto Member>
 inline constexpr key_of<Member> key{};
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR
 
 /// What a row and a value have in common, where values can only be moved: a value to look at. No algorithm
 /// makes one of a row, for that would copy it. (Where values can be copied, it is the value.)

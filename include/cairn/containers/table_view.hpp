@@ -39,7 +39,7 @@
 #    define CAIRN_DETAIL_KEEP_RESTRICT
 #endif
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Some fields of one row: what table_view::row<...>(i) gives, for structured bindings.
 template <class View, std::size_t... F>
@@ -406,7 +406,7 @@ private:
     std::size_t size_ = 0;      // rows
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR
 
 // A table's view is one for <ranges> too, and its iterators outlive it: each has a copy of it.
 template <class Row, class Layout, bool IsConst>

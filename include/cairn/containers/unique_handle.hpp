@@ -21,7 +21,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class Store>
 class [[nodiscard]] unique_handle {
@@ -76,4 +76,4 @@ private:
     handle_type handle_{};
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -16,7 +16,7 @@
 
 #include <cairn/containers/row_fields.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -55,4 +55,4 @@ consteval bool writes_argument() {
 
 }  // namespace detail
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

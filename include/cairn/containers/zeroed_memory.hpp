@@ -12,7 +12,7 @@
 
 #include <cairn/core/allocator_ref.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 class zeroed_memory {
 public:
@@ -34,4 +34,4 @@ private:
     allocator_ref memory_;
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -31,7 +31,7 @@
 #    define CAIRN_DETAIL_LIFETIMEBOUND
 #endif
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -132,4 +132,4 @@ static_assert(sizeof(allocator_ref) == 2 * sizeof(void*));
 static_assert(std::is_trivially_copyable_v<allocator_ref>);
 static_assert(byte_allocator<allocator_ref> && resizes_in_place<allocator_ref>);
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

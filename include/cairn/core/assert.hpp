@@ -14,15 +14,9 @@
 
 #include <source_location>
 
-#if !defined(CAIRN_ASSERTS)  // set by the build for the whole program; this is for header-only use
-#    if defined(NDEBUG)
-#        define CAIRN_ASSERTS 0
-#    else
-#        define CAIRN_ASSERTS 1
-#    endif
-#endif
+#include <cairn/core/flavour.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// What is known about a broken promise.
 struct broken_promise {
@@ -51,7 +45,7 @@ namespace detail {
     const std::source_location& where = std::source_location::current());
 
 }  // namespace detail
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR
 
 #if CAIRN_ASSERTS
 #    define CAIRN_ASSERT(condition, invariant) \

@@ -20,7 +20,7 @@
 
 #include <cairn/core/alignment.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Bytes in, bytes out. References to allocators model it too: wrappers hold an `A` or an `A&`.
 template <class A>
@@ -67,4 +67,4 @@ concept validatable = requires(const std::remove_reference_t<A>& a) {
 template <class A>
 concept markable = requires(std::remove_reference_t<A>& a) { a.rewind(a.mark()); };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -13,7 +13,7 @@
 
 #include <cairn/core/alignment.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class T>
 struct alignas(alignof(T) > cache_line_size ? alignof(T) : cache_line_size) cache_line_padded {
@@ -28,4 +28,4 @@ struct alignas(alignof(T) > cache_line_size ? alignof(T) : cache_line_size) cach
 static_assert(sizeof(cache_line_padded<char>) == cache_line_size);
 static_assert(sizeof(cache_line_padded<char[65]>) == 2 * cache_line_size);
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -37,7 +37,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -171,7 +171,7 @@ static_assert(!handle<int>{} && handle<int>::make(0, 1));
 static_assert(handle<int>::make(7, 9).index() == 7 && handle<int>::make(7, 9).generation() == 9);
 static_assert(handle<int, 32>::generation_bits == 12 && handle<int>::generation_bits == 31);
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR
 
 template <class Of, unsigned Bits, unsigned IndexBits, unsigned UserBits>
 struct std::hash<cairn::handle<Of, Bits, IndexBits, UserBits>> {

@@ -13,7 +13,7 @@
 
 #include <cairn/core/byte_allocator.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -69,4 +69,4 @@ void destroy(A& allocator, T* object) noexcept {
     }
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

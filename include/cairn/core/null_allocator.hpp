@@ -8,7 +8,7 @@
 
 #include <cairn/core/allocator_ref.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 class null_allocator {
 public:
@@ -29,4 +29,4 @@ public:
     return instance;
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

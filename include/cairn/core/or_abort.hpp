@@ -10,7 +10,7 @@
 
 #include <cairn/core/allocator_ref.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace detail {
 /// Prints what was asked for to stderr and aborts.
@@ -63,4 +63,4 @@ private:
 template <class A>
 or_abort(A&) -> or_abort<A&>;
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

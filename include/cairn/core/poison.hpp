@@ -22,17 +22,6 @@
 
 #include <cairn/core/assert.hpp>
 
-#if defined(__SANITIZE_ADDRESS__)
-#    define CAIRN_DETAIL_ASAN 1
-#elif defined(__has_feature)
-#    if __has_feature(address_sanitizer)
-#        define CAIRN_DETAIL_ASAN 1
-#    endif
-#endif
-#if !defined(CAIRN_DETAIL_ASAN)
-#    define CAIRN_DETAIL_ASAN 0
-#endif
-
 #if !CAIRN_DETAIL_ASAN && CAIRN_ASSERTS && defined(__has_include)
 #    if __has_include(<valgrind/memcheck.h>)
 #        include <valgrind/memcheck.h>
@@ -51,7 +40,7 @@ int __asan_address_is_poisoned(void const volatile* address);
 }
 #endif
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// True when poisoned bytes are watched by a checker compiled in here.
 inline constexpr bool poison_is_watched = CAIRN_DETAIL_ASAN != 0 || CAIRN_DETAIL_VALGRIND != 0;
@@ -99,4 +88,4 @@ inline void unpoison_defined([[maybe_unused]] const void* address,
 #endif
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -9,7 +9,9 @@
 // nothing.
 #pragma once
 
-namespace cairn {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
 
 inline void prefetch_for_writing(const void* p) noexcept {
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
@@ -19,4 +21,4 @@ inline void prefetch_for_writing(const void* p) noexcept {
 #endif
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

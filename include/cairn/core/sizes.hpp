@@ -6,7 +6,9 @@
 
 #include <cstddef>
 
-namespace cairn {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
 inline namespace literals {
 
 [[nodiscard]] consteval std::size_t operator""_B(unsigned long long count) {
@@ -23,4 +25,4 @@ inline namespace literals {
 }
 
 }  // namespace literals
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

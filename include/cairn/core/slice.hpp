@@ -14,7 +14,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class T>
 class slice {
@@ -72,4 +72,4 @@ using byte_slice = slice<std::byte>;
 
 static_assert(sizeof(slice<int>) == 2 * sizeof(void*));
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

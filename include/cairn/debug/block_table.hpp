@@ -18,7 +18,7 @@
 
 #include <cairn/os/system_allocator.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 struct block_record {
     std::byte* data = nullptr;  // nullptr: the slot is empty
@@ -85,4 +85,4 @@ private:
 
 static_assert(sizeof(void*) != 8 || sizeof(block_record) <= 48);
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -28,7 +28,7 @@
 
 #include <cairn/core/allocator_ref.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Owns an A (`failing<pool>{args...}`) or refers to one (`failing{a}` is `failing<A&>`).
 template <byte_allocator A>
@@ -181,4 +181,4 @@ private:
 template <class A>
 failing(A&) -> failing<A&>;
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -42,7 +42,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/debug/block_table.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 struct guard_options {
     /// Freed blocks are kept back, this many, so that a late write finds its pattern; the oldest
@@ -224,4 +224,4 @@ guarded(A&) -> guarded<A&>;
 template <class A>
 guarded(A&, guard_options) -> guarded<A&>;
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -11,7 +11,9 @@
 
 #include <source_location>
 
-namespace cairn::detail {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// Reports `invariant`, which should have been true, with the details that `format` (printf) spells
 /// out as its condition, and aborts.
@@ -21,4 +23,4 @@ namespace cairn::detail {
 [[noreturn]] void
 misuse(const std::source_location& where, const char* invariant, const char* format, ...) noexcept;
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -29,7 +29,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/debug/block_table.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Receives a report, one sentence at a time, without a newline.
 using report_sink = void (*)(const char* sentence, void* context);
@@ -291,4 +291,4 @@ tracked(A&) -> tracked<A&>;
 template <class A>
 tracked(A&, track_options) -> tracked<A&>;
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

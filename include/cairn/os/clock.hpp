@@ -11,9 +11,11 @@
 
 #include <cstdint>
 
-namespace cairn {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Nanoseconds since some moment in the past; never less than an earlier answer.
 [[nodiscard]] std::uint64_t monotonic_nanoseconds() noexcept;
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

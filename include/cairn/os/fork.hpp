@@ -6,11 +6,13 @@
 // Threads: any. Where there is no fork (Windows), nothing is ever called.
 #pragma once
 
-namespace cairn {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Has `before` called in the parent before each fork(), `in_parent` and `in_child` after it.
 /// The registration is for the life of the process: call it once, not once per object.
 /// Returns: false when the system has no room for it.
 bool around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

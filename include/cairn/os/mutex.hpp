@@ -18,11 +18,13 @@
 #include <atomic>
 #include <cstdint>
 
+#include <cairn/core/flavour.hpp>
+
 #if __has_include(<sys/single_threaded.h>)  // glibc 2.32
 #    include <sys/single_threaded.h>
 #endif
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -97,4 +99,4 @@ private:
 
 static_assert(sizeof(mutex) == 4);
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -25,7 +25,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/os/page_memory.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// How pages are asked for. `page_allocator{{.huge_pages = true, .name = "levels"}}`.
 struct page_options {
@@ -78,4 +78,4 @@ private:
 static_assert(byte_allocator<page_allocator> && resizes_in_place<page_allocator> &&
               has_good_size<page_allocator>);
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

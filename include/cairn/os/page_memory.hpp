@@ -30,7 +30,7 @@
 
 #include <cairn/core/alignment.hpp>
 
-namespace cairn::page_memory {
+namespace cairn::inline CAIRN_FLAVOUR::page_memory {
 
 /// Bytes in a page: 4096 on most machines, 16384 on Apple silicon. Asked once, then cached.
 [[nodiscard]] std::size_t size() noexcept;
@@ -97,4 +97,4 @@ void set_name(void* address, std::size_t bytes, const char* name) noexcept;
 /// For tests and the lab.
 [[nodiscard]] std::size_t resident_bytes(const void* address, std::size_t bytes) noexcept;
 
-}  // namespace cairn::page_memory
+}  // namespace cairn::inline CAIRN_FLAVOUR::page_memory

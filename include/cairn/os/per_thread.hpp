@@ -43,7 +43,7 @@
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/os/thread_identity.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -171,4 +171,4 @@ private:
 
 static_assert(sizeof(cache_line_padded<long>) == cache_line_size);
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

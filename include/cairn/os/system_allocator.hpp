@@ -9,7 +9,7 @@
 
 #include <cairn/core/allocator_ref.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 class system_allocator {
 public:
@@ -25,4 +25,4 @@ public:
     return instance;
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

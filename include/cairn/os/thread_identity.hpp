@@ -20,7 +20,9 @@
 
 #include <cstdint>
 
-namespace cairn {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Numbers below this belong to one living thread each. When so many threads live at once, and for
 /// a thread that asks so late in its exit that its number has gone back already (from the destructor
@@ -63,4 +65,4 @@ std::uint64_t assign_thread_serial() noexcept;
 /// long an array indexed by thread_number() has to be until now.
 [[nodiscard]] unsigned thread_number_bound() noexcept;
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -14,7 +14,7 @@
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/or_abort.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// Throws std::bad_alloc.
 [[noreturn]] void throw_bad_alloc();
@@ -40,4 +40,4 @@ namespace cairn::detail {
 #endif
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

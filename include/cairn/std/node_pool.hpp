@@ -35,7 +35,7 @@
 #include <cairn/core/bits.hpp>
 #include <cairn/std/bad_alloc.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 class node_pool {
 public:
@@ -161,4 +161,4 @@ private:
     node_pool* nodes_;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -40,7 +40,7 @@
 #include <cairn/core/bits.hpp>
 #include <cairn/std/bad_alloc.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -173,4 +173,4 @@ template <class T, class U, byte_allocator A>
 static_assert(sizeof(std_allocator<int>) == 2 * sizeof(void*));
 static_assert(std::is_trivially_copyable_v<std_allocator<int>>);
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -31,7 +31,7 @@
 #include <cairn/core/make.hpp>
 #include <cairn/std/std_allocator.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Destroys an object and gives its memory back to the allocator it came from.
 template <class T, byte_allocator A = allocator_ref>
@@ -143,4 +143,4 @@ template <class T>
 static_assert(sizeof(unique_in<int>) == 3 * sizeof(void*));
 static_assert(sizeof(unique_in<int[]>) == 4 * sizeof(void*));
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

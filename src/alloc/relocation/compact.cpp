@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 using detail::granule_size;
 using detail::object_entry;
@@ -218,4 +218,4 @@ void relocatable_heap::change_sides() noexcept {
     }
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -4,7 +4,7 @@
 
 #include <new>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 object_map::object_map(object_map&& other) noexcept
     : entries_{static_cast<growable_memory&&>(other.entries_)} {
@@ -231,4 +231,4 @@ void object_map::validate() const noexcept {
     }
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -31,7 +31,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/poison.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 inline constexpr alignment bump_granule = default_alignment;
 inline constexpr std::size_t colour_page = 4096;  // a cache way: 64 sets of 64 bytes
@@ -226,4 +226,4 @@ private:
 
 static_assert(sizeof(bump_region) == 5 * sizeof(void*));
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -14,7 +14,7 @@
 
 #include <cairn/alloc/detail/magazine_stack.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 template <class Atoms>
 struct basic_fresh_chunk {
@@ -117,4 +117,4 @@ private:
     typename Atoms::template atomic<std::size_t> slot_count_{std::size_t{0}};
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

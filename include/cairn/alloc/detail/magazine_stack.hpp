@@ -16,7 +16,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace cairn::detail {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// The real ones.
 struct std_atoms {
@@ -175,4 +177,4 @@ private:
     typename Atoms::template atomic<std::uint64_t> head_{0};
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -13,7 +13,7 @@
 #include <cairn/core/make.hpp>
 #include <cairn/core/slice.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// No memory holds so many: refused before anything is multiplied.
 template <class T>
@@ -82,4 +82,4 @@ public:
     }
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

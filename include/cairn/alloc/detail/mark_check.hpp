@@ -15,7 +15,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// Numbers for arenas, never reused. Threads: any.
 [[nodiscard]] std::uint64_t next_arena_id() noexcept;
@@ -140,4 +140,4 @@ struct mark_access {
     }
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -22,7 +22,7 @@
 #include <cairn/alloc/heap/free_lists.hpp>
 #include <cairn/alloc/heap/size_trie.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// `ExactBins`: sizes below this many granules have a bin each. At least 2: a node of the trie
 /// needs two granules.
@@ -126,4 +126,4 @@ struct basic_best_fit {
 
 using best_fit = basic_best_fit<1024>;
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -27,7 +27,7 @@
 #include <cairn/alloc/heap/hidden_word.hpp>
 #include <cairn/core/alignment.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 inline constexpr std::size_t granule_size = 16;
 inline constexpr std::size_t block_header_size = 8;
@@ -136,4 +136,4 @@ private:
     std::byte* base_;  // 8 below a multiple of 16
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -34,7 +34,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace cairn::detail {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 struct deferred_bin {
     std::int64_t head = 0;       // offset of the newest block's payload; 0: none
@@ -153,4 +155,4 @@ template <class Fit>
     return total;
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -29,7 +29,7 @@
 #include <cairn/alloc/heap/block.hpp>
 #include <cairn/alloc/heap/max_tree.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 struct first_fit {
     static constexpr const char* name = "first_fit";
@@ -306,4 +306,4 @@ struct first_fit {
     };
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

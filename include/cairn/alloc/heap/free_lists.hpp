@@ -20,7 +20,7 @@
 #include <cairn/alloc/heap/two_level_bitmap.hpp>
 #include <cairn/core/assert.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// Where the lists of a heap in memory keep their links: in the first 8 payload bytes.
 template <class Steps>
@@ -143,4 +143,4 @@ private:
     two_level_bitmap<BinCountMax, Steps> bitmap_;
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -30,7 +30,7 @@
 #include <cairn/alloc/heap/free_lists.hpp>
 #include <cairn/alloc/heap/size_class.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// `DeferredMax`: how many freed blocks of one class may always wait unmerged (0: all merge at once).
 /// `DeferredShare`: the part of the heap that they may withhold is one in this many, and no more than
@@ -230,4 +230,4 @@ using good_fit = basic_good_fit<4, 64>;
 /// Every block merges as it is freed: no last resort, one small bound for every operation.
 using strict_good_fit = basic_good_fit<4, 0>;
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

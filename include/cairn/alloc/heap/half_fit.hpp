@@ -21,7 +21,7 @@
 #include <cairn/alloc/heap/free_lists.hpp>
 #include <cairn/core/bits.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 struct half_fit {
     static constexpr const char* name = "half_fit";
@@ -94,4 +94,4 @@ struct half_fit {
     };
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -6,7 +6,7 @@
 
 #include <cairn/alloc/heap.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- making one
 
@@ -607,4 +607,4 @@ extern template class heap<best_fit>;
 extern template class heap<first_fit>;
 extern template class heap<half_fit>;
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

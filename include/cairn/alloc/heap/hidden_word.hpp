@@ -16,7 +16,7 @@
 
 #include <cairn/core/poison.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// Requires: `at` is a multiple of sizeof(T) from an address that is a multiple of 8.
 template <class T>
@@ -47,4 +47,4 @@ inline void store_hidden(std::byte* at, T value) noexcept {
     }
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

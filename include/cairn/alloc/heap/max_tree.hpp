@@ -20,7 +20,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// What a level is made of: 64 bytes of `Entry`.
 template <class Entry>
@@ -260,4 +260,4 @@ private:
     unsigned levels_ = 0;
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

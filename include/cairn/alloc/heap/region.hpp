@@ -29,7 +29,7 @@
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/assert.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// A fit that numbers sizes: what a request gets is known by its class.
 template <class Fit>
@@ -426,4 +426,4 @@ private:
     index index_;                      // last: its arrays follow it
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

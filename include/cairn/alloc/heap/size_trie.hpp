@@ -19,7 +19,7 @@
 #include <cairn/alloc/heap/block.hpp>
 #include <cairn/core/assert.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// Blocks must have at least two granules: six links.
 template <class Steps>
@@ -198,4 +198,4 @@ private:
     std::uint32_t root_ = none;
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -14,7 +14,9 @@
 
 #include <cstdint>
 
-namespace cairn {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// The default: steps are not counted.
 struct uncounted {
@@ -28,4 +30,4 @@ struct counted_steps {
     static inline thread_local std::uint64_t taken = 0;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -18,7 +18,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// `Bits` <= 4096 bits. Trivially copyable; all zero is the empty bitmap.
 template <std::uint32_t Bits, class Steps>
@@ -79,4 +79,4 @@ private:
     std::uint64_t words_[word_count] = {};
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -8,7 +8,7 @@
 
 #include <cairn/alloc/offset_heap.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- hot path
 
@@ -208,4 +208,4 @@ inline void basic_offset_heap<Offset, Steps>::unlink(std::uint32_t i) noexcept {
     (n.next != none ? nodes_[n.next].prev : last_) = n.prev;
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -7,7 +7,7 @@
 
 #include <cairn/alloc/offset_heap.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- compaction
 
@@ -175,4 +175,4 @@ void basic_offset_heap<Offset, Steps>::cancel(const move& m) noexcept {
     free_node(m.reserved);
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

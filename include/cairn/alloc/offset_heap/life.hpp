@@ -3,7 +3,7 @@
 
 #include <cairn/alloc/offset_heap.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- life
 
@@ -176,4 +176,4 @@ void basic_offset_heap<Offset, Steps>::set_pinned(offset_allocation a, bool pinn
     nodes_[a.index].kind = pinned ? state::pinned : state::used;
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -6,7 +6,7 @@
 #include <cairn/alloc/offset_heap.hpp>
 #include <cairn/alloc/relocation/map_json.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- looking
 
@@ -81,4 +81,4 @@ void basic_offset_heap<Offset, Steps>::validate() const noexcept {
     }
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -18,7 +18,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace cairn {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
 
 struct compaction_budget {
     std::size_t bytes = SIZE_MAX;         // copied
@@ -57,4 +59,4 @@ struct compaction_report {
     bool settled = false;  // nothing can move until something is freed, allocated or unpinned
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -11,7 +11,7 @@
 #include <cairn/core/handle.hpp>
 #include <cairn/core/sizes.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 class relocatable_heap;
 
@@ -62,4 +62,4 @@ struct relocatable_range {
     bool is_free;
 };
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <cstring>
 
-namespace cairn::detail {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// Sink: sink(const char* text, std::size_t length).
 template <class Sink>
@@ -53,4 +55,4 @@ private:
     const char* between_ = "{\"offset\":";
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

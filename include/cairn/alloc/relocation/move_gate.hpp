@@ -25,7 +25,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace cairn::detail {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 struct gate_orders {
     // Acquire: the reader sees the address and the bytes that begin() or open() released. Changes by
@@ -111,4 +113,4 @@ private:
     typename Atoms::template plain<std::byte*> address_{nullptr};
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

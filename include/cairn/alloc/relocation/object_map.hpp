@@ -30,7 +30,7 @@
 #include <cairn/alloc/relocation/relocation.hpp>
 #include <cairn/core/allocator_ref.hpp>
 
-namespace cairn::detail {
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// What is known about one object beside its address.
 struct object_entry {
@@ -160,4 +160,4 @@ private:
     growable_memory entries_;
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -31,7 +31,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace cairn::detail {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 enum class verdict : std::uint8_t {
     fixed,      // nothing that may move: a free place, a pinned object, one that is too large
@@ -175,4 +177,4 @@ private:
     bool settled_ = false;
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -25,7 +25,7 @@
 #include <cairn/alloc/relocatable_heap.hpp>
 #include <cairn/core/assert.hpp>
 
-namespace cairn {
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// The name of a T in a relocatable heap; acts as a pointer. Trivially copyable.
 template <class T>
@@ -218,4 +218,4 @@ relocatable<T> relocatable_heap::as(handle_type h) noexcept {
     return {*this, h};
 }
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR

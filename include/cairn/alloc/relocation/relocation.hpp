@@ -26,7 +26,9 @@
 #include <new>
 #include <type_traits>
 
-namespace cairn {
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
 
 /// True for types whose objects may be moved by copying their bytes and forgetting the old ones,
 /// although they are not trivially copyable. Say so for your own:
@@ -106,4 +108,4 @@ consteval relocation make_relocation() {
 template <class T>
 inline constexpr relocation relocation_of = detail::make_relocation<T>();
 
-}  // namespace cairn
+}  // namespace cairn::inline CAIRN_FLAVOUR
