@@ -20,6 +20,7 @@ target_sources(cairn
         src/os/fork.cpp
         src/os/mutex.cpp
         src/os/system_allocator.cpp
+        src/os/thread_exit.cpp
         src/os/thread_identity.cpp
         # alloc
         src/alloc/free_bits.cpp
@@ -82,6 +83,7 @@ target_sources(cairn
         include/cairn/os/page_memory.hpp
         include/cairn/os/per_thread.hpp
         include/cairn/os/system_allocator.hpp
+        include/cairn/os/thread_exit.hpp
         include/cairn/os/thread_identity.hpp
         # alloc
         include/cairn/alloc/free_bits.hpp

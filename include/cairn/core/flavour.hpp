@@ -66,6 +66,17 @@
 
 static_assert(CAIRN_VERSION / 100 == 1, "the names above are those of version 0.1");
 
+// State that each module (program or shared object) with a cairn of its own in it has for itself: a
+// variable with this attribute is never another module's, whatever dlopen() and the linker merge.
+// In a shared cairn (CAIRN_SHARED, carried by the package files) there is one for all modules.
+#if defined(CAIRN_SHARED) && CAIRN_SHARED
+#    define CAIRN_DETAIL_MODULE_LOCAL
+#elif defined(__GNUC__) && !defined(_WIN32)
+#    define CAIRN_DETAIL_MODULE_LOCAL [[gnu::visibility("hidden")]]
+#else
+#    define CAIRN_DETAIL_MODULE_LOCAL
+#endif
+
 /// Defined by the library of the same flavour (src/core/flavour.cpp), and by no other.
 extern "C" const char CAIRN_DETAIL_FLAVOUR_MARK;
 
@@ -80,6 +91,6 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 [[gnu::used]]
 #    endif
 #endif
-inline const char* const flavour_mark = &CAIRN_DETAIL_FLAVOUR_MARK;
+CAIRN_DETAIL_MODULE_LOCAL inline const char* const flavour_mark = &CAIRN_DETAIL_FLAVOUR_MARK;
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail
