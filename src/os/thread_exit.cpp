@@ -47,7 +47,8 @@ struct watched_exits {
         thread_exit::function call = nullptr;
         void* argument = nullptr;
     };
-    static constexpr unsigned entry_count = 4;  // as many thread_exit objects as the library has, or more
+    static constexpr unsigned entry_count =
+        4;  // as many thread_exit objects as the library has, or more
     entry entries[entry_count];
 
     ~watched_exits() {

@@ -43,8 +43,10 @@ void pools_of_two_modules_stay_apart(const module& a, const module& b, const std
     for (int i = 0; i < 200; ++i) {
         void* const s = a.calls->allocate(small);
         void* const l = b.calls->allocate(large);
-        expect(a.calls->owns(small, s) && !b.calls->owns(large, s), "a slot is its own pool's", where);
-        expect(b.calls->owns(large, l) && !a.calls->owns(small, l), "a slot is its own pool's", where);
+        expect(a.calls->owns(small, s) && !b.calls->owns(large, s), "a slot is its own pool's",
+               where);
+        expect(b.calls->owns(large, l) && !a.calls->owns(small, l), "a slot is its own pool's",
+               where);
         expect(seen.insert(s).second && seen.insert(l).second, "a slot is given out once", where);
         std::memset(s, 1, 64);
         std::memset(l, 2, 4096);
@@ -62,7 +64,8 @@ void pools_of_two_modules_stay_apart(const module& a, const module& b, const std
     b.calls->end_pool(large);
 }
 
-void a_pool_of_one_module_works_in_another(const module& a, const module& b, const std::string& where) {
+void a_pool_of_one_module_works_in_another(const module& a, const module& b,
+                                           const std::string& where) {
     void* const made_in_a = a.calls->make_pool(64);
     void* const own_of_b = b.calls->make_pool(64);  // so that b has caches of its own, too
     std::atomic<bool> mixed_up{false};
@@ -174,9 +177,12 @@ void markers_know_their_arena(const module& a, const module& b, const std::strin
     b.calls->end_marked_arena(two);
 }
 
-constexpr pair_test all[] = {pools_of_two_modules_stay_apart, a_pool_of_one_module_works_in_another,
-                             numbers_and_counters,            a_mutex_of_both,
-                             scratch_avoids_what_it_is_given, markers_know_their_arena};
+constexpr pair_test all[] = {pools_of_two_modules_stay_apart,
+                             a_pool_of_one_module_works_in_another,
+                             numbers_and_counters,
+                             a_mutex_of_both,
+                             scratch_avoids_what_it_is_given,
+                             markers_know_their_arena};
 
 void* load(const char* path, int mode) {
     void* const library = dlopen(path, RTLD_NOW | mode);

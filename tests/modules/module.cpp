@@ -24,8 +24,8 @@ struct marked_arena {
 constexpr module_interface table{
     .flavour = cairn::asserts_enabled ? "checked" : "unchecked",
     .make_pool = [](std::size_t slot_size) -> void* {
-        return new pool{slot_size, cairn::alignment{16}, cairn::system_memory(),
-                        {.magazine_size = 8}};
+        return new pool{
+            slot_size, cairn::alignment{16}, cairn::system_memory(), {.magazine_size = 8}};
     },
     .end_pool = [](void* p) { delete &as_pool(p); },
     .allocate = [](void* p) { return as_pool(p).allocate(); },

@@ -272,8 +272,7 @@ private:
 
     [[nodiscard]] void* allocate_from_core(std::size_t size, alignment align) noexcept;
     [[nodiscard]] void* allocate_class_from_core(std::uint32_t c, std::uint32_t granules,
-                                                 std::size_t size) noexcept
-        requires detail::has_size_classes<Fit>;
+                                                 std::size_t size) noexcept;
     [[nodiscard]] void* allocate_with_effort(std::uint32_t granules, std::size_t size,
                                              alignment align) noexcept;
     [[nodiscard]] std::uint32_t region_of_best_fit(std::uint32_t granules,

@@ -303,18 +303,20 @@ inline void heap<Fit, Steps>::left_core(std::uint32_t granules) noexcept {
 }
 
 /// For fits with classes: `size` is of class `c`, whose blocks have `granules`.
+/// (No requires-clause: clang 17 and gcc 14 write one into the function's name, gcc 12 does not, and then
+/// a program and a library of the two do not link.)
 template <class Fit, class Steps>
 void* heap<Fit, Steps>::allocate_class_from_core(std::uint32_t c, std::uint32_t granules,
-                                                 std::size_t size) noexcept
-    requires detail::has_size_classes<Fit>
-{
-    if (region_count_ == 1) [[likely]] {
-        const std::uint32_t g = home_->allocate_class(c, granules);
-        if (g != detail::no_block) [[likely]] {
-            void* const p = home_->map().payload(g);
-            unpoison(p, size);
-            left_core(granules);
-            return p;
+                                                 std::size_t size) noexcept {
+    if constexpr (detail::has_size_classes<Fit>) {
+        if (region_count_ == 1) [[likely]] {
+            const std::uint32_t g = home_->allocate_class(c, granules);
+            if (g != detail::no_block) [[likely]] {
+                void* const p = home_->map().payload(g);
+                unpoison(p, size);
+                left_core(granules);
+                return p;
+            }
         }
     }
     return allocate_with_effort(granules, size, default_alignment);
