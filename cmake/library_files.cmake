@@ -58,6 +58,7 @@ target_sources(cairn
         # std
         src/std/bad_alloc.cpp
     PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES
+        include/cairn/fwd.hpp
         # core
         include/cairn/core/alignment.hpp
         include/cairn/core/allocator_ref.hpp
