@@ -10,7 +10,9 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
+#if CAIRN_SHARED
 constinit thread_local detail::thread_caches detail::my_caches{};
+#endif
 
 namespace {
 

@@ -8,7 +8,9 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
+#if CAIRN_SHARED
 constinit thread_local detail::thread_identity detail::this_thread{};
+#endif
 
 namespace {
 

@@ -52,8 +52,8 @@ TEST(flavour, version_asserts_and_sanitizer_are_in_the_names) {
 }
 
 TEST(flavour, the_version_of_the_headers_is_that_of_the_package) {
-    EXPECT_EQ(std::to_string(CAIRN_VERSION_MAJOR) + "." + std::to_string(CAIRN_VERSION_MINOR) + "." +
-                  std::to_string(CAIRN_VERSION_PATCH),
+    EXPECT_EQ(std::to_string(CAIRN_VERSION_MAJOR) + "." + std::to_string(CAIRN_VERSION_MINOR) +
+                  "." + std::to_string(CAIRN_VERSION_PATCH),
               PACKAGE_VERSION);
     EXPECT_EQ(CAIRN_VERSION, 100);
 }

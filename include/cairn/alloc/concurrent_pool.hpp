@@ -122,7 +122,11 @@ struct thread_caches {
     thread_record* record;  // all of them; nullptr: none yet
     bool exiting;           // they have gone back already
 };
-CAIRN_DETAIL_MODULE_LOCAL extern constinit thread_local thread_caches my_caches;
+#if CAIRN_SHARED
+extern constinit thread_local thread_caches my_caches;
+#else  // defined where it is used: the compiler then knows its offset from the thread pointer
+CAIRN_DETAIL_MODULE_LOCAL inline constinit thread_local thread_caches my_caches{};
+#endif
 
 /// Stand for "no cache": empty and full at once, so that every operation takes the cold path. Known by
 /// what is in them: their addresses differ from module to module.

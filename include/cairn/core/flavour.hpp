@@ -69,7 +69,10 @@ static_assert(CAIRN_VERSION / 100 == 1, "the names above are those of version 0.
 // State that each module (program or shared object) with a cairn of its own in it has for itself: a
 // variable with this attribute is never another module's, whatever dlopen() and the linker merge.
 // In a shared cairn (CAIRN_SHARED, carried by the package files) there is one for all modules.
-#if defined(CAIRN_SHARED) && CAIRN_SHARED
+#if !defined(CAIRN_SHARED)
+#    define CAIRN_SHARED 0
+#endif
+#if CAIRN_SHARED
 #    define CAIRN_DETAIL_MODULE_LOCAL
 #elif defined(__GNUC__) && !defined(_WIN32)
 #    define CAIRN_DETAIL_MODULE_LOCAL [[gnu::visibility("hidden")]]

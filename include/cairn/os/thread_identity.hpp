@@ -41,7 +41,11 @@ struct thread_identity {
 };
 
 // constinit and trivial: no guard, no wrapper call, one load relative to the thread pointer.
-CAIRN_DETAIL_MODULE_LOCAL extern constinit thread_local thread_identity this_thread;
+#if CAIRN_SHARED
+extern constinit thread_local thread_identity this_thread;
+#else  // defined where it is used: the compiler then knows its offset from the thread pointer
+CAIRN_DETAIL_MODULE_LOCAL inline constinit thread_local thread_identity this_thread{};
+#endif
 
 /// First call in this thread. Returns: the number.
 CAIRN_DETAIL_MODULE_LOCAL unsigned assign_thread_number() noexcept;
