@@ -46,7 +46,7 @@ private:
     function function_;
     mutex lock_;
     state state_ = state::fresh;
-    unsigned long key_ = 0;
+    [[maybe_unused]] unsigned long key_ = 0;  // where there are keys
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR
