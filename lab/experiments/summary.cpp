@@ -14,7 +14,7 @@ const std::vector<need>& needs() {
     // a line for each, and that each pattern covers a case.
     static const std::vector<need> all{
         {"temporary memory of a frame",
-         {{"frame", {"200 of *", "mixed *", "changing load"}}, {"linear", {"*"}}}},
+         {{"frame", {"200 of *", "mixed *", "changing load"}}, {"linear", {"8 b", "256 b"}}}},
         {"objects of one size, freed in any order",
          {{"pool", {"pair *", "in order *", "reversed *", "random *", "churn *", "thesis 6.2"}}}},
         {"the same, from many threads", {{"threads", {"* threads", "producer and consumer"}}}},
@@ -32,6 +32,7 @@ const std::vector<need>& needs() {
          {{"tail",
            {"one size: allocate, * of minima", "one size: deallocate, * of minima",
             "one size: instructions, *allocate"}}}},
+        {"large blocks that die all at once", {{"linear", {"8 kb", "1 mb"}}}},
         {"all the memory work of a game's frame", {{"frames", {"time in memory, *"}}}},
         {"nodes of lists, maps and trees", {{"nodes", {"*"}}}},
         {"a growing phase of work (parser, level)", {{"parser", {"lines per second"}}}},

@@ -146,27 +146,34 @@ std::string taken(const std::vector<place>& places, const need& n) {
     });
 }
 
+/// By the mean over all cases, and by how many of them each side wins.
+advice advised(double mean, unsigned better, unsigned worse, double edge) {
+    if (mean > edge && better >= worse) return advice::take;
+    if (mean < 1 / edge && worse > better) return advice::peer;
+    const bool level = mean <= edge && mean >= 1 / edge;
+    return level && (better == 0 || worse == 0) ? advice::tie : advice::depends;
+}
+
 void find_rival(choice& c, const std::vector<place>& places, const std::string& take) {
-    match best;
     for (const std::string& name : in_most(places, [](const contender_result& r) {
              return r.kind == kind::peer && r.counts();
          })) {
         const match m = over_all(places, take, kind::cairn, name, kind::peer);
-        if (2 * m.cases < places.size() || (!c.rival.empty() && m.ratio >= best.ratio)) continue;
-        best = m;
+        if (2 * m.cases <= places.size()) continue;
+        if (!c.rival.empty() && m.ratio >= c.rival_ratio) continue;
         c.rival = name;
+        c.rival_ratio = m.ratio;
+        c.rival_cases = m.cases;
+        c.rival_better = m.better;
+        c.rival_worse = m.worse;
     }
-    if (c.rival.empty()) return;
-    c.rival_ratio = best.ratio;
-    c.rival_better = best.better;
-    c.rival_worse = best.worse;
     const double edge = least_mean(places);
-    const bool cheaper = best.ratio > edge;
-    const bool dearer_than_it = best.ratio < 1 / edge;
-    c.advice = cheaper && best.better >= best.worse         ? advice::take
-               : dearer_than_it && best.worse > best.better ? advice::peer
-               : best.better == 0 && best.worse == 0        ? advice::tie
-                                                            : advice::depends;
+    if (!c.rival.empty()) {
+        c.advice = advised(c.rival_ratio, c.rival_better, c.rival_worse, edge);
+    } else {  // of peers that stand in a case each, none can be taken instead
+        c.advice = advised(c.mean, c.better, c.worse, edge);
+        if (c.advice == advice::peer) c.advice = advice::depends;
+    }
 }
 
 choice judge(const need& n, const std::vector<place>& places) {
@@ -249,9 +256,12 @@ std::string ahead_of_all(const choice& c) {
     return count > 3 ? s + fmt::format(", and {} more", count - 3) : s;
 }
 
-std::string all_cases(const choice& c) {
-    return c.cases.size() == 1 ? std::string{"here"}
-                               : fmt::format("over all {} cases", c.cases.size());
+/// "over all 16 cases"; where the rival is not in all of them, "over 15 of 16 cases".
+std::string over_cases(const choice& c) {
+    if (c.cases.size() == 1) return "here";
+    return c.rival_cases == c.cases.size()
+               ? fmt::format("over all {} cases", c.cases.size())
+               : fmt::format("over {} of {} cases", c.rival_cases, c.cases.size());
 }
 
 }  // namespace
@@ -300,28 +310,22 @@ std::string range_of(const choice& c) {
 
 std::string advice_of(const choice& c) {
     if (c.cases.front().peer.empty()) return {};
-    if (c.rival.empty()) {
-        return fmt::format(
-            "better than every peer in {} of {} cases; none of them is in half of the cases",
-            c.better, c.cases.size());
-    }
-    const std::string there = all_cases(c);
+    const std::string over = over_cases(c);
     std::string s;
-    switch (c.advice) {
-        case advice::take:
-            s = fmt::format("{} costs {} x {}", c.rival, figure(c.rival_ratio), there);
-            break;
-        case advice::tie:
-            s = fmt::format("{}: a tie {}", c.rival, there);
-            break;
-        case advice::depends:
-            s = fmt::format("it depends: beside {} it is cheaper in {} of {} cases, dearer in {}",
-                            c.rival, c.rival_better, c.cases.size(), c.rival_worse);
-            break;
-        case advice::peer:
-            s = fmt::format("{} is {} x cheaper {}: take that", c.rival, figure(1 / c.rival_ratio),
-                            there);
-            break;
+    if (c.rival.empty()) {
+        s = fmt::format(
+            "better than every peer in {} of {} cases, worse in {}; no peer is in most of them",
+            c.better, c.cases.size(), c.worse);
+    } else if (c.advice == advice::take) {
+        s = fmt::format("{} costs {} x {}", c.rival, figure(c.rival_ratio), over);
+    } else if (c.advice == advice::tie) {
+        s = fmt::format("{}: a tie {}", c.rival, over);
+    } else if (c.advice == advice::depends) {
+        s = fmt::format("it depends: {} is dearer in {} of {} cases and cheaper in {}", c.rival,
+                        c.rival_better, c.rival_cases, c.rival_worse);
+    } else {
+        s = fmt::format("{} is {} x cheaper {}: take that", c.rival, figure(1 / c.rival_ratio),
+                        over);
     }
     if (c.cases.size() == 1) return s;
     if (c.advice == advice::peer) {
@@ -334,45 +338,39 @@ std::string advice_of(const choice& c) {
 
 std::string sentence_of(const choice& c) {
     const judged_case& one = c.cases.front();
+    const std::string with = with_unit(one.figure, one.unit);
+    const char* const verb = one.unit.ends_with("/s") ? "does" : "costs";
+    if (one.peer.empty()) return fmt::format("For {}, {} {} {}.", c.need, c.take, verb, with);
+    const std::string other = with_unit(one.other, one.unit);
     if (c.cases.size() == 1) {
-        std::string s = fmt::format("For {}, {} {} {}", c.need, c.take,
-                                    one.unit.ends_with("/s") ? "does" : "costs",
-                                    with_unit(one.figure, one.unit));
-        if (one.peer.empty()) return s + ".";
-        const std::string other = fmt::format("{} {}", one.peer, with_unit(one.other, one.unit));
+        const std::string s = fmt::format("For {}, {} {} {}; ", c.need, c.take, verb, with);
         if (one.verdict == "faster") {
-            return s +
-                   fmt::format("; the best of the others, {} ({} x).", other, figure(one.ratio));
+            return s + fmt::format("the best of the others, {} {} ({} x).", one.peer, other,
+                                   figure(one.ratio));
         }
         if (one.verdict == "slower") {
-            return s + fmt::format("; {} is better at it: {} ({} x).", one.peer,
-                                   with_unit(one.other, one.unit), figure(1 / one.ratio));
+            return s + fmt::format("{} is better at it: {} ({} x).", one.peer, other,
+                                   figure(1 / one.ratio));
         }
-        return s + fmt::format("; so does, within the noise, {}.", other);
+        return s + fmt::format("so does, within the noise, {} {}.", one.peer, other);
     }
-    if (one.peer.empty()) return fmt::format("For {}, there is {}.", c.need, c.take);
-    if (c.rival.empty()) return fmt::format("For {}, {} is {}.", c.need, c.take, advice_of(c));
-    std::string s;
-    switch (c.advice) {
-        case advice::take:
-            s = fmt::format(
-                "For {}, take {}: the cheapest of the others over all {} cases, {}, costs {} x",
-                c.need, c.take, c.cases.size(), c.rival, figure(c.rival_ratio));
-            break;
-        case advice::tie:
-            s = fmt::format("For {}, {} and {} cost the same within the noise, in all {} cases",
-                            c.need, c.take, c.rival, c.cases.size());
-            break;
-        case advice::depends:
-            s = fmt::format("For {}, {} is cheaper than {} in {} of {} cases and dearer in {}",
-                            c.need, c.take, c.rival, c.rival_better, c.cases.size(), c.rival_worse);
-            break;
-        case advice::peer:
-            s = fmt::format("For {}, take {}: over all {} cases {} costs {} x", c.need, c.rival,
-                            c.cases.size(), c.take, figure(1 / c.rival_ratio));
-            break;
+    const std::string over = over_cases(c);
+    std::string s = fmt::format("For {}, ", c.need);
+    if (c.rival.empty()) {
+        s += fmt::format("{} is {}", c.take, advice_of(c));
+    } else if (c.advice == advice::take) {
+        s += fmt::format("take {}: {} the cheapest of the others, {}, costs {} x", c.take, over,
+                         c.rival, figure(c.rival_ratio));
+    } else if (c.advice == advice::tie) {
+        s += fmt::format("{} and {} are a tie {}", c.take, c.rival, over);
+    } else if (c.advice == advice::depends) {
+        s += fmt::format("it depends: {} is dearer than {} in {} of {} cases and cheaper in {}",
+                         c.rival, c.take, c.rival_better, c.rival_cases, c.rival_worse);
+    } else {
+        s += fmt::format("take {}: {} {} costs {} x", c.rival, over, c.take,
+                         figure(1 / c.rival_ratio));
     }
-    s += fmt::format("; against the best peer of each case the mean is {} x", figure(c.mean));
+    s += fmt::format("; beside the best peer of each case the mean is {} x", figure(c.mean));
     if (c.worse == 0) return s + ", and none is better.";
     return s + fmt::format(", the worst {} x ({} in {}).", figure(c.worst), c.worst_of().peer,
                            place_name(c, c.worst_of()));

@@ -51,14 +51,15 @@ struct judged_case {
 };
 
 enum class advice {
-    take,     ///< cheaper than any one peer over all cases
-    tie,      ///< no different from one
-    depends,  ///< a peer is cheaper in some cases and dearer in others, and neither outweighs
+    take,     ///< cheaper than any one peer over all cases, and in no fewer of them than it
+    tie,      ///< no different from one over all cases, and not ahead in some and behind in others
+    depends,  ///< neither of the two outweighs
     peer      ///< one peer is cheaper over all cases, and in more of them
 };
 [[nodiscard]] const char* name_of(advice a);
 
-/// One line of the choosing table.
+/// One line of the choosing table. Of the peers that stand in most cases the cheapest is the rival; it is
+/// empty where no peer stands in more than half of them.
 struct choice {
     std::string need;
     std::string take;
@@ -69,8 +70,9 @@ struct choice {
     unsigned better = 0;             ///< cases in which what is taken beats every peer,
     unsigned level = 0;              ///< in which it is no different from the best,
     unsigned worse = 0;              ///< and in which a peer beats it
-    std::string rival;               ///< the one peer that is cheapest over all cases; may be empty
+    std::string rival;               ///< the one peer that is cheapest over all; see below
     double rival_ratio = 1;          ///< cost of `rival` / cost of what is taken, geometric mean
+    unsigned rival_cases = 0;        ///< in which `rival` stands, more than half of `cases`
     unsigned rival_better = 0;       ///< cases in which what is taken beats `rival`,
     unsigned rival_worse = 0;        ///< and in which `rival` beats it
     lab::advice advice = lab::advice::take;

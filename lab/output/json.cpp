@@ -144,6 +144,7 @@ std::string as_json(const run_result& run) {
                            {"worse", c.worse},
                            {"rival", c.rival},
                            {"rival_ratio", c.rival_ratio},
+                           {"rival_cases", c.rival_cases},
                            {"rival_better", c.rival_better},
                            {"rival_worse", c.rival_worse},
                            {"range", range_of(c)},
