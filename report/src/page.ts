@@ -77,8 +77,8 @@ function choosing(run: Run): HTMLElement | null {
     <tbody>${run.choosing.map(c => {
       const alone = !c.cases[0]!.peer;
       const worst = c.cases[c.worst_case]!;
-      return `<tr><td class="l wrap">${e(c.need)}</td><td class="l wrap"><b class="${c.advice === "peer" ? "" : "mine"}">${e(c.take)}</b></td><td class="l wrap">${e(c.range)}</td>
-      <td>${alone ? "" : times(c.mean)}</td><td>${alone || c.cases.length === 1 ? "" : `<a class="${c.worst < 1 ? "bad" : ""}" href="#${e(anchor(worst.experiment, worst.case))}">${times(c.worst)}</a>`}</td>
+      return `<tr><td class="l wrap">${e(c.need)}</td><td class="l wrap"><b class="${c.advice === "peer" ? "" : "mine"}">${e(c.take)}</b></td><td class="l wrap" data-head="costs">${e(c.range)}</td>
+      <td data-head="mean">${alone ? "" : times(c.mean)}</td><td data-head="worst">${alone || c.cases.length === 1 ? "" : `<a class="${c.worst < 1 ? "bad" : ""}" href="#${e(anchor(worst.experiment, worst.case))}">${times(c.worst)}</a>`}</td>
       <td class="l words ${c.advice === "peer" ? "bad" : ""}">${e(c.words)}</td><td class="l">${judged(c)}</td></tr>`;
     }).join("")}</tbody></table></div></section>`);
 }

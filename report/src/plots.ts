@@ -125,13 +125,13 @@ function rowsOfUnit(cases: Case[], unit: string, width: number): Drawing {
       fill: filled ? colour[k] : "var(--paper)", fillOpacity: filled ? 0.9 : 0.6,
     });
   const plot = Plot.plot({
-    width, height: (wide ? 50 : 58) + (wide ? 26 : 42 + above) * rows.length, marginLeft, marginRight, marginTop: wide ? 38 : 46 + above, marginBottom: 12,
+    width, height: (wide ? 50 : 58) + (wide ? 26 : 46 + above) * rows.length, marginLeft, marginRight, marginTop: wide ? 38 : 46 + above, marginBottom: 12,
     style: { background: "transparent", color: "var(--ink)", fontSize: "12px", fontFamily: "inherit", overflow: "visible" },
     x: { ...s, inset: 6, label: cases[0]!.better === "lower" ? `← ${unit}, lower is better` : `${unit}, higher is better →` },
     y: { domain: rows, type: "band", label: null, tickSize: 0, axis: wide ? "left" : null },
     marks: [
       ...xAxis(ticks(s, width - marginLeft - marginRight - 12, tick, sideways), tick, { anchor: "top", labelOffset: 34, labelAnchor: "left", labelArrow: "none" }),
-      wide ? null : Plot.text(rows, { y: d => d, text: d => names.get(d)!, frameAnchor: "left", textAnchor: "start", lineAnchor: "bottom", dx: -8, dy: -8, fill: "var(--ink)" }),
+      wide ? null : Plot.text(rows, { y: d => d, text: d => names.get(d)!, frameAnchor: "left", textAnchor: "start", lineAnchor: "bottom", dx: -8, dy: -9, fill: "var(--ink)" }),
       Plot.ruleY(rows, { stroke: "var(--line)" }),
       Plot.tickX(kinds("limit"), { x: "x", y: "row", stroke: colour.limit, strokeWidth: 2, insetTop: wide ? 4 : 14 + above / 2, insetBottom: wide ? 4 : 8 + above / 2 }),
       mark("peer", "circle", 4, false),
@@ -230,16 +230,18 @@ function stripsOf(title: string, curves: Curve[], width: number): Drawing {
   const names = [...new Set(runs.map(r => r.name))];
   const wide = width - widest(names) >= 400;
   const marginLeft = wide ? 18 + widest(names) : 12;  // narrow: names stand above their strips
+  const inLines = new Map(names.map(n => [n, wide ? n : wrapped(n, width - 20)]));
+  const above = wide ? 4 : 4 + 16 * Math.max(...[...inLines.values()].map(n => n.split("\n").length));
   const x = linear([0, ...runs.map(r => r.to)], 2);
   return labelled(Plot.plot({
-    width, height: 44 + (wide ? 28 : 44) * curves.length, marginLeft, marginTop: 26, marginRight: 30,
+    width, height: 44 + (24 + above) * curves.length, marginLeft, marginTop: 26, marginRight: 30, marginBottom: 18,
     style: { background: "transparent", color: "var(--ink)", fontSize: "12px", fontFamily: "inherit", overflow: "visible" },
     x: { ...x, label: null },
-    y: { domain: names, label: null, tickSize: 0, type: "band", axis: wide ? "left" : null },
+    y: { domain: names, label: null, tickSize: 0, type: "band", padding: 0, axis: wide ? "left" : null },
     marks: [
       Plot.axisX(ticks(x, width - marginLeft - 30, bytes, sideways), { anchor: "top", text: (v: number) => bytes(v) }),
-      wide ? null : Plot.text(names, { y: d => d, text: d => wrapped(d, width - 20), frameAnchor: "left", textAnchor: "start", dy: -12, fill: "var(--ink)" }),
-      Plot.barX(runs, { x1: "from", x2: "to", y: "name", fill: d => (d.used > 0.5 ? "var(--cairn)" : "var(--line)"), insetTop: wide ? 4 : 20, insetBottom: 4 }),
+      wide ? null : Plot.text(names, { y: d => d, text: d => inLines.get(d)!, frameAnchor: "left", textAnchor: "start", lineAnchor: "bottom", dy: above / 2 - 15, fill: "var(--ink)" }),
+      Plot.barX(runs, { x1: "from", x2: "to", y: "name", fill: d => (d.used > 0.5 ? "var(--cairn)" : "var(--line)"), insetTop: above, insetBottom: 4 }),
     ],
   }), `${title}: which memory is occupied`);
 }
