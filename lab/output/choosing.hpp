@@ -44,7 +44,7 @@ struct judged_case {
     std::string name;
     std::string unit;
     double figure = 0;    ///< of what is taken
-    std::string peer;     ///< the best one here; empty where nobody else does it
+    std::string peer;     ///< the best one here; empty where there is no peer
     double other = 0;     ///< its figure
     double ratio = 1;     ///< cost of `peer` / cost of what is taken, as measured
     std::string verdict;  ///< faster, slower, no difference

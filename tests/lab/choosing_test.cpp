@@ -264,10 +264,10 @@ void rows_that_are_taken() {
     case_result floor =
         made_up("noise floor", {{"pool", 1, ours}, {"boost", 9}}, {.compares = false});
     c = judged({floor, made_up("a", {{"pool", 2, ours}, {"boost", 3}})});
-    check(c.cases.size() == 1 && c.cases[0].name == "a", "a noise floor judges nobody");
+    check(c.cases.size() == 1 && c.cases[0].name == "a", "a noise floor decides nothing");
     c = judged({made_up("a", {{"pool", 2, ours}})});
     check(c.cases.size() == 1 && c.rival.empty() && advice_of(c).empty() && c.cases[0].peer.empty(),
-          "where nobody else does it, nobody is compared");
+          "where there is no peer nothing is compared");
     check(sentence_of(c) == "For objects of one size, freed in any order, pool costs 2.00 ns/op.",
           "and the figure is said", sentence_of(c));
     check(choosing(run_of("other", {floor}), {{"a need", {{"pool", {"*"}}}}}).empty(),
