@@ -221,6 +221,11 @@ std::string as_markdown(const run_result& run) {
         s += fmt::format("\n### {}\n\n{}\n", e.name, e.question);
         if (!e.error.empty()) s += "\nnot run: " + e.error + "\n";
         if (const std::string take = take_of(e); !take.empty()) s += "\n" + take + "\n";
+        for (const case_result& c : e.cases) {
+            if (const std::string why = reason_of(c); !why.empty()) {
+                s += fmt::format("\nWhy {} is ahead in {}: {}\n", c.best_peer, c.name, why);
+            }
+        }
         if (e.cases.empty()) continue;
         s += "\n<details><summary>figures</summary>\n\n| case | contender | kind | median | 95 % "
              "interval | unit | to limit | to best peer | published |\n"

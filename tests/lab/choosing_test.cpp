@@ -343,6 +343,8 @@ void furthest_behind() {
     check(holds(as_text(run.experiments[0], 80), "why boost is ahead: what Boost does\n"),
           "the table in the terminal says it", as_text(run.experiments[0], 80));
     check(holds(as_html(run), "Why malloc is ahead: what all do"), "the plain page says it");
+    check(holds(as_markdown(run), "\nWhy boost is ahead in pair: what Boost does\n"),
+          "Markdown says it");
     run.experiments[0].cases.erase(run.experiments[0].cases.begin() + 2);
     run.experiments[0].cases.erase(run.experiments[0].cases.begin());
     check(behind(run) ==
