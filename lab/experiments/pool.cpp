@@ -159,6 +159,10 @@ void add_size(lab::experiment& e, double weight) {
              "as fast.",
              "boost::pool"});
     }
+    causes.push_back(
+        {"As in a pair, the slot that was freed last is taken next. Keeping it in the pool object "
+         "makes "
+         "churn 15 % faster and bursts 0.2 ns an operation slower."});
     add_case<Size, churn>(e, "churn " + size, weight, causes);
 }
 
