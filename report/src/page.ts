@@ -73,13 +73,13 @@ function choosing(run: Run): HTMLElement | null {
   if (!run.choosing?.length) return null;
   return element(`<section id="choosing"><h2>What to take, by this machine's figures</h2>
     <p class="dim small">Each need is judged by all cases that its words cover. Mean (geometric) and worst: the best peer's cost over cairn's, case by case; above 1 is better than every peer, no difference is 1.</p>
-    <div class="scroll"><table><thead><tr><th class="l">you need</th><th class="l">cairn's</th><th class="l">costs</th><th>mean</th><th>worst</th><th class="l">by these figures</th><th class="l">judged by</th></tr></thead>
+    <div class="scroll"><table><thead><tr><th class="l">you need</th><th class="l">cairn's</th><th class="l">costs</th><th>mean</th><th>worst</th><th class="l">by these figures</th></tr></thead>
     <tbody>${run.choosing.map(c => {
       const alone = !c.cases[0]!.peer;
       const worst = c.cases[c.worst_case]!;
       return `<tr><td class="l wrap">${e(c.need)}</td><td class="l wrap"><b class="${c.advice === "peer" ? "" : "mine"}">${e(c.take)}</b></td><td class="l wrap" data-head="costs">${e(c.range)}</td>
       <td data-head="mean">${alone ? "" : times(c.mean)}</td><td data-head="worst">${alone || c.cases.length === 1 ? "" : `<a class="${c.worst < 1 ? "bad" : ""}" href="#${e(anchor(worst.experiment, worst.case))}">${times(c.worst)}</a>`}</td>
-      <td class="l words ${c.advice === "peer" ? "bad" : ""}">${e(c.words)}</td><td class="l">${judged(c)}</td></tr>`;
+      <td class="l words"><span class="${c.advice === "peer" ? "bad" : ""}">${e(c.words)}</span>${judged(c)}</td></tr>`;
     }).join("")}</tbody></table></div></section>`);
 }
 

@@ -149,9 +149,12 @@ try {
     holds(`at ${width} pixels the tip goes with the pointer`, await tip() === null);
     holds(`at ${width} pixels nothing went wrong meanwhile`, t.problems.length === 0, t.problems.join("; "));
   }
-  const phone = await browser.tab({ width: 420 });
-  await phone.open(url(page));
-  holds("a narrow window shows what to take without scrolling sideways", await phone.run("(s => s.scrollWidth <= s.clientWidth)(document.querySelector('#choosing .scroll'))"));
+  for (const width of [1280, 420]) {
+    const t = await browser.tab({ width });
+    await t.open(url(page));
+    await t.key("o");
+    holds(`at ${width} pixels what to take, and all cases that judged it, need no scrolling sideways`, await t.run("(s => s.querySelector('.judged').open && s.scrollWidth <= s.clientWidth)(document.querySelector('#choosing .scroll'))"));
+  }
   const lines = JSON.parse(await tab.run(`JSON.stringify([...document.querySelectorAll("#crowd .plot svg g[aria-label=line] path")].map(p => (p.getAttribute("stroke") ?? p.parentNode.getAttribute("stroke")) + " " + (p.parentNode.getAttribute("stroke-dasharray") ?? "none")))`));
   holds("ten lines are ten kinds of line", lines.length === 10 && new Set(lines).size === 10, lines.join("; "));
   const lineKeys = JSON.parse(await tab.run(`JSON.stringify([...document.querySelectorAll("#crowd .key i[style]")].map(i => i.getAttribute("style")))`));
@@ -161,7 +164,7 @@ try {
   holds("a need shows mean, worst and the words of the terminal", await tab.run("(t => ['2.10 ×', '0.50 ×', 'glibc costs 4.71 x over all 3 cases; cheaper all the same: other in calls (2.00 x)'].every(w => t.includes(w)))(document.querySelector('#choosing tbody tr').innerText)"));
   holds("and all cases that judged it", await tab.run("[...document.querySelectorAll('#choosing tbody tr')].map(r => r.querySelectorAll('.judged li').length).join()") === "3,1,1");
   holds("each of which is a place on the page", await tab.run("[...document.querySelectorAll('#choosing a')].every(a => document.getElementById(decodeURIComponent(a.hash.slice(1))))"));
-  holds("only a peer that is cheaper over all cases is in red", await tab.run("[...document.querySelectorAll('#choosing td.words')].map(w => w.classList.contains('bad')).join()") === "false,true,false");
+  holds("only a peer that is cheaper over all cases is in red", await tab.run("[...document.querySelectorAll('#choosing td.words > span')].map(w => w.classList.contains('bad')).join()") === "false,true,false");
   holds("a case says why cairn is behind, where that is known", await tab.run("[...document.querySelectorAll('.why')].map(w => w.textContent).join('|')") === "Why twin is ahead. Heaps <merge>.");
   holds("the verdict gives the reason of what is furthest behind", await tab.run("document.querySelector('.verdict').innerText.includes('Why: it merges.')"));
 
