@@ -12,6 +12,7 @@
 #include "lab/harness/registry.hpp"
 #include "lab/harness/sampler.hpp"
 #include "lab/harness/worker.hpp"
+#include "lab/output/choosing.hpp"
 #include "lab/output/compare.hpp"
 #include "lab/output/output.hpp"
 #include "lab/output/summary.hpp"
@@ -150,7 +151,9 @@ int run_lab(const lab_arguments& a) {
     std::vector<const registered_experiment*> chosen;
     std::vector<std::string> words = a.experiments;
     if (std::erase(words, "summary") != 0) {  // it needs what its lines are derived from
-        for (const need& n : needs()) words.emplace_back(n.experiment);
+        for (const need& n : needs()) {
+            for (const covered& where : n.where) words.emplace_back(where.experiment);
+        }
         std::erase_if(words, [](const std::string& name) {
             return std::none_of(experiments().begin(), experiments().end(),
                                 [&](const auto& e) { return e.name == name; });

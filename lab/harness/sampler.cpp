@@ -369,13 +369,6 @@ case_run measure_case(const experiment& e, const comparison& c, const sampler_op
 
 }  // namespace
 
-verdict verdict_between(const case_result& c, const contender_result& a,
-                        const contender_result& b) {
-    const bool lower = c.options.better == better::lower;
-    return compare_rounds(lower ? a.samples : b.samples, lower ? b.samples : a.samples, c.lives,
-                          std::max(c.least_ratio, 2 * c.noise), c.options.least_difference);
-}
-
 experiment_result measure_experiment(const experiment& e, const sampler_options& o,
                                      const progress& tell) {
     experiment_result result;

@@ -167,6 +167,9 @@ std::string as_text(const experiment_result& e, unsigned columns) {
         std::sort(remarks.begin(), remarks.end());
         remarks.erase(std::unique(remarks.begin(), remarks.end()), remarks.end());
         for (const std::string& remark : remarks) s += "    " + remark + "\n";
+        if (const std::string why = reason_of(c); !why.empty()) {
+            s += fmt::format("    why {} is ahead: {}\n", c.best_peer, why);
+        }
     }
     if (const std::string take = take_of(e); !take.empty()) s += "\n  " + take + "\n";
     return s;

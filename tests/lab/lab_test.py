@@ -108,6 +108,10 @@ check(not re.search(r"""(src|href)=['"]?https?:|url\(['"]?https?:|@import|import
 # ---- verdict, Markdown, comparison ----------------------------------------------------------------
 written = report("c.json")
 check(1 <= len(written["verdict"]) <= 5 and "verdict" in out, "a run ends with a verdict of at most five sentences")
+line = written["choosing"][0]
+check(len(written["choosing"]) == 1 and line["need"].startswith("a growing phase") and len(line["cases"]) == 1
+      and line["rival"] in {r["name"] for r in rows} and line["advice"] in ("take", "tie", "depends", "peer")
+      and line["words"] in out and line["need"] in out, "the need that was measured has its line, in the JSON and in the terminal", line)
 code, out, err = run("lab", "--compare", "c.json", "c.json")
 check(code == 0 and " 0 better, 0 worse" in out and "0 of" in out, "a run differs in nothing from itself", out + err)
 slower = json.loads((folder / "c.json").read_text())
