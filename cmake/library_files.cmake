@@ -168,6 +168,7 @@ target_sources(cairn
         include/cairn/containers/index_iterator.hpp
         include/cairn/containers/layout.hpp
         include/cairn/containers/row_fields.hpp
+        include/cairn/containers/row_rules.hpp
         include/cairn/containers/lease.hpp
         include/cairn/containers/object_pool.hpp
         include/cairn/containers/object_slots.hpp

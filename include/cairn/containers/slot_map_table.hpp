@@ -145,11 +145,11 @@ public:
     [[nodiscard]] const_reverse_iterator crend() const noexcept { return rows_.crend(); }
     template <auto Member>
     [[nodiscard]] auto column() noexcept {
-        return rows_.template column<Member>();
+        return rows_.view().template column_of<detail::own_field<Row, Member>()>();
     }
     template <auto Member>
     [[nodiscard]] auto column() const noexcept {
-        return rows_.template column<Member>();
+        return rows_.view().template column_of<detail::own_field<Row, Member>()>();
     }
     template <class F>
     void for_each(F f) {
@@ -350,11 +350,14 @@ public:
     /// Returns: false when there is no memory for the keys; nothing has changed then.
     template <auto Member>
     [[nodiscard]] bool sort_by() {
+        constexpr std::size_t f = detail::own_field<Row, Member>();
         return sorted(
             [&](std::uint32_t* order, void* scratch) {
-                detail::sort_order(std::as_const(rows_).template column<Member>(), order, scratch);
+                const auto keys = std::as_const(rows_).view().template column_of<f>();
+                detail::sort_order(keys, order, scratch);
             },
-            detail::sort_scratch<detail::member_type<Member>>(size()));
+            detail::sort_scratch<typename detail::arrangement<Row, Layout>::template field_type<f>>(
+                size()));
     }
 
     /// Sorts the rows with less(row, row), stable; handles stay valid.
@@ -460,6 +463,18 @@ private:
     directory directory_;
     rows_type rows_;
     packed_array<waiting> limbo_;
+};
+
+/// Another type in the layout's place: the table says what is wrong.
+template <class Row, class Layout, class Policy>
+    requires(!detail::is_layout<Layout>)
+class slot_map<table<Row, Layout>, Policy> : public slot_map<table<Row>, Policy> {
+    static_assert(detail::is_layout<Layout>,
+                  "a layout is aos, soa, split_soa, aosoa<a power of two> or "
+                  "grouped_soa<group<...>...>");
+
+public:
+    using slot_map<table<Row>, Policy>::slot_map;
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

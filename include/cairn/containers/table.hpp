@@ -282,11 +282,11 @@ public:
     }
     template <auto Member>
     [[nodiscard]] auto column() noexcept {
-        return view().template column<Member>();
+        return view().template column_of<detail::own_field<Row, Member>()>();
     }
     template <auto Member>
     [[nodiscard]] auto column() const noexcept {
-        return view().template column<Member>();
+        return view().template column_of<detail::own_field<Row, Member>()>();
     }
     template <auto... Members>
     [[nodiscard]] auto row(std::size_t i) noexcept {
@@ -330,12 +330,13 @@ public:
     /// Returns: false when there is no memory for the keys; the order is unchanged then.
     template <auto Member>
     [[nodiscard]] bool sort_by() {
+        constexpr std::size_t f = detail::own_field<Row, Member>();
         return sorted(
             [&](std::uint32_t* order, void* scratch) {
-                const auto keys = std::as_const(*this).template column<Member>();
+                const auto keys = std::as_const(*this).view().template column_of<f>();
                 detail::sort_order(keys, order, scratch);
             },
-            detail::sort_scratch<detail::member_type<Member>>(size()));
+            detail::sort_scratch<typename place::template field_type<f>>(size()));
     }
 
     /// Sorts the rows with less(row, row), a stable merge sort of indices.
@@ -510,6 +511,18 @@ private:
     }
 
     detail::table_memory m_;
+};
+
+/// Another type in the layout's place: the sentence, and then a table in the default layout.
+template <class Row, class Layout>
+    requires(!detail::is_layout<Layout>)
+class table<Row, Layout> : public table<Row> {
+    static_assert(detail::is_layout<Layout>,
+                  "a layout is aos, soa, split_soa, aosoa<a power of two> or "
+                  "grouped_soa<group<...>...>");
+
+public:
+    using table<Row>::table;
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

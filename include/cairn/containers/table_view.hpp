@@ -121,7 +121,7 @@ public:
     /// The field that `Member` names, of all rows; see table_column.hpp for the type.
     template <auto Member>
     [[nodiscard]] auto column() const noexcept {
-        return column_of<detail::field_index<Member>>();
+        return column_of<detail::own_field<Row, Member>()>();
     }
     template <std::size_t F>
     [[nodiscard]] auto column_of() const noexcept {
@@ -150,7 +150,7 @@ public:
     template <auto... Members>
     [[nodiscard]] auto row(std::size_t i) const noexcept {
         CAIRN_ASSERT(i < size_, "a row is read inside the table");
-        return selected_fields<table_view, detail::field_index<Members>...>{*this, i};
+        return selected_fields<table_view, detail::own_field<Row, Members>()...>{*this, i};
     }
 
     /// f(row) for every row, in order.
@@ -171,7 +171,7 @@ public:
     /// Requires: f reaches these fields only through its arguments.
     template <auto... Members, class F>
     void each(F f) const {
-        each_of<detail::field_index<Members>...>(f);
+        each_of<detail::own_field<Row, Members>()...>(f);
     }
 
     /// The rows in parts of `rows`, rounded up to a multiple of 64: no two of them share a cache line

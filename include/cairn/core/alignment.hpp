@@ -57,7 +57,7 @@ inline constexpr alignment cache_line_alignment{cache_line_size};
 
 /// Bytes to add to `address` to reach the next multiple of `to` (0 when already there).
 [[nodiscard]] constexpr std::size_t padding_to(std::uintptr_t address, alignment to) noexcept {
-    return static_cast<std::size_t>(0 - address) & to.mask();
+    return (0 - address) & to.mask();
 }
 
 /// `value` rounded up to a multiple of `to`. Wraps to 0 within `to` of SIZE_MAX: compare the

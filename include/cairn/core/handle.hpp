@@ -161,7 +161,7 @@ private:
 template <class Of, unsigned Bits, unsigned IndexBits, unsigned UserBits>
 [[nodiscard]] constexpr std::size_t hash_value(handle<Of, Bits, IndexBits, UserBits> h) noexcept {
     const std::uint64_t mixed = (std::uint64_t{h.raw()} + 1) * 0x9e37'79b9'7f4a'7c15u;
-    return static_cast<std::size_t>(mixed ^ (mixed >> 32));
+    return mixed ^ (mixed >> 32);
 }
 
 static_assert(sizeof(handle<int>) == 8 && sizeof(handle<int, 32>) == 4 &&
