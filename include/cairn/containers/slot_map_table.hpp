@@ -291,9 +291,13 @@ public:
     /// Removes every row for which pred(row) holds. Returns: how many.
     template <class Predicate>
     std::size_t erase_if(Predicate pred) {
+        constexpr bool takes_rows = std::is_invocable_v<Predicate&, reference>;
+        static_assert(takes_rows, "the predicate takes a row: auto&&");
         std::size_t erased_count = 0;
-        for (std::size_t row = 0; row < size();) {
-            if (pred(rows_[row])) {
+        for (std::size_t row = 0; takes_rows && row < size();) {
+            bool erases = false;
+            if constexpr (takes_rows) { erases = static_cast<bool>(pred(rows_[row])); }
+            if (erases) {
                 erase_row(row);
                 ++erased_count;
             } else {
@@ -364,14 +368,20 @@ public:
     /// Returns: false when there is no memory for the order; nothing has changed then.
     template <class Less>
     [[nodiscard]] bool sort(Less less) {
-        return sorted(
-            [&](std::uint32_t* order, void* scratch) {
-                const auto rows = std::as_const(rows_).view();
-                detail::sort_indices(
-                    order, static_cast<std::uint32_t*>(scratch), size(),
-                    [&](std::uint32_t a, std::uint32_t b) { return less(rows[a], rows[b]); });
-            },
-            size() * sizeof(std::uint32_t));
+        constexpr bool compares = std::is_invocable_r_v<bool, Less&, const_reference, const_reference>;
+        static_assert(compares, "the order compares two rows: const auto&");
+        if constexpr (!compares) {
+            return false;
+        } else {
+            return sorted(
+                [&](std::uint32_t* order, void* scratch) {
+                    const auto rows = std::as_const(rows_).view();
+                    detail::sort_indices(
+                        order, static_cast<std::uint32_t*>(scratch), size(),
+                        [&](std::uint32_t a, std::uint32_t b) { return less(rows[a], rows[b]); });
+                },
+                size() * sizeof(std::uint32_t));
+        }
     }
 
     /// Exchanges two rows; handles and attached columns follow.

@@ -222,10 +222,14 @@ public:
     /// Returns: how many were removed.
     template <class Predicate>
     std::size_t erase_if(Predicate pred) {
+        constexpr bool takes_rows = std::is_invocable_v<Predicate&, reference>;
+        static_assert(takes_rows, "the predicate takes a row: auto&&");
         std::size_t kept = 0;
-        const std::size_t count = size();
+        const std::size_t count = takes_rows ? size() : 0;
         for (std::size_t i = 0; i < count; ++i) {
-            if (pred((*this)[i])) { continue; }
+            if constexpr (takes_rows) {
+                if (pred((*this)[i])) { continue; }
+            }
             if (kept != i) {
                 cells::for_each_field([&]<std::size_t F>() { move_field<F>(kept, i); });
                 if (m_.followers_ != nullptr) { tell_moved(kept, i); }
@@ -342,14 +346,20 @@ public:
     /// Sorts the rows with less(row, row), a stable merge sort of indices.
     template <class Less>
     [[nodiscard]] bool sort(Less less) {
-        return sorted(
-            [&](std::uint32_t* order, void* scratch) {
-                const auto rows = std::as_const(*this).view();
-                detail::sort_indices(
-                    order, static_cast<std::uint32_t*>(scratch), size(),
-                    [&](std::uint32_t a, std::uint32_t b) { return less(rows[a], rows[b]); });
-            },
-            size() * sizeof(std::uint32_t));
+        constexpr bool compares = std::is_invocable_r_v<bool, Less&, const_reference, const_reference>;
+        static_assert(compares, "the order compares two rows: const auto&");
+        if constexpr (!compares) {
+            return false;
+        } else {
+            return sorted(
+                [&](std::uint32_t* order, void* scratch) {
+                    const auto rows = std::as_const(*this).view();
+                    detail::sort_indices(
+                        order, static_cast<std::uint32_t*>(scratch), size(),
+                        [&](std::uint32_t a, std::uint32_t b) { return less(rows[a], rows[b]); });
+                },
+                size() * sizeof(std::uint32_t));
+        }
     }
 
     /// Row i becomes what row order[i] was. `order` is spoiled.

@@ -112,6 +112,8 @@ public:
 
     table_row(const table_row&) = default;
 
+    void operator&() const = delete;  // a row has no address: take auto&&, or a layout of rows (aos)
+
     /// The fields, an lvalue each.
     template <class F>
     constexpr decltype(auto) cairn_visit_fields(F&& cairn_f) const {
@@ -168,6 +170,8 @@ public:
         : base_{base}, capacity_{capacity}, index_{index} {}
 
     table_row(const table_row&) = default;
+
+    void operator&() const = delete;  // a row has no address: take auto&&, or a layout of rows (aos)
 
     /// Field number `Key`, or the field that the member pointer `Key` names: a reference, or a
     /// split_ref.

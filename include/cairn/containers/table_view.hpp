@@ -157,7 +157,10 @@ public:
     /// Requires: f reaches the fields of the rows only through its argument.
     template <class F>
     void for_each(F f) const {
-        if constexpr (Layout::one_array) {
+        constexpr bool takes_rows = std::is_invocable_v<F&, reference>;
+        static_assert(takes_rows, "the function takes a row: auto&&");
+        if constexpr (!takes_rows) {
+        } else if constexpr (Layout::one_array) {
             for (std::size_t i = 0; i < size_; ++i) { f((*this)[i]); }
         } else {
             in_runs([&](std::size_t first, std::size_t count) {
@@ -171,7 +174,9 @@ public:
     /// Requires: f reaches these fields only through its arguments.
     template <auto... Members, class F>
     void each(F f) const {
-        each_of<detail::own_field<Row, Members>()...>(f);
+        constexpr bool takes_fields = takes<F, detail::own_field<Row, Members>()...>();
+        static_assert(takes_fields, "the function takes the fields that are named, in order");
+        if constexpr (takes_fields) { each_of<detail::own_field<Row, Members>()...>(f); }
     }
 
     /// The rows in parts of `rows`, rounded up to a multiple of 64: no two of them share a cache line
@@ -208,6 +213,11 @@ public:
 
 private:
     friend class table_view<Row, Layout, true>;
+
+    template <class F, std::size_t... Fields>
+    static consteval bool takes() {
+        return std::is_invocable_v<F&, maybe_const<typename place::template field_type<Fields>>&...>;
+    }
 
     template <std::size_t F>
     [[nodiscard]] auto* aos_field(std::size_t i) const noexcept {

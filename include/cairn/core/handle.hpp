@@ -164,6 +164,21 @@ template <class Of, unsigned Bits, unsigned IndexBits, unsigned UserBits>
     return mixed ^ (mixed >> 32);
 }
 
+namespace detail {
+
+template <class T>
+concept any_handle = requires {
+    typename T::object_type;
+    requires T::generation_bits >= 1;
+};
+
+}  // namespace detail
+
+/// A handle has no text of its own. A program may give its handles one: any operator<< of them is
+/// preferred to this.
+template <class Stream, detail::any_handle Handle>
+void operator<<(Stream&, const Handle&) = delete;  // print its index() and generation()
+
 static_assert(sizeof(handle<int>) == 8 && sizeof(handle<int, 32>) == 4 &&
               sizeof(handle<int, 16>) == 2);
 static_assert(std::is_trivially_copyable_v<handle<int>>);
