@@ -16,21 +16,9 @@ cairn::arena a{std::vector<std::byte>(100)};
 //= says: the temporary that owns these elements ends before the slice
 cairn::arena a{std::array<std::byte, 100>{}};
 
-//= mistake: an arena over what a function returns
-//= says: the temporary that owns these elements ends before the slice
-cairn::double_ended_arena a{make_bytes()};
-
 //= mistake: a pool over a temporary
 //= says: the temporary that owns these elements ends before the slice
 cairn::pool_of<int> p{make_bytes()};
-
-//= mistake: a heap over a temporary
-//= says: the temporary that owns these elements ends before the slice
-cairn::heap<> h{make_bytes()};
-
-//= mistake: a heap adopted from a temporary
-//= says: the temporary that owns these elements ends before the slice
-auto h = cairn::heap<>::adopt(make_bytes());
 
 //= mistake: a relocatable heap over a temporary
 //= says: the temporary that owns these elements ends before the slice
@@ -43,10 +31,6 @@ cairn::slice<char> s = std::string{"gone"};
 //= mistake: a pool in a temporary arena
 //= says: a temporary allocator ends before those that refer to it
 cairn::pool_of<int> p{cairn::growing_arena{}};
-
-//= mistake: a container in a temporary arena
-//= says: a temporary allocator ends before those that refer to it
-cairn::slot_map<int> m{cairn::growing_arena{}};
 
 //= mistake: a scope of a temporary arena
 //= says: cannot bind
@@ -69,13 +53,6 @@ auto f(cairn::concurrent_relocatable_heap& h) {
 //= says: a fit is good_fit, strict_good_fit, best_fit, first_fit or half_fit
 void f() {
     cairn::heap<int> h{cairn::grow_by{65536}};
-    h.deallocate(h.allocate(100), 100);
-}
-
-//= mistake: an allocator as the fit
-//= says: a fit is good_fit, strict_good_fit, best_fit, first_fit or half_fit
-void f() {
-    cairn::heap<std::allocator<int>> h{1024};
     h.deallocate(h.allocate(100), 100);
 }
 

@@ -11,6 +11,8 @@ Each file has a prologue and cases; a case is the prologue and the lines up to t
     //= fine: a column of its own row        compiles without a warning (-Wall -Wextra ... -Werror)
     //= with: -std=c++17                     further options, for a mistake or what is fine
     //= only: clang                          cases that one compiler alone can judge
+    //= alone: gcc                           without the precompiled header, in which gcc forgets the
+                                             pragmas about warnings
 
 A mistake passes when it does not compile, the sentence stands in the first 12 lines (the source line
 that a compiler quotes counts), and all lines are no more than the stated number. All cases of a
@@ -48,7 +50,8 @@ prelude = """#include <cairn/cairn.hpp>
 class Case:
     def __init__(self, path, line, kind, name):
         self.path, self.line, self.kind, self.name = path, line, kind, name
-        self.says, self.limits, self.options, self.only, self.body = [], {}, [], None, []
+        self.says, self.limits, self.options, self.body = [], {}, [], []
+        self.only = self.alone = None
 
     def limit(self, family):
         return self.limits.get(family, self.limits.get("", lines_max))
@@ -71,6 +74,8 @@ def cases_of(path):
                 cases[-1].limits[words[0] if len(words) > 1 else ""] = int(words[-1])
         elif mark[1] == "with":
             cases[-1].options += mark[2].split()
+        elif mark[1] == "alone":
+            cases[-1].alone = mark[2]
         elif mark[1] == "only":
             cases[-1].only = mark[2]
         else:
@@ -112,8 +117,8 @@ class Compiler:
             text += line + "\n"
         source.write_text(text)
         command = self.base + ["-fsyntax-only"]
-        if case.options or case.kind == "fine":
-            command += case.options        # gcc's precompiled headers forget its diagnostic pragmas
+        if case.options or case.alone == self.family:
+            command += case.options        # the precompiled header is made without them
         else:
             command += self.precompiled
         if case.kind == "fine":

@@ -42,10 +42,6 @@ void f(cairn::heap<>& h) { (void)cairn::make<enemy>(h, 1); }
 //= says: an object is made as T(args...) or T{args...}: these arguments build none
 void f(cairn::relocatable_heap& h) { (void)h.make<spark>(1, 2, 3); }
 
-//= mistake: make in a concurrent relocatable heap
-//= says: an object is made as T(args...) or T{args...}: these arguments build none
-void f(cairn::concurrent_relocatable_heap& h) { (void)h.make<spark>(1, 2, 3); }
-
 //= mistake: make_unique_in
 //= says: an object is made as T(args...) or T{args...}: these arguments build none
 void f(cairn::heap<>& h) { (void)cairn::make_unique_in<enemy>(h, 1); }
@@ -53,11 +49,6 @@ void f(cairn::heap<>& h) { (void)cairn::make_unique_in<enemy>(h, 1); }
 //= mistake: make_shared_in
 //= says: an object is made as T(args...): these arguments build none
 void f(cairn::heap<>& h) { (void)cairn::make_shared_in<enemy>(h, 1); }
-
-//= mistake: emplace in a packed array
-//= says: an object is made as T(args...) or T{args...}: these arguments build none
-//= lines: 20, clang 22
-void f(cairn::packed_array<spark>& a) { (void)a.emplace(1, 2, 3); }
 
 //= mistake: emplace in a slot map
 //= says: an object is made as T(args...) or T{args...}: these arguments build none
@@ -72,24 +63,11 @@ void f(cairn::stable_slot_map<enemy>& m) { (void)m.emplace(1); }
 //= says: an object is made as T(args...) or T{args...}: these arguments build none
 void f(cairn::builder<std::string>& b) { (void)b.emplace_back(1, 2, 3); }
 
-//= mistake: an abstract class
-//= says: an object is made as T(args...) or T{args...}: these arguments build none
-struct shape {
-    virtual float area() const = 0;
-};
-void f(cairn::heap<>& h) { (void)cairn::make<shape>(h); }
-
 //= mistake: an object pool of objects that need arguments
 //= says: an object of a pool is built by T(), or by the create of its hooks
+//= lines: 20, clang 23
 void f() {
     cairn::object_pool<enemy> p;
-    (void)p.acquire();
-}
-
-//= mistake: a concurrent object pool of objects that need arguments
-//= says: an object of a pool is built by T(), or by the create of its hooks
-void f() {
-    cairn::concurrent_object_pool<enemy> p;
     (void)p.acquire();
 }
 
@@ -105,12 +83,9 @@ void f(cairn::relocatable_heap& h) { (void)h.make<std::mutex>(); }
 //= says: an object that moves has a relocate() or a move constructor that does not throw
 void f(cairn::concurrent_relocatable_heap& h) { (void)h.make<anchored>(); }
 
-//= mistake: a packed array of anchored objects
-//= says: rows move when others are erased
-cairn::packed_array<anchored> a;
-
 //= mistake: a slot map of anchored objects
 //= says: rows move when others are erased
+//= lines: 20, clang 26
 cairn::slot_map<anchored> a;
 
 //= mistake: a destructor in a bare arena
@@ -118,6 +93,7 @@ cairn::slot_map<anchored> a;
 void f(cairn::arena& a) { (void)a.make<std::string>("x"); }
 
 //= fine: objects made with fewer arguments than they have fields, and without any
+//= alone: gcc
 struct relocates {
     relocates() = default;
     relocates(const relocates&) = delete;

@@ -18,26 +18,11 @@ void f() {
     for (auto&& p : t) { cairn::get<&point::x>(p) = 3; }
 }
 
-//= mistake: a layout that is a struct of the program
-//= says: a layout is aos, soa, split_soa, aosoa<a power of two> or grouped_soa<group<...>...>
-struct columns {};
-void f() {
-    cairn::table<point, columns> t;
-    (void)t.emplace_back(1.0f, 2.0f);
-}
-
 //= mistake: a layout that is a number type, in a slot map
 //= says: a layout is aos, soa, split_soa, aosoa<a power of two> or grouped_soa<group<...>...>
 void f() {
     cairn::slot_map<cairn::table<point, int>> t;
     (void)t.emplace(1.0f, 2.0f);
-}
-
-//= mistake: an allocator as the layout
-//= says: a layout is aos, soa, split_soa, aosoa<a power of two> or grouped_soa<group<...>...>
-void f() {
-    cairn::table<point, std::allocator<point>> t;
-    (void)t.emplace_back(1.0f, 2.0f);
 }
 
 //= mistake: blocks of three rows
@@ -103,17 +88,6 @@ void f() {
     (void)t.column<&animal::legs>();
 }
 
-//= mistake: a virtual function, as an array of rows
-//= says: a row is an aggregate: public fields only, no constructors, no virtual functions
-struct animal {
-    int legs = 4;
-    virtual void speak() {}
-};
-void f() {
-    cairn::table<animal, cairn::aos> t;
-    (void)t.push_back({});
-}
-
 //= mistake: a constructor
 //= says: a row is an aggregate: public fields only, no constructors, no virtual functions
 struct circle {
@@ -134,17 +108,6 @@ void f() {
     cairn::table<circle> t;
     (void)t.push_back({});
     for (auto&& c : t) { cairn::get<&circle::r>(c) = 3; }
-}
-
-//= mistake: an empty base class
-//= says: a row has no base class
-struct tag {};
-struct circle : tag {
-    float r = 0;
-};
-void f() {
-    cairn::table<circle> t;
-    (void)t.push_back({});
 }
 
 //= mistake: an array of the language
@@ -238,13 +201,6 @@ void f() {
     (void)t.emplace_back(1.0f, std::string{});
 }
 
-//= mistake: arguments that fit no field, in aos
-//= says: a row is built from a row, from an argument for each field, or by Row{args...}
-void f() {
-    cairn::table<point, cairn::aos> t;
-    (void)t.emplace_back(1.0f, std::string{});
-}
-
 //= mistake: too many arguments
 //= says: a row is built from a row, from an argument for each field, or by Row{args...}
 void f() {
@@ -253,6 +209,7 @@ void f() {
 }
 
 //= fine: rows at the edge of what a row may be
+//= alone: gcc
 struct inner {
     int numbers[4];
 };

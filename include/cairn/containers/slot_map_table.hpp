@@ -475,7 +475,15 @@ private:
     packed_array<waiting> limbo_;
 };
 
-/// Another type in the layout's place: the table says what is wrong.
+/// Another type in the policy's place, or in the layout's: the sentence, and then a map by default.
+template <class Row, class Layout, class Policy>
+    requires(detail::is_layout<Layout> && !detail::names_handles<Policy>)
+class slot_map<table<Row, Layout>, Policy> : public slot_map<table<Row, Layout>> {
+    static_assert(detail::names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
+
+public:
+    using slot_map<table<Row, Layout>>::slot_map;
+};
 template <class Row, class Layout, class Policy>
     requires(!detail::is_layout<Layout>)
 class slot_map<table<Row, Layout>, Policy> : public slot_map<table<Row>, Policy> {

@@ -41,6 +41,16 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
+namespace detail {
+
+/// What t[i] is. (Compilers call it by this name where it is bound to auto& or taken the address of.)
+template <class Row, class Layout, bool IsConst>
+using row_proxy =
+    std::conditional_t<Layout::one_array, std::conditional_t<IsConst, const Row, Row>&,
+                       table_row<Row, Layout, IsConst>>;
+
+}  // namespace detail
+
 /// Some fields of one row: what table_view::row<...>(i) gives, for structured bindings.
 template <class View, std::size_t... F>
 class selected_fields {
@@ -66,8 +76,7 @@ class table_view {
 public:
     using value_type = Row;
     using layout_type = Layout;
-    using reference =
-        std::conditional_t<Layout::one_array, maybe_const<Row>&, table_row<Row, Layout, IsConst>>;
+    using reference = detail::row_proxy<Row, Layout, IsConst>;
     using iterator = index_iterator<table_view>;
 
     constexpr table_view() noexcept = default;
