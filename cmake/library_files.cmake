@@ -75,6 +75,7 @@ target_sources(cairn
         include/cairn/core/prefetch.hpp
         include/cairn/core/sizes.hpp
         include/cairn/core/slice.hpp
+        include/cairn/core/supported.hpp
         include/cairn/core/version.hpp
         # os
         include/cairn/os/clock.hpp

@@ -38,11 +38,7 @@ warnings = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wsign-conversion",
 gcc_warnings = ["-Wuseless-cast"]
 prelude = """#include <cairn/cairn.hpp>
 #include <array>
-#include <iostream>
-#include <mutex>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 """
 

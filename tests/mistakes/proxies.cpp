@@ -58,13 +58,13 @@ void f(cairn::table<enemy, cairn::aos>& t) {
 }
 
 //= mistake: a loop by reference
-//= says: row_proxy
+//= says: cannot bind
 void f(sparks& t) {
     for (auto& p : t) { p.life = 1; }
 }
 
 //= mistake: a binding by reference
-//= says: row_proxy
+//= says: cannot bind
 void f(enemies& t) {
     auto& [hp, mass] = t[0];
     hp = mass;

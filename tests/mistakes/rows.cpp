@@ -42,14 +42,18 @@ void f() {
 //= mistake: a field in two groups
 //= says: a field is in one group at most
 void f() {
-    using twice = cairn::grouped_soa<cairn::group<&point::x, &point::y>, cairn::group<&point::y, &point::x>>;
+    using twice =
+        cairn::grouped_soa<cairn::group<&point::x, &point::y>, cairn::group<&point::y, &point::x>>;
     cairn::table<point, twice> t;
     (void)t.emplace_back(1.0f, 2.0f);
 }
 
 //= mistake: a group of fields with destructors
 //= says: fields of a group are plain data
-struct named { std::string name; std::string title; };
+struct named {
+    std::string name;
+    std::string title;
+};
 void f() {
     cairn::table<named, cairn::grouped_soa<cairn::group<&named::name, &named::title>>> t;
     (void)t.push_back({});
@@ -150,9 +154,7 @@ struct follower {
     int& target;
     float distance;
 };
-void f() {
-    cairn::table<follower> t;
-}
+void f() { cairn::table<follower> t; }
 
 //= mistake: twenty-five fields
 //= says: a row has 1 to 24 fields

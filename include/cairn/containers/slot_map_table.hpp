@@ -368,7 +368,8 @@ public:
     /// Returns: false when there is no memory for the order; nothing has changed then.
     template <class Less>
     [[nodiscard]] bool sort(Less less) {
-        constexpr bool compares = std::is_invocable_r_v<bool, Less&, const_reference, const_reference>;
+        constexpr bool compares =
+            std::is_invocable_r_v<bool, Less&, const_reference, const_reference>;
         static_assert(compares, "the order compares two rows: const auto&");
         if constexpr (!compares) {
             return false;

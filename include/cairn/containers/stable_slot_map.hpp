@@ -64,7 +64,8 @@ private:
     static constexpr std::uint32_t slot_mask = slots::slot_mask;
     static constexpr alignment object_alignment{alignof(T) > cache_line_size ? alignof(T)
                                                                              : cache_line_size};
-    static_assert((64 * sizeof(T)) % cache_line_size == 0, "words never share a cache line");
+    static_assert(cache_line_size > 64 || (64 * sizeof(T)) % cache_line_size == 0,
+                  "words never share a cache line of 64 bytes");
     static_assert(Policy::order != reuse::lifo,
                   "a stable_slot_map takes the lowest free slots, whatever the policy: leave fifo "
                   "there, which is the default, or say reuse::lowest");

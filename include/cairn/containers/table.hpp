@@ -346,7 +346,8 @@ public:
     /// Sorts the rows with less(row, row), a stable merge sort of indices.
     template <class Less>
     [[nodiscard]] bool sort(Less less) {
-        constexpr bool compares = std::is_invocable_r_v<bool, Less&, const_reference, const_reference>;
+        constexpr bool compares =
+            std::is_invocable_r_v<bool, Less&, const_reference, const_reference>;
         static_assert(compares, "the order compares two rows: const auto&");
         if constexpr (!compares) {
             return false;

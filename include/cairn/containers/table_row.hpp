@@ -112,7 +112,8 @@ public:
 
     table_row(const table_row&) = default;
 
-    void operator&() const = delete;  // a row has no address: take auto&&, or a layout of rows (aos)
+    void operator&() const =
+        delete;  // a row has no address: take auto&&, or a layout of rows (aos)
 
     /// The fields, an lvalue each.
     template <class F>
@@ -171,7 +172,8 @@ public:
 
     table_row(const table_row&) = default;
 
-    void operator&() const = delete;  // a row has no address: take auto&&, or a layout of rows (aos)
+    void operator&() const =
+        delete;  // a row has no address: take auto&&, or a layout of rows (aos)
 
     /// Field number `Key`, or the field that the member pointer `Key` names: a reference, or a
     /// split_ref.

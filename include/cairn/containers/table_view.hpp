@@ -225,7 +225,8 @@ private:
 
     template <class F, std::size_t... Fields>
     static consteval bool takes() {
-        return std::is_invocable_v<F&, maybe_const<typename place::template field_type<Fields>>&...>;
+        return std::is_invocable_v<F&,
+                                   maybe_const<typename place::template field_type<Fields>>&...>;
     }
 
     template <std::size_t F>

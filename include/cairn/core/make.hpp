@@ -31,9 +31,8 @@ struct allocation_guard {
 
 template <class T, class... Args>
 inline constexpr bool is_made_from =
-    std::is_constructible_v<T, Args...> || requires(void* memory, Args&&... args) {
-        ::new (memory) T{static_cast<Args&&>(args)...};
-    };
+    std::is_constructible_v<T, Args...> ||
+    requires(void* memory, Args&&... args) { ::new (memory) T{static_cast<Args&&>(args)...}; };
 
 // An aggregate of more fields than arguments is what the caller wrote, and no slip.
 #if defined(__GNUC__)
