@@ -289,9 +289,9 @@ struct anchored {
 
 TEST(relocation, an_object_that_can_neither_be_copied_nor_moved_is_not_moved_as_bytes) {
     EXPECT_TRUE(std::is_trivially_copyable_v<anchored>) << "and yet it must stay where it is";
-    EXPECT_FALSE(is_trivially_relocatable<anchored>);
-    EXPECT_TRUE(is_trivially_relocatable<int>);
-    EXPECT_TRUE(is_trivially_relocatable<marked>) << "its author says so";
+    EXPECT_FALSE(cairn::is_trivially_relocatable<anchored>);
+    EXPECT_TRUE(cairn::is_trivially_relocatable<int>);
+    EXPECT_TRUE(cairn::is_trivially_relocatable<marked>) << "its author says so";
 }
 
 }  // namespace

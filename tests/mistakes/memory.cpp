@@ -38,13 +38,13 @@ cairn::pool_of<int> p{cairn::growing_arena{}};
 cairn::arena_scope<cairn::growing_arena> s{cairn::growing_arena{}};
 
 //= mistake: bytes whose way of moving is a temporary
-//= says: it outlives the bytes
+//= says: it outlives them
 auto f(cairn::relocatable_heap& h) {
     return h.allocate(100, cairn::default_alignment, cairn::relocation{});
 }
 
 //= mistake: bytes whose way of moving is a temporary, among threads
-//= says: it outlives the bytes
+//= says: it outlives them
 auto f(cairn::concurrent_relocatable_heap& h) {
     return h.allocate(100, cairn::default_alignment, cairn::relocation{});
 }

@@ -131,8 +131,7 @@ public:
     }
     template <class Fill>
     handle_type allocate(std::size_t, alignment, const relocation&&, Fill) = delete;  // as below
-    handle_type allocate(std::size_t, alignment,
-                         const relocation&&) = delete;  // it outlives the bytes
+    handle_type allocate(std::size_t, alignment, const relocation&&) = delete;  // it outlives them
     /// A new T; its constructor does not throw.
     template <class T, class... Args>
     [[nodiscard]] handle_type make(Args&&... args) noexcept {

@@ -1,12 +1,12 @@
 // cairn/containers/row_rules.hpp - what a row may be, and what names its fields, in sentences.
 //
 //      struct circle : point { float r; };
-//      cairn::table<circle> t;              error: a row has no base class: put its fields into the row
+//      cairn::table<circle> t;            error: a row has no base class: put its fields into the row
 //
 // Everything that a table knows about a row it learns from braces and structured bindings
-// (row_fields.hpp), whose own error messages speak of neither rows nor rules. So the rules are asked
-// here, first, and a row that breaks one is replaced by a row of one int: the sentence is what the
-// compiler says, and nothing follows from it.
+// (row_fields.hpp), whose own error messages speak of neither rows nor rules. So the rules are
+// asked here, first, and a row that breaks one is replaced by a row of one int: the sentence is what
+// the compiler says, and nothing follows from it.
 //
 // Cost: compile time only.
 #pragma once
@@ -41,8 +41,8 @@ consteval bool accepts_empty_field(std::index_sequence<Before...>, std::index_se
     return requires { T{any_field_at<Before>{}..., {}, any_field_at<After>{}...}; };
 }
 
-/// True when field number I is a C array: {} fills all of it, a value only its first element, and the
-/// others take up the values that were meant for the fields behind.
+/// True when field number I is a C array: {} fills all of it, a value only its first element, and
+/// the others take up the values that were meant for the fields behind.
 template <class T, std::size_t I, std::size_t Count>
 consteval bool is_c_array_at() {
     using before = std::make_index_sequence<I>;

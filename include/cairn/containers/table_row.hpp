@@ -112,8 +112,7 @@ public:
 
     table_row(const table_row&) = default;
 
-    void operator&() const =
-        delete;  // a row has no address: take auto&&, or a layout of rows (aos)
+    void operator&() const = delete;  // a row has no address: take auto&&, or use aos
 
     /// The fields, an lvalue each.
     template <class F>
@@ -172,8 +171,7 @@ public:
 
     table_row(const table_row&) = default;
 
-    void operator&() const =
-        delete;  // a row has no address: take auto&&, or a layout of rows (aos)
+    void operator&() const = delete;  // a row has no address: take auto&&, or use aos
 
     /// Field number `Key`, or the field that the member pointer `Key` names: a reference, or a
     /// split_ref.

@@ -43,7 +43,7 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace detail {
 
-/// What t[i] is. (Compilers call it by this name where it is bound to auto& or taken the address of.)
+/// What t[i] is. (Compilers call it by this name where it is bound to auto&.)
 template <class Row, class Layout, bool IsConst>
 using row_proxy =
     std::conditional_t<Layout::one_array, std::conditional_t<IsConst, const Row, Row>&,

@@ -24,8 +24,8 @@ concept contiguous_of = requires(Range& r) {
     { r.size() } -> std::convertible_to<std::size_t>;
 };
 
-/// True for views, as far as can be told without <ranges>: a constant view leads to the same elements
-/// as any other, and is copied as a pointer is.
+/// True for views, as far as can be told without <ranges>: a constant view leads to the same
+/// elements as any other, and is copied as a pointer is.
 template <class Range, class R = std::remove_cvref_t<Range>>
 inline constexpr bool refers_to_elements =
     std::is_trivially_copyable_v<R> && std::is_copy_assignable_v<R> &&
@@ -48,7 +48,7 @@ public:
     constexpr slice(T* first, T* last) noexcept
         : data_{first}, count_{static_cast<std::size_t>(last - first)} {}
 
-    /// From anything contiguous of T that has a name, std::span, std::array, std::vector, a C array's
+    /// From anything contiguous of T with a name: std::span, std::array, std::vector, a C array's
     /// std::span; and from a view without a name. Constant elements may be a temporary's, as with
     /// std::span: a slice of them is a parameter, and the temporary outlives the call.
     template <class Range>

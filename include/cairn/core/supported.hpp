@@ -3,13 +3,13 @@
 //      C++20; gcc 12, clang 16, Apple clang 15, or newer; 64-bit pointers; little endian
 //
 // Heaps keep two halves of a word where a little-endian load finds both, handles and counts are 64
-// bits wide, and arenas and pools count on [[no_unique_address]], which the Microsoft ABI ignores. What
-// is tested, where and by which command: docs/platforms.md.
+// bits wide, and arenas and pools count on [[no_unique_address]], which the Microsoft ABI ignores.
+// What is tested, where and by which command: docs/platforms.md.
 #pragma once
 
 #if defined(_MSC_VER)
 #    define CAIRN_DETAIL_UNSUPPORTED
-#    error "cairn needs gcc 12 or clang 16; on Windows: mingw-w64 (MSVC and clang-cl do not build it)"
+#    error "cairn needs gcc 12 or clang 16; on Windows: mingw-w64, not MSVC or clang-cl"
 #elif defined(__apple_build_version__)
 #    if __clang_major__ < 15
 #        define CAIRN_DETAIL_UNSUPPORTED
@@ -27,7 +27,7 @@
 #    endif
 #else
 #    define CAIRN_DETAIL_UNSUPPORTED
-#    error "cairn needs gcc 12, clang 16 or Apple clang 15, or newer: this compiler is unknown to it"
+#    error "cairn needs gcc 12, clang 16 or Apple clang 15, or newer: this one is unknown"
 #endif
 
 #if !defined(CAIRN_DETAIL_UNSUPPORTED)
