@@ -45,5 +45,5 @@
 
 // No such file: compilers stop here, before a hundred errors that follow from the one above.
 #if defined(CAIRN_DETAIL_UNSUPPORTED)
-#    include <cairn/core/the_line_above_says_what_cairn_needs>
+#    include <what_cairn_needs_is_said_above>
 #endif
