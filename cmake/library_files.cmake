@@ -75,6 +75,7 @@ target_sources(cairn
         include/cairn/core/prefetch.hpp
         include/cairn/core/sizes.hpp
         include/cairn/core/slice.hpp
+        include/cairn/core/supported.hpp
         include/cairn/core/version.hpp
         # os
         include/cairn/os/clock.hpp
@@ -168,6 +169,7 @@ target_sources(cairn
         include/cairn/containers/index_iterator.hpp
         include/cairn/containers/layout.hpp
         include/cairn/containers/row_fields.hpp
+        include/cairn/containers/row_rules.hpp
         include/cairn/containers/lease.hpp
         include/cairn/containers/object_pool.hpp
         include/cairn/containers/object_slots.hpp

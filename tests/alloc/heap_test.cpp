@@ -146,6 +146,18 @@ TYPED_TEST(heap_test, grows_and_gives_empty_regions_back) {
     EXPECT_NE(h.allocate(100), nullptr) << "and all begins again";
 }
 
+TYPED_TEST(heap_test, grows_from_the_system_where_nothing_is_said) {
+    heap<TypeParam> h;
+    EXPECT_EQ(h.stats().region_count, 0u) << "nothing is taken before it is needed";
+    for (const std::size_t size : {std::size_t{8}, std::size_t{1000}, 100_KiB, 3_MiB}) {
+        void* const p = h.allocate(size);
+        ASSERT_NE(p, nullptr) << size;
+        std::memset(p, 1, size);
+        h.deallocate(p, size);
+    }
+    h.validate();
+}
+
 TYPED_TEST(heap_test, gives_regions_back_without_trim) {
     test_upstream upstream;
     heap<TypeParam> h{grow_by{64_KiB}, upstream};

@@ -9,8 +9,14 @@
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/core/or_abort.hpp>
 #include <cairn/core/sizes.hpp>
+#include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <gtest/gtest.h>
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
 
 using namespace cairn;
 
@@ -38,6 +44,22 @@ TEST(allocator_ref, a_temporary_does_not_convert) {
     static_assert(std::is_constructible_v<allocator_ref, system_allocator&>);
     static_assert(!std::is_constructible_v<allocator_ref, system_allocator>);
     static_assert(!std::is_constructible_v<allocator_ref, const system_allocator&>);
+}
+
+TEST(slice, is_made_of_names_and_of_views_and_of_no_temporary_that_owns) {
+    using bytes = std::vector<std::byte>;
+    using array = std::array<std::byte, 8>;
+    static_assert(std::is_constructible_v<byte_slice, bytes&>);
+    static_assert(std::is_constructible_v<byte_slice, array&>);
+    static_assert(std::is_constructible_v<byte_slice, std::byte(&)[8]>);
+    static_assert(std::is_constructible_v<byte_slice, std::span<std::byte>>);
+    static_assert(std::is_constructible_v<byte_slice, const std::span<std::byte, 8>>);
+    static_assert(std::is_constructible_v<slice<const char>, std::string_view>);
+    static_assert(!std::is_constructible_v<byte_slice, bytes>);
+    static_assert(!std::is_constructible_v<byte_slice, array>);
+    static_assert(!std::is_constructible_v<byte_slice, const bytes&>);
+    // As std::span: constant elements may be a temporary's, for the length of a call.
+    static_assert(std::is_constructible_v<slice<void* const>, std::vector<void*>>);
 }
 
 TEST(allocator_ref, missing_operations_have_a_plain_answer) {

@@ -46,6 +46,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/core/sizes.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
 
@@ -77,6 +78,17 @@ struct heap_stats {
     std::size_t region_count;
 };
 
+namespace detail {
+
+template <class Fit, class Steps>
+inline constexpr bool is_fit = requires {
+    Fit::deferred_max;
+    Fit::block_size(std::uint32_t{1});
+    typename Fit::template index<Steps>;
+};
+
+}  // namespace detail
+
 template <class Fit = good_fit, class Steps = uncounted>
 class heap {
     using region_type = detail::region<Fit, Steps>;
@@ -85,6 +97,9 @@ public:
     static constexpr std::size_t region_count_max = 64;
     static constexpr std::size_t granule_size = detail::granule_size;
     static constexpr std::size_t header_size = detail::block_header_size;
+
+    /// A heap that takes nothing now and grows as needed, by 64 KiB at least, from the system.
+    heap() noexcept : heap{grow_by{64_KiB}} {}
 
     /// A heap over memory that the caller owns and keeps alive. Too little memory (see
     /// region_size_for) makes an empty heap that refuses everything.
@@ -315,6 +330,17 @@ private:
     std::uint32_t region_count_ = 0;
     bool owned_;                              // regions go back to upstream
     region_entry regions_[region_count_max];  // by address
+};
+
+/// Another type in the fit's place: the sentence, and then a heap of the default fit.
+template <class Fit, class Steps>
+    requires(!detail::is_fit<Fit, Steps>)
+class heap<Fit, Steps> : public heap<good_fit> {
+    static_assert(detail::is_fit<Fit, Steps>,
+                  "a fit is good_fit, strict_good_fit, best_fit, first_fit or half_fit");
+
+public:
+    using heap<good_fit>::heap;
 };
 
 heap(byte_slice) -> heap<>;

@@ -28,13 +28,13 @@
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/bits.hpp>
 #include <cairn/os/system_allocator.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -107,7 +107,7 @@ public:
 
 private:
     [[nodiscard]] static std::size_t block_of(std::size_t index) noexcept {
-        return static_cast<std::size_t>(std::bit_width(index / first_count + 1)) - 1;
+        return floor_log2(index / first_count + 1);
     }
     [[nodiscard]] bool add(std::size_t block) noexcept;
 

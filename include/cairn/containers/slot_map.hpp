@@ -421,4 +421,14 @@ private:
     packed_array<waiting> limbo_;
 };
 
+/// Another type in the policy's place: the sentence, and then a map with the default policy.
+template <class T, class Policy>
+    requires(!detail::names_handles<Policy>)
+class slot_map<T, Policy> : public slot_map<T> {
+    static_assert(detail::names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
+
+public:
+    using slot_map<T>::slot_map;
+};
+
 }  // namespace cairn::inline CAIRN_FLAVOUR

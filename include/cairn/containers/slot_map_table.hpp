@@ -145,11 +145,11 @@ public:
     [[nodiscard]] const_reverse_iterator crend() const noexcept { return rows_.crend(); }
     template <auto Member>
     [[nodiscard]] auto column() noexcept {
-        return rows_.template column<Member>();
+        return rows_.view().template column_of<detail::own_field<Row, Member>()>();
     }
     template <auto Member>
     [[nodiscard]] auto column() const noexcept {
-        return rows_.template column<Member>();
+        return rows_.view().template column_of<detail::own_field<Row, Member>()>();
     }
     template <class F>
     void for_each(F f) {
@@ -291,9 +291,13 @@ public:
     /// Removes every row for which pred(row) holds. Returns: how many.
     template <class Predicate>
     std::size_t erase_if(Predicate pred) {
+        constexpr bool takes_rows = std::is_invocable_v<Predicate&, reference>;
+        static_assert(takes_rows, "the predicate takes a row: auto&&");
         std::size_t erased_count = 0;
-        for (std::size_t row = 0; row < size();) {
-            if (pred(rows_[row])) {
+        for (std::size_t row = 0; takes_rows && row < size();) {
+            bool erases = false;
+            if constexpr (takes_rows) { erases = static_cast<bool>(pred(rows_[row])); }
+            if (erases) {
                 erase_row(row);
                 ++erased_count;
             } else {
@@ -350,25 +354,35 @@ public:
     /// Returns: false when there is no memory for the keys; nothing has changed then.
     template <auto Member>
     [[nodiscard]] bool sort_by() {
+        constexpr std::size_t f = detail::own_field<Row, Member>();
         return sorted(
             [&](std::uint32_t* order, void* scratch) {
-                detail::sort_order(std::as_const(rows_).template column<Member>(), order, scratch);
+                const auto keys = std::as_const(rows_).view().template column_of<f>();
+                detail::sort_order(keys, order, scratch);
             },
-            detail::sort_scratch<detail::member_type<Member>>(size()));
+            detail::sort_scratch<typename detail::arrangement<Row, Layout>::template field_type<f>>(
+                size()));
     }
 
     /// Sorts the rows with less(row, row), stable; handles stay valid.
     /// Returns: false when there is no memory for the order; nothing has changed then.
     template <class Less>
     [[nodiscard]] bool sort(Less less) {
-        return sorted(
-            [&](std::uint32_t* order, void* scratch) {
-                const auto rows = std::as_const(rows_).view();
-                detail::sort_indices(
-                    order, static_cast<std::uint32_t*>(scratch), size(),
-                    [&](std::uint32_t a, std::uint32_t b) { return less(rows[a], rows[b]); });
-            },
-            size() * sizeof(std::uint32_t));
+        constexpr bool compares =
+            std::is_invocable_r_v<bool, Less&, const_reference, const_reference>;
+        static_assert(compares, "the order compares two rows: const auto&");
+        if constexpr (!compares) {
+            return false;
+        } else {
+            return sorted(
+                [&](std::uint32_t* order, void* scratch) {
+                    const auto rows = std::as_const(rows_).view();
+                    detail::sort_indices(
+                        order, static_cast<std::uint32_t*>(scratch), size(),
+                        [&](std::uint32_t a, std::uint32_t b) { return less(rows[a], rows[b]); });
+                },
+                size() * sizeof(std::uint32_t));
+        }
     }
 
     /// Exchanges two rows; handles and attached columns follow.
@@ -460,6 +474,26 @@ private:
     directory directory_;
     rows_type rows_;
     packed_array<waiting> limbo_;
+};
+
+/// Another type in the policy's place, or in the layout's: the sentence, and then a map by default.
+template <class Row, class Layout, class Policy>
+    requires(detail::is_layout<Layout> && !detail::names_handles<Policy>)
+class slot_map<table<Row, Layout>, Policy> : public slot_map<table<Row, Layout>> {
+    static_assert(detail::names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
+
+public:
+    using slot_map<table<Row, Layout>>::slot_map;
+};
+template <class Row, class Layout, class Policy>
+    requires(!detail::is_layout<Layout>)
+class slot_map<table<Row, Layout>, Policy> : public slot_map<table<Row>, Policy> {
+    static_assert(detail::is_layout<Layout>,
+                  "a layout is aos, soa, split_soa, aosoa<a power of two> or "
+                  "grouped_soa<group<...>...>");
+
+public:
+    using slot_map<table<Row>, Policy>::slot_map;
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

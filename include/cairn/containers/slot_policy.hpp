@@ -26,4 +26,10 @@ struct slot_policy {
     static constexpr std::uint32_t free_min = Order == reuse::fifo ? FreeMin : 0;
 };
 
+namespace detail {
+
+template <class Policy>
+inline constexpr bool names_handles = requires { typename Policy::template handle_type<int>; };
+
+}  // namespace detail
 }  // namespace cairn::inline CAIRN_FLAVOUR

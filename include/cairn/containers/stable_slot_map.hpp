@@ -64,7 +64,8 @@ private:
     static constexpr std::uint32_t slot_mask = slots::slot_mask;
     static constexpr alignment object_alignment{alignof(T) > cache_line_size ? alignof(T)
                                                                              : cache_line_size};
-    static_assert((64 * sizeof(T)) % cache_line_size == 0, "words never share a cache line");
+    static_assert(cache_line_size > 64 || (64 * sizeof(T)) % cache_line_size == 0,
+                  "words never share a cache line of 64 bytes");
     static_assert(Policy::order != reuse::lifo,
                   "a stable_slot_map takes the lowest free slots, whatever the policy: leave fifo "
                   "there, which is the default, or say reuse::lowest");
@@ -459,6 +460,16 @@ private:
 
     slots slots_;
     packed_array<waiting> limbo_;
+};
+
+/// Another type in the policy's place: the sentence, and then a map with the default policy.
+template <class T, class Policy>
+    requires(!detail::names_handles<Policy>)
+class stable_slot_map<T, Policy> : public stable_slot_map<T> {
+    static_assert(detail::names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
+
+public:
+    using stable_slot_map<T>::stable_slot_map;
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

@@ -115,7 +115,7 @@ template <unsigned L, std::uint32_t I, std::uint32_t G>
     poison(objects, block_size_);
     auto* const state = ::new (memory) page;
     state->start();
-    const std::uint64_t first = static_cast<std::uint64_t>(page_count_) << L;
+    const std::uint64_t first = page_count_ << L;
     for (std::uint32_t slot = slot_mask; first + slot > I; --slot) {  // more slots than indices
         page::set(state->blocked, slot);
         if (slot == 0) { break; }

@@ -222,10 +222,14 @@ public:
     /// Returns: how many were removed.
     template <class Predicate>
     std::size_t erase_if(Predicate pred) {
+        constexpr bool takes_rows = std::is_invocable_v<Predicate&, reference>;
+        static_assert(takes_rows, "the predicate takes a row: auto&&");
         std::size_t kept = 0;
-        const std::size_t count = size();
+        const std::size_t count = takes_rows ? size() : 0;
         for (std::size_t i = 0; i < count; ++i) {
-            if (pred((*this)[i])) { continue; }
+            if constexpr (takes_rows) {
+                if (pred((*this)[i])) { continue; }
+            }
             if (kept != i) {
                 cells::for_each_field([&]<std::size_t F>() { move_field<F>(kept, i); });
                 if (m_.followers_ != nullptr) { tell_moved(kept, i); }
@@ -282,11 +286,11 @@ public:
     }
     template <auto Member>
     [[nodiscard]] auto column() noexcept {
-        return view().template column<Member>();
+        return view().template column_of<detail::own_field<Row, Member>()>();
     }
     template <auto Member>
     [[nodiscard]] auto column() const noexcept {
-        return view().template column<Member>();
+        return view().template column_of<detail::own_field<Row, Member>()>();
     }
     template <auto... Members>
     [[nodiscard]] auto row(std::size_t i) noexcept {
@@ -330,25 +334,33 @@ public:
     /// Returns: false when there is no memory for the keys; the order is unchanged then.
     template <auto Member>
     [[nodiscard]] bool sort_by() {
+        constexpr std::size_t f = detail::own_field<Row, Member>();
         return sorted(
             [&](std::uint32_t* order, void* scratch) {
-                const auto keys = std::as_const(*this).template column<Member>();
+                const auto keys = std::as_const(*this).view().template column_of<f>();
                 detail::sort_order(keys, order, scratch);
             },
-            detail::sort_scratch<detail::member_type<Member>>(size()));
+            detail::sort_scratch<typename place::template field_type<f>>(size()));
     }
 
     /// Sorts the rows with less(row, row), a stable merge sort of indices.
     template <class Less>
     [[nodiscard]] bool sort(Less less) {
-        return sorted(
-            [&](std::uint32_t* order, void* scratch) {
-                const auto rows = std::as_const(*this).view();
-                detail::sort_indices(
-                    order, static_cast<std::uint32_t*>(scratch), size(),
-                    [&](std::uint32_t a, std::uint32_t b) { return less(rows[a], rows[b]); });
-            },
-            size() * sizeof(std::uint32_t));
+        constexpr bool compares =
+            std::is_invocable_r_v<bool, Less&, const_reference, const_reference>;
+        static_assert(compares, "the order compares two rows: const auto&");
+        if constexpr (!compares) {
+            return false;
+        } else {
+            return sorted(
+                [&](std::uint32_t* order, void* scratch) {
+                    const auto rows = std::as_const(*this).view();
+                    detail::sort_indices(
+                        order, static_cast<std::uint32_t*>(scratch), size(),
+                        [&](std::uint32_t a, std::uint32_t b) { return less(rows[a], rows[b]); });
+                },
+                size() * sizeof(std::uint32_t));
+        }
     }
 
     /// Row i becomes what row order[i] was. `order` is spoiled.
@@ -510,6 +522,18 @@ private:
     }
 
     detail::table_memory m_;
+};
+
+/// Another type in the layout's place: the sentence, and then a table in the default layout.
+template <class Row, class Layout>
+    requires(!detail::is_layout<Layout>)
+class table<Row, Layout> : public table<Row> {
+    static_assert(detail::is_layout<Layout>,
+                  "a layout is aos, soa, split_soa, aosoa<a power of two> or "
+                  "grouped_soa<group<...>...>");
+
+public:
+    using table<Row>::table;
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

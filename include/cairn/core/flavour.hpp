@@ -23,6 +23,7 @@
 // Cost: 8 bytes and one relocation in a linked program; nothing at run time.
 #pragma once
 
+#include <cairn/core/supported.hpp>
 #include <cairn/core/version.hpp>
 
 // The one build option. The package files carry its value to the users of a library; a unit that is

@@ -161,8 +161,23 @@ private:
 template <class Of, unsigned Bits, unsigned IndexBits, unsigned UserBits>
 [[nodiscard]] constexpr std::size_t hash_value(handle<Of, Bits, IndexBits, UserBits> h) noexcept {
     const std::uint64_t mixed = (std::uint64_t{h.raw()} + 1) * 0x9e37'79b9'7f4a'7c15u;
-    return static_cast<std::size_t>(mixed ^ (mixed >> 32));
+    return mixed ^ (mixed >> 32);
 }
+
+namespace detail {
+
+template <class T>
+concept any_handle = requires {
+    typename T::object_type;
+    requires T::generation_bits >= 1;
+};
+
+}  // namespace detail
+
+/// A handle has no text of its own. A program may give its handles one: any operator<< of them is
+/// preferred to this.
+template <class Stream, detail::any_handle Handle>
+void operator<<(Stream&, const Handle&) = delete;  // print its index() and generation()
 
 static_assert(sizeof(handle<int>) == 8 && sizeof(handle<int, 32>) == 4 &&
               sizeof(handle<int, 16>) == 2);
