@@ -28,6 +28,12 @@
 //= only: gcc
 #include <cairn/core/flavour.hpp>
 
+//= mistake: gcc on Windows, whose thread-local memory goes too early
+//= says: cairn needs clang or gcc 16 on Windows
+//= with: -D__MINGW32__
+//= only: gcc
+#include <cairn/core/flavour.hpp>
+
 //= mistake: an older clang
 //= says: cairn needs gcc 12, clang 16 or Apple clang 15, or newer: this clang is older
 //= with: -U__clang_major__ -D__clang_major__=15

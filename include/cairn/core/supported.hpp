@@ -1,6 +1,8 @@
 // cairn/core/supported.hpp - what cairn is written for; anything else is refused in one sentence.
 //
 //      C++20; gcc 12, clang 16, Apple clang 15, or newer; 64-bit pointers; little endian
+//      on Windows clang, or gcc 16: older gcc emulates thread-local variables there and frees a
+//      thread's before their destructors run (its PR 80816)
 //
 // Heaps keep two halves of a word where a little-endian load finds both, handles and counts are 64
 // bits wide, and arenas and pools count on [[no_unique_address]], which the Microsoft ABI ignores.
@@ -24,6 +26,9 @@
 #    if __GNUC__ < 12
 #        define CAIRN_DETAIL_UNSUPPORTED
 #        error "cairn needs gcc 12, clang 16 or Apple clang 15, or newer: this gcc is older"
+#    elif defined(__MINGW32__) && __GNUC__ < 16
+#        define CAIRN_DETAIL_UNSUPPORTED
+#        error "cairn needs clang or gcc 16 on Windows: this gcc loses what ending threads hold"
 #    endif
 #else
 #    define CAIRN_DETAIL_UNSUPPORTED
