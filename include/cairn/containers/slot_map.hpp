@@ -59,8 +59,9 @@ public:
     using reverse_iterator = std::reverse_iterator<iterator>;
     using const_reverse_iterator = std::reverse_iterator<const_iterator>;
 
-    explicit slot_map(allocator_ref upstream = system_memory()) noexcept
-        : directory_{upstream}, values_{upstream}, limbo_{upstream} {
+    explicit slot_map(allocator_ref upstream = system_memory(),
+                      const slot_map_options& options = {}) noexcept
+        : directory_{upstream, options.first_generation}, values_{upstream}, limbo_{upstream} {
         directory_.set_row_max(0);
     }
     slot_map(slot_map&&) noexcept = default;
@@ -86,31 +87,38 @@ public:
         return directory_.find_row(h, row);
     }
 
-    /// Requires: contains(h); a stale handle stops a checked build.
+    /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with it:
+    /// null, of another map, not fulfilled yet, stale.
     [[nodiscard]] T& operator[](handle_type h) noexcept {
-        const std::uint32_t row = directory_.row_of(h);
-        CAIRN_ASSERT(row != none, "the handle is not stale");
+        const std::uint32_t row = live_row(h);
         return values_.data()[row];
     }
     [[nodiscard]] const T& operator[](handle_type h) const noexcept {
-        const std::uint32_t row = directory_.row_of(h);
-        CAIRN_ASSERT(row != none, "the handle is not stale");
+        const std::uint32_t row = live_row(h);
         return values_.data()[row];
     }
-    /// As operator[], and a stale handle stops every build.
+    /// As operator[], and a handle that finds nothing stops every build.
     [[nodiscard]] T& at(handle_type h) noexcept {
         T* const object = find(h);
-        if (object == nullptr) { detail::assert_failed("contains(h)", "the handle is not stale"); }
+        if (object == nullptr) [[unlikely]] { directory_.refuse(h); }
         return *object;
     }
     [[nodiscard]] const T& at(handle_type h) const noexcept {
         const T* const object = find(h);
-        if (object == nullptr) { detail::assert_failed("contains(h)", "the handle is not stale"); }
+        if (object == nullptr) [[unlikely]] { directory_.refuse(h); }
         return *object;
     }
-    /// P0661's spelling of operator[].
-    [[nodiscard]] T* find_unchecked(handle_type h) noexcept { return &(*this)[h]; }
-    [[nodiscard]] const T* find_unchecked(handle_type h) const noexcept { return &(*this)[h]; }
+    /// P0661's spelling of operator[]: as find(), pointer and iterator at once. Requires: contains(h).
+    [[nodiscard]] found<T> find_unchecked(handle_type h) noexcept {
+        return {detail::not_null(&(*this)[h]), values_.end()};
+    }
+    [[nodiscard]] found<const T> find_unchecked(handle_type h) const noexcept {
+        return {detail::not_null(&(*this)[h]), values_.end()};
+    }
+    /// Why find(h) finds nothing. Any handle may be asked for. For messages: it costs a call.
+    [[nodiscard]] handle_fault fault_of(handle_type h) const noexcept {
+        return directory_.fault_of(h);
+    }
 
     // ---- all of them --------------------------------------------------------------------------
 
@@ -157,8 +165,7 @@ public:
     /// The row of `h` in values(), for a shader that addresses the uploaded values.
     /// Requires: contains(h).
     [[nodiscard]] std::size_t dense_index(handle_type h) const noexcept {
-        const std::uint32_t row = directory_.row_of(h);
-        CAIRN_ASSERT(row != none, "the handle is not stale");
+        const std::uint32_t row = live_row(h);
         return row;
     }
     /// The handle of row `row`. Requires: row < size().
@@ -322,7 +329,7 @@ public:
     bool retire(handle_type h, std::uint64_t fence) {
         std::uint32_t row;
         if (!directory_.find_row(h, row)) [[unlikely]] { return false; }
-        const auto aside = [&] { return waiting{fence, std::move_if_noexcept(values_[row])}; };
+        const auto aside = [&] { return waiting{std::move_if_noexcept(values_[row]), fence}; };
         if (limbo_.emplace_from(aside) == nullptr) { return false; }
         detail::undo_last guard{&limbo_};
         erase_row(row);
@@ -407,9 +414,18 @@ private:
     static constexpr std::uint32_t none = directory::none;
 
     struct waiting {
+        T object;  // first: when its assignment throws, it keeps its fence
         std::uint64_t fence;
-        T object;
     };
+
+    /// The row of `h`. Requires: contains(h).
+    [[nodiscard]] std::uint32_t live_row(handle_type h) const noexcept {
+        const std::uint32_t row = directory_.row_of(h);
+#if CAIRN_ASSERTS
+        if (row == none) [[unlikely]] { directory_.refuse(h); }
+#endif
+        return row;
+    }
 
     void erase_row(std::size_t row) {
         values_.erase_at(row);  // first: a move that throws leaves the handles as they were

@@ -4,6 +4,8 @@
 //      slot_map<particle, slot_policy<32>>                  32-bit handles: 20 index, 12 generation
 //      slot_map<particle, slot_policy<32, 16, reuse::lifo>> 16 and 16, newest free slot first
 //
+//      slot_map<enemy, slot_policy<>::tagged<struct red>>   handles that no other map of enemies takes
+//
 // The order and the minimum of free slots are for slot_map; stable_slot_map always takes the lowest slots.
 // Everything here changes the handle or the hot path and is therefore a type; what changes only the
 // cold path (which allocator, reserved addresses) is an argument at run time.
@@ -24,6 +26,27 @@ struct slot_policy {
 
     static constexpr reuse order = Order;
     static constexpr std::uint32_t free_min = Order == reuse::fifo ? FreeMin : 0;
+
+    /// The same with handles of their own type: two maps with different tags, which may be incomplete
+    /// types, do not compile with each other's handles.
+    template <class Tag>
+    struct tagged {
+        template <class Of>
+        using handle_type = handle<Of, Bits, IndexBits, UserBits, Tag>;
+
+        static constexpr reuse order = Order;
+        static constexpr std::uint32_t free_min = slot_policy::free_min;
+    };
+};
+
+/// What a map may be told at run time.
+struct slot_map_options {
+    /// The first life of every slot, up to handle_type::generation_max. 0: a number of the map's own, which
+    /// differs from map to map and from run to run, so that handles of another map are told
+    /// (generations.hpp). A number makes equal handles on two machines that do the same (lockstep);
+    /// give each map another one, far from the others, or they find objects with each other's handles.
+    /// What a map with a number is moved from or assigned to, begins at another one, the same everywhere.
+    std::uint32_t first_generation = 0;
 };
 
 namespace detail {
