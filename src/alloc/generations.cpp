@@ -14,7 +14,8 @@ constinit std::atomic<std::uint64_t> begun[32] = {};
 /// Differs between the modules of a process, each of which counts for itself, and between processes
 /// where the system places them at random.
 std::uint32_t start_of_this_module() noexcept {
-    const std::uint64_t mixed = (reinterpret_cast<std::uintptr_t>(&begun) >> 4) * 0xd6e8'feb8'6659'fd93u;
+    const std::uint64_t mixed =
+        (reinterpret_cast<std::uintptr_t>(&begun) >> 4) * 0xd6e8'feb8'6659'fd93u;
     return static_cast<std::uint32_t>(mixed >> 33);
 }
 
@@ -40,12 +41,15 @@ handle_fault generations::judge(std::uint32_t generation, std::uint32_t word,
 
 void refuse_handle(handle_fault fault) {
     switch (fault) {
-        case handle_fault::null: assert_failed("contains(h)", "the handle is not null");
-        case handle_fault::foreign: assert_failed("contains(h)", "the handle is of this map");
+        case handle_fault::null:
+            assert_failed("contains(h)", "the handle is not null");
+        case handle_fault::foreign:
+            assert_failed("contains(h)", "the handle is of this map");
         case handle_fault::reserved:
             assert_failed("contains(h)", "the handle has its object: it was fulfilled");
         case handle_fault::none:
-        case handle_fault::stale: break;
+        case handle_fault::stale:
+            break;
     }
     assert_failed("contains(h)", "the handle is not stale");
 }

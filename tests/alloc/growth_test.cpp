@@ -81,7 +81,8 @@ TEST(growth, a_wish_that_is_refused_is_halved_down_to_an_eighth) {
     EXPECT_EQ(attempts(1000, 1001, 2000), (std::vector<std::size_t>{2000, 1500, 1250, 1125}));
     EXPECT_EQ(attempts(0, 1, 16), (std::vector<std::size_t>{16, 8, 4, 2, 1}));
     EXPECT_EQ(attempts(1000, 1900, 2000), (std::vector<std::size_t>{2000, 1900}));
-    EXPECT_EQ(attempts(1000, 1001, 1001), (std::vector<std::size_t>{1001})) << "no room for an eighth";
+    EXPECT_EQ(attempts(1000, 1001, 1001), (std::vector<std::size_t>{1001}))
+        << "no room for an eighth";
     EXPECT_EQ(attempts(7, 8, 16), (std::vector<std::size_t>{16, 11, 9, 8}));
 }
 
@@ -167,7 +168,8 @@ TEST(growth, slots_alone_end_with_memory_too) {
     }
 }
 
-TEST(growth, a_builder_at_the_end_of_its_arena_copies_only_for_an_eighth_and_takes_the_rest_in_place) {
+TEST(growth,
+     a_builder_at_the_end_of_its_arena_copies_only_for_an_eighth_and_takes_the_rest_in_place) {
     arena memory{100'000};
     builder<std::uint64_t> numbers{memory};
     std::size_t moves = 0;

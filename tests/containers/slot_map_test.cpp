@@ -590,6 +590,28 @@ void with_every_step_thrown(F f) {
 }
 }  // namespace
 
+TEST(slot_map, an_object_keeps_its_fence_when_the_move_of_another_throws) {
+    const auto check = [](auto map) {
+        const auto early = map.emplace(1);
+        const auto late = map.emplace(2);
+        ASSERT_TRUE(map.retire(early, 1));
+        ASSERT_TRUE(map.retire(late, 9));
+        fragile::until = 0;
+        EXPECT_THROW((void)map.collect(1), int);
+        fragile::until = -1;
+        EXPECT_EQ(map.retired_count(), 2u);
+        EXPECT_EQ(map.collect(1), 1u) << "neither later than its fence";
+        EXPECT_EQ(map.collect(8), 0u) << "nor earlier";
+        EXPECT_EQ(map.collect(9), 1u);
+    };
+    struct fragile_row {
+        fragile object;
+        fragile_row(int v) : object{v} {}
+    };
+    check(slot_map<fragile>{});
+    check(slot_map<fragile_row>{});
+}
+
 TEST(slot_map, an_object_whose_move_throws_keeps_its_value_and_is_not_retired) {
     with_every_step_thrown([](auto& map, auto h) { EXPECT_TRUE(map.retire(h, 5)); });
     with_every_step_thrown([](auto& map, auto h) { EXPECT_TRUE(map.take(h)); });
