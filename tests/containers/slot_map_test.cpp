@@ -220,6 +220,32 @@ TEST(slot_map, an_object_can_know_its_own_handle) {
     EXPECT_EQ(map[h].self, h);
 }
 
+TEST(slot_map, a_checked_build_notices_that_objects_changed_places_behind_their_handles) {
+    struct node {
+        cairn::handle<node> own;
+        int rank;
+        [[nodiscard]] cairn::handle<node> handle() const { return own; }
+    };
+    slot_map<node> map;
+    std::vector<slot_map<node>::handle_type> all;
+    for (const int rank : {5, 3, 4, 1}) {
+        all.push_back(map.emplace_with([&](auto own) { return node{own, rank}; }));
+    }
+    const auto late = map.emplace(slot_map<node>::handle_type{}, 0);  // knows no handle yet
+    ASSERT_TRUE(map.sort([](const node& a, const node& b) { return a.rank < b.rank; }));
+    map.swap_rows(1, 3);
+    for (const auto h : all) { EXPECT_EQ(map[h].own, h); }
+    std::ranges::sort(map.values(), {}, &node::rank);  // exchanges those with ranks 4 and 1
+    EXPECT_EQ(map[all[0]].own, all[0]);
+    EXPECT_EQ(map[late].rank, 0);
+    if (asserts_enabled) {
+        EXPECT_DEATH((void)map.find(all[2]), "objects change places by sort");
+        EXPECT_DEATH((void)map[all[3]], "objects change places by sort");
+        EXPECT_DEATH((void)map.erase(all[2]), "objects change places by sort");
+        EXPECT_DEATH((void)std::as_const(map).at(all[3]), "objects change places by sort");
+    }
+}
+
 TEST(slot_map, objects_are_built_in_place) {
     struct stubborn {
         int value;

@@ -136,7 +136,9 @@ public:
     [[nodiscard]] std::span<const handle_type> handles() const noexcept {
         return directory_.handles();
     }
-    /// The rows, to read and to write; the number of rows changes only through the map.
+    /// The rows, to read and to write; the number of rows changes only through the map, and so does
+    /// their order: std::ranges::sort(rows()) would leave the handles behind, sort(), sort_by() and
+    /// swap_rows() take them along. (No build notices.)
     [[nodiscard]] auto rows() noexcept { return rows_.view(); }
     [[nodiscard]] auto rows() const noexcept { return rows_.view(); }
     [[nodiscard]] iterator begin() noexcept { return rows_.begin(); }
