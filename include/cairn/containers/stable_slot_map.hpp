@@ -22,6 +22,7 @@
 //             of a set that is mostly holes (slot_map keeps it packed).
 //
 // Invariant: an object lives where it was built until it is erased.
+// Foreign:   handles of another map, or of what this one held before it was replaced or moved from: as slot_map.
 // Cost:      find: page, generation, compare, object. emplace: the slot's number, and four stores beside
 //            the object's own; every 64th or so gathers slots. erase: six stores. Growth: one page,
 //            nothing is copied. The page is as many slots as fit 64 KiB (64 to 4096).
