@@ -241,7 +241,7 @@ TEST(stable_slot_map, out_of_memory_is_a_null_handle_and_nothing_has_changed) {
     for (std::size_t refused = 0; refused < 20; ++refused) {
         test_upstream upstream;
         stable_slot_map<std::uint64_t> map{upstream};
-        upstream.refuse_from(refused, 2);
+        upstream.refuse_from(refused, 6);
         std::vector<stable_slot_map<std::uint64_t>::handle_type> live;
         for (std::uint64_t i = 0; i < 30000; ++i) {
             const auto h = map.emplace(i);

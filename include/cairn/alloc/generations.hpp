@@ -51,6 +51,16 @@ enum class handle_fault : unsigned char {
     stale,     // its object is gone
 };
 
+/// What a map may be told at run time.
+struct slot_map_options {
+    /// The first life of every slot, up to handle_type::generation_max. 0: a number of the map's own, which
+    /// differs from map to map and from run to run, so that handles of another map are told
+    /// (generations.hpp). A number makes equal handles on two machines that do the same (lockstep);
+    /// give each map another one, far from the others, or they find objects with each other's handles.
+    /// What a map with a number is moved from or assigned to, begins at another one, the same everywhere.
+    std::uint32_t first_generation = 0;
+};
+
 namespace detail {
 
 /// The lives of the slots of one map.

@@ -373,8 +373,9 @@ private:
         const auto attempt = [this](std::size_t count) {
             return grow_exactly(static_cast<std::uint32_t>(count));
         };
-        return grow_by_halves(capacity_, needed, grown_capacity(needed), attempt) != 0 ||
-               ((takes_little || memory_.is_reserved()) && attempt(needed));
+        const std::size_t wish = grown_capacity(needed);
+        return grow_by_halves(capacity_, needed, wish, attempt) != 0 ||
+               (wish != needed && (takes_little || memory_.is_reserved()) && attempt(needed));
     }
 
     [[nodiscard]] bool grow_exactly(std::uint32_t count) noexcept {

@@ -32,7 +32,7 @@
 #include <cstdint>
 #include <utility>
 
-#include <cairn/containers/slot_policy.hpp>
+#include <cairn/alloc/generations.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
