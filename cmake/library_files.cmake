@@ -24,6 +24,7 @@ target_sources(cairn
         src/os/thread_identity.cpp
         # alloc
         src/alloc/free_bits.cpp
+        src/alloc/generations.cpp
         src/alloc/growable_memory.cpp
         src/alloc/slot_directory.cpp
         src/alloc/concurrent_pool.cpp
@@ -89,7 +90,9 @@ target_sources(cairn
         include/cairn/os/thread_identity.hpp
         # alloc
         include/cairn/alloc/free_bits.hpp
+        include/cairn/alloc/generations.hpp
         include/cairn/alloc/growable_memory.hpp
+        include/cairn/alloc/growth.hpp
         include/cairn/alloc/slot_directory.hpp
         include/cairn/alloc/concurrent_pool.hpp
         include/cairn/alloc/keeping.hpp

@@ -71,6 +71,38 @@ TEST(slot_directory, lifo_takes_the_newest_and_lowest_the_lowest) {
     lowest.validate();
 }
 
+TEST(slot_directory, slots_that_are_reserved_twice_before_the_first_is_used_are_given_out_once) {
+    slot_directory<reuse::fifo> slots{{1000, 4095, 0}};
+    ASSERT_TRUE(slots.reserve(10));
+    ASSERT_TRUE(slots.reserve(100));
+    slots.validate();
+    std::vector<int> given(slots.capacity());
+    for (std::uint32_t i = slots.capacity(); i != 0; --i) {
+        const std::uint32_t s = slots.next();
+        ASSERT_LT(s, given.size());
+        EXPECT_EQ(given[s]++, 0) << s;
+        slots.occupy(s, 0);
+    }
+}
+
+TEST(slot_directory, lives_that_begin_in_the_middle_are_as_many) {
+    for (const std::uint32_t first : {1u, 2u, 9u, 15u}) {
+        slot_directory<reuse::lowest> slots{{1, 15, 0, first}};
+        std::vector<std::uint32_t> lives;
+        for (std::uint32_t s = slots.next(); s != none; s = slots.next()) {
+            slots.occupy(s, 1);
+            lives.push_back(slots.generation(s));
+            slots.vacate(s);
+            slots.validate();
+        }
+        ASSERT_EQ(lives.size(), 15u);
+        EXPECT_EQ(lives.front(), first);
+        EXPECT_EQ(slots.fault_of(0, first), handle_fault::stale);
+        EXPECT_EQ(slots.recycle_retired(no_handles_left), 1u);
+        EXPECT_EQ(slots.generation(0), first);
+    }
+}
+
 TEST(slot_directory, a_slot_whose_generations_are_used_up_is_retired_and_counted) {
     slot_directory<reuse::lifo> slots{{2, 15, 0}};
     std::vector<std::pair<std::uint32_t, std::uint32_t>> given;

@@ -32,6 +32,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <cairn/alloc/generations.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
@@ -131,6 +132,8 @@ public:
 
     explicit shared_store(allocator_ref memory = system_memory()) noexcept
         : cells_{sizeof(cell), memory}, map_{memory} {}
+    explicit shared_store(allocator_ref memory, const slot_map_options& options) noexcept
+        : cells_{sizeof(cell), memory}, map_{memory, options} {}
     shared_store(const shared_store&) = delete;
     shared_store& operator=(const shared_store&) = delete;
     ~shared_store() {
@@ -271,7 +274,7 @@ public:
         CAIRN_ASSERT(handle_, "an owner is used while it has an object");
         return store_->objects().find(handle_);
     }
-    /// Do both own the same object, or nothing? Handles of two stores may be alike.
+    /// Do both own the same object, or nothing? (Handles of two stores may be alike: slot_map_options.)
     friend bool operator==(const shared_handle& a, const shared_handle& b) noexcept {
         return a.handle_ == b.handle_ && (a.store_ == b.store_ || !a.handle_);
     }
