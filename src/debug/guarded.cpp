@@ -64,12 +64,12 @@ void check_fences(const block_record& r, const parts& b) noexcept {
     const auto front = static_cast<std::size_t>(b.data - b.base);
     const auto back = static_cast<std::size_t>(b.fence_end - b.end);
     if (const std::size_t i = first_other(b.base, front, fence_byte); i != front) {
-        misuse(r.where, "nobody writes in front of a block",
+        misuse(misuse_kind::corrupted, r.where, "nobody writes in front of a block",
                "a byte %zu in front of %p (%zu bytes, allocated here) was overwritten with %02x",
                front - i, static_cast<void*>(b.data), r.size, std::to_integer<unsigned>(b.base[i]));
     }
     if (const std::size_t i = first_other(b.end, back, fence_byte); i != back) {
-        misuse(r.where, "nobody writes behind a block",
+        misuse(misuse_kind::corrupted, r.where, "nobody writes behind a block",
                "byte %zu of %p (%zu bytes, allocated here) was overwritten with %02x", r.size + i,
                static_cast<void*>(b.data), r.size, std::to_integer<unsigned>(b.end[i]));
     }
@@ -78,7 +78,7 @@ void check_fences(const block_record& r, const parts& b) noexcept {
 /// Requires: the block is unpoisoned and readable.
 void check_freed(const block_record& r) noexcept {
     if (const std::size_t i = first_other(r.data, r.size, freed_byte); i != r.size) {
-        misuse(r.where, "nobody writes into a block that was freed",
+        misuse(misuse_kind::corrupted, r.where, "nobody writes into a block that was freed",
                "byte %zu of %p (%zu bytes, freed here) was overwritten with %02x", i,
                static_cast<void*>(r.data), r.size, std::to_integer<unsigned>(r.data[i]));
     }
@@ -179,20 +179,23 @@ block_record* guard::live_block(void* p, std::size_t size, alignment align,
     if (known == nullptr) {
         for (const block_record& r : recent_) {
             if (r.data == p && p != nullptr) {
-                misuse(where, "a block is freed once", "%p (%zu bytes) was freed before, by %s:%u",
-                       p, r.size, r.where.file_name(), static_cast<unsigned>(r.where.line()));
+                misuse(misuse_kind::double_free, where, "a block is freed once",
+                       "%p (%zu bytes) was freed before, by %s:%u", p, r.size, r.where.file_name(),
+                       static_cast<unsigned>(r.where.line()));
             }
         }
-        misuse(where, "a block that comes back was given out here",
+        misuse(misuse_kind::foreign_pointer, where, "a block that comes back was given out here",
                "%p, freed with %zu bytes, is no live block", p, size);
     }
     if (known->size != size) {
-        misuse(where, "a block is freed with the size it was allocated with",
+        misuse(misuse_kind::wrong_size, where,
+               "a block is freed with the size it was allocated with",
                "%p has %zu bytes (allocated by %s:%u) and is freed as %zu", p, known->size,
                known->where.file_name(), static_cast<unsigned>(known->where.line()), size);
     }
     if (known->align != align) {
-        misuse(where, "a block is freed with the alignment it was allocated with",
+        misuse(misuse_kind::wrong_size, where,
+               "a block is freed with the alignment it was allocated with",
                "%p is aligned to %zu (allocated by %s:%u) and is freed as %zu", p,
                known->align.bytes(), known->where.file_name(),
                static_cast<unsigned>(known->where.line()), align.bytes());
@@ -202,6 +205,7 @@ block_record* guard::live_block(void* p, std::size_t size, alignment align,
 
 void guard::deallocate(void* p, std::size_t size, alignment align,
                        const std::source_location& where) noexcept {
+    if (p == nullptr) { return; }
     block_record* const known = live_block(p, size, align, where);
     block_record record = *known;
     const parts b = parts_of(record);

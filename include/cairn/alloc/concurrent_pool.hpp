@@ -154,7 +154,7 @@ public:
     /// Returns: nullptr when exhausted up to slack(); the pool is unchanged then.
     [[nodiscard]] void* allocate() noexcept { return take(my_cache()); }
 
-    /// Gives a slot back, from any thread. Never fails, never touches the slot.
+    /// Gives a slot back, from any thread; nullptr does nothing. Never fails, never touches the slot.
     /// Requires: `p` came from allocate() of this pool or a view of it and is live.
     void deallocate(void* p) noexcept { give(my_cache(), p); }
 
@@ -355,6 +355,7 @@ inline void* concurrent_pool::take(cache& c) noexcept {
 }
 
 inline void concurrent_pool::give(cache& c, void* p) noexcept {
+    if (p == nullptr) [[unlikely]] { return; }
     if constexpr (asserts_enabled) { check_freed(p); }
     poison(p, stride_);
     void** const top = c.top;

@@ -158,6 +158,7 @@ public:
     /// With the list: names a block that is not live, or freed with a wrong size or alignment.
     void deallocate(void* p, std::size_t size, alignment align = default_alignment,
                     const std::source_location& where = std::source_location::current()) noexcept {
+        if (p == nullptr) { return; }
         tracker_.back(p, size, align, where);
         inner_.deallocate(p, size, align);
     }
