@@ -90,9 +90,10 @@ struct watch_list {
         if (place.unit != nullptr) {
             std::snprintf(unit, sizeof unit, "%s %zu of ", place.unit, place.index);
         }
-        const int written = std::snprintf(
-            text, size, "%p lies %zu bytes into %s%s '%s' (%zu bytes, %s)", address, place.offset,
-            unit, best->type_->type, best->name_, place.size, place.state);
+        const int written =
+            std::snprintf(text, size, "%p lies %zu bytes %s %s%s '%s' (%zu bytes, %s)", address,
+                          place.offset, place.in_front ? "in front of" : "into", unit,
+                          best->type_->type, best->name_, place.size, place.state);
         if (place.by != nullptr && written > 0 && static_cast<std::size_t>(written) < size) {
             std::snprintf(text + written, size - static_cast<std::size_t>(written),
                           ", %s %s:%u in %s", place.by, place.who.file_name(),

@@ -1,6 +1,7 @@
 // Cold half of cairn/debug/guarded.hpp: all of it, since each call touches every byte of a block.
 #include <cairn/debug/guarded.hpp>
 
+#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -117,6 +118,10 @@ guard::footprint guard::footprint_of(std::size_t size, alignment align,
 
 guard::guard(guard_options options, allocator_ref inner) noexcept
     : inner_{inner}, options_{options} {
+    if (options_.name != nullptr) {
+        static constexpr allocator_type type{"guarded", &place_of};
+        watch_.set_name(options_.name, this, type);
+    }
     if (options_.quarantine_count != 0) {
         const std::size_t size =
             saturating_multiply(options_.quarantine_count, sizeof(block_record));
@@ -223,7 +228,20 @@ void guard::deallocate(void* p, std::size_t size, alignment align,
     if (quarantined_count_ == options_.quarantine_count) { leave_quarantine(quarantine_oldest_); }
     quarantine_[(quarantine_oldest_ + quarantined_count_) % options_.quarantine_count] = record;
     ++quarantined_count_;
+    describe_freed(
+        quarantine_[(quarantine_oldest_ + quarantined_count_ - 1) % options_.quarantine_count]);
     close(record, b);
+}
+
+/// Valgrind says who freed a block that is read or written in quarantine.
+void guard::describe_freed(block_record& record) const noexcept {
+    if constexpr (poison_is_watched && !poison_is_queryable) {
+        char text[512];
+        std::snprintf(text, sizeof text, "guarded '%s', freed by %s:%u",
+                      options_.name != nullptr ? options_.name : "memory", record.where.file_name(),
+                      static_cast<unsigned>(record.where.line()));
+        record.description = describe_memory(record.data, record.size, text);
+    }
 }
 
 void guard::leave_quarantine(std::size_t index) noexcept {
@@ -250,6 +268,7 @@ void guard::give_back(const block_record& record) noexcept {
 /// The block becomes plain memory of the allocator inside again.
 void guard::take_down(const block_record& record) noexcept {
     const parts b = parts_of(record);
+    forget_description(record.description);
     if (record.page_guarded) {
         (void)page_memory::protect(b.fence_end, page_memory::size(),
                                    page_memory::access::read_write);
@@ -295,6 +314,36 @@ void guard::forget_since(std::uint64_t serial) noexcept {
             r = block_record{};
         }
     }
+}
+
+/// Live blocks, those in quarantine, and the last ones that were freed, whose bytes may be in use again.
+address_place guard::place_of(const void* object, const void* address) noexcept {
+    const auto& g = *static_cast<const guard*>(object);
+    const auto* const at = static_cast<const std::byte*>(address);
+    address_place place;
+    const auto look = [&](const block_record& r, const char* state, const char* by) {
+        if (place.inside || r.data == nullptr) { return; }
+        const parts b = parts_of(r);
+        if (at < b.base || at >= b.block_end) { return; }
+        place = {.inside = true,
+                 .unit = "block",
+                 .index = static_cast<std::size_t>(r.serial),
+                 .offset = static_cast<std::size_t>(at < b.data ? b.data - at : at - b.data),
+                 .in_front = at < b.data,
+                 .size = r.size,
+                 .state = state,
+                 .by = by,
+                 .who = r.where};
+    };
+    g.blocks_.for_each([&](const block_record& r) { look(r, "live", "allocated by"); });
+    for (std::size_t i = 0; i < g.quarantined_count_; ++i) {
+        look(g.quarantine_[(g.quarantine_oldest_ + i) % g.options_.quarantine_count], "freed",
+             "freed by");
+    }
+    for (std::size_t i = 0; i < recent_max; ++i) {  // the newest first
+        look(g.recent_[(g.recent_next_ + recent_max - 1 - i) % recent_max], "freed", "freed by");
+    }
+    return place;
 }
 
 void guard::validate() const noexcept {

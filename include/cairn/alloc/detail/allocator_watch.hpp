@@ -30,6 +30,7 @@ struct address_place {
     const char* unit = nullptr;   // "slot"; nullptr: the memory has no units
     std::size_t index = 0;        // of the unit
     std::size_t offset = 0;       // bytes from the unit's, or the memory's, begin
+    bool in_front = false;        // the offset counts downwards: a fence
     std::size_t size = 0;         // bytes of the unit or the memory
     const char* state = nullptr;  // "live", "freed", ...
     const char* by = nullptr;     // "allocated by", "freed by"; nullptr: not known
