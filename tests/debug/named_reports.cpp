@@ -14,11 +14,14 @@
 using namespace cairn;
 
 int main(int argc, char** argv) {
+    if (!asserts_enabled) { return 77; }  // names are for checked builds
     const char* const what = argc == 2 ? argv[1] : "";
+    // [names]
     pool enemies{
         64, default_alignment, system_memory(), {.slots_per_chunk = 32, .name = "enemies"}};
     arena level{4096, system_memory(), {.name = "level"}};
     growing_arena frames{1024, system_memory(), {.name = "frames"}};
+    // [/names]
     heap<> memory{grow_by{64 << 10}};
     guarded textures{memory, {.quarantine_count = 10, .name = "textures"}};
 

@@ -179,7 +179,8 @@ public:
     /// Makes sure that `slot_count` slots exist in all, and magazines for `cache_count` threads and
     /// views at once: then nothing is asked of the upstream until those are used up, or lie in the
     /// magazines of other threads (two magazines for each).
-    /// Returns: false when the upstream or slot_count_max refuses.
+    /// Returns: false when the upstream or slot_count_max refuses, and, before anything is taken, for more
+    ///          than four million caches.
     [[nodiscard]] bool reserve(std::size_t slot_count, std::size_t cache_count = 0) noexcept;
 
     /// Frees every slot at once and keeps the memory. Requires: no other thread uses the pool; those

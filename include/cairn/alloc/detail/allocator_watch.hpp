@@ -16,6 +16,7 @@
 // Without asserts the class is empty, and every call vanishes.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 
 #include <cairn/core/assert.hpp>
@@ -59,8 +60,6 @@ struct allocator_type {
 
 #if CAIRN_ASSERTS
 
-inline constinit thread_local char thread_mark = 0;  // only its address is used
-
 class allocator_watch {
 public:
     allocator_watch() noexcept = default;
@@ -95,11 +94,11 @@ public:
         use(allocator_watch& watch, const void* object, const char* type, call_site from) noexcept
             : watch_{watch}, object_{object}, type_{type}, from_{from} {
             outer_ = watch_.inside();
-            if (outer_ != nullptr && outer_ != &thread_mark) [[unlikely]] { two_threads(); }
-            watch_.set_inside(&thread_mark);
+            if (outer_ != nullptr && outer_ != thread_) [[unlikely]] { two_threads(); }
+            watch_.set_inside(thread_);
         }
         ~use() {
-            if (watch_.inside() != &thread_mark) [[unlikely]] { two_threads(); }
+            if (watch_.inside() != thread_) [[unlikely]] { two_threads(); }
             watch_.set_inside(outer_);
         }
         use(const use&) = delete;
@@ -112,6 +111,9 @@ public:
         const void* object_;
         const char* type_;
         call_site from_;
+        // A word that each thread has for itself, and that is the same in every module of the process,
+        // as a thread-local variable of a plugin's own cairn is not.
+        const void* thread_ = &errno;
         const void* outer_;  // this thread, when it was inside already
     };
 
