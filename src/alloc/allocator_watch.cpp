@@ -36,10 +36,14 @@ evidence watched_call::about(misuse_kind kind, std::size_t size,
 
 namespace detail {
 
-struct watch_list {
-    static constinit inline std::atomic<bool> locked{false};
-    static constinit inline allocator_watch* first = nullptr;
+// Of this copy of cairn: an inline variable would be shared among modules, and keep a plugin from being
+// unloaded.
+namespace {
+constinit std::atomic<bool> locked{false};
+constinit allocator_watch* first = nullptr;
+}  // namespace
 
+struct watch_list {
     /// Held for a few instructions; for as long as a description where an address is looked up.
     class lock {
     public:

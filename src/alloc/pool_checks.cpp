@@ -91,7 +91,8 @@ void pool::check_objects_end() const noexcept {
 
 void pool::set_name(const char* name) noexcept {
     options_.name = name;
-    watch_.set_name(name, this, pool_checks::type);
+    static constexpr detail::allocator_type type{"pool", &pool_checks::place_of};
+    watch_.set_name(name, this, type);
     for (std::size_t i = 0; i < chunk_count_; ++i) { pool_checks::describe(*this, chunks_[i]); }
 }
 

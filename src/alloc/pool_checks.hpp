@@ -70,7 +70,6 @@ struct pool_checks {
         return known;
     }
     static detail::address_place place_of(const void* object, const void* address) noexcept;
-    static constexpr detail::allocator_type type{"pool", &place_of};
 
     static bool is_live(const pool::chunk& c, std::size_t i) noexcept {
         return (c.live[i / 64] >> (i % 64) & 1) != 0;
