@@ -27,6 +27,30 @@ const char* plural(std::size_t count) noexcept { return count == 1 ? "" : "s"; }
 
 }  // namespace
 
+tracker::tracker(track_options options) noexcept : options_{options} {
+    if (options_.list) {
+        static constexpr allocator_type type{"tracked", &place_of};
+        watch_.set_name(options_.name, this, type);
+    }
+}
+
+address_place tracker::place_of(const void* object, const void* address) noexcept {
+    const auto* const at = static_cast<const std::byte*>(address);
+    address_place place;
+    static_cast<const tracker*>(object)->blocks_.for_each([&](const block_record& r) {
+        if (at < r.data || at >= r.data + r.size) { return; }
+        place = {.inside = true,
+                 .unit = "block",
+                 .index = static_cast<std::size_t>(r.serial),
+                 .offset = static_cast<std::size_t>(at - r.data),
+                 .size = r.size,
+                 .state = "live",
+                 .by = "allocated by",
+                 .who = r.where};
+    });
+    return place;
+}
+
 tracker::~tracker() {
     if (options_.report_leaks) { report(); }
 }
