@@ -158,9 +158,10 @@ TEST(legal_programs, free_nullptr_to_what_serves_one_size_pages_or_nothing) {
     concurrent_pool threads{64, alignment{64}};
     contract::expect_nullptr_does_nothing(
         threads, {.size_max = 64, .align_log2_max = 6, .fixed_size = true});
-    threads.deallocate_n(std::array<void*, 2>{});
+    std::array<void*, 2> none_of_them{};
+    threads.deallocate_n(none_of_them);
     EXPECT_EQ(threads.stats().live_count, 0u);
-    slots.deallocate_n(std::array<void*, 2>{});
+    slots.deallocate_n(none_of_them);
     EXPECT_EQ(slots.stats().live_count, 0u);
     locked<pool> shared{64u, alignment{64}};
     contract::expect_nullptr_does_nothing(
