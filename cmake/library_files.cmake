@@ -14,6 +14,7 @@ target_sources(cairn
         src/core/flavour.cpp
         src/core/or_abort.cpp
         # os
+        src/os/aside.cpp
         src/os/page_allocator.cpp
         src/os/page_memory_${cairn_system}.cpp
         src/os/clock.cpp
@@ -23,6 +24,7 @@ target_sources(cairn
         src/os/thread_exit.cpp
         src/os/thread_identity.cpp
         # alloc
+        src/alloc/allocator_watch.cpp
         src/alloc/free_bits.cpp
         src/alloc/generations.cpp
         src/alloc/growable_memory.cpp
@@ -53,6 +55,7 @@ target_sources(cairn
         src/containers/table_reserved.cpp
         # debug
         src/debug/block_table.cpp
+        src/debug/expect_broken_promise.cpp
         src/debug/guarded.cpp
         src/debug/misuse.cpp
         src/debug/tracked.cpp
@@ -79,6 +82,7 @@ target_sources(cairn
         include/cairn/core/supported.hpp
         include/cairn/core/version.hpp
         # os
+        include/cairn/os/aside.hpp
         include/cairn/os/clock.hpp
         include/cairn/os/fork.hpp
         include/cairn/os/mutex.hpp
@@ -101,6 +105,7 @@ target_sources(cairn
         include/cairn/alloc/pool.hpp
         include/cairn/alloc/pool_of.hpp
         include/cairn/alloc/arena.hpp
+        include/cairn/alloc/detail/allocator_watch.hpp
         include/cairn/alloc/arena_scope.hpp
         include/cairn/alloc/builder.hpp
         include/cairn/alloc/detail/bump_region.hpp
@@ -190,6 +195,7 @@ target_sources(cairn
         include/cairn/containers/zeroed_memory.hpp
         # debug
         include/cairn/debug/block_table.hpp
+        include/cairn/debug/expect_broken_promise.hpp
         include/cairn/debug/failing.hpp
         include/cairn/debug/guarded.hpp
         include/cairn/debug/misuse.hpp

@@ -173,3 +173,26 @@ TEST(slot_directory, moved_from_is_empty_and_usable) {
     a.validate();
     b.validate();
 }
+
+TEST(slot_directory, is_ready_again_when_a_held_slot_is_abandoned_or_retired_ones_come_back) {
+    slot_directory<reuse::lifo> slots{{4, 1, 0}};  // four slots of one life each
+    ASSERT_TRUE(slots.reserve(4));
+    for (std::uint32_t i = 0; i < 3; ++i) { slots.occupy(slots.next(), i); }
+    ASSERT_TRUE(slots.is_ready());
+    const std::uint32_t last = slots.next();
+    slots.hold(last);
+    EXPECT_FALSE(slots.is_ready());
+    slots.vacate(last);  // its only life is over: it retires
+    EXPECT_FALSE(slots.is_ready());
+    EXPECT_EQ(slots.recycle_retired(no_handles_left), 1u);
+    EXPECT_TRUE(slots.is_ready());
+
+    slot_directory<reuse::lifo> longer{{4, 4095, 0}};
+    ASSERT_TRUE(longer.reserve(4));
+    for (std::uint32_t i = 0; i < 3; ++i) { longer.occupy(longer.next(), i); }
+    const std::uint32_t one = longer.next();
+    longer.hold(one);
+    EXPECT_FALSE(longer.is_ready());
+    longer.vacate(one);
+    EXPECT_TRUE(longer.is_ready());
+}

@@ -2,7 +2,6 @@
 // chains. Each name is a sentence the headers promise.
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/allocator_ref.hpp>
-#include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/core/cache_line.hpp>
 #include <cairn/core/make.hpp>
@@ -106,16 +105,4 @@ TEST(make, builds_and_destroys_one_object) {
     destroy(system, p);
     null_allocator none;
     EXPECT_EQ(make<point>(none, 1, 2), nullptr);
-}
-
-TEST(assert_handler, is_called_once_with_the_sentence_and_the_line) {
-    if (!asserts_enabled) { GTEST_SKIP(); }
-    EXPECT_DEATH(
-        {
-            set_assert_handler(+[](const broken_promise& broken) {
-                std::fprintf(stderr, "handler saw: %s", broken.invariant);
-            });
-            CAIRN_ASSERT(1 == 2, "one is two");
-        },
-        "handler saw: one is two");
 }

@@ -326,3 +326,27 @@ TEST(guarded, random_operations_with_every_option_never_cry_wolf) {
     }
     for (const block& b : live) { memory.deallocate(b.data, b.size, b.align); }
 }
+
+TEST(guarded, with_a_name_tells_who_allocated_or_freed_what_lies_at_an_address) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    test_upstream upstream;
+    guarded memory{upstream, {.quarantine_count = 1, .name = "textures"}};
+    const auto where = [](const void* address) {
+        char text[512];
+        return std::string{describe_address(address, text, sizeof text) ? text : ""};
+    };
+    auto* const p = static_cast<char*>(memory.allocate(100));
+    EXPECT_NE(
+        where(p + 99).find(" lies 99 bytes into block 0 of guarded 'textures' (100 bytes, live), "
+                           "allocated by " __FILE__),
+        std::string::npos)
+        << where(p + 99);
+    EXPECT_NE(where(p - 4).find(" lies 4 bytes in front of block 0"), std::string::npos);
+    EXPECT_NE(where(p + 100).find(" lies 100 bytes into block 0"), std::string::npos)
+        << "the fence";
+    memory.deallocate(p, 100);
+    EXPECT_NE(where(p + 4).find("(100 bytes, freed), freed by " __FILE__), std::string::npos);
+    memory.deallocate(memory.allocate(10), 10);  // out of the quarantine, and remembered
+    EXPECT_NE(where(p + 4).find("(100 bytes, freed), freed by " __FILE__), std::string::npos);
+    EXPECT_EQ(where(&memory), "");
+}

@@ -154,7 +154,7 @@ public:
     /// Returns: nullptr when exhausted up to slack(); the pool is unchanged then.
     [[nodiscard]] void* allocate() noexcept { return take(my_cache()); }
 
-    /// Gives a slot back, from any thread. Never fails, never touches the slot.
+    /// Gives a slot back, from any thread; nullptr does nothing. Never fails, never touches the slot.
     /// Requires: `p` came from allocate() of this pool or a view of it and is live.
     void deallocate(void* p) noexcept { give(my_cache(), p); }
 
@@ -179,7 +179,8 @@ public:
     /// Makes sure that `slot_count` slots exist in all, and magazines for `cache_count` threads and
     /// views at once: then nothing is asked of the upstream until those are used up, or lie in the
     /// magazines of other threads (two magazines for each).
-    /// Returns: false when the upstream or slot_count_max refuses.
+    /// Returns: false when the upstream or slot_count_max refuses, and, before anything is taken, for more
+    ///          than four million caches.
     [[nodiscard]] bool reserve(std::size_t slot_count, std::size_t cache_count = 0) noexcept;
 
     /// Frees every slot at once and keeps the memory. Requires: no other thread uses the pool; those
@@ -355,6 +356,7 @@ inline void* concurrent_pool::take(cache& c) noexcept {
 }
 
 inline void concurrent_pool::give(cache& c, void* p) noexcept {
+    if (p == nullptr) [[unlikely]] { return; }
     if constexpr (asserts_enabled) { check_freed(p); }
     poison(p, stride_);
     void** const top = c.top;

@@ -95,7 +95,8 @@ public:
         return ops_->allocate(self_, size, align);
     }
 
-    /// Requires: `p` came from allocate(size, align) of the same allocator and is still live.
+    /// Requires: `p` came from allocate(size, align) of the same allocator and is still live, or is nullptr,
+    ///           which does nothing.
     void deallocate(void* p, std::size_t size, alignment align = default_alignment) const noexcept {
         ops_->deallocate(self_, p, size, align);
     }

@@ -3,7 +3,7 @@
 // Three things change what cairn's objects look like and what its inline functions do:
 //
 //      version            0.1                      (minor versions may change anything below 1.0)
-//      CAIRN_ASSERTS      0 or 1                   (checked objects are larger: arena 632 bytes or 72)
+//      CAIRN_ASSERTS      0 or 1                   (checked objects are larger: arena 696 bytes or 72)
 //      AddressSanitizer   compiled in or not       (only then are freed bytes poisoned)
 //
 // So all three are in the name of every function: everything lies in an inline namespace,
