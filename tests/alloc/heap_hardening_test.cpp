@@ -42,8 +42,10 @@ class heap_hardening : public testing::Test {};
 struct fit_names {
     template <class Fit>
     static std::string GetName(int i) {
-        return std::string(Fit::name) +
-               (i == 1 ? "_strict" : i == 5 ? "_trie" : i == 6 ? "_deferring" : "");
+        return std::string(Fit::name) + (i == 1   ? "_strict"
+                                         : i == 5 ? "_trie"
+                                         : i == 6 ? "_deferring"
+                                                  : "");
     }
 };
 
@@ -113,13 +115,9 @@ bool goes_on_correctly(holes<Fit>& w) {
 
 TYPED_TEST(heap_hardening, a_write_into_a_freed_block_is_noticed_or_does_no_harm) {
     if (poison_is_watched) { GTEST_SKIP() << "the checker is faster"; }
-    const std::uint64_t patterns[] = {0,
-                                      ~std::uint64_t{0},
-                                      0x4141'4141'4141'4141,
-                                      0x0000'7FFF'0000'1000,
-                                      0x10,
-                                      0x5A5A'5A5A'0000'0000,
-                                      0xFFFF'FFFF'0000'0001};
+    const std::uint64_t patterns[] = {
+        0,    ~std::uint64_t{0},     0x4141'4141'4141'4141, 0x0000'7FFF'0000'1000,
+        0x10, 0x5A5A'5A5A'0000'0000, 0xFFFF'FFFF'0000'0001};
     std::size_t noticed = 0;
     std::size_t cases = 0;
     for (const std::uint64_t pattern : patterns) {

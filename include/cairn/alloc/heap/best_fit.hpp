@@ -104,10 +104,12 @@ struct basic_best_fit {
 
         template <class Visit>
         void validate(blocks b, Visit visit) const noexcept {
-            lists_.validate(heads(), links{b, code_}, bin_count_, [&](std::uint32_t bin, std::uint32_t g) {
-                visit(g);
-                CAIRN_ASSERT(b.header(g).size() == bin, "a free block is in the bin of its size");
-            });
+            lists_.validate(heads(), links{b, code_}, bin_count_,
+                            [&](std::uint32_t bin, std::uint32_t g) {
+                                visit(g);
+                                CAIRN_ASSERT(b.header(g).size() == bin,
+                                             "a free block is in the bin of its size");
+                            });
             large_.validate(b, visit);
         }
 
