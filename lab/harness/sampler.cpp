@@ -28,7 +28,9 @@ struct lane {
 
     /// Its process gave no answer. After Ctrl-C that is nobody's fault.
     void lost() {
-        status = interrupted ? row_status::interrupted : row_status::failed;
+        status = interrupted               ? row_status::interrupted
+                 : process.lacks_library() ? row_status::absent
+                                           : row_status::failed;
         note = process.why();
     }
 };
