@@ -62,11 +62,11 @@ private:
     std::string why_;
 };
 
-/// Errors of the user, said at once and repeated in the reports.
+/// Errors of the user, said at once, each once, and repeated in the reports.
 class complaints {
 public:
     void add(const std::string& sentence) {
-        if (sentence.empty()) return;
+        if (sentence.empty() || std::ranges::find(sentences_, sentence) != sentences_.end()) return;
         fmt::print(stderr, "cairn lab: {}\n", sentence);
         sentences_.push_back(sentence);
     }

@@ -23,14 +23,12 @@ inline std::string file_of(const void* address) {
                : "";
 }
 inline bool same_file(const std::string& a, const std::string& b) {
-    struct stat x {};
-    struct stat y {};
+    struct stat x{};
+    struct stat y{};
     return ::stat(a.c_str(), &x) == 0 && ::stat(b.c_str(), &y) == 0 && x.st_dev == y.st_dev &&
            x.st_ino == y.st_ino;
 }
-inline std::string name_in(const std::string& path) {
-    return path.substr(path.rfind('/') + 1);
-}
+inline std::string name_in(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace detail
 

@@ -40,7 +40,7 @@ double scale_of(const case_options& o) {
     if (u.starts_with("us")) return 1e-3;
     if (u.starts_with("ms")) return 1e-6;
     if (u.starts_with("s/") || u == "s") return 1e-9;
-    if (u.starts_with("cycles")) return tsc_ghz();
+    if (u.starts_with("cycles")) return tsc_ghz() > 0 ? tsc_ghz() : 1;
     return 1;
 }
 

@@ -92,6 +92,7 @@ std::string heading(const run_result& run) {
                      run.timer_overhead_ns, run.empty_loop_ns,
                      m.pinned ? "pinned to one processor" : "not pinned",
                      m.real_time ? ", real-time priority" : "");
+    if (m.tsc_ghz <= 0) s += "no counter of cycles here: where a unit is cycles, read ns\n";
     std::string present;
     std::string absent;
     for (const peer_status& p : peers()) {

@@ -15,6 +15,7 @@
 set(lab_peers_folder ${CMAKE_CURRENT_LIST_DIR})
 set(lab_peers "")
 set(CAIRN_PROBES_DIR ${CMAKE_BINARY_DIR}/probes CACHE PATH "Where programs and answers of probes lie")
+set(CAIRN_LAB_PEERS "all" CACHE STRING "The peers to look for: all, or a list of names")
 
 # A program that runs here, and not under an emulator that may not be there.
 set(lab_probes_run TRUE)
@@ -39,7 +40,7 @@ endfunction()
 function(lab_probe why name source)
     cmake_parse_arguments(PARSE_ARGV 3 arg "ONLY_COMPILE;NOT_RUN" "TARGET" "FILES")
     set(facts "${CMAKE_CXX_COMPILER}|${CMAKE_CXX_COMPILER_VERSION}|${CMAKE_CXX_FLAGS}|${lab_flags}")
-    string(APPEND facts "|${CMAKE_EXE_LINKER_FLAGS}")
+    string(APPEND facts "|${CMAKE_EXE_LINKER_FLAGS}|$ENV{CPATH}|$ENV{CPLUS_INCLUDE_PATH}|$ENV{LIBRARY_PATH}")
     foreach(file IN LISTS source arg_FILES)
         file(TIMESTAMP ${file} time)
         string(APPEND facts "|${file}|${time}")
@@ -66,7 +67,7 @@ function(lab_probe why name source)
     try_compile(compiled SOURCES ${source} NO_CACHE
         CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${root};${root}/include"
         CXX_STANDARD 20 CXX_EXTENSIONS ON
-        COMPILE_DEFINITIONS ${lab_flags} -DCAIRN_ASSERTS=0
+        COMPILE_DEFINITIONS ${lab_flags} -DCAIRN_ASSERTS=0 -Wfatal-errors
         LINK_LIBRARIES ${arg_TARGET} ${CMAKE_DL_LIBS}
         OUTPUT_VARIABLE output ${copy})
     if(NOT compiled)
@@ -86,7 +87,16 @@ function(lab_probe why name source)
     set(${why} "" PARENT_SCOPE)
 endfunction()
 
-# Gives the six variables of a peer to the caller of the caller.
+# Leaves the calling function when nobody wants this peer.
+macro(lab_skip_unwanted name)
+    if(NOT CAIRN_LAB_PEERS STREQUAL "all" AND NOT "${name}" IN_LIST CAIRN_LAB_PEERS)
+        set(detail "not in CAIRN_LAB_PEERS")
+        lab_say_peer(${name})
+        return()
+    endif()
+endmacro()
+
+# Gives the variables of a peer to the caller of the caller.
 macro(lab_say_peer name)
     list(APPEND lab_peers ${name})
     set(lab_peers ${lab_peers} PARENT_SCOPE)
@@ -110,6 +120,7 @@ function(lab_peer name package)
     set(target "")
     set(library "")
     set(symbol "")
+    lab_skip_unwanted(${name})
     set(source ${lab_peers_folder}/probes/${name}.cpp)
     if(NOT arg_PREFIXES)
         set(arg_PREFIXES default)
@@ -191,6 +202,8 @@ function(lab_malloc name package symbol)
     set(present FALSE)
     set(is_large FALSE)
     set(target "")
+    set(library "")
+    lab_skip_unwanted(${name})
     unset(library)
     find_library(library NAMES ${ARGN} NO_CACHE)
     if(NOT library)

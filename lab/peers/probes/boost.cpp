@@ -31,8 +31,7 @@ int main() {
 
     boost::lockfree::stack<void*> free{16};
     const bool pushed = free.bounded_push(nullptr);
-    return a != nullptr && b != nullptr && c != nullptr && constructed && pushed &&
-                   list.size() == 3
+    return a != nullptr && b != nullptr && c != nullptr && constructed && pushed && list.size() == 3
                ? 0
                : 1;
 }
