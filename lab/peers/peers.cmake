@@ -87,7 +87,7 @@ function(lab_probe why name source)
     set(${why} "" PARENT_SCOPE)
 endfunction()
 
-# Leaves the calling function when nobody wants this peer.
+# Leaves the calling function when CAIRN_LAB_PEERS leaves this peer out.
 macro(lab_skip_unwanted name)
     if(NOT CAIRN_LAB_PEERS STREQUAL "all" AND NOT "${name}" IN_LIST CAIRN_LAB_PEERS)
         set(detail "not in CAIRN_LAB_PEERS")

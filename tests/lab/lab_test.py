@@ -106,7 +106,7 @@ code, err = run_into(">/dev/full", "--compare", "kept.json", "kept.json")
 check(code == 2 and one_sentence(err), "standard output is full: --compare says so", err)
 started = time.time()
 code, err = run_into(">/dev/full", "good", "bad", "slow")
-check(code == 2 and one_sentence(err) and time.time() - started < 10, "nothing is measured for nobody", err)
+check(code == 2 and one_sentence(err) and time.time() - started < 10, "nothing is measured when no figure can be written", err)
 code, err = run_into(">/dev/null <&- 2>&-", "good", "--speed", "0.05", "--json", "kept.json")
 check(code == 0 and report("kept.json")["experiments"], "standard input and error may be closed")
 
