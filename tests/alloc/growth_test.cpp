@@ -124,6 +124,10 @@ TEST(growth, tables_and_their_columns_end_with_memory_and_do_not_copy_all_for_ea
         kilobyte object;
         std::uint32_t number;
     };
+    struct small_row {
+        std::uint32_t first;
+        std::uint32_t second;
+    };
     for (const std::size_t limit : limits) {
         {
             limited_memory memory{limit};
@@ -143,7 +147,7 @@ TEST(growth, tables_and_their_columns_end_with_memory_and_do_not_copy_all_for_ea
         }
         {
             limited_memory memory{limit};
-            table<std::array<std::uint32_t, 2>, aos> rows;
+            table<small_row, aos> rows;
             attached_column<kilobyte> column{rows, {}, memory};
             std::size_t grown = 0;
             for (std::size_t count = 1; rows.reserve(count); ++count) { ++grown; }
