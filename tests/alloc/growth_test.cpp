@@ -55,11 +55,6 @@ private:
     std::size_t free_;
 };
 
-struct two_numbers {
-    std::uint32_t first;
-    std::uint32_t second;
-};
-
 struct kilobyte {
     std::array<std::byte, 1016> bytes;
     std::uint64_t number;
@@ -129,6 +124,10 @@ TEST(growth, tables_and_their_columns_end_with_memory_and_do_not_copy_all_for_ea
         kilobyte object;
         std::uint32_t number;
     };
+    struct small_row {
+        std::uint32_t first;
+        std::uint32_t second;
+    };
     for (const std::size_t limit : limits) {
         {
             limited_memory memory{limit};
@@ -148,7 +147,7 @@ TEST(growth, tables_and_their_columns_end_with_memory_and_do_not_copy_all_for_ea
         }
         {
             limited_memory memory{limit};
-            table<two_numbers, aos> rows;
+            table<small_row, aos> rows;
             attached_column<kilobyte> column{rows, {}, memory};
             std::size_t grown = 0;
             for (std::size_t count = 1; rows.reserve(count); ++count) { ++grown; }
