@@ -20,6 +20,7 @@ target_sources(cairn
         src/os/clock.cpp
         src/os/fork.cpp
         src/os/mutex.cpp
+        src/os/process_secret.cpp
         src/os/system_allocator.cpp
         src/os/thread_exit.cpp
         src/os/thread_identity.cpp
@@ -89,6 +90,7 @@ target_sources(cairn
         include/cairn/os/page_allocator.hpp
         include/cairn/os/page_memory.hpp
         include/cairn/os/per_thread.hpp
+        include/cairn/os/process_secret.hpp
         include/cairn/os/system_allocator.hpp
         include/cairn/os/thread_exit.hpp
         include/cairn/os/thread_identity.hpp
@@ -122,6 +124,7 @@ target_sources(cairn
         include/cairn/alloc/heap.hpp
         include/cairn/alloc/heap/best_fit.hpp
         include/cairn/alloc/heap/block.hpp
+        include/cairn/alloc/heap/corrupt.hpp
         include/cairn/alloc/heap/deferred.hpp
         include/cairn/alloc/heap/first_fit.hpp
         include/cairn/alloc/heap/free_lists.hpp

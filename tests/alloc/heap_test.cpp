@@ -590,7 +590,7 @@ TEST(heap, a_write_into_a_block_that_waits_is_noticed) {
     h.deallocate(p, 100), h.deallocate(q, 100);
     ASSERT_EQ(h.stats().deferred_count, 2u);
     std::memset(q, 0x41, 8);
-    EXPECT_DEATH(((void)h.allocate(100), (void)h.allocate(100)), "wrote after freeing it");
+    EXPECT_DEATH(((void)h.allocate(100), (void)h.allocate(100)), "wrote into it after it was freed");
     h.deallocate(guard, 100);
 }
 

@@ -25,6 +25,8 @@
 //            operation (heap/step_counter.hpp). Growing calls upstream; giving it an exhausted
 //            upstream, or no upstream, forbids that.
 // Overhead:  8 bytes a block; the smallest block is 16 bytes (8 of payload).
+// Misuse:    every build notices most writes into freed blocks, overruns and second frees before they
+//            do harm, and ends the program with a sentence: docs/hardening.md. Checked builds notice more.
 // Position:  a heap over one region keeps all it knows inside the region, without addresses: copy
 //            the bytes anywhere with the same alignment and adopt() them.
 // Threads:   none.
@@ -35,6 +37,7 @@
 
 #include <cairn/alloc/heap/best_fit.hpp>
 #include <cairn/alloc/heap/block.hpp>
+#include <cairn/alloc/heap/corrupt.hpp>
 #include <cairn/alloc/heap/deferred.hpp>
 #include <cairn/alloc/heap/first_fit.hpp>
 #include <cairn/alloc/heap/good_fit.hpp>
@@ -48,6 +51,7 @@
 #include <cairn/core/poison.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/core/slice.hpp>
+#include <cairn/os/process_secret.hpp>
 #include <cairn/os/system_allocator.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -118,7 +122,19 @@ public:
     /// Requires: the bytes start at the same address modulo the largest alignment in use, at least
     ///           16, and no other heap object works on them meanwhile.
     /// Returns:  an empty heap when the bytes are not a region of a heap of this type.
+    ///           The bytes are trusted: they are what a heap left there.
     [[nodiscard]] static heap adopt(byte_slice memory) noexcept;
+
+    /// As adopt(), for bytes that others could write: a file, a mapping of another process. Checks the
+    /// header of each block and makes everything else anew: lists, bins, counts and the key of the links.
+    /// Blocks that waited are free then, so later requests may get other addresses than after adopt().
+    ///
+    /// Requires: as adopt(); nothing writes to the bytes meanwhile, and but for what is in blocks that
+    ///           are in use, nothing does later.
+    /// Returns:  an empty heap when the headers are not those of a heap of this type. What they say is
+    ///           in use, in use it is: which blocks those are is not known to be true.
+    /// Cost:     O(blocks + index).
+    [[nodiscard]] static heap adopt_untrusted(byte_slice memory) noexcept;
 
     heap(heap&& other) noexcept;
     heap& operator=(heap&& other) noexcept;
@@ -171,7 +187,7 @@ public:
 
     /// Requires: `p` came from allocate(size, align) of this heap, or was resized to `size`, and is
     ///           live; nullptr is allowed.
-    /// Cost:     deferred: one bin, no header read. Otherwise a merge with the neighbours.
+    /// Cost:     deferred: one bin, and a compare with the header. Otherwise a merge with the neighbours.
     void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
         (void)align;  // the block is as large as its size says, wherever it had to start
         if (p == nullptr) { return; }
@@ -279,9 +295,14 @@ private:
                bin_count_for(granules) * sizeof(detail::deferred_bin);
     }
     static constexpr std::uint64_t magic() noexcept;
+    [[nodiscard]] static std::uint32_t key_for(const void* region) noexcept {
+        return static_cast<std::uint32_t>(detail::secret_of(region));
+    }
 
+    [[nodiscard]] std::byte* take_newest(detail::deferred_bin& bin) noexcept;
     [[nodiscard]] void* take_deferred(std::uint32_t c, std::size_t size) noexcept;
     [[nodiscard]] bool defer(std::uint32_t c, void* p) noexcept;
+    [[noreturn, gnu::cold, gnu::noinline]] void freed_wrongly(const void* p) const noexcept;
     void check_freed(const void* p, std::size_t size) const noexcept;
     void check_deferred(const void* p, std::uint32_t granules) const noexcept;
 
@@ -299,13 +320,15 @@ private:
     void give_to_core(void* p) noexcept;
     void free_in(region_type* r, void* p) noexcept;
     bool merge_deferred() noexcept;
-    void merge_newest(detail::deferred_bin& bin) noexcept;
+    bool merge_newest(detail::deferred_bin& bin) noexcept;
     void merge_surplus() noexcept;
     void count_surplus() noexcept;
 
     void make_home(std::byte* memory, std::uint32_t granules, std::size_t memory_size,
                    std::uint32_t bin_count) noexcept;
+    void make_bins(std::uint32_t bin_count) noexcept;
     void use_bins() noexcept;
+    void measure_reach() noexcept;
     void set_share(std::uint32_t share) noexcept;
     [[nodiscard]] bool grow(std::uint32_t granules, alignment align) noexcept;
     void add_region(region_type* r, std::size_t size) noexcept;
@@ -316,13 +339,16 @@ private:
     [[nodiscard]] region_type* region_at(const void* p) const noexcept;
     [[nodiscard]] detail::block_header header_of(const void* payload) const noexcept {
         Steps::touch();
-        return detail::block_header{detail::load_hidden<std::uint64_t>(
-            static_cast<const std::byte*>(payload) - detail::block_header_size)};
+        const std::byte* const at =
+            static_cast<const std::byte*>(payload) - detail::block_header_size;
+        return {detail::load_hidden<std::uint32_t>(at), detail::load_hidden<std::uint32_t>(at + 4)};
     }
 
     region_type* home_ = nullptr;           // holds the bins; deferred links count from it
     detail::deferred_bin* bins_ = nullptr;  // in the home region
     std::size_t deferred_size_end_ = 0;     // smaller sizes have a bin
+    std::int64_t link_key_ = 0;             // the home region's
+    detail::deferred_reach reach_;          // where blocks may wait
     detail::deferred_surplus surplus_;      // what waits beyond the shares of the bins
     region_type* spare_ = nullptr;          // the one empty region that is kept
     allocator_ref upstream_;
@@ -353,34 +379,54 @@ static_assert(detail::block_header_size <= 8 && detail::granule_size <= 32);
 
 // ---------------------------------------------------------------------------- hot path
 
+/// The newest block of `bin`, taken out, or nullptr. Its link is decoded and looked at when its turn comes.
+template <class Fit, class Steps>
+inline std::byte* heap<Fit, Steps>::take_newest(detail::deferred_bin& bin) noexcept {
+    Steps::touch();
+    const std::int64_t head = bin.head;
+    if (!reach_.has(head)) {
+        if (head != detail::no_waiting_block) [[unlikely]] {
+            detail::heap_is_corrupt(detail::heap_promise::waiting);
+        }
+        return nullptr;
+    }
+    std::byte* const p = reinterpret_cast<std::byte*>(home_) + head;
+    const std::uint32_t granules = bin.granules;
+    check_deferred(p, granules);
+    Steps::touch();
+    std::byte* const header = p - detail::block_header_size;
+    if (detail::load_hidden<std::uint32_t>(header) !=
+        (granules | detail::block_header::deferred_bit)) [[unlikely]] {
+        detail::heap_is_corrupt(detail::heap_promise::waiting);
+    }
+    Steps::touch();
+    bin.head = detail::load_hidden<std::int64_t>(p) ^ link_key_;
+    surplus_.left(bin);
+    detail::store_hidden(header, granules);
+    return p;
+}
+
 template <class Fit, class Steps>
 inline void* heap<Fit, Steps>::take_deferred(std::uint32_t c, std::size_t size) noexcept {
-    detail::deferred_bin& bin = bins_[c];
-    Steps::touch();
-    if (bin.head == 0) { return nullptr; }
-    std::byte* const p = reinterpret_cast<std::byte*>(home_) + bin.head;
-    check_deferred(p, bin.granules);
-    Steps::touch();
-    bin.head = detail::load_hidden<std::int64_t>(p);
-    surplus_.left(bin);
-    Steps::touch();
-    detail::store_hidden(p - detail::block_header_size, bin.granules);
-    unpoison(p, size);
+    std::byte* const p = take_newest(bins_[c]);
+    if (p != nullptr) [[likely]] { unpoison(p, size); }
     return p;
 }
 
 template <class Fit, class Steps>
 inline bool heap<Fit, Steps>::defer(std::uint32_t c, void* p) noexcept {
     detail::deferred_bin& bin = bins_[c];
+    const std::uint32_t granules = bin.granules;
+    auto* const at = static_cast<std::byte*>(p);
+    std::byte* const header = at - detail::block_header_size;
+    Steps::touch();
+    if (detail::load_hidden<std::uint32_t>(header) != granules) [[unlikely]] { freed_wrongly(p); }
     Steps::touch();
     if (!surplus_.joined(bin)) { return false; }
-    auto* const at = static_cast<std::byte*>(p);
-    poison(at, detail::payload_size(bin.granules));
+    poison(at, detail::payload_size(granules));
     Steps::touch();
-    detail::store_hidden(at, bin.head);
-    Steps::touch();
-    detail::store_hidden(at - detail::block_header_size,
-                         bin.granules | detail::block_header::deferred_bit);
+    detail::store_hidden(at, bin.head ^ link_key_);
+    detail::store_hidden(header, granules | detail::block_header::deferred_bit);
     bin.head = at - reinterpret_cast<std::byte*>(home_);
     return true;
 }
@@ -409,7 +455,7 @@ inline void heap<Fit, Steps>::check_deferred(
         const region_type* const r = region_at(p);
         CAIRN_ASSERT(
             r != nullptr && r->contains(p) && is_aligned(p, alignment{detail::granule_size}),
-            "a block that waits is as the heap wrote it: nobody wrote after freeing it");
+            "a block that waits is as the heap wrote it: nothing wrote into it after it was freed");
         const std::uint32_t g = r->map().block_of(p);
         const detail::block_header h = r->map().header(g);
         CAIRN_ASSERT(h.is_deferred() && !h.is_free() && h.size() == granules,

@@ -28,7 +28,9 @@
 // Bound: 2048 blocks in all beyond the shares. An allocation that the core refuses merges everything
 //        first: the last resort, counted in tests. The last eighth of the heap is given away with no
 //        surplus, so that little of it is left when the last resort comes.
-// Position: heads and links are byte offsets from the home region.
+// Position: heads and links are byte offsets from the home region. Links lie in freed blocks, so they are
+//        exclusive-ored with the region's key; before a block is given out again its header must say
+//        that it waits and belongs to the class, and before that it must lie within the regions.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +40,10 @@
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
+inline constexpr std::int64_t no_waiting_block = INT64_MIN;  // no region reaches that far
+
 struct deferred_bin {
-    std::int64_t head = 0;       // offset of the newest block's payload; 0: none
+    std::int64_t head = no_waiting_block;  // offset of the newest block's payload
     std::int32_t room = 0;       // left of its share; below 0: so many wait beyond it
     std::uint32_t granules = 0;  // of each block of this class
 };
@@ -98,6 +102,8 @@ public:
         (void)decide();
     }
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+    [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
+    [[nodiscard]] std::size_t waiting() const noexcept { return joined_ - left_; }
 
     /// The heap has several regions, and would rather give one back than have much wait in it.
     void set_may_shrink(bool may) noexcept { may_shrink_ = may; }
@@ -133,7 +139,24 @@ struct deferred_header {
     std::uint64_t total_size = 0;  // of the region, for adopt()
     std::uint32_t bin_count = 0;   // classes 0 .. bin_count - 1 may wait
     std::uint32_t share = 0;       // granules that one class may withhold
-    std::uint64_t padding = 0;
+    std::int64_t link_key = 0;     // of the links between waiting blocks
+};
+
+/// How far blocks may lie from the home region: the lowest byte of all regions, and how many there are
+/// up to the highest.
+class deferred_reach {
+public:
+    [[nodiscard]] bool has(std::int64_t offset) const noexcept {
+        return static_cast<std::uint64_t>(offset) - begin_ < size_;
+    }
+    void set(std::uint64_t begin, std::uint64_t size) noexcept {
+        begin_ = begin;
+        size_ = size;
+    }
+
+private:
+    std::uint64_t begin_ = 0;
+    std::uint64_t size_ = 0;
 };
 
 static_assert(sizeof(deferred_header) % 16 == 0);
