@@ -344,11 +344,12 @@ private:
         return {detail::load_hidden<std::uint32_t>(at), detail::load_hidden<std::uint32_t>(at + 4)};
     }
 
-    region_type* home_ = nullptr;           // holds the bins; deferred links count from it
+    region_type* home_ = nullptr;           // holds the bins
     detail::deferred_bin* bins_ = nullptr;  // in the home region
     std::size_t deferred_size_end_ = 0;     // smaller sizes have a bin
-    std::int64_t link_key_ = 0;             // the home region's
-    detail::deferred_reach reach_;          // where blocks may wait
+    std::byte* wait_begin_ = nullptr;       // deferred links count from here, the lowest region
+    std::uint64_t wait_size_ = 0;           // bytes from there to the end of the highest region
+    std::uint64_t link_key_ = 0;            // of deferred links
     detail::deferred_surplus surplus_;      // what waits beyond the shares of the bins
     region_type* spare_ = nullptr;          // the one empty region that is kept
     allocator_ref upstream_;
@@ -379,29 +380,30 @@ static_assert(detail::block_header_size <= 8 && detail::granule_size <= 32);
 
 // ---------------------------------------------------------------------------- hot path
 
-/// The newest block of `bin`, taken out, or nullptr. Its link is decoded and looked at when its turn comes.
+/// The newest block of `bin`, taken out, or nullptr. Its link becomes the head as it is, and is decoded and
+/// looked at when its turn comes: no pair of a free and a request waits for that.
 template <class Fit, class Steps>
 inline std::byte* heap<Fit, Steps>::take_newest(detail::deferred_bin& bin) noexcept {
     Steps::touch();
-    const std::int64_t head = bin.head;
-    if (!reach_.has(head)) {
+    const std::uint64_t head = bin.head ^ link_key_;
+    if (head >= wait_size_) {
         if (head != detail::no_waiting_block) [[unlikely]] {
             detail::heap_is_corrupt(detail::heap_promise::waiting);
         }
         return nullptr;
     }
-    std::byte* const p = reinterpret_cast<std::byte*>(home_) + head;
+    std::byte* const p = wait_begin_ + head;
     const std::uint32_t granules = bin.granules;
     check_deferred(p, granules);
     Steps::touch();
     std::byte* const header = p - detail::block_header_size;
     if (detail::load_hidden<std::uint32_t>(header) !=
-        (granules | detail::block_header::deferred_bit)) [[unlikely]] {
+        granules + detail::block_header::deferred_bit) [[unlikely]] {
         detail::heap_is_corrupt(detail::heap_promise::waiting);
     }
     Steps::touch();
-    bin.head = detail::load_hidden<std::int64_t>(p) ^ link_key_;
-    surplus_.left(bin);
+    bin.head = detail::load_hidden<std::uint64_t>(p);
+    surplus_.left(bin, granules);
     detail::store_hidden(header, granules);
     return p;
 }
@@ -422,12 +424,12 @@ inline bool heap<Fit, Steps>::defer(std::uint32_t c, void* p) noexcept {
     Steps::touch();
     if (detail::load_hidden<std::uint32_t>(header) != granules) [[unlikely]] { freed_wrongly(p); }
     Steps::touch();
-    if (!surplus_.joined(bin)) { return false; }
+    if (!surplus_.joined(bin, granules)) { return false; }
     poison(at, detail::payload_size(granules));
     Steps::touch();
-    detail::store_hidden(at, bin.head ^ link_key_);
-    detail::store_hidden(header, granules | detail::block_header::deferred_bit);
-    bin.head = at - reinterpret_cast<std::byte*>(home_);
+    detail::store_hidden(at, bin.head);
+    detail::store_hidden(header, granules + detail::block_header::deferred_bit);
+    bin.head = static_cast<std::uint64_t>(at - wait_begin_) ^ link_key_;
     return true;
 }
 

@@ -103,12 +103,12 @@ void heap<Fit, Steps>::make_bins(std::uint32_t bin_count) noexcept {
     header->magic = magic();
     header->total_size = home_->total_size();
     header->bin_count = bin_count;
-    header->link_key = static_cast<std::int64_t>(detail::secret_of(header));
+    header->link_key = detail::secret_of(header);
     if constexpr (Fit::deferred_max != 0) {
         auto* const bins = reinterpret_cast<detail::deferred_bin*>(header + 1);
         for (std::uint32_t c = 0; c < bin_count; ++c) {
-            ::new (bins + c)
-                detail::deferred_bin{detail::no_waiting_block, 0, Fit::size_of_class(c)};
+            ::new (bins + c) detail::deferred_bin{detail::no_waiting_block ^ header->link_key, 0,
+                                                  Fit::size_of_class(c)};
         }
     }
 }
@@ -175,6 +175,8 @@ auto heap<Fit, Steps>::region_at(const void* p) const noexcept -> region_type* {
 template <class Fit, class Steps>
 void heap<Fit, Steps>::add_region(region_type* r, std::size_t size) noexcept {
     CAIRN_ASSERT(region_count_ < region_count_max, "64 regions are all there are");
+    CAIRN_ASSERT(region_count_ == 0 || surplus_.waiting() == 0,
+                 "a heap grows only when nothing waits: links count from the lowest region");
     std::uint32_t at = region_count_++;
     for (; at != 0 && reinterpret_cast<std::uintptr_t>(regions_[at - 1].region) >
                           reinterpret_cast<std::uintptr_t>(r);
@@ -186,14 +188,13 @@ void heap<Fit, Steps>::add_region(region_type* r, std::size_t size) noexcept {
     measure_reach();
 }
 
+/// Deferred links count from the lowest region: that may change only while nothing waits.
 template <class Fit, class Steps>
 void heap<Fit, Steps>::measure_reach() noexcept {
-    if (home_ == nullptr || region_count_ == 0) { return reach_.set(0, 0); }
-    const auto home = reinterpret_cast<std::uintptr_t>(home_);
-    const auto begin = reinterpret_cast<std::uintptr_t>(regions_[0].region);
     const region_entry& last = regions_[region_count_ - 1];
-    const auto end = reinterpret_cast<std::uintptr_t>(last.region) + last.region->total_size();
-    reach_.set(std::uint64_t{begin} - home, end - begin);  // wraps when it begins before home
+    wait_begin_ = reinterpret_cast<std::byte*>(regions_[0].region);
+    wait_size_ = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(last.region) +
+                                            last.region->total_size() - wait_begin_);
 }
 
 template <class Fit, class Steps>
@@ -205,7 +206,6 @@ void heap<Fit, Steps>::remove_region(region_type* r) noexcept {
         Steps::touch();
         regions_[at] = regions_[at + 1];
     }
-    measure_reach();
     r->unpoison_all();
     count_surplus();
     upstream_.deallocate(r, size, alignment{granule_size});
@@ -269,7 +269,8 @@ void heap<Fit, Steps>::release_all() noexcept {
     spare_ = nullptr;
     deferred_size_end_ = 0;
     link_key_ = 0;
-    reach_ = {};
+    wait_begin_ = nullptr;
+    wait_size_ = 0;
     surplus_ = {};
 }
 
@@ -279,7 +280,8 @@ void heap<Fit, Steps>::steal(heap& other) noexcept {
     bins_ = other.bins_;
     deferred_size_end_ = other.deferred_size_end_;
     link_key_ = other.link_key_;
-    reach_ = other.reach_;
+    wait_begin_ = other.wait_begin_;
+    wait_size_ = other.wait_size_;
     surplus_ = other.surplus_;
     spare_ = other.spare_;
     upstream_ = other.upstream_;
@@ -570,7 +572,7 @@ void heap<Fit, Steps>::reset() noexcept {
         if (bins_ != nullptr) {
             auto* const header = reinterpret_cast<detail::deferred_header*>(home_->extra());
             for (std::uint32_t c = 0; c < header->bin_count; ++c) {
-                bins_[c].head = detail::no_waiting_block;
+                bins_[c].head = detail::no_waiting_block ^ link_key_;
                 bins_[c].room = static_cast<std::int32_t>(
                     detail::deferred_cap(header->share, bins_[c].granules, Fit::deferred_max));
             }
@@ -647,16 +649,17 @@ void heap<Fit, Steps>::validate() const noexcept {
                 const std::uint32_t cap =
                     detail::deferred_cap(header->share, bin.granules, Fit::deferred_max);
                 std::uint32_t count = 0;
-                for (std::int64_t at = bin.head; at != detail::no_waiting_block; ++count) {
+                for (std::uint64_t at = bin.head ^ link_key_; at != detail::no_waiting_block;
+                     ++count) {
                     CAIRN_ASSERT(count < cap + detail::deferred_surplus::surplus_max,
                                  "a class withholds its share and the surplus at most");
-                    CAIRN_ASSERT(reach_.has(at), "a deferred block lies in the heap");
-                    const std::byte* const p = reinterpret_cast<const std::byte*>(home_) + at;
+                    CAIRN_ASSERT(at < wait_size_, "a deferred block lies in the heap");
+                    const std::byte* const p = wait_begin_ + at;
                     CAIRN_ASSERT(owns(p), "a deferred block lies in the heap");
                     const detail::block_header h = header_of(p);
                     CAIRN_ASSERT(h.is_deferred() && h.size() == bin.granules,
                                  "a deferred block is marked, and of the size of its class");
-                    at = detail::load_hidden<std::int64_t>(p) ^ link_key_;
+                    at = detail::load_hidden<std::uint64_t>(p) ^ link_key_;
                 }
                 CAIRN_ASSERT(count + static_cast<std::uint32_t>(bin.room) == cap,
                              "a bin knows how many blocks wait in it");
