@@ -23,8 +23,10 @@ class heap_adopt : public testing::Test {};
 struct fit_names {
     template <class Fit>
     static std::string GetName(int i) {
-        return std::string(Fit::name) +
-               (i == 1 ? "_strict" : i == 5 ? "_trie" : i == 6 ? "_deferring" : "");
+        return std::string(Fit::name) + (i == 1   ? "_strict"
+                                         : i == 5 ? "_trie"
+                                         : i == 6 ? "_deferring"
+                                                  : "");
     }
 };
 

@@ -28,7 +28,8 @@ std::string described(const broken_promise& broken, std::size_t size = 2048) {
 }
 
 void takes_a_line(call_site from = call_site::current()) {
-    CAIRN_ASSERT(std::source_location{from}.line() == 0, "the caller did not call", {.caller = from});
+    CAIRN_ASSERT(std::source_location{from}.line() == 0, "the caller did not call",
+                 {.caller = from});
 }
 
 TEST(assert_handler, is_called_once_with_the_sentence_and_its_context) {

@@ -109,6 +109,35 @@ TEST(guarded, validate_finds_it_without_waiting_for_the_free) {
     memory.deallocate(b, 100);
 }
 
+TEST(guarded, validate_looks_at_the_fences_of_freed_blocks_too) {
+    test_upstream heap;
+    guarded memory{heap, {.quarantine_count = 4}};
+    void* const p = memory.allocate(64);
+    memory.deallocate(p, 64);
+    EXPECT_DEATH(
+        {
+            write_byte(p, 64);
+            memory.validate();
+        },
+        named("nobody writes behind a block"));
+    EXPECT_DEATH(
+        {
+            write_byte(p, -1);
+            memory.validate();
+        },
+        named("nobody writes in front of a block"));
+    memory.validate();
+}
+
+TEST(guarded, an_alignment_that_is_too_large_is_as_wrong_as_one_that_is_too_small) {
+    test_upstream heap;
+    guarded memory{heap};
+    void* const p = memory.allocate(64, alignment{64});
+    EXPECT_DEATH(memory.deallocate(p, 64, alignment{128}), "the alignment it was allocated with");
+    EXPECT_DEATH(memory.deallocate(p, 64, alignment{32}), "the alignment it was allocated with");
+    memory.deallocate(p, 64, alignment{64});
+}
+
 TEST(guarded, a_double_free_names_who_was_first) {
     test_upstream heap;
     guarded memory{heap};

@@ -108,8 +108,9 @@ std::size_t adopt_mutated(std::size_t count, unsigned seed) {
     constexpr std::size_t size = 6000;
     const std::vector<std::byte> original = used_region<Fit>(size, seed);
     std::vector<std::byte> memory(size + 4096);
-    std::byte* const begin = memory.data() +
-                             padding_to(reinterpret_cast<std::uintptr_t>(memory.data()), alignment{4096});
+    std::byte* const begin =
+        memory.data() +
+        padding_to(reinterpret_cast<std::uintptr_t>(memory.data()), alignment{4096});
     std::mt19937 random{seed};
     std::size_t heaps = 0;
     for (std::size_t i = 0; i < count; ++i) {

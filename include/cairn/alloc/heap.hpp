@@ -141,8 +141,14 @@ public:
     heap(const heap&) = delete;
     heap& operator=(const heap&) = delete;
 
-    /// Gives every region back to upstream. Blocks need not be freed before.
-    ~heap() { release_all(); }
+    /// Gives every region back to upstream. Blocks need not be freed before, unless expect_empty_end()
+    /// was called.
+    ~heap() { end(); }
+
+    /// From now on the end of this heap (and of the one that it is moved to) with live blocks is a broken
+    /// promise: for a subsystem that frees what it takes. Off at first, because leaving everything at
+    /// once is a use of a heap. Checked builds count the blocks then, O(blocks); others do not look.
+    void expect_empty_end(bool expected = true) noexcept { ends_empty_ = expected; }
 
     /// Bytes of region in which a heap has room for `payload_size` bytes in one block.
     /// Returns: SIZE_MAX above size_max: no region has a block of that size.
@@ -333,6 +339,7 @@ private:
     [[nodiscard]] bool grow(std::uint32_t granules, alignment align) noexcept;
     void add_region(region_type* r, std::size_t size) noexcept;
     void remove_region(region_type* r) noexcept;
+    void end() noexcept;
     void release_all() noexcept;
     void steal(heap& other) noexcept;
 
@@ -356,6 +363,7 @@ private:
     std::size_t block_size_;  // 0: does not grow
     std::uint32_t region_count_ = 0;
     bool owned_;                              // regions go back to upstream
+    bool ends_empty_ = false;                 // live blocks at the end are a mistake
     region_entry regions_[region_count_max];  // by address
 };
 
@@ -397,8 +405,8 @@ inline std::byte* heap<Fit, Steps>::take_newest(detail::deferred_bin& bin) noexc
     check_deferred(p, granules);
     Steps::touch();
     std::byte* const header = p - detail::block_header_size;
-    if (detail::load_hidden<std::uint32_t>(header) !=
-        granules + detail::block_header::deferred_bit) [[unlikely]] {
+    if (detail::load_hidden<std::uint32_t>(header) != granules + detail::block_header::deferred_bit)
+        [[unlikely]] {
         detail::heap_is_corrupt(detail::heap_promise::waiting);
     }
     Steps::touch();

@@ -204,9 +204,8 @@ void object_map::validate() const noexcept {
         for (std::uint32_t i = lowest_;; i = entry(i).after) {
             CAIRN_ASSERT(start_of(i) >= end_of(owner), "objects do not overlap");
             if (const std::uint32_t size = start_of(i) - end_of(owner); size != 0) {
-                CAIRN_ASSERT(
-                    map().header(end_of(owner)) == block_header::free(size, owner),
-                    "a hole is as the heap left it: nothing wrote into free memory");
+                CAIRN_ASSERT(map().header(end_of(owner)) == block_header::free(size, owner),
+                             "a hole is as the heap left it: nothing wrote into free memory");
                 ++holes;
                 free += size;
             }

@@ -171,7 +171,8 @@ struct basic_good_fit {
         [[nodiscard]] std::uint32_t find_if(blocks b, std::uint32_t size, unsigned tries,
                                             Accept accept) const noexcept {
             std::uint32_t g = find(b, size);
-            for (; g != detail::no_block && tries != 0; --tries, g = lists_.next_of(links{b, code_}, g)) {
+            for (; g != detail::no_block && tries != 0;
+                 --tries, g = lists_.next_of(links{b, code_}, g)) {
                 if (accept(g)) { return g; }
             }
             return detail::no_block;
@@ -182,7 +183,8 @@ struct basic_good_fit {
             const std::uint32_t bin = lists_.highest_bin();
             std::uint32_t best = 0;
             if (bin >= bin_count_) { return best; }
-            for (std::uint32_t g = heads()[bin]; g != detail::no_block; g = lists_.next_of(links{b, code_}, g)) {
+            for (std::uint32_t g = heads()[bin]; g != detail::no_block;
+                 g = lists_.next_of(links{b, code_}, g)) {
                 const std::uint32_t size = b.header(g).size();
                 if (size > best) { best = size; }
             }
@@ -192,11 +194,12 @@ struct basic_good_fit {
         /// Calls visit(g) for each free block, after checking that its bin is the right one.
         template <class Visit>
         void validate(blocks b, Visit visit) const noexcept {
-            lists_.validate(heads(), links{b, code_}, bin_count_, [&](std::uint32_t bin, std::uint32_t g) {
-                visit(g);
-                CAIRN_ASSERT(class_of_free(b.header(g).size()) == bin,
-                             "a free block is in the bin of its size");
-            });
+            lists_.validate(heads(), links{b, code_}, bin_count_,
+                            [&](std::uint32_t bin, std::uint32_t g) {
+                                visit(g);
+                                CAIRN_ASSERT(class_of_free(b.header(g).size()) == bin,
+                                             "a free block is in the bin of its size");
+                            });
         }
 
     private:

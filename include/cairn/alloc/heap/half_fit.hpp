@@ -76,7 +76,8 @@ struct half_fit {
             const std::uint32_t bin = lists_.highest_bin();
             std::uint32_t best = 0;
             if (bin >= bin_count) { return best; }
-            for (std::uint32_t g = heads_[bin]; g != detail::no_block; g = lists_.next_of(links{b, code_}, g)) {
+            for (std::uint32_t g = heads_[bin]; g != detail::no_block;
+                 g = lists_.next_of(links{b, code_}, g)) {
                 const std::uint32_t size = b.header(g).size();
                 if (size > best) { best = size; }
             }
@@ -85,11 +86,12 @@ struct half_fit {
 
         template <class Visit>
         void validate(blocks b, Visit visit) const noexcept {
-            lists_.validate(heads_, links{b, code_}, bin_count, [&](std::uint32_t bin, std::uint32_t g) {
-                visit(g);
-                CAIRN_ASSERT(floor_log2(b.header(g).size()) == bin,
-                             "a free block is in the bin of its size");
-            });
+            lists_.validate(heads_, links{b, code_}, bin_count,
+                            [&](std::uint32_t bin, std::uint32_t g) {
+                                visit(g);
+                                CAIRN_ASSERT(floor_log2(b.header(g).size()) == bin,
+                                             "a free block is in the bin of its size");
+                            });
         }
 
     private:

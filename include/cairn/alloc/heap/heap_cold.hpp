@@ -245,11 +245,24 @@ bool heap<Fit, Steps>::grow(std::uint32_t granules, alignment align) noexcept {
     if (home_ == nullptr) {
         make_home(static_cast<std::byte*>(memory), fits, size, bin_count);
     } else {
-        add_region(
-            region_type::create(static_cast<std::byte*>(memory), fits, 0, key_for(memory)), size);
+        add_region(region_type::create(static_cast<std::byte*>(memory), fits, 0, key_for(memory)),
+                   size);
         set_share(share_of((held + size) / granule_size));
     }
     return true;
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::end() noexcept {
+    if constexpr (asserts_enabled) {
+        if (ends_empty_) {
+            std::size_t live = 0;
+            for_each_block(
+                [&](const heap_block& b) { live += b.state == block_state::used ? 1u : 0u; });
+            CAIRN_ASSERT(live == 0, "every block of this heap has come back when it ends");
+        }
+    }
+    release_all();
 }
 
 template <class Fit, class Steps>
@@ -288,6 +301,8 @@ void heap<Fit, Steps>::steal(heap& other) noexcept {
     block_size_ = other.block_size_;
     region_count_ = other.region_count_;
     owned_ = other.owned_;
+    ends_empty_ = other.ends_empty_;
+    other.ends_empty_ = false;
     for (std::uint32_t i = 0; i < region_count_; ++i) { regions_[i] = other.regions_[i]; }
     other.region_count_ = 0;
     other.release_all();
@@ -301,7 +316,7 @@ heap<Fit, Steps>::heap(heap&& other) noexcept : heap{other.upstream_, other.bloc
 template <class Fit, class Steps>
 heap<Fit, Steps>& heap<Fit, Steps>::operator=(heap&& other) noexcept {
     if (this != &other) {
-        release_all();
+        end();
         steal(other);
     }
     return *this;
@@ -564,7 +579,7 @@ bool heap<Fit, Steps>::try_resize(void* p, std::size_t old_size, std::size_t new
 
 template <class Fit, class Steps>
 void heap<Fit, Steps>::reset() noexcept {
-    for (std::uint32_t i = 0; i < region_count_; ++i) { 
+    for (std::uint32_t i = 0; i < region_count_; ++i) {
         region_type* const r = regions_[i].region;
         r->clear(key_for(r));
     }

@@ -112,7 +112,7 @@ public:
     [[nodiscard]] std::uint32_t find(blocks b, std::uint32_t size) const noexcept {
         std::uint32_t best = none;
         std::uint32_t best_size = none;
-        std::uint32_t larger = none;  // deepest subtree all of whose sizes exceed the path's
+        std::uint32_t above_larger = none;  // above the deepest subtree of sizes beyond the path's
         std::uint32_t node = root_;
         for (unsigned bit = key_bits; node != none;) {
             Steps::touch();
@@ -125,13 +125,11 @@ public:
             if (bit == 0) { break; }  // a leaf of the last level
             --bit;
             const bool one = (size >> bit & 1) != 0;
-            if (!one) {
-                const std::uint32_t r = child_of(b, node, right);
-                if (r != none) { larger = r; }
-            }
+            if (!one && b.link(code_, node, right) != none) { above_larger = node; }
             node = child_of(b, node, one ? right : left);
         }
-        node = larger;  // its minimum is on the leftmost path
+        // Its minimum is on the leftmost path.
+        node = above_larger == none ? none : child_of(b, above_larger, right);
         for (unsigned bit = key_bits; node != none; --bit) {
             Steps::touch();
             expect(bit != 0);
@@ -186,13 +184,15 @@ private:
                                          unsigned side) const noexcept {
         const std::uint32_t child = b.link(code_, node, side);
         if (child == none) { return none; }
-        expect(code_.has(child) && b.link(code_, child, parent) == node && b.header(child).is_free());
+        expect(code_.has(child) && b.link(code_, child, parent) == node &&
+               b.header(child).is_free());
         return child;
     }
     /// `g`, which is a node, is the root or a child of the node above.
     void expect_place(blocks b, std::uint32_t g, std::uint32_t above) const noexcept {
         if (above == none) { return expect(root_ == g); }
-        expect(code_.has(above) && (b.link(code_, above, left) == g || b.link(code_, above, right) == g));
+        expect(code_.has(above) &&
+               (b.link(code_, above, left) == g || b.link(code_, above, right) == g));
     }
 
     /// `heir` stands where `old` stood in the tree.
