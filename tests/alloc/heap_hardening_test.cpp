@@ -23,8 +23,9 @@ namespace {
 std::jmp_buf last_word;
 std::string sentence;
 
-/// Runs `operation`. Returns: the sentence that it ended in, or nothing. A process for each of thousands
-/// of cases would take minutes, so this handler leaves, and the heap, which holds no lock, is not used again.
+/// Runs `operation`. Returns: the sentence that it ended in, or nothing. A process for each of
+/// thousands of cases would take minutes, so this handler leaves; the heap, which holds no lock, is
+/// not used again.
 template <class Operation>
 std::string sentence_of(Operation operation) {
     sentence.clear();

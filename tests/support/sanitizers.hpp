@@ -18,8 +18,8 @@ inline constexpr bool under_tsan = false;
 #    include <valgrind/valgrind.h>
 #endif
 
-/// True when a memory checker sees a write into freed bytes itself: AddressSanitizer, or Valgrind, where
-/// the program runs under it. (poison_is_watched is also true where Valgrind could be, but is not, running.)
+/// True when a memory checker sees a write into freed bytes itself: AddressSanitizer, or Valgrind
+/// where the program runs under it. (poison_is_watched is true where Valgrind could run, too.)
 [[nodiscard]] inline bool checker_is_faster() {
 #if CAIRN_DETAIL_VALGRIND
     return RUNNING_ON_VALGRIND != 0;
