@@ -16,6 +16,7 @@ enum class row_status {
     suspect,     ///< faster than an empty loop, or no operations reported: measures nothing
     wrong,       ///< another result than the other contenders
     failed,      ///< crashed, hung, threw; the note says which
+    absent,      ///< its malloc library was not in its process; the note names it
     interrupted  ///< never measured: the user stopped the run
 };
 

@@ -78,9 +78,9 @@ json row(const contender_result& r) {
 }  // namespace
 
 std::string as_json(const run_result& run) {
-    json peers = json::array();
-    for (const peer_status& p : configured_peers()) {
-        peers.push_back({{"name", p.name}, {"present", p.present}, {"detail", p.detail}});
+    json looked_for = json::array();
+    for (const peer_status& p : peers()) {
+        looked_for.push_back({{"name", p.name}, {"present", p.present}, {"detail", p.detail}});
     }
     json experiments = json::array();
     for (const experiment_result& e : run.experiments) {
@@ -160,7 +160,7 @@ std::string as_json(const run_result& run) {
                     {"interrupted", run.interrupted},
                     {"timer_overhead_ns", run.timer_overhead_ns},
                     {"empty_loop_ns", run.empty_loop_ns},
-                    {"peers", std::move(peers)},
+                    {"peers", std::move(looked_for)},
                     {"errors", run.errors},
                     {"verdict", verdict_of(run)},
                     {"choosing", std::move(choices)},

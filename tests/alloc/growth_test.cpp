@@ -55,6 +55,11 @@ private:
     std::size_t free_;
 };
 
+struct two_numbers {
+    std::uint32_t first;
+    std::uint32_t second;
+};
+
 struct kilobyte {
     std::array<std::byte, 1016> bytes;
     std::uint64_t number;
@@ -143,7 +148,7 @@ TEST(growth, tables_and_their_columns_end_with_memory_and_do_not_copy_all_for_ea
         }
         {
             limited_memory memory{limit};
-            table<std::array<std::uint32_t, 2>, aos> rows;
+            table<two_numbers, aos> rows;
             attached_column<kilobyte> column{rows, {}, memory};
             std::size_t grown = 0;
             for (std::size_t count = 1; rows.reserve(count); ++count) { ++grown; }
