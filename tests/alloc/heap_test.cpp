@@ -9,6 +9,7 @@
 
 #include "support/allocator_contract.hpp"
 #include "support/heap_model.hpp"
+#include "support/sanitizers.hpp"
 #include "support/step_bound.hpp"
 #include "support/test_upstream.hpp"
 
@@ -605,7 +606,7 @@ TYPED_TEST(heap_test, live_blocks_at_the_end_are_told_when_that_was_asked_for) {
 }
 
 TYPED_TEST(heap_test, an_overrun_header_is_noticed) {
-    if (!asserts_enabled || poison_is_watched) { GTEST_SKIP() << "the checker is faster"; }
+    if (!asserts_enabled || checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
     GTEST_FLAG_SET(death_test_style, "fast");
     test_region memory{64_KiB};
     heap<TypeParam> h{memory.span()};
@@ -634,7 +635,7 @@ TYPED_TEST(heap_test, an_overrun_header_is_noticed) {
 }
 
 TYPED_TEST(heap_test, an_overrun_free_header_is_noticed_when_the_block_is_taken) {
-    if (!asserts_enabled || poison_is_watched) { GTEST_SKIP() << "the checker is faster"; }
+    if (!asserts_enabled || checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
     GTEST_FLAG_SET(death_test_style, "fast");
     test_region memory{4_KiB};
     heap<TypeParam> h{memory.span()};
@@ -662,7 +663,7 @@ TYPED_TEST(heap_test, an_overrun_free_header_is_noticed_when_the_block_is_taken)
 }
 
 TEST(heap, a_write_into_a_block_that_waits_is_noticed) {
-    if (!asserts_enabled || poison_is_watched) { GTEST_SKIP() << "the checker is faster"; }
+    if (!asserts_enabled || checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
     GTEST_FLAG_SET(death_test_style, "fast");
     heap<good_fit> h{1_MiB};
     void* const p = h.allocate(100);

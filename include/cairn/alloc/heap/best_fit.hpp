@@ -32,9 +32,10 @@ struct basic_best_fit {
 
     static constexpr const char* name = "best_fit";
     static constexpr std::uint32_t deferred_max = 0;
-    /// Steps (step_counter.hpp) of one operation in one region: three walks of a trie of 30 bits.
-    static constexpr std::uint32_t allocate_steps_max = 30 * 12;
-    static constexpr std::uint32_t deallocate_steps_max = 30 * 12;
+    /// Steps (step_counter.hpp) of one operation in one region: three walks of a trie of 30 bits,
+    /// each of whose links is compared with the one back.
+    static constexpr std::uint32_t allocate_steps_max = 30 * 16;
+    static constexpr std::uint32_t deallocate_steps_max = 30 * 16;
     static constexpr bool smallest_of_all_regions = true;
     static constexpr std::uint32_t shape = ExactBins;  // a region of another shape is another heap
 

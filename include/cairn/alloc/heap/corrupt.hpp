@@ -15,22 +15,20 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 /// Calls the assert handler with `sentence`, in unchecked builds too, then aborts. Takes no memory.
 [[noreturn, gnu::cold, gnu::noinline]] void heap_is_corrupt(const char* sentence) noexcept;
 
-/// What should have been true.
+/// What should have been true. Arrays, which have one address in the program: kinds go by it.
 struct heap_promise {
-    static constexpr const char* waiting =
+    static constexpr char waiting[] =
         "a block that waits is as the heap wrote it: nothing overran it, and nothing wrote into it "
         "after it was freed";
-    static constexpr const char* links =
+    static constexpr char links[] =
         "a free block is as the heap wrote it: nothing wrote into it after it was freed";
-    static constexpr const char* free_header =
+    static constexpr char free_header[] =
         "a free block is as the heap wrote it: nothing overran it";
-    static constexpr const char* header =
-        "a block's header is as the heap wrote it: nothing overran it";
-    static constexpr const char* freed_once = "a block is freed once";
-    static constexpr const char* freed_here = "a block is freed to the heap it came from";
-    static constexpr const char* freed_size =
-        "a block is freed with the size that it was asked with";
-    static constexpr const char* page = "a page's maximum is the size of one of its blocks";
+    static constexpr char header[] = "a block's header is as the heap wrote it: nothing overran it";
+    static constexpr char freed_once[] = "a block is freed once";
+    static constexpr char freed_here[] = "a block is freed to the heap it came from";
+    static constexpr char freed_size[] = "a block is freed with the size that it was asked with";
+    static constexpr char page[] = "a page's maximum is the size of one of its blocks";
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail
