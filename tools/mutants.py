@@ -20,11 +20,11 @@ operator = re.compile(r"(?<=\s)(<<|>>|<=|>=|==|!=|<|>|\+|-|\*|/|%|&|\||\^)(?=\s)
 opening, closing = "([{", ")]}"
 not_an_expression = re.compile(
     r"(return|break|continue|throw|goto|using|else|do|case|default|if|for|while|switch|static|const|auto|"
-    r"constexpr|typename|struct|class|friend|public|private|protected|co_\w+|try|"
+    r"constexpr|static_assert|typename|struct|class|friend|public|private|protected|co_\w+|try|"
     r"static_cast<void>|\(void\))\b|\(void\)|[\w:]+(<[^;=()]*>)?[\w:]*\s*[*&]*\s+[*&]?\w+|\w+:\s")
-# What only a sanitizer or a clock would notice.
-unnoticed = re.compile(r"((detail|os)::)?(un|re)?poison\w*\(|prefetch\w*\(|CAIRN_ASSERT\(|(detail::)?(mark_\w+|hint)\(|"
-                       r"std::atomic_signal_fence")
+# What is there for a sanitizer, a clock or a count of steps, and what is an assert by another name.
+unnoticed = re.compile(r"\w*poison\w*\(|prefetch\w*\(|CAIRN_ASSERT\(|static_assert\(|touch\(|"
+                       r"\bcheck_\w+\(|\bexpect_\w+\(|std::atomic_signal_fence|\+\+taken")
 
 
 @dataclass
@@ -35,6 +35,7 @@ class mutant:
     change: str        # "< -> <="
     nth: int           # of the same change in a line of the same text, from 0
     edits: list        # (where, what is replaced, by what; {n} is the number)
+    constant: bool = False   # in a function that the compiler may evaluate
     number: int = 0
 
     @property
@@ -64,6 +65,11 @@ def masked(text):
                        r"if constexpr|__builtin_assume\w*|offsetof)\s*\(")
     for m in calls.finditer(code):
         blank(m.end(), matching(code, m.end() - 1))
+    for m in re.finditer(r"\bif constexpr \(\w*poison\w*\)\s*\{", code):  # only where a sanitizer watches
+        blank(m.end(), matching(code, m.end() - 1))
+    for m in re.finditer(r"[^;{}]*\w*poison\w*\([^;]*;", code):
+        if "{" not in m[0] and ")" in m[0]:
+            blank(m.start(), m.end())
     for m in re.finditer(r"\b(template|requires)\s*<", code):
         blank(m.end(), angle(code, m.end() - 1))
     code = "".join(out)
@@ -95,7 +101,7 @@ def angle(code, at):
 
 
 def bodies(code):
-    """[begin, end) of every function's body, lambdas within them included."""
+    """[begin, end) of every function's body, lambdas within them included; whether it is constexpr."""
     found, i, head = [], 0, 0
     while i < len(code):
         c = code[i]
@@ -112,7 +118,7 @@ def bodies(code):
                 head = i + 1                # a scope
             else:
                 end = matching(code, i)
-                found.append((i + 1, end))
+                found.append((i + 1, end, "constexpr" in before or "consteval" in before))
                 i, head = end, end + 1
         i += 1
     return found
@@ -163,13 +169,13 @@ def find(file, text):
         key = (words, change)
         nth = at_line.get(key, 0)
         at_line[key] = nth + 1
-        found.append(mutant(file, line, words, change, nth, list(edits)))
+        found.append(mutant(file, line, words, change, nth, list(edits), constant))
 
     def wrap(begin, end, function):  # an expression becomes an argument
         begin, end = trimmed(code, begin, end)
         return (begin, "", f"mutant::{function}({{n}}, "), (end, "", ")")
 
-    for begin, end in bodies(code):
+    for begin, end, constant in bodies(code):
         for m in operator.finditer(code, begin, end):
             name, other = operators[m[1]]
             add(m.start(), f"{m[1]} -> {other}", (m.end(), "", f" mutant::{name}({{n}}) {m[1]}"))
@@ -249,7 +255,7 @@ def statements(code, begin, end):
         elif c == ";":
             first, last = trimmed(code, head, i + 1)
             words = code[first:last]
-            if last - first > 2 and not not_an_expression.match(words) and not unnoticed.match(words):
+            if last - first > 2 and not not_an_expression.match(words) and not unnoticed.search(words):
                 yield first, last
             head = i + 1
         i += 1

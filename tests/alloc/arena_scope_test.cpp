@@ -96,6 +96,14 @@ TEST(arena_scope, destroys_arrays_and_over_aligned_objects) {
     EXPECT_EQ(counted::alive, 0);
 }
 
+TEST(arena_scope, an_object_costs_itself_and_one_node) {
+    arena a{1_KiB};
+    arena_scope scope{a};
+    std::string log;
+    (void)scope.make<noisy>(&log, 'a');
+    EXPECT_EQ(a.used_size(), round_up(3 * sizeof(void*) + sizeof(noisy), alignment{16}));
+}
+
 TEST(arena_scope, an_exhausted_arena_constructs_nothing) {
     arena a{64};
     arena_scope scope{a};
