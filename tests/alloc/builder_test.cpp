@@ -209,6 +209,19 @@ TEST(recycling, growing_vectors_stop_taking_more_than_they_hold) {
     EXPECT_LE(memory.high_water_size() + 64 * 512, plain.high_water_size());
 }
 
+TEST(recycling, resizes_within_the_power_of_two_and_at_the_tip) {
+    arena a{64_KiB};
+    recycling r{a};
+    void* const p = r.allocate(20);
+    EXPECT_TRUE(r.try_resize(p, 20, 32)) << "32 bytes were taken";
+    EXPECT_TRUE(r.try_resize(p, 32, 60)) << "nothing lies behind it";
+    EXPECT_EQ(a.used_size(), 64u);
+    (void)r.allocate(16);
+    EXPECT_FALSE(r.try_resize(p, 60, 100)) << "something does now";
+    EXPECT_TRUE(r.try_resize(p, 60, 40));
+    EXPECT_FALSE(r.try_resize(p, 40, 50, alignment{64})) << "such blocks come from the arena itself";
+}
+
 TEST(recycling, rewind_and_reset_empty_the_lists) {
     arena memory{4_KiB};
     recycling a{memory};

@@ -177,3 +177,15 @@ TEST(frame_arena, gives_the_last_block_of_this_frame_back) {
     frames.deallocate(p, 100);
     EXPECT_EQ(frames.active().used_size(), 0u);
 }
+
+TEST(frame_arena, validates_each_of_its_arenas) {
+    struct watched : arena {
+        explicit watched(int* c) : arena{64}, checks{c} {}
+        void validate() const noexcept { ++*checks; }
+        int* checks;
+    };
+    int checks = 0;
+    frame_arena<3, watched> frames{&checks};
+    frames.validate();
+    EXPECT_EQ(checks, 3);
+}

@@ -157,6 +157,57 @@ TYPED_TEST(heap_test, gives_regions_back_without_trim) {
     h.validate();
 }
 
+TYPED_TEST(heap_test, largest_free_is_the_largest_of_the_free_blocks) {
+    heap<TypeParam> h{std::size_t{256_KiB}};
+    std::mt19937 random{3};
+    std::vector<std::pair<void*, std::size_t>> live;
+    for (int i = 0; i < 600; ++i) {
+        const std::size_t size = i % 5 == 0 ? random() % 4000 : random() % 100;
+        void* const p = h.allocate(size);
+        if (p != nullptr) { live.push_back({p, size}); }
+        if (i % 3 == 0 && !live.empty()) {
+            std::swap(live[random() % live.size()], live.back());
+            h.deallocate(live.back().first, live.back().second);
+            live.pop_back();
+        }
+        std::size_t largest = 0;
+        h.for_each_block([&](const heap_block& b) {
+            if (b.state == block_state::free && b.size > largest) { largest = b.size; }
+        });
+        ASSERT_EQ(h.largest_free(), largest);
+    }
+    while (h.allocate(8) != nullptr) {}  // only small ones, then none
+    ASSERT_EQ(h.largest_free(), 0u);
+    for (const auto& [p, size] : live) { h.deallocate(p); }
+    h.trim();
+    std::size_t largest = 0;
+    h.for_each_block([&](const heap_block& b) {
+        if (b.state == block_state::free && b.size > largest) { largest = b.size; }
+    });
+    EXPECT_EQ(h.largest_free(), largest);
+}
+
+TYPED_TEST(heap_test, trim_leaves_the_only_region_where_something_lives) {
+    test_upstream upstream;
+    heap<TypeParam> h{grow_by{8_KiB}, upstream};
+    void* const p = h.allocate(100);
+    h.trim();
+    EXPECT_TRUE(h.owns(p));
+    EXPECT_EQ(upstream.live_count(), 1u);
+    h.deallocate(p, 100);
+    h.trim();
+    EXPECT_EQ(upstream.live_count(), 0u);
+}
+
+TYPED_TEST(heap_test, region_size_for_is_enough_at_every_size) {
+    std::vector<std::byte> memory(heap<TypeParam>::region_size_for_granules(5000) + 1);
+    for (std::size_t granules = 1; granules <= 5000; granules += 1 + granules / 300) {
+        const std::size_t size = granules * 16 - 8;
+        heap<TypeParam> h{byte_slice{memory.data() + 1, heap<TypeParam>::region_size_for(size)}};
+        ASSERT_NE(h.allocate(size), nullptr) << granules;
+    }
+}
+
 TYPED_TEST(heap_test, takes_one_block_for_a_request_that_exceeds_the_block_size) {
     test_upstream upstream;
     heap<TypeParam> h{grow_by{4_KiB}, upstream};

@@ -9,8 +9,11 @@
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/core/or_abort.hpp>
 #include <cairn/core/sizes.hpp>
+#include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <gtest/gtest.h>
+
+#include "support/test_upstream.hpp"
 
 using namespace cairn;
 
@@ -66,6 +69,25 @@ TEST(system_allocator, serves_every_alignment_and_refuses_the_absurd) {
 }
 
 TEST(null_allocator, refuses_everything) { EXPECT_EQ(no_memory().allocate(1), nullptr); }
+
+TEST(null_allocator, owns_nothing) {
+    const int local = 0;
+    EXPECT_FALSE(null_allocator{}.owns(&local));
+}
+
+TEST(or_abort, frees_to_the_allocator_inside) {
+    test_upstream upstream;
+    or_abort memory{upstream};
+    memory.deallocate(memory.allocate(10), 10);
+    EXPECT_EQ(upstream.live_count(), 0u);
+}
+
+TEST(slice, front_and_back_are_the_first_and_the_last) {
+    int numbers[] = {1, 2, 3};
+    const slice<int> s{numbers, 3};
+    EXPECT_EQ(&s.front(), numbers);
+    EXPECT_EQ(&s.back(), numbers + 2);
+}
 
 TEST(or_abort, ends_the_program_with_the_size_that_was_asked_for) {
     null_allocator none;

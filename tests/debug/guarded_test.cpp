@@ -326,3 +326,12 @@ TEST(guarded, random_operations_with_every_option_never_cry_wolf) {
     }
     for (const block& b : live) { memory.deallocate(b.data, b.size, b.align); }
 }
+
+TEST(guarded, rewind_reaches_the_arena_inside) {
+    guarded<arena> memory{guard_options{}, std::size_t{4096}};
+    const auto here = memory.mark();
+    (void)memory.allocate(16);
+    EXPECT_GT(memory.inner().used_size(), 0u);
+    memory.rewind(here);
+    EXPECT_EQ(memory.inner().used_size(), 0u);
+}
