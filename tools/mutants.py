@@ -35,7 +35,7 @@ class mutant:
     change: str        # "< -> <="
     nth: int           # of the same change in a line of the same text, from 0
     edits: list        # (where, what is replaced, by what; {n} is the number)
-    constant: bool = False   # in a function that the compiler may evaluate
+    elsewhere: bool = False  # perhaps no code of this build: the compiler's to evaluate, or behind #if
     number: int = 0
 
     @property
@@ -162,6 +162,10 @@ def find(file, text):
     starts = [0] + [m.end() for m in re.finditer("\n", text)]
     lines = text.splitlines()
     at_line = {}
+    behind_if, depth = [False], 0
+    for words in lines:
+        depth += bool(re.match(r"\s*#\s*if", words)) - bool(re.match(r"\s*#\s*endif", words))
+        behind_if.append(depth > 0)
 
     def add(at, change, *edits):
         line = bisect.bisect_right(starts, at)
@@ -169,7 +173,7 @@ def find(file, text):
         key = (words, change)
         nth = at_line.get(key, 0)
         at_line[key] = nth + 1
-        found.append(mutant(file, line, words, change, nth, list(edits), constant))
+        found.append(mutant(file, line, words, change, nth, list(edits), constant or behind_if[line]))
 
     def wrap(begin, end, function):  # an expression becomes an argument
         begin, end = trimmed(code, begin, end)

@@ -201,6 +201,22 @@ TEST(scratch, each_thread_has_its_own_and_takes_nothing_before_first_use) {
     EXPECT_EQ(upstream.live_count(), 0u) << "the thread's end gives everything back";
 }
 
+TEST(scratch, both_arenas_of_a_thread_take_from_the_upstream_and_give_back) {
+    test_upstream upstream;
+    std::thread{[&] {
+        configure_scratch(4_KiB, upstream);
+        {
+            auto outer = scratch();
+            auto inner = scratch(outer);
+            (void)outer.allocate(100);
+            (void)inner.allocate(100);
+            EXPECT_EQ(upstream.live_count(), 2u);
+        }
+        release_scratch();
+        EXPECT_EQ(upstream.live_count(), 0u);
+    }}.join();
+}
+
 template <class A>
 concept can_be_avoided = requires(A& allocator) { scratch(allocator); };
 

@@ -200,7 +200,7 @@ TYPED_TEST(heap_test, trim_leaves_the_only_region_where_something_lives) {
 }
 
 TYPED_TEST(heap_test, region_size_for_is_enough_at_every_size) {
-    std::vector<std::byte> memory(heap<TypeParam>::region_size_for_granules(5000) + 1);
+    std::vector<std::byte> memory(heap<TypeParam>::region_size_for(5000 * 16) + 1);
     for (std::size_t granules = 1; granules <= 5000; granules += 1 + granules / 300) {
         const std::size_t size = granules * 16 - 8;
         heap<TypeParam> h{byte_slice{memory.data() + 1, heap<TypeParam>::region_size_for(size)}};
