@@ -184,7 +184,8 @@ TEST(arena, good_size_is_what_a_request_takes) {
         EXPECT_EQ(a.good_size(size, default_alignment), a.used_size() - before);
         a.deallocate(p, size);
     }
-    EXPECT_EQ(a.good_size(SIZE_MAX, default_alignment), SIZE_MAX) << "what no arena has is not rounded past it";
+    EXPECT_EQ(a.good_size(SIZE_MAX, default_alignment), SIZE_MAX)
+        << "what no arena has is not rounded past it";
 }
 
 TEST(arena, every_element_of_an_array_is_value_initialized) {

@@ -219,7 +219,8 @@ TEST(recycling, resizes_within_the_power_of_two_and_at_the_tip) {
     (void)r.allocate(16);
     EXPECT_FALSE(r.try_resize(p, 60, 100)) << "something does now";
     EXPECT_TRUE(r.try_resize(p, 60, 40));
-    EXPECT_FALSE(r.try_resize(p, 40, 50, alignment{64})) << "such blocks come from the arena itself";
+    EXPECT_FALSE(r.try_resize(p, 40, 50, alignment{64}))
+        << "such blocks come from the arena itself";
 }
 
 TEST(recycling, rewind_and_reset_empty_the_lists) {

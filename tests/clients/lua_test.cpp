@@ -108,15 +108,17 @@ std::string result_of(const char* script, lua_Alloc serving, void* memory) {
 
 template <class Fit>
 class lua_on_heap : public testing::Test {};
-using fits = testing::Types<cairn::good_fit, cairn::strict_good_fit, cairn::best_fit, cairn::first_fit,
-                            cairn::half_fit>;
+using fits = testing::Types<cairn::good_fit, cairn::strict_good_fit, cairn::best_fit,
+                            cairn::first_fit, cairn::half_fit>;
 TYPED_TEST_SUITE(lua_on_heap, fits);
 
 TYPED_TEST(lua_on_heap, scripts_return_what_they_return_with_malloc) {
-    using memory = cairn::failing<cairn::heap<TypeParam>>;  // refuses nothing, counts the live bytes
+    using memory =
+        cairn::failing<cairn::heap<TypeParam>>;  // refuses nothing, counts the live bytes
     memory m{cairn::grow_by{std::size_t{1} << 18}};
     for (const char* const script : scripts) {
-        EXPECT_EQ(result_of(script, serve<memory>, &m), result_of(script, serve_by_malloc, nullptr));
+        EXPECT_EQ(result_of(script, serve<memory>, &m),
+                  result_of(script, serve_by_malloc, nullptr));
         m.validate();
         EXPECT_EQ(m.live_bytes(), 0u);
     }
@@ -126,7 +128,8 @@ TYPED_TEST(lua_on_heap, scripts_leave_every_fence_whole) {
     using memory = cairn::guarded<cairn::heap<TypeParam>>;
     memory m{cairn::guard_options{.quarantine_count = 100}, cairn::grow_by{std::size_t{1} << 18}};
     for (const char* const script : scripts) {
-        EXPECT_EQ(result_of(script, serve<memory>, &m), result_of(script, serve_by_malloc, nullptr));
+        EXPECT_EQ(result_of(script, serve<memory>, &m),
+                  result_of(script, serve_by_malloc, nullptr));
         m.validate();
         EXPECT_EQ(m.live_count(), 0u);
     }

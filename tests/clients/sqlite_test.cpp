@@ -41,7 +41,9 @@ struct memory {
         heap->deallocate(p);
         live_count -= p != nullptr;
     }
-    static int size_of(void* p) { return p == nullptr ? 0 : static_cast<int>(heap->usable_size(p)); }
+    static int size_of(void* p) {
+        return p == nullptr ? 0 : static_cast<int>(heap->usable_size(p));
+    }
     static int round_up(int size) {
         return static_cast<int>(heap->good_size(static_cast<std::size_t>(size)));
     }
@@ -110,8 +112,8 @@ std::string answer_to(sqlite3* db, const char* sql) {
     return answer;
 }
 
-using fits = testing::Types<cairn::good_fit, cairn::strict_good_fit, cairn::best_fit, cairn::first_fit,
-                            cairn::half_fit>;
+using fits = testing::Types<cairn::good_fit, cairn::strict_good_fit, cairn::best_fit,
+                            cairn::first_fit, cairn::half_fit>;
 TYPED_TEST_SUITE(sqlite_on_heap, fits);
 
 TYPED_TEST(sqlite_on_heap, twenty_thousand_rows_are_indexed_changed_grouped_and_vacuumed) {
@@ -151,15 +153,18 @@ TYPED_TEST(sqlite_on_heap, a_refusal_at_every_fifth_request_leaves_the_database_
             for (std::size_t first = 0, ended_well = 0; ended_well == 0; first += 5) {
                 sqlite3* const db = opened();
                 answer_to(db, "create table t (id integer primary key, word text, n integer)");
-                answer_to(db,
-                          "with recursive c(i) as (select 1 union all select i + 1 from c where i < 40)"
-                          "insert into t select i, printf('word %d', i * 7919 % 211), i % 9 from c");
+                answer_to(
+                    db,
+                    "with recursive c(i) as (select 1 union all select i + 1 from c where i < 40)"
+                    "insert into t select i, printf('word %d', i * 7919 % 211), i % 9 from c");
                 answer_to(db, "create index by_word on t (word)");
                 TestFixture::mem::refuse(first, count);
                 const int result = run(db, change);
-                ended_well = TestFixture::mem::request_count <= first;  // nothing was left to refuse
+                ended_well =
+                    TestFixture::mem::request_count <= first;  // nothing was left to refuse
                 TestFixture::mem::refuse(SIZE_MAX, 0);
-                EXPECT_TRUE(result == SQLITE_OK || result == SQLITE_NOMEM) << sqlite3_errstr(result);
+                EXPECT_TRUE(result == SQLITE_OK || result == SQLITE_NOMEM)
+                    << sqlite3_errstr(result);
                 failed += result == SQLITE_NOMEM;
                 EXPECT_EQ(answer_to(db, "pragma integrity_check"), "ok;");
                 EXPECT_EQ(sqlite3_close(db), SQLITE_OK);

@@ -43,6 +43,20 @@ TEST(allocator_ref, a_temporary_does_not_convert) {
     static_assert(!std::is_constructible_v<allocator_ref, const system_allocator&>);
 }
 
+TEST(allocator_ref, an_allocator_and_its_first_member_are_two) {
+    struct inner {
+        void* allocate(std::size_t, alignment) noexcept { return nullptr; }
+        void deallocate(void*, std::size_t, alignment) noexcept {}
+    };
+    struct outer {
+        inner first;
+        void* allocate(std::size_t, alignment) noexcept { return nullptr; }
+        void deallocate(void*, std::size_t, alignment) noexcept {}
+    } both;
+    EXPECT_FALSE(allocator_ref{both} == allocator_ref{both.first});
+    EXPECT_TRUE(allocator_ref{both} == allocator_ref{both});
+}
+
 TEST(allocator_ref, missing_operations_have_a_plain_answer) {
     const allocator_ref system = system_memory();
     void* const p = system.allocate(100);

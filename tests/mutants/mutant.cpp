@@ -64,8 +64,7 @@ class listener : public testing::EmptyTestEventListener {
     if (const char* const file = std::getenv("CAIRN_MUTANTS_SEEN")) {
         const int map = open((std::string{file} + ".map").c_str(), O_RDWR | O_CREAT, 0600);
         if (map < 0 || ftruncate(map, number_max) != 0) { std::abort(); }
-        void* const bytes =
-            mmap(nullptr, number_max, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+        void* const bytes = mmap(nullptr, number_max, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
         if (bytes == MAP_FAILED) { std::abort(); }
         seen = static_cast<unsigned char*>(bytes);
         close(map);

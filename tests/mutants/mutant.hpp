@@ -63,26 +63,25 @@ struct held {
     int number;
 };
 
-#define MUTANT_OPERATOR(name, op, other)                                                        \
-    struct name##_kind {};                                                                      \
-    [[gnu::always_inline]] inline constexpr place<name##_kind> name(int number) noexcept {      \
-        return {number};                                                                        \
-    }                                                                                           \
-    template <class A>                                                                          \
-    [[gnu::always_inline]] inline constexpr held<name##_kind, A> operator op(                   \
-        const A& a, place<name##_kind> p) noexcept {                                            \
-        return {a, p.number};                                                                   \
-    }                                                                                           \
-    template <class A, class B>                                                                 \
-    [[gnu::always_inline]] inline constexpr auto operator op(held<name##_kind, A> h,            \
-                                                             const B& b) {                      \
-        using result = std::remove_cvref_t<decltype(h.a op b)>;                                 \
-        if constexpr (requires { static_cast<result>(h.a other b); }) {                         \
-            if (on(h.number)) { return static_cast<result>(h.a other b); }                      \
-        } else {                                                                                \
-            impossible(h.number);                                                               \
-        }                                                                                       \
-        return static_cast<result>(h.a op b);                                                   \
+#define MUTANT_OPERATOR(name, op, other)                                                           \
+    struct name##_kind {};                                                                         \
+    [[gnu::always_inline]] inline constexpr place<name##_kind> name(int number) noexcept {         \
+        return {number};                                                                           \
+    }                                                                                              \
+    template <class A>                                                                             \
+    [[gnu::always_inline]] inline constexpr held<name##_kind, A> operator op(                      \
+        const A & a, place<name##_kind> p) noexcept {                                              \
+        return {a, p.number};                                                                      \
+    }                                                                                              \
+    template <class A, class B>                                                                    \
+    [[gnu::always_inline]] inline constexpr auto operator op(held<name##_kind, A> h, const B& b) { \
+        using result = std::remove_cvref_t<decltype(h.a op b)>;                                    \
+        if constexpr (requires { static_cast<result>(h.a other b); }) {                            \
+            if (on(h.number)) { return static_cast<result>(h.a other b); }                         \
+        } else {                                                                                   \
+            impossible(h.number);                                                                  \
+        }                                                                                          \
+        return static_cast<result>(h.a op b);                                                      \
     }
 
 MUTANT_OPERATOR(less, <, <=)

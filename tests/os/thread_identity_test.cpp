@@ -98,3 +98,19 @@ TEST(thread_identity, asked_after_it_went_back_it_is_the_shared_number) {
     std::thread{[&] { next = thread_number(); }}.join();
     EXPECT_EQ(next, own) << "and nothing was lost by asking";
 }
+
+TEST(thread_identity, the_bound_never_falls) {
+    std::barrier all{10};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 10; ++i) {
+        threads.emplace_back([&] {
+            (void)thread_number();
+            all.arrive_and_wait();
+        });
+    }
+    for (auto& t : threads) { t.join(); }
+    const unsigned bound = thread_number_bound();
+    EXPECT_GE(bound, 10u);
+    std::thread{[] { (void)thread_number(); }}.join();  // a low number again
+    EXPECT_EQ(thread_number_bound(), bound);
+}
