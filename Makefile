@@ -1,6 +1,6 @@
 # The thin front: every target first sees to it that its tools are there (tools/bootstrap), then
 # calls the one script or preset that does the work. CAIRN_NO_INSTALL=1: say what is missing, install
-# nothing.
+# nothing. make lab LAB='--speed 0.1': words for `cairn lab`.
 .PHONY: help lab test check format clean
 
 help:
@@ -11,7 +11,7 @@ help:
 	@echo "make clean   remove build/"
 
 lab:
-	@tools/lab
+	@tools/lab $(LAB)
 
 test:
 	@tools/bootstrap test

@@ -17,7 +17,14 @@ install(FILES ${PROJECT_BINARY_DIR}/cairn-config.cmake
 # The prefix is found from where the file lies, so the installed folder may be moved.
 file(RELATIVE_PATH cairn_prefix_from_pc
      /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-set(cairn_asserts_value $<BOOL:${CAIRN_ASSERTS}>)
+set(cairn_shared_definition)
+set(cairn_threads_public " -pthread")   # static: its users link the thread library
+if(BUILD_SHARED_LIBS)
+    set(cairn_shared_definition " -DCAIRN_SHARED=1")
+    set(cairn_threads_public)
+endif()
 configure_file(cmake/cairn.pc.in ${PROJECT_BINARY_DIR}/cairn.pc.configured @ONLY)
-file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/cairn.pc INPUT ${PROJECT_BINARY_DIR}/cairn.pc.configured)
-install(FILES ${PROJECT_BINARY_DIR}/cairn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/pkgconfig/$<CONFIG>/cairn.pc
+     INPUT ${PROJECT_BINARY_DIR}/cairn.pc.configured)
+install(FILES ${PROJECT_BINARY_DIR}/pkgconfig/$<CONFIG>/cairn.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -14,15 +14,20 @@ target_sources(cairn
         src/core/flavour.cpp
         src/core/or_abort.cpp
         # os
+        src/os/aside.cpp
         src/os/page_allocator.cpp
         src/os/page_memory_${cairn_system}.cpp
         src/os/clock.cpp
         src/os/fork.cpp
         src/os/mutex.cpp
+        src/os/process_secret.cpp
         src/os/system_allocator.cpp
+        src/os/thread_exit.cpp
         src/os/thread_identity.cpp
         # alloc
+        src/alloc/allocator_watch.cpp
         src/alloc/free_bits.cpp
+        src/alloc/generations.cpp
         src/alloc/growable_memory.cpp
         src/alloc/slot_directory.cpp
         src/alloc/concurrent_pool.cpp
@@ -51,12 +56,14 @@ target_sources(cairn
         src/containers/table_reserved.cpp
         # debug
         src/debug/block_table.cpp
+        src/debug/expect_broken_promise.cpp
         src/debug/guarded.cpp
         src/debug/misuse.cpp
         src/debug/tracked.cpp
         # std
         src/std/bad_alloc.cpp
     PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES
+        include/cairn/fwd.hpp
         # core
         include/cairn/core/alignment.hpp
         include/cairn/core/allocator_ref.hpp
@@ -73,19 +80,25 @@ target_sources(cairn
         include/cairn/core/prefetch.hpp
         include/cairn/core/sizes.hpp
         include/cairn/core/slice.hpp
+        include/cairn/core/supported.hpp
         include/cairn/core/version.hpp
         # os
+        include/cairn/os/aside.hpp
         include/cairn/os/clock.hpp
         include/cairn/os/fork.hpp
         include/cairn/os/mutex.hpp
         include/cairn/os/page_allocator.hpp
         include/cairn/os/page_memory.hpp
         include/cairn/os/per_thread.hpp
+        include/cairn/os/process_secret.hpp
         include/cairn/os/system_allocator.hpp
+        include/cairn/os/thread_exit.hpp
         include/cairn/os/thread_identity.hpp
         # alloc
         include/cairn/alloc/free_bits.hpp
+        include/cairn/alloc/generations.hpp
         include/cairn/alloc/growable_memory.hpp
+        include/cairn/alloc/growth.hpp
         include/cairn/alloc/slot_directory.hpp
         include/cairn/alloc/concurrent_pool.hpp
         include/cairn/alloc/keeping.hpp
@@ -94,6 +107,7 @@ target_sources(cairn
         include/cairn/alloc/pool.hpp
         include/cairn/alloc/pool_of.hpp
         include/cairn/alloc/arena.hpp
+        include/cairn/alloc/detail/allocator_watch.hpp
         include/cairn/alloc/arena_scope.hpp
         include/cairn/alloc/builder.hpp
         include/cairn/alloc/detail/bump_region.hpp
@@ -110,6 +124,7 @@ target_sources(cairn
         include/cairn/alloc/heap.hpp
         include/cairn/alloc/heap/best_fit.hpp
         include/cairn/alloc/heap/block.hpp
+        include/cairn/alloc/heap/corrupt.hpp
         include/cairn/alloc/heap/deferred.hpp
         include/cairn/alloc/heap/first_fit.hpp
         include/cairn/alloc/heap/free_lists.hpp
@@ -165,6 +180,7 @@ target_sources(cairn
         include/cairn/containers/index_iterator.hpp
         include/cairn/containers/layout.hpp
         include/cairn/containers/row_fields.hpp
+        include/cairn/containers/row_rules.hpp
         include/cairn/containers/lease.hpp
         include/cairn/containers/object_pool.hpp
         include/cairn/containers/object_slots.hpp
@@ -182,6 +198,7 @@ target_sources(cairn
         include/cairn/containers/zeroed_memory.hpp
         # debug
         include/cairn/debug/block_table.hpp
+        include/cairn/debug/expect_broken_promise.hpp
         include/cairn/debug/failing.hpp
         include/cairn/debug/guarded.hpp
         include/cairn/debug/misuse.hpp

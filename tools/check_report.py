@@ -3,7 +3,7 @@
 
 Usage: tools/check_report.py LIST JSON HTML
     LIST   what `cairn lab --list` printed: the first word of a line is an experiment's name
-Needs of the choosing table (lab/experiments/summary.cpp) are looked up as well. Exit status 0: it does; 1: something is missing, and is named.
+Needs of the choosing table (lab/experiments/summary.cpp) and the cases that they cover are looked up as well. Exit status 0: it does; 1: something is missing, and is named.
 """
 import json
 import pathlib
@@ -56,16 +56,29 @@ for name in listed:
         for contender in case.get("contenders", []):
             if not isinstance(contender.get("median"), (int, float)):
                 problems.append(f"{name} / {case.get('name')} / {contender.get('name')} has no median")
-# Every need of the choosing table has its line, with what one would use instead. (The whole lab was asked for, or
-# some experiment is missing above.)
-needs = (pathlib.Path(__file__).parent.parent / "lab/experiments/summary.cpp").read_text()
+# Every need of the choosing table has its line, with what one would use instead, and each of its patterns covers a case.
+# (The whole lab was asked for, or some experiment is missing above.)
+source = (pathlib.Path(__file__).parent.parent / "lab/experiments/summary.cpp").read_text()
 chosen = {line["need"]: line for line in report.get("choosing", [])}
 threads = report.get("machine", {}).get("usable_threads", 1)
-for need in re.findall(r'^ {8}\{"([^"]+)",', needs, re.MULTILINE):
+needs = re.findall(r'^ {8}\{"([^"]+)",(.*?)(?=^ {8}\{"|^ {4}\};)', source, re.MULTILINE | re.DOTALL)
+if len(needs) < 10:
+    problems.append(f"{len(needs)} needs were found in lab/experiments/summary.cpp")
+for need, where in needs:
     if need not in chosen and (threads > 1 or "threads" not in need):
         problems.append(f"the choosing table has no line for '{need}'")
-    elif need in chosen and not chosen[need]["instead"]:
-        problems.append(f"the choosing table has nothing beside {chosen[need]['take']} for '{need}'")
+    if need not in chosen:
+        continue
+    line = chosen[need]
+    if not line["instead"]:
+        problems.append(f"the choosing table has nothing beside {line['take']} for '{need}'")
+    if len(line["cases"]) != line["better"] + line["level"] + line["worse"]:
+        problems.append(f"not every case of '{need}' has a verdict")
+    for experiment, patterns in re.findall(r'\{"([^"]+)",\s*\{((?:\s*"[^"]+",?)+)\s*\}\}', where):
+        for pattern in re.findall(r'"([^"]+)"', patterns):
+            names = re.compile(re.escape(pattern).replace(r"\*", ".*"))
+            if not any(k["experiment"] == experiment and names.fullmatch(k["case"]) for k in line["cases"]):
+                problems.append(f"'{need}' is not judged by {experiment}: {pattern}")
 if re.search(r'(src|href)="https?://[^"]*\.(js|css)', page):
     problems.append("the page loads something from the network")
 if len(page) < 2000:

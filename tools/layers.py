@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Shows every include that points up the layers. The order is read from docs/architecture.md, from
+"""Shows every include that points up the layers, and every file that opens another namespace than the
+library's. The order is read from docs/architecture.md, from
 its block that opens with ```layers, so the text and this check cannot disagree.
 
 Usage: tools/layers.py    exit status 0: all arrows point down; 1: some do not; 2: it cannot tell
@@ -48,7 +49,13 @@ def findings(layers):
             if here not in rank:
                 yield f"{where}: the folder {here} is not in the layer list"
                 continue
-            for number, line in enumerate(path.read_text().splitlines(), 1):
+            text = path.read_text()
+            if "CAIRN_FLAVOUR" in text and "#include <cairn/" not in text and '#include "' not in text \
+                    and path.name != "flavour.hpp":
+                yield f"{where}: opens the namespace without <cairn/core/flavour.hpp>"
+            for number, line in enumerate(text.splitlines(), 1):
+                if line.startswith("namespace cairn") and "inline CAIRN_FLAVOUR" not in line:
+                    yield f"{where}:{number}: write `namespace cairn::inline CAIRN_FLAVOUR`: see flavour.hpp"
                 found = include.match(line)
                 if found is None:
                     continue

@@ -6,12 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <ctime>
 
 #include "lab/command/report_file.hpp"
 #include "lab/harness/registry.hpp"
 #include "lab/harness/sampler.hpp"
 #include "lab/harness/worker.hpp"
+#include "lab/output/choosing.hpp"
 #include "lab/output/compare.hpp"
 #include "lab/output/output.hpp"
 #include "lab/output/summary.hpp"
@@ -37,11 +41,33 @@ unsigned terminal_columns() {
     return 80;
 }
 
-/// Errors of the user, said at once and repeated in the reports.
+/// Standard output. The first piece that cannot be written is the last that is tried.
+class standard_output {
+public:
+    void say(const std::string& text) {
+        if (broken()) return;
+        errno = 0;
+        if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+            std::fflush(stdout) == 0) {
+            return;
+        }
+        why_ = errno != 0 ? std::strerror(errno) : "it ended";
+    }
+    [[nodiscard]] bool broken() const { return !why_.empty(); }
+    /// One sentence, or nothing.
+    [[nodiscard]] std::string complaint() const {
+        return broken() ? "standard output cannot be written: " + why_ : "";
+    }
+
+private:
+    std::string why_;
+};
+
+/// Errors of the user, said at once, each once, and repeated in the reports.
 class complaints {
 public:
     void add(const std::string& sentence) {
-        std::fflush(stdout);
+        if (sentence.empty() || std::ranges::find(sentences_, sentence) != sentences_.end()) return;
         fmt::print(stderr, "cairn lab: {}\n", sentence);
         sentences_.push_back(sentence);
     }
@@ -126,12 +152,14 @@ private:
 }  // namespace
 
 int run_lab(const lab_arguments& a) {
+    standard_output out;
+    complaints bad;
     if (a.list) {
-        for (const auto& e : experiments()) fmt::print("{:16} {}\n", e.name, e.question);
-        return 0;
+        for (const auto& e : experiments()) out.say(fmt::format("{:16} {}\n", e.name, e.question));
+        bad.add(out.complaint());
+        return bad.any() ? 2 : 0;
     }
 
-    complaints bad;
     report_files files{bad};
     if (!a.compare.empty()) {
         std::string text;
@@ -139,18 +167,21 @@ int run_lab(const lab_arguments& a) {
         if (result != 0) {
             bad.add(text);
         } else if (a.markdown_file.empty()) {
-            fmt::print("{}", text);
+            out.say(text);
+            bad.add(out.complaint());
         } else if (const report_file file = files.accept(a.markdown_file);
                    !file || !write_report(file, text, bad)) {
             return 2;
         }
-        return result;
+        return result == 0 && bad.any() ? 2 : result;
     }
 
     std::vector<const registered_experiment*> chosen;
     std::vector<std::string> words = a.experiments;
     if (std::erase(words, "summary") != 0) {  // it needs what its lines are derived from
-        for (const need& n : needs()) words.emplace_back(n.experiment);
+        for (const need& n : needs()) {
+            for (const covered& where : n.where) words.emplace_back(where.experiment);
+        }
         std::erase_if(words, [](const std::string& name) {
             return std::none_of(experiments().begin(), experiments().end(),
                                 [&](const auto& e) { return e.name == name; });
@@ -190,6 +221,7 @@ int run_lab(const lab_arguments& a) {
     run.timer_overhead_ns = timer_overhead_ns();
     run.empty_loop_ns = empty_loop_ns();
 
+    if (!chosen.empty() && !a.in_process) look_at_mallocs();
     std::vector<std::unique_ptr<experiment>> built;
     double budget = 0;
     for (const registered_experiment* which : chosen) {
@@ -221,12 +253,14 @@ int run_lab(const lab_arguments& a) {
     ::sigaction(SIGTERM, &action, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
 
-    if (!chosen.empty() && !a.quiet) fmt::print("{}", heading(run));
+    const bool is_reported = json || html || markdown;
+    if (!chosen.empty() && !a.quiet) out.say(heading(run));
     progress_line line{::isatty(STDERR_FILENO) == 1 && !a.quiet};
     const std::int64_t begun = now_ns();
     double budget_done = 0;
     for (const auto& e : built) {
         if (e == nullptr || interrupted) continue;
+        if (out.broken() && !is_reported) break;  // its figures would go nowhere
         sampler_options o;
         o.full = a.full;
         o.in_process = a.in_process;
@@ -244,10 +278,7 @@ int run_lab(const lab_arguments& a) {
             }));
         budget_done += share;
         line.clear();
-        if (!a.quiet) {
-            fmt::print("{}", as_text(run.experiments.back(), terminal_columns()));
-            std::fflush(stdout);
-        }
+        if (!a.quiet) { out.say(as_text(run.experiments.back(), terminal_columns())); }
         if (json.replaceable()) {  // a run that is killed loses what it had not finished, no more
             run.interrupted = true;
             run.seconds = static_cast<double>(now_ns() - begun) * 1e-9;
@@ -258,29 +289,29 @@ int run_lab(const lab_arguments& a) {
     run.interrupted = interrupted != 0;
     run.seconds = static_cast<double>(now_ns() - begun) * 1e-9;
     run.errors = bad.all();
-    if (!chosen.empty() && !a.quiet) {
-        fmt::print("{}\nmeasured in {}\n", summary_as_text(run), clock_text(run.seconds));
-    }
 
-    if (json && write_report(json, as_json(run), bad) && !a.quiet) {
-        fmt::print("figures: {}\n", a.json);
+    // Reports first: nothing that happens to the terminal can cost them.
+    std::string written;
+    if (json && write_report(json, as_json(run), bad)) {
+        written += fmt::format("figures: {}\n", a.json);
     }
-    if (html && write_report(html, as_page(run), bad) && !a.quiet) {
-        fmt::print("page: {}\n", a.html);
+    if (html && write_report(html, as_page(run), bad)) {
+        written += fmt::format("page: {}\n", a.html);
         if (!has_page()) {
-            fmt::print(
+            written +=
                 "a plain page: when this command was built, node, npm or their packages "
-                "were missing; with them the page has plots\n");
+                "were missing; with them the page has plots\n";
         }
     }
-    if (a.markdown) {
-        const std::string text = as_markdown(run);
-        if (a.markdown_file.empty()) {
-            fmt::print("{}", text);
-        } else if (markdown && write_report(markdown, text, bad) && !a.quiet) {
-            fmt::print("Markdown: {}\n", a.markdown_file);
-        }
+    if (markdown && write_report(markdown, as_markdown(run), bad)) {
+        written += fmt::format("Markdown: {}\n", a.markdown_file);
     }
+    if (!chosen.empty() && !a.quiet) {
+        out.say(fmt::format("{}\nmeasured in {}\n", summary_as_text(run), clock_text(run.seconds)));
+    }
+    if (!a.quiet) out.say(written);
+    if (a.markdown && a.markdown_file.empty()) out.say(as_markdown(run));
+    bad.add(out.complaint());
     if (run.interrupted) {
         fmt::print(stderr, "cairn lab: interrupted; what was measured until then is reported\n");
         return 130;

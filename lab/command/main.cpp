@@ -3,19 +3,54 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include <fcntl.h>
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <iostream>
 #include <string>
 
 #include "lab/command/lab_command.hpp"
+#include "lab/harness/preload.hpp"
 #include "lab/harness/registry.hpp"
 #include "lab/harness/worker.hpp"
 
-int main(int argc, char** argv) {
+namespace {
+
+/// A file of ours must not become standard output because that was closed: its number is taken, by
+/// something that cannot be written.
+void take_standard_files() {
+    for (int fd = 0; fd != 3; ++fd) {
+        if (::fcntl(fd, F_GETFD) == -1) (void)::open("/dev/null", O_RDONLY);
+    }
+}
+
+/// Infinite, and what is no number, lie outside.
+CLI::Validator number_between(double low, double high) {
+    return {[=](std::string& text) -> std::string {
+                double x = 0;
+                if (CLI::detail::lexical_cast(text, x) && x >= low && x <= high) return {};
+                return fmt::format("'{}' is not a number from {} to {}", text, low, high);
+            },
+            {}};
+}
+
+int command(int argc, char** argv) {
     if (argc > 1 && std::strcmp(argv[1], "--lab-worker") == 0) return lab::worker_main(argc, argv);
+    if (argc > 1 && std::strcmp(argv[1], "--lab-preloaded") == 0) {
+        return lab::preloaded_main(argc, argv);
+    }
     for (const lab::side_command& other : lab::side_commands()) {
         if (argc > 1 && other.word == argv[1]) return other.run(argc, argv);
+    }
+
+    for (int i = 1; i != argc; ++i) {  // "" names no file and no experiment
+        if (*argv[i] != '\0') continue;
+        std::fprintf(stderr, "cairn: an empty word stands after '%s' (see cairn lab --help)\n",
+                     argv[i - 1]);
+        return 2;
     }
 
     CLI::App app{"cairn: memory for real-time C++"};
@@ -50,10 +85,10 @@ int main(int argc, char** argv) {
     command->add_flag("--in-process", a.in_process,
                       "run contenders in this process (for debuggers; no other mallocs)");
     command->add_option("--time-limit", a.time_limit, "seconds after which a contender has failed")
-        ->check(CLI::PositiveNumber)
+        ->check(number_between(0.001, 86400))
         ->type_name("SECONDS");
     command->add_option("--speed", a.speed, "scale the time spent: 0.1 for a smoke test")
-        ->check(CLI::Range(0.001, 100.0))
+        ->check(number_between(0.001, 100))
         ->type_name("FACTOR");
     for (CLI::Option* const measures : command->get_options()) {  // and --compare does not
         const std::string name = measures->get_name();
@@ -65,7 +100,12 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
-        if (e.get_exit_code() == 0) return app.exit(e);  // --help
+        if (e.get_exit_code() == 0) {  // --help
+            (void)app.exit(e);
+            if (std::cout.flush()) return 0;
+            std::fprintf(stderr, "cairn: standard output cannot be written\n");
+            return 2;
+        }
         std::fprintf(stderr, "cairn: %s (see cairn lab --help)\n", e.what());
         return 2;
     }
@@ -81,4 +121,16 @@ int main(int argc, char** argv) {
         return 2;
     }
     return lab::run_lab(a);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    take_standard_files();
+    try {
+        return command(argc, argv);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "cairn: this run ended early: %s\n", e.what());
+        return 2;
+    }
 }

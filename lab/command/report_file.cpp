@@ -49,11 +49,16 @@ std::string report_file::obstacle() const {
 
 std::string report_file::write(const std::string& text) const {
     const std::string draft = replaceable_ ? target_ + ".part" : target_;
+    std::error_code e;
     std::ofstream out{draft, std::ios::binary | std::ios::trunc};
     out << text;
-    if (!out.flush()) return std::strerror(errno);
+    if (!out.flush()) {
+        const std::string why = std::strerror(errno);
+        out.close();
+        if (replaceable_) fs::remove(draft, e);  // a full disk has no room for half a report
+        return why;
+    }
     out.close();
-    std::error_code e;
     if (replaceable_) fs::rename(draft, target_, e);
     return e ? e.message() : "";
 }

@@ -186,10 +186,17 @@ const lab::registration fast_alloc{
         publish_standard(frames, 12715, "ns, malloc, fast-alloc README, Linux");
 
         for (const bool first : {true, false}) {
-            lab::comparison& list =
-                e.compare(first ? "free list (first fit), single allocation"
-                                : "free list (best fit), single allocation",
-                          {.many_per_cycle = true});  // the limit may cost nothing
+            lab::comparison& list = e.compare(
+                first ? "free list (first fit), single allocation"
+                      : "free list (best fit), single allocation",
+                {.many_per_cycle = true,  // the limit may cost nothing
+                 .causes = {{first ? "first_fit asks a tree of maxima, levels down and up, "
+                                     "each of which waits for the one before "
+                                     "(docs/dead-ends.md); malloc hands out what its "
+                                     "thread freed last."
+                                   : "best_fit merges at once and searches by the bits of "
+                                     "the size; malloc hands out what its thread freed "
+                                     "last."}}});
             if (first) {
                 list.cairn("cairn::heap<first_fit>",
                            pairs_in<cairn::heap<cairn::first_fit>>(1 << 20))

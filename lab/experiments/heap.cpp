@@ -203,9 +203,21 @@ const lab::registration heap_experiment{
             thesis_case.operator()<1000>();
             thesis_case.operator()<4000>();
         }
-        add_heaps(e.compare("churn", {.weight = 2}), runs<churn<>>());
+        add_heaps(
+            e.compare("churn",
+                      {.weight = 2,
+                       .causes = {{"One operation in ten reaches the exact core of the heap, "
+                                   "which cuts and merges blocks and waits for its mispredicted "
+                                   "branches; classes that never merge have no such core "
+                                   "(docs/dead-ends.md)."}}}),
+            runs<churn<>>());
 
-        lab::comparison& offsets = e.compare("churn, offsets", {.weight = 0.7});
+        lab::comparison& offsets = e.compare(
+            "churn, offsets",
+            {.weight = 0.7,
+             .causes = {{"A heap in memory puts merging off; ranges of any size to the byte have "
+                         "no classes to wait in, so offset_heap merges at once "
+                         "(docs/dead-ends.md)."}}});
         offsets.cairn("cairn::offset_heap", offset_churn<cairn::offset_heap>());
         offsets.cairn("cairn::offset_heap_32", offset_churn<cairn::offset_heap_32>());
         offsets.peer("in memory: cairn::heap<good_fit>",

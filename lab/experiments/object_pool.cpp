@@ -214,7 +214,12 @@ const lab::registration object_pool{
             if (who.name == "cairn::object_pool") who.published(300, "ns, allocPool README, Linux");
             if (who.name == "glibc new/delete") who.published(2100, "ns, allocPool README, Linux");
         }
-        add_cases<cheap>(e.compare("cheap constructor", {.unit = "ns/object"}));
+        add_cases<cheap>(e.compare(
+            "cheap constructor",
+            {.unit = "ns/object",
+             .causes = {
+                 {"Acquiring and releasing check the state that says which object lies where "
+                  "on the stack."}}}));
         lab::comparison& warm =
             e.compare("prewarm 10000 stubs", {.unit = "us/pool", .unpinned = true});
         // 1, 2, 4 ... and all that the machine has

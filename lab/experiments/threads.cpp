@@ -246,10 +246,12 @@ void add_everybody(lab::comparison& c, Add add) {
 }
 
 template <class Work>
-void add_case(lab::experiment& e, const std::string& what, unsigned threads, double weight) {
+void add_case(lab::experiment& e, const std::string& what, unsigned threads, double weight,
+              std::vector<lab::cause> causes = {}) {
     const std::string name =
         what + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
-    lab::comparison& c = e.compare(name, {.weight = weight, .unpinned = true});
+    lab::comparison& c =
+        e.compare(name, {.weight = weight, .unpinned = true, .causes = std::move(causes)});
     const std::string depot = name + ", depot operations per 1000";
     add_everybody(c, [=]<class A>(lab::comparison& in, lab::kind k, const char* who) {
         in.add(k, who, [=] { return work_in<A, Work>(threads, depot); });
@@ -264,7 +266,10 @@ const lab::registration threads{
         e.quick_seconds = 18;
         const std::vector<unsigned> counts = lab::crew_sizes(e.options().hardware_threads());
         for (const unsigned count : counts) {
-            add_case<pairs>(e, "pair", count, 1);
+            add_case<pairs>(
+                e, "pair", count, 1,
+                {{"A pair that finds its thread's cache by thread-local memory is sixteen loads; "
+                  "local() looks it up once (docs/dead-ends.md)."}});
             add_case<churn>(e, "churn", count, 1);
             add_case<batches>(e, "batches of 1000", count, 1);
         }

@@ -18,14 +18,9 @@
 #include <vector>
 
 #include "lab/harness/experiment.hpp"
+#include "lab/harness/processor.hpp"
 
 namespace lab {
-
-inline void pause() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-}
 
 /// Waits until `done()`.
 template <class Done>

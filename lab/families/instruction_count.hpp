@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 #include <algorithm>
 #include <array>
@@ -19,23 +18,23 @@
 #include <new>
 #include <stdexcept>
 
+#include "lab/harness/processor.hpp"
+
 namespace lab {
 namespace detail {
 
 inline volatile std::uint64_t steps = 0;
 inline void count_step(int) { steps = steps + 1; }
 
-constexpr unsigned long long trap_flag = 0x100;
-
 // Out of line, so that what they add is the same everywhere.
 [[gnu::noinline]] inline void begin_steps() {
     steps = 0;
-    __writeeflags(__readeflags() | trap_flag);
+    begin_single_steps();
     asm volatile("" ::: "memory");
 }
 [[gnu::noinline]] inline std::uint64_t end_steps() {
     asm volatile("" ::: "memory");
-    __writeeflags(__readeflags() & ~trap_flag);
+    end_single_steps();
     return steps;
 }
 
@@ -43,7 +42,8 @@ constexpr unsigned long long trap_flag = 0x100;
 
 /// Calls operation(begin, end) in a child. What runs between begin() and end(label) is counted.
 /// Returns: for each label the largest count. Requires: the first operation is empty: what the marks
-/// themselves cost. Throws: std::runtime_error when the child does not come to its end.
+/// themselves cost, and has_single_steps: where that is false, nothing is counted.
+/// Throws: std::runtime_error when the child does not come to its end.
 template <std::size_t Labels, class Operation>
 [[nodiscard]] std::array<std::uint64_t, Labels> most_instructions(Operation operation) {
     using counts = std::array<std::uint64_t, Labels>;

@@ -6,45 +6,21 @@
 //      least           31   32   31   33   35          the algorithm is slow where it must be
 #pragma once
 
-#include <x86intrin.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "lab/harness/processor.hpp"
 #include "lab/harness/sample.hpp"
 #include "lab/harness/statistics.hpp"
 
 namespace lab {
 
-[[nodiscard]] inline std::uint64_t ticks_before() {
-    _mm_lfence();
-    const std::uint64_t t = __rdtsc();
-    _mm_lfence();
-    return t;
-}
-[[nodiscard]] inline std::uint64_t ticks_after() {
-    unsigned processor = 0;
-    const std::uint64_t t = __rdtscp(&processor);
-    _mm_lfence();
-    return t;
-}
-
 [[nodiscard]] inline double ns_per_tick() {
-    static const double value = [] {
-        timespec a{}, b{};
-        clock_gettime(CLOCK_MONOTONIC, &a);
-        const std::uint64_t t = __rdtsc();
-        do {
-            clock_gettime(CLOCK_MONOTONIC, &b);
-        } while ((b.tv_sec - a.tv_sec) * 1e9 + double(b.tv_nsec - a.tv_nsec) < 2e7);
-        return ((b.tv_sec - a.tv_sec) * 1e9 + double(b.tv_nsec - a.tv_nsec)) /
-               double(__rdtsc() - t);
-    }();
+    static const double value = measured_ns_per_tick(20'000'000);
     return value;
 }
 

@@ -55,6 +55,13 @@ enum class measure {
 
 struct experiment_result;
 
+/// Why cairn is behind in a case, where that is known: a fact that was measured, not a guess. Shown only
+/// in runs in which cairn is behind a peer whose name begins with `peer` (empty: any).
+struct cause {
+    const char* why;
+    const char* peer = "";
+};
+
 struct case_options {
     std::string unit = "ns/op";
     lab::better better = lab::better::lower;
@@ -71,6 +78,7 @@ struct case_options {
     bool compares = true;          ///< false: a floor or a label, of which nobody is better
     double least_difference = 0;   ///< in `unit`: nearer than this is no difference
     bool show_spread = false;      ///< the terminal shows mean, standard deviation and maximum too
+    std::vector<cause> causes;     ///< the first that fits the best peer is the reason
 };
 
 /// What runs in a contender's process: built once, then sampled many times.

@@ -11,11 +11,8 @@
 
 #include "lab/harness/clock.hpp"
 #include "lab/harness/optimizer.hpp"
+#include "lab/harness/processor.hpp"
 #include "lab/harness/worker.hpp"
-
-#if defined(__x86_64__)
-#    include <x86intrin.h>
-#endif
 
 namespace lab {
 
@@ -62,19 +59,8 @@ std::string chosen_in_brackets(const std::string& line) {  // "always [madvise] 
 }  // namespace
 
 double tsc_ghz() {
-#if defined(__x86_64__)
-    static const double ghz = [] {
-        const std::int64_t t0 = now_ns();
-        const std::uint64_t c0 = __rdtsc();
-        while (now_ns() - t0 < 20'000'000) {}
-        const std::uint64_t c1 = __rdtsc();
-        const std::int64_t t1 = now_ns();
-        return static_cast<double>(c1 - c0) / static_cast<double>(t1 - t0);
-    }();
+    static const double ghz = ticks_are_cycles ? 1 / measured_ns_per_tick(20'000'000) : 0;
     return ghz;
-#else
-    return 0;
-#endif
 }
 
 machine_facts look_at_machine() {

@@ -16,6 +16,7 @@ enum class row_status {
     suspect,     ///< faster than an empty loop, or no operations reported: measures nothing
     wrong,       ///< another result than the other contenders
     failed,      ///< crashed, hung, threw; the note says which
+    absent,      ///< its malloc library was not in its process; the note names it
     interrupted  ///< never measured: the user stopped the run
 };
 
@@ -55,6 +56,19 @@ struct case_result {
 /// How `a` does beside `b`, two rows of the case that count.
 [[nodiscard]] verdict verdict_between(const case_result& c, const contender_result& a,
                                       const contender_result& b);
+
+/// How many times dearer the figure `b` is than `a`; 1 where a quotient says nothing.
+[[nodiscard]] double dearer(const case_result& c, double a, double b);
+
+/// The best row of a kind, or null.
+[[nodiscard]] const contender_result* best_row(const case_result& c, kind k);
+
+/// Which row stands for cairn: the first that is no worse than cairn's best beyond the noise. Of five
+/// allocators that tie, the plainest is named, in this run and in the next. Null where there is none.
+[[nodiscard]] const contender_result* cairn_row(const case_result& c);
+
+/// Why the best peer is ahead of that row, where it is ahead and the cause is known; empty otherwise.
+[[nodiscard]] std::string reason_of(const case_result& c);
 
 struct experiment_result {
     std::string name;

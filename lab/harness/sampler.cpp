@@ -28,7 +28,9 @@ struct lane {
 
     /// Its process gave no answer. After Ctrl-C that is nobody's fault.
     void lost() {
-        status = interrupted ? row_status::interrupted : row_status::failed;
+        status = interrupted               ? row_status::interrupted
+                 : process.lacks_library() ? row_status::absent
+                                           : row_status::failed;
         note = process.why();
     }
 };
@@ -38,7 +40,7 @@ double scale_of(const case_options& o) {
     if (u.starts_with("us")) return 1e-3;
     if (u.starts_with("ms")) return 1e-6;
     if (u.starts_with("s/") || u == "s") return 1e-9;
-    if (u.starts_with("cycles")) return tsc_ghz();
+    if (u.starts_with("cycles")) return tsc_ghz() > 0 ? tsc_ghz() : 1;
     return 1;
 }
 
@@ -368,13 +370,6 @@ case_run measure_case(const experiment& e, const comparison& c, const sampler_op
 }
 
 }  // namespace
-
-verdict verdict_between(const case_result& c, const contender_result& a,
-                        const contender_result& b) {
-    const bool lower = c.options.better == better::lower;
-    return compare_rounds(lower ? a.samples : b.samples, lower ? b.samples : a.samples, c.lives,
-                          std::max(c.least_ratio, 2 * c.noise), c.options.least_difference);
-}
 
 experiment_result measure_experiment(const experiment& e, const sampler_options& o,
                                      const progress& tell) {

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <string>
 
+#include "lab/harness/preload.hpp"
 #include "lab/harness/registry.hpp"
 
 namespace lab {
@@ -140,10 +141,11 @@ private:
 constexpr char ready = 'r';
 constexpr char sampled = 's';
 constexpr char failed = 'f';
+constexpr char no_library = 'n';
 
-bool send_failure(int fd, const char* what) {
+bool send_failure(int fd, const char* what, char kind = failed) {
     packer p;
-    p.put(failed);
+    p.put(kind);
     p.put(std::string{what});
     return p.send(fd);
 }
@@ -272,6 +274,7 @@ worker& worker::operator=(worker&& other) noexcept {
     std::swap(replies_, other.replies_);
     std::swap(errors_, other.errors_);
     std::swap(why_, other.why_);
+    std::swap(lacks_library_, other.lacks_library_);
     std::swap(here_, other.here_);
     return *this;
 }
@@ -354,7 +357,8 @@ bool worker::start(const experiment& e, const comparison& c, const contender& wh
     if (what == ready) return true;
     std::string text;
     u.get(text);
-    return fail("failed: " + text);
+    lacks_library_ = what == no_library;
+    return fail(lacks_library_ ? text : "failed: " + text);
 }
 
 bool worker::start_in_process(const contender& who) {
@@ -460,6 +464,17 @@ void worker::stop() noexcept {
 
 // ---- the other end, executed anew ------------------------------------------------------------
 
+namespace {
+
+/// Nothing is measured under the name of a library that is not here.
+std::string library_obstacle(const contender& who) {
+    const malloc_library* const library = find_malloc_library(who.malloc_library);
+    if (library == nullptr) return {};
+    return preload_obstacle(library->path, library->symbol.c_str());
+}
+
+}  // namespace
+
 int worker_main(int argc, char** argv) {
     if (argc < 8) return 127;
     run_options options;
@@ -479,7 +494,11 @@ int worker_main(int argc, char** argv) {
             for (const comparison& c : e->comparisons) {
                 if (c.name != argv[3]) continue;
                 for (const contender& who : c.contenders) {
-                    if (who.name == argv[4]) return serve(who, 3, 4);
+                    if (who.name != argv[4]) continue;
+                    const std::string obstacle = library_obstacle(who);
+                    if (obstacle.empty()) return serve(who, 3, 4);
+                    send_failure(4, obstacle.c_str(), no_library);
+                    return 1;
                 }
             }
         }

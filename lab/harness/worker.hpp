@@ -55,6 +55,9 @@ public:
     /// One sentence: crashed, took longer than the time limit, threw.
     [[nodiscard]] const std::string& why() const noexcept { return why_; }
 
+    /// It did not begin: another malloc was in its process than its row says.
+    [[nodiscard]] bool lacks_library() const noexcept { return lacks_library_; }
+
     void stop() noexcept;
 
 private:
@@ -67,6 +70,7 @@ private:
     int replies_ = -1;
     int errors_ = -1;  ///< what the process wrote to stderr
     std::string why_;
+    bool lacks_library_ = false;
     std::unique_ptr<body> here_;
 };
 

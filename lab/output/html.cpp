@@ -108,6 +108,9 @@ std::string table(const case_result& c) {
         }
     }
     s += "</table></div>\n";
+    if (const std::string why = reason_of(c); !why.empty()) {
+        s += fmt::format("<p>Why {} is ahead: {}</p>\n", escaped(c.best_peer), escaped(why));
+    }
     if (!notes.empty()) s += "<ul class=notes>" + notes + "</ul>\n";
     return s;
 }

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/harness/registry.hpp"
+#include "lab/output/choosing.hpp"
 #include "lab/output/output.hpp"
 #include "lab/output/summary.hpp"
 
@@ -77,9 +78,9 @@ json row(const contender_result& r) {
 }  // namespace
 
 std::string as_json(const run_result& run) {
-    json peers = json::array();
-    for (const peer_status& p : configured_peers()) {
-        peers.push_back({{"name", p.name}, {"present", p.present}, {"detail", p.detail}});
+    json looked_for = json::array();
+    for (const peer_status& p : peers()) {
+        looked_for.push_back({{"name", p.name}, {"present", p.present}, {"detail", p.detail}});
     }
     json experiments = json::array();
     for (const experiment_result& e : run.experiments) {
@@ -97,6 +98,7 @@ std::string as_json(const run_result& run) {
                              {"limit", c.limit},
                              {"best_peer", c.best_peer},
                              {"best_cairn", mine == nullptr ? "" : mine->name},
+                             {"reason", reason_of(c)},
                              {"contenders", std::move(contenders)}});
         }
         experiments.push_back({{"name", e.name},
@@ -110,16 +112,43 @@ std::string as_json(const run_result& run) {
     }
     json choices = json::array();
     for (const choice& c : choosing(run)) {
+        const judged_case& first = c.cases.front();
+        json judged = json::array();
+        for (const judged_case& k : c.cases) {
+            judged.push_back({{"experiment", k.experiment},
+                              {"case", k.name},
+                              {"figure", k.figure},
+                              {"unit", k.unit},
+                              {"peer", k.peer},
+                              {"other", k.other},
+                              {"ratio", k.ratio},
+                              {"verdict", k.verdict}});
+        }
         choices.push_back({{"need", c.need},
                            {"take", c.take},
-                           {"figure", c.figure},
-                           {"unit", c.unit},
-                           {"instead", c.instead},
-                           {"other", c.other},
-                           {"ratio", c.ratio},
-                           {"verdict", c.verdict},
-                           {"experiment", c.experiment},
-                           {"case", c.case_name}});
+                           {"figure", first.figure},
+                           {"unit", first.unit},
+                           {"instead", first.peer},
+                           {"other", first.other},
+                           {"ratio", first.ratio},
+                           {"verdict", first.verdict},
+                           {"experiment", first.experiment},
+                           {"case", first.name},
+                           {"advice", name_of(c.advice)},
+                           {"words", advice_of(c)},
+                           {"mean", c.mean},
+                           {"worst", c.worst},
+                           {"worst_case", c.worst_case},
+                           {"better", c.better},
+                           {"level", c.level},
+                           {"worse", c.worse},
+                           {"rival", c.rival},
+                           {"rival_ratio", c.rival_ratio},
+                           {"rival_cases", c.rival_cases},
+                           {"rival_better", c.rival_better},
+                           {"rival_worse", c.rival_worse},
+                           {"range", range_of(c)},
+                           {"cases", std::move(judged)}});
     }
     const json j = {{"schema", 1},
                     {"machine", facts(run.machine)},
@@ -131,7 +160,7 @@ std::string as_json(const run_result& run) {
                     {"interrupted", run.interrupted},
                     {"timer_overhead_ns", run.timer_overhead_ns},
                     {"empty_loop_ns", run.empty_loop_ns},
-                    {"peers", std::move(peers)},
+                    {"peers", std::move(looked_for)},
                     {"errors", run.errors},
                     {"verdict", verdict_of(run)},
                     {"choosing", std::move(choices)},

@@ -5,38 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lab/output/choosing.hpp"
 #include "lab/output/output.hpp"
 
 namespace lab {
 
 namespace {
-
-bool ahead(const case_result& c, const contender_result& a, const contender_result& b) {
-    return c.options.better == better::lower ? a.figures.median < b.figures.median
-                                             : a.figures.median > b.figures.median;
-}
-
-/// How many times dearer `b` is than `a`; 1 where a quotient says nothing.
-double dearer(const case_result& c, double a, double b) {
-    if (a <= 0 || b <= 0) return 1;
-    return c.options.better == better::lower ? b / a : a / b;
-}
-
-const experiment_result* find(const run_result& run, std::string_view name) {
-    for (const experiment_result& e : run.experiments) {
-        if (e.name == name) return &e;
-    }
-    return nullptr;
-}
-
-const case_result* case_for(const experiment_result& e, const need& n) {
-    for (const char* prefix : n.cases) {
-        for (const case_result& c : e.cases) {
-            if (c.name.starts_with(prefix) && cairn_row(c, n.takers) != nullptr) return &c;
-        }
-    }
-    return nullptr;
-}
 
 std::string with_unit(double v, const std::string& unit) { return figure(v) + " " + unit; }
 
@@ -53,75 +27,7 @@ double median_noise(const run_result& run) {
     return noises[noises.size() / 2];
 }
 
-std::string said(const choice& c) {
-    std::string s =
-        fmt::format("For {}, {} {} {}", c.need, c.take, c.unit.ends_with("/s") ? "does" : "costs",
-                    with_unit(c.figure, c.unit));
-    if (c.instead.empty()) return s + ".";
-    const std::string other = fmt::format("{} {}", c.instead, with_unit(c.other, c.unit));
-    if (c.verdict == "faster") {
-        return s + fmt::format("; the best of the others, {} ({} x).", other, figure(c.ratio));
-    }
-    if (c.verdict == "slower") {
-        return s + fmt::format("; {} is better at it: {} ({} x).", c.instead,
-                               with_unit(c.other, c.unit), figure(c.ratio));
-    }
-    return s + fmt::format("; so does, within the noise, {}.", other);
-}
-
 }  // namespace
-
-const contender_result* best_row(const case_result& c, kind k) {
-    const contender_result* found = nullptr;
-    for (const contender_result& r : c.contenders) {
-        if (r.kind == k && r.counts() && (found == nullptr || ahead(c, r, *found))) found = &r;
-    }
-    return found;
-}
-
-const contender_result* cairn_row(const case_result& c, const std::vector<const char*>& among) {
-    std::vector<const contender_result*> rows;
-    for (const contender_result& r : c.contenders) {
-        const bool asked =
-            among.empty() || std::find(among.begin(), among.end(), r.name) != among.end();
-        if (r.kind == kind::cairn && r.counts() && asked) rows.push_back(&r);
-    }
-    if (rows.empty()) return nullptr;
-    const contender_result* const best = *std::min_element(
-        rows.begin(), rows.end(), [&](auto* a, auto* b) { return ahead(c, *a, *b); });
-    return *std::find_if(rows.begin(), rows.end(), [&](auto* r) {
-        return r == best || verdict_between(c, *r, *best) == verdict::no_difference;
-    });
-}
-
-std::vector<choice> choosing(const run_result& run) {
-    std::vector<choice> all;
-    for (const need& n : needs()) {
-        const experiment_result* e = find(run, n.experiment);
-        const case_result* c = e == nullptr ? nullptr : case_for(*e, n);
-        if (c == nullptr) continue;
-        const contender_result* mine = cairn_row(*c, n.takers);
-        const contender_result* peer = best_row(*c, kind::peer);
-        choice row;
-        row.need = n.words;
-        row.take = mine->name;
-        if (*n.type != '\0' && !row.take.starts_with(n.type)) {
-            row.take = fmt::format("{} ({})", n.type, row.take);
-        }
-        row.figure = mine->figures.median;
-        row.unit = c->options.unit;
-        row.experiment = e->name;
-        row.case_name = c->name;
-        if (peer != nullptr) {
-            row.instead = peer->name;
-            row.other = peer->figures.median;
-            row.ratio = dearer(*c, row.figure, row.other);
-            row.verdict = mine->best_peer_verdict;
-        }
-        all.push_back(std::move(row));
-    }
-    return all;
-}
 
 tally count_verdicts(const run_result& run) {
     tally t;
@@ -150,7 +56,7 @@ std::vector<std::string> verdict_of(const run_result& run) {
     }
     const std::vector<choice> table = choosing(run);
     for (const choice& c : table) {  // the two needs that most programs have come first in needs()
-        if (s.size() < 3) s.push_back(said(c));
+        if (s.size() < 3) s.push_back(sentence_of(c));
     }
 
     // Where not to take it: the worst of the cases that are worse.
@@ -179,6 +85,7 @@ std::vector<std::string> verdict_of(const run_result& run) {
             "It is furthest behind in {} ({}): {} {}, {} {} ({} x).", where->name, worst->name,
             mine->name, with_unit(mine->figures.median, worst->options.unit), peer->name,
             with_unit(peer->figures.median, worst->options.unit), figure(distance)));
+        if (const std::string why = reason_of(*worst); !why.empty()) s.back() += " Why: " + why;
     }
 
     unsigned rows = 0;
@@ -243,32 +150,40 @@ std::string take_of(const experiment_result& e) {
     return s;
 }
 
+namespace {
+
+std::string mean_and_worst(const choice& c) {
+    return figure(c.mean) + " x" + (c.cases.size() == 1 ? "" : ", " + figure(c.worst) + " x");
+}
+
+std::string table_of(const std::vector<choice>& table) {
+    if (table.empty()) return {};
+    std::size_t need_width = 4;
+    std::size_t take_width = 4;
+    for (const choice& c : table) {
+        need_width = std::max(need_width, c.need.size());
+        take_width = std::max(take_width, c.take.size());
+    }
+    std::string s =
+        "\nwhat to take, by all cases that the need covers; mean (geometric) and worst: the best "
+        "peer's "
+        "cost\nover cairn's, case by case, above 1 is better than every peer, no difference is 1\n";
+    s += fmt::format("  {:{}}  {:{}}  {:>5}  {:>24}  {}\n", "need", need_width, "cairn's",
+                     take_width, "cases", "costs", "mean, worst");
+    for (const choice& c : table) {
+        s += fmt::format("  {:{}}  {:{}}  {:>5}  {:>24}  {}\n", c.need, need_width, c.take,
+                         take_width, c.cases.size(), range_of(c),
+                         c.cases.front().peer.empty() ? "-" : mean_and_worst(c));
+        if (const std::string advice = advice_of(c); !advice.empty()) s += "      " + advice + "\n";
+    }
+    return s;
+}
+
+}  // namespace
+
 std::string summary_as_text(const run_result& run) {
     std::string s;
-    const std::vector<choice> table = choosing(run);
-    if (!table.empty()) {
-        std::size_t need_width = 4;
-        std::size_t take_width = 4;
-        for (const choice& c : table) {
-            need_width = std::max(need_width, c.need.size());
-            take_width = std::max(take_width, c.take.size());
-        }
-        s += fmt::format("\nwhat to take, by these figures\n  {:{}}  {:{}}  {:>16}  instead of\n",
-                         "need", need_width, "take", take_width, "costs");
-        for (const choice& c : table) {
-            s += fmt::format("  {:{}}  {:{}}  {:>16}  ", c.need, need_width, c.take, take_width,
-                             with_unit(c.figure, c.unit));
-            if (c.instead.empty()) {
-                s += "-\n";
-            } else if (c.verdict == "faster") {
-                s += fmt::format("{} ({} x dearer)\n", c.instead, figure(c.ratio));
-            } else if (c.verdict == "slower") {
-                s += fmt::format("{} ({} x cheaper: take that)\n", c.instead, figure(1 / c.ratio));
-            } else {
-                s += fmt::format("{} (a tie)\n", c.instead);
-            }
-        }
-    }
+    s += table_of(choosing(run));
     s += "\nverdict\n";
     for (const std::string& sentence : verdict_of(run)) s += "  " + sentence + "\n";
     return s;
@@ -292,22 +207,25 @@ std::string as_markdown(const run_result& run) {
     s += "\n```\n" + heading(run) + "```\n";
     const std::vector<choice> table = choosing(run);
     if (!table.empty()) {
-        s += "\n| you need | take | costs | instead of | costs | which is "
-             "|\n|---|---|---:|---|---:|---|\n";
+        s += "\nMean (geometric) and worst: the best peer's cost over cairn's, case by case; no "
+             "difference is 1.\n\n| you need | cairn's | cases | costs | mean, worst | by these "
+             "figures "
+             "|\n|---|---|---:|---:|---|---|\n";
         for (const choice& c : table) {
-            s += fmt::format("| {} | `{}` | {} | {} | {} | {} |\n", c.need, c.take,
-                             with_unit(c.figure, c.unit), cell(c.instead),
-                             c.instead.empty() ? "" : figure(c.other),
-                             c.verdict == "faster"   ? figure(c.ratio) + " x dearer"
-                             : c.verdict == "slower" ? figure(1 / c.ratio) + " x cheaper"
-                             : c.instead.empty()     ? ""
-                                                     : "a tie");
+            s += fmt::format("| {} | `{}` | {} | {} | {} | {} |\n", c.need, c.take, c.cases.size(),
+                             range_of(c), c.cases.front().peer.empty() ? "" : mean_and_worst(c),
+                             cell(advice_of(c)));
         }
     }
     for (const experiment_result& e : run.experiments) {
         s += fmt::format("\n### {}\n\n{}\n", e.name, e.question);
         if (!e.error.empty()) s += "\nnot run: " + e.error + "\n";
         if (const std::string take = take_of(e); !take.empty()) s += "\n" + take + "\n";
+        for (const case_result& c : e.cases) {
+            if (const std::string why = reason_of(c); !why.empty()) {
+                s += fmt::format("\nWhy {} is ahead in {}: {}\n", c.best_peer, c.name, why);
+            }
+        }
         if (e.cases.empty()) continue;
         s += "\n<details><summary>figures</summary>\n\n| case | contender | kind | median | 95 % "
              "interval | unit | to limit | to best peer | published |\n"

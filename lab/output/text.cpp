@@ -33,6 +33,8 @@ const char* name_of(row_status s) {
             return "wrong";
         case row_status::failed:
             return "failed";
+        case row_status::absent:
+            return "absent";
         case row_status::interrupted:
             return "interrupted";
     }
@@ -90,14 +92,17 @@ std::string heading(const run_result& run) {
                      run.timer_overhead_ns, run.empty_loop_ns,
                      m.pinned ? "pinned to one processor" : "not pinned",
                      m.real_time ? ", real-time priority" : "");
+    if (m.tsc_ghz <= 0) s += "no counter of cycles here: where a unit is cycles, read ns\n";
     std::string present;
     std::string absent;
-    for (const peer_status& p : configured_peers()) {
-        (p.present ? present : absent) += fmt::format(
-            "{}{} ({})", (p.present ? present : absent).empty() ? "" : ", ", p.name, p.detail);
+    for (const peer_status& p : peers()) {
+        if (p.present) {
+            present += fmt::format("{}{} ({})", present.empty() ? "" : ", ", p.name, p.detail);
+        } else {
+            absent += fmt::format("peer absent: {} ({})\n", p.name, p.detail);
+        }
     }
-    s += "peers here: " + (present.empty() ? "none" : present) + "\n";
-    if (!absent.empty()) s += "peers absent: " + absent + "\n";
+    s += "peers here: " + (present.empty() ? "none" : present) + "\n" + absent;
     return s;
 }
 
@@ -167,6 +172,9 @@ std::string as_text(const experiment_result& e, unsigned columns) {
         std::sort(remarks.begin(), remarks.end());
         remarks.erase(std::unique(remarks.begin(), remarks.end()), remarks.end());
         for (const std::string& remark : remarks) s += "    " + remark + "\n";
+        if (const std::string why = reason_of(c); !why.empty()) {
+            s += fmt::format("    why {} is ahead: {}\n", c.best_peer, why);
+        }
     }
     if (const std::string take = take_of(e); !take.empty()) s += "\n  " + take + "\n";
     return s;

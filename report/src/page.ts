@@ -2,7 +2,7 @@
 // time between frames, so that the page can be read before all of it is drawn.
 import { bytes, duration, escaped as e, figure, times } from "./format";
 import { curves, rows } from "./plots";
-import { anchor, best, counts, publishedUnit, ranked, tooNear, type Case, type Contender, type Experiment, type Run } from "./run";
+import { anchor, best, counts, publishedUnit, ranked, tooNear, type Case, type Choice, type Contender, type Experiment, type Run } from "./run";
 
 const started = performance.now();
 const root = document.documentElement;
@@ -65,13 +65,22 @@ function firstScreen(run: Run): HTMLElement {
 const emphasised = (s: string): string =>
   e(s).replace(/(?<![\w:.+^;&<-])(\d[\d,]*(?:\.\d+)?(?: (?:ns|us|ms|s|x|×|%|KiB|MiB|GiB|cycles|cases|of)\b|×| %)?)/g, "<b>$1</b>");
 
+/** Every case that a need was judged by, with what cairn's costs there and the best peer. */
+const judged = (c: Choice): string => `<details class="judged"><summary>${c.cases.length} case${c.cases.length === 1 ? "" : "s"}</summary><ul>${c.cases.map(j =>
+  `<li><a href="#${e(anchor(j.experiment, j.case))}">${e(j.experiment)}: ${e(j.case)}</a> ${figure(j.figure)} ${e(j.unit)}${j.peer ? `; ${e(j.peer)} ${figure(j.other)}: <span class="v ${j.verdict.replace(" ", "-")}">${word(j.verdict)}</span>` : ""}</li>`).join("")}</ul></details>`;
+
 function choosing(run: Run): HTMLElement | null {
   if (!run.choosing?.length) return null;
   return element(`<section id="choosing"><h2>What to take, by this machine's figures</h2>
-    <div class="scroll"><table><thead><tr><th class="l">you need</th><th class="l">take</th><th>figure</th><th class="l">instead of</th><th>figure</th><th class="l">which is</th><th class="l">measured in</th></tr></thead>
-    <tbody>${run.choosing.map(c => `<tr><td class="l wrap">${e(c.need)}</td><td class="l wrap"><b class="${c.verdict === "slower" ? "" : "mine"}">${e(c.take)}</b></td><td>${figure(c.figure)} ${e(c.unit)}</td>
-      <td class="l wrap">${e(c.instead)}</td><td>${c.instead ? figure(c.other) : ""}</td><td class="l">${c.verdict === "faster" ? `${figure(c.ratio)} × dearer` : c.verdict === "slower" ? `<span class="bad">${figure(1 / c.ratio)} × cheaper</span>` : c.verdict === "no difference" ? "a tie" : ""}</td>
-      <td class="l wrap"><a href="#${anchor(c.experiment, c.case)}">${e(c.experiment)}: ${e(c.case)}</a></td></tr>`).join("")}</tbody></table></div></section>`);
+    <p class="dim small">Each need is judged by all cases that its words cover. Mean (geometric) and worst: the best peer's cost over cairn's, case by case; above 1 is better than every peer, no difference is 1.</p>
+    <div class="scroll"><table><thead><tr><th class="l">you need</th><th class="l">cairn's</th><th class="l">costs</th><th>mean</th><th>worst</th><th class="l">by these figures</th></tr></thead>
+    <tbody>${run.choosing.map(c => {
+      const alone = !c.cases[0]!.peer;
+      const worst = c.cases[c.worst_case]!;
+      return `<tr><td class="l wrap">${e(c.need)}</td><td class="l wrap"><b class="${c.advice === "peer" ? "" : "mine"}">${e(c.take)}</b></td><td class="l wrap" data-head="costs">${e(c.range)}</td>
+      <td data-head="mean">${alone ? "" : times(c.mean)}</td><td data-head="worst">${alone || c.cases.length === 1 ? "" : `<a class="${c.worst < 1 ? "bad" : ""}" href="#${e(anchor(worst.experiment, worst.case))}">${times(c.worst)}</a>`}</td>
+      <td class="l words"><span class="${c.advice === "peer" ? "bad" : ""}">${e(c.words)}</span>${judged(c)}</td></tr>`;
+    }).join("")}</tbody></table></div></section>`);
 }
 
 function contents(run: Run): HTMLElement {
@@ -108,6 +117,7 @@ function table(x: Experiment, c: Case, open: boolean): string {
     <div class="scroll"><table><thead><tr><th class="l">contender</th><th class="l">kind</th><th></th><th>median</th><th>min</th><th>95 % interval</th><th>to limit</th><th>to best peer</th><th>published</th></tr></thead>
     <tbody>${ranked(c).map(r => tableRow(c, r, largest)).join("")}</tbody></table></div>
     <p class="dim small">${e(c.unit)}, ${c.better} is better${c.noise > 0 ? ` · noise floor ${(c.noise * 100).toFixed(1)} %` : ""}${c.least_difference ? ` · nearer than ${figure(c.least_difference)} is no difference` : ""}${c.limit ? ` · limit: ${e(c.limit)}` : ""}${c.best_peer ? ` · best peer: ${e(c.best_peer)}` : ""}</p>
+    ${c.reason ? `<p class="why"><b>Why ${e(c.best_peer)} is ahead.</b> ${e(c.reason)}</p>` : ""}
     ${notes.length ? `<ul class="notes">${[...new Set(notes)].map(n => `<li>${n}</li>`).join("")}</ul>` : ""}</details>`;
 }
 
@@ -123,7 +133,7 @@ function draw(run: Run, x: Experiment, width: number): void {
   const kinds = new Set(x.cases.flatMap(c => c.contenders.filter(counts).map(r => r.kind as string)));
   if (x.cases.some(c => c.contenders.some(r => counts(r) && r.published !== null))) kinds.add("published");
   for (const f of curves(run, x, Math.min(width, 900))) {
-    box.append(element(`<p class="caption"><b>${e(f.title)}</b> ${f.key.map(k => `<span class="key"><i ${k.dashed ? `class="dashed" style="border-color:${k.colour}"` : `style="background:${k.colour}"`}></i>${e(k.name)}</span>`).join(" ")}</p>`), f.drawing);
+    box.append(element(`<p class="caption"><b>${e(f.title)}</b> ${f.key.map(k => `<span class="key"><i ${k.line !== "solid" ? `class="dashed" style="border-color:${k.colour};border-top-style:${k.line}"` : `style="background:${k.colour}"`}></i>${e(k.name)}</span>`).join(" ")}</p>`), f.drawing);
   }
   const overview = rows(x, width);
   if (overview.length) {
@@ -204,7 +214,7 @@ function build(): void {
   keys();
   const width = Math.min(1080, Math.max(320, main.clientWidth));
   for (const x of run.experiments) main.append(experiment(x));
-  main.append(element(`<footer class="dim small"><p>j and k: next and previous experiment · o: open or close all tables · t: light or dark · hover or touch a dot for its figure.</p>
+  main.append(element(`<footer class="dim small"><p>j and k: next and previous experiment · o: open or close all tables · t: light or dark · hover or touch a dot for its figure, or go to it with Tab and the arrows.</p>
     <p>cairn, MIT licence. Plots by Observable Plot (ISC licence) and D3 (ISC licence). All figures: the JSON in this page (schema 1).</p></footer>`));
   root.dataset.readable = (performance.now() - started).toFixed(0);
   let next = 0;

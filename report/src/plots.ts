@@ -4,9 +4,13 @@
 //   rows     one line for each case: cairn ●, peers ○, limit |, baseline ▲, published ◇
 //   curves   what contenders handed over as series; tails (share of operations above) on log-log
 //   strips   memory maps: a series whose y is "occupied", one strip a contender
+//
+// Names are never cut off: margins are as wide as the names in them, and where that leaves too little
+// for the dots, names stand above their rows. Which dot is whose: stops.ts.
 import * as Plot from "@observablehq/plot";
 import { fitting, linear, logarithmic, ticks } from "./axis";
 import { bytes, figure, tick } from "./format";
+import { tellApart, type Stop } from "./stops";
 import { best, counts, type Case, type Contender, type Experiment, type Kind, type Run, type Series } from "./run";
 
 const colour: Record<Kind, string> = {
@@ -14,15 +18,50 @@ const colour: Record<Kind, string> = {
 };
 /** Okabe and Ito: told apart with every kind of colour vision. */
 const palette = ["var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)", "var(--c6)", "var(--c7)", "var(--c8)"];
-const shortened = (s: string, n: number): string => (s.length > n ? s.slice(0, n - 1) + "…" : s);
+/** A second and third round through the palette: other lines, not other colours. */
+const dashes = ["solid", "dashed", "dotted"] as const;
+const dashArray = { solid: "none", dashed: "7 3", dotted: "2 3" };
+type Line = (typeof dashes)[number];
+const lineOf = (i: number): Line => dashes[Math.floor(i / palette.length) % dashes.length]!;
 
 export type Drawing = SVGSVGElement | HTMLElement;
+type Plotted = Drawing & Plot.Plot;
 
 function labelled(drawing: Drawing, text: string): Drawing {
   const svg = drawing instanceof SVGSVGElement ? drawing : drawing.querySelector("svg");
   svg?.setAttribute("role", "img");
   svg?.setAttribute("aria-label", text);
   return drawing;
+}
+
+/** Where a value of a scale lies, in the drawing's pixels. */
+function placing(plot: Plotted, axis: "x" | "y"): (v: number | string) => number {
+  const scale = plot.scale(axis)!;
+  return v => Number(scale.apply(v)) + (scale.bandwidth ?? 0) / 2;
+}
+
+function withStops(plot: Plotted, stops: Stop[], words: string): Drawing {
+  const svg = plot instanceof SVGSVGElement ? plot : plot.querySelector("svg");
+  if (svg && stops.length) tellApart(svg, stops, words);
+  return stops.length ? plot : labelled(plot, words);
+}
+
+const pen = document.createElement("canvas").getContext("2d")!;
+function textWidth(text: string): number {
+  pen.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  return pen.measureText(text).width;
+}
+const widest = (texts: string[]): number => Math.max(0, ...texts.map(textWidth));
+
+/** In as many lines as the width demands. */
+function wrapped(text: string, width: number): string {
+  const lines: string[] = [];
+  for (const w of text.split(" ")) {
+    const longer = lines.length ? `${lines[lines.length - 1]} ${w}` : w;
+    if (lines.length && textWidth(longer) <= width) lines[lines.length - 1] = longer;
+    else lines.push(w);
+  }
+  return lines.join("\n");
 }
 
 /** The axis and its grid. Plot labels only some ticks of a log scale; ours all have room. */
@@ -42,20 +81,23 @@ function publishedIn(unit: string, r: Contender): number {
   return /^cycles/.test(r.published_note) && unit.startsWith("ns") ? r.published! / 4.5 : r.published!;
 }
 
-interface Dot { row: string; x: number; c: Contender; low: number; high: number; unit: string }
+interface Dot { row: string; x: number; c: Contender; published: boolean }
+
+/** What a dot is: its name, its figure, how sure that is. */
+function words(d: Dot, unit: string): string[] {
+  if (d.published) return [`${d.c.name} (published)`, `${figure(d.x)} ${unit}`, `${figure(d.c.published)} ${d.c.published_note}`];
+  return [`${d.c.name} (${d.c.kind})`, `${figure(d.x)} ${unit}`].concat(d.c.samples > 1 ? [`95 % interval ${figure(d.c.ci_low)} to ${figure(d.c.ci_high)}`] : []);
+}
 
 /** Rows for the cases of one unit. */
 function rowsOfUnit(cases: Case[], unit: string, width: number): Drawing {
-  const wide = width >= 760;
   const dots: Dot[] = [];
-  const published: Dot[] = [];
   const notes: { row: string; text: string; kind: string }[] = [];
   const rows = cases.map(c => c.name);
   for (const c of cases) {
-    for (const r of c.contenders) {
-      const at = { row: c.name, c: r, unit, low: r.ci_low ?? 0, high: r.ci_high ?? 0 };
-      if (counts(r)) dots.push({ ...at, x: r.median! });
-      if (counts(r) && r.published !== null) published.push({ ...at, x: publishedIn(unit, r) });
+    for (const r of c.contenders.filter(counts)) {
+      dots.push({ row: c.name, c: r, x: r.median!, published: false });
+      if (r.published !== null) dots.push({ row: c.name, c: r, x: publishedIn(unit, r), published: true });
     }
     const mine = best(c, "cairn") ?? best(c, "baseline");
     const peer = best(c, "peer");
@@ -63,43 +105,46 @@ function rowsOfUnit(cases: Case[], unit: string, width: number): Drawing {
     const first = mine ? `${figure(mine.median)}` : "";
     notes.push({
       row: c.name, kind: verdict,
-      text: mine && peer ? `${first} against ${figure(peer.median)}  ${shortened(peer.name, 27)}` : mine ? `${first} ${shortened(mine.name, 26)}` : "",
+      text: mine && peer ? `${first} against ${figure(peer.median)}  ${peer.name}` : mine ? `${first} ${mine.name}` : "",
     });
   }
-  const longest = Math.max(...rows.map(r => r.length));
-  const nameLength = wide ? 44 : 60;
-  const marginLeft = wide ? 14 + 6.6 * Math.min(longest, nameLength) : 12;  // narrow: names stand above their dots
-  const marginRight = wide ? 300 : 16;
-  const s = fitting([...dots, ...published].map(d => d.x));
-  const kinds = (k: Kind) => dots.filter(d => d.c.kind === k);
+  const least = 340;  // what the dots need
+  const [left, right] = [18 + widest(rows), 24 + widest(notes.map(n => n.text))];
+  const noted = width - right >= 1.5 * least;
+  const wide = width - left - (noted ? right : 16) >= least;  // otherwise names stand above their dots
+  const marginLeft = wide ? left : 12;
+  const marginRight = noted ? right : 16;
+  const names = new Map(rows.map(r => [r, wide ? r : wrapped(r, width - (noted ? right : 16))]));
+  const lines = Math.max(...[...names.values()].map(n => n.split("\n").length));
+  const above = wide ? 0 : 16 * (lines - 1);
+  const s = fitting(dots.map(d => d.x));
+  const kinds = (k: Kind) => dots.filter(d => !d.published && d.c.kind === k);
   const mark = (k: Kind, symbol: "circle" | "triangle", r: number, filled: boolean) =>
     Plot.dot(kinds(k), {
       x: "x", y: "row", symbol, r, stroke: colour[k], strokeWidth: 1.5,
       fill: filled ? colour[k] : "var(--paper)", fillOpacity: filled ? 0.9 : 0.6,
     });
-  return labelled(Plot.plot({
-    width, height: (wide ? 50 : 58) + (wide ? 26 : 42) * rows.length, marginLeft, marginRight, marginTop: wide ? 38 : 46, marginBottom: 12,
+  const plot = Plot.plot({
+    width, height: (wide ? 50 : 58) + (wide ? 26 : 46 + above) * rows.length, marginLeft, marginRight, marginTop: wide ? 38 : 46 + above, marginBottom: 12,
     style: { background: "transparent", color: "var(--ink)", fontSize: "12px", fontFamily: "inherit", overflow: "visible" },
     x: { ...s, inset: 6, label: cases[0]!.better === "lower" ? `← ${unit}, lower is better` : `${unit}, higher is better →` },
-    y: { domain: rows, type: "band", label: null, tickFormat: (d: string) => shortened(d, nameLength), tickSize: 0, axis: wide ? "left" : null },
+    y: { domain: rows, type: "band", label: null, tickSize: 0, axis: wide ? "left" : null },
     marks: [
       ...xAxis(ticks(s, width - marginLeft - marginRight - 12, tick, sideways), tick, { anchor: "top", labelOffset: 34, labelAnchor: "left", labelArrow: "none" }),
-      wide ? null : Plot.text(rows, { y: d => d, text: d => shortened(d, nameLength), frameAnchor: "left", textAnchor: "start", dx: -8, dy: -14, fill: "var(--ink)" }),
+      wide ? null : Plot.text(rows, { y: d => d, text: d => names.get(d)!, frameAnchor: "left", textAnchor: "start", lineAnchor: "bottom", dx: -8, dy: -9, fill: "var(--ink)" }),
       Plot.ruleY(rows, { stroke: "var(--line)" }),
-      Plot.tickX(kinds("limit"), { x: "x", y: "row", stroke: colour.limit, strokeWidth: 2, insetTop: wide ? 4 : 14, insetBottom: wide ? 4 : 8 }),
+      Plot.tickX(kinds("limit"), { x: "x", y: "row", stroke: colour.limit, strokeWidth: 2, insetTop: wide ? 4 : 14 + above / 2, insetBottom: wide ? 4 : 8 + above / 2 }),
       mark("peer", "circle", 4, false),
       mark("baseline", "triangle", 4, true),
-      Plot.ruleY(kinds("cairn"), { x1: "low", x2: "high", y: "row", stroke: colour.cairn, strokeWidth: 1.5, strokeOpacity: 0.6, clip: true }),
+      Plot.ruleY(kinds("cairn"), { x1: d => d.c.ci_low ?? 0, x2: d => d.c.ci_high ?? 0, y: "row", stroke: colour.cairn, strokeWidth: 1.5, strokeOpacity: 0.6, clip: true }),
       mark("cairn", "circle", 5, true),
-      Plot.dot(published, { x: "x", y: "row", symbol: "diamond", r: 5, stroke: "var(--published)", strokeWidth: 1.8, fill: "none" }),
-      wide ? Plot.text(notes, { text: "text", y: "row", frameAnchor: "right", textAnchor: "start", dx: 12, fill: d => d.kind === "slower" ? "var(--bad)" : d.kind === "faster" ? "var(--cairn)" : "var(--dim)" }) : null,
-      Plot.tip([...dots, ...published.map(d => ({ ...d, isPublished: true }))], Plot.pointer({
-        x: "x", y: "row", fill: "var(--paper)", stroke: "var(--line)", maxRadius: 30,
-        title: (d: Dot & { isPublished?: boolean }) => `${d.c.name} (${d.isPublished ? "published" : d.c.kind})\n${figure(d.x)} ${unit}${d.isPublished ? `\n${figure(d.c.published)} ${shortened(d.c.published_note, 60)}` : ""}` +
-          (!d.isPublished && d.c.samples > 1 ? `\n95 % interval ${figure(d.low)} to ${figure(d.high)}` : ""),
-      })),
+      Plot.dot(dots.filter(d => d.published), { x: "x", y: "row", symbol: "diamond", r: 5, stroke: "var(--published)", strokeWidth: 1.8, fill: "none" }),
+      noted ? Plot.text(notes, { text: "text", y: "row", frameAnchor: "right", textAnchor: "start", dx: 12, fill: d => d.kind === "slower" ? "var(--bad)" : d.kind === "faster" ? "var(--cairn)" : "var(--dim)" }) : null,
     ],
-  }), `${cases.length} cases in ${unit}: cairn, peers, limit and published figures; the table below has all values`);
+  });
+  const [x, y] = [placing(plot, "x"), placing(plot, "y")];
+  return withStops(plot, dots.map(d => ({ x: x(d.x), y: y(d.row), row: rows.indexOf(d.row), words: words(d, unit) })),
+    `${cases.length} cases in ${unit}: cairn, peers, limit and published figures; the table below has all values`);
 }
 
 export function rows(e: Experiment, width: number): Drawing[] {
@@ -140,7 +185,7 @@ function curvesOf(run: Run, title: string, curves: Curve[], width: number): Draw
   const xLabels = workingSet ? bytes : tick;
   const yLabels = tail ? (v: number) => (v >= 0.01 ? `${+(v * 100).toPrecision(2)} %` : `1 in ${tick(1 / v)}`) : tick;
   const of = (n: string) => palette[names.indexOf(n) % palette.length]!;
-  return labelled(Plot.plot({
+  const plot = Plot.plot({
     width, height: 340, marginLeft: 58, marginRight: 20, marginBottom: 42, marginTop: 34,
     style: { background: "transparent", color: "var(--ink)", fontSize: "12px", fontFamily: "inherit", overflow: "visible" },
     x: { ...across, label: xLabel },
@@ -155,14 +200,24 @@ function curvesOf(run: Run, title: string, curves: Curve[], width: number): Draw
       Plot.ruleX([...rules.values()], { x: "x", stroke: "var(--published)", strokeDasharray: "1 4", strokeWidth: 1.5 }),
       Plot.text([...rules.values()], { x: "x", text: "name", frameAnchor: "bottom", rotate: -90, textAnchor: "start", dx: -7, dy: -4, fill: "var(--published)" }),
       Plot.line(lines, { x: "x", y: "y", z: "name", stroke: "var(--published)", strokeDasharray: "5 4", strokeWidth: 1.5 }),
-      ...(["peer", "baseline", "limit", "cairn"] as Kind[]).map(k => Plot.line(points.filter(p => p.kind === k), {
+      ...(["peer", "baseline", "limit", "cairn"] as Kind[]).flatMap(k => dashes.map(dash => Plot.line(points.filter(p => p.kind === k && lineOf(names.indexOf(p.label)) === dash), {
         x: "x", y: "y", z: "label", stroke: d => of(d.label), curve: tail ? "step-before" : "linear",
-        strokeWidth: k === "cairn" ? 2.6 : 1.5, ...(k === "limit" ? { strokeDasharray: "4 3" } : {}),
-      })),
+        strokeWidth: k === "cairn" ? 2.6 : 1.5, strokeDasharray: dashArray[dash],
+      }))),
       tail ? null : Plot.dot(points, { x: "x", y: "y", r: 2.2, fill: d => of(d.label) }),
-      Plot.tip(points, Plot.pointer({ x: "x", y: "y", fill: "var(--paper)", stroke: "var(--line)", title: d => `${d.label}\n${workingSet ? bytes(d.x) : figure(d.x)}: ${figure(d.y)}` })),
     ],
-  }), `${title}: ${yLabel} over ${xLabel}, for ${names.join(", ")}`);
+  });
+  const [px, py] = [placing(plot, "x"), placing(plot, "y")];
+  const perLine = new Map(names.map(n => [n, points.filter(p => p.label === n).length]));
+  const seen = new Map<string, number>();
+  const stops = points.map(p => {  // the keyboard stops at 24 points of a line at most
+    const k = seen.get(p.label) ?? 0;
+    seen.set(p.label, k + 1);
+    const each = Math.ceil(perLine.get(p.label)! / 24);
+    return { x: px(p.x), y: py(p.y), row: names.indexOf(p.label), keyboard: k % each === 0, words: [p.label, `${xLabel}: ${xLabels === bytes ? bytes(p.x) : figure(p.x)}`, `${yLabel}: ${tail ? yLabels(p.y) : figure(p.y)}`] };
+  });
+  const seeds = lines.map(p => ({ x: px(p.x), y: py(p.y), row: names.length, keyboard: false, words: [p.name, `${xLabel}: ${figure(p.x)}`, `${yLabel}: ${figure(p.y)}`] }));
+  return withStops(plot, [...stops, ...seeds], `${title}: ${yLabel} over ${xLabel}, for ${names.join(", ")}`);
 }
 
 /** Memory maps: points are [end of a run of bytes, 1 occupied or 0 free]. */
@@ -172,24 +227,26 @@ function stripsOf(title: string, curves: Curve[], width: number): Drawing {
     const name = c.series.name ? `${c.contender.name}, ${c.series.name}` : c.contender.name;
     return c.series.points.map(([to, used]) => { const r = { from, to, used, name }; from = to; return r; });
   });
-  const wide = width >= 600;
-  const marginLeft = wide ? 190 : 12;  // narrow: names stand above their strips
   const names = [...new Set(runs.map(r => r.name))];
+  const wide = width - widest(names) >= 400;
+  const marginLeft = wide ? 18 + widest(names) : 12;  // narrow: names stand above their strips
+  const inLines = new Map(names.map(n => [n, wide ? n : wrapped(n, width - 20)]));
+  const above = wide ? 4 : 4 + 16 * Math.max(...[...inLines.values()].map(n => n.split("\n").length));
   const x = linear([0, ...runs.map(r => r.to)], 2);
   return labelled(Plot.plot({
-    width, height: 44 + (wide ? 28 : 44) * curves.length, marginLeft, marginTop: 26, marginRight: 30,
-    style: { background: "transparent", color: "var(--ink)", fontSize: "12px", fontFamily: "inherit" },
+    width, height: 44 + (24 + above) * curves.length, marginLeft, marginTop: 26, marginRight: 30, marginBottom: 18,
+    style: { background: "transparent", color: "var(--ink)", fontSize: "12px", fontFamily: "inherit", overflow: "visible" },
     x: { ...x, label: null },
-    y: { domain: names, label: null, tickSize: 0, type: "band", axis: wide ? "left" : null },
+    y: { domain: names, label: null, tickSize: 0, type: "band", padding: 0, axis: wide ? "left" : null },
     marks: [
       Plot.axisX(ticks(x, width - marginLeft - 30, bytes, sideways), { anchor: "top", text: (v: number) => bytes(v) }),
-      wide ? null : Plot.text(names, { y: d => d, text: d => d, frameAnchor: "left", textAnchor: "start", dy: -12, fill: "var(--ink)" }),
-      Plot.barX(runs, { x1: "from", x2: "to", y: "name", fill: d => (d.used > 0.5 ? "var(--cairn)" : "var(--line)"), insetTop: wide ? 4 : 20, insetBottom: 4 }),
+      wide ? null : Plot.text(names, { y: d => d, text: d => inLines.get(d)!, frameAnchor: "left", textAnchor: "start", lineAnchor: "bottom", dy: above / 2 - 15, fill: "var(--ink)" }),
+      Plot.barX(runs, { x1: "from", x2: "to", y: "name", fill: d => (d.used > 0.5 ? "var(--cairn)" : "var(--line)"), insetTop: above, insetBottom: 4 }),
     ],
   }), `${title}: which memory is occupied`);
 }
 
-export interface Figure { title: string; drawing: Drawing; key: { name: string; colour: string; dashed?: boolean }[] }
+export interface Figure { title: string; drawing: Drawing; key: { name: string; colour: string; line: Line }[] }
 
 export function curves(run: Run, e: Experiment, width: number): Figure[] {
   const figures: Figure[] = [];
@@ -216,8 +273,8 @@ export function curves(run: Run, e: Experiment, width: number): Figure[] {
       const title = isTail(y) ? `${/^.*: /.exec(c.name)?.[0] ?? ""}${y} (${x})` : c.name;
       figures.push({
         title, drawing: curvesOf(run, title, group, width),
-        key: [...names.map((name, i) => ({ name, colour: palette[i % palette.length]! })),
-          ...[...seeds].map(name => ({ name, colour: "var(--published)", dashed: true }))],
+        key: [...names.map((name, i) => ({ name, colour: palette[i % palette.length]!, line: lineOf(i) })),
+          ...[...seeds].map(name => ({ name, colour: "var(--published)", line: "dashed" as const }))],
       });
     }
   }

@@ -16,7 +16,7 @@ export interface Contender {
 
 export interface Case {
   name: string; unit: string; better: "lower" | "higher"; noise: number; least_difference?: number;
-  limit: string; best_peer: string; best_cairn?: string; contenders: Contender[];
+  limit: string; best_peer: string; best_cairn?: string; reason?: string; contenders: Contender[];
 }
 
 export interface Experiment {
@@ -24,9 +24,14 @@ export interface Experiment {
   how?: string; take?: string; cases: Case[];
 }
 
+export interface JudgedCase {
+  experiment: string; case: string; figure: number; unit: string; peer: string; other: number; ratio: number; verdict: Verdict;
+}
+
 export interface Choice {
-  need: string; take: string; figure: number; unit: string; instead: string; other: number;
-  ratio: number; verdict: Verdict; experiment: string; case: string;
+  need: string; take: string; advice: "take" | "tie" | "depends" | "peer"; words: string; range: string;
+  mean: number; worst: number; worst_case: number; better: number; level: number; worse: number;
+  rival: string; rival_ratio: number; cases: JudgedCase[];
 }
 
 export interface Run {

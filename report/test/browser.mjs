@@ -49,7 +49,7 @@ export class Browser {
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
   }
 
-  /** A tab: open(url), run(expression), key(k), screenshot(options), pdf(), and what went wrong in it. */
+  /** A tab: open(url), run(expression), key(k), pointer(x, y), screenshot(options), pdf(), and what went wrong in it. */
   async tab({ width = 1280, height = 900, dark = false } = {}) {
     const { targetId } = await this.send("Target.createTarget", { url: "about:blank" });
     const { sessionId } = await this.send("Target.attachToTarget", { targetId, flatten: true });
@@ -81,7 +81,11 @@ export class Browser {
         await done;
         for (let i = 0; i < 400 && !(await run("document.documentElement.dataset.drawn ?? ''")); ++i) await new Promise(r => setTimeout(r, 25));
       },
-      async key(text) { for (const type of ["keyDown", "keyUp"]) await send("Input.dispatchKeyEvent", { type, key: text, text: type === "keyDown" ? text : undefined }); },
+      async key(text) {
+        const named = { Tab: 9, Escape: 27, End: 35, Home: 36, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40 }[text];
+        for (const type of ["keyDown", "keyUp"]) await send("Input.dispatchKeyEvent", { type: named && type === "keyDown" ? "rawKeyDown" : type, key: text, code: named ? text : undefined, windowsVirtualKeyCode: named, text: type === "keyDown" && !named ? text : undefined });
+      },
+      async pointer(x, y) { await send("Input.dispatchMouseEvent", { type: "mouseMoved", x, y }); },
       async screenshot({ whole = false } = {}) {
         const clip = whole ? { x: 0, y: 0, width, height: Math.min(16000, await run("document.documentElement.scrollHeight")), scale: 1 } : undefined;
         return Buffer.from((await send("Page.captureScreenshot", { format: "png", captureBeyondViewport: whole, clip })).data, "base64");

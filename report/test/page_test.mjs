@@ -51,7 +51,9 @@ try {
     holds("the verdict lies on the first screen", await tab.run("[...document.querySelectorAll('.verdict li')].every(l => l.getBoundingClientRect().bottom < innerHeight)"));
     holds("the verdict has at most five sentences' lines", await tab.run("document.querySelectorAll('.verdict li').length") <= 5);
     holds("no NaN, undefined or null is shown", !/\bNaN\b|\bundefined\b|\bnull\b/.test(await tab.run("document.body.innerText")));
-    holds("every plot has words for those who cannot see it", await tab.run("[...document.querySelectorAll('.plot svg[role=img]')].every(s => s.getAttribute('aria-label').length > 10) && document.querySelectorAll('.plot svg[role=img]').length > 0"));
+    holds("every plot has words for those who cannot see it", await tab.run("[...document.querySelectorAll('.plot svg')].every(s => /^(img|group)$/.test(s.getAttribute('role')) && s.getAttribute('aria-label').length > 10)"));
+    holds("every dot says what it is, to those who cannot see it too", await tab.run("[...document.querySelectorAll('.stops circle')].every(c => c.getAttribute('aria-label').length > 5) && document.querySelectorAll('.stops circle').length > 0"));
+    holds("a plot is one stop of the Tab key, however many dots it has", await tab.run("[...document.querySelectorAll('.stops')].every(g => g.querySelectorAll('[tabindex=\"0\"]').length === 1)"));
     for (const width of [1280, 420]) {
       const t = width === 1280 ? tab : await browser.tab({ width });
       if (t !== tab) await t.open(url(file));
@@ -60,6 +62,19 @@ try {
         return boxes.slice(1).filter(([r], i) => r.left < boxes[i][0].right + 3).map(([, text]) => axis.closest("section").id + ": " + text);
       }))`));
       holds(`at ${width} pixels no label of an axis touches the next`, touching.length === 0, touching.join(", "));
+      const cut = JSON.parse(await t.run(`JSON.stringify([...document.querySelectorAll(".plot svg")].flatMap(svg => {
+        const texts = [...svg.querySelectorAll("text")].filter(x => x.textContent && x.getBoundingClientRect().width > 0);
+        const at = svg.closest("section").id + ": ";
+        const lost = texts.filter(x => { const r = x.getBoundingClientRect(); return r.left < 0 || r.right > document.documentElement.clientWidth + 0.5 || x.textContent.includes("…"); });
+        const boxes = texts.map(x => [x.getBoundingClientRect(), x.textContent]);
+        const on = boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([b]) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4).map(([, q]) => at + p + " lies on " + q));
+        const bars = [...svg.querySelectorAll("g[aria-label=bar] rect")].map(x => x.getBoundingClientRect());
+        on.push(...boxes.filter(([a]) => bars.some(b => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2)).map(([, p]) => at + p + " lies under a bar"));
+        return [...lost.map(x => at + x.textContent), ...on, ...(getComputedStyle(svg).overflow === "visible" ? [] : [at + "what leaves the drawing is clipped"])];
+      }))`));
+      holds(`at ${width} pixels no label is cut off or lies on another`, cut.length === 0, cut.slice(0, 8).join("; "));
+      const hidden = JSON.parse(await t.run(`JSON.stringify([...document.querySelectorAll("main *")].filter(x => !x.closest("svg") && getComputedStyle(x).overflowX === "hidden" && x.scrollWidth > x.clientWidth + 1).map(x => x.className + ": " + x.textContent.trim()))`));
+      holds(`at ${width} pixels no words are hidden`, hidden.length === 0, hidden.join("; "));
       holds(`at ${width} pixels every axis has labels`, await t.run(`[...document.querySelectorAll(".plot svg")].every(s => s.querySelectorAll("[aria-label='x-axis tick label'] text").length > 1)`));
     }
   }
@@ -88,6 +103,70 @@ try {
   const light = await tab.run("getComputedStyle(document.body).backgroundColor");
   await tab.key("t");
   holds("t makes it dark", luminance(rgb(await tab.run("getComputedStyle(document.body).backgroundColor"))) < 0.05 && luminance(rgb(light)) > 0.9);
+
+  // ---- which dot is whose --------------------------------------------------------------------------
+  for (const width of [1280, 420]) {
+    const t = await browser.tab({ width });
+    await t.open(url(page));
+    const tip = async () => JSON.parse(await t.run(`JSON.stringify((() => { const t = document.getElementById("tip"); if (!t || t.hidden) return null;
+      const r = t.getBoundingClientRect(); return { text: t.innerText, names: [...t.querySelectorAll("b")].map(b => b.textContent), inside: r.left >= 0 && r.right <= innerWidth && r.top >= 0 && r.bottom <= innerHeight }; })())`));
+    const focused = () => t.run("document.activeElement.closest('.stops') ? document.activeElement.getAttribute('aria-label') : ''");
+    await t.run("document.querySelector('#crowd h2 a').focus()");
+    let first = "";
+    for (let i = 0; i < 4 && !first; ++i) { await t.key("Tab"); first = await focused(); }
+    holds(`at ${width} pixels the Tab key comes to the dots`, first !== "", first);
+    // Every drawing of the experiment: from each of its dots to all others, by arrows alone.
+    const whole = JSON.parse(await t.run("JSON.stringify([...document.querySelectorAll('#crowd .stops')].map(g => g.querySelectorAll('circle').length))"));
+    for (let d = 0; d < whole.length; ++d) {
+      await t.run(`document.querySelectorAll('#crowd .stops')[${d}].querySelector('[tabindex="0"]').focus()`);
+      const reached = new Set();
+      const place = () => t.run("(c => c.getAttribute('cx') + ' ' + c.getAttribute('cy') + ' ' + c.getAttribute('aria-label'))(document.activeElement)");
+      for (let rows = 0; rows < 12; ++rows) {
+        await t.key("Home");
+        for (let before = ""; (before !== await place()); ) { before = await place(); reached.add(before); await t.key("ArrowRight"); }
+        const end = await place();
+        await t.key("ArrowDown");
+        if (await place() === end) break;
+      }
+      holds(`at ${width} pixels arrows reach all ${whole[d]} dots of drawing ${d + 1}`, reached.size === whole[d], String(reached.size));
+    }
+    await t.run("[...document.querySelectorAll('#crowd .stops circle')].find(c => c.getAttribute('aria-label').startsWith('other twin')).focus()");
+    let said = await tip();
+    holds(`at ${width} pixels a dot that has the focus says its name and its figure, in the window`, said?.text.startsWith("other twin (peer)") && said.text.includes("20.0 ns/op") && said.inside, JSON.stringify(said));
+    holds(`at ${width} pixels it has a ring`, await t.run("getComputedStyle(document.activeElement).stroke") !== "none");
+    await t.key("Escape");
+    holds(`at ${width} pixels Escape takes the tip away`, await tip() === null);
+    await t.run("[...document.querySelectorAll('#crowd .stops circle')].find(c => c.getAttribute('aria-label').startsWith('the very best')).focus()");
+    said = await tip();
+    holds(`at ${width} pixels a long name stays in the window`, said?.inside, JSON.stringify(said));
+    await t.run("document.activeElement.blur()");
+    holds(`at ${width} pixels the tip goes with the focus`, await tip() === null);
+    const [x, y] = JSON.parse(await t.run("JSON.stringify((c => { c.scrollIntoView({ block: 'center' }); const r = c.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })([...document.querySelectorAll('#crowd .stops circle')].find(c => c.getAttribute('aria-label').startsWith('twin'))))"));
+    await t.pointer(x, y);
+    said = await tip();
+    holds(`at ${width} pixels the pointer names all dots on one spot`, said?.names.length === 3 && ["twin (peer)", "other twin (peer)"].every(n => said.names.includes(n)) && said.inside, JSON.stringify(said));
+    await t.pointer(2, 2);
+    holds(`at ${width} pixels the tip goes with the pointer`, await tip() === null);
+    holds(`at ${width} pixels nothing went wrong meanwhile`, t.problems.length === 0, t.problems.join("; "));
+  }
+  for (const width of [1280, 420]) {
+    const t = await browser.tab({ width });
+    await t.open(url(page));
+    await t.key("o");
+    holds(`at ${width} pixels what to take, and all cases that judged it, need no scrolling sideways`, await t.run("(s => s.querySelector('.judged').open && s.scrollWidth <= s.clientWidth)(document.querySelector('#choosing .scroll'))"));
+  }
+  const lines = JSON.parse(await tab.run(`JSON.stringify([...document.querySelectorAll("#crowd .plot svg g[aria-label=line] path")].map(p => (p.getAttribute("stroke") ?? p.parentNode.getAttribute("stroke")) + " " + (p.parentNode.getAttribute("stroke-dasharray") ?? "none")))`));
+  holds("ten lines are ten kinds of line", lines.length === 10 && new Set(lines).size === 10, lines.join("; "));
+  const lineKeys = JSON.parse(await tab.run(`JSON.stringify([...document.querySelectorAll("#crowd .key i[style]")].map(i => i.getAttribute("style")))`));
+  holds("and have ten keys", lineKeys.length === 10 && new Set(lineKeys).size === 10, lineKeys.join("; "));
+
+  // ---- what to take, and why not -------------------------------------------------------------------
+  holds("a need shows mean, worst and the words of the terminal", await tab.run("(t => ['2.10 ×', '0.50 ×', 'glibc costs 4.71 x over all 3 cases; cheaper all the same: other in calls (2.00 x)'].every(w => t.includes(w)))(document.querySelector('#choosing tbody tr').innerText)"));
+  holds("and all cases that judged it", await tab.run("[...document.querySelectorAll('#choosing tbody tr')].map(r => r.querySelectorAll('.judged li').length).join()") === "3,1,1");
+  holds("each of which is a place on the page", await tab.run("[...document.querySelectorAll('#choosing a')].every(a => document.getElementById(decodeURIComponent(a.hash.slice(1))))"));
+  holds("only a peer that is cheaper over all cases is in red", await tab.run("[...document.querySelectorAll('#choosing td.words > span')].map(w => w.classList.contains('bad')).join()") === "false,true,false");
+  holds("a case says why cairn is behind, where that is known", await tab.run("[...document.querySelectorAll('.why')].map(w => w.textContent).join('|')") === "Why twin is ahead. Heaps <merge>.");
+  holds("the verdict gives the reason of what is furthest behind", await tab.run("document.querySelector('.verdict').innerText.includes('Why: it merges.')"));
 
   const deep = await browser.tab();
   await deep.open(url(page) + "#frame/calls");

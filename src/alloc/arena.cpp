@@ -1,17 +1,30 @@
 // Cold half of cairn/alloc/arena.hpp: what happens once in an arena's life.
 #include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/double_ended_arena.hpp>
 
 #include <utility>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-arena::arena(std::size_t size, allocator_ref upstream) noexcept : upstream_{upstream} {
+detail::address_place detail::place_in_region(const bump_region& region, std::uintptr_t end,
+                                              const void* address) noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    if (at < region.begin() || at >= end) { return {}; }
+    return {.inside = true,
+            .offset = at - region.begin(),
+            .size = end - region.begin(),
+            .state = at < region.top() ? given_out : not_given_out};
+}
+
+arena::arena(std::size_t size, allocator_ref upstream, arena_options options) noexcept
+    : upstream_{upstream} {
     // Cache-line aligned: the first block then starts a line, whatever the upstream's habits.
     void* const block = upstream_.allocate(size, cache_line_alignment);
     if (block == nullptr) { return; }
     region_ = detail::bump_region{block, size};
     block_ = block;
     block_size_ = size;
+    if (options.name != nullptr) { set_name(options.name); }
 }
 
 arena::arena(arena&& from) noexcept
@@ -19,7 +32,8 @@ arena::arena(arena&& from) noexcept
       block_{std::exchange(from.block_, nullptr)},
       block_size_{std::exchange(from.block_size_, 0)},
       upstream_{from.upstream_},
-      marks_{std::move(from.marks_)} {}
+      marks_{std::move(from.marks_)},
+      watch_{std::move(from.watch_)} {}
 
 arena& arena::operator=(arena&& from) noexcept {
     if (this != &from) {
@@ -29,13 +43,47 @@ arena& arena::operator=(arena&& from) noexcept {
         block_size_ = std::exchange(from.block_size_, 0);
         upstream_ = from.upstream_;
         marks_ = std::move(from.marks_);
+        watch_ = std::move(from.watch_);
     }
     return *this;
+}
+
+void arena::set_name(const char* name) noexcept {
+    static constexpr detail::allocator_type type{
+        "arena", [](const void* object, const void* address) noexcept {
+            const detail::bump_region& region = static_cast<const arena*>(object)->region_;
+            return detail::place_in_region(region, region.end(), address);
+        }};
+    watch_.set_name(name, this, type);
+    watch_.describe_region(region_.begin_pointer(), region_.capacity());
+}
+
+void double_ended_arena::set_name(const char* name) noexcept {
+    static constexpr detail::allocator_type type{
+        "double_ended_arena", [](const void* object, const void* address) noexcept {
+            const auto& a = *static_cast<const double_ended_arena*>(object);
+            const detail::bump_region& low = a.low_.region_;
+            detail::address_place place = detail::place_in_region(low, a.high_.limit_, address);
+            const auto at = reinterpret_cast<std::uintptr_t>(address);
+            place.state = at < low.top()   ? "at the low end: given out, perhaps freed since"
+                          : at < low.end() ? "between the ends: never given out, or rewound"
+                                           : "at the high end: given out, perhaps freed since";
+            return place;
+        }};
+    watch_.set_name(name, this, type);
+    watch_.describe_region(low_.region_.begin_pointer(), capacity());
+}
+
+void arena::check_not_moved_from() const noexcept {
+    CAIRN_ASSERT(
+        !watch_.moved_from(), "an arena that was moved from is assigned to before it is used",
+        {.kind = misuse_kind::moved_from, .object = this, .type = "arena", .name = watch_.name()});
 }
 
 void arena::release() noexcept {
     region_.unpoison_all();  // the buffer's owner may use it again
     region_ = {};
+    watch_.forget_region();
     if (block_ != nullptr) {
         upstream_.deallocate(std::exchange(block_, nullptr), std::exchange(block_size_, 0),
                              cache_line_alignment);

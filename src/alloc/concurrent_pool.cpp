@@ -56,8 +56,8 @@ concurrent_pool::concurrent_pool(std::size_t slot_size, alignment align, allocat
 
 void* concurrent_pool::take_cold(cache& which) noexcept {
     cache* c = &which;
-    if (c == &detail::no_view) { return take_shared(); }
-    if (c == &detail::no_cache) {
+    if (c->pool == nullptr) {
+        if (c->is_view) { return take_shared(); }
         c = find_or_make_cache();
         if (c == nullptr) { return take_shared(); }
         if (c->top != c->floor) { return take(*c); }
@@ -74,10 +74,12 @@ void* concurrent_pool::take_cold(cache& which) noexcept {
 
 void concurrent_pool::give_cold(cache& which, void* p) noexcept {
     cache* c = &which;
-    if (c == &detail::no_cache) { c = find_or_make_cache(); }
-    if (c == nullptr || c == &detail::no_view) {
-        give_shared(p);
-        return;
+    if (c->pool == nullptr) {
+        c = c->is_view ? nullptr : find_or_make_cache();
+        if (c == nullptr) {
+            give_shared(p);
+            return;
+        }
     }
     if (c->top == c->ceiling) { depot_.drain(*c); }
     *c->top++ = p;
@@ -160,7 +162,7 @@ concurrent_pool::local_view concurrent_pool::local() noexcept {
 }
 
 concurrent_pool::local_view::~local_view() {
-    if (cache_ != &detail::no_view) { pool_->give_cache_back(*cache_); }
+    if (cache_->pool != nullptr) { pool_->give_cache_back(*cache_); }
 }
 
 std::size_t concurrent_pool::held_cache_count() const noexcept {

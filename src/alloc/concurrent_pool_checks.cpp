@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "concurrent_pool_registry.hpp"
+
 namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
@@ -15,6 +17,7 @@ constexpr auto relaxed = std::memory_order_relaxed;
 // while nobody else uses the pool
 
 void concurrent_pool::reset() noexcept {
+    const lock_scope held{concurrent_pool_registry::lock_of(*this)};
     depot_.forget_magazines();
     const auto& magazines = depot_.magazines();
     std::size_t next = 0;
@@ -50,6 +53,11 @@ const concurrent_pool::chunk* concurrent_pool::find_chunk(const void* p) const n
 }
 
 concurrent_pool_stats concurrent_pool::stats() const noexcept {
+    const lock_scope held{concurrent_pool_registry::lock_of(*this)};
+    return count();
+}
+
+concurrent_pool_stats concurrent_pool::count() const noexcept {
     concurrent_pool_stats s;
     s.slot_count = depot_.untouched().slot_count();
     s.cache_count = held_cache_count();
@@ -87,6 +95,7 @@ std::size_t concurrent_pool::live_bit_count() const noexcept {
 }
 
 void concurrent_pool::validate() const noexcept {
+    const lock_scope held{concurrent_pool_registry::lock_of(*this)};
     std::size_t cache_total = 0;
     for (const auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
         ++cache_total;
@@ -98,7 +107,7 @@ void concurrent_pool::validate() const noexcept {
     }
     CAIRN_ASSERT(depot_.magazines().size() >= 2 * cache_total, "each cache has two magazines");
     [[maybe_unused]] const std::size_t live = live_bit_count();
-    CAIRN_ASSERT(live == unknown || live + lost_count_ == stats().live_count,
+    CAIRN_ASSERT(live == unknown || live + lost_count_ == count().live_count,
                  "each slot is live, fresh or in one magazine");
     (void)cache_total;
 }

@@ -152,6 +152,8 @@ bool concurrent_pool::add_chunk(std::size_t slot_count) noexcept {
 }
 
 bool concurrent_pool::reserve(std::size_t slot_count, std::size_t cache_count) noexcept {
+    // Refused before anything is taken: a cache has two magazines, and chunks need some, too.
+    if (cache_count > decltype(depot_)::magazine_count_max / 4) { return false; }
     {
         const lock_scope held{grow_lock_};
         const std::size_t have = depot_.untouched().slot_count();

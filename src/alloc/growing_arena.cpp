@@ -25,6 +25,7 @@ struct growing_arena::block {
     std::uint64_t serial;  // grows with every block taken into use
     std::uintptr_t top;    // end of its live bytes, once it is no longer the current one
     bool oversized;        // holds one request larger than half a block
+    unsigned description;  // of a named arena's block, for forget_description()
 
     [[nodiscard]] std::uintptr_t begin() const noexcept {
         return reinterpret_cast<std::uintptr_t>(this) + header_size;
@@ -46,6 +47,7 @@ growing_arena::growing_arena(std::size_t first_block_size, allocator_ref upstrea
       how_{how} {
     static_assert(sizeof(block) <= header_size && header_size % 16 == 0,
                   "the payload starts at a multiple of the granule");
+    if (how.name != nullptr) { set_name(how.name); }
 }
 
 growing_arena::growing_arena(growing_arena&& from) noexcept
@@ -81,6 +83,7 @@ void growing_arena::steal(growing_arena& from) noexcept {
     recent_ = std::exchange(from.recent_, 0);
     growth_ = from.growth_;
     marks_ = std::move(from.marks_);
+    watch_ = std::move(from.watch_);
 }
 
 // ------------------------------------------------------------------ taking blocks into use
@@ -182,7 +185,8 @@ growing_arena::block* growing_arena::ask_upstream(std::size_t block_size) noexce
     if (memory == nullptr) { return nullptr; }
     held_size_ += block_size;
     ++block_count_;
-    auto* const b = ::new (memory) block{nullptr, block_size, 0, 0, false};
+    auto* const b = ::new (memory) block{nullptr, block_size, 0, 0, false, 0};
+    b->description = watch_.describe(reinterpret_cast<void*>(b->begin()), b->payload_size());
     poison(reinterpret_cast<void*>(b->begin()), b->payload_size());
     return b;
 }
@@ -203,9 +207,17 @@ bool growing_arena::reserve(std::size_t size) noexcept {
 
 // ------------------------------------------------------------------ letting blocks go
 
-void growing_arena::deallocate_in_full_block(void* p, std::size_t size) noexcept {
+void growing_arena::deallocate_in_full_block(void* p, std::size_t size,
+                                             [[maybe_unused]] call_site from) noexcept {
     if (size == 0) { return; }  // owns no byte: it may lie at the end of a block, or in none
-    CAIRN_ASSERT(owns(p), "a block comes back to the arena that it was allocated from");
+    if (p == nullptr) { return; }
+    CAIRN_ASSERT(owns(p), "a block comes back to the arena that it was allocated from",
+                 {.kind = misuse_kind::foreign_pointer,
+                  .object = this,
+                  .type = "growing_arena",
+                  .name = watch_.name(),
+                  .caller = from,
+                  .values = {{"bytes", size}}});
     if (size > first_size_ / 2 - header_size) {
         // Perhaps a block of its own: then it can serve again at once.
         for (block** link = &used_; *link != nullptr; link = &(*link)->next) {
@@ -258,7 +270,11 @@ void growing_arena::rewind_over_blocks(const marker& to) noexcept {
         used_ = current;
         full_size_ -= current->top - current->begin();
         CAIRN_ASSERT(to.top_ >= current->begin() && to.top_ <= current->top,
-                     "a marker lies inside the live part of its arena");
+                     "a marker lies inside the live part of its arena",
+                     {.kind = misuse_kind::outlived,
+                      .object = this,
+                      .type = "growing_arena",
+                      .name = watch_.name()});
         region_ = detail::bump_region::resumed(current->begin(), to.top_, current->end());
     } else {
         region_ = {};
@@ -267,6 +283,7 @@ void growing_arena::rewind_over_blocks(const marker& to) noexcept {
 }
 
 void growing_arena::reset(reset_policy policy) noexcept {
+    [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "growing_arena", {}};
     marks_.reset();
     if (policy.what_ == reset_policy::kind::keep && used_ != nullptr && used_->next == nullptr &&
         !used_->oversized && held_size_ <= policy.bytes_) {
@@ -338,6 +355,7 @@ void growing_arena::replace_by_one_block(std::size_t block_size) noexcept {
 
 void growing_arena::give_back(block* b) noexcept {
     const std::size_t size = b->size;
+    forget_description(b->description);
     held_size_ -= size;
     --block_count_;
     unpoison(reinterpret_cast<void*>(b->begin()), b->payload_size());
@@ -358,6 +376,41 @@ void growing_arena::note_peak() noexcept {
     const std::size_t now = full_size_ + region_.high_water_size();
     cycle_peak_ = now > cycle_peak_ ? now : cycle_peak_;
     peak_ = now > peak_ ? now : peak_;
+}
+
+void growing_arena::set_name(const char* name) noexcept {
+    static constexpr detail::allocator_type type{
+        "growing_arena", [](const void* object, const void* address) noexcept {
+            const auto& a = *static_cast<const growing_arena*>(object);
+            detail::address_place place;
+            const auto at = reinterpret_cast<std::uintptr_t>(address);
+            std::size_t number = a.block_count_;  // newest first, the spares last
+            for (const block* list : {a.used_, a.spare_}) {
+                for (const block* b = list; b != nullptr; b = b->next) {
+                    --number;
+                    if (at < b->begin() || at >= b->end()) { continue; }
+                    const std::uintptr_t top = list == a.spare_                ? b->begin()
+                                               : b == a.used_ && !b->oversized ? a.region_.top()
+                                                                               : b->top;
+                    place = {.inside = true,
+                             .unit = "block",
+                             .index = number,
+                             .offset = at - b->begin(),
+                             .size = b->payload_size(),
+                             .state = at < top ? detail::given_out : detail::not_given_out};
+                }
+            }
+            return place;
+        }};
+    how_.name = name;
+    watch_.set_name(name, this, type);
+    for (block* list : {used_, spare_}) {
+        for (block* b = list; b != nullptr; b = b->next) {
+            forget_description(b->description);
+            b->description =
+                watch_.describe(reinterpret_cast<void*>(b->begin()), b->payload_size());
+        }
+    }
 }
 
 bool growing_arena::owns(const void* p) const noexcept {

@@ -36,6 +36,7 @@ pool::pool(std::size_t slot_size, alignment align, allocator_ref upstream,
         options_.slots_per_chunk = std::max<std::size_t>(1, first_chunk_size / stride_);
     }
     next_chunk_slots_ = options_.slots_per_chunk;
+    if (options_.name != nullptr) { set_name(options_.name); }
 }
 
 pool::pool(slice<std::byte> buffer, std::size_t slot_size, alignment align) noexcept
@@ -87,7 +88,8 @@ pool::pool(pool&& other) noexcept
       options_{other.options_},
       upstream_{other.upstream_},
       align_{other.align_},
-      fixed_{other.fixed_} {
+      fixed_{other.fixed_},
+      watch_{std::move(other.watch_)} {
     other.forget();
 }
 
@@ -100,6 +102,7 @@ pool& pool::operator=(pool&& other) noexcept {
 }
 
 pool::~pool() {
+    if constexpr (asserts_enabled) { check_end(); }
     if (chunk_count_ == 1) {  // its block may hold the side block, where this record lies
         const chunk only = chunks_[0];
         give_side_back();
@@ -164,6 +167,7 @@ std::size_t pool::untouched_count() const noexcept {
 }
 
 void pool::reset() noexcept {
+    [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "pool", {}};
     top_ = floor_;
     carve_ = carve_end_ = nullptr;
     selected_ = none;

@@ -14,31 +14,104 @@ constexpr auto freed_byte = std::byte{0xDD};  // what a free slot is filled with
 
 void pool::check_taken(void* p, bool recycled) noexcept {
     const chunk* const c = find_chunk(p);
-    CAIRN_ASSERT(c != nullptr, "a free slot lies in a chunk of its pool");
+    CAIRN_ASSERT(c != nullptr, "a free slot lies in a chunk of its pool",
+                 pool_checks::about(*this, misuse_kind::corrupted));
     if (recycled) {
         unpoison_defined(p, stride_);
         [[maybe_unused]] const auto* bytes = static_cast<const std::byte*>(p);
         CAIRN_ASSERT(bytes[0] == freed_byte && std::memcmp(bytes, bytes + 1, stride_ - 1) == 0,
-                     "a free slot is not written to");
+                     "a free slot is not written to",
+                     pool_checks::about(*this, misuse_kind::corrupted, {}, c, p));
     }
     if (c->live != nullptr) {
         const std::size_t i = pool_checks::index(*this, *c, p);
-        CAIRN_ASSERT(!pool_checks::is_live(*c, i), "a slot is given out once");
+        CAIRN_ASSERT(!pool_checks::is_live(*c, i), "a slot is given out once",
+                     pool_checks::about(*this, misuse_kind::corrupted, {}, c, p));
         c->live[i / 64] |= std::uint64_t{1} << (i % 64);
     }
 }
 
-void pool::check_freed(void* p) noexcept {
+const pool::chunk* pool::check_live(const void* p, [[maybe_unused]] call_site from) const noexcept {
     const chunk* const c = find_chunk(p);
-    CAIRN_ASSERT(c != nullptr, "a slot comes back to the pool that gave it out");
+    CAIRN_ASSERT(c != nullptr, "a slot comes back to the pool that gave it out",
+                 pool_checks::about(*this, misuse_kind::foreign_pointer, from));
     const std::size_t i = pool_checks::index(*this, *c, p);
     CAIRN_ASSERT(c->first + i * stride_ == p,
-                 "a slot comes back by the address it was given out with");
+                 "a slot comes back by the address it was given out with",
+                 pool_checks::about(*this, misuse_kind::foreign_pointer, from, c, p));
     if (c->live != nullptr) {
-        CAIRN_ASSERT(pool_checks::is_live(*c, i), "a slot is freed once");
-        c->live[i / 64] &= ~(std::uint64_t{1} << (i % 64));
+        CAIRN_ASSERT(pool_checks::is_live(*c, i), "a slot is freed once",
+                     pool_checks::about(*this, misuse_kind::double_free, from, c, p));
+    }
+    return c;
+}
+
+void pool::check_freed(void* p, call_site from) noexcept {
+    const chunk& c = *check_live(p, from);
+    if (c.live != nullptr) {
+        const std::size_t i = pool_checks::index(*this, c, p);
+        c.live[i / 64] &= ~(std::uint64_t{1} << (i % 64));
     }
     std::memset(p, std::to_integer<int>(freed_byte), stride_);
+}
+
+void pool::check_size([[maybe_unused]] const void* p, [[maybe_unused]] std::size_t size,
+                      [[maybe_unused]] alignment align,
+                      [[maybe_unused]] call_site from) const noexcept {
+    CAIRN_ASSERT(size <= stride_ && align <= align_,
+                 "a slot comes back with the size it was asked with",
+                 {.kind = misuse_kind::wrong_size,
+                  .object = this,
+                  .type = "pool",
+                  .name = options_.name,
+                  .caller = from,
+                  .values = {{"bytes of a slot", stride_}, {"bytes freed", size}}});
+}
+
+void pool::check_end() const noexcept {
+    CAIRN_ASSERT(!options_.all_back_at_end || stats().live_count == 0,
+                 "every slot comes back before the pool ends (pool_options::all_back_at_end)",
+                 {.kind = misuse_kind::leak,
+                  .object = this,
+                  .type = "pool",
+                  .name = options_.name,
+                  .values = {{"live slots", stats().live_count}}});
+}
+
+void pool::check_objects_end() const noexcept {
+    CAIRN_ASSERT(
+        stats().live_count == 0,
+        "every object is destroyed before its pool ends (destroy_all), or dropped by reset()",
+        {.kind = misuse_kind::leak,
+         .object = this,
+         .type = "pool_of",
+         .name = options_.name,
+         .values = {{"live objects", stats().live_count}}});
+}
+
+void pool::set_name(const char* name) noexcept {
+    options_.name = name;
+    static constexpr detail::allocator_type type{"pool", &pool_checks::place_of};
+    watch_.set_name(name, this, type);
+    for (std::size_t i = 0; i < chunk_count_; ++i) { pool_checks::describe(*this, chunks_[i]); }
+}
+
+/// Slots are numbered by address, over all chunks.
+detail::address_place pool_checks::place_of(const void* object, const void* address) noexcept {
+    const pool& p = *static_cast<const pool*>(object);
+    const pool::chunk* const c = p.find_chunk(address);
+    if (c == nullptr) { return {}; }
+    const std::size_t i = index(p, *c, address);
+    const std::byte* const slot = c->first + i * p.stride_;
+    const bool carved = slot < p.carved_end(static_cast<std::size_t>(c - p.chunks_));
+    return {.inside = true,
+            .unit = "slot",
+            .index = number(p, *c, address),
+            .offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - slot),
+            .size = p.stride_,
+            .state = !carved                                ? "not given out since the last reset"
+                     : c->live == nullptr || is_live(*c, i) ? "live"
+                                                            : "freed"};
 }
 
 // ------------------------------------------------------------------------------------------------

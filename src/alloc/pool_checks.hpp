@@ -16,9 +16,20 @@ struct pool_checks {
     static std::uint64_t* make_bits(std::size_t slot_count) noexcept {
         if constexpr (asserts_enabled) {
             return static_cast<std::uint64_t*>(
-                std::calloc(words_for(slot_count), sizeof(std::uint64_t)));
+                std::calloc(words_for(slot_count) + 1, sizeof(std::uint64_t)));
         }
         return nullptr;
+    }
+    /// Valgrind calls the chunk by the pool's name. The number lies behind the bits.
+    static void describe(const pool& p, const pool::chunk& c) noexcept {
+        if (c.live == nullptr) { return; }
+        forget_description(c);
+        c.live[words_for(c.slot_count)] = p.watch_.describe(c.first, c.slot_count * p.stride_);
+    }
+    static void forget_description(const pool::chunk& c) noexcept {
+        if (c.live == nullptr) { return; }
+        cairn::forget_description(static_cast<unsigned>(c.live[words_for(c.slot_count)]));
+        c.live[words_for(c.slot_count)] = 0;
     }
     static void clear_bits(const pool::chunk& c) noexcept {
         if (c.live != nullptr) {
@@ -35,6 +46,31 @@ struct pool_checks {
     static std::size_t index(const pool& p, const pool::chunk& c, const void* slot) noexcept {
         return static_cast<std::size_t>(static_cast<const std::byte*>(slot) - c.first) / p.stride_;
     }
+    /// Of a slot: slots are numbered by address, over all chunks.
+    static std::size_t number(const pool& p, const pool::chunk& c, const void* slot) noexcept {
+        std::size_t before = 0;
+        for (const pool::chunk* i = p.chunks_; i != &c; ++i) { before += i->slot_count; }
+        return before + index(p, c, slot);
+    }
+    /// What reports say of a pool, and of a slot of it.
+    static evidence about(const pool& p, misuse_kind kind,
+                          std::source_location from = {}) noexcept {
+        return {.kind = kind,
+                .object = &p,
+                .type = "pool",
+                .name = p.name(),
+                .caller = from,
+                .values = {{"bytes of a slot", p.stride_}}};
+    }
+    static evidence about(const pool& p, misuse_kind kind, std::source_location from,
+                          const pool::chunk* c, const void* slot) noexcept {
+        evidence known = about(p, kind, from);
+        known.values[1] = known.values[0];
+        known.values[0] = {"slot", number(p, *c, slot)};
+        return known;
+    }
+    static detail::address_place place_of(const void* object, const void* address) noexcept;
+
     static bool is_live(const pool::chunk& c, std::size_t i) noexcept {
         return (c.live[i / 64] >> (i % 64) & 1) != 0;
     }

@@ -75,6 +75,7 @@ bool pool::add_chunk(std::size_t slot_count) noexcept {
         chunks_[place] = chunks_[place - 1];
     }
     chunks_[place] = {first, first, slot_count, pool_checks::make_bits(slot_count)};
+    pool_checks::describe(*this, chunks_[place]);
     ++chunk_count_;
     slot_count_ += slot_count;
     poison(first, slots_size);
@@ -142,6 +143,7 @@ std::size_t pool::block_size(const chunk& c) const noexcept {
 }
 
 void pool::give_chunk_back(const chunk& c) noexcept {
+    pool_checks::forget_description(c);
     std::free(c.live);
     if (fixed_) {
         unpoison(c.first, c.slot_count * stride_);

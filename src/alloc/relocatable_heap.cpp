@@ -15,8 +15,10 @@ using detail::object_entry;
 
 namespace {
 
-constexpr slot_rules rules{relocatable_heap::handle_type::index_max,
-                           relocatable_heap::handle_type::generation_max, 0};
+constexpr slot_rules rules(std::uint32_t first_generation) noexcept {
+    return {relocatable_heap::handle_type::index_max, relocatable_heap::handle_type::generation_max,
+            0, first_generation};
+}
 constexpr unsigned char left_pattern = 0xF0;
 
 // stress_relocate has two sides, in granules:
@@ -61,7 +63,7 @@ static_assert([] {
 
 relocatable_heap::relocatable_heap(byte_slice region, allocator_ref upstream,
                                    const relocatable_heap_options& options) noexcept
-    : slots_{rules, upstream},
+    : slots_{rules(options.first_generation), upstream},
       map_{upstream},
       upstream_{upstream},
       largest_movable_{options.largest_movable} {
@@ -70,7 +72,7 @@ relocatable_heap::relocatable_heap(byte_slice region, allocator_ref upstream,
 
 relocatable_heap::relocatable_heap(std::size_t size, allocator_ref upstream,
                                    const relocatable_heap_options& options) noexcept
-    : slots_{rules, upstream},
+    : slots_{rules(options.first_generation), upstream},
       map_{upstream},
       upstream_{upstream},
       largest_movable_{options.largest_movable} {
@@ -122,7 +124,7 @@ void relocatable_heap::release() noexcept {
     CAIRN_ASSERT(counts_.pinned == 0, "an object is unpinned before its heap ends");
     if (base_ != nullptr) { unpoison(base_, region_size_); }
     map_.release();
-    slots_ = slot_directory<reuse::lifo>{rules, upstream_};
+    slots_ = slot_directory<reuse::lifo>{rules(0), upstream_};
     use_table();
     if (owned_ != nullptr) {
         upstream_.deallocate(owned_, owned_size_, cache_line_alignment);

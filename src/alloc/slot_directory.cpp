@@ -12,6 +12,7 @@ slot_directory_base::slot_directory_base(slot_directory_base&& other) noexcept
       head_{std::exchange(other.head_, 0)},
       memory_{std::move(other.memory_)},
       tail_{std::exchange(other.tail_, 0)},
+      lives_{std::move(other.lives_)},
       rules_{other.rules_},
       held_count_{std::exchange(other.held_count_, 0)},
       retired_count_{std::exchange(other.retired_count_, 0)},
@@ -27,6 +28,7 @@ slot_directory_base& slot_directory_base::operator=(slot_directory_base&& other)
         head_ = std::exchange(other.head_, 0);
         memory_ = std::move(other.memory_);
         tail_ = std::exchange(other.tail_, 0);
+        lives_ = std::move(other.lives_);
         rules_ = other.rules_;
         held_count_ = std::exchange(other.held_count_, 0);
         retired_count_ = std::exchange(other.retired_count_, 0);
@@ -51,7 +53,9 @@ bool slot_directory_base::grow_slots(std::uint32_t count) noexcept {
 }
 
 void slot_directory_base::start_slots(std::uint32_t count) noexcept {
-    for (std::uint32_t i = capacity_; i < count; ++i) { slots()[i] = {vacant | 1, none}; }
+    lives_.begin();
+    const std::uint32_t first = vacant | lives_.first();
+    for (std::uint32_t i = capacity_; i < count; ++i) { slots()[i] = {first, none}; }
     capacity_ = count;
     set_limit();
 }
@@ -98,6 +102,14 @@ void slot_directory_base::retire(std::uint32_t index) noexcept {
     set_limit();
 }
 
+handle_fault slot_directory_base::fault_of(std::uint32_t index,
+                                           std::uint32_t generation) const noexcept {
+    if (index == 0 && generation == 0) { return handle_fault::null; }
+    if (index >= capacity_) { return handle_fault::foreign; }
+    const slot& s = slots()[index];
+    return lives_.judge(generation, s.word, is_held(index, generation));
+}
+
 void slot_directory_base::validate_counts(
     [[maybe_unused]] std::uint32_t free_found) const noexcept {
 #if CAIRN_ASSERTS
@@ -108,7 +120,7 @@ void slot_directory_base::validate_counts(
         const bool is_vacant = (s.word & vacant) != 0;
         live_found += is_vacant ? 0 : 1;
         held_found += is_vacant && (s.word & ~vacant) != 0 && s.value == held_mark ? 1 : 0;
-        CAIRN_ASSERT((s.word & ~vacant) <= rules_.generation_max, "generations stay in range");
+        CAIRN_ASSERT((s.word & ~vacant) <= lives_.max(), "generations stay in range");
         CAIRN_ASSERT(is_vacant || s.word != 0, "a live slot has a generation");
     }
     std::uint32_t retired_found = 0;

@@ -28,6 +28,7 @@ virtual_arena::virtual_arena(std::size_t reserve_size, options how) noexcept : h
     region_ = detail::bump_region::resumed(begin, begin, begin);
     reserved_end_ = begin + usable;
     reservation_size_ = usable + guard_size;
+    if (how.name != default_name && how.name != nullptr) { set_name(how.name); }
     const std::size_t least = how.commit_step_min < usable ? how.commit_step_min : usable;
     how_.commit_step_min = round_up(least == 0 ? 1 : least, alignment{step});
     if (how_.commit_step_max < how_.commit_step_min) {
@@ -53,6 +54,7 @@ void virtual_arena::steal(virtual_arena& from) noexcept {
     next_step_ = from.next_step_;
     how_ = from.how_;
     marks_ = std::move(from.marks_);
+    watch_ = std::move(from.watch_);
 }
 
 void virtual_arena::release() noexcept {
@@ -61,6 +63,7 @@ void virtual_arena::release() noexcept {
         page_memory::release(address_of(region_.begin()), reservation_size_);
         reservation_size_ = 0;
     }
+    watch_.forget_region();
     region_ = {};
     reserved_end_ = region_.begin();
 }
@@ -91,7 +94,23 @@ void virtual_arena::raise_step() noexcept {
     next_step_ = next_step_ < max / 2 ? next_step_ * 2 : max;
 }
 
+void virtual_arena::set_name(const char* name) noexcept {
+    static constexpr detail::allocator_type type{
+        "virtual_arena", [](const void* object, const void* address) noexcept {
+            const auto& a = *static_cast<const virtual_arena*>(object);
+            return detail::place_in_region(a.region_, a.reserved_end_, address);
+        }};
+    watch_.set_name(name, this, type);
+    watch_.describe_region(region_.begin_pointer(), capacity());
+}
+
 void* virtual_arena::commit_and_allocate(std::size_t size, alignment align) noexcept {
+    CAIRN_ASSERT(!watch_.moved_from(),
+                 "an arena that was moved from is assigned to before it is used",
+                 {.kind = misuse_kind::moved_from,
+                  .object = this,
+                  .type = "virtual_arena",
+                  .name = watch_.name()});
     const std::size_t padding = padding_to(region_.top(), align);
     if (size > free_size() || padding > free_size() - size) { return nullptr; }
     const std::size_t needed = round_up(region_.used_size() + padding + size, detail::bump_granule);

@@ -8,6 +8,7 @@
 #    include <exception>
 #endif
 
+#include <cairn/alloc/growth.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
 
@@ -36,7 +37,11 @@ bool object_slots::grow(std::size_t wish, std::size_t least, std::size_t total_m
     if (least > room) { return false; }  // the missing ones are being built, by whoever called us
     wish = wish > slot_count_ ? wish : slot_count_;
     wish = wish < room ? wish : room;
-    return add_block(wish) || (least < wish && add_block(least));
+    // The slots stay where they are, but their stack is copied.
+    wish = wish > least ? wish : least;
+    return grow_by_halves(slot_count_, slot_count_ + least, slot_count_ + wish,
+                          [this](std::size_t total) { return add_block(total - slot_count_); }) !=
+           0;
 }
 
 bool object_slots::add_block(std::size_t added) noexcept {

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include <cairn/alloc/growth.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/os/page_memory.hpp>
 
@@ -159,8 +160,12 @@ void table_memory::move_into(const shape& form, block fresh) {
 
 table_memory::block table_memory::allocate_larger_block(const shape& form) noexcept {
     const std::size_t doubled = saturating_multiply(capacity_, 2);
-    block fresh = allocate_block(form, doubled < form.granule ? form.granule : doubled);
-    if (fresh.base == nullptr && size_ != SIZE_MAX) { fresh = allocate_block(form, size_ + 1); }
+    block fresh;
+    grow_by_halves(capacity_, size_ + 1, doubled < form.granule ? form.granule : doubled,
+                   [&](std::size_t rows) {
+                       fresh = allocate_block(form, rows);
+                       return fresh.base != nullptr;
+                   });
     return fresh;
 }
 

@@ -1,6 +1,7 @@
 // Cold half of cairn/debug/guarded.hpp: all of it, since each call touches every byte of a block.
 #include <cairn/debug/guarded.hpp>
 
+#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -64,12 +65,12 @@ void check_fences(const block_record& r, const parts& b) noexcept {
     const auto front = static_cast<std::size_t>(b.data - b.base);
     const auto back = static_cast<std::size_t>(b.fence_end - b.end);
     if (const std::size_t i = first_other(b.base, front, fence_byte); i != front) {
-        misuse(r.where, "nobody writes in front of a block",
+        misuse(misuse_kind::corrupted, r.where, "nobody writes in front of a block",
                "a byte %zu in front of %p (%zu bytes, allocated here) was overwritten with %02x",
                front - i, static_cast<void*>(b.data), r.size, std::to_integer<unsigned>(b.base[i]));
     }
     if (const std::size_t i = first_other(b.end, back, fence_byte); i != back) {
-        misuse(r.where, "nobody writes behind a block",
+        misuse(misuse_kind::corrupted, r.where, "nobody writes behind a block",
                "byte %zu of %p (%zu bytes, allocated here) was overwritten with %02x", r.size + i,
                static_cast<void*>(b.data), r.size, std::to_integer<unsigned>(b.end[i]));
     }
@@ -78,7 +79,7 @@ void check_fences(const block_record& r, const parts& b) noexcept {
 /// Requires: the block is unpoisoned and readable.
 void check_freed(const block_record& r) noexcept {
     if (const std::size_t i = first_other(r.data, r.size, freed_byte); i != r.size) {
-        misuse(r.where, "nobody writes into a block that was freed",
+        misuse(misuse_kind::corrupted, r.where, "nobody writes into a block that was freed",
                "byte %zu of %p (%zu bytes, freed here) was overwritten with %02x", i,
                static_cast<void*>(r.data), r.size, std::to_integer<unsigned>(r.data[i]));
     }
@@ -117,6 +118,10 @@ guard::footprint guard::footprint_of(std::size_t size, alignment align,
 
 guard::guard(guard_options options, allocator_ref inner) noexcept
     : inner_{inner}, options_{options} {
+    if (options_.name != nullptr) {
+        static constexpr allocator_type type{"guarded", &place_of};
+        watch_.set_name(options_.name, this, type);
+    }
     if (options_.quarantine_count != 0) {
         const std::size_t size =
             saturating_multiply(options_.quarantine_count, sizeof(block_record));
@@ -179,20 +184,23 @@ block_record* guard::live_block(void* p, std::size_t size, alignment align,
     if (known == nullptr) {
         for (const block_record& r : recent_) {
             if (r.data == p && p != nullptr) {
-                misuse(where, "a block is freed once", "%p (%zu bytes) was freed before, by %s:%u",
-                       p, r.size, r.where.file_name(), static_cast<unsigned>(r.where.line()));
+                misuse(misuse_kind::double_free, where, "a block is freed once",
+                       "%p (%zu bytes) was freed before, by %s:%u", p, r.size, r.where.file_name(),
+                       static_cast<unsigned>(r.where.line()));
             }
         }
-        misuse(where, "a block that comes back was given out here",
+        misuse(misuse_kind::foreign_pointer, where, "a block that comes back was given out here",
                "%p, freed with %zu bytes, is no live block", p, size);
     }
     if (known->size != size) {
-        misuse(where, "a block is freed with the size it was allocated with",
+        misuse(misuse_kind::wrong_size, where,
+               "a block is freed with the size it was allocated with",
                "%p has %zu bytes (allocated by %s:%u) and is freed as %zu", p, known->size,
                known->where.file_name(), static_cast<unsigned>(known->where.line()), size);
     }
     if (known->align != align) {
-        misuse(where, "a block is freed with the alignment it was allocated with",
+        misuse(misuse_kind::wrong_size, where,
+               "a block is freed with the alignment it was allocated with",
                "%p is aligned to %zu (allocated by %s:%u) and is freed as %zu", p,
                known->align.bytes(), known->where.file_name(),
                static_cast<unsigned>(known->where.line()), align.bytes());
@@ -202,6 +210,7 @@ block_record* guard::live_block(void* p, std::size_t size, alignment align,
 
 void guard::deallocate(void* p, std::size_t size, alignment align,
                        const std::source_location& where) noexcept {
+    if (p == nullptr) { return; }
     block_record* const known = live_block(p, size, align, where);
     block_record record = *known;
     const parts b = parts_of(record);
@@ -219,7 +228,20 @@ void guard::deallocate(void* p, std::size_t size, alignment align,
     if (quarantined_count_ == options_.quarantine_count) { leave_quarantine(quarantine_oldest_); }
     quarantine_[(quarantine_oldest_ + quarantined_count_) % options_.quarantine_count] = record;
     ++quarantined_count_;
+    describe_freed(
+        quarantine_[(quarantine_oldest_ + quarantined_count_ - 1) % options_.quarantine_count]);
     close(record, b);
+}
+
+/// Valgrind says who freed a block that is read or written in quarantine.
+void guard::describe_freed(block_record& record) const noexcept {
+    if constexpr (poison_is_watched && !poison_is_queryable) {
+        char text[512];
+        std::snprintf(text, sizeof text, "guarded '%s', freed by %s:%u",
+                      options_.name != nullptr ? options_.name : "memory", record.where.file_name(),
+                      static_cast<unsigned>(record.where.line()));
+        record.description = describe_memory(record.data, record.size, text);
+    }
 }
 
 void guard::leave_quarantine(std::size_t index) noexcept {
@@ -246,6 +268,7 @@ void guard::give_back(const block_record& record) noexcept {
 /// The block becomes plain memory of the allocator inside again.
 void guard::take_down(const block_record& record) noexcept {
     const parts b = parts_of(record);
+    forget_description(record.description);
     if (record.page_guarded) {
         (void)page_memory::protect(b.fence_end, page_memory::size(),
                                    page_memory::access::read_write);
@@ -291,6 +314,36 @@ void guard::forget_since(std::uint64_t serial) noexcept {
             r = block_record{};
         }
     }
+}
+
+/// Live blocks, those in quarantine, and the last ones that were freed, whose bytes may be in use again.
+address_place guard::place_of(const void* object, const void* address) noexcept {
+    const auto& g = *static_cast<const guard*>(object);
+    const auto* const at = static_cast<const std::byte*>(address);
+    address_place place;
+    const auto look = [&](const block_record& r, const char* state, const char* by) {
+        if (place.inside || r.data == nullptr) { return; }
+        const parts b = parts_of(r);
+        if (at < b.base || at >= b.block_end) { return; }
+        place = {.inside = true,
+                 .unit = "block",
+                 .index = static_cast<std::size_t>(r.serial),
+                 .offset = static_cast<std::size_t>(at < b.data ? b.data - at : at - b.data),
+                 .in_front = at < b.data,
+                 .size = r.size,
+                 .state = state,
+                 .by = by,
+                 .who = r.where};
+    };
+    g.blocks_.for_each([&](const block_record& r) { look(r, "live", "allocated by"); });
+    for (std::size_t i = 0; i < g.quarantined_count_; ++i) {
+        look(g.quarantine_[(g.quarantine_oldest_ + i) % g.options_.quarantine_count], "freed",
+             "freed by");
+    }
+    for (std::size_t i = 0; i < recent_max; ++i) {  // the newest first
+        look(g.recent_[(g.recent_next_ + recent_max - 1 - i) % recent_max], "freed", "freed by");
+    }
+    return place;
 }
 
 void guard::validate() const noexcept {

@@ -27,6 +27,30 @@ const char* plural(std::size_t count) noexcept { return count == 1 ? "" : "s"; }
 
 }  // namespace
 
+tracker::tracker(track_options options) noexcept : options_{options} {
+    if (options_.list) {
+        static constexpr allocator_type type{"tracked", &place_of};
+        watch_.set_name(options_.name, this, type);
+    }
+}
+
+address_place tracker::place_of(const void* object, const void* address) noexcept {
+    const auto* const at = static_cast<const std::byte*>(address);
+    address_place place;
+    static_cast<const tracker*>(object)->blocks_.for_each([&](const block_record& r) {
+        if (at < r.data || at >= r.data + r.size) { return; }
+        place = {.inside = true,
+                 .unit = "block",
+                 .index = static_cast<std::size_t>(r.serial),
+                 .offset = static_cast<std::size_t>(at - r.data),
+                 .size = r.size,
+                 .state = "live",
+                 .by = "allocated by",
+                 .who = r.where};
+    });
+    return place;
+}
+
 tracker::~tracker() {
     if (options_.report_leaks) { report(); }
 }
@@ -53,14 +77,15 @@ void tracker::unlist(void* p, std::size_t size, alignment align,
     block_record* const known = blocks_.find(p);
     if (known == nullptr) {
         if (stats_.unlisted_count == 0) {
-            misuse(where, "a block that comes back is live",
+            misuse(misuse_kind::foreign_pointer, where, "a block that comes back is live",
                    "%p, freed with %zu bytes, is no live block of '%s'", p, size, options_.name);
         }
         --stats_.unlisted_count;
         return;
     }
     if (stats_.unlisted_count == 0 && (known->size != size || known->align != align)) {
-        misuse(where, "a block is freed with the size and alignment it was allocated with",
+        misuse(misuse_kind::wrong_size, where,
+               "a block is freed with the size and alignment it was allocated with",
                "%p has %zu bytes aligned to %zu (from %s:%u), and is freed as %zu aligned to %zu",
                p, known->size, known->align.bytes(), known->where.file_name(),
                static_cast<unsigned>(known->where.line()), size, align.bytes());
@@ -74,7 +99,7 @@ void tracker::relist(void* p, std::size_t size) noexcept {
 
 void tracker::too_much_came_back(void* p, std::size_t size,
                                  const std::source_location& where) noexcept {
-    misuse(where, "no more comes back than was given out",
+    misuse(misuse_kind::foreign_pointer, where, "no more comes back than was given out",
            "%p is freed with %zu bytes; '%s' has %zu blocks with %zu bytes live", p, size,
            options_.name, stats_.live_count, stats_.live_bytes);
 }

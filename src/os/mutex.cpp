@@ -1,6 +1,14 @@
 // Cold half of cairn/os/mutex.hpp: waiting.
 #include <cairn/os/mutex.hpp>
 
+#if defined(__linux__)
+#    include <linux/futex.h>
+#    include <sys/syscall.h>
+#    include <unistd.h>
+
+#    include <cerrno>
+#endif
+
 namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace {
@@ -10,6 +18,30 @@ void pause() noexcept {
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     asm volatile("isb" ::: "memory");
+#endif
+}
+
+// Not std::atomic::wait on Linux: whether anybody sleeps is in the word itself here (it is 2), and the
+// standard library keeps a second count in a table of its own, of which two modules of one process that
+// were compiled differently have one each. A mutex that both use would not wake the other's sleepers.
+void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept {
+#if defined(__linux__)
+    static_assert(sizeof(word) == 4);
+    const int saved = errno;
+    (void)::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+    errno = saved;
+#else
+    word.wait(value, std::memory_order_relaxed);
+#endif
+}
+
+void wake_sleeper(std::atomic<std::uint32_t>& word) noexcept {
+#if defined(__linux__)
+    const int saved = errno;
+    (void)::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    errno = saved;
+#else
+    word.notify_one();
 #endif
 }
 
@@ -25,11 +57,9 @@ void mutex::wait_and_lock() noexcept {
         if (state_.load(std::memory_order_relaxed) == 0 && try_lock()) { return; }
     }
     // 2 from here on: perhaps somebody else sleeps too, and whoever unlocks must look.
-    while (state_.exchange(2, std::memory_order_acquire) != 0) {
-        state_.wait(2, std::memory_order_relaxed);
-    }
+    while (state_.exchange(2, std::memory_order_acquire) != 0) { sleep_while(state_, 2); }
 }
 
-void mutex::wake_one() noexcept { state_.notify_one(); }
+void mutex::wake_one() noexcept { wake_sleeper(state_); }
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

@@ -4,7 +4,14 @@
 #include <atomic>
 #include <bit>
 
+#include <cairn/os/thread_exit.hpp>
+
 namespace cairn::inline CAIRN_FLAVOUR {
+
+#if CAIRN_SHARED
+constinit thread_local detail::thread_identity detail::this_thread{};
+#endif
+
 namespace {
 
 constexpr unsigned word_bits = 64;
@@ -43,36 +50,45 @@ void raise_bound(unsigned to) noexcept {
                                                      std::memory_order_relaxed)) {}
 }
 
-/// Gives the number back when the thread exits. Other thread-local objects may be destroyed after
-/// this one and still ask: they find the shared number, which nobody has to give back.
-struct number_keeper {
-    unsigned number = thread_number_limit;
-    ~number_keeper();
-};
-
-thread_local number_keeper keeper;
-
-number_keeper::~number_keeper() {
+/// Gives the number back when the thread ends. What runs later in that thread, and asks, finds the shared
+/// number, which goes back to no list. The argument is the number plus one, as a pointer.
+constinit thread_exit thread_ending{[](void* number_plus_one) noexcept {
     detail::this_thread.number_plus_one = thread_number_limit + 1;
-    if (number < thread_number_limit) { give_back(number); }
-}
+    give_back(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(number_plus_one)) - 1);
+}};
+
+// Of internal linkage: the address of thread_number() itself may be that of another module's copy.
+unsigned number_here() noexcept { return thread_number(); }
 
 }  // namespace
 
 namespace detail {
 
 unsigned assign_thread_number() noexcept {
-    const unsigned number = take_lowest();
-    keeper.number = number;
-    if (number < thread_number_limit) { raise_bound(number + 1); }
+    unsigned number = take_lowest();
+    if (number < thread_number_limit) {
+        if (thread_ending.watch(reinterpret_cast<void*>(std::uintptr_t{number} + 1))) {
+            raise_bound(number + 1);
+        } else {
+            give_back(number);
+            number = thread_number_limit;
+        }
+    }
     this_thread.number_plus_one = number + 1;
     return number;
 }
 
 std::uint64_t assign_thread_serial() noexcept {
-    this_thread.serial = last_serial.fetch_add(1, std::memory_order_relaxed) + 1;
+    // Serials of a module begin at an address that is no other module's, and so do not meet another
+    // module's: an address has at most 57 bits, of which these three are zero, so 10 bits are left for
+    // each address, and every module is many addresses large.
+    static_assert(alignof(decltype(last_serial)) == 8);
+    const std::uint64_t base = reinterpret_cast<std::uintptr_t>(&last_serial) / 8 << 10;
+    this_thread.serial = base + last_serial.fetch_add(1, std::memory_order_relaxed) + 1;
     return this_thread.serial;
 }
+
+const thread_numbers numbers_of_this_module{&number_here};
 
 }  // namespace detail
 

@@ -190,6 +190,17 @@ TEST(concurrent_pool, after_reserve_no_upstream_is_needed) {
     p.validate();
 }
 
+TEST(concurrent_pool, an_absurd_number_of_caches_is_refused_before_anything_is_taken) {
+    test_upstream upstream;
+    upstream.limit_bytes(std::size_t{32} << 20);
+    cairn::concurrent_pool p{64, cairn::default_alignment, upstream};
+    for (const std::size_t count : {SIZE_MAX, SIZE_MAX / 2, std::size_t{1} << 40}) {
+        EXPECT_FALSE(p.reserve(10, count)) << count;
+        EXPECT_EQ(upstream.live_bytes(), 0u) << count;
+    }
+    EXPECT_TRUE(p.reserve(10, 2));
+}
+
 TEST(concurrent_pool, refused_at_every_upstream_request_it_goes_on_working) {
     for (std::size_t refused = 0; refused < 20; ++refused) {
         test_upstream upstream;

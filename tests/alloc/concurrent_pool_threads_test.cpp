@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "support/allocator_contract.hpp"
+#include "support/ending_thread.hpp"
 #include "support/sanitizers.hpp"
 #include "support/test_upstream.hpp"
 
@@ -108,6 +109,63 @@ TEST(concurrent_pool, works_in_destructors_of_thread_local_objects) {
         p.validate();
     }
     EXPECT_EQ(take_all(p).size(), 40u);
+}
+
+#if defined(HAS_ENDING_THREADS)
+TEST(concurrent_pool, may_be_used_for_the_first_time_by_a_thread_that_is_ending) {
+    for (int round = 1; round <= key_round_count; ++round) {
+        test_upstream upstream;
+        {
+            concurrent_pool p{64, alignment{64}, upstream, {.slot_count_max = 100}};
+            void* const slot = p.allocate();
+            in_ending_thread(round, [&] { p.deallocate(slot); });
+            EXPECT_EQ(p.stats().live_count, 0u) << "round " << round;
+            if (round < key_round_count) {
+                EXPECT_EQ(p.stats().cache_count, 1u) << "round " << round;
+            }
+            p.validate();
+        }  // takes its caches out of the lists of threads: also of those that ended unseen
+        EXPECT_EQ(upstream.live_count(), 0u);
+    }
+}
+
+TEST(concurrent_pool, a_thread_that_gave_back_what_it_held_works_through_a_lock) {
+    test_upstream upstream;
+    concurrent_pool p{64, alignment{64}, upstream, {.slot_count_max = 100}};
+    in_ending_thread(
+        key_round_count,
+        [&] {
+            void* const late = p.allocate();
+            EXPECT_NE(late, nullptr);
+            p.deallocate(late);
+        },
+        [&] { p.deallocate(p.allocate()); });
+    EXPECT_EQ(p.stats().cache_count, 0u);
+    EXPECT_EQ(p.stats().live_count, 0u);
+}
+#endif
+
+TEST(concurrent_pool, is_asked_and_reset_beside_threads_that_are_ending) {
+    for (int i = 0; i < 50; ++i) {
+        concurrent_pool p{64, alignment{64}};
+        std::atomic<int> done{0};
+        std::vector<std::thread> threads;
+        for (int t = 0; t < 3; ++t) {
+            threads.emplace_back([&] {
+                auto slots = take_all(p, 40);
+                for (void* s : slots) { p.deallocate(s); }
+                done.fetch_add(1, std::memory_order_release);
+            });
+        }
+        while (done.load(std::memory_order_acquire) != 3) { std::this_thread::yield(); }
+        EXPECT_EQ(p.stats().live_count, 0u);
+        p.validate();
+        p.reset();
+        EXPECT_EQ(take_all(p, 200).size(), 200u);
+        for (auto& t : threads) { t.join(); }
+        EXPECT_EQ(p.stats().live_count, 200u);
+        p.validate();
+    }
 }
 
 TEST(concurrent_pool, threads_outlive_pools_and_a_new_pool_at_the_old_address_is_a_new_pool) {

@@ -80,6 +80,17 @@ TEST(double_ended_arena, the_last_high_block_gives_its_bytes_back) {
     a.validate();
 }
 
+TEST(double_ended_arena, the_high_end_knows_its_peak_after_its_last_block_came_back) {
+    double_ended_arena a{4_KiB};
+    void* const p = a.high().allocate(112);
+    void* const q = a.high().allocate(48);
+    a.high().deallocate(q, 48);
+    EXPECT_EQ(a.high().high_water_size(), 160u);
+    a.high().deallocate(p, 112);
+    EXPECT_EQ(a.high().high_water_size(), 160u);
+    EXPECT_EQ(a.high().used_size(), 0u);
+}
+
 TEST(double_ended_arena, misuse_is_named_in_checked_builds) {
     if (!asserts_enabled) { GTEST_SKIP(); }
     double_ended_arena a{4_KiB};

@@ -57,6 +57,22 @@ TEST(growable_memory, stays_where_it_is_inside_reserved_addresses) {
     EXPECT_EQ(memory.data(), nullptr);
 }
 
+TEST(growable_memory, grows_in_place_where_the_upstream_can) {
+    arena upstream{64_KiB};
+    growable_memory memory{cache_line_alignment, upstream};
+    ASSERT_TRUE(memory.grow(1000, 0));
+    std::byte* const before = memory.data();
+    ASSERT_TRUE(memory.try_grow_in_place(2000));
+    EXPECT_GE(memory.size(), 2000u);
+    for (std::size_t size = 4000; size <= 40000; size += 4000) {
+        ASSERT_TRUE(memory.grow(size, 1000));
+        EXPECT_EQ(memory.data(), before) << size;
+    }
+    EXPECT_LT(upstream.used_size(), 45000u) << "no second block was taken";
+    ASSERT_NE(upstream.allocate(16), nullptr);
+    EXPECT_FALSE(memory.try_grow_in_place(memory.size() + 1000)) << "something follows it now";
+}
+
 TEST(growable_memory, addresses_that_nobody_has_are_refused) {
     growable_memory memory;
     EXPECT_FALSE(memory.reserve_address_space(SIZE_MAX));

@@ -147,6 +147,18 @@ TYPED_TEST(heap_test, grows_and_gives_empty_regions_back) {
     EXPECT_NE(h.allocate(100), nullptr) << "and all begins again";
 }
 
+TYPED_TEST(heap_test, grows_from_the_system_where_nothing_is_said) {
+    heap<TypeParam> h;
+    EXPECT_EQ(h.stats().region_count, 0u) << "nothing is taken before it is needed";
+    for (const std::size_t size : {std::size_t{8}, std::size_t{1000}, 100_KiB, 3_MiB}) {
+        void* const p = h.allocate(size);
+        ASSERT_NE(p, nullptr) << size;
+        std::memset(p, 1, size);
+        h.deallocate(p, size);
+    }
+    h.validate();
+}
+
 TYPED_TEST(heap_test, gives_regions_back_without_trim) {
     test_upstream upstream;
     heap<TypeParam> h{grow_by{64_KiB}, upstream};
@@ -367,6 +379,55 @@ TYPED_TEST(heap_test, a_copy_of_the_region_is_the_same_heap_elsewhere) {
     EXPECT_EQ(stranger.allocate(1), nullptr) << "bytes that are no heap make an empty one";
 }
 
+TYPED_TEST(heap_test, the_first_request_of_a_growing_heap_may_be_over_aligned) {
+    for (std::size_t align = 32; align <= 64_KiB; align *= 2) {
+        for (const std::size_t size :
+             {std::size_t{1}, std::size_t{100}, std::size_t{1500}, align}) {
+            test_upstream upstream;
+            heap<TypeParam> h{grow_by{1_KiB}, upstream};
+            void* const p = h.allocate(size, alignment{align});
+            ASSERT_NE(p, nullptr) << size << " bytes at " << align;
+            EXPECT_TRUE(is_aligned(p, alignment{align}));
+            h.deallocate(p, size, alignment{align});
+        }
+    }
+}
+
+TYPED_TEST(heap_test, regions_become_larger_so_that_64_of_them_reach_anywhere) {
+    test_upstream upstream;
+    heap<TypeParam> h{grow_by{1_KiB}, upstream};
+    for (int i = 0; i < 8000; ++i) { ASSERT_NE(h.allocate(1000), nullptr) << i; }
+    EXPECT_LT(h.stats().region_count, 50u);
+}
+
+TYPED_TEST(heap_test, a_moved_heap_still_knows_its_spare) {
+    test_upstream upstream;
+    heap<TypeParam> first{grow_by{20_KiB}, upstream};
+    void* const home = first.allocate(10'000);
+    void* const one = first.allocate(40'000);  // too large to wait, and each in a region of its own
+    void* const two = first.allocate(60'000);
+    ASSERT_EQ(upstream.live_count(), 3u);
+    first.deallocate(one, 40'000);
+    EXPECT_EQ(upstream.live_count(), 3u) << "the spare";
+    heap<TypeParam> h{std::move(first)};
+    h.deallocate(two, 60'000);
+    EXPECT_EQ(upstream.live_count(), 2u) << "one spare stays, not two";
+    h.validate();
+    h.deallocate(home, 10'000);
+}
+
+TYPED_TEST(heap_test, a_block_that_grows_where_it_stands_is_counted) {
+    test_region memory{1_MiB};
+    heap<TypeParam> h{memory.span()};
+    void* const p = h.allocate(100);
+    ASSERT_TRUE(h.try_resize(p, 100, 50'000));
+    h.validate();
+    ASSERT_TRUE(h.try_resize(p, 50'000, 2000));
+    h.validate();  // in checked builds: what is in use is what the regions say
+    h.deallocate(p, 2000);
+    h.validate();
+}
+
 TYPED_TEST(heap_test, reset_forgets_everything_and_keeps_the_memory) {
     test_upstream upstream;
     heap<TypeParam> h{grow_by{4_KiB}, upstream};
@@ -574,6 +635,38 @@ TYPED_TEST(heap_test, misuse_is_named) {
     h.deallocate(p, 100), h.deallocate(q, 100), h.deallocate(guard, 100);
 }
 
+TYPED_TEST(heap_test, live_blocks_at_the_end_are_told_when_that_was_asked_for) {
+    test_region memory{64_KiB};
+    {
+        heap<TypeParam> dropped{memory.span()};  // a level that is left as a whole
+        EXPECT_NE(dropped.allocate(100), nullptr);
+    }
+    {
+        heap<TypeParam> h{memory.span()};
+        h.expect_empty_end();
+        void* const p = h.allocate(100);
+        heap<TypeParam> moved{std::move(h)};
+        moved.deallocate(p, 100);  // it may wait
+    }
+    if (!asserts_enabled) { return; }
+    GTEST_FLAG_SET(death_test_style, "fast");
+    EXPECT_DEATH(
+        {
+            heap<TypeParam> h{memory.span()};
+            h.expect_empty_end();
+            (void)h.allocate(100);
+        },
+        "every block of this heap has come back when it ends");
+    EXPECT_DEATH(
+        {
+            heap<TypeParam> h{memory.span()};
+            h.expect_empty_end();
+            (void)h.allocate(100);
+            heap<TypeParam> moved{std::move(h)};
+        },
+        "every block of this heap has come back when it ends");
+}
+
 TYPED_TEST(heap_test, an_overrun_header_is_noticed) {
     if (!asserts_enabled || poison_is_watched) { GTEST_SKIP() << "the checker is faster"; }
     GTEST_FLAG_SET(death_test_style, "fast");
@@ -641,7 +734,8 @@ TEST(heap, a_write_into_a_block_that_waits_is_noticed) {
     h.deallocate(p, 100), h.deallocate(q, 100);
     ASSERT_EQ(h.stats().deferred_count, 2u);
     std::memset(q, 0x41, 8);
-    EXPECT_DEATH(((void)h.allocate(100), (void)h.allocate(100)), "wrote after freeing it");
+    EXPECT_DEATH(((void)h.allocate(100), (void)h.allocate(100)),
+                 "wrote into it after it was freed");
     h.deallocate(guard, 100);
 }
 

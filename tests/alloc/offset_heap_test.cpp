@@ -245,6 +245,34 @@ TYPED_TEST(offset_heap_test, a_name_dies_with_its_range_even_when_the_range_is_u
     }
 }
 
+TYPED_TEST(offset_heap_test, names_of_a_heap_that_was_replaced_moved_or_of_another_one_are_told) {
+    using heap_type = basic_offset_heap<TypeParam>;
+    heap_type heap{1000};
+    heap_type other{1000};
+    std::vector<offset_allocation> old;
+    for (int i = 0; i < 10; ++i) {
+        old.push_back(heap.allocate(10));
+        ASSERT_TRUE(other.allocate(10));
+    }
+    for (const offset_allocation a : old) { EXPECT_FALSE(other.contains(a)); }
+    heap_type target{std::move(heap)};
+    heap = heap_type{1000};
+    for (int i = 0; i < 10; ++i) { ASSERT_TRUE(heap.allocate(10)); }
+    for (const offset_allocation a : old) {
+        EXPECT_FALSE(heap.contains(a));
+        EXPECT_TRUE(target.contains(a));
+    }
+    heap.validate();
+}
+
+TYPED_TEST(offset_heap_test, a_first_generation_makes_equal_names) {
+    using heap_type = basic_offset_heap<TypeParam>;
+    heap_type a{1000, heap_type::unlimited, system_memory(), {.first_generation = 7}};
+    heap_type b{1000, heap_type::unlimited, system_memory(), {.first_generation = 7}};
+    for (int i = 0; i < 50; ++i) { EXPECT_EQ(a.allocate(10), b.allocate(10)); }
+    EXPECT_EQ(a.allocate(1).generation, 7u);
+}
+
 TYPED_TEST(offset_heap_test, reset_makes_every_name_stale) {
     basic_offset_heap<TypeParam> h{1000};
     std::vector<offset_allocation> old;

@@ -105,6 +105,31 @@ TEST(relocatable_heap_test, get_finds_the_bytes_and_a_stale_handle_nothing) {
     EXPECT_NE(heap.get(again), nullptr);
 }
 
+TEST(relocatable_heap_test, handles_of_a_heap_that_was_replaced_or_of_another_one_are_told) {
+    relocatable_heap heap{64_KiB};
+    relocatable_heap other{64_KiB};
+    std::vector<handle> old;
+    for (int i = 0; i < 10; ++i) {
+        old.push_back(heap.allocate(100));
+        ASSERT_TRUE(other.allocate(100));
+    }
+    for (const handle h : old) { EXPECT_EQ(other.get(h), nullptr); }
+    heap = relocatable_heap{64_KiB};
+    for (int i = 0; i < 10; ++i) { ASSERT_TRUE(heap.allocate(100)); }
+    for (const handle h : old) {
+        EXPECT_FALSE(heap.contains(h));
+        EXPECT_EQ(heap.get(h), nullptr);
+    }
+    heap.validate();
+}
+
+TEST(relocatable_heap_test, a_first_generation_makes_equal_handles) {
+    relocatable_heap a{64_KiB, cairn::system_memory(), {.first_generation = 7}};
+    relocatable_heap b{64_KiB, cairn::system_memory(), {.first_generation = 7}};
+    for (int i = 0; i < 10; ++i) { EXPECT_EQ(a.allocate(100), b.allocate(100)); }
+    EXPECT_EQ(a.allocate(100).generation(), 7u);
+}
+
 TEST(relocatable_heap_test, an_object_goes_into_the_lowest_hole_that_holds_it) {
     relocatable_heap heap{4_KiB};
     const handle a = heap.allocate(64);

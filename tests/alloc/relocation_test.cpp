@@ -280,4 +280,18 @@ TEST(relocation_death_test, misuse_is_named) {
     EXPECT_DEATH((void)p.view(), "an object is used while it lives");
 }
 
+struct anchored {
+    anchored* self = this;
+    anchored() = default;
+    anchored(const anchored&) = delete;
+    anchored& operator=(const anchored&) = delete;
+};
+
+TEST(relocation, an_object_that_can_neither_be_copied_nor_moved_is_not_moved_as_bytes) {
+    EXPECT_TRUE(std::is_trivially_copyable_v<anchored>) << "and yet it must stay where it is";
+    EXPECT_FALSE(cairn::is_trivially_relocatable<anchored>);
+    EXPECT_TRUE(cairn::is_trivially_relocatable<int>);
+    EXPECT_TRUE(cairn::is_trivially_relocatable<marked>) << "its author says so";
+}
+
 }  // namespace

@@ -71,6 +71,38 @@ TEST(slot_directory, lifo_takes_the_newest_and_lowest_the_lowest) {
     lowest.validate();
 }
 
+TEST(slot_directory, slots_that_are_reserved_twice_before_the_first_is_used_are_given_out_once) {
+    slot_directory<reuse::fifo> slots{{1000, 4095, 0}};
+    ASSERT_TRUE(slots.reserve(10));
+    ASSERT_TRUE(slots.reserve(100));
+    slots.validate();
+    std::vector<int> given(slots.capacity());
+    for (std::uint32_t i = slots.capacity(); i != 0; --i) {
+        const std::uint32_t s = slots.next();
+        ASSERT_LT(s, given.size());
+        EXPECT_EQ(given[s]++, 0) << s;
+        slots.occupy(s, 0);
+    }
+}
+
+TEST(slot_directory, lives_that_begin_in_the_middle_are_as_many) {
+    for (const std::uint32_t first : {1u, 2u, 9u, 15u}) {
+        slot_directory<reuse::lowest> slots{{1, 15, 0, first}};
+        std::vector<std::uint32_t> lives;
+        for (std::uint32_t s = slots.next(); s != none; s = slots.next()) {
+            slots.occupy(s, 1);
+            lives.push_back(slots.generation(s));
+            slots.vacate(s);
+            slots.validate();
+        }
+        ASSERT_EQ(lives.size(), 15u);
+        EXPECT_EQ(lives.front(), first);
+        EXPECT_EQ(slots.fault_of(0, first), handle_fault::stale);
+        EXPECT_EQ(slots.recycle_retired(no_handles_left), 1u);
+        EXPECT_EQ(slots.generation(0), first);
+    }
+}
+
 TEST(slot_directory, a_slot_whose_generations_are_used_up_is_retired_and_counted) {
     slot_directory<reuse::lifo> slots{{2, 15, 0}};
     std::vector<std::pair<std::uint32_t, std::uint32_t>> given;
@@ -179,4 +211,27 @@ TEST(slot_directory, inside_reserved_addresses_it_grows_to_what_was_asked_for) {
         ASSERT_TRUE(slots.reserve(count));
         EXPECT_GE(slots.capacity(), count);
     }
+}
+
+TEST(slot_directory, is_ready_again_when_a_held_slot_is_abandoned_or_retired_ones_come_back) {
+    slot_directory<reuse::lifo> slots{{4, 1, 0}};  // four slots of one life each
+    ASSERT_TRUE(slots.reserve(4));
+    for (std::uint32_t i = 0; i < 3; ++i) { slots.occupy(slots.next(), i); }
+    ASSERT_TRUE(slots.is_ready());
+    const std::uint32_t last = slots.next();
+    slots.hold(last);
+    EXPECT_FALSE(slots.is_ready());
+    slots.vacate(last);  // its only life is over: it retires
+    EXPECT_FALSE(slots.is_ready());
+    EXPECT_EQ(slots.recycle_retired(no_handles_left), 1u);
+    EXPECT_TRUE(slots.is_ready());
+
+    slot_directory<reuse::lifo> longer{{4, 4095, 0}};
+    ASSERT_TRUE(longer.reserve(4));
+    for (std::uint32_t i = 0; i < 3; ++i) { longer.occupy(longer.next(), i); }
+    const std::uint32_t one = longer.next();
+    longer.hold(one);
+    EXPECT_FALSE(longer.is_ready());
+    longer.vacate(one);
+    EXPECT_TRUE(longer.is_ready());
 }

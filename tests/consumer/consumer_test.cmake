@@ -21,6 +21,72 @@ if(way MATCHES "find_package|pkg_config")
     file(RENAME ${work}/first ${work}/moved)   # an installed folder may be moved
 endif()
 
+if(way STREQUAL configurations)
+    # One tree, two configurations: each has its own asserts, in the library and in its user.
+    must(${CMAKE_COMMAND} -G "Ninja Multi-Config" -S ${here}/configurations -B ${work}/build
+         -DCMAKE_CXX_COMPILER=${compiler} -DCAIRN_SOURCE_DIR=${source})
+    foreach(configuration_and_value "Debug;1" "RelWithDebInfo;1" "Release;0")
+        list(GET configuration_and_value 0 configuration)
+        list(GET configuration_and_value 1 value)
+        must(ninja -C ${work}/build -f build-${configuration}.ninja -t commands consumer)
+        foreach(file consumer/main.cpp src/core/assert.cpp)
+            if(NOT output MATCHES "CAIRN_ASSERTS=${value}[^\n]*${file}")
+                message(FATAL_ERROR "${configuration} does not compile ${file} with ${value}:\n${output}")
+            endif()
+        endforeach()
+    endforeach()
+    execute_process(COMMAND ${CMAKE_COMMAND} -S ${source} -B ${work}/misspelt -DCAIRN_ASSERTS=Debgu
+                    -DCAIRN_TESTS=OFF -DCMAKE_CXX_COMPILER=${compiler}
+                    RESULT_VARIABLE result ERROR_VARIABLE said OUTPUT_QUIET)
+    string(REGEX REPLACE "[ \n]+" " " said "${said}")
+    if(result EQUAL 0 OR NOT said MATCHES "Debgu is neither")
+        message(FATAL_ERROR "a configuration that does not exist is taken: ${said}")
+    endif()
+    return()
+endif()
+
+if(way STREQUAL shared)
+    must(${CMAKE_COMMAND} -G Ninja -S ${source} -B ${work}/library -DBUILD_SHARED_LIBS=ON
+         -DCAIRN_TESTS=OFF -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-g0
+         -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_INSTALL_LIBDIR=lib)
+    must(${CMAKE_COMMAND} --build ${work}/library)
+    must(${CMAKE_COMMAND} --install ${work}/library --prefix ${work}/moved)
+    must(readelf --dynamic --wide ${work}/moved/lib/libcairn.so)
+    if(NOT output MATCHES "soname: \\[libcairn[.]so[.]0[.]1\\]")
+        message(FATAL_ERROR "the shared library has no versioned name:\n${output}")
+    endif()
+    must(nm --dynamic --defined-only --extern-only ${work}/moved/lib/libcairn.so)
+    string(REGEX MATCHALL "[^\n]+" symbols "${output}")
+    list(FILTER symbols EXCLUDE REGEX "(_Z[A-Z]*N?K?5cairn|_ZT[A-Z]N|this_program_needs_cairn_)")
+    if(symbols)
+        message(FATAL_ERROR "the shared library exports what is not cairn's: ${symbols}")
+    endif()
+    must(${CMAKE_COMMAND} -G Ninja -S ${here}/find_package -B ${work}/user
+         -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_PREFIX_PATH=${work}/moved)
+    must(${CMAKE_COMMAND} --build ${work}/user)
+    must(${work}/user/consumer)
+    # Two plugins and a program with one cairn for all of them.
+    set(flags -std=c++20 -I${here}/.. -I${work}/moved/include -DCAIRN_ASSERTS=1 -DCAIRN_SHARED=1 -pthread)
+    set(with -L${work}/moved/lib -lcairn -Wl,-rpath,${work}/moved/lib -ldl)
+    foreach(plugin one two)
+        must(${compiler} ${flags} -O1 -fPIC -shared ${here}/../modules/module.cpp
+             -o ${work}/${plugin}.so ${with})
+    endforeach()
+    must(${compiler} ${flags} -O1 -DMODULE_HOST_HAS_CAIRN ${here}/../modules/host.cpp
+         ${here}/../modules/module.cpp -o ${work}/host ${with})
+    foreach(mode local global)
+        must(${work}/host ${mode} ${work}/one.so ${work}/two.so)
+    endforeach()
+    # A program that was told nothing of the library being shared does not link.
+    execute_process(COMMAND ${compiler} -std=c++20 -I${here}/.. -I${work}/moved/include -DCAIRN_ASSERTS=1
+                    -fPIC -shared -pthread ${here}/../modules/module.cpp -o ${work}/untold.so ${with}
+                    RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+    if(result EQUAL 0)
+        message(FATAL_ERROR "a user of the shared library without CAIRN_SHARED links")
+    endif()
+    return()
+endif()
+
 if(way STREQUAL pkg_config)
     find_program(pkg_config NAMES pkg-config pkgconf)
     if(NOT pkg_config)
@@ -40,4 +106,13 @@ else()
          -DCAIRN_SOURCE_DIR=${source})
     must(${CMAKE_COMMAND} --build ${work}/build --target consumer)
     must(${work}/build/consumer)
+    if(way STREQUAL add_subdirectory)
+        # A library that has cairn inside is installed and found by others.
+        must(${CMAKE_COMMAND} --build ${work}/build --target engine)
+        must(${CMAKE_COMMAND} --install ${work}/build --prefix ${work}/moved)
+        must(${CMAKE_COMMAND} -G Ninja -S ${here}/exported -B ${work}/user
+             -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_PREFIX_PATH=${work}/moved)
+        must(${CMAKE_COMMAND} --build ${work}/user)
+        must(${work}/user/game)
+    endif()
 endif()

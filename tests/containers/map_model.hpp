@@ -411,14 +411,14 @@ void every_construction_may_throw([[maybe_unused]] int fail_max) {
 #endif
 }
 
-/// Two requests to the upstream are refused, from the n-th on, for every n.
+/// Six requests to the upstream are refused, from the n-th on, for every n: growth asks five times.
 template <class Map>
 void every_allocation_refused_in_turn() {
     using made = maker<typename Map::value_type>;
     for (std::size_t refused = 0; refused < 40; ++refused) {
         test_upstream upstream;
         Map map{upstream};
-        upstream.refuse_from(refused, 2);
+        upstream.refuse_from(refused, 6);
         std::vector<typename Map::handle_type> live;
         for (std::uint64_t i = 0; i < 2000; ++i) {
             if (const auto h = made::emplace(map, i)) {

@@ -208,11 +208,11 @@ TEST(object_pool, no_block_exceeds_the_maximum_and_a_small_one_will_do_when_memo
     test_upstream upstream;
     object_pool<counted> tight{{.first_block = 32}, upstream};
     EXPECT_TRUE(tight.prewarm(32));
-    upstream.refuse_from(upstream.request_count(), 2);  // the larger stack of 64, then ...
-    EXPECT_FALSE(tight.prewarm(33)) << "both sizes refused";
-    upstream.refuse_from(upstream.request_count() + 1, 1);  // the block of 64 more
-    EXPECT_TRUE(tight.prewarm(33)) << "a block of one object is taken instead";
-    EXPECT_EQ(tight.capacity(), 33u);
+    upstream.refuse_from(upstream.request_count(), 4);  // the larger stacks of 64, 48, 40 and 36
+    EXPECT_FALSE(tight.prewarm(33)) << "an eighth is refused, too";
+    upstream.refuse_from(upstream.request_count() + 1, 1);  // the block of 32 more
+    EXPECT_TRUE(tight.prewarm(33)) << "a block of half as many is taken instead";
+    EXPECT_EQ(tight.capacity(), 48u);
 }
 
 TEST(object_pool, prewarms_on_several_threads) {

@@ -188,11 +188,11 @@ TEST(owners, an_object_may_own_others_of_its_store) {
 }
 
 TEST(owners, are_equal_when_they_own_the_same_object_or_nothing) {
-    shared_store<slot_map<door>> one;
-    shared_store<slot_map<door>> other;
+    shared_store<slot_map<door>> one{system_memory(), {.first_generation = 1}};
+    shared_store<slot_map<door>> other{system_memory(), {.first_generation = 1}};
     auto a = one.make(1);
     auto b = other.make(1);
-    EXPECT_EQ(a.handle(), b.handle()) << "the first handles of two stores are alike";
+    EXPECT_EQ(a.handle(), b.handle()) << "the handles of two stores with the same number are alike";
     EXPECT_FALSE(a == b);
     EXPECT_TRUE(a == one.lock(a.handle()));
     EXPECT_FALSE(a == nullptr);

@@ -1,6 +1,8 @@
 // Sentences of cairn/containers/slot_map.hpp. The random runs against std models are in
 // slot_map_model_test.cpp.
 #include <cairn/containers/slot_map.hpp>
+#include <cairn/containers/slot_map_table.hpp>
+#include <cairn/containers/stable_slot_map.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <gtest/gtest.h>
 
@@ -34,19 +36,179 @@ TEST(slot_map, finds_what_lives_and_nothing_else) {
     map.validate();
 }
 
-TEST(slot_map, a_stale_handle_used_unchecked_is_named_in_checked_builds) {
+namespace {
+struct one_int {
+    int value;
+};
+}  // namespace
+
+TEST(slot_map, what_is_wrong_with_a_handle_is_named) {
     slot_map<int> map;
-    const auto h = map.emplace(1);
-    map.erase(h);
+    slot_map<int> other;
+    const auto stale = map.emplace(1);
+    map.erase(stale);
+    const auto reserved = map.reserve_handle();
+    const auto foreign = other.emplace(1);
+    EXPECT_EQ(map.fault_of(map.emplace(2)), handle_fault::none);
+    EXPECT_EQ(map.fault_of({}), handle_fault::null);
+    EXPECT_EQ(map.fault_of(stale), handle_fault::stale);
+    EXPECT_EQ(map.fault_of(reserved), handle_fault::reserved);
+    EXPECT_EQ(map.fault_of(foreign), handle_fault::foreign);
+    EXPECT_EQ(map.fault_of(slot_map<int>::handle_type::make(1'000'000, 1)), handle_fault::foreign);
+    EXPECT_EQ(slot_map<int>{}.fault_of(foreign), handle_fault::foreign) << "no slots at all";
+
+    EXPECT_DEATH((void)map.at({}), "the handle is not null") << "at() in every build";
+    EXPECT_DEATH((void)map.at(foreign), "the handle is of this map");
+    EXPECT_DEATH((void)map.at(reserved), "the handle has its object");
+    EXPECT_DEATH((void)std::as_const(map).at(stale), "the handle is not stale");
     if (asserts_enabled) {
-        EXPECT_DEATH((void)map[h], "the handle is not stale");
-        EXPECT_DEATH((void)map.dense_index(h), "the handle is not stale");
+        EXPECT_DEATH((void)map[{}], "the handle is not null");
+        EXPECT_DEATH((void)map[foreign], "the handle is of this map");
+        EXPECT_DEATH((void)map[reserved], "the handle has its object");
+        EXPECT_DEATH((void)map[stale], "the handle is not stale");
+        EXPECT_DEATH((void)std::as_const(map)[stale], "the handle is not stale");
+        EXPECT_DEATH((void)map.dense_index(stale), "the handle is not stale");
+        EXPECT_DEATH((void)*map.find(stale), "an object is used when it was found");
+        EXPECT_DEATH((void)map.find(stale).operator->(), "an object is used when it was found");
     }
-    EXPECT_DEATH((void)map.at(h), "the handle is not stale") << "at() in every build";
+}
+
+TEST(slot_map, a_handle_of_what_was_here_before_is_named_as_of_another_map) {
+    slot_map<int> map;
+    const auto old = map.emplace(1);
+    map = slot_map<int>{};
+    map.emplace(2);
+    EXPECT_EQ(map.fault_of(old), handle_fault::foreign);
+}
+
+TEST(slot_map, a_first_generation_makes_equal_handles_on_two_machines) {
+    using map_type = slot_map<int, slot_policy<16>>;
+    const auto play = [](map_type& map) {
+        std::vector<map_type::handle_type> all;
+        for (int i = 0; i < 300; ++i) {
+            all.push_back(map.emplace(i));
+            if (i % 3 == 0) { map.erase(all[all.size() / 2]); }
+        }
+        map_type moved{std::move(map)};
+        for (int i = 0; i < 10; ++i) { all.push_back(map.emplace(i)); }
+        return all;
+    };
+    map_type here{system_memory(), {.first_generation = 1}};
+    const map_type between;
+    map_type there{system_memory(), {.first_generation = 1}};
+    const auto first = play(here);
+    EXPECT_EQ(first, play(there));
+    EXPECT_EQ(first[0].generation(), 1u);
+    EXPECT_FALSE(here.contains(first[0]))
+        << "what was moved from begins elsewhere, the same in both";
+    map_type late{system_memory(), {.first_generation = 63}};
+    EXPECT_EQ(late.emplace(1).generation(), 63u);
     if (asserts_enabled) {
-        EXPECT_DEATH((void)*map.find(h), "an object is used when it was found");
-        EXPECT_DEATH((void)map.find(h).operator->(), "an object is used when it was found");
+        EXPECT_DEATH((map_type{system_memory(), {.first_generation = 64}}),
+                     "the first generation fits its bits");
     }
+}
+
+namespace {
+using red_team = slot_map<int, slot_policy<>::tagged<struct red>>;
+using blue_team = slot_map<int, slot_policy<>::tagged<struct blue>>;
+static_assert(!std::is_convertible_v<red_team::handle_type, blue_team::handle_type>);
+static_assert(!std::is_convertible_v<red_team::handle_type, slot_map<int>::handle_type>);
+static_assert(sizeof(red_team::handle_type) == 8 && sizeof(red_team) == sizeof(blue_team));
+template <class Map, class Handle>
+concept finds_by = requires(Map map, Handle h) { map.find(h); };
+static_assert(finds_by<red_team, red_team::handle_type>);
+static_assert(!finds_by<red_team, blue_team::handle_type>);
+static_assert(!finds_by<slot_map<int>, red_team::handle_type>);
+static_assert(std::is_same_v<slot_policy<32, 16, reuse::lifo>::tagged<red>::handle_type<int>,
+                             handle<int, 32, 16, 0, red>>);
+static_assert(slot_policy<32, 16, reuse::lifo>::tagged<red>::order == reuse::lifo);
+}  // namespace
+
+TEST(slot_map, a_tag_makes_handles_of_their_own_type) {
+    red_team reds;
+    const red_team::handle_type h = reds.emplace(1);
+    EXPECT_EQ(reds[h], 1);
+    EXPECT_EQ(std::hash<red_team::handle_type>{}(h), hash_value(h));
+    slot_map<table<one_int, soa>, slot_policy<>::tagged<red>> rows;
+    stable_slot_map<int, slot_policy<>::tagged<red>> fixed;
+    EXPECT_TRUE(rows.emplace(1));
+    EXPECT_TRUE(fixed.emplace(1));
+}
+
+namespace {
+/// f(map) with every kind of map that gives handles out for ints.
+template <class F>
+void with_every_map(F f) {
+    f.template operator()<slot_map<int>>();
+    f.template operator()<slot_map<int, slot_policy<32>>>();
+    f.template operator()<slot_map<int, slot_policy<16>>>();
+    f.template operator()<slot_map<int, slot_policy<64, 32, reuse::lifo>>>();
+    f.template operator()<slot_map<int, slot_policy<64, 32, reuse::lowest>>>();
+    f.template operator()<stable_slot_map<int>>();
+    f.template operator()<stable_slot_map<int, slot_policy<32>>>();
+    f.template operator()<slot_map<table<one_int, soa>>>();
+}
+}  // namespace
+
+TEST(slot_map, a_handle_of_what_a_map_held_before_it_was_replaced_is_told) {
+    with_every_map([]<class Map>() {
+        Map map;
+        std::vector<typename Map::handle_type> old;
+        for (int i = 0; i < 10; ++i) { old.push_back(map.emplace(i)); }
+        map = Map{};
+        for (int i = 0; i < 10; ++i) { ASSERT_TRUE(map.emplace(i)); }
+        for (const auto h : old) {
+            EXPECT_FALSE(map.contains(h));
+            EXPECT_FALSE(map.erase(h));
+        }
+        EXPECT_EQ(map.size(), 10u);
+        map.validate();
+    });
+}
+
+TEST(slot_map, a_handle_of_a_map_that_was_deleted_is_told_by_the_one_made_in_its_place) {
+    with_every_map([]<class Map>() {
+        std::optional<Map> level{std::in_place};
+        std::vector<typename Map::handle_type> old;
+        for (int i = 0; i < 10; ++i) { old.push_back(level->emplace(i)); }
+        level.emplace();
+        for (int i = 0; i < 10; ++i) { ASSERT_TRUE(level->emplace(i)); }
+        for (const auto h : old) { EXPECT_FALSE(level->contains(h)); }
+    });
+}
+
+TEST(slot_map, a_handle_from_before_a_move_is_told_by_the_map_that_was_moved_from) {
+    with_every_map([]<class Map>() {
+        Map map;
+        std::vector<typename Map::handle_type> moved;
+        for (int i = 0; i < 10; ++i) { moved.push_back(map.emplace(i)); }
+        Map target{std::move(map)};
+        for (int i = 0; i < 10; ++i) { ASSERT_TRUE(map.emplace(100 + i)); }
+        for (const auto h : moved) {
+            EXPECT_FALSE(map.contains(h));
+            EXPECT_TRUE(target.contains(h));
+        }
+        target = std::move(map);
+        for (const auto h : moved) { EXPECT_FALSE(target.contains(h)); }
+        ASSERT_TRUE(map.emplace(1));
+        for (const auto h : moved) { EXPECT_FALSE(map.contains(h)); }
+        map.validate();
+        target.validate();
+    });
+}
+
+TEST(slot_map, a_handle_of_another_map_of_the_same_type_is_told) {
+    with_every_map([]<class Map>() {
+        Map a;
+        Map b;
+        std::vector<typename Map::handle_type> of_a;
+        for (int i = 0; i < 10; ++i) {
+            of_a.push_back(a.emplace(i));
+            ASSERT_TRUE(b.emplace(i));
+        }
+        for (const auto h : of_a) { EXPECT_FALSE(b.contains(h)); }
+    });
 }
 
 TEST(slot_map, an_object_can_know_its_own_handle) {
@@ -56,6 +218,32 @@ TEST(slot_map, an_object_can_know_its_own_handle) {
     slot_map<node> map;
     const auto h = map.emplace_with([](auto own) { return node{own}; });
     EXPECT_EQ(map[h].self, h);
+}
+
+TEST(slot_map, a_checked_build_notices_that_objects_changed_places_behind_their_handles) {
+    struct node {
+        cairn::handle<node> own;
+        int rank;
+        [[nodiscard]] cairn::handle<node> handle() const { return own; }
+    };
+    slot_map<node> map;
+    std::vector<slot_map<node>::handle_type> all;
+    for (const int rank : {5, 3, 4, 1}) {
+        all.push_back(map.emplace_with([&](auto own) { return node{own, rank}; }));
+    }
+    const auto late = map.emplace(slot_map<node>::handle_type{}, 0);  // knows no handle yet
+    ASSERT_TRUE(map.sort([](const node& a, const node& b) { return a.rank < b.rank; }));
+    map.swap_rows(1, 3);
+    for (const auto h : all) { EXPECT_EQ(map[h].own, h); }
+    std::ranges::sort(map.values(), {}, &node::rank);  // exchanges those with ranks 4 and 1
+    EXPECT_EQ(map[all[0]].own, all[0]);
+    EXPECT_EQ(map[late].rank, 0);
+    if (asserts_enabled) {
+        EXPECT_DEATH((void)map.find(all[2]), "objects change places by sort");
+        EXPECT_DEATH((void)map[all[3]], "objects change places by sort");
+        EXPECT_DEATH((void)map.erase(all[2]), "objects change places by sort");
+        EXPECT_DEATH((void)std::as_const(map).at(all[3]), "objects change places by sort");
+    }
 }
 
 TEST(slot_map, objects_are_built_in_place) {
@@ -228,27 +416,26 @@ TEST(slot_map, out_of_memory_is_a_null_handle_and_nothing_has_changed) {
     EXPECT_FALSE(none.reserve_handle());
     EXPECT_FALSE(none.reserve(1));
 
-    for (std::size_t refused = 0;; ++refused) {
+    std::size_t failures = 0;
+    for (std::size_t refused = 0; refused < 30; ++refused) {
         test_upstream upstream;
         slot_map<std::string> map{upstream};
         std::vector<slot_map<std::string>::handle_type> handles;
-        upstream.refuse_from(refused, 1);
-        bool seen = false;
+        upstream.refuse_from(refused, 6);  // growth asks five times at most
         for (int i = 0; i < 200; ++i) {
-            const auto h = map.emplace(std::to_string(i));
-            if (!h) {
-                seen = true;
+            auto h = map.emplace(std::to_string(i));
+            for (int attempts = 1; !h; ++attempts) {  // until nothing is refused any more
+                ASSERT_LE(attempts, 6);
+                ++failures;
                 EXPECT_EQ(map.size(), handles.size());
                 map.validate();
-                handles.push_back(map.emplace(std::to_string(i)));
-                EXPECT_TRUE(handles.back()) << "the next attempt succeeds";
-            } else {
-                handles.push_back(h);
+                h = map.emplace(std::to_string(i));
             }
+            handles.push_back(h);
         }
         for (std::size_t i = 0; i < 200; ++i) { EXPECT_EQ(map[handles[i]], std::to_string(i)); }
-        if (!seen) { break; }
     }
+    EXPECT_GT(failures, 5u);
 }
 
 TEST(slot_map, a_sort_without_memory_changes_nothing) {
@@ -312,6 +499,35 @@ TEST(slot_map, moved_from_is_empty_and_usable) {
     EXPECT_EQ(a[h], "one");
     a.validate();
     b.validate();
+}
+
+TEST(slot_map, slots_that_are_reserved_in_a_moved_from_map_are_no_room_for_objects) {
+    slot_map<std::string> a;
+    ASSERT_TRUE(a.reserve(100));
+    slot_map<std::string> b{std::move(a)};
+    ASSERT_TRUE(a.reserve_slots(100));
+    std::vector<slot_map<std::string>::handle_type> all;
+    for (int i = 0; i < 100; ++i) { all.push_back(a.emplace(std::to_string(i))); }
+    for (int i = 0; i < 100; ++i) {
+        EXPECT_EQ(a[all[static_cast<std::size_t>(i)]], std::to_string(i));
+    }
+    b = std::move(a);
+    ASSERT_TRUE(a.reserve_slots(100));
+    EXPECT_TRUE(a.emplace("again"));
+    a.validate();
+    b.validate();
+}
+
+TEST(slot_map, an_insertion_beyond_what_was_reserved_grows) {
+    slot_map<std::uint64_t> map;
+    ASSERT_TRUE(map.reserve_slots(1000));  // more slots than rows
+    ASSERT_TRUE(map.reserve(100));
+    const std::size_t capacity = map.capacity();
+    for (std::uint64_t i = 0; i < capacity; ++i) { ASSERT_TRUE(map.emplace(i)); }
+    EXPECT_EQ(map.capacity(), capacity);
+    ASSERT_TRUE(map.emplace(0u));
+    EXPECT_GT(map.capacity(), capacity);
+    map.validate();
 }
 
 TEST(slot_map, dead_rows_are_poisoned) {
@@ -398,6 +614,28 @@ void with_every_step_thrown(F f) {
     }
 }
 }  // namespace
+
+TEST(slot_map, an_object_keeps_its_fence_when_the_move_of_another_throws) {
+    const auto check = [](auto map) {
+        const auto early = map.emplace(1);
+        const auto late = map.emplace(2);
+        ASSERT_TRUE(map.retire(early, 1));
+        ASSERT_TRUE(map.retire(late, 9));
+        fragile::until = 0;
+        EXPECT_THROW((void)map.collect(1), int);
+        fragile::until = -1;
+        EXPECT_EQ(map.retired_count(), 2u);
+        EXPECT_EQ(map.collect(1), 1u) << "neither later than its fence";
+        EXPECT_EQ(map.collect(8), 0u) << "nor earlier";
+        EXPECT_EQ(map.collect(9), 1u);
+    };
+    struct fragile_row {
+        fragile object;
+        fragile_row(int v) : object{v} {}
+    };
+    check(slot_map<fragile>{});
+    check(slot_map<fragile_row>{});
+}
 
 TEST(slot_map, an_object_whose_move_throws_keeps_its_value_and_is_not_retired) {
     with_every_step_thrown([](auto& map, auto h) { EXPECT_TRUE(map.retire(h, 5)); });

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <ranges>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -239,7 +241,7 @@ TEST(stable_slot_map, out_of_memory_is_a_null_handle_and_nothing_has_changed) {
     for (std::size_t refused = 0; refused < 20; ++refused) {
         test_upstream upstream;
         stable_slot_map<std::uint64_t> map{upstream};
-        upstream.refuse_from(refused, 2);
+        upstream.refuse_from(refused, 6);
         std::vector<stable_slot_map<std::uint64_t>::handle_type> live;
         for (std::uint64_t i = 0; i < 30000; ++i) {
             const auto h = map.emplace(i);
@@ -417,4 +419,63 @@ TEST(stable_slot_map, collect_destroys_each_once_when_destructors_collect) {
     EXPECT_EQ(last_wish::wishes, 0);
     last_wish::wishes = 0;
     map.validate();
+}
+
+TEST(stable_slot_map, what_is_wrong_with_a_handle_is_named) {
+    stable_slot_map<int> map;
+    stable_slot_map<int> other;
+    const auto stale = map.emplace(1);
+    const auto waiting = map.emplace(2);
+    const auto reserved = map.reserve_handle();
+    const auto foreign = other.emplace(1);
+    map.erase(stale);
+    ASSERT_TRUE(map.retire(waiting, 5));
+    EXPECT_EQ(map.fault_of(map.emplace(3)), handle_fault::none);
+    EXPECT_EQ(map.fault_of({}), handle_fault::null);
+    EXPECT_EQ(map.fault_of(stale), handle_fault::stale);
+    EXPECT_EQ(map.fault_of(waiting), handle_fault::stale);
+    EXPECT_EQ(map.fault_of(reserved), handle_fault::reserved);
+    EXPECT_EQ(map.fault_of(foreign), handle_fault::foreign);
+    EXPECT_EQ(map.fault_of(stable_slot_map<int>::handle_type::make(1'000'000, 1)),
+              handle_fault::foreign);
+    if (asserts_enabled) {
+        EXPECT_DEATH((void)map[{}], "the handle is not null");
+        EXPECT_DEATH((void)map[foreign], "the handle is of this map");
+        EXPECT_DEATH((void)map[reserved], "the handle has its object");
+        EXPECT_DEATH((void)std::as_const(map)[waiting], "the handle is not stale");
+    }
+    map.collect(5);
+}
+
+TEST(stable_slot_map, lives_that_begin_in_the_middle_are_as_many) {
+    using map_type = stable_slot_map<int, slot_policy<16, 12>>;  // 15 lives
+    for (const std::uint32_t first : {1u, 2u, 9u, 15u}) {
+        map_type map{system_memory(), {.first_generation = first}};
+        std::map<std::uint32_t, std::vector<map_type::handle_type>> lives;
+        while (const auto h = map.emplace(1)) {
+            lives[h.index()].push_back(h);
+            if (lives[h.index()].size() % 4 == 3) {  // every way for a life to end
+                const auto held = map.reserve_handle();
+                if (held) {
+                    lives[held.index()].push_back(held);
+                    map.abandon(held);
+                }
+                ASSERT_TRUE(map.retire(h, 1));
+                EXPECT_EQ(map.collect(1), 1u);
+            } else {
+                ASSERT_TRUE(map.erase(h));
+            }
+        }
+        EXPECT_EQ(lives.size(), 4096u);
+        EXPECT_EQ(map.exhausted_slot_count(), 4096u);
+        for (const auto& [index, all] : lives) {
+            ASSERT_EQ(all.size(), 15u);
+            EXPECT_EQ(all.front().generation(), first);
+            EXPECT_EQ(std::set<map_type::handle_type>(all.begin(), all.end()).size(), 15u);
+            EXPECT_EQ(map.fault_of(all.front()), handle_fault::stale);
+        }
+        map.validate();
+        EXPECT_EQ(map.recycle_slots(no_handles_left), 4096u);
+        EXPECT_EQ(map.emplace(1).generation(), first);
+    }
 }

@@ -171,7 +171,7 @@ TYPED_TEST(table_model, a_million_random_operations_agree_with_a_vector) {
 TYPED_TEST(table_model, every_refused_allocation_leaves_the_table_unchanged) {
     for (std::size_t refused = 0; refused < 12; ++refused) {
         test_upstream upstream;
-        upstream.refuse_from(refused, 1);
+        upstream.refuse_from(refused, 6);
         table<row<>, TypeParam> t{upstream};
         std::vector<row<>> model;
         for (int i = 0; i < 300; ++i) {

@@ -109,6 +109,35 @@ TEST(guarded, validate_finds_it_without_waiting_for_the_free) {
     memory.deallocate(b, 100);
 }
 
+TEST(guarded, validate_looks_at_the_fences_of_freed_blocks_too) {
+    test_upstream heap;
+    guarded memory{heap, {.quarantine_count = 4}};
+    void* const p = memory.allocate(64);
+    memory.deallocate(p, 64);
+    EXPECT_DEATH(
+        {
+            write_byte(p, 64);
+            memory.validate();
+        },
+        named("nobody writes behind a block"));
+    EXPECT_DEATH(
+        {
+            write_byte(p, -1);
+            memory.validate();
+        },
+        named("nobody writes in front of a block"));
+    memory.validate();
+}
+
+TEST(guarded, an_alignment_that_is_too_large_is_as_wrong_as_one_that_is_too_small) {
+    test_upstream heap;
+    guarded memory{heap};
+    void* const p = memory.allocate(64, alignment{64});
+    EXPECT_DEATH(memory.deallocate(p, 64, alignment{128}), "the alignment it was allocated with");
+    EXPECT_DEATH(memory.deallocate(p, 64, alignment{32}), "the alignment it was allocated with");
+    memory.deallocate(p, 64, alignment{64});
+}
+
 TEST(guarded, a_double_free_names_who_was_first) {
     test_upstream heap;
     guarded memory{heap};
@@ -350,4 +379,28 @@ TEST(guarded, validate_passes_over_what_a_rewind_took_out_of_the_quarantine) {
     memory.rewind(here);
     memory.validate();
     EXPECT_EQ(memory.live_count(), 0u);
+}
+
+TEST(guarded, with_a_name_tells_who_allocated_or_freed_what_lies_at_an_address) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    test_upstream upstream;
+    guarded memory{upstream, {.quarantine_count = 1, .name = "textures"}};
+    const auto where = [](const void* address) {
+        char text[512];
+        return std::string{describe_address(address, text, sizeof text) ? text : ""};
+    };
+    auto* const p = static_cast<char*>(memory.allocate(100));
+    EXPECT_NE(
+        where(p + 99).find(" lies 99 bytes into block 0 of guarded 'textures' (100 bytes, live), "
+                           "allocated by " __FILE__),
+        std::string::npos)
+        << where(p + 99);
+    EXPECT_NE(where(p - 4).find(" lies 4 bytes in front of block 0"), std::string::npos);
+    EXPECT_NE(where(p + 100).find(" lies 100 bytes into block 0"), std::string::npos)
+        << "the fence";
+    memory.deallocate(p, 100);
+    EXPECT_NE(where(p + 4).find("(100 bytes, freed), freed by " __FILE__), std::string::npos);
+    memory.deallocate(memory.allocate(10), 10);  // out of the quarantine, and remembered
+    EXPECT_NE(where(p + 4).find("(100 bytes, freed), freed by " __FILE__), std::string::npos);
+    EXPECT_EQ(where(&memory), "");
 }

@@ -45,6 +45,23 @@ TEST(tracked, keeps_the_shared_contract_with_and_without_the_list) {
     EXPECT_EQ(plain.stats().live_bytes + listed.stats().live_bytes, 0u);
 }
 
+TEST(tracked, with_the_list_tells_who_allocated_what_lies_at_an_address) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    test_upstream heap;
+    tracked memory{heap, {.name = "textures", .list = true}};
+    auto* const p = static_cast<char*>(memory.allocate(100));
+    const std::string line = std::to_string(std::source_location::current().line() - 1);
+    char text[512];
+    ASSERT_TRUE(describe_address(p + 4, text, sizeof text));
+    EXPECT_TRUE(contains(text,
+                         " lies 4 bytes into block 0 of tracked 'textures' (100 bytes, live), "
+                         "allocated by " __FILE__ ":" +
+                             line))
+        << text;
+    memory.deallocate(p, 100);
+    EXPECT_FALSE(describe_address(p + 4, text, sizeof text));
+}
+
 TEST(tracked, counts_what_is_live_the_most_there_was_and_what_was_refused) {
     test_upstream heap;
     tracked memory{heap};

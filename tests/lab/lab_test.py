@@ -1,21 +1,23 @@
 #!/usr/bin/env python3
 """What the command `cairn lab` promises: exit codes, sentences, reports, rows that fail alone.
 
-Usage: lab_test.py CAIRN MISBEHAVIOUR
+Usage: lab_test.py CAIRN MISBEHAVIOUR SMALL_MALLOC
     CAIRN          the command
     MISBEHAVIOUR   the same command with the experiments of tests/lab/misbehaviour.cpp
+    SMALL_MALLOC   the library made of tests/lab/small_malloc.cpp
 """
 import json
 import re
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-cairn, misbehaviour = sys.argv[1:3]
+cairn, misbehaviour, small_malloc = sys.argv[1:4]
 folder = pathlib.Path(tempfile.mkdtemp(prefix="cairn-lab-"))
 os.chdir(folder)
 failures = []
@@ -42,7 +44,10 @@ def one_sentence(stderr):
 
 # ---- words that are wrong -----------------------------------------------------------------------
 for words in (["--nonsense"], ["lab", "--nonsense"], ["lab", "--json"], [], ["lab", "--quick", "--full"],
-              ["lab", "--speed", "never"], ["elsewhere"]):
+              ["lab", "--speed", "never"], ["elsewhere"],
+              *(["lab", "grow", word, value] for word in ("--speed", "--time-limit") for value in ("nan", "inf", "-inf", "-1", "0", "1e300", "")),
+              *(["lab", "grow", word, ""] for word in ("--json", "--html", "--markdown", "--source")),
+              ["lab", "grow", "--json="], ["lab", "--compare", "", "x"], ["lab", "--compare", "x", ""], ["lab", ""], [""]):
     code, out, err = run(*words)
     check(code == 2 and one_sentence(err), f"'cairn {' '.join(words)}' is refused with one sentence", err)
 
@@ -80,6 +85,31 @@ check(code == 0, "two reports for nobody are fine", err)
 code, out, err = run("lab", "--markdown", "struct-layout", "--speed", "0.02", "--quiet")
 check(code == 0 and "### struct-layout" in out and not (folder / "struct-layout").exists(), "--markdown leaves an experiment alone", err)
 
+# ---- standard output that cannot be written ------------------------------------------------------
+def run_into(redirection, *words, program=misbehaviour):
+    command = " ".join([f"exec '{program}' lab", *words, redirection])
+    done = subprocess.run(["bash", "-c", command], stderr=subprocess.PIPE, text=True, timeout=100)
+    return done.returncode, done.stderr
+
+
+for where, redirection in (("full", ">/dev/full"), ("closed", ">&-"), ("a pipe without a reader", "> >(exec <&-; exit)")):
+    (folder / "kept.json").unlink(missing_ok=True)
+    code, err = run_into(redirection, "good", "--speed", "0.05", "--json", "kept.json", "--html", "kept.html", "--markdown", "kept.md")
+    check(code == 2 and one_sentence(err) and "standard output cannot be written" in err, f"standard output is {where}: one sentence", err)
+    kept = report("kept.json")
+    check(len(kept["experiments"]) == 1 and kept["experiments"][0]["complete"] and not kept["interrupted"], f"standard output is {where}: the JSON is whole", kept)
+    check((folder / "kept.html").stat().st_size > 1000 and (folder / "kept.md").stat().st_size > 1000, f"standard output is {where}: so are the page and the Markdown")
+    for words in (["--list"], ["--help"]):
+        code, err = run_into(redirection if where != "a pipe without a reader" else ">/dev/full", *words)
+        check(code == 2 and one_sentence(err) and "standard output" in err, f"standard output is {where}: {words[0]} says so", err)
+code, err = run_into(">/dev/full", "--compare", "kept.json", "kept.json")
+check(code == 2 and one_sentence(err), "standard output is full: --compare says so", err)
+started = time.time()
+code, err = run_into(">/dev/full", "good", "bad", "slow")
+check(code == 2 and one_sentence(err) and time.time() - started < 10, "nothing is measured when no figure can be written", err)
+code, err = run_into(">/dev/null <&- 2>&-", "good", "--speed", "0.05", "--json", "kept.json")
+check(code == 0 and report("kept.json")["experiments"], "standard input and error may be closed")
+
 # ---- bad input costs only itself ----------------------------------------------------------------
 code, out, err = run("lab", "nosuch", "frame", "--speed", "0.02", "--quiet", "--json", "a.json", "--html", "/nowhere/a.html")
 check(code == 2 and "nosuch" in err and "/nowhere" in err, "both mistakes are named", err)
@@ -108,6 +138,10 @@ check(not re.search(r"""(src|href)=['"]?https?:|url\(['"]?https?:|@import|import
 # ---- verdict, Markdown, comparison ----------------------------------------------------------------
 written = report("c.json")
 check(1 <= len(written["verdict"]) <= 5 and "verdict" in out, "a run ends with a verdict of at most five sentences")
+line = written["choosing"][0]
+check(len(written["choosing"]) == 1 and line["need"].startswith("a growing phase") and len(line["cases"]) == 1
+      and line["rival"] in {r["name"] for r in rows} and line["advice"] in ("take", "tie", "depends", "peer")
+      and line["words"] in out and line["need"] in out, "the need that was measured has its line, in the JSON and in the terminal", line)
 code, out, err = run("lab", "--compare", "c.json", "c.json")
 check(code == 0 and " 0 better, 0 worse" in out and "0 of" in out, "a run differs in nothing from itself", out + err)
 slower = json.loads((folder / "c.json").read_text())
@@ -139,6 +173,8 @@ check(code == 0 and "| you need |" not in out and "### grow" in (folder / "c.md"
 # ---- contenders that misbehave ------------------------------------------------------------------
 code, out, err = run("lab", "slow", "--quiet", "--time-limit", "0.2", program=misbehaviour)
 check(code == 1, "a run of which not one row could be measured ends with 1", err)
+vanishing = pathlib.Path(small_malloc).parent / "vanishing.so"
+shutil.copy(small_malloc, vanishing)
 code, out, err = run("lab", "bad", "good", "refused", "--json", "d.json", "--html", "d.html", "--time-limit", "1", "--speed", "0.3",
                      program=misbehaviour)
 check(code == 2 and one_sentence(err) and "this input cannot be used" in err, "refused input is one sentence", err)
@@ -176,6 +212,26 @@ mallocs = {r["name"]: r for r in cases["malloc"]["contenders"]}
 present = {p["name"] for p in report("d.json")["peers"] if p["present"]}
 check("glibc" in mallocs and all(r["status"] == "ok" for r in mallocs.values()), "every malloc that is here was measured", mallocs)
 check(set(mallocs) - {"glibc"} <= present, "malloc rows are peers that are present")
+
+# ---- libraries under the name of others -----------------------------------------------------------
+check({"small", "vanishing"} <= set(mallocs), "a library that is what it says is measured", mallocs)
+absent = {p["name"]: p["detail"] for p in report("d.json")["peers"] if not p["present"]}
+for name, sentence in (("text", "text.so was preloaded and is not there: malloc is that of libc.so"),
+                       ("gone", "gone.so was preloaded and is not there: malloc is that of libc.so"),
+                       ("foreign", "lab_foreign_library.so was preloaded and is not there: malloc is that of libc.so"),
+                       ("misnamed", "lab_small_malloc.so is another library: it does not define mi_version")):
+    check(name not in mallocs and absent.get(name, "").startswith(sentence) and f"peer absent: {name} ({absent.get(name)})" in out,
+          f"'{name}' is absent, with one sentence that names the library", absent)
+code, out, err = run("lab", "vanishing", "--json", "v.json", program=misbehaviour)
+rows = {r["name"]: r for r in report("v.json")["experiments"][0]["cases"][0]["contenders"]}
+check(code == 0 and rows["vanishing"]["status"] == "absent" and rows["vanishing"]["note"].startswith("vanishing.so was preloaded and is not there")
+      and rows["vanishing"]["median"] is None, "a worker measures nothing without its library", rows["vanishing"])
+check(rows["glibc"]["status"] == "ok" and rows["small"]["status"] == "ok", "the others are measured", rows)
+shutil.copy(small_malloc, vanishing)
+preloaded = subprocess.run([misbehaviour, "lab", "good", "--speed", "0.05", "--quiet", "--json", "v.json"], env={**os.environ, "LD_PRELOAD": small_malloc})
+rows = {r["name"]: r["status"] for r in {c["name"]: c for c in report("v.json")["experiments"][0]["cases"]}["malloc"]["contenders"]}
+check(preloaded.returncode == 0 and rows["glibc"] == "ok", "what the user preloads is not in the workers", rows)
+vanishing.unlink()
 
 # ---- an interrupt -------------------------------------------------------------------------------
 process = subprocess.Popen([cairn, "lab", "linear", "frame", "--quiet", "--json", "e.json"], stderr=subprocess.PIPE)

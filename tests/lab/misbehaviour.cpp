@@ -2,6 +2,7 @@
 // these experiments instead of the real ones.
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -22,6 +23,17 @@ auto honest(unsigned work) {
             s.did(s.repetitions());
             s.checksum(7);
         };
+    };
+}
+
+auto malloc_pairs() {
+    return [](lab::sample& s) {
+        for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
+            void* const p = std::malloc(100);
+            lab::keep(p);
+            std::free(p);
+        }
+        s.did(s.repetitions());
     };
 }
 
@@ -107,16 +119,7 @@ const lab::registration good{
         });
 
         lab::comparison& m = e.compare("malloc");
-        m.mallocs([] {
-            return [](lab::sample& s) {
-                for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-                    void* const p = std::malloc(100);
-                    lab::keep(p);
-                    std::free(p);
-                }
-                s.did(s.repetitions());
-            };
-        });
+        m.mallocs(malloc_pairs);
     }};
 
 const lab::registration slow{"slow", "Is a set-up that is interrupted nobody's fault?",
@@ -126,6 +129,15 @@ const lab::registration slow{"slow", "Is a set-up that is interrupted nobody's f
                                      return [](lab::sample& s) { s.did(1); };
                                  });
                              }};
+
+// It was there when the command looked, and is no library any more when its worker starts.
+const lab::registration vanishing{
+    "vanishing", "Is a malloc that vanishes during the run absent?", [](lab::experiment& e) {
+        e.quick_seconds = 1;
+        lab::comparison& c = e.compare("malloc");
+        c.mallocs(malloc_pairs);
+        std::ofstream{CAIRN_VANISHING_LIBRARY} << "This is no library any more.\n";
+    }};
 
 const lab::registration refused{"refused", "Is bad input one sentence?", [](lab::experiment&) {
                                     throw lab::bad_input{"this input cannot be used"};

@@ -1,5 +1,6 @@
 // One program without a test framework, so that it can be cross-compiled and run where there is none
 // (tools/prove-windows: mingw and wine). Exit status: how many of its sentences are false.
+#include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/debug/guarded.hpp>
 #include <cairn/os/page_allocator.hpp>
@@ -105,6 +106,20 @@ void threads() {
     std::thread{[&] { first = thread_number(); }}.join();
     std::thread{[&] { second = thread_number(); }}.join();
     check(first == second && first != own, "thread numbers are recycled");
+
+    // What a thread held goes back when it ends: gcc's emulated thread-local memory on Windows is gone
+    // too early for that.
+    concurrent_pool pool{64, alignment{16}, system_memory(), {.slot_count_max = 100}};
+    for (int i = 0; i < 100; ++i) {
+        std::thread{[&] {
+            void* const slot = pool.allocate();
+            check(slot != nullptr, "slots come back from threads that have ended");
+            check(thread_number() == first, "numbers come back from threads that have ended");
+            pool.deallocate(slot);
+        }}.join();
+    }
+    check(pool.stats().cache_count == 0 && pool.stats().live_count == 0,
+          "a thread that has ended holds nothing");
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/ending_thread.hpp"
+
 using namespace cairn;
 
 TEST(thread_identity, stays_the_same_as_long_as_the_thread_lives) {
@@ -86,18 +88,40 @@ struct asks_late {
 thread_local asks_late late;
 }  // namespace
 
-TEST(thread_identity, asked_after_it_went_back_it_is_the_shared_number) {
+#if defined(HAS_ENDING_THREADS)
+TEST(thread_identity, destructors_of_thread_local_objects_still_have_the_number) {
     unsigned own = thread_number_limit;
     std::thread{[&] {
-        late.armed = true;  // made before the number, so destroyed after it went back
+        late.armed = true;  // made before the number, so destroyed after it
         own = thread_number();
     }}.join();
     EXPECT_LT(own, thread_number_limit);
-    EXPECT_EQ(late_number.load(), thread_number_limit);
+    EXPECT_EQ(late_number.load(), own);
+}
+
+TEST(thread_identity, asked_after_it_went_back_it_is_the_shared_number) {
+    unsigned own = thread_number_limit;
+    unsigned after = 0;
+    in_ending_thread(
+        key_round_count, [&] { after = thread_number(); }, [&] { own = thread_number(); });
+    EXPECT_LT(own, thread_number_limit);
+    EXPECT_EQ(after, thread_number_limit);
     unsigned next = thread_number_limit;
     std::thread{[&] { next = thread_number(); }}.join();
     EXPECT_EQ(next, own) << "and nothing was lost by asking";
 }
+
+TEST(thread_identity, first_asked_for_in_an_ending_thread_a_number_still_goes_back) {
+    for (int round = 1; round < key_round_count; ++round) {
+        unsigned late_one = thread_number_limit;
+        in_ending_thread(round, [&] { late_one = thread_number(); });
+        unsigned next = thread_number_limit;
+        std::thread{[&] { next = thread_number(); }}.join();
+        EXPECT_LT(late_one, thread_number_limit);
+        EXPECT_EQ(next, late_one) << "round " << round;
+    }
+}
+#endif
 
 TEST(thread_identity, the_bound_never_falls) {
     std::barrier all{10};

@@ -19,6 +19,7 @@ struct arena_model_options {
     std::size_t large_every = 500;  // one request in so many is up to large_max
     std::size_t large_max = 20000;
     std::size_t reset_every = 2000;
+    bool shrinking_fails = false;  // at times: a block stays what it is then
 };
 
 template <class Arena>
@@ -88,7 +89,7 @@ void check_arena_against_model(Arena& a, unsigned seed, arena_model_options o = 
                 fill(b);
             } else {
                 ASSERT_TRUE(intact(b)) << "a refused resize changes nothing, step " << step;
-                ASSERT_GT(size, b.size) << "shrinking never fails";
+                if (!o.shrinking_fails) { ASSERT_GT(size, b.size) << "shrinking never fails"; }
             }
         } else if (dice < 95) {
             marks.push_back({a.mark(), live.size()});

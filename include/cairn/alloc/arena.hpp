@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/alloc/detail/allocator_watch.hpp>
 #include <cairn/alloc/detail/bump_region.hpp>
 #include <cairn/alloc/detail/makes_objects.hpp>
 #include <cairn/alloc/detail/mark_check.hpp>
@@ -34,6 +35,11 @@
 #include <cairn/os/system_allocator.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
+
+struct arena_options {
+    /// For reports of checked builds and the memory checkers; not copied. nullptr: none.
+    const char* name = nullptr;
+};
 
 class arena : public detail::makes_objects<arena> {
 public:
@@ -48,17 +54,22 @@ public:
     arena() noexcept = default;
 
     /// Over memory of the caller, who keeps it alive.
-    explicit arena(byte_slice buffer) noexcept
-        : region_{buffer.data(), buffer.size()}, upstream_{system_memory()} {}
+    explicit arena(byte_slice buffer, arena_options options = {}) noexcept
+        : region_{buffer.data(), buffer.size()}, upstream_{system_memory()} {
+        if (options.name != nullptr) { set_name(options.name); }
+    }
 
     /// Over one block of `size` bytes from `upstream`. When upstream refuses, capacity() is 0.
-    explicit arena(std::size_t size, allocator_ref upstream = system_memory()) noexcept;
+    explicit arena(std::size_t size, allocator_ref upstream = system_memory(),
+                   arena_options options = {}) noexcept;
 
     ~arena() { release(); }
 
     arena(const arena&) = delete;
     arena& operator=(const arena&) = delete;
-    arena(arena&& from) noexcept;  // live blocks stay where they are; `from` is empty
+    /// Live blocks stay where they are. `from` is empty, and may be assigned to, reset, asked and ended;
+    /// checked builds name an allocation from it.
+    arena(arena&& from) noexcept;
     arena& operator=(arena&& from) noexcept;
 
     /// `size` bytes at a multiple of `align`, uninitialized.
@@ -68,19 +79,27 @@ public:
     /// Cost:    see above; an alignment above 16 costs two more instructions and a compare.
     [[nodiscard]] [[gnu::always_inline]] void* allocate(
         std::size_t size, alignment align = default_alignment) noexcept {
-        return region_.allocate(size, align);
+        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "arena", {}};
+        return region_.allocate_or(size, align, [this]() noexcept -> void* {
+            if constexpr (asserts_enabled) { check_not_moved_from(); }
+            return nullptr;
+        });
     }
 
-    /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind.
+    /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind. nullptr does
+    /// nothing.
     /// Requires: `p` came from allocate(size, ...) of this arena and was not freed or rewound.
-    void deallocate(void* p, std::size_t size, alignment = default_alignment) noexcept {
-        region_.deallocate(p, size);
+    void deallocate(void* p, std::size_t size, alignment = default_alignment,
+                    [[maybe_unused]] call_site from = call_site::current()) noexcept {
+        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "arena", from};
+        region_.deallocate(p, size, {this, "arena", watch_.name(), from});
     }
 
     /// Grows the last block, or shrinks any block, where it is.
     /// Returns: false when it cannot; nothing has changed then.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment = default_alignment) noexcept {
+        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "arena", {}};
         return region_.try_resize(p, old_size, new_size);
     }
 
@@ -106,13 +125,15 @@ public:
 
     /// Forgets everything allocated since `to` was taken. O(1).
     /// Requires: `to` came from this arena and is not dead (see marker).
-    void rewind(marker to) noexcept {
-        marks_.rewind(to.stamp_);
-        region_.rewind(to.top_);
+    void rewind(marker to, [[maybe_unused]] call_site from = call_site::current()) noexcept {
+        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "arena", from};
+        marks_.rewind(to.stamp_, {this, "arena", watch_.name(), from});
+        region_.rewind(to.top_, {this, "arena", watch_.name(), from});
     }
 
     /// Forgets everything. All markers die. O(1).
     void reset() noexcept {
+        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "arena", {}};
         marks_.reset();
         region_.reset();
     }
@@ -125,6 +146,10 @@ public:
     [[nodiscard]] std::size_t high_water_size() const noexcept { return region_.high_water_size(); }
     void reset_high_water() noexcept { region_.reset_high_water(); }
 
+    /// The name that reports of checked builds and the memory checkers give it; the string is not copied.
+    /// nullptr: none.
+    void set_name(const char* name) noexcept;
+
     /// Checks the invariant; stops a checked build when it is broken. O(1).
     void validate() const noexcept { region_.validate(); }
 
@@ -134,12 +159,14 @@ private:
     friend struct detail::mark_access;
 
     void release() noexcept;
+    void check_not_moved_from() const noexcept;
 
     detail::bump_region region_;
     void* block_ = nullptr;       // from upstream_; nullptr when the memory is the caller's
     std::size_t block_size_ = 0;  // bytes asked of upstream_
     allocator_ref upstream_ = system_memory();
     [[no_unique_address]] detail::mark_check marks_;
+    [[no_unique_address]] detail::allocator_watch watch_;
 };
 
 static_assert(byte_allocator<arena> && resizes_in_place<arena> && has_good_size<arena>);

@@ -27,6 +27,7 @@
 #include <new>
 #include <type_traits>
 
+#include <cairn/alloc/growth.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
@@ -177,14 +178,21 @@ private:
     [[nodiscard, gnu::noinline]] static room grown(reference arena, room old,
                                                    std::size_t capacity_first) noexcept {
         const auto capacity = static_cast<std::size_t>(old.limit - old.begin);
-        // Twice the room; near the end of the arena as little more as there is.
-        const std::size_t twice = old.begin == nullptr ? capacity_first : capacity * 2;
-        const room larger = grown_to(arena, old, twice);
-        return larger.limit != old.limit ? larger : grown_to(arena, old, capacity + 1);
+        // Twice the room; near the end of the arena what can be had of that, and the last elements one
+        // by one only where they need no copy.
+        room larger = old;
+        const auto attempt = [&](std::size_t wanted) {
+            larger = grown_to(arena, old, wanted, true);
+            return larger.limit != old.limit;
+        };
+        const std::size_t wish = old.begin == nullptr ? capacity_first : capacity * 2;
+        if (grow_by_halves(capacity, capacity + 1, wish, attempt) != 0) { return larger; }
+        return grown_to(arena, old, capacity + 1, false);
     }
 
     /// Returns: `old` when the arena refuses.
-    [[nodiscard]] static room grown_to(reference arena, room old, std::size_t wanted) noexcept {
+    [[nodiscard]] static room grown_to(reference arena, room old, std::size_t wanted,
+                                       bool may_move) noexcept {
         const auto count = static_cast<std::size_t>(old.end - old.begin);
         const auto capacity = static_cast<std::size_t>(old.limit - old.begin);
         // What the arena rounds up to costs nothing: take it as room.
@@ -195,6 +203,7 @@ private:
                                                      fit * sizeof(T), alignment::of<T>())) {
             return {old.begin, old.end, old.begin + fit};
         }
+        if (!may_move) { return old; }
         auto* const first = static_cast<T*>(arena.allocate(fit * sizeof(T), alignment::of<T>()));
         if (first == nullptr) { return old; }
         if constexpr (std::is_trivially_copyable_v<T>) {

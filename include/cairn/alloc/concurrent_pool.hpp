@@ -23,9 +23,13 @@
 //            Memory beyond the slots: 8 bytes a slot, and for each thread two magazines.
 // Threads:   any. Construction, destruction, reset(), stats() and validate(): one, while no other
 //            thread uses the pool; threads that used it may outlive it.
-// Thread exit: what a thread held goes back to the pool. Threads the library never saw register
-//            themselves by their first call. In destructors of other thread-local objects, after
-//            that, allocation works through a lock.
+// Thread exit: what a thread held goes back to the pool, after the destructors of its thread-local
+//            objects (thread_exit.hpp). Threads the library never saw register themselves by their
+//            first call. After that, in later destructors of pthread keys, allocation works through a
+//            lock. stats(), validate() and reset() may run beside threads that are ending.
+// Modules:   a program and its plugins may each contain a cairn. A pool that one of them made can be
+//            used in all of them: in the others through a call (docs/plugins.md). It ends before the
+//            module that made it is unloaded.
 // fork():    at any moment; the child may use the pool at once. What the other threads of the parent
 //            had in their hands is lost to it and counts as live: at most two magazines for each.
 //            What they had in their spares and all their magazines are the child's. A growth that
@@ -76,17 +80,30 @@ struct concurrent_pool_stats {
 
 namespace detail {
 
+struct thread_record;
+
 /// What one thread or view holds of one pool.
 struct pool_cache : basic_cache<std_atoms> {
-    concurrent_pool* pool = nullptr;
-    std::uint64_t serial = 0;     // the pool's
-    const void* owner = nullptr;  // the thread's my_caches; nullptr: a view's, or nobody's
+    concurrent_pool* pool = nullptr;       // nullptr: no cache; see below
+    std::uint64_t serial = 0;              // the pool's
+    const thread_record* owner = nullptr;  // nullptr: a view's, or idle
     pool_cache* next_of_thread = nullptr;
     pool_cache** link = nullptr;  // what points here in the thread's list
     pool_cache* next_idle = nullptr;
+    bool is_view = false;  // of no_view alone
 };
 
+/// Head of the list of a thread's caches, guarded by the lock of the pool's home. Not in thread-local
+/// memory: a pool that dies takes its caches out of the lists, also of a thread that ended unseen.
+struct thread_record {
+    pool_cache* first = nullptr;
+};
+
+/// Where a pool was made: the module's lock, list of pools and way to its thread-local memory.
+struct pool_home;
+
 /// A thread's way to its caches. Trivial and constant-initialized: no guard, no wrapper function.
+/// Each module has its own, with the caches of the pools that were made in that module.
 struct thread_caches {
     static constexpr unsigned entry_count = 32;
     struct entry {
@@ -95,21 +112,29 @@ struct thread_caches {
     };
     /// A serial is a number that is never used again, and below it the entry: a byte offset, so that the
     /// way there is one `and`.
-    static constexpr std::uint64_t make_serial(std::uint64_t number, unsigned at) noexcept {
+    static constexpr std::uint64_t make_serial(std::uint64_t number, std::size_t at) noexcept {
         return (number * entry_count + at) * sizeof(entry);
     }
     static constexpr std::size_t entry_of(std::uint64_t serial) noexcept {
         return serial / sizeof(entry) % entry_count;
     }
     entry entries[entry_count];
-    pool_cache* first;  // all of them; guarded by the registry's lock
-    bool exiting;       // they have gone back already
+    thread_record* record;  // all of them; nullptr: none yet
+    bool exiting;           // they have gone back already
 };
-inline constinit thread_local thread_caches my_caches{};
+#if CAIRN_SHARED
+extern constinit thread_local thread_caches my_caches;
+#else  // defined where it is used: the compiler then knows its offset from the thread pointer
+CAIRN_DETAIL_MODULE_LOCAL inline constinit thread_local thread_caches my_caches{};
+#endif
 
-/// Stand for "no cache": empty and full at once, so that every operation takes the cold path.
-inline constinit pool_cache no_cache{};  // of a thread: it looks for its own there
-inline constinit pool_cache no_view{};   // of a view: it works through the lock, and stays so
+/// Stand for "no cache": empty and full at once, so that every operation takes the cold path. Known by
+/// what is in them: their addresses differ from module to module.
+// of a thread: it looks for its own there
+CAIRN_DETAIL_MODULE_LOCAL inline constinit pool_cache no_cache{};
+// of a view: it works through the lock, and stays so
+CAIRN_DETAIL_MODULE_LOCAL inline constinit pool_cache no_view{{},      nullptr, 0,       nullptr,
+                                                              nullptr, nullptr, nullptr, true};
 
 }  // namespace detail
 
@@ -129,7 +154,7 @@ public:
     /// Returns: nullptr when exhausted up to slack(); the pool is unchanged then.
     [[nodiscard]] void* allocate() noexcept { return take(my_cache()); }
 
-    /// Gives a slot back, from any thread. Never fails, never touches the slot.
+    /// Gives a slot back, from any thread; nullptr does nothing. Never fails, never touches the slot.
     /// Requires: `p` came from allocate() of this pool or a view of it and is live.
     void deallocate(void* p) noexcept { give(my_cache(), p); }
 
@@ -154,10 +179,12 @@ public:
     /// Makes sure that `slot_count` slots exist in all, and magazines for `cache_count` threads and
     /// views at once: then nothing is asked of the upstream until those are used up, or lie in the
     /// magazines of other threads (two magazines for each).
-    /// Returns: false when the upstream or slot_count_max refuses.
+    /// Returns: false when the upstream or slot_count_max refuses, and, before anything is taken, for more
+    ///          than four million caches.
     [[nodiscard]] bool reserve(std::size_t slot_count, std::size_t cache_count = 0) noexcept;
 
-    /// Frees every slot at once and keeps the memory. Requires: no other thread uses the pool.
+    /// Frees every slot at once and keeps the memory. Requires: no other thread uses the pool; those
+    /// that did may still be ending.
     /// Cost: O(chunks + magazines).
     void reset() noexcept;
 
@@ -184,7 +211,7 @@ public:
         return size <= stride_ ? stride_ : size;
     }
 
-    /// Requires: no other thread uses the pool.
+    /// Requires: no other thread uses the pool; those that did may still be ending.
     [[nodiscard]] concurrent_pool_stats stats() const noexcept;
     void validate() const noexcept;
 
@@ -237,7 +264,7 @@ private:
     magazine& make_magazine(std::byte*& memory) noexcept;
     void equip(cache& c, std::byte*& memory) noexcept;
     std::size_t held_cache_count() const noexcept;
-    void mend_after_fork(const void* survivor) noexcept;
+    void mend_after_fork(const detail::thread_record* survivor) noexcept;
     void pour_out(cache& c) noexcept;
     const chunk* first_chunk() const noexcept {
         return static_cast<const chunk*>(depot_.untouched().first());
@@ -246,6 +273,7 @@ private:
 
     static constexpr std::size_t unknown = std::numeric_limits<std::size_t>::max();
     std::size_t live_bit_count() const noexcept;
+    concurrent_pool_stats count() const noexcept;  // stats(), with the home's lock held
     void check_taken(void* p) noexcept;
     void check_freed(void* p) noexcept;
 
@@ -275,7 +303,8 @@ private:
     std::size_t lost_count_ = 0;   // slots in the hands of threads that a fork left behind
     bool has_lost_threads_ = false;
 
-    // The registry of live pools, under its lock.
+    // The home's list of live pools, under its lock.
+    detail::pool_home* home_ = nullptr;
     concurrent_pool* next_live_ = nullptr;
     concurrent_pool** live_link_ = nullptr;
 };
@@ -327,6 +356,7 @@ inline void* concurrent_pool::take(cache& c) noexcept {
 }
 
 inline void concurrent_pool::give(cache& c, void* p) noexcept {
+    if (p == nullptr) [[unlikely]] { return; }
     if constexpr (asserts_enabled) { check_freed(p); }
     poison(p, stride_);
     void** const top = c.top;

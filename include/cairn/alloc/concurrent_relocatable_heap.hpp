@@ -129,10 +129,15 @@ public:
                                        const relocation& how = by_bytes) noexcept {
         return allocate(size, align, how, [](void*) {});
     }
+    template <class Fill>
+    handle_type allocate(std::size_t, alignment, const relocation&&, Fill) = delete;  // as below
+    handle_type allocate(std::size_t, alignment, const relocation&&) = delete;  // it outlives them
     /// A new T; its constructor does not throw.
     template <class T, class... Args>
-        requires std::is_nothrow_constructible_v<T, Args...>
     [[nodiscard]] handle_type make(Args&&... args) noexcept {
+        static_assert(
+            std::is_nothrow_constructible_v<T, Args...> || !detail::is_made_from<T, Args...>,
+            "a constructor that other threads wait for does not throw");
         return allocate(sizeof(T), alignment::of<T>(), relocation_of<T>,
                         [&](void* p) { detail::construct_at<T>(p, static_cast<Args&&>(args)...); });
     }

@@ -39,6 +39,8 @@ public:
     /// As arena::allocate; the bytes lie below everything allocated here before.
     /// Cost: 6 instructions, one branch.
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
+        [[maybe_unused]] const detail::allocator_watch::use inside{
+            low_->watch_, this, "arena_high_end", {}};
         detail::bump_region& gap = low_->region_;
         if (size > gap.free_size()) [[unlikely]] { return nullptr; }
         const alignment at_least = align > detail::bump_granule ? align : detail::bump_granule;
@@ -51,9 +53,18 @@ public:
     }
 
     /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind.
-    void deallocate(void* p, std::size_t size, alignment = default_alignment) noexcept {
+    /// nullptr does nothing.
+    void deallocate(void* p, std::size_t size, alignment = default_alignment,
+                    [[maybe_unused]] call_site from = call_site::current()) noexcept {
+        if constexpr (asserts_enabled || poison_is_watched) {
+            if (p == nullptr) { return; }
+        }
+        [[maybe_unused]] const detail::allocator_watch::use inside{low_->watch_, this,
+                                                                   "arena_high_end", from};
         CAIRN_ASSERT(size == 0 || owns(p),
-                     "a block comes back to the end that it was allocated from");
+                     "a block comes back to the end that it was allocated from",
+                     detail::watched_call{this, "arena_high_end", low_->watch_.name(), from}.about(
+                         misuse_kind::foreign_pointer));
         const std::size_t step = round_up(size, detail::bump_granule);
         if (reinterpret_cast<std::uintptr_t>(p) == low_->region_.end()) {
             note_peak();
@@ -87,10 +98,14 @@ public:
     }
 
     /// Forgets everything allocated at this end since `to` was taken. O(1).
-    void rewind(marker to) noexcept {
-        marks_.rewind(to.stamp_);
+    void rewind(marker to, [[maybe_unused]] call_site from = call_site::current()) noexcept {
+        [[maybe_unused]] const detail::allocator_watch::use inside{low_->watch_, this,
+                                                                   "arena_high_end", from};
+        marks_.rewind(to.stamp_, {this, "arena_high_end", low_->watch_.name(), from});
         CAIRN_ASSERT(to.top_ >= low_->region_.end() && to.top_ <= limit_,
-                     "a marker lies inside the live part of its end");
+                     "a marker lies inside the live part of its end",
+                     detail::watched_call{this, "arena_high_end", low_->watch_.name(), from}.about(
+                         misuse_kind::outlived));
         retreat(to.top_);
     }
 
@@ -173,11 +188,16 @@ public:
     }
     [[nodiscard]] std::size_t capacity() const noexcept { return used_size() + free_size(); }
 
+    /// The name of both ends in reports of checked builds and the memory checkers; the string is not
+    /// copied. nullptr: none.
+    void set_name(const char* name) noexcept;
+
     void validate() const noexcept { high_.validate(); }
 
 private:
     arena low_;
     arena_high_end high_;
+    [[no_unique_address]] detail::allocator_watch watch_;  // of the name alone
 };
 
 static_assert(byte_allocator<arena_high_end> && resizes_in_place<arena_high_end>);

@@ -22,6 +22,7 @@
 
 #include <cstddef>
 
+#include <cairn/alloc/growth.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/os/system_allocator.hpp>
 
@@ -77,11 +78,5 @@ private:
     allocator_ref upstream_;
     alignment align_;
 };
-
-/// Geometric growth: at least `needed`, at least twice `now`, and not absurdly little at first.
-[[nodiscard]] constexpr std::size_t grown_count(std::size_t now, std::size_t needed) noexcept {
-    const std::size_t twice = now > 8 ? now * 2 : 16;
-    return twice > needed ? twice : needed;
-}
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

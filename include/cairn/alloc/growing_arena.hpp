@@ -28,6 +28,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/alloc/detail/allocator_watch.hpp>
 #include <cairn/alloc/detail/bump_region.hpp>
 #include <cairn/alloc/detail/makes_objects.hpp>
 #include <cairn/alloc/detail/mark_check.hpp>
@@ -82,6 +83,8 @@ public:
     struct options {
         std::size_t block_size_max = 64_MiB;  // bytes; growth stops doubling here
         reset_policy on_reset = reset_policy::keep_all();
+        /// For reports of checked builds and the memory checkers; not copied. nullptr: none.
+        const char* name = nullptr;
     };
 
     /// Takes nothing until the first allocation; then blocks of `first_block_size` bytes, doubling.
@@ -101,22 +104,29 @@ public:
     /// Returns: nullptr when upstream refuses the block; the arena is then unchanged.
     [[nodiscard]] [[gnu::always_inline]] void* allocate(
         std::size_t size, alignment align = default_alignment) noexcept {
+        [[maybe_unused]] const detail::allocator_watch::use inside{
+            watch_, this, "growing_arena", {}};
         return region_.allocate_or(
             size, align, [=, this]() noexcept { return allocate_in_other_block(size, align); });
     }
 
     /// As arena::deallocate: the last block's bytes come back at once.
-    void deallocate(void* p, std::size_t size, alignment = default_alignment) noexcept {
+    void deallocate(void* p, std::size_t size, alignment = default_alignment,
+                    [[maybe_unused]] call_site from = call_site::current()) noexcept {
+        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "growing_arena",
+                                                                   from};
         if (region_.contains(p)) [[likely]] {
-            region_.deallocate(p, size);
+            region_.deallocate(p, size, {this, "growing_arena", watch_.name(), from});
         } else {
-            deallocate_in_full_block(p, size);
+            deallocate_in_full_block(p, size, from);
         }
     }
 
     /// As arena::try_resize; the last allocation grows up to the end of its block.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment = default_alignment) noexcept {
+        [[maybe_unused]] const detail::allocator_watch::use inside{
+            watch_, this, "growing_arena", {}};
         if (region_.contains(p)) [[likely]] { return region_.try_resize(p, old_size, new_size); }
         return detail::bump_region::resize_inner(p, old_size, new_size);
     }
@@ -142,10 +152,12 @@ public:
 
     /// Forgets everything allocated since `to` was taken; blocks that become empty are kept as
     /// spares. O(blocks dropped).
-    void rewind(marker to) noexcept {
-        marks_.rewind(to.stamp_);
+    void rewind(marker to, [[maybe_unused]] call_site from = call_site::current()) noexcept {
+        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "growing_arena",
+                                                                   from};
+        marks_.rewind(to.stamp_, {this, "growing_arena", watch_.name(), from});
         if (to.serial_ == last_serial_) [[likely]] {
-            region_.rewind(to.top_);
+            region_.rewind(to.top_, {this, "growing_arena", watch_.name(), from});
         } else {
             rewind_over_blocks(to);
         }
@@ -169,13 +181,17 @@ public:
     /// Most bytes ever in use at once. Exact at every rewind, reset and question.
     [[nodiscard]] std::size_t high_water_size() const noexcept;
 
+    /// The name that reports of checked builds and the memory checkers give it; the string is not copied.
+    /// nullptr: none.
+    void set_name(const char* name) noexcept;
+
     void validate() const noexcept;
 
 private:
     friend struct detail::mark_access;
 
     void* allocate_in_other_block(std::size_t size, alignment align) noexcept;
-    void deallocate_in_full_block(void* p, std::size_t size) noexcept;
+    void deallocate_in_full_block(void* p, std::size_t size, call_site from) noexcept;
     void rewind_over_blocks(const marker& to) noexcept;
     void* allocate_oversized(block* b, std::size_t needed, std::size_t size,
                              alignment align) noexcept;
@@ -205,6 +221,7 @@ private:
     options how_;
     growth growth_ = growth::allowed;
     [[no_unique_address]] detail::mark_check marks_;
+    [[no_unique_address]] detail::allocator_watch watch_;
 };
 
 static_assert(byte_allocator<growing_arena> && resizes_in_place<growing_arena>);

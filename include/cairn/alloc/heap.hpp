@@ -25,6 +25,8 @@
 //            operation (heap/step_counter.hpp). Growing calls upstream; giving it an exhausted
 //            upstream, or no upstream, forbids that.
 // Overhead:  8 bytes a block; the smallest block is 16 bytes (8 of payload).
+// Misuse:    every build notices most writes into freed blocks, overruns and second frees before they
+//            do harm, and ends the program with a sentence: docs/hardening.md. Checked builds notice more.
 // Position:  a heap over one region keeps all it knows inside the region, without addresses: copy
 //            the bytes anywhere with the same alignment and adopt() them.
 // Threads:   none.
@@ -35,6 +37,7 @@
 
 #include <cairn/alloc/heap/best_fit.hpp>
 #include <cairn/alloc/heap/block.hpp>
+#include <cairn/alloc/heap/corrupt.hpp>
 #include <cairn/alloc/heap/deferred.hpp>
 #include <cairn/alloc/heap/first_fit.hpp>
 #include <cairn/alloc/heap/good_fit.hpp>
@@ -46,7 +49,9 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/core/sizes.hpp>
 #include <cairn/core/slice.hpp>
+#include <cairn/os/process_secret.hpp>
 #include <cairn/os/system_allocator.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -77,6 +82,17 @@ struct heap_stats {
     std::size_t region_count;
 };
 
+namespace detail {
+
+template <class Fit, class Steps>
+inline constexpr bool is_fit = requires {
+    Fit::deferred_max;
+    Fit::block_size(std::uint32_t{1});
+    typename Fit::template index<Steps>;
+};
+
+}  // namespace detail
+
 template <class Fit = good_fit, class Steps = uncounted>
 class heap {
     using region_type = detail::region<Fit, Steps>;
@@ -85,6 +101,9 @@ public:
     static constexpr std::size_t region_count_max = 64;
     static constexpr std::size_t granule_size = detail::granule_size;
     static constexpr std::size_t header_size = detail::block_header_size;
+
+    /// A heap that takes nothing now and grows as needed, by 64 KiB at least, from the system.
+    heap() noexcept : heap{grow_by{64_KiB}} {}
 
     /// A heap over memory that the caller owns and keeps alive. Too little memory (see
     /// region_size_for) makes an empty heap that refuses everything.
@@ -103,15 +122,33 @@ public:
     /// Requires: the bytes start at the same address modulo the largest alignment in use, at least
     ///           16, and no other heap object works on them meanwhile.
     /// Returns:  an empty heap when the bytes are not a region of a heap of this type.
+    ///           The bytes are trusted: they are what a heap left there.
     [[nodiscard]] static heap adopt(byte_slice memory) noexcept;
+
+    /// As adopt(), for bytes that others could write: a file, a mapping of another process. Checks the
+    /// header of each block and makes everything else anew: lists, bins, counts and the key of the links.
+    /// Blocks that waited are free then, so later requests may get other addresses than after adopt().
+    ///
+    /// Requires: as adopt(); nothing writes to the bytes meanwhile, and but for what is in blocks that
+    ///           are in use, nothing does later.
+    /// Returns:  an empty heap when the headers are not those of a heap of this type. What they say is
+    ///           in use, in use it is: which blocks those are is not known to be true.
+    /// Cost:     O(blocks + index).
+    [[nodiscard]] static heap adopt_untrusted(byte_slice memory) noexcept;
 
     heap(heap&& other) noexcept;
     heap& operator=(heap&& other) noexcept;
     heap(const heap&) = delete;
     heap& operator=(const heap&) = delete;
 
-    /// Gives every region back to upstream. Blocks need not be freed before.
-    ~heap() { release_all(); }
+    /// Gives every region back to upstream. Blocks need not be freed before, unless expect_empty_end()
+    /// was called.
+    ~heap() { end(); }
+
+    /// From now on the end of this heap (and of the one that it is moved to) with live blocks is a broken
+    /// promise: for a subsystem that frees what it takes. Off at first, because leaving everything at
+    /// once is a use of a heap. Checked builds count the blocks then, O(blocks); others do not look.
+    void expect_empty_end(bool expected = true) noexcept { ends_empty_ = expected; }
 
     /// Bytes of region in which a heap has room for `payload_size` bytes in one block.
     /// Returns: SIZE_MAX above size_max: no region has a block of that size.
@@ -156,7 +193,7 @@ public:
 
     /// Requires: `p` came from allocate(size, align) of this heap, or was resized to `size`, and is
     ///           live; nullptr is allowed.
-    /// Cost:     deferred: one bin, no header read. Otherwise a merge with the neighbours.
+    /// Cost:     deferred: one bin, and a compare with the header. Otherwise a merge with the neighbours.
     void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
         (void)align;  // the block is as large as its size says, wherever it had to start
         if (p == nullptr) { return; }
@@ -264,16 +301,20 @@ private:
                bin_count_for(granules) * sizeof(detail::deferred_bin);
     }
     static constexpr std::uint64_t magic() noexcept;
+    [[nodiscard]] static std::uint32_t key_for(const void* region) noexcept {
+        return static_cast<std::uint32_t>(detail::secret_of(region));
+    }
 
+    [[nodiscard]] std::byte* take_newest(detail::deferred_bin& bin) noexcept;
     [[nodiscard]] void* take_deferred(std::uint32_t c, std::size_t size) noexcept;
     [[nodiscard]] bool defer(std::uint32_t c, void* p) noexcept;
+    [[noreturn, gnu::cold, gnu::noinline]] void freed_wrongly(const void* p) const noexcept;
     void check_freed(const void* p, std::size_t size) const noexcept;
     void check_deferred(const void* p, std::uint32_t granules) const noexcept;
 
     [[nodiscard]] void* allocate_from_core(std::size_t size, alignment align) noexcept;
     [[nodiscard]] void* allocate_class_from_core(std::uint32_t c, std::uint32_t granules,
-                                                 std::size_t size) noexcept
-        requires detail::has_size_classes<Fit>;
+                                                 std::size_t size) noexcept;
     [[nodiscard]] void* allocate_with_effort(std::uint32_t granules, std::size_t size,
                                              alignment align) noexcept;
     [[nodiscard]] std::uint32_t region_of_best_fit(std::uint32_t granules,
@@ -285,37 +326,56 @@ private:
     void give_to_core(void* p) noexcept;
     void free_in(region_type* r, void* p) noexcept;
     bool merge_deferred() noexcept;
-    void merge_newest(detail::deferred_bin& bin) noexcept;
+    bool merge_newest(detail::deferred_bin& bin) noexcept;
     void merge_surplus() noexcept;
     void count_surplus() noexcept;
 
     void make_home(std::byte* memory, std::uint32_t granules, std::size_t memory_size,
                    std::uint32_t bin_count) noexcept;
+    void make_bins(std::uint32_t bin_count) noexcept;
     void use_bins() noexcept;
+    void measure_reach() noexcept;
     void set_share(std::uint32_t share) noexcept;
     [[nodiscard]] bool grow(std::uint32_t granules, alignment align) noexcept;
     void add_region(region_type* r, std::size_t size) noexcept;
     void remove_region(region_type* r) noexcept;
+    void end() noexcept;
     void release_all() noexcept;
     void steal(heap& other) noexcept;
 
     [[nodiscard]] region_type* region_at(const void* p) const noexcept;
     [[nodiscard]] detail::block_header header_of(const void* payload) const noexcept {
         Steps::touch();
-        return detail::block_header{detail::load_hidden<std::uint64_t>(
-            static_cast<const std::byte*>(payload) - detail::block_header_size)};
+        const std::byte* const at =
+            static_cast<const std::byte*>(payload) - detail::block_header_size;
+        return {detail::load_hidden<std::uint32_t>(at), detail::load_hidden<std::uint32_t>(at + 4)};
     }
 
-    region_type* home_ = nullptr;           // holds the bins; deferred links count from it
+    region_type* home_ = nullptr;           // holds the bins
     detail::deferred_bin* bins_ = nullptr;  // in the home region
     std::size_t deferred_size_end_ = 0;     // smaller sizes have a bin
+    std::byte* wait_begin_ = nullptr;       // deferred links count from here, the lowest region
+    std::uint64_t wait_size_ = 0;           // bytes from there to the end of the highest region
+    std::uint64_t link_key_ = 0;            // of deferred links
     detail::deferred_surplus surplus_;      // what waits beyond the shares of the bins
     region_type* spare_ = nullptr;          // the one empty region that is kept
     allocator_ref upstream_;
     std::size_t block_size_;  // 0: does not grow
     std::uint32_t region_count_ = 0;
     bool owned_;                              // regions go back to upstream
+    bool ends_empty_ = false;                 // live blocks at the end are a mistake
     region_entry regions_[region_count_max];  // by address
+};
+
+/// Another type in the fit's place: the sentence, and then a heap of the default fit.
+template <class Fit, class Steps>
+    requires(!detail::is_fit<Fit, Steps>)
+class heap<Fit, Steps> : public heap<good_fit> {
+    static_assert(detail::is_fit<Fit, Steps>,
+                  "a fit is good_fit, strict_good_fit, best_fit, first_fit or half_fit");
+
+public:
+    using heap<good_fit>::heap;
 };
 
 heap(byte_slice) -> heap<>;
@@ -328,35 +388,56 @@ static_assert(detail::block_header_size <= 8 && detail::granule_size <= 32);
 
 // ---------------------------------------------------------------------------- hot path
 
+/// The newest block of `bin`, taken out, or nullptr. Its link becomes the head as it is, and is decoded and
+/// looked at when its turn comes: no pair of a free and a request waits for that.
+template <class Fit, class Steps>
+inline std::byte* heap<Fit, Steps>::take_newest(detail::deferred_bin& bin) noexcept {
+    Steps::touch();
+    const std::uint64_t head = bin.head ^ link_key_;
+    if (head >= wait_size_) {
+        if (head != detail::no_waiting_block) [[unlikely]] {
+            detail::heap_is_corrupt(detail::heap_promise::waiting);
+        }
+        return nullptr;
+    }
+    std::byte* const p = wait_begin_ + head;
+    const std::uint32_t granules = bin.granules;
+    check_deferred(p, granules);
+    Steps::touch();
+    std::byte* const header = p - detail::block_header_size;
+    if (detail::load_hidden<std::uint32_t>(header) != granules + detail::block_header::deferred_bit)
+        [[unlikely]] {
+        detail::heap_is_corrupt(detail::heap_promise::waiting);
+    }
+    Steps::touch();
+    bin.head = detail::load_hidden<std::uint64_t>(p);
+    surplus_.left(bin, granules);
+    detail::store_hidden(header, granules);
+    return p;
+}
+
 template <class Fit, class Steps>
 inline void* heap<Fit, Steps>::take_deferred(std::uint32_t c, std::size_t size) noexcept {
-    detail::deferred_bin& bin = bins_[c];
-    Steps::touch();
-    if (bin.head == 0) { return nullptr; }
-    std::byte* const p = reinterpret_cast<std::byte*>(home_) + bin.head;
-    check_deferred(p, bin.granules);
-    Steps::touch();
-    bin.head = detail::load_hidden<std::int64_t>(p);
-    surplus_.left(bin);
-    Steps::touch();
-    detail::store_hidden(p - detail::block_header_size, bin.granules);
-    unpoison(p, size);
+    std::byte* const p = take_newest(bins_[c]);
+    if (p != nullptr) [[likely]] { unpoison(p, size); }
     return p;
 }
 
 template <class Fit, class Steps>
 inline bool heap<Fit, Steps>::defer(std::uint32_t c, void* p) noexcept {
     detail::deferred_bin& bin = bins_[c];
-    Steps::touch();
-    if (!surplus_.joined(bin)) { return false; }
+    const std::uint32_t granules = bin.granules;
     auto* const at = static_cast<std::byte*>(p);
-    poison(at, detail::payload_size(bin.granules));
+    std::byte* const header = at - detail::block_header_size;
+    Steps::touch();
+    if (detail::load_hidden<std::uint32_t>(header) != granules) [[unlikely]] { freed_wrongly(p); }
+    Steps::touch();
+    if (!surplus_.joined(bin, granules)) { return false; }
+    poison(at, detail::payload_size(granules));
     Steps::touch();
     detail::store_hidden(at, bin.head);
-    Steps::touch();
-    detail::store_hidden(at - detail::block_header_size,
-                         bin.granules | detail::block_header::deferred_bit);
-    bin.head = at - reinterpret_cast<std::byte*>(home_);
+    detail::store_hidden(header, granules + detail::block_header::deferred_bit);
+    bin.head = static_cast<std::uint64_t>(at - wait_begin_) ^ link_key_;
     return true;
 }
 
@@ -384,7 +465,7 @@ inline void heap<Fit, Steps>::check_deferred(
         const region_type* const r = region_at(p);
         CAIRN_ASSERT(
             r != nullptr && r->contains(p) && is_aligned(p, alignment{detail::granule_size}),
-            "a block that waits is as the heap wrote it: nobody wrote after freeing it");
+            "a block that waits is as the heap wrote it: nothing wrote into it after it was freed");
         const std::uint32_t g = r->map().block_of(p);
         const detail::block_header h = r->map().header(g);
         CAIRN_ASSERT(h.is_deferred() && !h.is_free() && h.size() == granules,

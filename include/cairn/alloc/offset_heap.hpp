@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/alloc/generations.hpp>
 #include <cairn/alloc/heap/free_lists.hpp>
 #include <cairn/alloc/heap/size_class.hpp>
 #include <cairn/alloc/heap/step_counter.hpp>
@@ -37,6 +38,9 @@
 namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Names a range of an offset heap: eight bytes, checked. Default: no range.
+/// The generations of each heap begin at a number of its own, so that names of another heap, or of
+/// what this one held before it was moved from or assigned to, are told: the figures of 64-bit
+/// handles in generations.hpp, with one bit more.
 struct offset_allocation {
     std::uint32_t index = 0xFFFF'FFFF;
     std::uint32_t generation = 0;
@@ -46,6 +50,12 @@ struct offset_allocation {
 };
 
 static_assert(sizeof(offset_allocation) == 8);
+
+struct offset_heap_options {
+    /// The first generation of all names. 0: a number of the heap's own. A number makes equal names on
+    /// two machines that do the same; see slot_map_options.
+    std::uint32_t first_generation = 0;
+};
 
 /// One move that plan() proposes: copy `size` bytes from `from` to `to`, then commit() it; or
 /// cancel() it. `overlaps`: the copy must behave as memmove.
@@ -103,7 +113,8 @@ public:
     /// Requires: max_allocations < 2^29, or unlimited.
     /// An upstream that refuses makes a heap that refuses everything.
     explicit basic_offset_heap(Offset capacity, std::uint32_t max_allocations = unlimited,
-                               allocator_ref upstream = system_memory()) noexcept;
+                               allocator_ref upstream = system_memory(),
+                               const offset_heap_options& options = {}) noexcept;
     basic_offset_heap(basic_offset_heap&& other) noexcept;
     basic_offset_heap& operator=(basic_offset_heap&& other) noexcept;
     basic_offset_heap(const basic_offset_heap&) = delete;
@@ -324,6 +335,7 @@ private:
     std::uint32_t live_count_ = 0;
     std::uint32_t max_allocations_;
     std::uint32_t in_flight_ = 0;
+    std::uint32_t first_generation_ = 0;  // 0: drawn when the first nodes are made
     detail::compaction_planner planner_;
     Offset capacity_;
     allocator_ref upstream_;

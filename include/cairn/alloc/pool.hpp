@@ -33,6 +33,7 @@
 #include <cstdint>
 #include <limits>
 
+#include <cairn/alloc/detail/allocator_watch.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/core/poison.hpp>
@@ -45,6 +46,11 @@ struct pool_options {
     std::size_t slots_per_chunk = 0;  // slots in the first chunk; 0: as many as fit 16 KiB
     std::size_t chunk_size_max = std::size_t{4} << 20;  // bytes up to which chunks double
     std::size_t slot_count_max = std::numeric_limits<std::size_t>::max();  // of all chunks together
+    /// For reports of checked builds and the memory checkers; not copied. nullptr: none.
+    const char* name = nullptr;
+    /// Checked builds: the pool ends with no slot live. (Dropping all slots at once is what pools are good
+    /// for, so it is legal unless this is set.)
+    bool all_back_at_end = false;
 };
 
 /// What a pool holds. All of it is counted on demand: the hot path counts nothing.
@@ -84,15 +90,16 @@ public:
     ///          taken, a chunk from the upstream.
     [[nodiscard]] void* allocate() noexcept;
 
-    /// Gives a slot back. Never fails, never touches the slot.
+    /// Gives a slot back; nullptr does nothing. Never fails, never touches the slot.
     /// Requires: `p` came from allocate() of this pool and is live.
-    /// Cost:     4 instructions.
-    void deallocate(void* p) noexcept;
+    /// Cost:     4 instructions and a branch on nullptr that is never taken.
+    void deallocate(void* p, call_site from = call_site::current()) noexcept;
 
     /// As a byte_allocator: a slot, when `size` bytes at `align` fit into one.
     /// Returns: nullptr when they do not fit, or as allocate().
     [[nodiscard]] void* allocate(std::size_t size, alignment align) noexcept;
-    void deallocate(void* p, std::size_t size, alignment align) noexcept;
+    void deallocate(void* p, std::size_t size, alignment align,
+                    call_site from = call_site::current()) noexcept;
 
     /// Fills `out` from the front. Returns: how many slots it got: fewer than asked for only when
     /// exhausted; those it got are live.
@@ -135,8 +142,20 @@ public:
     /// Cost: O(chunks).
     [[nodiscard]] pool_stats stats() const noexcept;
 
+    /// As pool_options::name; nullptr: none.
+    void set_name(const char* name) noexcept;
+    [[nodiscard]] const char* name() const noexcept { return options_.name; }
+
     /// Checks every invariant; O(slots).
     void validate() const noexcept;
+
+protected:
+    /// Checked builds: of a pool whose slots hold objects with destructors.
+    void check_objects_end() const noexcept;
+    /// Checked builds: `p` may be given back. Asked before a destructor runs, which would run twice.
+    void check_destroyed(const void* p, call_site from) const noexcept {
+        (void)check_live(p, from);
+    }
 
 private:
     friend struct pool_checks;
@@ -177,7 +196,11 @@ private:
 
     // What checked builds add; out of line, never called otherwise.
     void check_taken(void* p, bool recycled) noexcept;
-    void check_freed(void* p) noexcept;
+    const chunk* check_live(const void* p, call_site from) const noexcept;
+    void check_freed(void* p, call_site from) noexcept;
+    void check_size(const void* p, std::size_t size, alignment align,
+                    call_site from) const noexcept;
+    void check_end() const noexcept;
 
     void** top_ = nullptr;            // one past the last free slot in the stack
     void** floor_ = nullptr;          // begin of the stack
@@ -198,6 +221,7 @@ private:
     allocator_ref upstream_;
     alignment align_;
     bool fixed_ = false;  // over a buffer: nothing goes back
+    [[no_unique_address]] detail::allocator_watch watch_;
 };
 
 static_assert(byte_allocator<pool> && has_good_size<pool> && has_owns<pool> && resettable<pool> &&
@@ -207,6 +231,7 @@ static_assert(byte_allocator<pool> && has_good_size<pool> && has_owns<pool> && r
 // hot path, inlined
 
 inline void* pool::allocate() noexcept {
+    [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "pool", {}};
     // In this order, and through a local, gcc and clang keep the chain from one allocation to the
     // next at one addition (docs/dead-ends.md has the orders that lost).
     void** const top = top_;
@@ -230,8 +255,10 @@ inline void* pool::carve() noexcept {
     return p;
 }
 
-inline void pool::deallocate(void* p) noexcept {
-    if constexpr (asserts_enabled) { check_freed(p); }
+inline void pool::deallocate(void* p, [[maybe_unused]] call_site from) noexcept {
+    if (p == nullptr) [[unlikely]] { return; }
+    [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "pool", from};
+    if constexpr (asserts_enabled) { check_freed(p, from); }
     poison(p, stride_);
     void** const top = top_;
     *top = p;
@@ -244,10 +271,9 @@ inline void* pool::allocate(std::size_t size, alignment align) noexcept {
 }
 
 inline void pool::deallocate(void* p, [[maybe_unused]] std::size_t size,
-                             [[maybe_unused]] alignment align) noexcept {
-    CAIRN_ASSERT(size <= stride_ && align <= align_,
-                 "a slot comes back with the size it was asked with");
-    deallocate(p);
+                             [[maybe_unused]] alignment align, call_site from) noexcept {
+    if constexpr (asserts_enabled) { check_size(p, size, align, from); }
+    deallocate(p, from);
 }
 
 template <class F>

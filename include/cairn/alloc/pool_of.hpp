@@ -8,8 +8,9 @@
 // Look elsewhere for: objects that stay constructed (object_pool), handles (slot_map).
 //
 // Cost:      that of pool and of T's constructor and destructor.
-// Lifetimes: reset() and the destructor give memory back without running destructors; where T has
-//            one that matters, call destroy_all() first.
+// Lifetimes: reset() gives memory back without running destructors, and so does the end of the pool. Where
+//            T has a destructor, checked builds name a pool that ends with live objects: call
+//            destroy_all(), or reset() where dropping them is meant. Without one, dropping is fine.
 // Threads:   none.
 #pragma once
 
@@ -37,6 +38,20 @@ public:
         return pool::required_size(count, sizeof(T), alignment::of<T>());
     }
 
+    ~pool_of() {
+        if constexpr (asserts_enabled && !std::is_trivially_destructible_v<T>) {
+            check_objects_end();
+        }
+    }
+    pool_of(pool_of&&) noexcept = default;
+    pool_of& operator=(pool_of&& from) noexcept {
+        if constexpr (asserts_enabled && !std::is_trivially_destructible_v<T>) {
+            if (this != &from) { check_objects_end(); }
+        }
+        pool::operator=(std::move(from));
+        return *this;
+    }
+
     /// A new T built from `args`. Returns: nullptr when exhausted. Throws: what the constructor
     /// throws.
     template <class... Args>
@@ -45,7 +60,12 @@ public:
     }
 
     /// Destroys `object` and frees its slot; nullptr does nothing.
-    void destroy(T* object) noexcept { cairn::destroy(static_cast<pool&>(*this), object); }
+    void destroy(T* object, call_site from = call_site::current()) noexcept {
+        if (object == nullptr) { return; }
+        if constexpr (asserts_enabled) { check_destroyed(object, from); }
+        object->~T();
+        deallocate(object, sizeof(T), alignment::of<T>(), from);
+    }
 
     /// Calls f(T&) for each live object, by address. Requires: every live slot holds a T; `f` may
     /// destroy the object it is given, and no other; it may not make new ones.

@@ -99,6 +99,7 @@ public:
     /// Size 0:  a handle of its own, whose bytes may not be read.
     [[nodiscard]] handle_type allocate(std::size_t size, alignment align = default_alignment,
                                        const relocation& how = by_bytes) noexcept;
+    handle_type allocate(std::size_t, alignment, const relocation&&) = delete;  // it outlives them
 
     /// Requires: `h` is live and not pinned. In unchecked builds a stale one is ignored.
     void deallocate(handle_type h) noexcept;

@@ -17,7 +17,8 @@
 // Cost:    a thread-local address, one or two compares, and an arena_scope. Nothing is allocated on
 //          a thread before its first use; 64 KiB blocks from system_memory() then, kept until the
 //          thread ends or release_scratch().
-// Threads: any; each has its own two arenas.
+// Threads: any; each has its own two arenas, and in each plugin that contains a cairn of its own two
+//          more (docs/plugins.md).
 #pragma once
 
 #include <type_traits>
@@ -35,7 +36,7 @@ struct scratch_pair {
 };
 
 /// This thread's two arenas. Out of line: thread-locals with destructors cost a guard anyway.
-[[nodiscard]] scratch_pair& this_threads_scratch() noexcept;
+[[nodiscard]] CAIRN_DETAIL_MODULE_LOCAL scratch_pair& this_threads_scratch() noexcept;
 
 template <class T>
 [[nodiscard]] const void* address_of_arena(const T& allocator) noexcept {
@@ -66,10 +67,11 @@ template <class... Avoid>
 }
 
 /// Gives this thread's scratch memory back. Requires: no scratch scope is open on this thread.
-void release_scratch() noexcept;
+CAIRN_DETAIL_MODULE_LOCAL void release_scratch() noexcept;
 
 /// Where this thread's scratch blocks come from, and how large the first is. Releases what is held.
 /// Requires: no scratch scope is open on this thread; `upstream` outlives the thread's last use.
-void configure_scratch(std::size_t first_block_size, allocator_ref upstream) noexcept;
+CAIRN_DETAIL_MODULE_LOCAL void configure_scratch(std::size_t first_block_size,
+                                                 allocator_ref upstream) noexcept;
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

@@ -24,7 +24,9 @@
 //                   of one busy slot are spread over all, so even 12-bit generations last (default)
 //            lifo   the newest first: warmest cache, one slot's lives burn fastest
 //            lowest the lowest index: small handles, and the same choice whatever happened before
-// Retired:   a slot whose generations are used up is set aside and counted, never wrapped.
+// Lives:     begin at a number of the directory's own (generations.hpp), so that handles of another one,
+//            or of what a directory held before it was moved from or assigned to, are told.
+// Retired:   a slot whose generations are used up is set aside and counted, never used again.
 //            recycle_retired() brings all of them back, once you know that no old handle is left.
 // Cost:      find: bounds check, one 8-byte load, one compare. occupy/vacate: a few loads and stores.
 //            Memory: 12 bytes a slot.
@@ -35,6 +37,7 @@
 #include <cstdint>
 
 #include <cairn/alloc/free_bits.hpp>
+#include <cairn/alloc/generations.hpp>
 #include <cairn/alloc/growable_memory.hpp>
 #include <cairn/core/assert.hpp>
 
@@ -51,7 +54,8 @@ inline constexpr no_handles_left_t no_handles_left{};
 struct slot_rules {
     std::uint32_t slot_count_max;  // index_max + 1 of the handle
     std::uint32_t generation_max;
-    std::uint32_t free_min;  // fifo: so many stay free before one is used again
+    std::uint32_t free_min;              // fifo: so many stay free before one is used again
+    std::uint32_t first_generation = 0;  // 0: a number of the directory's own
 };
 
 /// Everything that does not depend on the order of reuse; not for direct use.
@@ -121,6 +125,10 @@ public:
                slots()[index].value == held_mark;
     }
 
+    /// Why (index, generation) finds nothing. Any arguments are allowed. O(1), cold.
+    [[nodiscard]] handle_fault fault_of(std::uint32_t index,
+                                        std::uint32_t generation) const noexcept;
+
     /// The life that slot `index` is in, or will be in next.
     [[nodiscard]] std::uint32_t generation(std::uint32_t index) const noexcept {
         CAIRN_ASSERT(index < capacity_, "a slot index is below capacity()");
@@ -147,11 +155,12 @@ public:
     [[nodiscard]] bool is_ready() const noexcept { return live_ < limit_; }
 
 protected:
-    static constexpr std::uint32_t vacant = 0x8000'0000;     // above every generation
+    static constexpr std::uint32_t vacant = detail::generations::vacant;
     static constexpr std::uint32_t held_mark = 0xffff'fffe;  // no slot has this index
 
     slot_directory_base(slot_rules rules, allocator_ref upstream) noexcept
         : memory_{cache_line_alignment, upstream},
+          lives_{rules.generation_max, rules.first_generation},
           rules_{rules},
           line_memory_{cache_line_alignment, upstream} {}
 
@@ -184,6 +193,7 @@ protected:
     std::uint32_t head_ = 0;  // fifo: where the next slot is taken; lifo: how many are free
     growable_memory memory_;
     std::uint32_t tail_ = 0;  // fifo: where the next free slot is put
+    detail::generations lives_;
     slot_rules rules_;
     std::uint32_t held_count_ = 0;
     std::uint32_t retired_count_ = 0;
@@ -224,7 +234,7 @@ public:
         const std::size_t max = rules_.slot_count_max;
         if (live_count > max - retired_count_) { return false; }
         const std::size_t wanted = live_count + rules_.free_min + retired_count_;
-        return grow(static_cast<std::uint32_t>(wanted < max ? wanted : max));
+        return grow(wanted < max ? wanted : max, true);
     }
 
     /// Slots grow in place from now on, up to `live_max` in use at once and free_min more. That is all
@@ -303,14 +313,14 @@ public:
         }
     }
 
-    /// All retired slots begin again at generation 1.
+    /// All retired slots begin again at their first generation.
     /// Requires: no handle of any of their lives is left anywhere. That is what you sign.
     /// Returns: how many came back.
     std::uint32_t recycle_retired(no_handles_left_t) noexcept {
         const std::uint32_t count = retired_count_;
         for (std::uint32_t i = retired_head_; retired_count_ != 0; --retired_count_) {
             const std::uint32_t following = slots()[i].value;
-            slots()[i] = {vacant | 1, none};
+            slots()[i] = {vacant | lives_.first(), none};
             give_back(i);
             i = following;
         }
@@ -343,7 +353,7 @@ private:
     [[gnu::noinline]] bool make_ready() noexcept {
         if (free_count() > rules_.free_min) { return true; }
         // Rather one of the last free_min than none.
-        return grow(std::size_t{in_use_count()} + rules_.free_min + retired_count_ + 1) ||
+        return grow(std::size_t{in_use_count()} + rules_.free_min + retired_count_ + 1, false) ||
                free_count() != 0;
     }
 
@@ -355,13 +365,17 @@ private:
         }
     }
 
-    [[nodiscard]] bool grow(std::size_t needed) noexcept {
+    /// `takes_little`: exactly what is needed will do, where there is no more.
+    [[nodiscard]] bool grow(std::size_t needed, bool takes_little) noexcept {
         if (needed <= capacity_) { return true; }
         if (needed > rules_.slot_count_max) { needed = rules_.slot_count_max; }
         if (needed <= capacity_) { return false; }
-        const std::uint32_t wish = grown_capacity(needed);
-        return grow_exactly(wish) ||
-               (wish != needed && grow_exactly(static_cast<std::uint32_t>(needed)));
+        const auto attempt = [this](std::size_t count) {
+            return grow_exactly(static_cast<std::uint32_t>(count));
+        };
+        const std::size_t wish = grown_capacity(needed);
+        return grow_by_halves(capacity_, needed, wish, attempt) != 0 ||
+               (wish != needed && (takes_little || memory_.is_reserved()) && attempt(needed));
     }
 
     [[nodiscard]] bool grow_exactly(std::uint32_t count) noexcept {
@@ -397,11 +411,15 @@ private:
     }
 
     void end_life(std::uint32_t index, std::uint32_t generation) noexcept {
-        if (generation == rules_.generation_max) [[unlikely]] {
-            retire(index);
-            return;
+        if (lives_.turns_at(generation)) [[unlikely]] {
+            if (generation == lives_.last()) {
+                retire(index);
+                return;
+            }
+            slots()[index].word = vacant | 1;  // the ring of generations closes
+        } else {
+            slots()[index].word = generation + (vacant + 1);
         }
-        slots()[index].word = generation + (vacant + 1);
         give_back(index);
     }
 

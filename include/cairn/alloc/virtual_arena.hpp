@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/alloc/detail/allocator_watch.hpp>
 #include <cairn/alloc/detail/bump_region.hpp>
 #include <cairn/alloc/detail/makes_objects.hpp>
 #include <cairn/alloc/detail/mark_check.hpp>
@@ -41,6 +42,8 @@ public:
         [[no_unique_address]] detail::mark_stamp stamp_;
     };
 
+    static constexpr const char* default_name = "cairn virtual_arena";
+
     enum class huge_pages : unsigned char { no, advised };
     enum class guard : unsigned char { none, page_at_end };
 
@@ -50,7 +53,8 @@ public:
         std::size_t retain_size = ~std::size_t{0};  // bytes that reset() keeps committed
         huge_pages huge = huge_pages::no;           // steps are then at least one huge page
         guard end_guard = guard::page_at_end;       // running off the end faults at once
-        const char* name = "cairn virtual_arena";   // in /proc/self/maps, where the kernel can
+        /// In /proc/self/maps, where the kernel can, and in reports of checked builds; not copied.
+        const char* name = default_name;
     };
 
     /// Reserves `reserve_size` bytes of addresses. Takes no memory before the first allocation.
@@ -71,17 +75,25 @@ public:
     ///   then unchanged.
     [[nodiscard]] [[gnu::always_inline]] void* allocate(
         std::size_t size, alignment align = default_alignment) noexcept {
+        [[maybe_unused]] const detail::allocator_watch::use inside{
+            watch_, this, "virtual_arena", {}};
         return region_.allocate_or(
             size, align, [=, this]() noexcept { return commit_and_allocate(size, align); });
     }
 
-    void deallocate(void* p, std::size_t size, alignment = default_alignment) noexcept {
-        region_.deallocate(p, size);
+    /// As arena::deallocate.
+    void deallocate(void* p, std::size_t size, alignment = default_alignment,
+                    [[maybe_unused]] call_site from = call_site::current()) noexcept {
+        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "virtual_arena",
+                                                                   from};
+        region_.deallocate(p, size, {this, "virtual_arena", watch_.name(), from});
     }
 
     /// As arena::try_resize; the last block grows up to the end of the reservation.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment = default_alignment) noexcept {
+        [[maybe_unused]] const detail::allocator_watch::use inside{
+            watch_, this, "virtual_arena", {}};
         if (region_.try_resize(p, old_size, new_size)) [[likely]] { return true; }
         return commit_and_resize(p, old_size, new_size);
     }
@@ -106,13 +118,17 @@ public:
     }
 
     /// Forgets everything allocated since `to`; memory stays committed. O(1).
-    void rewind(marker to) noexcept {
-        marks_.rewind(to.stamp_);
-        region_.rewind(to.top_);
+    void rewind(marker to, [[maybe_unused]] call_site from = call_site::current()) noexcept {
+        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "virtual_arena",
+                                                                   from};
+        marks_.rewind(to.stamp_, {this, "virtual_arena", watch_.name(), from});
+        region_.rewind(to.top_, {this, "virtual_arena", watch_.name(), from});
     }
 
     /// Forgets everything; decommits what lies above retain_size (one system call at most).
     void reset() noexcept {
+        [[maybe_unused]] const detail::allocator_watch::use inside{
+            watch_, this, "virtual_arena", {}};
         marks_.reset();
         region_.reset();
         if (region_.capacity() > how_.retain_size) { decommit_above_retained(); }
@@ -139,6 +155,10 @@ public:
         return reinterpret_cast<const void*>(region_.begin());
     }
 
+    /// The name that reports of checked builds and the memory checkers give it; the string is not copied.
+    /// nullptr: none.
+    void set_name(const char* name) noexcept;
+
     void validate() const noexcept {
         region_.validate();
         CAIRN_ASSERT(region_.end() <= reserved_end_, "only reserved addresses are committed");
@@ -161,6 +181,7 @@ private:
     std::size_t next_step_ = 0;                      // bytes to commit next
     options how_;
     [[no_unique_address]] detail::mark_check marks_;
+    [[no_unique_address]] detail::allocator_watch watch_;
 };
 
 static_assert(byte_allocator<virtual_arena> && resizes_in_place<virtual_arena>);

@@ -18,6 +18,7 @@
 #include <cairn/containers/field.hpp>
 #include <cairn/containers/layout.hpp>
 #include <cairn/containers/row_fields.hpp>
+#include <cairn/containers/row_rules.hpp>
 #include <cairn/containers/shape.hpp>
 #include <cairn/core/alignment.hpp>
 
@@ -41,7 +42,6 @@ struct declared_fields<Row> {
 /// Everything about Row in Layout that is known at compile time.
 template <class Row, class Layout>
 struct arrangement {
-    static_assert(groups_fit<Row>(Layout{}), "a group names fields of its own row");
     using fields = typename declared_fields<Row>::type;
     static constexpr std::size_t field_count = fields::size;
     static constexpr bool is_named = row_template<Row>::is_named;
@@ -63,8 +63,6 @@ struct arrangement {
         } else if constexpr (is_grouped<F>) {
             static_assert(!type_at<F, fields>::marked_split,
                           "a field is split or grouped, not both");
-            static_assert(std::is_trivially_copyable_v<field_type<F>>,
-                          "fields of a group are plain data");
             return false;
         } else if constexpr (type_at<F, fields>::marked_split) {
             static_assert(splittable<field_type<F>>, "split<T> needs a T made of equal components");
@@ -263,6 +261,38 @@ struct arrangement {
         using Byte = std::conditional_t<std::is_const_v<Cell>, const std::byte, std::byte>;
         return reinterpret_cast<E*>(reinterpret_cast<Byte*>(cell) + place_in_group<F>.offset);
     }
+};
+
+/// A row that breaks a rule: the rule's sentence, and no other.
+template <class Row, class Layout>
+    requires(fault_of_row<Row> != row_fault::none)
+struct arrangement<Row, Layout> : arrangement<stand_in_row, soa> {
+    static_assert(row_is_free_of<Row, row_fault::no_struct>, "a row is a struct, without const");
+    static_assert(
+        row_is_free_of<Row, row_fault::no_aggregate>,
+        "a row is an aggregate: public fields only, no constructors, no virtual functions");
+    static_assert(row_is_free_of<Row, row_fault::base_class>,
+                  "a row has no base class: put its fields into the row, or make it a field");
+    static_assert(row_is_free_of<Row, row_fault::reference>,
+                  "a row has no reference: use a pointer");
+    static_assert(row_is_free_of<Row, row_fault::c_array>, "a row has no C array: use std::array");
+    static_assert(row_is_free_of<Row, row_fault::field_count>, "a row has 1 to 24 fields");
+    static_assert(row_is_free_of<Row, row_fault::fixed_field>, "each field of a row can be moved");
+};
+
+/// Groups that break a rule: the same.
+template <class Row, class Layout>
+    requires(fault_of_row<Row> == row_fault::none &&
+             fault_of_groups<Row, Layout> != group_fault::none)
+struct arrangement<Row, Layout> : arrangement<Row, soa> {
+    static_assert(groups_are_free_of<Row, Layout, group_fault::foreign_field>,
+                  "a group names fields of its own row");
+    static_assert(groups_are_free_of<Row, Layout, group_fault::one_field>,
+                  "a group has two fields or more");
+    static_assert(groups_are_free_of<Row, Layout, group_fault::field_twice>,
+                  "a field is in one group at most");
+    static_assert(groups_are_free_of<Row, Layout, group_fault::not_plain>,
+                  "the fields of a group are plain data: trivially copyable");
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -25,7 +25,7 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Smallest number of rows after which rows of `row_size` bytes start a cache line again.
 [[nodiscard]] constexpr std::size_t rows_per_line_boundary(std::size_t row_size) noexcept {
-    std::size_t rows = cache_line_size;  // 64 / gcd(64, row_size), and 64 is a power of two
+    std::size_t rows = cache_line_size;  // line / gcd(line, row_size), and a line is a power of two
     while (rows > 1 && (rows / 2 * row_size) % cache_line_size == 0) { rows /= 2; }
     return rows;
 }
@@ -70,8 +70,10 @@ private:
     std::size_t step_ = boundary;
 };
 
-static_assert(rows_per_line_boundary(64) == 1 && rows_per_line_boundary(24) == 8);
-static_assert(rows_per_line_boundary(1) == 64 && rows_per_line_boundary(12) == 16);
+static_assert(rows_per_line_boundary(cache_line_size) == 1);
+static_assert(rows_per_line_boundary(24) == cache_line_size / 8);
+static_assert(rows_per_line_boundary(1) == cache_line_size);
+static_assert(rows_per_line_boundary(12) == cache_line_size / 4);
 
 }  // namespace cairn::inline CAIRN_FLAVOUR
 

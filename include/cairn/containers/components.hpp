@@ -23,6 +23,7 @@
 #include <type_traits>
 
 #include <cairn/containers/row_fields.hpp>
+#include <cairn/containers/row_rules.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -47,7 +48,9 @@ private:
         } else if constexpr (std::is_aggregate_v<T> && std::is_class_v<T> &&
                              std::is_trivially_copyable_v<T> && sizeof(T) <= 128) {
             if constexpr (detail::field_count<T> >= 2 && detail::field_count<T> <= 16) {
-                return count_equal(detail::field_types<T>{});
+                if constexpr (detail::fault_of_row<T> == detail::row_fault::none) {
+                    return count_equal(detail::field_types<T>{});
+                }
             }
         }
         return 0;
@@ -261,7 +264,8 @@ const split_ref<T>& operator/=(const split_ref<T>& a, const B& b)
 template <auto Member, class V>
 [[nodiscard]] constexpr decltype(auto) part(V&& vector) noexcept {
     if constexpr (detail::split_reference<V>) {
-        return vector.component(detail::field_index<Member>);
+        return vector.component(
+            detail::own_component<typename std::remove_cvref_t<V>::value_type, Member>());
     } else {
         return (vector.*Member);
     }

@@ -226,7 +226,10 @@ private:
 
     void build(slot* s) {
         if constexpr (std::is_same_v<decltype(hooks_.create), default_create>) {
-            ::new (static_cast<void*>(s->bytes)) T();
+            constexpr bool fit = std::is_default_constructible_v<T>;
+            static_assert(fit,
+                          "an object of a pool is built by T(), or by the create of its hooks");
+            if constexpr (fit) { ::new (static_cast<void*>(s->bytes)) T(); }
         } else {
             ::new (static_cast<void*>(s->bytes)) T(hooks_.create());
         }

@@ -39,9 +39,11 @@ public:
     static constexpr std::uint32_t none = slot_directory_base::none;
     static constexpr std::size_t row_count_max = std::size_t{Handle::index_max} + 1;
 
-    explicit dense_directory(allocator_ref upstream = system_memory()) noexcept
+    /// `first_generation`: see slot_map_options.
+    explicit dense_directory(allocator_ref upstream = system_memory(),
+                             std::uint32_t first_generation = 0) noexcept
         : slots_{{static_cast<std::uint32_t>(row_count_max), Handle::generation_max,
-                  Order == reuse::fifo ? FreeMin : 0},
+                  Order == reuse::fifo ? FreeMin : 0, first_generation},
                  upstream},
           memory_{cache_line_alignment, upstream} {}
 
@@ -81,6 +83,15 @@ public:
     /// The same as a question: true, and `row` is where `h` lives.
     [[nodiscard]] bool find_row(Handle h, std::uint32_t& row) const noexcept {
         return slots_.find(h.index(), h.generation(), row);
+    }
+
+    /// Why `h` finds nothing; none when it finds its row. Any handle may be asked for. Cold.
+    [[nodiscard]] handle_fault fault_of(Handle h) const noexcept {
+        return slots_.fault_of(h.index(), h.generation());
+    }
+    /// Stops the program and names what is wrong with `h`. Requires: it finds nothing.
+    [[noreturn, gnu::cold, gnu::noinline]] void refuse(Handle h) const {
+        detail::refuse_handle(fault_of(h));
     }
 
     /// Room for `count` rows, so that the next insertions up to there never allocate here.
@@ -219,13 +230,12 @@ private:
     bool grow_rows(std::size_t count, bool geometric) noexcept {
         if (count <= capacity_) { return true; }
         if (count > row_count_max) { return false; }
-        const std::size_t used = size() * sizeof(Handle);
         const std::size_t wish =
             geometric && !memory_.is_reserved() ? grown_count(capacity_, count) : count;
-        if (!memory_.grow(wish * sizeof(Handle), used) &&
-            !memory_.grow(count * sizeof(Handle), used)) {
-            return false;
-        }
+        const auto attempt = [this](std::size_t rows) {
+            return memory_.grow(rows * sizeof(Handle), size() * sizeof(Handle));
+        };
+        if (grow_by_halves(capacity_, count, wish, attempt) == 0) { return false; }
         const std::size_t fitting = memory_.size() / sizeof(Handle);
         capacity_ = static_cast<std::uint32_t>(fitting < row_count_max ? fitting : row_count_max);
         return true;

@@ -63,7 +63,6 @@ struct split_soa {
 /// aos-soa, 2026-11-21).
 template <std::size_t N>
 struct aosoa {
-    static_assert(std::has_single_bit(N) && N >= 2, "a block has a power of two of rows");
     static constexpr bool one_array = false;
     static constexpr bool splits = false;
     static constexpr std::size_t lanes = N;
@@ -71,9 +70,7 @@ struct aosoa {
 
 /// Fields that are stored side by side: Members are member pointers of the row, &particle<>::mass.
 template <auto... Members>
-struct group {
-    static_assert(sizeof...(Members) >= 2, "a group has two fields or more");
-};
+struct group {};
 
 /// soa, but the fields of each group are one column of small structs. They are plain data (trivially
 /// copyable), and a field is in one group at most.
@@ -86,6 +83,19 @@ struct grouped_soa {
 
 namespace detail {
 
+template <class T>
+inline constexpr bool is_layout = false;
+template <>
+inline constexpr bool is_layout<aos> = true;
+template <>
+inline constexpr bool is_layout<soa> = true;
+template <>
+inline constexpr bool is_layout<split_soa> = true;
+template <std::size_t N>
+inline constexpr bool is_layout<aosoa<N>> = std::has_single_bit(N) && N >= 2;
+template <class... Groups>
+inline constexpr bool is_layout<grouped_soa<Groups...>> = true;
+
 inline constexpr std::size_t no_group = static_cast<std::size_t>(-1);
 
 template <auto... Members>
@@ -93,20 +103,48 @@ consteval bool is_in_group(std::size_t field, group<Members...>) {
     return ((field_index<Members> == field) || ...);
 }
 
+template <auto... Members>
+consteval std::size_t members_in(group<Members...>) {
+    return sizeof...(Members);
+}
+template <auto... Members>
+consteval bool are_plain(group<Members...>) {
+    return (std::is_trivially_copyable_v<member_type<Members>> && ...);
+}
 template <class Row, auto... Members>
 consteval bool are_fields_of(group<Members...>) {
-    return (std::is_same_v<typename member_pointer_parts<decltype(Members)>::class_type, Row> &&
-            ...);
+    return (names_field_of<Row, std::remove_cv_t<decltype(Members)>> && ...);
 }
-/// True when every group of Layout names fields of Row.
+
+enum class group_fault { none, foreign_field, one_field, field_twice, not_plain };
+
+/// What is wrong with the groups of Layout, for a table of Row.
 template <class Row, class Layout>
-consteval bool groups_fit(Layout) {
-    return true;
+consteval group_fault find_group_fault(Layout) {
+    return group_fault::none;
 }
 template <class Row, class... Groups>
-consteval bool groups_fit(grouped_soa<Groups...>) {
-    return (are_fields_of<Row>(Groups{}) && ...);
+consteval group_fault find_group_fault(grouped_soa<Groups...>) {
+    if constexpr (!(are_fields_of<Row>(Groups{}) && ...)) {
+        return group_fault::foreign_field;
+    } else if constexpr (!(are_plain(Groups{}) && ...)) {
+        return group_fault::not_plain;
+    } else if constexpr (!((members_in(Groups{}) >= 2) && ...)) {
+        return group_fault::one_field;
+    } else {
+        for (std::size_t field = 0; field < field_count<Row>; ++field) {
+            std::size_t groups = 0;
+            ((groups += is_in_group(field, Groups{}) ? std::size_t{1} : std::size_t{0}), ...);
+            if (groups > 1) { return group_fault::field_twice; }
+        }
+        return group_fault::none;
+    }
 }
+
+template <class Row, class Layout>
+inline constexpr group_fault fault_of_groups = find_group_fault<Row>(Layout{});
+template <class Row, class Layout, group_fault Fault>
+inline constexpr bool groups_are_free_of = fault_of_groups<Row, Layout> != Fault;
 
 /// Which group of Layout field number `field` belongs to.
 template <class Layout>

@@ -192,7 +192,10 @@ private:
 
     void construct(void* slot) {
         if constexpr (std::is_same_v<decltype(hooks_.create), default_create>) {
-            ::new (slot) T();
+            constexpr bool fit = std::is_default_constructible_v<T>;
+            static_assert(fit,
+                          "an object of a pool is built by T(), or by the create of its hooks");
+            if constexpr (fit) { ::new (slot) T(); }
         } else {
             ::new (slot) T(hooks_.create());
         }

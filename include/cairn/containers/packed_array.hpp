@@ -370,20 +370,32 @@ private:
         void adopt() noexcept { memory.finish_move(std::exchange(block, nullptr), size); }
     };
 
-    pending_block begin_growth(std::size_t count, std::size_t wish) noexcept {
-        const std::size_t size = saturating_multiply(wish, sizeof(T));
-        if (std::byte* const block = memory_.begin_move(size)) { return {memory_, block, size}; }
-        const std::size_t least = saturating_multiply(count, sizeof(T));
-        return {memory_, least < size ? memory_.begin_move(least) : nullptr, least};
+    /// Room for `count` rows: where they stand, or in a block that `fresh` holds then.
+    /// Returns: false when exhausted.
+    [[nodiscard]] bool begin_growth(std::size_t count, pending_block& fresh) noexcept {
+        const std::size_t size = saturating_multiply(count, sizeof(T));
+        if (memory_.try_grow_in_place(size)) { return true; }
+        fresh.block = memory_.begin_move(size);
+        fresh.size = size;
+        return fresh.block != nullptr;
+    }
+    /// The same for one row more, and as many as can be had up to twice the room. The last rows of all
+    /// come one by one only where they need no copy.
+    [[nodiscard]] bool begin_growth(pending_block& fresh) noexcept {
+        const std::size_t needed = size_ + 1;
+        const std::size_t wish = memory_.is_reserved() ? needed : grown_count(capacity_, needed);
+        const auto attempt = [&](std::size_t count) { return begin_growth(count, fresh); };
+        return grow_by_halves(capacity_, needed, wish, attempt) != 0 ||
+               memory_.try_grow_in_place(saturating_multiply(needed, sizeof(T)));
     }
 
     [[gnu::noinline]] bool grow_to(std::size_t count) {
-        if (memory_.try_grow_in_place(saturating_multiply(count, sizeof(T)))) {
+        pending_block fresh{memory_, nullptr, 0};
+        if (!begin_growth(count, fresh)) { return false; }
+        if (fresh.block == nullptr) {
             adopt_size();
             return true;
         }
-        pending_block fresh = begin_growth(count, count);
-        if (fresh.block == nullptr) { return false; }
         move_rows(reinterpret_cast<T*>(fresh.block));
         fresh.adopt();
         adopt_size();
@@ -398,16 +410,14 @@ private:
     /// Grows geometrically and adds what build_at(row) makes.
     template <class BuildAt>
     T* build_growing(BuildAt&& build_at) {
-        const std::size_t wish = grown_count(capacity_, size_ + 1);
-        if (memory_.try_grow_in_place(
-                saturating_multiply(memory_.is_reserved() ? size_ + 1 : wish, sizeof(T)))) {
+        pending_block fresh{memory_, nullptr, 0};
+        if (!begin_growth(fresh)) { return nullptr; }
+        if (fresh.block == nullptr) {  // they stay where they are
             adopt_size();
             T* const object = build_at(rows() + size_);
             ++size_;
             return object;
         }
-        pending_block fresh = begin_growth(size_ + 1, wish);
-        if (fresh.block == nullptr) { return nullptr; }
         T* const to = reinterpret_cast<T*>(fresh.block);
         // First the new one: it may be built from an object that is about to move.
         struct guard {

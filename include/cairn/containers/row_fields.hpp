@@ -56,8 +56,6 @@ inline constexpr std::size_t field_count =
 /// visitor(first field, second field, ...) of an aggregate with `Count` fields; an lvalue each.
 template <std::size_t Count, class T, class Visitor>
 constexpr decltype(auto) with_fields(T& row, Visitor&& visitor) {
-    static_assert(Count >= 1 && Count <= field_count_max,
-                  "a row is an aggregate of 1 to 24 fields, without C arrays (use std::array)");
     if constexpr (Count == 1) {
         auto& [f0] = row;
         return visitor(f0);
@@ -230,5 +228,11 @@ inline constexpr std::size_t field_index = index_of_member(Member);
 /// The type of the field that `Member` names.
 template <auto Member>
 using member_type = typename member_pointer_parts<decltype(Member)>::member_type;
+
+/// True when a `Pointer` can name a field of Row: it is a member pointer, and of that very struct.
+template <class Row, class Pointer>
+inline constexpr bool names_field_of = false;
+template <class Row, class Member>
+inline constexpr bool names_field_of<Row, Member Row::*> = !std::is_function_v<Member>;
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

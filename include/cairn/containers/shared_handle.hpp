@@ -28,13 +28,14 @@
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
+#include <cairn/alloc/generations.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/bits.hpp>
 #include <cairn/os/system_allocator.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -107,7 +108,7 @@ public:
 
 private:
     [[nodiscard]] static std::size_t block_of(std::size_t index) noexcept {
-        return static_cast<std::size_t>(std::bit_width(index / first_count + 1)) - 1;
+        return floor_log2(index / first_count + 1);
     }
     [[nodiscard]] bool add(std::size_t block) noexcept;
 
@@ -131,6 +132,8 @@ public:
 
     explicit shared_store(allocator_ref memory = system_memory()) noexcept
         : cells_{sizeof(cell), memory}, map_{memory} {}
+    explicit shared_store(allocator_ref memory, const slot_map_options& options) noexcept
+        : cells_{sizeof(cell), memory}, map_{memory, options} {}
     shared_store(const shared_store&) = delete;
     shared_store& operator=(const shared_store&) = delete;
     ~shared_store() {
@@ -271,7 +274,7 @@ public:
         CAIRN_ASSERT(handle_, "an owner is used while it has an object");
         return store_->objects().find(handle_);
     }
-    /// Do both own the same object, or nothing? Handles of two stores may be alike.
+    /// Do both own the same object, or nothing? (Handles of two stores may be alike: slot_map_options.)
     friend bool operator==(const shared_handle& a, const shared_handle& b) noexcept {
         return a.handle_ == b.handle_ && (a.store_ == b.store_ || !a.handle_);
     }

@@ -9,7 +9,7 @@
 //        slot -> row             row:     0    1    2
 //
 // A packed_array and a dense_directory that walk in step. find() answers nullptr for every handle
-// whose object is gone: erased, taken, retired, cleared, never filled, or of another slot_map's life.
+// whose object is gone: erased, taken, retired, cleared, never filled.
 //
 // Use it for: entities, particles, assets: anything that is iterated and referred to.
 // Look elsewhere for: addresses that must not change (stable_slot_map), columns instead of structs
@@ -18,6 +18,10 @@
 // Invariant: handle_at(dense_index(h)) == h for every live h.
 // Cost:      find: one bounds check, one 8-byte load, one compare, and the object.
 //            emplace, erase: about ten loads and stores beside the object's own.
+// Foreign:   a handle of another map of the same type, or of what this one held before it was replaced (m = {}),
+//            moved from or made again, finds nothing either: never while few maps are made, else but for a chance
+//            of 1 in 2^31 (64 bits), 4095 (32), 63 (16): alloc/generations.hpp. Tags (slot_policy) keep maps
+//            apart at compile time.
 // Handles keep through everything but the end of their object. References die on growth (never after
 // reserve_address_space()) and rename when another object is erased (the last row moves).
 // Re-entrancy: constructors, moves and destructors of objects, `make` and predicates may look things up in this
@@ -26,6 +30,7 @@
 // Threads:   one at a time; find and iteration from many while nobody changes it.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -40,6 +45,16 @@
 #include <cairn/containers/sort_indices.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
+
+namespace detail {
+
+/// An object that knows the handle by which its map finds it (emplace_with).
+template <class T, class Handle>
+concept tells_its_handle = requires(const T& object) {
+    { object.handle() } -> std::same_as<Handle>;
+};
+
+}  // namespace detail
 
 template <class T, class Policy = slot_policy<>>
 class slot_map {
@@ -59,8 +74,9 @@ public:
     using reverse_iterator = std::reverse_iterator<iterator>;
     using const_reverse_iterator = std::reverse_iterator<const_iterator>;
 
-    explicit slot_map(allocator_ref upstream = system_memory()) noexcept
-        : directory_{upstream}, values_{upstream}, limbo_{upstream} {
+    explicit slot_map(allocator_ref upstream = system_memory(),
+                      const slot_map_options& options = {}) noexcept
+        : directory_{upstream, options.first_generation}, values_{upstream}, limbo_{upstream} {
         directory_.set_row_max(0);
     }
     slot_map(slot_map&&) noexcept = default;
@@ -72,13 +88,13 @@ public:
     [[nodiscard]] found<T> find(handle_type h) noexcept {
         T* const rows = values_.data();  // before the question: loops keep it in a register
         std::uint32_t row;
-        return {directory_.find_row(h, row) ? detail::not_null(rows + row) : nullptr,
+        return {directory_.find_row(h, row) ? detail::not_null(own(h, rows + row)) : nullptr,
                 rows + values_.size()};
     }
     [[nodiscard]] found<const T> find(handle_type h) const noexcept {
         const T* const rows = values_.data();  // before the question: loops keep it in a register
         std::uint32_t row;
-        return {directory_.find_row(h, row) ? detail::not_null(rows + row) : nullptr,
+        return {directory_.find_row(h, row) ? detail::not_null(own(h, rows + row)) : nullptr,
                 rows + values_.size()};
     }
     [[nodiscard]] bool contains(handle_type h) const noexcept {
@@ -86,31 +102,38 @@ public:
         return directory_.find_row(h, row);
     }
 
-    /// Requires: contains(h); a stale handle stops a checked build.
+    /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with it:
+    /// null, of another map, not fulfilled yet, stale.
     [[nodiscard]] T& operator[](handle_type h) noexcept {
-        const std::uint32_t row = directory_.row_of(h);
-        CAIRN_ASSERT(row != none, "the handle is not stale");
-        return values_.data()[row];
+        const std::uint32_t row = live_row(h);
+        return *own(h, values_.data() + row);
     }
     [[nodiscard]] const T& operator[](handle_type h) const noexcept {
-        const std::uint32_t row = directory_.row_of(h);
-        CAIRN_ASSERT(row != none, "the handle is not stale");
-        return values_.data()[row];
+        const std::uint32_t row = live_row(h);
+        return *own(h, values_.data() + row);
     }
-    /// As operator[], and a stale handle stops every build.
+    /// As operator[], and a handle that finds nothing stops every build.
     [[nodiscard]] T& at(handle_type h) noexcept {
         T* const object = find(h);
-        if (object == nullptr) { detail::assert_failed("contains(h)", "the handle is not stale"); }
+        if (object == nullptr) [[unlikely]] { directory_.refuse(h); }
         return *object;
     }
     [[nodiscard]] const T& at(handle_type h) const noexcept {
         const T* const object = find(h);
-        if (object == nullptr) { detail::assert_failed("contains(h)", "the handle is not stale"); }
+        if (object == nullptr) [[unlikely]] { directory_.refuse(h); }
         return *object;
     }
-    /// P0661's spelling of operator[].
-    [[nodiscard]] T* find_unchecked(handle_type h) noexcept { return &(*this)[h]; }
-    [[nodiscard]] const T* find_unchecked(handle_type h) const noexcept { return &(*this)[h]; }
+    /// P0661's spelling of operator[]: as find(), pointer and iterator at once. Requires: contains(h).
+    [[nodiscard]] found<T> find_unchecked(handle_type h) noexcept {
+        return {detail::not_null(&(*this)[h]), values_.end()};
+    }
+    [[nodiscard]] found<const T> find_unchecked(handle_type h) const noexcept {
+        return {detail::not_null(&(*this)[h]), values_.end()};
+    }
+    /// Why find(h) finds nothing. Any handle may be asked for. For messages: it costs a call.
+    [[nodiscard]] handle_fault fault_of(handle_type h) const noexcept {
+        return directory_.fault_of(h);
+    }
 
     // ---- all of them --------------------------------------------------------------------------
 
@@ -125,6 +148,10 @@ public:
     [[nodiscard]] allocator_ref upstream() const noexcept { return directory_.upstream(); }
 
     /// All objects, packed, from a cache line on; and their handles in the same order.
+    /// Requires: objects are changed where they are and do not change places through the span, by
+    /// std::ranges::sort(values()) or std::swap: handles would find each other's objects. sort() and
+    /// swap_rows() take the handles along. A checked build notices it at the next look-up where T
+    /// knows its handle: a const member function handle() that returns handle_type (null: not yet).
     [[nodiscard]] std::span<T> values() noexcept { return values_.values(); }
     [[nodiscard]] std::span<const T> values() const noexcept { return values_.values(); }
     [[nodiscard]] std::span<const handle_type> handles() const noexcept {
@@ -157,8 +184,7 @@ public:
     /// The row of `h` in values(), for a shader that addresses the uploaded values.
     /// Requires: contains(h).
     [[nodiscard]] std::size_t dense_index(handle_type h) const noexcept {
-        const std::uint32_t row = directory_.row_of(h);
-        CAIRN_ASSERT(row != none, "the handle is not stale");
+        const std::uint32_t row = live_row(h);
         return row;
     }
     /// The handle of row `row`. Requires: row < size().
@@ -259,6 +285,7 @@ public:
     bool erase(handle_type h) {
         std::uint32_t row;
         if (!directory_.find_row(h, row)) [[unlikely]] { return false; }
+        (void)own(h, values_.data() + row);
         values_.erase_at(row);  // first: a move that throws leaves the handles as they were
         directory_.erase_row(row, h);
         return true;
@@ -322,7 +349,7 @@ public:
     bool retire(handle_type h, std::uint64_t fence) {
         std::uint32_t row;
         if (!directory_.find_row(h, row)) [[unlikely]] { return false; }
-        const auto aside = [&] { return waiting{fence, std::move_if_noexcept(values_[row])}; };
+        const auto aside = [&] { return waiting{std::move_if_noexcept(values_[row]), fence}; };
         if (limbo_.emplace_from(aside) == nullptr) { return false; }
         detail::undo_last guard{&limbo_};
         erase_row(row);
@@ -407,9 +434,30 @@ private:
     static constexpr std::uint32_t none = directory::none;
 
     struct waiting {
+        T object;  // first: when its assignment throws, it keeps its fence
         std::uint64_t fence;
-        T object;
     };
+
+    /// `object`, which `h` has found. Checked builds ask it for its handle, where it can tell.
+    template <class U>
+    [[nodiscard]] static U* own([[maybe_unused]] handle_type h, U* object) noexcept {
+        if constexpr (asserts_enabled && detail::tells_its_handle<T, handle_type>) {
+            [[maybe_unused]] const handle_type told = object->handle();
+            CAIRN_ASSERT(
+                !told || (told.index() == h.index() && told.generation() == h.generation()),
+                "objects change places by sort() and swap_rows(), which tell their handles");
+        }
+        return object;
+    }
+
+    /// The row of `h`. Requires: contains(h).
+    [[nodiscard]] std::uint32_t live_row(handle_type h) const noexcept {
+        const std::uint32_t row = directory_.row_of(h);
+#if CAIRN_ASSERTS
+        if (row == none) [[unlikely]] { directory_.refuse(h); }
+#endif
+        return row;
+    }
 
     void erase_row(std::size_t row) {
         values_.erase_at(row);  // first: a move that throws leaves the handles as they were
@@ -419,6 +467,16 @@ private:
     directory directory_;
     packed_array<T> values_;
     packed_array<waiting> limbo_;
+};
+
+/// Another type in the policy's place: the sentence, and then a map with the default policy.
+template <class T, class Policy>
+    requires(!detail::names_handles<Policy>)
+class slot_map<T, Policy> : public slot_map<T> {
+    static_assert(detail::names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
+
+public:
+    using slot_map<T>::slot_map;
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

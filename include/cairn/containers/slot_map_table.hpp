@@ -59,8 +59,9 @@ public:
     using reverse_iterator = typename rows_type::reverse_iterator;
     using const_reverse_iterator = typename rows_type::const_reverse_iterator;
 
-    explicit slot_map(allocator_ref upstream = system_memory()) noexcept
-        : directory_{upstream}, rows_{upstream}, limbo_{upstream} {
+    explicit slot_map(allocator_ref upstream = system_memory(),
+                      const slot_map_options& options = {}) noexcept
+        : directory_{upstream, options.first_generation}, rows_{upstream}, limbo_{upstream} {
         directory_.set_row_max(0);
     }
     slot_map(slot_map&&) noexcept = default;
@@ -83,12 +84,13 @@ public:
         std::uint32_t row;
         return directory_.find_row(h, row);
     }
-    /// Requires: contains(h); a stale handle stops a checked build.
+    /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with it:
+    /// null, of another map, not fulfilled yet, stale.
     [[nodiscard]] reference operator[](handle_type h) noexcept { return rows_[dense_index(h)]; }
     [[nodiscard]] const_reference operator[](handle_type h) const noexcept {
         return rows_[dense_index(h)];
     }
-    /// As operator[], and a stale handle stops every build.
+    /// As operator[], and a handle that finds nothing stops every build.
     [[nodiscard]] reference at(handle_type h) noexcept { return rows_[live_row(h)]; }
     [[nodiscard]] const_reference at(handle_type h) const noexcept { return rows_[live_row(h)]; }
     /// P0661's spelling of operator[], to be used as what find() returns.
@@ -98,10 +100,16 @@ public:
     [[nodiscard]] found_row<const_reference> find_unchecked(handle_type h) const noexcept {
         return found_row<const_reference>{(*this)[h]};
     }
+    /// Why find(h) finds nothing. Any handle may be asked for. For messages: it costs a call.
+    [[nodiscard]] handle_fault fault_of(handle_type h) const noexcept {
+        return directory_.fault_of(h);
+    }
     /// The row number of `h` in every column. Requires: contains(h).
     [[nodiscard]] std::size_t dense_index(handle_type h) const noexcept {
         const std::uint32_t row = directory_.row_of(h);
-        CAIRN_ASSERT(row != none, "the handle is not stale");
+#if CAIRN_ASSERTS
+        if (row == none) [[unlikely]] { directory_.refuse(h); }
+#endif
         return row;
     }
     /// The handle of row `row`. Requires: row < size().
@@ -128,7 +136,9 @@ public:
     [[nodiscard]] std::span<const handle_type> handles() const noexcept {
         return directory_.handles();
     }
-    /// The rows, to read and to write; the number of rows changes only through the map.
+    /// The rows, to read and to write; the number of rows changes only through the map, and so does
+    /// their order: std::ranges::sort(rows()) would leave the handles behind, sort(), sort_by() and
+    /// swap_rows() take them along. (No build notices.)
     [[nodiscard]] auto rows() noexcept { return rows_.view(); }
     [[nodiscard]] auto rows() const noexcept { return rows_.view(); }
     [[nodiscard]] iterator begin() noexcept { return rows_.begin(); }
@@ -145,11 +155,11 @@ public:
     [[nodiscard]] const_reverse_iterator crend() const noexcept { return rows_.crend(); }
     template <auto Member>
     [[nodiscard]] auto column() noexcept {
-        return rows_.template column<Member>();
+        return rows_.view().template column_of<detail::own_field<Row, Member>()>();
     }
     template <auto Member>
     [[nodiscard]] auto column() const noexcept {
-        return rows_.template column<Member>();
+        return rows_.view().template column_of<detail::own_field<Row, Member>()>();
     }
     template <class F>
     void for_each(F f) {
@@ -291,9 +301,13 @@ public:
     /// Removes every row for which pred(row) holds. Returns: how many.
     template <class Predicate>
     std::size_t erase_if(Predicate pred) {
+        constexpr bool takes_rows = std::is_invocable_v<Predicate&, reference>;
+        static_assert(takes_rows, "the predicate takes a row: auto&&");
         std::size_t erased_count = 0;
-        for (std::size_t row = 0; row < size();) {
-            if (pred(rows_[row])) {
+        for (std::size_t row = 0; takes_rows && row < size();) {
+            bool erases = false;
+            if constexpr (takes_rows) { erases = static_cast<bool>(pred(rows_[row])); }
+            if (erases) {
                 erase_row(row);
                 ++erased_count;
             } else {
@@ -318,7 +332,7 @@ public:
     bool retire(handle_type h, std::uint64_t fence) {
         std::uint32_t row;
         if (!directory_.find_row(h, row)) [[unlikely]] { return false; }
-        if (limbo_.emplace_from([&] { return waiting{fence, moved_out(row)}; }) == nullptr) {
+        if (limbo_.emplace_from([&] { return waiting{moved_out(row), fence}; }) == nullptr) {
             return false;
         }
         detail::undo_last guard{&limbo_};
@@ -350,25 +364,35 @@ public:
     /// Returns: false when there is no memory for the keys; nothing has changed then.
     template <auto Member>
     [[nodiscard]] bool sort_by() {
+        constexpr std::size_t f = detail::own_field<Row, Member>();
         return sorted(
             [&](std::uint32_t* order, void* scratch) {
-                detail::sort_order(std::as_const(rows_).template column<Member>(), order, scratch);
+                const auto keys = std::as_const(rows_).view().template column_of<f>();
+                detail::sort_order(keys, order, scratch);
             },
-            detail::sort_scratch<detail::member_type<Member>>(size()));
+            detail::sort_scratch<typename detail::arrangement<Row, Layout>::template field_type<f>>(
+                size()));
     }
 
     /// Sorts the rows with less(row, row), stable; handles stay valid.
     /// Returns: false when there is no memory for the order; nothing has changed then.
     template <class Less>
     [[nodiscard]] bool sort(Less less) {
-        return sorted(
-            [&](std::uint32_t* order, void* scratch) {
-                const auto rows = std::as_const(rows_).view();
-                detail::sort_indices(
-                    order, static_cast<std::uint32_t*>(scratch), size(),
-                    [&](std::uint32_t a, std::uint32_t b) { return less(rows[a], rows[b]); });
-            },
-            size() * sizeof(std::uint32_t));
+        constexpr bool compares =
+            std::is_invocable_r_v<bool, Less&, const_reference, const_reference>;
+        static_assert(compares, "the order compares two rows: const auto&");
+        if constexpr (!compares) {
+            return false;
+        } else {
+            return sorted(
+                [&](std::uint32_t* order, void* scratch) {
+                    const auto rows = std::as_const(rows_).view();
+                    detail::sort_indices(
+                        order, static_cast<std::uint32_t*>(scratch), size(),
+                        [&](std::uint32_t a, std::uint32_t b) { return less(rows[a], rows[b]); });
+                },
+                size() * sizeof(std::uint32_t));
+        }
     }
 
     /// Exchanges two rows; handles and attached columns follow.
@@ -399,8 +423,8 @@ private:
     static constexpr std::uint32_t none = directory::none;
 
     struct waiting {
+        Row row;  // first: when its assignment throws, it keeps its fence
         std::uint64_t fence;
-        Row row;
     };
 
     [[nodiscard]] std::size_t row_number(const_iterator where) const noexcept {
@@ -408,9 +432,7 @@ private:
     }
     [[nodiscard]] std::size_t live_row(handle_type h) const noexcept {
         std::uint32_t row;
-        if (!directory_.find_row(h, row)) {
-            detail::assert_failed("contains(h)", "the handle is not stale");
-        }
+        if (!directory_.find_row(h, row)) [[unlikely]] { directory_.refuse(h); }
         return row;
     }
 
@@ -460,6 +482,26 @@ private:
     directory directory_;
     rows_type rows_;
     packed_array<waiting> limbo_;
+};
+
+/// Another type in the policy's place, or in the layout's: the sentence, and then a map by default.
+template <class Row, class Layout, class Policy>
+    requires(detail::is_layout<Layout> && !detail::names_handles<Policy>)
+class slot_map<table<Row, Layout>, Policy> : public slot_map<table<Row, Layout>> {
+    static_assert(detail::names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
+
+public:
+    using slot_map<table<Row, Layout>>::slot_map;
+};
+template <class Row, class Layout, class Policy>
+    requires(!detail::is_layout<Layout>)
+class slot_map<table<Row, Layout>, Policy> : public slot_map<table<Row>, Policy> {
+    static_assert(detail::is_layout<Layout>,
+                  "a layout is aos, soa, split_soa, aosoa<a power of two> or "
+                  "grouped_soa<group<...>...>");
+
+public:
+    using slot_map<table<Row>, Policy>::slot_map;
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

@@ -31,11 +31,6 @@ struct stable_page {
     static constexpr std::uint32_t word_count = slot_count / 64;
     static constexpr std::uint32_t vacant = 0x8000'0000;
 
-    /// The generation word after life `generation`: vacant, also after the last of 31 bits.
-    [[nodiscard]] static constexpr std::uint32_t after(std::uint32_t generation) noexcept {
-        return (generation + 1) | vacant;
-    }
-
     std::uint64_t open;
     std::uint64_t used;
     std::uint32_t held_count;     // these two keep the page's memory
@@ -48,12 +43,13 @@ struct stable_page {
     static constexpr std::uint64_t all_words =
         word_count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (word_count & 63)) - 1;
 
-    void start() noexcept {
+    /// All slots are free and begin with life `first`.
+    void start(std::uint32_t first) noexcept {
         open = all_words;
         used = 0;
         held_count = waiting_count = 0;
         for (std::uint32_t w = 0; w < word_count; ++w) { live[w] = blocked[w] = held[w] = 0; }
-        for (std::uint32_t& g : generation) { g = vacant | 1; }
+        for (std::uint32_t& g : generation) { g = vacant | first; }
     }
 
     [[nodiscard]] bool keeps_memory() const noexcept { return (held_count | waiting_count) != 0; }
@@ -101,9 +97,6 @@ struct stable_page {
         words[slot / 64] &= ~(std::uint64_t{1} << (slot & 63));
     }
 };
-
-static_assert(stable_page<6>::after(1) == 0x8000'0002 &&
-              stable_page<6>::after(0x7fff'ffff) == 0x8000'0000);
 
 /// As many slots as fit 64 KiB, a power of two between 64 and 4096.
 constexpr unsigned stable_page_slots_log2(std::size_t object_size) noexcept {

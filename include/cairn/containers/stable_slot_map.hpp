@@ -22,6 +22,7 @@
 //             of a set that is mostly holes (slot_map keeps it packed).
 //
 // Invariant: an object lives where it was built until it is erased.
+// Foreign:   handles of another map, or of what this one held before it was replaced or moved from: as slot_map.
 // Cost:      find: page, generation, compare, object. emplace: the slot's number, and four stores beside
 //            the object's own; every 64th or so gathers slots. erase: six stores. Growth: one page,
 //            nothing is copied. The page is as many slots as fit 64 KiB (64 to 4096).
@@ -64,7 +65,8 @@ private:
     static constexpr std::uint32_t slot_mask = slots::slot_mask;
     static constexpr alignment object_alignment{alignof(T) > cache_line_size ? alignof(T)
                                                                              : cache_line_size};
-    static_assert((64 * sizeof(T)) % cache_line_size == 0, "words never share a cache line");
+    static_assert(cache_line_size > 64 || (64 * sizeof(T)) % cache_line_size == 0,
+                  "words never share a cache line of 64 bytes");
     static_assert(Policy::order != reuse::lifo,
                   "a stable_slot_map takes the lowest free slots, whatever the policy: leave fifo "
                   "there, which is the default, or say reuse::lowest");
@@ -81,8 +83,10 @@ public:
 
     static constexpr std::size_t slots_per_page = page::slot_count;
 
-    explicit stable_slot_map(allocator_ref upstream = system_memory()) noexcept
-        : slots_{sizeof(T), object_alignment, upstream}, limbo_{upstream} {}
+    explicit stable_slot_map(allocator_ref upstream = system_memory(),
+                             const slot_map_options& options = {}) noexcept
+        : slots_{sizeof(T), object_alignment, upstream, options.first_generation},
+          limbo_{upstream} {}
     stable_slot_map(stable_slot_map&& other) noexcept = default;
     stable_slot_map& operator=(stable_slot_map&& other) noexcept {
         if (this != &other) {
@@ -101,16 +105,13 @@ public:
     [[nodiscard]] const T* find(handle_type h) const noexcept { return locate(h); }
     [[nodiscard]] bool contains(handle_type h) const noexcept { return locate(h) != nullptr; }
 
-    /// Requires: contains(h); a stale handle stops a checked build.
-    [[nodiscard]] T& operator[](handle_type h) noexcept {
-        T* const object = locate(h);
-        CAIRN_ASSERT(object != nullptr, "the handle is not stale");
-        return *object;
-    }
-    [[nodiscard]] const T& operator[](handle_type h) const noexcept {
-        const T* const object = locate(h);
-        CAIRN_ASSERT(object != nullptr, "the handle is not stale");
-        return *object;
+    /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with it:
+    /// null, of another map, not fulfilled yet, stale.
+    [[nodiscard]] T& operator[](handle_type h) noexcept { return *live(h); }
+    [[nodiscard]] const T& operator[](handle_type h) const noexcept { return *live(h); }
+    /// Why find(h) finds nothing. Any handle may be asked for. For messages: it costs a call.
+    [[nodiscard]] handle_fault fault_of(handle_type h) const noexcept {
+        return slots_.fault_of(h.index(), h.generation());
     }
 
     // ---- room ---------------------------------------------------------------------------------
@@ -210,7 +211,7 @@ public:
         const std::uint32_t slot = h.index() & slot_mask;
         const std::uint32_t generation = h.generation();
         if (state.generation[slot] != generation) [[unlikely]] { return false; }
-        state.generation[slot] = page::after(generation);  // first: ~T() may come back here
+        state.generation[slot] = slots::after(generation);  // first: ~T() may come back here
         T* const object = reinterpret_cast<T*>(entry.objects) + slot;
         object->~T();
         poison(object, sizeof(T));
@@ -262,7 +263,7 @@ public:
         if (limbo_.emplace(fence, h.index()) == nullptr) { return false; }
         page& state = *slots_.pages()[h.index() >> slots_log2].state;
         const std::uint32_t slot = h.index() & slot_mask;
-        state.generation[slot] = slots::next_life(h.generation());
+        state.generation[slot] = slots_.next_life(h.generation());
         slots_.set_aside(state, slot);
         return true;
     }
@@ -373,6 +374,15 @@ private:
         return nullptr;
     }
 
+    /// The object of `h`. Requires: contains(h).
+    [[nodiscard]] T* live(handle_type h) const noexcept {
+        T* const object = locate(h);
+#if CAIRN_ASSERTS
+        if (object == nullptr) [[unlikely]] { detail::refuse_handle(fault_of(h)); }
+#endif
+        return object;
+    }
+
     /// The slot is taken before the object is built, so that its constructor may use this map.
     template <bool IsNothrow, class Build>
     handle_type insert_in_place(Build&& build) {
@@ -459,6 +469,16 @@ private:
 
     slots slots_;
     packed_array<waiting> limbo_;
+};
+
+/// Another type in the policy's place: the sentence, and then a map with the default policy.
+template <class T, class Policy>
+    requires(!detail::names_handles<Policy>)
+class stable_slot_map<T, Policy> : public stable_slot_map<T> {
+    static_assert(detail::names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
+
+public:
+    using stable_slot_map<T>::stable_slot_map;
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

@@ -20,6 +20,7 @@
 #include <new>
 #include <utility>
 
+#include <cairn/alloc/generations.hpp>
 #include <cairn/alloc/growable_memory.hpp>
 #include <cairn/containers/stable_hand.hpp>
 #include <cairn/containers/stable_page.hpp>
@@ -43,16 +44,22 @@ public:
     static constexpr std::size_t page_count_max =
         (std::size_t{IndexMax} + 1 + slot_mask) >> SlotsLog2;
 
-    stable_slots(std::size_t object_size, alignment align, allocator_ref upstream) noexcept
-        : table_{alignment::of<entry>(), upstream},
+    stable_slots(std::size_t object_size, alignment align, allocator_ref upstream,
+                 std::uint32_t first_generation) noexcept
+        : lives_{GenerationMax, first_generation},
+          table_{alignment::of<entry>(), upstream},
           block_size_{object_size << SlotsLog2},
           align_{align} {}
     stable_slots(stable_slots&& other) noexcept
-        : table_{std::move(other.table_)}, block_size_{other.block_size_}, align_{other.align_} {
+        : lives_{std::move(other.lives_)},
+          table_{std::move(other.table_)},
+          block_size_{other.block_size_},
+          align_{other.align_} {
         take_state(other);
     }
     /// Requires: release() was called.
     stable_slots& operator=(stable_slots&& other) noexcept {
+        lives_ = std::move(other.lives_);
         table_ = std::move(other.table_);
         take_state(other);
         return *this;
@@ -123,7 +130,7 @@ public:
         const bool page_empty = state.leave(slot);
         state.reopen(slot);
         if (p < open_page_) [[unlikely]] { open_page_ = p; }
-        if (page_empty || generation == GenerationMax) [[unlikely]] {
+        if (page_empty || generation == lives_.last()) [[unlikely]] {
             leave_for_long(p, state, slot, generation);
         }
     }
@@ -154,7 +161,7 @@ public:
         page::reset(state.blocked, slot);
         const std::uint32_t generation = state.generation[slot] & ~page::vacant;
         state.generation[slot] = next_life(generation);
-        if (generation == GenerationMax) [[unlikely]] {
+        if (generation == lives_.last()) [[unlikely]] {
             exhaust(state, slot);
         } else {
             slot_is_free(p, state, slot);
@@ -165,16 +172,23 @@ public:
     /// An exhausted slot begins again.
     void recycle(std::size_t p, std::uint32_t slot) noexcept {
         page& state = *pages()[p].state;
-        state.generation[slot] = page::vacant | 1;
+        state.generation[slot] = page::vacant | lives_.first();
         page::reset(state.blocked, slot);
         slot_is_free(p, state, slot);
         --exhausted_count_;
     }
 
-    /// What a slot's generation word is after life `generation`: vacant, and 0 when that was the last.
-    [[nodiscard]] static std::uint32_t next_life(std::uint32_t generation) noexcept {
-        return generation == GenerationMax ? page::vacant : page::after(generation);
+    /// The generation word while life `generation` ends: vacant, and the life after it in the ring.
+    [[nodiscard]] static constexpr std::uint32_t after(std::uint32_t generation) noexcept {
+        return (generation == GenerationMax ? 1 : generation + 1) | page::vacant;
     }
+    /// What a slot's generation word is after life `generation`: as above, and 0 when that was the last.
+    [[nodiscard]] std::uint32_t next_life(std::uint32_t generation) const noexcept {
+        return generation == lives_.last() ? page::vacant : after(generation);
+    }
+    /// Why (index, generation) finds nothing. Any arguments are allowed.
+    [[nodiscard]] handle_fault fault_of(std::uint32_t index,
+                                        std::uint32_t generation) const noexcept;
 
     /// The objects of word `w`: what is marked live, less the slots in hand.
     [[nodiscard]] std::uint64_t live_in(const page& state, std::uint32_t w) const noexcept {
@@ -225,6 +239,7 @@ private:
         exhausted_count_ = std::exchange(other.exhausted_count_, 0);
     }
 
+    generations lives_;
     page* hand_page_ = nullptr;
     std::byte* hand_objects_ = nullptr;
     std::uint32_t hand_index_ = 0;  // of the page's first slot

@@ -35,6 +35,16 @@ std::size_t stable_slots<L, I, G>::next_live(std::size_t index) const noexcept {
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
+handle_fault stable_slots<L, I, G>::fault_of(std::uint32_t index,
+                                             std::uint32_t generation) const noexcept {
+    if (index == 0 && generation == 0) { return handle_fault::null; }
+    if (index >> L >= page_count_) { return handle_fault::foreign; }
+    const page& state = *pages()[index >> L].state;
+    const std::uint32_t slot = index & slot_mask;
+    return lives_.judge(generation, state.generation[slot], page::bit(state.held, slot));
+}
+
+template <unsigned L, std::uint32_t I, std::uint32_t G>
 void stable_slots<L, I, G>::drop_all_held() noexcept {
     for (std::size_t p = 0; p < page_count_; ++p) {
         for (std::uint32_t w = 0; w < page::word_count; ++w) {
@@ -50,7 +60,7 @@ template <unsigned L, std::uint32_t I, std::uint32_t G>
 [[gnu::noinline]] void stable_slots<L, I, G>::leave_for_long(std::size_t p, page& state,
                                                              std::uint32_t slot,
                                                              std::uint32_t generation) noexcept {
-    if (generation == G) {
+    if (generation == lives_.last()) {
         state.generation[slot] = page::vacant;
         exhaust(state, slot);
     }
@@ -101,8 +111,9 @@ template <unsigned L, std::uint32_t I, std::uint32_t G>
     if (page_count_ == page_count_max) { return false; }
     const std::size_t used = page_count_ * sizeof(entry);
     if (used + sizeof(entry) > table_.size() &&
-        !table_.grow(grown_count(page_count_, page_count_ + 1) * sizeof(entry), used) &&
-        !table_.grow(used + sizeof(entry), used)) {
+        grow_by_halves(
+            page_count_, page_count_ + 1, grown_count(page_count_, page_count_ + 1),
+            [&](std::size_t count) { return table_.grow(count * sizeof(entry), used); }) == 0) {
         return false;
     }
     void* const memory = upstream().allocate(sizeof(page), alignment::of<page>());
@@ -114,8 +125,9 @@ template <unsigned L, std::uint32_t I, std::uint32_t G>
     }
     poison(objects, block_size_);
     auto* const state = ::new (memory) page;
-    state->start();
-    const std::uint64_t first = static_cast<std::uint64_t>(page_count_) << L;
+    lives_.begin();
+    state->start(lives_.first());
+    const std::uint64_t first = page_count_ << L;
     for (std::uint32_t slot = slot_mask; first + slot > I; --slot) {  // more slots than indices
         page::set(state->blocked, slot);
         if (slot == 0) { break; }
@@ -199,6 +211,7 @@ void stable_slots<L, I, G>::release() noexcept {
         if (pages()[p].objects != nullptr) { send_back(p); }
         upstream().deallocate(pages()[p].state, sizeof(page), alignment::of<page>());
     }
+    lives_.end();
     page_count_ = open_page_ = size_ = kept_page_count_ = exhausted_count_ = 0;
     spare_page_ = no_page;
     table_.release();

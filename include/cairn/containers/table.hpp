@@ -26,7 +26,9 @@
 // Threads:   as std::vector.
 // Errors:    out of memory is `false`, the table unchanged. A constructor that throws leaves the
 //            table as it was (strong) in push_back, emplace_back and growth, unless elements can
-//            only be moved by a throwing constructor.
+//            only be moved by a throwing constructor. A field whose move throws is copied where rows
+//            change places (insert, erase, swap_erase, swap_rows): no row is lost, and none holds fields
+//            of two; each function says where its rows stand then.
 #pragma once
 
 #include <cstddef>
@@ -160,11 +162,17 @@ public:
 
     /// Inserts before row `index`, keeping the order. O(rows behind it).
     /// Returns: false when the allocator is exhausted; unchanged then.
+    /// Throws:  as emplace_back, unchanged then; and as swap_rows: the new row then stands somewhere
+    ///          behind `index`, between rows that have kept their order.
     template <class... Args>
     [[nodiscard]] bool insert(std::size_t index, Args&&... args) {
         CAIRN_ASSERT(index <= size(), "a row is inserted inside the table");
         if (!emplace_back(static_cast<Args&&>(args)...)) { return false; }
-        // Rotate the new last row down to its place, field by field.
+        // Rotate the new last row down to its place: field by field, or row by row where one may throw.
+        if constexpr (!moves_whole()) {
+            for (std::size_t i = size() - 1; i > index; --i) { swap_rows(i, i - 1); }
+            return true;
+        }
         cells::for_each_field([&]<std::size_t F>() {
             auto held = take_field<F>(size() - 1);
             for (std::size_t i = size() - 1; i > index; --i) { move_field<F>(i, i - 1); }
@@ -178,13 +186,15 @@ public:
     }
 
     /// Exchanges two rows, and what other owners have attached to them (swap(t[a], t[b]) leaves that).
+    /// Throws: what copying a field throws whose move may throw (moving it, where it has no copy). Both
+    ///         rows are then as they were: fields that were exchanged already are put back. (A field
+    ///         that throws again while it is put back, or that has no copy, may be lost; no other.)
     void swap_rows(std::size_t a, std::size_t b) {
         CAIRN_ASSERT(a < size() && b < size(), "rows are exchanged inside the table");
         if (a == b) { return; }
+        exchange_risky_fields<0>(a, b);
         cells::for_each_field([&]<std::size_t F>() {
-            auto held = take_field<F>(a);
-            move_field<F>(a, b);
-            put_field<F>(b, std::move(held));
+            if constexpr (moves_safely<F>()) { exchange_field<F>(a, b); }
         });
         if (m_.followers_ != nullptr) { tell_swapped(a, b); }
     }
@@ -196,10 +206,13 @@ public:
 
     /// Removes row i by moving the last row into its place. O(1).
     /// Invalidates: the last row is row i afterwards.
+    /// Throws: as swap_rows; nothing has changed then.
     void swap_erase(std::size_t i) {
         CAIRN_ASSERT(i < size(), "the erased row is inside the table");
         const std::size_t last = size() - 1;
-        if (i != last) {
+        if constexpr (!moves_whole()) {
+            swap_rows(i, last);
+        } else if (i != last) {
             cells::for_each_field([&]<std::size_t F>() { move_field<F>(i, last); });
             if (m_.followers_ != nullptr) { tell_moved(i, last); }
         }
@@ -207,8 +220,15 @@ public:
     }
 
     /// Removes row i and keeps the order of the others. O(rows behind it).
+    /// Throws: as swap_rows; the row is still there then, somewhere behind i, and all others are whole
+    ///         and in their order.
     void erase(std::size_t i) {
         CAIRN_ASSERT(i < size(), "the erased row is inside the table");
+        if constexpr (!moves_whole()) {
+            for (std::size_t k = i; k + 1 < size(); ++k) { swap_rows(k, k + 1); }
+            shrink_by_one();
+            return;
+        }
         cells::for_each_field([&]<std::size_t F>() {
             for (std::size_t k = i; k + 1 < size(); ++k) { move_field<F>(k, k + 1); }
         });
@@ -220,13 +240,20 @@ public:
 
     /// Removes every row for which pred(row) holds, in one pass; keeps the order of the others.
     /// Returns: how many were removed.
+    /// Throws: as swap_rows; no row was removed then, all are whole, in another order.
     template <class Predicate>
     std::size_t erase_if(Predicate pred) {
+        constexpr bool takes_rows = std::is_invocable_v<Predicate&, reference>;
+        static_assert(takes_rows, "the predicate takes a row: auto&&");
         std::size_t kept = 0;
-        const std::size_t count = size();
+        const std::size_t count = takes_rows ? size() : 0;
         for (std::size_t i = 0; i < count; ++i) {
-            if (pred((*this)[i])) { continue; }
-            if (kept != i) {
+            if constexpr (takes_rows) {
+                if (pred((*this)[i])) { continue; }
+            }
+            if constexpr (!moves_whole()) {
+                swap_rows(kept, i);
+            } else if (kept != i) {
                 cells::for_each_field([&]<std::size_t F>() { move_field<F>(kept, i); });
                 if (m_.followers_ != nullptr) { tell_moved(kept, i); }
             }
@@ -282,11 +309,11 @@ public:
     }
     template <auto Member>
     [[nodiscard]] auto column() noexcept {
-        return view().template column<Member>();
+        return view().template column_of<detail::own_field<Row, Member>()>();
     }
     template <auto Member>
     [[nodiscard]] auto column() const noexcept {
-        return view().template column<Member>();
+        return view().template column_of<detail::own_field<Row, Member>()>();
     }
     template <auto... Members>
     [[nodiscard]] auto row(std::size_t i) noexcept {
@@ -330,25 +357,33 @@ public:
     /// Returns: false when there is no memory for the keys; the order is unchanged then.
     template <auto Member>
     [[nodiscard]] bool sort_by() {
+        constexpr std::size_t f = detail::own_field<Row, Member>();
         return sorted(
             [&](std::uint32_t* order, void* scratch) {
-                const auto keys = std::as_const(*this).template column<Member>();
+                const auto keys = std::as_const(*this).view().template column_of<f>();
                 detail::sort_order(keys, order, scratch);
             },
-            detail::sort_scratch<detail::member_type<Member>>(size()));
+            detail::sort_scratch<typename place::template field_type<f>>(size()));
     }
 
     /// Sorts the rows with less(row, row), a stable merge sort of indices.
     template <class Less>
     [[nodiscard]] bool sort(Less less) {
-        return sorted(
-            [&](std::uint32_t* order, void* scratch) {
-                const auto rows = std::as_const(*this).view();
-                detail::sort_indices(
-                    order, static_cast<std::uint32_t*>(scratch), size(),
-                    [&](std::uint32_t a, std::uint32_t b) { return less(rows[a], rows[b]); });
-            },
-            size() * sizeof(std::uint32_t));
+        constexpr bool compares =
+            std::is_invocable_r_v<bool, Less&, const_reference, const_reference>;
+        static_assert(compares, "the order compares two rows: const auto&");
+        if constexpr (!compares) {
+            return false;
+        } else {
+            return sorted(
+                [&](std::uint32_t* order, void* scratch) {
+                    const auto rows = std::as_const(*this).view();
+                    detail::sort_indices(
+                        order, static_cast<std::uint32_t*>(scratch), size(),
+                        [&](std::uint32_t a, std::uint32_t b) { return less(rows[a], rows[b]); });
+                },
+                size() * sizeof(std::uint32_t));
+        }
     }
 
     /// Row i becomes what row order[i] was. `order` is spoiled.
@@ -400,6 +435,100 @@ private:
             put_field<F>(to, cells::template whole_field<F>(m_.base_, m_.pitch_, from));
         } else {
             put_field<F>(to, std::move(cells::template whole_field<F>(m_.base_, m_.pitch_, from)));
+        }
+    }
+
+    static constexpr std::size_t moved_count = Layout::one_array ? 1 : place::field_count;
+    template <std::size_t F>
+    static consteval bool moves_safely() {
+        if constexpr (!Layout::one_array && place::template is_split<F>()) {
+            return true;
+        } else {
+            using T =
+                std::remove_reference_t<decltype(cells::template whole_field<F>(nullptr, 0, 0))>;
+            return std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>;
+        }
+    }
+    /// True when no field throws while rows move.
+    static consteval bool moves_whole() {
+        return []<std::size_t... F>(std::index_sequence<F...>) {
+            return (moves_safely<F>() && ...);
+        }(std::make_index_sequence<moved_count>{});
+    }
+
+    template <std::size_t F>
+    void exchange_field(std::size_t a, std::size_t b) noexcept {
+        auto held = take_field<F>(a);
+        move_field<F>(a, b);
+        put_field<F>(b, std::move(held));
+    }
+    /// Two fields whose moves may throw: both are copied first, and put back when one throws.
+    template <std::size_t F>
+    void exchange_risky_field(std::size_t a, std::size_t b) {
+        auto& x = cells::template whole_field<F>(m_.base_, m_.pitch_, a);
+        auto& y = cells::template whole_field<F>(m_.base_, m_.pitch_, b);
+        using T = std::remove_reference_t<decltype(x)>;
+        if constexpr (std::is_nothrow_swappable_v<T>) {
+            using std::swap;
+            swap(x, y);
+        } else if constexpr (std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T>) {
+            struct both {
+                T& first;
+                T& second;
+                const T old_first;
+                const T old_second;
+                bool is_done = false;
+                both(T& one, T& other)
+                    : first(one), second(other), old_first(one), old_second(other) {}
+                ~both() {
+                    if (is_done) { return; }
+                    put_back(first, old_first);
+                    put_back(second, old_second);
+                }
+            } kept{x, y};
+            x = kept.old_second;
+            y = kept.old_first;
+            kept.is_done = true;
+        } else {
+            T held{std::move(x)};
+            x = std::move(y);
+            y = std::move(held);
+        }
+    }
+    template <class T>
+    static void put_back(T& to, const T& value) noexcept {
+#if defined(__cpp_exceptions)
+        try {
+            to = value;
+        } catch (...) {}
+#else
+        to = value;
+#endif
+    }
+    /// From field F on. What was exchanged is exchanged back when a later one throws.
+    template <std::size_t F>
+    void exchange_risky_fields(std::size_t a, std::size_t b) {
+        if constexpr (F < moved_count) {
+            if constexpr (!moves_safely<F>()) {
+                exchange_risky_field<F>(a, b);
+                struct undo {
+                    table* rows;
+                    std::size_t a;
+                    std::size_t b;
+                    ~undo() {
+                        if (rows == nullptr) { return; }
+#if defined(__cpp_exceptions)
+                        try {
+                            rows->template exchange_risky_field<F>(a, b);
+                        } catch (...) {}
+#endif
+                    }
+                } guard{this, a, b};
+                exchange_risky_fields<F + 1>(a, b);
+                guard.rows = nullptr;
+            } else {
+                exchange_risky_fields<F + 1>(a, b);
+            }
         }
     }
 
@@ -510,6 +639,18 @@ private:
     }
 
     detail::table_memory m_;
+};
+
+/// Another type in the layout's place: the sentence, and then a table in the default layout.
+template <class Row, class Layout>
+    requires(!detail::is_layout<Layout>)
+class table<Row, Layout> : public table<Row> {
+    static_assert(detail::is_layout<Layout>,
+                  "a layout is aos, soa, split_soa, aosoa<a power of two> or "
+                  "grouped_soa<group<...>...>");
+
+public:
+    using table<Row>::table;
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

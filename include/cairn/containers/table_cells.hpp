@@ -90,28 +90,44 @@ struct table_cells {
         return (std::is_constructible_v<typename place::template field_type<F>, Args> && ...);
     }
 
+#if defined(__GNUC__)
+#    pragma GCC diagnostic push
+#    pragma GCC diagnostic ignored "-Wmissing-field-initializers"  // that is what they are for
+#endif
     template <class... Args>
     static void construct_row(std::byte* base, std::size_t capacity, std::size_t i,
                               Args&&... args) {
-        if constexpr (Layout::one_array) {
+        constexpr bool one_a_field = !Layout::one_array && sizeof...(Args) == place::field_count;
+        constexpr bool fit = [] {
+            if constexpr (is_a_row<Args...>()) {
+                return true;
+            } else if constexpr (one_a_field) {
+                return one_per_field<Args...>(std::make_index_sequence<place::field_count>{});
+            } else {
+                return requires { Row{std::declval<Args>()...}; };
+            }
+        }();
+        static_assert(
+            fit, "a row is built from a row, from an argument for each field, or by Row{args...}");
+        if constexpr (!fit) {
+        } else if constexpr (Layout::one_array) {
             auto* const at = static_cast<void*>(place::template element<0, Row>(base, capacity, i));
-            if constexpr (std::is_constructible_v<Row, Args...> && !std::is_aggregate_v<Row>) {
-                ::new (at) Row(static_cast<Args&&>(args)...);
-            } else if constexpr (is_a_row<Args...>()) {
+            if constexpr (is_a_row<Args...>()) {
                 ::new (at) Row(static_cast<Row>(static_cast<Args&&>(args))...);
             } else {
                 ::new (at) Row{static_cast<Args&&>(args)...};
             }
         } else if constexpr (is_a_row<Args...>()) {
             construct_from_row(base, capacity, i, static_cast<Args&&>(args)...);
-        } else if constexpr (sizeof...(Args) == place::field_count) {
-            static_assert(one_per_field<Args...>(std::make_index_sequence<place::field_count>{}),
-                          "each argument builds its field");
+        } else if constexpr (one_a_field) {
             construct_fields(base, capacity, i, static_cast<Args&&>(args)...);
         } else {
             construct_from_row(base, capacity, i, Row{static_cast<Args&&>(args)...});
         }
     }
+#if defined(__GNUC__)
+#    pragma GCC diagnostic pop
+#endif
     template <class... Args>
     static consteval bool is_a_row() {
         if constexpr (sizeof...(Args) == 1) {
@@ -137,6 +153,14 @@ struct table_cells {
             construct_from_row(base, capacity, i, static_cast<Row>(row));
         }
     }
+};
+
+/// Nothing is built of a row that breaks a rule (row_rules.hpp).
+template <class Row, class Layout>
+    requires(fault_of_row<Row> != row_fault::none)
+struct table_cells<Row, Layout> : table_cells<stand_in_row, soa> {
+    template <class... Args>
+    static void construct_row(std::byte*, std::size_t, std::size_t, Args&&...) {}
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

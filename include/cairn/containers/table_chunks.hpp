@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include <cairn/containers/index_iterator.hpp>
+#include <cairn/core/alignment.hpp>
 #include <cairn/core/assert.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -27,9 +28,10 @@ public:
     /// a line at the ends.
     constexpr table_chunks(View rows, std::size_t rows_per_chunk) noexcept
         : rows_{rows},
-          step_{rows_per_chunk <= 64            ? 64
-                : rows_per_chunk > SIZE_MAX / 2 ? SIZE_MAX / 2 + 1  // all of them
-                                                : (rows_per_chunk + 63) / 64 * 64} {
+          step_{rows_per_chunk <= boundary ? boundary
+                : rows_per_chunk > SIZE_MAX / 2
+                    ? SIZE_MAX / 2 + 1  // all of them
+                    : (rows_per_chunk + boundary - 1) / boundary * boundary} {
         CAIRN_ASSERT(rows_per_chunk != 0, "a chunk has rows");
     }
 
@@ -48,8 +50,11 @@ public:
     [[nodiscard]] auto end() const noexcept { return index_iterator{*this, size()}; }
 
 private:
+    // A column of bytes begins a new line so often: 64 rows, 128 on Apple's arm64.
+    static constexpr std::size_t boundary = cache_line_size;
+
     View rows_{};
-    std::size_t step_ = 64;
+    std::size_t step_ = boundary;
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

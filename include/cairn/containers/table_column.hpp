@@ -115,7 +115,7 @@ public:
     /// The component that a member pointer names: part<&vec3::x>().
     template <auto Member>
     [[nodiscard]] std::span<component_type> part() const noexcept {
-        return component(detail::field_index<Member>);
+        return component(detail::own_component<V, Member>());
     }
     [[nodiscard]] auto begin() const noexcept { return index_iterator{*this, 0}; }
     [[nodiscard]] auto end() const noexcept { return index_iterator{*this, count_}; }

@@ -85,7 +85,7 @@ public:
     /// Returns: false when they are too few, or the system or a follower refuses.
     [[nodiscard]] bool commit_rows(const shape& form, std::size_t rows) noexcept;
 
-    /// A block for one row more than there are: twice the rows, or as few as possible.
+    /// A block for one row more than there are: twice the rows, or what can be had of that (growth.hpp).
     /// Returns: a null base when the allocator or a follower is exhausted; nothing has changed then.
     [[nodiscard]] block allocate_larger_block(const shape& form) noexcept;
 

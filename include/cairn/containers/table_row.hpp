@@ -112,6 +112,8 @@ public:
 
     table_row(const table_row&) = default;
 
+    void operator&() const = delete;  // a row has no address: take auto&&, or use aos
+
     /// The fields, an lvalue each.
     template <class F>
     constexpr decltype(auto) cairn_visit_fields(F&& cairn_f) const {
@@ -169,17 +171,13 @@ public:
 
     table_row(const table_row&) = default;
 
+    void operator&() const = delete;  // a row has no address: take auto&&, or use aos
+
     /// Field number `Key`, or the field that the member pointer `Key` names: a reference, or a
     /// split_ref.
     template <auto Key>
     [[nodiscard]] constexpr decltype(auto) get() const noexcept {
-        constexpr std::size_t f = [] {
-            if constexpr (std::is_member_object_pointer_v<decltype(Key)>) {
-                return detail::field_index<Key>;
-            } else {
-                return static_cast<std::size_t>(Key);
-            }
-        }();
+        constexpr std::size_t f = field_named<Key>();
         if constexpr (place::template is_split<f>()) {
             return place::template field_at<f, IsConst>(base_, capacity_, index_);
         } else {
@@ -233,6 +231,17 @@ public:
     }
 
 private:
+    template <auto Key>
+    static consteval std::size_t field_named() {
+        if constexpr (std::is_integral_v<decltype(Key)>) {
+            constexpr bool is_inside = static_cast<std::size_t>(Key) < place::field_count;
+            static_assert(is_inside, "a row has fewer fields");
+            return is_inside ? static_cast<std::size_t>(Key) : 0;
+        } else {
+            return detail::own_field<Row, Key>();
+        }
+    }
+
     /// Binds split_refs, which are prvalues, to the visitor's auto&.
     template <class F, class... T>
     static constexpr decltype(auto) call(F&& f, T&&... fields) {
@@ -264,17 +273,39 @@ constexpr void swap(table_row<Row, Layout, false>& a, table_row<Row, Layout, fal
     swap(std::as_const(a), std::as_const(b));
 }
 
+namespace detail {
+
+template <class R>
+struct row_of_impl {
+    using type = R;
+};
+template <class Row, class Layout, bool IsConst>
+struct row_of_impl<table_row<Row, Layout, IsConst>> {
+    using type = Row;
+};
+/// The struct whose fields R has: R is one, or a row of a table.
+template <class R>
+using row_of = typename row_of_impl<std::remove_cvref_t<R>>::type;
+
+}  // namespace detail
+
 /// A field of a row in any layout, values included: get<&P::life>(row).
 template <auto Member, class R>
 [[nodiscard]] constexpr decltype(auto) get(R&& row) noexcept {
+    using row_type = detail::row_of<R>;
+    constexpr bool is_own = detail::names_field_of<row_type, std::remove_cv_t<decltype(Member)>>;
     if constexpr (requires { row.*Member; }) {
         return (row.*Member);
-    } else if constexpr (requires { row.template get<Member>(); }) {
-        return row.template get<Member>();
-    } else {
+    } else if constexpr (!is_own) {
+        static_assert(is_own, "a field is named by a member pointer of its own row");
+        return detail::stand_in_field();
+    } else if constexpr (detail::row_template<row_type>::is_named) {
+        constexpr std::size_t f = detail::own_field<row_type, Member>();
         return row.cairn_visit_fields([](auto&... fields) -> decltype(auto) {
-            return detail::hand_out(detail::pick<detail::field_index<Member>>(fields...));
+            return detail::hand_out(detail::pick<f>(fields...));
         });
+    } else {
+        return row.template get<Member>();
     }
 }
 

@@ -41,6 +41,16 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
+namespace detail {
+
+/// What t[i] is. (Compilers call it by this name where it is bound to auto&.)
+template <class Row, class Layout, bool IsConst>
+using row_proxy =
+    std::conditional_t<Layout::one_array, std::conditional_t<IsConst, const Row, Row>&,
+                       table_row<Row, Layout, IsConst>>;
+
+}  // namespace detail
+
 /// Some fields of one row: what table_view::row<...>(i) gives, for structured bindings.
 template <class View, std::size_t... F>
 class selected_fields {
@@ -66,8 +76,7 @@ class table_view {
 public:
     using value_type = Row;
     using layout_type = Layout;
-    using reference =
-        std::conditional_t<Layout::one_array, maybe_const<Row>&, table_row<Row, Layout, IsConst>>;
+    using reference = detail::row_proxy<Row, Layout, IsConst>;
     using iterator = index_iterator<table_view>;
 
     constexpr table_view() noexcept = default;
@@ -121,7 +130,7 @@ public:
     /// The field that `Member` names, of all rows; see table_column.hpp for the type.
     template <auto Member>
     [[nodiscard]] auto column() const noexcept {
-        return column_of<detail::field_index<Member>>();
+        return column_of<detail::own_field<Row, Member>()>();
     }
     template <std::size_t F>
     [[nodiscard]] auto column_of() const noexcept {
@@ -150,14 +159,17 @@ public:
     template <auto... Members>
     [[nodiscard]] auto row(std::size_t i) const noexcept {
         CAIRN_ASSERT(i < size_, "a row is read inside the table");
-        return selected_fields<table_view, detail::field_index<Members>...>{*this, i};
+        return selected_fields<table_view, detail::own_field<Row, Members>()...>{*this, i};
     }
 
     /// f(row) for every row, in order.
     /// Requires: f reaches the fields of the rows only through its argument.
     template <class F>
     void for_each(F f) const {
-        if constexpr (Layout::one_array) {
+        constexpr bool takes_rows = std::is_invocable_v<F&, reference>;
+        static_assert(takes_rows, "the function takes a row: auto&&");
+        if constexpr (!takes_rows) {
+        } else if constexpr (Layout::one_array) {
             for (std::size_t i = 0; i < size_; ++i) { f((*this)[i]); }
         } else {
             in_runs([&](std::size_t first, std::size_t count) {
@@ -171,7 +183,9 @@ public:
     /// Requires: f reaches these fields only through its arguments.
     template <auto... Members, class F>
     void each(F f) const {
-        each_of<detail::field_index<Members>...>(f);
+        constexpr bool takes_fields = takes<F, detail::own_field<Row, Members>()...>();
+        static_assert(takes_fields, "the function takes the fields that are named, in order");
+        if constexpr (takes_fields) { each_of<detail::own_field<Row, Members>()...>(f); }
     }
 
     /// The rows in parts of `rows`, rounded up to a multiple of 64: no two of them share a cache line
@@ -208,6 +222,12 @@ public:
 
 private:
     friend class table_view<Row, Layout, true>;
+
+    template <class F, std::size_t... Fields>
+    static consteval bool takes() {
+        return std::is_invocable_v<F&,
+                                   maybe_const<typename place::template field_type<Fields>>&...>;
+    }
 
     template <std::size_t F>
     [[nodiscard]] auto* aos_field(std::size_t i) const noexcept {

@@ -84,6 +84,10 @@ public:
         requires(!std::same_as<std::remove_const_t<A>, allocator_ref> && !std::is_const_v<A>)
     allocator_ref(A& allocator CAIRN_DETAIL_LIFETIMEBOUND) noexcept
         : self_{&allocator}, ops_{&detail::allocator_ops_of<A>} {}
+    template <byte_allocator A>
+        requires(!std::is_lvalue_reference_v<A> &&
+                 !std::same_as<std::remove_const_t<A>, allocator_ref>)
+    allocator_ref(A&&) = delete;  // a temporary allocator ends before those that refer to it
 
     /// As the allocator behind it. Returns: nullptr when it is exhausted; it is then unchanged.
     [[nodiscard]] void* allocate(std::size_t size,
@@ -91,7 +95,8 @@ public:
         return ops_->allocate(self_, size, align);
     }
 
-    /// Requires: `p` came from allocate(size, align) of the same allocator and is still live.
+    /// Requires: `p` came from allocate(size, align) of the same allocator and is still live, or is nullptr,
+    ///           which does nothing.
     void deallocate(void* p, std::size_t size, alignment align = default_alignment) const noexcept {
         ops_->deallocate(self_, p, size, align);
     }

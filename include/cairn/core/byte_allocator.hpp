@@ -6,9 +6,12 @@
 // Bytes, not objects: an allocator never runs a constructor or a destructor (make.hpp does).
 // Everything else is optional and found by `requires`; nobody is forced to write a stub.
 //
+// A wrapper around an allocator keeps them too: what is legal with one is legal with the other.
+//
 // The shared promises, tested by tests/support/allocator_contract.hpp:
 //   - the address is a multiple of `align`, blocks never overlap, and they stay where they are;
 //   - size 0 gives a non-null pointer that may be freed and not read through;
+//   - nullptr may be freed, with any size and alignment, and that does nothing;
 //   - an absurd size (SIZE_MAX) is refused and costs no block of the upstream;
 //   - when the upstream is exhausted the allocator is unchanged and goes on working;
 //   - every block goes back to the upstream.

@@ -26,6 +26,6 @@ struct alignas(alignof(T) > cache_line_size ? alignof(T) : cache_line_size) cach
 };
 
 static_assert(sizeof(cache_line_padded<char>) == cache_line_size);
-static_assert(sizeof(cache_line_padded<char[65]>) == 2 * cache_line_size);
+static_assert(sizeof(cache_line_padded<char[cache_line_size + 1]>) == 2 * cache_line_size);
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

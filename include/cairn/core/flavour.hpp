@@ -3,7 +3,7 @@
 // Three things change what cairn's objects look like and what its inline functions do:
 //
 //      version            0.1                      (minor versions may change anything below 1.0)
-//      CAIRN_ASSERTS      0 or 1                   (checked objects are larger: arena 632 bytes or 72)
+//      CAIRN_ASSERTS      0 or 1                   (checked objects are larger: arena 696 bytes or 72)
 //      AddressSanitizer   compiled in or not       (only then are freed bytes poisoned)
 //
 // So all three are in the name of every function: everything lies in an inline namespace,
@@ -23,6 +23,7 @@
 // Cost: 8 bytes and one relocation in a linked program; nothing at run time.
 #pragma once
 
+#include <cairn/core/supported.hpp>
 #include <cairn/core/version.hpp>
 
 // The one build option. The package files carry its value to the users of a library; a unit that is
@@ -66,6 +67,20 @@
 
 static_assert(CAIRN_VERSION / 100 == 1, "the names above are those of version 0.1");
 
+// State that each module (program or shared object) with a cairn of its own in it has for itself: a
+// variable with this attribute is never another module's, whatever dlopen() and the linker merge.
+// In a shared cairn (CAIRN_SHARED, carried by the package files) there is one for all modules.
+#if !defined(CAIRN_SHARED)
+#    define CAIRN_SHARED 0
+#endif
+#if CAIRN_SHARED
+#    define CAIRN_DETAIL_MODULE_LOCAL
+#elif defined(__GNUC__) && !defined(_WIN32)
+#    define CAIRN_DETAIL_MODULE_LOCAL [[gnu::visibility("hidden")]]
+#else
+#    define CAIRN_DETAIL_MODULE_LOCAL
+#endif
+
 /// Defined by the library of the same flavour (src/core/flavour.cpp), and by no other.
 extern "C" const char CAIRN_DETAIL_FLAVOUR_MARK;
 
@@ -80,6 +95,6 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 [[gnu::used]]
 #    endif
 #endif
-inline const char* const flavour_mark = &CAIRN_DETAIL_FLAVOUR_MARK;
+CAIRN_DETAIL_MODULE_LOCAL inline const char* const flavour_mark = &CAIRN_DETAIL_FLAVOUR_MARK;
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -21,8 +21,10 @@
 //
 // Invariant: generation() != 0 unless the whole handle is null.
 // Cost:      a register; index() and generation() are a mask and a shift.
+// Whose:     a map's lives begin at a number of its own, so a handle of another map is told too: certainly,
+//            or with a chance of 1 in 2^31 (64 bits), 4095 (32) or 63 (16) to miss it: alloc/generations.hpp.
 // Bits:      generation bits = Bits - IndexBits - UserBits, 31 at most. A slot lives 2^bits - 1 lives and
-//            is then retired (slot_directory.hpp), never wrapped.
+//            is then retired (slot_directory.hpp), never used again.
 //            handle<T>             64: 32 index + 31 generation: 4 * 10^9 objects, 2 * 10^9 lives each
 //            handle<T, 32>         20 index + 12 generation: a million objects, 4095 lives each
 //            handle<T, 16>         10 index + 6 generation
@@ -62,10 +64,10 @@ constexpr unsigned default_index_bits(unsigned bits) noexcept {
 
 }  // namespace detail
 
-/// Names an object of type `Of`, which may be incomplete: it is a tag that keeps handles of
-/// different stores apart.
+/// Names an object of type `Of`, which may be incomplete: it keeps handles of different stores
+/// apart, and so does `Tag`, where two stores hold the same type.
 template <class Of, unsigned Bits = 64, unsigned IndexBits = detail::default_index_bits(Bits),
-          unsigned UserBits = 0>
+          unsigned UserBits = 0, class Tag = void>
 class handle {
     static_assert(Bits == 16 || Bits == 32 || Bits == 64, "a handle has 16, 32 or 64 bits");
     static_assert(IndexBits >= 1 && IndexBits <= 32, "an index has 1 to 32 bits");
@@ -73,6 +75,7 @@ class handle {
 
 public:
     using object_type = Of;
+    using tag_type = Tag;
     using word_type = typename detail::handle_word<Bits>::type;  // what raw() returns
 
     static constexpr unsigned index_bits = IndexBits;
@@ -158,11 +161,27 @@ private:
 
 /// Spreads index and generation over all bits (one multiplication, one xor-shift), so that tables
 /// that use only the low or only the high bits of a hash work well.
-template <class Of, unsigned Bits, unsigned IndexBits, unsigned UserBits>
-[[nodiscard]] constexpr std::size_t hash_value(handle<Of, Bits, IndexBits, UserBits> h) noexcept {
+template <class Of, unsigned Bits, unsigned IndexBits, unsigned UserBits, class Tag>
+[[nodiscard]] constexpr std::size_t hash_value(
+    handle<Of, Bits, IndexBits, UserBits, Tag> h) noexcept {
     const std::uint64_t mixed = (std::uint64_t{h.raw()} + 1) * 0x9e37'79b9'7f4a'7c15u;
-    return static_cast<std::size_t>(mixed ^ (mixed >> 32));
+    return mixed ^ (mixed >> 32);
 }
+
+namespace detail {
+
+template <class T>
+concept any_handle = requires {
+    typename T::object_type;
+    requires T::generation_bits >= 1;
+};
+
+}  // namespace detail
+
+/// A handle has no text of its own. A program may give its handles one: any operator<< of them is
+/// preferred to this.
+template <class Stream, detail::any_handle Handle>
+void operator<<(Stream&, const Handle&) = delete;  // print its index() and generation()
 
 static_assert(sizeof(handle<int>) == 8 && sizeof(handle<int, 32>) == 4 &&
               sizeof(handle<int, 16>) == 2);
@@ -173,10 +192,10 @@ static_assert(handle<int, 32>::generation_bits == 12 && handle<int>::generation_
 
 }  // namespace cairn::inline CAIRN_FLAVOUR
 
-template <class Of, unsigned Bits, unsigned IndexBits, unsigned UserBits>
-struct std::hash<cairn::handle<Of, Bits, IndexBits, UserBits>> {
+template <class Of, unsigned Bits, unsigned IndexBits, unsigned UserBits, class Tag>
+struct std::hash<cairn::handle<Of, Bits, IndexBits, UserBits, Tag>> {
     [[nodiscard]] constexpr std::size_t operator()(
-        cairn::handle<Of, Bits, IndexBits, UserBits> h) const noexcept {
+        cairn::handle<Of, Bits, IndexBits, UserBits, Tag> h) const noexcept {
         return cairn::hash_value(h);
     }
 };

@@ -29,15 +29,34 @@ struct allocation_guard {
     }
 };
 
+template <class T, class... Args>
+inline constexpr bool is_made_from =
+    std::is_constructible_v<T, Args...> ||
+    requires(void* memory, Args&&... args) { ::new (memory) T{static_cast<Args&&>(args)...}; };
+
+// An aggregate of more fields than arguments is what the caller wrote, and no slip.
+#if defined(__GNUC__)
+#    pragma GCC diagnostic push
+#    pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#endif
+
 // static_cast<Args&&> is std::forward<Args> without the 1,500 lines of <utility>.
 template <class T, class... Args>
 T* construct_at(void* memory, Args&&... args) {
-    if constexpr (std::is_constructible_v<T, Args...>) {
+    constexpr bool fit = is_made_from<T, Args...>;
+    static_assert(fit, "an object is made as T(args...) or T{args...}: these arguments build none");
+    if constexpr (!fit) {
+        return nullptr;
+    } else if constexpr (std::is_constructible_v<T, Args...>) {
         return ::new (memory) T(static_cast<Args&&>(args)...);
     } else {
         return ::new (memory) T{static_cast<Args&&>(args)...};  // aggregates
     }
 }
+
+#if defined(__GNUC__)
+#    pragma GCC diagnostic pop
+#endif
 
 }  // namespace detail
 

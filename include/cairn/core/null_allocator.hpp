@@ -15,9 +15,11 @@ public:
     /// Returns: nullptr, always.
     [[nodiscard]] void* allocate(std::size_t, alignment) noexcept { return nullptr; }
 
-    /// Requires: never called; nothing was given out.
-    void deallocate(void*, std::size_t, alignment) noexcept {
-        CAIRN_ASSERT(false, "null_allocator gave nothing out, so nothing can come back");
+    /// Requires: `p` is nullptr; nothing else was given out.
+    void deallocate([[maybe_unused]] void* p, std::size_t, alignment) noexcept {
+        CAIRN_ASSERT(
+            p == nullptr, "null_allocator gave nothing out, so nothing can come back",
+            {.kind = misuse_kind::foreign_pointer, .object = this, .type = "null_allocator"});
     }
 
     [[nodiscard]] bool owns(const void*) const noexcept { return false; }

@@ -79,6 +79,25 @@ inline void unpoison_defined([[maybe_unused]] const void* address,
 #endif
 }
 
+/// Tells Valgrind what its reports shall call these bytes; it copies `description`.
+/// Returns: a number for forget_description(); 0 where Valgrind is not told anything.
+[[nodiscard]] inline unsigned describe_memory([[maybe_unused]] const void* address,
+                                              [[maybe_unused]] std::size_t size,
+                                              [[maybe_unused]] const char* description) noexcept {
+#if CAIRN_DETAIL_VALGRIND
+    return static_cast<unsigned>(VALGRIND_CREATE_BLOCK(address, size, description)) + 1;
+#else
+    return 0;
+#endif
+}
+
+/// The bytes have no name any more; 0 does nothing.
+inline void forget_description([[maybe_unused]] unsigned number) noexcept {
+#if CAIRN_DETAIL_VALGRIND
+    if (number != 0) { (void)VALGRIND_DISCARD(number - 1); }
+#endif
+}
+
 /// True when AddressSanitizer watches this byte. Always false where poison_is_queryable is false.
 [[nodiscard]] inline bool is_poisoned([[maybe_unused]] const void* address) noexcept {
 #if CAIRN_DETAIL_ASAN

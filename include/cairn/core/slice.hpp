@@ -16,6 +16,25 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
+namespace detail {
+
+template <class Range, class T>
+concept contiguous_of = requires(Range& r) {
+    { r.data() } -> std::convertible_to<T*>;
+    { r.size() } -> std::convertible_to<std::size_t>;
+};
+
+/// True for views, as far as can be told without <ranges>: a constant view leads to the same
+/// elements as any other, and is copied as a pointer is.
+template <class Range, class R = std::remove_cvref_t<Range>>
+inline constexpr bool refers_to_elements =
+    std::is_trivially_copyable_v<R> && std::is_copy_assignable_v<R> &&
+    requires(R& r, const R& constant) {
+        requires std::is_same_v<decltype(r.data()), decltype(constant.data())>;
+    };
+
+}  // namespace detail
+
 template <class T>
 class slice {
 public:
@@ -29,13 +48,21 @@ public:
     constexpr slice(T* first, T* last) noexcept
         : data_{first}, count_{static_cast<std::size_t>(last - first)} {}
 
-    /// From anything contiguous of T: std::span, std::array, std::vector, a C array's std::span.
+    /// From anything contiguous of T with a name: std::span, std::array, std::vector, a C array's
+    /// std::span; and from a view without a name. Constant elements may be a temporary's, as with
+    /// std::span: a slice of them is a parameter, and the temporary outlives the call.
     template <class Range>
-        requires requires(Range& r) {
-            { r.data() } -> std::convertible_to<T*>;
-            { r.size() } -> std::convertible_to<std::size_t>;
-        } && (!std::is_same_v<std::remove_cvref_t<Range>, slice>)
+        requires(detail::contiguous_of<Range, T> &&
+                 !std::is_same_v<std::remove_cvref_t<Range>, slice> &&
+                 (std::is_lvalue_reference_v<Range> || std::is_const_v<T> ||
+                  detail::refers_to_elements<Range>))
     constexpr slice(Range&& r) noexcept : data_{r.data()}, count_{r.size()} {}
+    template <class Range>
+        requires(detail::contiguous_of<Range, T> &&
+                 !std::is_same_v<std::remove_cvref_t<Range>, slice> &&
+                 !(std::is_lvalue_reference_v<Range> || std::is_const_v<T> ||
+                   detail::refers_to_elements<Range>))
+    slice(Range&&) = delete;  // the temporary that owns these elements ends before the slice
     template <std::size_t N>
     constexpr slice(T (&array)[N]) noexcept : data_{array}, count_{N} {}
 

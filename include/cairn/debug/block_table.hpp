@@ -28,6 +28,7 @@ struct block_record {
     std::source_location where{};
     alignment align{1};
     bool page_guarded = false;
+    unsigned description = 0;  // what Valgrind was told, for forget_description()
 };
 
 class block_table {

@@ -74,6 +74,7 @@ public:
     }
 
     void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
+        if (p == nullptr) { return; }
         inner_.deallocate(p, size, align);
         live_bytes_ -= size;
     }

@@ -39,6 +39,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/alloc/detail/allocator_watch.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/debug/block_table.hpp>
 
@@ -51,6 +52,9 @@ struct guard_options {
     /// Every n-th block gets a page that faults behind its end; 0: none, 1: all. Linux allows a
     /// process about 32,000 of them at a time.
     std::size_t page_guard_every = 0;
+    /// In reports, with who allocated or freed the block: of broken promises in every build, of
+    /// AddressSanitizer and Valgrind in checked ones. Not copied. nullptr: none.
+    const char* name = nullptr;
 };
 
 namespace detail {
@@ -98,7 +102,9 @@ private:
                                            const std::source_location& where) noexcept;
     void take_down(const block_record& record) noexcept;
     void give_back(const block_record& record) noexcept;
+    void describe_freed(block_record& record) const noexcept;
     void leave_quarantine(std::size_t index) noexcept;
+    static address_place place_of(const void* object, const void* address) noexcept;
 
     allocator_ref inner_;
     guard_options options_;
@@ -112,6 +118,7 @@ private:
 
     block_record recent_[recent_max];  // the last blocks freed, to tell a double free from a stray
     std::size_t recent_next_ = 0;
+    [[no_unique_address]] allocator_watch watch_;
 };
 
 }  // namespace detail

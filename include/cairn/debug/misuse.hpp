@@ -1,8 +1,8 @@
 // cairn/debug/misuse.hpp - a broken promise with its figures, named in any build.
 //
 //      textures.cpp:41: broken promise: a block is freed with the size it was allocated with
-//          block 0x7f32a0 has 100 bytes and is freed as 96
 //          in texture* load(const char*)
+//          block 0x7f32a0 has 100 bytes and is freed as 96
 //
 // CAIRN_ASSERT vanishes from release builds. Who puts a debugging wrapper around an allocator wants
 // to know there too, so the wrappers report through this function, to the same handler
@@ -11,16 +11,17 @@
 
 #include <source_location>
 
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/assert.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
-/// Reports `invariant`, which should have been true, with the details that `format` (printf) spells
-/// out as its condition, and aborts.
+/// Reports `invariant`, which should have been true at `where`, with the details that `format` (printf)
+/// spells out as its condition, and aborts.
 #if defined(__GNUC__) && !defined(_WIN32)  // there, gcc checks against a printf without %zu
-[[gnu::format(printf, 3, 4), gnu::cold]]
+[[gnu::format(printf, 4, 5), gnu::cold]]
 #endif
 [[noreturn]] void
-misuse(const std::source_location& where, const char* invariant, const char* format, ...) noexcept;
+misuse(misuse_kind kind, const std::source_location& where, const char* invariant,
+       const char* format, ...) noexcept;
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

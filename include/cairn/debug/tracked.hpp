@@ -26,6 +26,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/alloc/detail/allocator_watch.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/debug/block_table.hpp>
 
@@ -35,8 +36,10 @@ namespace cairn::inline CAIRN_FLAVOUR {
 using report_sink = void (*)(const char* sentence, void* context);
 
 struct track_options {
-    const char* name = "memory";   // the subject of every sentence
-    bool list = false;             // remember each live block and who asked for it
+    const char* name =
+        "memory";       // the subject of every sentence; with the list, in the memory checkers'
+                        // reports of checked builds, too
+    bool list = false;  // remember each live block and who asked for it
     bool report_leaks = true;      // report what is live at the end
     report_sink sink = nullptr;    // nullptr: stderr
     void* sink_context = nullptr;  // passed through to the sink
@@ -59,7 +62,7 @@ namespace detail {
 /// The part of tracked<A> that does not know A.
 class tracker {
 public:
-    explicit tracker(track_options options) noexcept : options_{options} {}
+    explicit tracker(track_options options) noexcept;
     ~tracker();
     tracker(const tracker&) = delete;
     tracker& operator=(const tracker&) = delete;
@@ -122,10 +125,12 @@ private:
     [[noreturn]] void too_much_came_back(void* p, std::size_t size,
                                          const std::source_location& where) noexcept;
     void say(const char* sentence) const noexcept;
+    static address_place place_of(const void* object, const void* address) noexcept;
 
     track_options options_;
     track_stats stats_;
     block_table blocks_;
+    [[no_unique_address]] allocator_watch watch_;
 };
 
 }  // namespace detail
@@ -158,6 +163,7 @@ public:
     /// With the list: names a block that is not live, or freed with a wrong size or alignment.
     void deallocate(void* p, std::size_t size, alignment align = default_alignment,
                     const std::source_location& where = std::source_location::current()) noexcept {
+        if (p == nullptr) { return; }
         tracker_.back(p, size, align, where);
         inner_.deallocate(p, size, align);
     }

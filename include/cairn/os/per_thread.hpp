@@ -21,8 +21,9 @@
 // Invariant: the slots are constructed with the object and destroyed with it. A slot belongs to the
 //            living thread with its number, then to the next thread that gets the number, with the
 //            value as it was left.
-// Cost:      update: a load of the thread number and one compare; no atomics. Threads with a number
-//            of capacity() or above: an atomic exchange and a store more. Memory: a multiple of 64
+// Cost:      update: a load of the thread number and two compares; no atomics. Threads with a number
+//            of capacity() or above: two atomic exchanges more. In another module than the one that
+//            made the object: a call more. Memory: a multiple of 64
 //            bytes for each slot.
 // Threads:   update, local and at(own index): any thread, at once.
 //            for_each, combine, at(another's index): while nobody updates; joining the threads or
@@ -31,7 +32,6 @@
 //            The destructor: when nobody uses it any more.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -40,6 +40,7 @@
 
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/cache_line.hpp>
+#include <cairn/os/mutex.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/os/thread_identity.hpp>
 
@@ -104,7 +105,7 @@ public:
     template <class F>
     decltype(auto) update(F&& f) {
         if (T* const mine = local()) [[likely]] { return std::forward<F>(f)(*mine); }
-        const spin_guard locked{shared_.lock};
+        const lock_scope locked{shared_.lock};
         return std::forward<F>(f)(shared_.value);
     }
 
@@ -112,7 +113,8 @@ public:
     /// Returns: nullptr when its number is capacity() or above, or thread_number_limit, which threads
     ///          share: there is only the shared one then.
     [[nodiscard]] T* local() noexcept {
-        const std::size_t number = thread_number();
+        const bool is_at_home = numbers_ == &detail::numbers_of_this_module;
+        const std::size_t number = is_at_home ? thread_number() : numbers_->of_this_thread();
         return number < own_count_ ? &slots_.first[number].value : nullptr;
     }
 
@@ -128,7 +130,7 @@ public:
     template <class F>
     void for_each(F&& f) {
         for (std::size_t i = 0; i < slots_.count; ++i) { f(slots_.first[i].value); }
-        const spin_guard locked{shared_.lock};
+        const lock_scope locked{shared_.lock};
         f(shared_.value);
     }
 
@@ -143,29 +145,16 @@ public:
     [[nodiscard]] std::size_t capacity() const noexcept { return slots_.count; }
 
 private:
-    struct spin_guard {
-        std::atomic_flag& flag;
-        explicit spin_guard(std::atomic_flag& f) noexcept : flag{f} {
-            while (flag.test_and_set(std::memory_order_acquire)) {
-                flag.wait(true, std::memory_order_relaxed);
-            }
-        }
-        ~spin_guard() {
-            flag.clear(std::memory_order_release);
-            flag.notify_one();
-        }
-        spin_guard(const spin_guard&) = delete;
-        spin_guard& operator=(const spin_guard&) = delete;
-    };
-
     struct alignas(cache_line_size) shared_slot {
         T value;
-        std::atomic_flag lock{};
+        mutex lock{};
     };
 
     detail::per_thread_slots<slot> slots_;
     std::size_t own_count_ =
         0;  // slots that one thread may have: the number at the limit is shared
+    // Of the module that made this object: in another one (docs/plugins.md) a thread has other numbers.
+    const detail::thread_numbers* numbers_ = &detail::numbers_of_this_module;
     shared_slot shared_;
 };
 

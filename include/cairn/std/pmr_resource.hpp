@@ -90,7 +90,9 @@ public:
 #endif
     }
 
+    /// nullptr does nothing: not every resource takes it.
     void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
+        if (p == nullptr) { return; }
         resource_->deallocate(p, asked(size, align), align.bytes());
     }
 

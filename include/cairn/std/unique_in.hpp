@@ -124,13 +124,25 @@ template <class T, byte_allocator A = allocator_ref>
 template <class T, byte_allocator A, class... Args>
     requires(!std::is_array_v<T> && !std::is_same_v<A, allocator_ref> && !std::is_const_v<A>)
 [[nodiscard]] std::shared_ptr<T> make_shared_in(A& allocator, Args&&... args) {
-    return std::allocate_shared<T>(std_allocator<T, A>{allocator}, std::forward<Args>(args)...);
+    constexpr bool fit = std::is_constructible_v<T, Args...>;
+    static_assert(fit, "an object is made as T(args...): these arguments build none");
+    if constexpr (fit) {
+        return std::allocate_shared<T>(std_allocator<T, A>{allocator}, std::forward<Args>(args)...);
+    } else {
+        return nullptr;
+    }
 }
 
 template <class T, class... Args>
     requires(!std::is_array_v<T>)
 [[nodiscard]] std::shared_ptr<T> make_shared_in(allocator_ref allocator, Args&&... args) {
-    return std::allocate_shared<T>(std_allocator<T>{allocator}, std::forward<Args>(args)...);
+    constexpr bool fit = std::is_constructible_v<T, Args...>;
+    static_assert(fit, "an object is made as T(args...): these arguments build none");
+    if constexpr (fit) {
+        return std::allocate_shared<T>(std_allocator<T>{allocator}, std::forward<Args>(args)...);
+    } else {
+        return nullptr;
+    }
 }
 
 /// `count` value-initialized elements, shared as one.

@@ -135,7 +135,7 @@ void object_map::open(std::uint32_t owner) noexcept {
 void object_map::close(std::uint32_t owner) noexcept {
     const std::uint32_t size = hole_after(owner);
     if (size == 0) { return; }
-    CAIRN_ASSERT(map().header(end_of(owner)).word() == block_header::free(size, owner).word(),
+    CAIRN_ASSERT(map().header(end_of(owner)) == block_header::free(size, owner),
                  "a hole is as the heap left it: nothing wrote into free memory");
     index_->remove(map(), end_of(owner), size);
     --hole_count_;
@@ -204,9 +204,8 @@ void object_map::validate() const noexcept {
         for (std::uint32_t i = lowest_;; i = entry(i).after) {
             CAIRN_ASSERT(start_of(i) >= end_of(owner), "objects do not overlap");
             if (const std::uint32_t size = start_of(i) - end_of(owner); size != 0) {
-                CAIRN_ASSERT(
-                    map().header(end_of(owner)).word() == block_header::free(size, owner).word(),
-                    "a hole is as the heap left it: nothing wrote into free memory");
+                CAIRN_ASSERT(map().header(end_of(owner)) == block_header::free(size, owner),
+                             "a hole is as the heap left it: nothing wrote into free memory");
                 ++holes;
                 free += size;
             }

@@ -27,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/alloc/detail/allocator_watch.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/poison.hpp>
@@ -112,13 +113,19 @@ public:
     }
 
     /// Gives the bytes back when the block is the last one; otherwise they wait for a rewind.
-    void deallocate(void* p, std::size_t size) noexcept {
+    /// nullptr does nothing, and costs nothing: it is never the last block, not even of an empty region.
+    void deallocate(void* p, std::size_t size, [[maybe_unused]] const watched_call& call) noexcept {
+        if constexpr (asserts_enabled || poison_is_watched) {
+            if (p == nullptr) { return; }
+        }
         // A block of size 0 owns no byte: the top may have retreated past it.
         CAIRN_ASSERT(size == 0 ? owns(p) || p == end_.pointer() : owns(p),
-                     "a block comes back to the arena that it was allocated from");
+                     "a block comes back to the arena that it was allocated from",
+                     call.about(misuse_kind::foreign_pointer));
         CAIRN_ASSERT(
             size == 0 || (contains(p) && size <= top_ - reinterpret_cast<std::uintptr_t>(p)),
-            "a block is freed once, with its size, before its arena was rewound");
+            "a block is freed once, with its size, before its arena was rewound",
+            call.about(misuse_kind::outlived, size, reinterpret_cast<std::uintptr_t>(p) - begin_));
         if (is_last(p, size)) {
             raise_peak();
             top_ = reinterpret_cast<std::uintptr_t>(p);
@@ -145,14 +152,15 @@ public:
     }
 
     /// Requires: begin_ <= to <= top_.
-    void rewind(std::uintptr_t to) noexcept {
-        CAIRN_ASSERT(to >= begin_ && to <= top_, "a marker lies inside the live part of its arena");
+    void rewind(std::uintptr_t to, [[maybe_unused]] const watched_call& call) noexcept {
+        CAIRN_ASSERT(to >= begin_ && to <= top_, "a marker lies inside the live part of its arena",
+                     call.about(misuse_kind::outlived));
         raise_peak();
         poison(reinterpret_cast<void*>(to), top_ - to);
         top_ = to;
     }
 
-    void reset() noexcept { rewind(begin_); }
+    void reset() noexcept { rewind(begin_, {}); }
 
     /// Moves the far edge: a virtual arena commits, the other end of a double-ended arena moves.
     void set_end(std::uintptr_t end) noexcept {
@@ -173,6 +181,7 @@ public:
     }
 
     [[nodiscard]] std::uintptr_t begin() const noexcept { return begin_; }
+    [[nodiscard]] const void* begin_pointer() const noexcept { return begin_.pointer(); }
     [[nodiscard]] std::uintptr_t top() const noexcept { return top_; }
     [[nodiscard]] std::uintptr_t end() const noexcept { return end_; }
     [[nodiscard]] std::size_t capacity() const noexcept { return end_ - begin_; }
@@ -216,13 +225,23 @@ private:
         return p;
     }
 
-    // An empty region sits at a non-null address, so that size 0 has a non-null answer.
-    edge top_ = bump_granule.bytes();
-    edge end_ = bump_granule.bytes();
-    edge begin_ = bump_granule.bytes();
-    edge peak_ = bump_granule.bytes();  // highest top_ at any retreat
-    edge large_end_ = 0;                // end of the newest page-multiple block
+    // An empty region sits at an address that no memory has: size 0 has a non-null answer, at every
+    // alignment, and no block of a size that anything could have ends there when it begins at 0.
+    static constexpr std::uintptr_t nowhere = std::uintptr_t{1} << (sizeof(void*) * 8 - 1);
+    edge top_ = nowhere;
+    edge end_ = nowhere;
+    edge begin_ = nowhere;
+    edge peak_ = nowhere;  // highest top_ at any retreat
+    edge large_end_ = 0;   // end of the newest page-multiple block
 };
+
+/// States of an address in an arena, which does not know its blocks.
+inline constexpr const char* given_out = "below the top: given out, perhaps freed since";
+inline constexpr const char* not_given_out = "above the top: never given out, or rewound";
+
+/// For reports: where `address` lies in a region that may be used up to `end`.
+[[nodiscard]] address_place place_in_region(const bump_region& region, std::uintptr_t end,
+                                            const void* address) noexcept;
 
 static_assert(sizeof(bump_region) == 5 * sizeof(void*));
 

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/alloc/detail/allocator_watch.hpp>
 #include <cairn/core/assert.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
@@ -54,13 +55,16 @@ public:
         return {id_, live_[count_ - 1].serial};
     }
 
-    void rewind(mark_stamp to) noexcept {
-        CAIRN_ASSERT(to.arena_id == id_, "a marker is rewound on the arena that it was taken from");
-        CAIRN_ASSERT(to.serial >= first_valid_, "a marker does not outlive reset()");
+    void rewind(mark_stamp to, const watched_call& call) noexcept {
+        CAIRN_ASSERT(to.arena_id == id_, "a marker is rewound on the arena that it was taken from",
+                     call.about(misuse_kind::foreign_pointer));
+        CAIRN_ASSERT(to.serial >= first_valid_, "a marker does not outlive reset()",
+                     call.about(misuse_kind::outlived));
         while (count_ != 0 && live_[count_ - 1].serial > to.serial) { --count_; }
         const bool live = count_ != 0 && live_[count_ - 1].serial == to.serial;
         CAIRN_ASSERT(live || to.serial < oldest_known_,
-                     "markers are rewound newest first: this one died with an older one");
+                     "markers are rewound newest first: this one died with an older one",
+                     call.about(misuse_kind::out_of_order));
         (void)live;
     }
 
@@ -77,12 +81,13 @@ public:
         open_scope_ = scope;
     }
     void expect_innermost(const void* scope) const noexcept {
-        CAIRN_ASSERT(open_scope_ == scope,
-                     "memory comes from the innermost open scope of an arena");
+        CAIRN_ASSERT(open_scope_ == scope, "memory comes from the innermost open scope of an arena",
+                     {.kind = misuse_kind::out_of_order});
         (void)scope;
     }
     void close_scope(const void* scope, const void* outer) noexcept {
-        CAIRN_ASSERT(open_scope_ == scope, "scopes end in reverse order of their beginning");
+        CAIRN_ASSERT(open_scope_ == scope, "scopes end in reverse order of their beginning",
+                     {.kind = misuse_kind::out_of_order});
         (void)scope;
         open_scope_ = outer;
     }
@@ -123,7 +128,7 @@ struct mark_stamp {};
 class mark_check {
 public:
     [[nodiscard]] mark_stamp mark(std::uintptr_t) noexcept { return {}; }
-    void rewind(mark_stamp) noexcept {}
+    void rewind(mark_stamp, const watched_call&) noexcept {}
     void reset() noexcept {}
     void open_scope(const void*, const void*&) noexcept {}
     void expect_innermost(const void*) const noexcept {}

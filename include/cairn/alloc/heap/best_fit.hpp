@@ -56,15 +56,17 @@ struct basic_best_fit {
             return bins_for(granules) * sizeof(std::uint32_t);
         }
 
-        void clear(std::uint32_t granules) noexcept {
+        /// `key`: of the links in free blocks.
+        void clear(std::uint32_t granules, std::uint32_t key) noexcept {
+            code_ = {granules, key};
             bin_count_ = bins_for(granules);
             lists_.clear(heads(), bin_count_);
-            large_.clear();
+            large_.clear(code_);
         }
 
         void insert(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
             if (size < ExactBins) {
-                lists_.insert(heads(), links{b}, size, g);
+                lists_.insert(heads(), links{b, code_}, size, g);
             } else {
                 large_.insert(b, g, size);
             }
@@ -72,7 +74,7 @@ struct basic_best_fit {
 
         void remove(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
             if (size < ExactBins) {
-                lists_.remove(heads(), links{b}, size, g);
+                lists_.remove(heads(), links{b, code_}, size, g);
             } else {
                 large_.remove(b, g);
             }
@@ -102,10 +104,12 @@ struct basic_best_fit {
 
         template <class Visit>
         void validate(blocks b, Visit visit) const noexcept {
-            lists_.validate(heads(), links{b}, bin_count_, [&](std::uint32_t bin, std::uint32_t g) {
-                visit(g);
-                CAIRN_ASSERT(b.header(g).size() == bin, "a free block is in the bin of its size");
-            });
+            lists_.validate(heads(), links{b, code_}, bin_count_,
+                            [&](std::uint32_t bin, std::uint32_t g) {
+                                visit(g);
+                                CAIRN_ASSERT(b.header(g).size() == bin,
+                                             "a free block is in the bin of its size");
+                            });
             large_.validate(b, visit);
         }
 
@@ -120,6 +124,7 @@ struct basic_best_fit {
 
         detail::free_lists<ExactBins, Steps> lists_;
         detail::size_trie<Steps> large_;
+        detail::link_code code_;
         std::uint32_t bin_count_ = 0;
     };
 };

@@ -17,6 +17,11 @@
 // Invariant: header(g + size(g)).previous == size(g), for every block. Both directions are a
 //            subtraction away, and whatever overruns a block breaks the equation: validate() and,
 //            in checked builds, the next deallocate of a neighbour notice.
+//            Both bits mark a header that is none any more: its block became part of another one,
+//            and a second free of it finds the mark.
+// Links:     free blocks hold theirs exclusive-ored with a key of the region, so that what a program
+//            writes there is no link: it decodes to a number beyond the region, or to a block that
+//            does not link back.
 // Position:  blocks are named by their granule, counted from `base`. Nothing here is an address,
 //            so a region may be copied, saved, or mapped elsewhere.
 #pragma once
@@ -45,42 +50,69 @@ inline constexpr std::uint32_t no_block = 0xFFFF'FFFF;
     return granules * granule_size - block_header_size;
 }
 
+/// Both halves are read and written as halves: a load of eight bytes behind a store of four waits until
+/// the store is in the cache (15 cycles of an operation that takes 80).
 class block_header {
 public:
     constexpr block_header() = default;
-    explicit constexpr block_header(std::uint64_t word) noexcept : word_{word} {}
+    constexpr block_header(std::uint32_t size_and_bits, std::uint32_t previous) noexcept
+        : size_and_bits_{size_and_bits}, previous_{previous} {}
 
     [[nodiscard]] static constexpr block_header used(std::uint32_t size,
                                                      std::uint32_t previous) noexcept {
-        return block_header{size | std::uint64_t{previous} << 32};
+        return {size, previous};
     }
     [[nodiscard]] static constexpr block_header free(std::uint32_t size,
                                                      std::uint32_t previous) noexcept {
-        return block_header{size | free_bit | std::uint64_t{previous} << 32};
+        return {size | free_bit, previous};
     }
 
     [[nodiscard]] constexpr std::uint32_t size() const noexcept {
-        return static_cast<std::uint32_t>(word_) & granule_count_max;
+        return size_and_bits_ & granule_count_max;
     }
-    [[nodiscard]] constexpr std::uint32_t previous() const noexcept {
-        return static_cast<std::uint32_t>(word_ >> 32);
+    [[nodiscard]] constexpr std::uint32_t previous() const noexcept { return previous_; }
+    [[nodiscard]] constexpr bool is_free() const noexcept {
+        return (size_and_bits_ & free_bit) != 0;
     }
-    [[nodiscard]] constexpr bool is_free() const noexcept { return (word_ & free_bit) != 0; }
     [[nodiscard]] constexpr bool is_deferred() const noexcept {
-        return (word_ & deferred_bit) != 0;
+        return (size_and_bits_ & deferred_bit) != 0;
     }
-    [[nodiscard]] constexpr std::uint64_t word() const noexcept { return word_; }
+    /// Below `free_bit` when the block is in use.
+    [[nodiscard]] constexpr std::uint32_t size_and_bits() const noexcept { return size_and_bits_; }
+
+    friend constexpr bool operator==(const block_header&, const block_header&) = default;
 
     static constexpr std::uint32_t free_bit = 1u << 30;
     static constexpr std::uint32_t deferred_bit = 1u << 31;
+    static constexpr std::uint32_t gone = free_bit | deferred_bit;
 
 private:
-    std::uint64_t word_ = 0;
+    std::uint32_t size_and_bits_ = 0;
+    std::uint32_t previous_ = 0;
 };
 
 static_assert(sizeof(block_header) == block_header_size);
 static_assert(granules_for(0) == 1 && granules_for(8) == 1 && granules_for(9) == 2);
 static_assert(payload_size(granules_for(24)) == 24);
+
+/// How the links of free blocks are written, and what they may name. It lies in the index, in front of
+/// the blocks.
+class link_code {
+public:
+    link_code() = default;
+    link_code(std::uint32_t granules, std::uint32_t key) noexcept
+        : granules_{granules}, key_{key} {}
+
+    /// There and back: a link as it stands in a block, or as a number.
+    [[nodiscard]] std::uint32_t turned(std::uint32_t link) const noexcept { return link ^ key_; }
+    /// True when the region has a granule `g`.
+    [[nodiscard]] bool has(std::uint32_t g) const noexcept { return g < granules_; }
+    [[nodiscard]] std::uint32_t granules() const noexcept { return granules_; }
+
+private:
+    std::uint32_t granules_ = 0;
+    std::uint32_t key_ = 0;
+};
 
 /// The blocks of one region: the address of granule 0, and nothing else.
 template <class Steps>
@@ -100,11 +132,12 @@ public:
 
     [[nodiscard]] block_header header(std::uint32_t g) const noexcept {
         Steps::touch();
-        return block_header{load_hidden<std::uint64_t>(at(g))};
+        return {load_hidden<std::uint32_t>(at(g)), load_hidden<std::uint32_t>(at(g) + 4)};
     }
     void set_header(std::uint32_t g, block_header h) const noexcept {
         Steps::touch();
-        store_hidden(at(g), h.word());
+        store_hidden(at(g), h.size_and_bits());
+        store_hidden(at(g) + 4, h.previous());
     }
     /// The block before `g` is now `size` granules long. Leaves size and bits alone.
     void set_previous(std::uint32_t g, std::uint32_t size) const noexcept {
@@ -118,18 +151,22 @@ public:
     }
 
     /// Free blocks hold up to six links of 32 bits in their payload; two fit the smallest block.
-    [[nodiscard]] std::uint32_t link(std::uint32_t g, unsigned which) const noexcept {
+    /// What link() returns need not be a block: a stray write may have been there.
+    [[nodiscard]] std::uint32_t link(link_code code, std::uint32_t g,
+                                     unsigned which) const noexcept {
         Steps::touch();
-        return load_hidden<std::uint32_t>(payload(g) + which * 4u);
+        return code.turned(load_hidden<std::uint32_t>(payload(g) + which * 4u));
     }
-    void set_link(std::uint32_t g, unsigned which, std::uint32_t value) const noexcept {
+    void set_link(link_code code, std::uint32_t g, unsigned which,
+                  std::uint32_t value) const noexcept {
         Steps::touch();
-        store_hidden(payload(g) + which * 4u, value);
+        store_hidden(payload(g) + which * 4u, code.turned(value));
     }
-    void set_two_links(std::uint32_t g, unsigned which, std::uint32_t first,
+    void set_two_links(link_code code, std::uint32_t g, unsigned which, std::uint32_t first,
                        std::uint32_t second) const noexcept {
         Steps::touch();
-        store_hidden(payload(g) + which * 4u, first | std::uint64_t{second} << 32);
+        store_hidden(payload(g) + which * 4u, code.turned(first));
+        store_hidden(payload(g) + which * 4u + 4, code.turned(second));
     }
 
 private:

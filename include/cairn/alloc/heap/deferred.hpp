@@ -28,7 +28,10 @@
 // Bound: 2048 blocks in all beyond the shares. An allocation that the core refuses merges everything
 //        first: the last resort, counted in tests. The last eighth of the heap is given away with no
 //        surplus, so that little of it is left when the last resort comes.
-// Position: heads and links are byte offsets from the home region.
+// Position: heads and links are byte offsets from the lowest region. A heap grows only when nothing waits, so
+//        that a lower one may come. Links lie in freed blocks, so they (and
+//        the heads, which become links as they are) are exclusive-ored with the region's key; before a block is given out again its header must say
+//        that it waits and belongs to the class, and before that it must lie within the regions.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +41,10 @@
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
+inline constexpr std::uint64_t no_waiting_block = UINT64_MAX;  // no region reaches that far
+
 struct deferred_bin {
-    std::int64_t head = 0;       // offset of the newest block's payload; 0: none
+    std::uint64_t head = 0;      // offset of the newest block's payload, encoded like the links
     std::int32_t room = 0;       // left of its share; below 0: so many wait beyond it
     std::uint32_t granules = 0;  // of each block of this class
 };
@@ -53,21 +58,23 @@ class deferred_surplus {
 public:
     static constexpr std::uint32_t surplus_max = 2048;  // blocks
 
-    /// One more block of `bin` waits, if it may.
-    [[nodiscard]] bool joined(deferred_bin& bin) noexcept {
-        if (bin.room <= 0) {
-            if (count_ >= end_) { return false; }
+    /// One more block of `bin`, which are of `granules`, waits, if it may.
+    [[nodiscard]] bool joined(deferred_bin& bin, std::uint32_t granules) noexcept {
+        // Counted first: one instruction on the memory, whose flags are the answer.
+        if (--bin.room < 0) {
+            if (count_ >= end_) {
+                ++bin.room;
+                return false;
+            }
             ++count_;
         }
-        --bin.room;
-        joined_ += bin.granules;
+        joined_ += granules;
         return true;
     }
     /// One block of `bin` waits no longer.
-    void left(deferred_bin& bin) noexcept {
-        if (bin.room < 0) { --count_; }
-        ++bin.room;
-        left_ += bin.granules;
+    void left(deferred_bin& bin, std::uint32_t granules) noexcept {
+        if (++bin.room <= 0) { --count_; }
+        left_ += granules;
     }
 
     /// The core gave `granules` away.
@@ -98,6 +105,8 @@ public:
         (void)decide();
     }
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+    [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
+    [[nodiscard]] std::size_t waiting() const noexcept { return joined_ - left_; }
 
     /// The heap has several regions, and would rather give one back than have much wait in it.
     void set_may_shrink(bool may) noexcept { may_shrink_ = may; }
@@ -133,10 +142,8 @@ struct deferred_header {
     std::uint64_t total_size = 0;  // of the region, for adopt()
     std::uint32_t bin_count = 0;   // classes 0 .. bin_count - 1 may wait
     std::uint32_t share = 0;       // granules that one class may withhold
-    std::uint64_t padding = 0;
+    std::uint64_t link_key = 0;    // of the links between waiting blocks
 };
-
-static_assert(sizeof(deferred_header) % 16 == 0);
 
 /// How many blocks of `granules` may wait when one class may withhold `share` granules.
 [[nodiscard]] constexpr std::uint32_t deferred_cap(std::uint32_t share, std::uint32_t granules,

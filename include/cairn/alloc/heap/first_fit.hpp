@@ -27,6 +27,7 @@
 #include <cstdint>
 
 #include <cairn/alloc/heap/block.hpp>
+#include <cairn/alloc/heap/corrupt.hpp>
 #include <cairn/alloc/heap/max_tree.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -74,7 +75,8 @@ struct first_fit {
                    page_tree::entry_count(pages) * sizeof(std::uint16_t);
         }
 
-        void clear(std::uint32_t granules) noexcept {
+        /// There is no link in a free block, so there is no key.
+        void clear(std::uint32_t granules, std::uint32_t = 0) noexcept {
             end_ = granules;
             page_count_ = pages_for(granules);
             starts_offset_ = static_cast<std::uint32_t>(
@@ -139,10 +141,7 @@ struct first_fit {
             if (size > large) [[unlikely]] { return large_from(b, 0, size); }
             const std::uint32_t p = pages_.find(page_entries(), size, levels_in_use_);
             if (p == none) { return top_from(size); }
-            const std::uint32_t g = first_in_page(b, p, starts()[p], size);
-            CAIRN_ASSERT(g != detail::no_block,
-                         "a page's maximum is the size of one of its blocks");
-            return g;
+            return expect_found(first_in_page(b, p, starts()[p], size));
         }
 
         /// As find(), among those that start at granule `from` or above.
@@ -158,7 +157,7 @@ struct first_fit {
                 if (p == none) { return from <= top_ ? top_from(size) : detail::no_block; }
                 bits = starts()[p];
                 if (size > large) [[unlikely]] {
-                    const std::uint32_t first = first_in_page(b, p, bits, large);
+                    const std::uint32_t first = expect_found(first_in_page(b, p, bits, large));
                     if (b.header(first).size() >= size) { return first; }
                     return large_from(b, first / span + 1, size);
                 }
@@ -179,8 +178,7 @@ struct first_fit {
                 if (b.header(p * page + last).size() >= size) { return p * page + last; }
                 bits &= ~(std::uint64_t{1} << last);
             }
-            CAIRN_ASSERT(false, "a page's maximum is the size of one of its blocks");
-            return detail::no_block;
+            detail::heap_is_corrupt(detail::heap_promise::page);
         }
 
         /// Size of the largest free block.
@@ -226,6 +224,14 @@ struct first_fit {
             return static_cast<std::uint32_t>(std::countr_zero(bits));
         }
 
+        /// The index lies in front of all blocks, but the sizes stand in their headers.
+        [[nodiscard]] static std::uint32_t expect_found(std::uint32_t g) noexcept {
+            if (g == detail::no_block) [[unlikely]] {
+                detail::heap_is_corrupt(detail::heap_promise::page);
+            }
+            return g;
+        }
+
         void set_top(std::uint32_t g) noexcept {
             top_ = g;
             levels_in_use_ = pages_.levels_for(g / page + 1);
@@ -247,7 +253,8 @@ struct first_fit {
         /// The large block that starts in span `s`, which has one.
         [[nodiscard]] std::uint32_t large_of_span(blocks b, std::uint32_t s) const noexcept {
             const std::uint32_t p = pages_.find_from(page_entries(), s * (span / page), large);
-            return first_in_page(b, p, starts()[p], large);
+            if (p == none) [[unlikely]] { detail::heap_is_corrupt(detail::heap_promise::page); }
+            return expect_found(first_in_page(b, p, starts()[p], large));
         }
         /// The first block of more than `large` granules from span `s` on.
         [[nodiscard]] std::uint32_t large_from(blocks b, std::uint32_t s,

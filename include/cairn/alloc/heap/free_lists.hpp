@@ -6,10 +6,13 @@
 //                   v       v
 //                  [7]<->[12]<->[5]       links lie in the blocks (heap) or in nodes (offset_heap)
 //
-// Written once for both: Links says where next and prev of a block live.
+// Written once for both: Links says where next and prev of a block live. Where that is memory that users
+// write to (Links::is_block), no link is followed before the block that it names links back.
 //
 // Invariant: a bin's bit is set exactly when its head is not `none`; the head has no prev.
 // Cost:      insert, remove: the bitmap, the head and at most two other blocks. first: one load.
+//            The look at a link is a compare with the end of the region, and one with a word that is
+//            written next.
 // Position:  `heads` follows this object in memory; nothing here is an address.
 #pragma once
 
@@ -17,6 +20,7 @@
 #include <cstdint>
 
 #include <cairn/alloc/heap/block.hpp>
+#include <cairn/alloc/heap/corrupt.hpp>
 #include <cairn/alloc/heap/two_level_bitmap.hpp>
 #include <cairn/core/assert.hpp>
 
@@ -26,26 +30,29 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 template <class Steps>
 class links_in_blocks {
 public:
-    explicit links_in_blocks(block_map<Steps> blocks) noexcept : blocks_{blocks} {}
+    links_in_blocks(block_map<Steps> blocks, link_code code) noexcept
+        : blocks_{blocks}, code_{code} {}
 
     [[nodiscard]] std::uint32_t next(std::uint32_t id) const noexcept {
-        return blocks_.link(id, 0);
+        return blocks_.link(code_, id, 0);
     }
     [[nodiscard]] std::uint32_t prev(std::uint32_t id) const noexcept {
-        return blocks_.link(id, 1);
+        return blocks_.link(code_, id, 1);
     }
     void set_next(std::uint32_t id, std::uint32_t to) const noexcept {
-        blocks_.set_link(id, 0, to);
+        blocks_.set_link(code_, id, 0, to);
     }
     void set_prev(std::uint32_t id, std::uint32_t to) const noexcept {
-        blocks_.set_link(id, 1, to);
+        blocks_.set_link(code_, id, 1, to);
     }
     void set_both(std::uint32_t id, std::uint32_t next, std::uint32_t prev) const noexcept {
-        blocks_.set_two_links(id, 0, next, prev);
+        blocks_.set_two_links(code_, id, 0, next, prev);
     }
+    [[nodiscard]] bool is_block(std::uint32_t id) const noexcept { return code_.has(id); }
 
 private:
     block_map<Steps> blocks_;
+    link_code code_;
 };
 
 template <std::uint32_t BinCountMax, class Steps>
@@ -77,12 +84,12 @@ public:
                 std::uint32_t id) noexcept {
         const std::uint32_t next = links.next(id);
         const std::uint32_t prev = links.prev(id);
-        if (next != none) { links.set_prev(next, prev); }
-        if (prev != none) {
+        if (is_after(links, next, id)) { links.set_prev(next, prev); }
+        if (is_before(links, prev, id)) {
             links.set_next(prev, next);
             return;
         }
-        CAIRN_ASSERT(heads[bin] == id, "the first block of a bin has no block before it");
+        expect_head(links, heads[bin], id);
         heads[bin] = next;
         if (next == none) { bitmap_.clear(bin); }
     }
@@ -94,7 +101,7 @@ public:
         CAIRN_ASSERT(heads[bin] == id, "the head of a bin is taken out as its head");
         const std::uint32_t next = links.next(id);
         heads[bin] = next;
-        if (next != none) {
+        if (is_after(links, next, id)) {
             links.set_prev(next, none);
         } else {
             bitmap_.clear(bin);
@@ -107,13 +114,23 @@ public:
                  std::uint32_t to) noexcept {
         const std::uint32_t next = links.next(from);
         const std::uint32_t prev = links.prev(from);
+        const bool has_next = is_after(links, next, from);
+        const bool has_prev = is_before(links, prev, from);
+        if (!has_prev) { expect_head(links, heads[bin], from); }
         links.set_both(to, next, prev);
-        if (next != none) { links.set_prev(next, to); }
-        if (prev != none) {
+        if (has_next) { links.set_prev(next, to); }
+        if (has_prev) {
             links.set_next(prev, to);
         } else {
             heads[bin] = to;
         }
+    }
+
+    /// The block after `id`, or none: for a walk that changes nothing.
+    template <class Links>
+    [[nodiscard]] static std::uint32_t next_of(const Links& links, std::uint32_t id) noexcept {
+        const std::uint32_t next = links.next(id);
+        return is_after(links, next, id) ? next : none;
     }
 
     /// The lowest bin >= `bin` that has a block, or none.
@@ -140,6 +157,46 @@ public:
     }
 
 private:
+    /// Returns: false when no block comes after `id`.
+    template <class Links>
+    [[nodiscard]] static bool is_after(const Links& links, std::uint32_t next,
+                                       [[maybe_unused]] std::uint32_t id) noexcept {
+        if constexpr (requires { links.is_block(next); }) {
+            if (links.is_block(next)) [[likely]] {
+                if (links.prev(next) != id) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+                return true;
+            }
+            if (next != none) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+            return false;
+        } else {
+            return next != none;
+        }
+    }
+    /// Returns: false when no block comes before `id`.
+    template <class Links>
+    [[nodiscard]] static bool is_before(const Links& links, std::uint32_t prev,
+                                        [[maybe_unused]] std::uint32_t id) noexcept {
+        if constexpr (requires { links.is_block(prev); }) {
+            if (links.is_block(prev)) {
+                if (links.next(prev) != id) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+                return true;
+            }
+            if (prev != none) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+            return false;
+        } else {
+            return prev != none;
+        }
+    }
+    /// `id`, which has no block before it, is the head of its bin.
+    template <class Links>
+    static void expect_head(const Links& links, std::uint32_t head, std::uint32_t id) noexcept {
+        if constexpr (requires { links.is_block(id); }) {
+            if (head != id) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+        } else {
+            CAIRN_ASSERT(head == id, "the first block of a bin has no block before it");
+        }
+    }
+
     two_level_bitmap<BinCountMax, Steps> bitmap_;
 };
 

@@ -85,17 +85,19 @@ struct basic_good_fit {
             return (class_of_free(granules) + 1) * sizeof(std::uint32_t);
         }
 
-        void clear(std::uint32_t granules) noexcept {
+        /// `key`: of the links in free blocks.
+        void clear(std::uint32_t granules, std::uint32_t key) noexcept {
+            code_ = {granules, key};
             bin_count_ = class_of_free(granules) + 1;
             lists_.clear(heads(), bin_count_);
         }
 
         void insert(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
-            lists_.insert(heads(), links{b}, class_of_free(size), g);
+            lists_.insert(heads(), links{b, code_}, class_of_free(size), g);
         }
 
         void remove(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
-            lists_.remove(heads(), links{b}, class_of_free(size), g);
+            lists_.remove(heads(), links{b, code_}, class_of_free(size), g);
         }
 
         /// The block of `size` behind `start` and its free neighbours (0: not free) become one free
@@ -105,16 +107,16 @@ struct basic_good_fit {
                                                   std::uint32_t right_size) noexcept {
             size += left_size;
             if (right_size != 0) {
-                lists_.remove(heads(), links{b}, class_of_free(right_size), start + size);
+                lists_.remove(heads(), links{b, code_}, class_of_free(right_size), start + size);
                 size += right_size;
             }
             const std::uint32_t bin = class_of_free(size);
             if (left_size != 0) {
                 const std::uint32_t left_bin = class_of_free(left_size);
                 if (left_bin == bin) { return; }
-                lists_.remove(heads(), links{b}, left_bin, start);
+                lists_.remove(heads(), links{b, code_}, left_bin, start);
             }
-            lists_.insert(heads(), links{b}, bin, start);
+            lists_.insert(heads(), links{b, code_}, bin, start);
         }
 
         /// The free block `from` becomes `to`: its front is cut off, or a neighbour joins.
@@ -123,11 +125,11 @@ struct basic_good_fit {
             const std::uint32_t old_bin = class_of_free(from_size);
             const std::uint32_t new_bin = class_of_free(to_size);
             if (old_bin == new_bin) {
-                if (from != to) { lists_.replace(heads(), links{b}, new_bin, from, to); }
+                if (from != to) { lists_.replace(heads(), links{b, code_}, new_bin, from, to); }
                 return;
             }
-            lists_.remove(heads(), links{b}, old_bin, from);
-            lists_.insert(heads(), links{b}, new_bin, to);
+            lists_.remove(heads(), links{b, code_}, old_bin, from);
+            lists_.insert(heads(), links{b, code_}, new_bin, to);
         }
 
         // What find_class() found, for whoever takes it: the bin need not be computed again, and a
@@ -145,18 +147,18 @@ struct basic_good_fit {
         }
 
         void remove(blocks b, head h) noexcept {
-            lists_.remove_head(heads(), links{b}, h.bin, h.block);
+            lists_.remove_head(heads(), links{b, code_}, h.bin, h.block);
         }
 
         /// The head `h` becomes `to`: its front is cut off.
         void replace(blocks b, head h, std::uint32_t to, std::uint32_t to_size) noexcept {
             const std::uint32_t new_bin = class_of_free(to_size);
             if (h.bin == new_bin) {
-                lists_.replace(heads(), links{b}, new_bin, h.block, to);
+                lists_.replace(heads(), links{b, code_}, new_bin, h.block, to);
                 return;
             }
-            lists_.remove_head(heads(), links{b}, h.bin, h.block);
-            lists_.insert(heads(), links{b}, new_bin, to);
+            lists_.remove_head(heads(), links{b, code_}, h.bin, h.block);
+            lists_.insert(heads(), links{b, code_}, new_bin, to);
         }
 
         /// A free block of at least `size` granules, or no_block. O(1).
@@ -169,7 +171,8 @@ struct basic_good_fit {
         [[nodiscard]] std::uint32_t find_if(blocks b, std::uint32_t size, unsigned tries,
                                             Accept accept) const noexcept {
             std::uint32_t g = find(b, size);
-            for (; g != detail::no_block && tries != 0; --tries, g = links{b}.next(g)) {
+            for (; g != detail::no_block && tries != 0;
+                 --tries, g = lists_.next_of(links{b, code_}, g)) {
                 if (accept(g)) { return g; }
             }
             return detail::no_block;
@@ -180,7 +183,8 @@ struct basic_good_fit {
             const std::uint32_t bin = lists_.highest_bin();
             std::uint32_t best = 0;
             if (bin >= bin_count_) { return best; }
-            for (std::uint32_t g = heads()[bin]; g != detail::no_block; g = links{b}.next(g)) {
+            for (std::uint32_t g = heads()[bin]; g != detail::no_block;
+                 g = lists_.next_of(links{b, code_}, g)) {
                 const std::uint32_t size = b.header(g).size();
                 if (size > best) { best = size; }
             }
@@ -190,11 +194,12 @@ struct basic_good_fit {
         /// Calls visit(g) for each free block, after checking that its bin is the right one.
         template <class Visit>
         void validate(blocks b, Visit visit) const noexcept {
-            lists_.validate(heads(), links{b}, bin_count_, [&](std::uint32_t bin, std::uint32_t g) {
-                visit(g);
-                CAIRN_ASSERT(class_of_free(b.header(g).size()) == bin,
-                             "a free block is in the bin of its size");
-            });
+            lists_.validate(heads(), links{b, code_}, bin_count_,
+                            [&](std::uint32_t bin, std::uint32_t g) {
+                                visit(g);
+                                CAIRN_ASSERT(class_of_free(b.header(g).size()) == bin,
+                                             "a free block is in the bin of its size");
+                            });
         }
 
     private:
@@ -207,6 +212,7 @@ struct basic_good_fit {
         }
 
         detail::free_lists<bin_count_max, Steps> lists_;
+        detail::link_code code_;
         std::uint32_t bin_count_ = 0;
         std::uint32_t padding_ = 0;
     };

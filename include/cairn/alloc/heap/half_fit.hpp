@@ -43,14 +43,18 @@ struct half_fit {
     public:
         [[nodiscard]] static constexpr std::size_t array_size(std::uint32_t) noexcept { return 0; }
 
-        void clear(std::uint32_t) noexcept { lists_.clear(heads_, bin_count); }
+        /// `key`: of the links in free blocks.
+        void clear(std::uint32_t granules, std::uint32_t key) noexcept {
+            code_ = {granules, key};
+            lists_.clear(heads_, bin_count);
+        }
 
         void insert(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
-            lists_.insert(heads_, links{b}, floor_log2(size), g);
+            lists_.insert(heads_, links{b, code_}, floor_log2(size), g);
         }
 
         void remove(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
-            lists_.remove(heads_, links{b}, floor_log2(size), g);
+            lists_.remove(heads_, links{b, code_}, floor_log2(size), g);
         }
 
         void replace(blocks b, std::uint32_t from, std::uint32_t from_size, std::uint32_t to,
@@ -72,7 +76,8 @@ struct half_fit {
             const std::uint32_t bin = lists_.highest_bin();
             std::uint32_t best = 0;
             if (bin >= bin_count) { return best; }
-            for (std::uint32_t g = heads_[bin]; g != detail::no_block; g = links{b}.next(g)) {
+            for (std::uint32_t g = heads_[bin]; g != detail::no_block;
+                 g = lists_.next_of(links{b, code_}, g)) {
                 const std::uint32_t size = b.header(g).size();
                 if (size > best) { best = size; }
             }
@@ -81,15 +86,17 @@ struct half_fit {
 
         template <class Visit>
         void validate(blocks b, Visit visit) const noexcept {
-            lists_.validate(heads_, links{b}, bin_count, [&](std::uint32_t bin, std::uint32_t g) {
-                visit(g);
-                CAIRN_ASSERT(floor_log2(b.header(g).size()) == bin,
-                             "a free block is in the bin of its size");
-            });
+            lists_.validate(heads_, links{b, code_}, bin_count,
+                            [&](std::uint32_t bin, std::uint32_t g) {
+                                visit(g);
+                                CAIRN_ASSERT(floor_log2(b.header(g).size()) == bin,
+                                             "a free block is in the bin of its size");
+                            });
         }
 
     private:
         detail::free_lists<bin_count, Steps> lists_;
+        detail::link_code code_;
         std::uint32_t heads_[bin_count];
     };
 };

@@ -18,7 +18,8 @@ constexpr std::uint64_t heap<Fit, Steps>::magic() noexcept {
     }
     std::uint64_t shape = sizeof(region_type);
     if constexpr (requires { Fit::shape; }) { shape ^= std::uint64_t{Fit::shape} << 32; }
-    return (hash ^ shape ^ Fit::deferred_max << 16) * 1099511628211ull;
+    constexpr std::uint64_t format = 2;  // 2: links are encoded
+    return (hash ^ shape ^ Fit::deferred_max << 16 ^ format << 56) * 1099511628211ull;
 }
 
 template <class Fit, class Steps>
@@ -67,21 +68,58 @@ heap<Fit, Steps> heap<Fit, Steps>::adopt(byte_slice memory) noexcept {
 }
 
 template <class Fit, class Steps>
-void heap<Fit, Steps>::make_home(std::byte* memory, std::uint32_t granules, std::size_t memory_size,
-                                 std::uint32_t bin_count) noexcept {
+heap<Fit, Steps> heap<Fit, Steps>::adopt_untrusted(byte_slice memory) noexcept {
+    heap h{no_memory(), 0, false};
+    if (!is_aligned(memory.data(), alignment{granule_size}) ||
+        memory.size() < region_type::size_for(1, bins_size(1))) {
+        return h;
+    }
+    auto* const home = reinterpret_cast<region_type*>(memory.data());
+    if (!home->extra_fits(sizeof(detail::deferred_header)) ||
+        home->blocks_begin() > memory.size()) {
+        return h;
+    }
+    auto* const header = reinterpret_cast<detail::deferred_header*>(home->extra());
+    const std::uint32_t bin_count = header->bin_count;
+    if (header->magic != magic() || bin_count > bin_count_for(std::size_t{1} << 20)) { return h; }
     const std::size_t extra =
         sizeof(detail::deferred_header) + bin_count * sizeof(detail::deferred_bin);
-    home_ = region_type::create(memory, granules, extra);
+    if (!home->has_shape(memory.size(), extra) || header->total_size != home->total_size() ||
+        !home->rebuild(key_for(home))) {
+        return h;
+    }
+    home->poison_unused();
+    h.home_ = home;
+    h.make_bins(bin_count);
+    h.add_region(home, home->total_size());
+    h.use_bins();
+    h.set_share(share_of(home->granules()));
+    return h;
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::make_bins(std::uint32_t bin_count) noexcept {
     auto* const header = ::new (home_->extra()) detail::deferred_header{};
     header->magic = magic();
     header->total_size = home_->total_size();
     header->bin_count = bin_count;
+    header->link_key = detail::secret_of(header);
     if constexpr (Fit::deferred_max != 0) {
         auto* const bins = reinterpret_cast<detail::deferred_bin*>(header + 1);
         for (std::uint32_t c = 0; c < bin_count; ++c) {
-            ::new (bins + c) detail::deferred_bin{0, 0, Fit::size_of_class(c)};
+            ::new (bins + c) detail::deferred_bin{detail::no_waiting_block ^ header->link_key, 0,
+                                                  Fit::size_of_class(c)};
         }
     }
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::make_home(std::byte* memory, std::uint32_t granules, std::size_t memory_size,
+                                 std::uint32_t bin_count) noexcept {
+    const std::size_t extra =
+        sizeof(detail::deferred_header) + bin_count * sizeof(detail::deferred_bin);
+    home_ = region_type::create(memory, granules, extra, key_for(memory));
+    make_bins(bin_count);
     add_region(home_, memory_size);
     use_bins();
     set_share(share_of(granules));
@@ -91,6 +129,7 @@ template <class Fit, class Steps>
 void heap<Fit, Steps>::use_bins() noexcept {
     auto* const header = reinterpret_cast<detail::deferred_header*>(home_->extra());
     bins_ = reinterpret_cast<detail::deferred_bin*>(header + 1);
+    link_key_ = header->link_key;
     if constexpr (Fit::deferred_max != 0) {
         deferred_size_end_ =
             header->bin_count == 0
@@ -136,6 +175,8 @@ auto heap<Fit, Steps>::region_at(const void* p) const noexcept -> region_type* {
 template <class Fit, class Steps>
 void heap<Fit, Steps>::add_region(region_type* r, std::size_t size) noexcept {
     CAIRN_ASSERT(region_count_ < region_count_max, "64 regions are all there are");
+    CAIRN_ASSERT(region_count_ == 0 || surplus_.waiting() == 0,
+                 "a heap grows only when nothing waits: links count from the lowest region");
     std::uint32_t at = region_count_++;
     for (; at != 0 && reinterpret_cast<std::uintptr_t>(regions_[at - 1].region) >
                           reinterpret_cast<std::uintptr_t>(r);
@@ -144,6 +185,16 @@ void heap<Fit, Steps>::add_region(region_type* r, std::size_t size) noexcept {
         regions_[at] = regions_[at - 1];
     }
     regions_[at] = {r, size};
+    measure_reach();
+}
+
+/// Deferred links count from the lowest region: that may change only while nothing waits.
+template <class Fit, class Steps>
+void heap<Fit, Steps>::measure_reach() noexcept {
+    const region_entry& last = regions_[region_count_ - 1];
+    wait_begin_ = reinterpret_cast<std::byte*>(regions_[0].region);
+    wait_size_ = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(last.region) +
+                                            last.region->total_size() - wait_begin_);
 }
 
 template <class Fit, class Steps>
@@ -194,10 +245,24 @@ bool heap<Fit, Steps>::grow(std::uint32_t granules, alignment align) noexcept {
     if (home_ == nullptr) {
         make_home(static_cast<std::byte*>(memory), fits, size, bin_count);
     } else {
-        add_region(region_type::create(static_cast<std::byte*>(memory), fits, 0), size);
+        add_region(region_type::create(static_cast<std::byte*>(memory), fits, 0, key_for(memory)),
+                   size);
         set_share(share_of((held + size) / granule_size));
     }
     return true;
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::end() noexcept {
+    if constexpr (asserts_enabled) {
+        if (ends_empty_) {
+            std::size_t live = 0;
+            for_each_block(
+                [&](const heap_block& b) { live += b.state == block_state::used ? 1u : 0u; });
+            CAIRN_ASSERT(live == 0, "every block of this heap has come back when it ends");
+        }
+    }
+    release_all();
 }
 
 template <class Fit, class Steps>
@@ -216,6 +281,9 @@ void heap<Fit, Steps>::release_all() noexcept {
     }
     spare_ = nullptr;
     deferred_size_end_ = 0;
+    link_key_ = 0;
+    wait_begin_ = nullptr;
+    wait_size_ = 0;
     surplus_ = {};
 }
 
@@ -224,12 +292,17 @@ void heap<Fit, Steps>::steal(heap& other) noexcept {
     home_ = other.home_;
     bins_ = other.bins_;
     deferred_size_end_ = other.deferred_size_end_;
+    link_key_ = other.link_key_;
+    wait_begin_ = other.wait_begin_;
+    wait_size_ = other.wait_size_;
     surplus_ = other.surplus_;
     spare_ = other.spare_;
     upstream_ = other.upstream_;
     block_size_ = other.block_size_;
     region_count_ = other.region_count_;
     owned_ = other.owned_;
+    ends_empty_ = other.ends_empty_;
+    other.ends_empty_ = false;
     for (std::uint32_t i = 0; i < region_count_; ++i) { regions_[i] = other.regions_[i]; }
     other.region_count_ = 0;
     other.release_all();
@@ -243,7 +316,7 @@ heap<Fit, Steps>::heap(heap&& other) noexcept : heap{other.upstream_, other.bloc
 template <class Fit, class Steps>
 heap<Fit, Steps>& heap<Fit, Steps>::operator=(heap&& other) noexcept {
     if (this != &other) {
-        release_all();
+        end();
         steal(other);
     }
     return *this;
@@ -303,18 +376,20 @@ inline void heap<Fit, Steps>::left_core(std::uint32_t granules) noexcept {
 }
 
 /// For fits with classes: `size` is of class `c`, whose blocks have `granules`.
+/// (No requires-clause: clang 17 and gcc 14 write one into the function's name, gcc 12 does not, and then
+/// a program and a library of the two do not link.)
 template <class Fit, class Steps>
 void* heap<Fit, Steps>::allocate_class_from_core(std::uint32_t c, std::uint32_t granules,
-                                                 std::size_t size) noexcept
-    requires detail::has_size_classes<Fit>
-{
-    if (region_count_ == 1) [[likely]] {
-        const std::uint32_t g = home_->allocate_class(c, granules);
-        if (g != detail::no_block) [[likely]] {
-            void* const p = home_->map().payload(g);
-            unpoison(p, size);
-            left_core(granules);
-            return p;
+                                                 std::size_t size) noexcept {
+    if constexpr (detail::has_size_classes<Fit>) {
+        if (region_count_ == 1) [[likely]] {
+            const std::uint32_t g = home_->allocate_class(c, granules);
+            if (g != detail::no_block) [[likely]] {
+                void* const p = home_->map().payload(g);
+                unpoison(p, size);
+                left_core(granules);
+                return p;
+            }
         }
     }
     return allocate_with_effort(granules, size, default_alignment);
@@ -388,14 +463,21 @@ inline void heap<Fit, Steps>::free_in(region_type* r, void* p) noexcept {
 }
 
 template <class Fit, class Steps>
-void heap<Fit, Steps>::merge_newest(detail::deferred_bin& bin) noexcept {
-    std::byte* const p = reinterpret_cast<std::byte*>(home_) + bin.head;
-    check_deferred(p, bin.granules);
-    Steps::touch();
-    bin.head = detail::load_hidden<std::int64_t>(p);
-    surplus_.left(bin);
-    detail::store_hidden(p - detail::block_header_size, bin.granules);
+void heap<Fit, Steps>::freed_wrongly(const void* p) const noexcept {
+    const region_type* const r = region_at(p);
+    if (r == nullptr || !r->contains(p)) {
+        detail::heap_is_corrupt(detail::heap_promise::freed_here);
+    }
+    r->freed_wrongly(r->map().block_of(p));
+}
+
+/// Returns: false when no block waits in `bin`.
+template <class Fit, class Steps>
+bool heap<Fit, Steps>::merge_newest(detail::deferred_bin& bin) noexcept {
+    std::byte* const p = take_newest(bin);
+    if (p == nullptr) { return false; }
     give_to_core(p);
+    return true;
 }
 
 /// Merges one block that waits beyond the share of its class, if one of the next bins has one.
@@ -407,7 +489,10 @@ void heap<Fit, Steps>::merge_surplus() noexcept {
         Steps::touch();
         if (surplus_.cursor == 0) { surplus_.cursor = bin_count; }
         detail::deferred_bin& bin = bins_[surplus_.cursor - 1];
-        if (bin.room < 0) { return merge_newest(bin); }
+        if (bin.room < 0) {
+            (void)merge_newest(bin);
+            return;
+        }
         --surplus_.cursor;  // the largest first: most memory for a merge
     }
 }
@@ -449,11 +534,7 @@ bool heap<Fit, Steps>::merge_deferred() noexcept {
     bool any = false;
     for (std::uint32_t c = 0; c < header->bin_count; ++c) {
         Steps::touch();
-        detail::deferred_bin& bin = bins_[c];
-        while (bin.head != 0) {
-            merge_newest(bin);
-            any = true;
-        }
+        while (merge_newest(bins_[c])) { any = true; }
     }
     return any;
 }
@@ -498,12 +579,15 @@ bool heap<Fit, Steps>::try_resize(void* p, std::size_t old_size, std::size_t new
 
 template <class Fit, class Steps>
 void heap<Fit, Steps>::reset() noexcept {
-    for (std::uint32_t i = 0; i < region_count_; ++i) { regions_[i].region->clear(); }
+    for (std::uint32_t i = 0; i < region_count_; ++i) {
+        region_type* const r = regions_[i].region;
+        r->clear(key_for(r));
+    }
     if constexpr (Fit::deferred_max != 0) {
         if (bins_ != nullptr) {
             auto* const header = reinterpret_cast<detail::deferred_header*>(home_->extra());
             for (std::uint32_t c = 0; c < header->bin_count; ++c) {
-                bins_[c].head = 0;
+                bins_[c].head = detail::no_waiting_block ^ link_key_;
                 bins_[c].room = static_cast<std::int32_t>(
                     detail::deferred_cap(header->share, bins_[c].granules, Fit::deferred_max));
             }
@@ -563,10 +647,14 @@ template <class Fit, class Steps>
 void heap<Fit, Steps>::validate() const noexcept {
     if constexpr (asserts_enabled) {
         std::size_t marked = 0;
+        std::size_t taken = 0;
         for (std::uint32_t i = 0; i < region_count_; ++i) {
-            marked += regions_[i].region->validate();
+            const region_type* const r = regions_[i].region;
+            marked += r->validate();
+            taken += r->granules() - r->free_granules();
         }
         std::size_t listed = 0;
+        std::size_t listed_granules = 0;
         std::uint32_t surplus = 0;
         if (Fit::deferred_max != 0 && bins_ != nullptr) {
             const auto* const header =
@@ -576,23 +664,30 @@ void heap<Fit, Steps>::validate() const noexcept {
                 const std::uint32_t cap =
                     detail::deferred_cap(header->share, bin.granules, Fit::deferred_max);
                 std::uint32_t count = 0;
-                for (std::int64_t at = bin.head; at != 0; ++count) {
+                for (std::uint64_t at = bin.head ^ link_key_; at != detail::no_waiting_block;
+                     ++count) {
                     CAIRN_ASSERT(count < cap + detail::deferred_surplus::surplus_max,
                                  "a class withholds its share and the surplus at most");
-                    const std::byte* const p = reinterpret_cast<const std::byte*>(home_) + at;
+                    CAIRN_ASSERT(at < wait_size_, "a deferred block lies in the heap");
+                    const std::byte* const p = wait_begin_ + at;
                     CAIRN_ASSERT(owns(p), "a deferred block lies in the heap");
                     const detail::block_header h = header_of(p);
                     CAIRN_ASSERT(h.is_deferred() && h.size() == bin.granules,
                                  "a deferred block is marked, and of the size of its class");
-                    at = detail::load_hidden<std::int64_t>(p);
+                    at = detail::load_hidden<std::uint64_t>(p) ^ link_key_;
                 }
                 CAIRN_ASSERT(count + static_cast<std::uint32_t>(bin.room) == cap,
                              "a bin knows how many blocks wait in it");
                 listed += count;
+                listed_granules += std::size_t{count} * bin.granules;
                 surplus += count > cap ? count - cap : 0;
             }
         }
         CAIRN_ASSERT(listed == marked, "every deferred block waits in a bin");
+        if (Fit::deferred_max != 0) {
+            CAIRN_ASSERT(taken == surplus_.taken() && listed_granules == surplus_.waiting(),
+                         "what is in use and what waits is counted");
+        }
         CAIRN_ASSERT(
             surplus == surplus_.count() && surplus <= detail::deferred_surplus::surplus_max,
             "what waits beyond the shares is counted, and bounded");

@@ -19,6 +19,7 @@
 #endif
 
 #include <cairn/core/assert.hpp>
+#include <cairn/core/bits.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
@@ -147,7 +148,7 @@ public:
     /// How many levels a search needs when only the leaves below `end` are not 0.
     [[nodiscard]] unsigned levels_for(std::uint32_t end) const noexcept {
         constexpr unsigned bits = std::countr_zero(width);
-        const unsigned levels = (static_cast<unsigned>(std::bit_width(end | 1)) + bits - 1) / bits;
+        const unsigned levels = (floor_log2(end | 1) + bits) / bits;
         return levels < levels_ ? levels : levels_;
     }
 

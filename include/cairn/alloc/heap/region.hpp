@@ -16,6 +16,8 @@
 //
 // Invariant: blocks follow one another without a gap; two neighbours are never both free; the index
 //            holds exactly the free blocks.
+// Trust:     headers and links lie where users write. Each operation compares the headers that it reads
+//            with one another and with the end of the region, in every build, before it writes.
 // Cost:      allocate: one find, one replace or remove, three headers. free: at most two neighbours
 //            looked up, one taken out of the index and one changed in it. No loop here at all.
 // Threads:   none.
@@ -26,6 +28,7 @@
 #include <new>
 
 #include <cairn/alloc/heap/block.hpp>
+#include <cairn/alloc/heap/corrupt.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/assert.hpp>
 
@@ -72,21 +75,54 @@ public:
 
     /// A region of one free block at `memory`.
     /// Requires: `memory` is a multiple of 16; `granules` > 0; size_for(granules, extra) bytes.
-    static region* create(std::byte* memory, std::uint32_t granules, std::size_t extra) noexcept {
+    /// `key`: of the links in its free blocks.
+    static region* create(std::byte* memory, std::uint32_t granules, std::size_t extra,
+                          std::uint32_t key) noexcept {
         region* const r = ::new (memory) region;
         r->granules_ = granules;
         r->blocks_offset_ = static_cast<std::uint32_t>(blocks_offset_for(granules, extra));
-        r->extra_offset_ =
-            static_cast<std::uint32_t>(sizeof(region) + index::array_size(granules) + 7) & ~7u;
-        r->clear();
+        r->extra_offset_ = extra_offset_for(granules);
+        r->clear(key);
         return r;
     }
 
-    /// Forgets all blocks. O(index).
-    void clear() noexcept {
+    /// Bytes from elsewhere that say that they are a region: makes the index anew from the headers of
+    /// the blocks. What waited is free then.
+    /// Requires: has_shape() said yes.
+    /// Returns: false when the headers are not those of a region. O(blocks).
+    [[nodiscard]] bool rebuild(std::uint32_t key) noexcept {
+        if (!blocks_follow_one_another()) { return false; }
+        index_.clear(granules_, key);
+        free_granules_ = 0;
+        const blocks b = map();
+        std::uint32_t previous = 0;
+        for (std::uint32_t g = 0; g < granules_;) {
+            const std::uint32_t size = b.header(g).size();
+            if (b.header(g).size_and_bits() < block_header::free_bit) {
+                b.set_previous(g, previous);
+                previous = size;
+                g += size;
+                continue;
+            }
+            std::uint32_t end = g + size;  // waiting blocks may stand beside others
+            while (end < granules_ && b.header(end).size_and_bits() >= block_header::free_bit) {
+                end += b.header(end).size();
+            }
+            b.set_header(g, block_header::free(end - g, previous));
+            index_.insert(b, g, end - g);
+            free_granules_ += end - g;
+            previous = end - g;
+            g = end;
+        }
+        b.set_previous(granules_, previous);
+        return true;
+    }
+
+    /// Forgets all blocks. `key`: of the links from now on. O(index).
+    void clear(std::uint32_t key) noexcept {
         unpoison(map().at(0), std::size_t{granules_} * granule_size + block_header_size);
         poison(map().at(0), std::size_t{granules_} * granule_size + block_header_size);
-        index_.clear(granules_);
+        index_.clear(granules_, key);
         free_granules_ = granules_;
         map().set_header(0, block_header::free(granules_, 0));
         map().set_header(granules_, block_header::used(0, granules_));
@@ -119,7 +155,7 @@ public:
         if (g == no_block) { return no_block; }
         const blocks b = map();
         const block_header h = b.header(g);
-        check_free(b, g, h, size);
+        expect_free(b, g, h, size);
         take_front(b, g, h, size);
         free_granules_ -= size;
         return g;
@@ -140,7 +176,7 @@ public:
         if (found.block == no_block) { return no_block; }
         const blocks b = map();
         const block_header h = b.header(found.block);
-        check_free(b, found.block, h, size);
+        expect_free(b, found.block, h, size);
         take_front(b, found.block, h, size, found);
         free_granules_ -= size;
         return found.block;
@@ -169,8 +205,9 @@ public:
             if (g == no_block) { return no_block; }
         }
         block_header h = b.header(g);
-        check_free(b, g, h, size);
-        if (const std::uint32_t gap = gap_of(g); gap != 0) {
+        const std::uint32_t gap = gap_of(g);
+        expect_free(b, g, h, size + gap);
+        if (gap != 0) {
             // [ ------- free ------- ] => [ gap ][ free ]
             const block_header rest = block_header::free(h.size() - gap, gap);
             index_.replace(b, g, h.size(), g, gap);
@@ -191,51 +228,48 @@ public:
     std::uint32_t free(std::uint32_t g) noexcept {
         const blocks b = map();
         const block_header h = b.header(g);
-        check_live(b, g, h);
         const std::uint32_t size = h.size();
-        free_granules_ += size;
+        const block_header right = expect_live(b, g, h);
+        const std::uint32_t right_at = g + size;
 
         std::uint32_t start = g;
-        std::uint32_t total = size;
-        bool merged_left = false;
         std::uint32_t left_size = 0;
         if (h.previous() != 0) {
-            const block_header left = b.header(g - h.previous());
+            const block_header left = left_of(b, g, h);
             if (left.is_free()) {
-                if constexpr (asserts_enabled) {  // a second free of `g` finds the mark
-                    b.set_header(g, block_header::free(size, h.previous()));
-                }
-                merged_left = true;
                 left_size = left.size();
                 start = g - left_size;
-                total += left_size;
             }
+        } else if (g != 0) [[unlikely]] {
+            heap_is_corrupt(heap_promise::header);  // only the first block has none before it
         }
-        const std::uint32_t right_at = g + size;
-        const block_header right = b.header(right_at);
-        if (asserts_enabled && right.is_free()) { check_free(b, right_at, right, 1); }
-        if constexpr (has_size_classes<Fit>) {
-            const std::uint32_t right_size = right.is_free() ? right.size() : 0;
-            index_.join(b, start, left_size, size, right_size);
-            total += right_size;
-            b.set_size_and_bits(start, total | block_header::free_bit);
-            b.set_previous(start + total, total);
-            return size;
-        }
+        std::uint32_t right_size = 0;
         if (right.is_free()) {
-            total += right.size();
-            if (merged_left) {
-                index_.remove(b, right_at, right.size());
+            right_size = right.size();
+            expect_free_neighbour(b, right_at, right);
+        }
+        // Nothing has changed yet. Headers that are none any more are marked for a second free.
+        if (left_size != 0) { b.set_size_and_bits(g, size | block_header::gone); }
+        if (asserts_enabled && right_size != 0) {
+            b.set_size_and_bits(right_at, right_size | block_header::gone);
+        }
+        free_granules_ += size;
+        const std::uint32_t total = left_size + size + right_size;
+        if constexpr (has_size_classes<Fit>) {
+            index_.join(b, start, left_size, size, right_size);
+        } else if (right_size != 0) {
+            if (left_size != 0) {
+                index_.remove(b, right_at, right_size);
                 index_.replace(b, start, left_size, start, total);
             } else {
-                index_.replace(b, right_at, right.size(), start, total);
+                index_.replace(b, right_at, right_size, start, total);
             }
-        } else if (merged_left) {
+        } else if (left_size != 0) {
             index_.replace(b, start, left_size, start, total);
         } else {
             index_.insert(b, start, total);
         }
-        b.set_size_and_bits(start, total | block_header::free_bit);  // who is before it stays
+        b.set_size_and_bits(start, total | block_header::free_bit);  // what is before it stays
         b.set_previous(start + total, total);
         return size;
     }
@@ -245,16 +279,19 @@ public:
     [[nodiscard]] bool resize(std::uint32_t g, std::uint32_t wanted) noexcept {
         const blocks b = map();
         const block_header h = b.header(g);
-        check_live(b, g, h);
         const std::uint32_t size = h.size();
+        const block_header right = expect_live(b, g, h);
         if (wanted == size) { return true; }
         const std::uint32_t right_at = g + size;
-        const block_header right = b.header(right_at);
+        if (right.is_free()) { expect_free_neighbour(b, right_at, right); }
         const std::uint32_t room = size + (right.is_free() ? right.size() : 0);
         if (wanted > room) { return false; }
         free_granules_ = free_granules_ + size - wanted;
         if (wanted == room) {  // [ this ][ free ] => [ -- this -- ]
             index_.remove(b, right_at, right.size());
+            if constexpr (asserts_enabled) {
+                b.set_size_and_bits(right_at, right.size() | block_header::gone);
+            }
             b.set_header(g, block_header::used(wanted, h.previous()));
             b.set_previous(g + wanted, wanted);
             return true;
@@ -285,11 +322,20 @@ public:
     [[nodiscard]] std::byte* extra() noexcept {
         return reinterpret_cast<std::byte*>(this) + extra_offset_;
     }
+    /// True when these bytes, at the front of `memory_size`, say of themselves what create() says of a
+    /// region with `extra` bytes of bins.
+    [[nodiscard]] bool has_shape(std::size_t memory_size, std::size_t extra) const noexcept {
+        return granules_ != 0 && granules_ <= granule_count_max &&
+               extra_offset_ == extra_offset_for(granules_) &&
+               blocks_offset_ == blocks_offset_for(granules_, extra) && total_size() <= memory_size;
+    }
     /// False when these bytes cannot be a region with `size` bytes of bins in front of its blocks.
     [[nodiscard]] bool extra_fits(std::size_t size) const noexcept {
         return extra_offset_ % 8 == 0 && extra_offset_ >= sizeof(region) &&
                extra_offset_ + size <= blocks_offset_;
     }
+    /// Where the blocks begin, in bytes from this region.
+    [[nodiscard]] std::size_t blocks_begin() const noexcept { return blocks_offset_; }
     [[nodiscard]] std::size_t total_size() const noexcept {
         return blocks_offset_ + std::size_t{granules_} * granule_size + block_header_size;
     }
@@ -341,7 +387,7 @@ public:
             g += h.size();
         }
         const block_header last = b.header(granules_);
-        CAIRN_ASSERT(last.word() == block_header::used(0, previous).word(),
+        CAIRN_ASSERT(last == block_header::used(0, previous),
                      "the end of the region is as the heap wrote it: nothing overran it");
         CAIRN_ASSERT(free_total == free_granules_, "the count of free granules is true");
         std::uint32_t indexed = 0;
@@ -354,25 +400,24 @@ public:
         return deferred_count;
     }
 
+    /// Says what is wrong with block `g`, which is to be freed and is not in use, or is not as large as
+    /// its owner says.
+    [[noreturn, gnu::cold, gnu::noinline]] void freed_wrongly(std::uint32_t g) const noexcept {
+        const blocks b = map();
+        const block_header h = b.header(g);
+        if (was_freed(b, g, h)) { heap_is_corrupt(heap_promise::freed_once); }
+        heap_is_corrupt(agrees(b, g, h) ? heap_promise::freed_size : heap_promise::header);
+    }
+
     /// A block that its owner may free or use.
     void check_live([[maybe_unused]] blocks b, [[maybe_unused]] std::uint32_t g,
                     [[maybe_unused]] block_header h) const noexcept {
         if constexpr (asserts_enabled) {
             CAIRN_ASSERT(g < granules_, "a block is freed to the heap that it came from");
-            CAIRN_ASSERT(!h.is_free() && !h.is_deferred(), "a block is freed once");
+            CAIRN_ASSERT(!was_freed(b, g, h), "a block is freed once");
             check_header(b, g, h);
-        }
-    }
-
-    /// A block of at least `size` granules that the index says is free.
-    void check_free([[maybe_unused]] blocks b, [[maybe_unused]] std::uint32_t g,
-                    [[maybe_unused]] block_header h,
-                    [[maybe_unused]] std::uint32_t size) const noexcept {
-        if constexpr (asserts_enabled) {
-            CAIRN_ASSERT(g < granules_, "the index holds blocks of the region");
-            CAIRN_ASSERT(h.is_free() && !h.is_deferred() && h.size() >= size,
-                         "a free block is as the heap wrote it: nothing overran it");
-            check_header(b, g, h);
+            CAIRN_ASSERT(h.size_and_bits() < block_header::free_bit,
+                         "a block's header is as the heap wrote it: nothing overran it");
         }
     }
 
@@ -384,7 +429,7 @@ public:
                          "a block's header is as the heap wrote it: nothing overran it");
             CAIRN_ASSERT(b.header(g + h.size()).previous() == h.size(),
                          "the header after a block is as the heap wrote it: nothing overran it");
-            // Only the first block has nobody before it.
+            // Only the first block has none before it.
             CAIRN_ASSERT(
                 h.previous() == 0 ? g == 0 : b.header(g - h.previous()).size() == h.previous(),
                 "the header before a block is as the heap wrote it: nothing overran it");
@@ -396,6 +441,85 @@ private:
                                                                  std::size_t extra) noexcept {
         const std::size_t used = sizeof(region) + index::array_size(granules) + 7 + extra;
         return round_up(used + block_header_size, alignment{granule_size}) - block_header_size;
+    }
+    [[nodiscard]] static constexpr std::uint32_t extra_offset_for(std::uint32_t granules) noexcept {
+        return static_cast<std::uint32_t>(sizeof(region) + index::array_size(granules) + 7) & ~7u;
+    }
+
+    // ---------------------------------------------------------------- what headers say of each other
+
+    /// `g` is in use, its size ends inside the region, and the block after it knows that size.
+    /// Returns: the header of the block after it.
+    [[nodiscard]] block_header expect_live(blocks b, std::uint32_t g,
+                                           block_header h) const noexcept {
+        check_live(b, g, h);
+        // One compare: bits make the number larger than any region, size 0 wraps.
+        if (h.size_and_bits() - 1 >= granules_ - g) [[unlikely]] { freed_wrongly(g); }
+        const block_header right = b.header(g + h.size());
+        if (right.previous() != h.size()) [[unlikely]] { freed_wrongly(g); }
+        return right;
+    }
+    /// Requires: h, the header of `g`, says that there is a block before it.
+    [[nodiscard]] block_header left_of(blocks b, std::uint32_t g, block_header h) const noexcept {
+        if (h.previous() > g) [[unlikely]] { heap_is_corrupt(heap_promise::header); }
+        const block_header left = b.header(g - h.previous());
+        if (left.size() != h.previous()) [[unlikely]] { heap_is_corrupt(heap_promise::header); }
+        return left;
+    }
+    /// `g` has at least `wanted` granules, is free, and ends inside the region; where something will
+    /// be left of it, the block after it knows its size.
+    void expect_free(blocks b, std::uint32_t g, block_header h,
+                     std::uint32_t wanted) const noexcept {
+        // Another state, or a smaller size, makes the rest larger than any region.
+        const std::uint32_t rest = h.size_and_bits() - block_header::free_bit - wanted;
+        if (rest > granules_ - g - wanted) [[unlikely]] {
+            heap_is_corrupt(heap_promise::free_header);
+        }
+        if (rest != 0 && b.header(g + h.size()).previous() != h.size()) [[unlikely]] {
+            heap_is_corrupt(heap_promise::free_header);
+        }
+        if constexpr (asserts_enabled) { check_header(b, g, h); }
+    }
+    /// The free block `g`, right of another one, ends where the next one begins.
+    void expect_free_neighbour(blocks b, std::uint32_t g, block_header h) const noexcept {
+        if (h.size_and_bits() - block_header::free_bit - 1 >= granules_ - g ||
+            b.header(g + h.size()).previous() != h.size()) [[unlikely]] {
+            heap_is_corrupt(heap_promise::free_header);
+        }
+    }
+    /// Both neighbours know of `g` what its header says.
+    [[nodiscard]] bool agrees(blocks b, std::uint32_t g, block_header h) const noexcept {
+        if (!is_plausible(g, h) || b.header(g + h.size()).previous() != h.size()) { return false; }
+        return h.previous() == 0 ? g == 0 : b.header(g - h.previous()).size() == h.previous();
+    }
+    [[nodiscard]] bool is_plausible(std::uint32_t g, block_header h) const noexcept {
+        return g < granules_ && h.size() != 0 && h.size() <= granules_ - g && h.previous() <= g;
+    }
+    /// The header of `g` is what a free leaves behind: free, waiting, or the mark of a block that is
+    /// part of another one. Unchecked builds do not mark the right one of two that join.
+    [[nodiscard]] bool was_freed(blocks b, std::uint32_t g, block_header h) const noexcept {
+        const std::uint32_t state = h.size_and_bits() & block_header::gone;
+        if (state == 0 || !is_plausible(g, h)) { return false; }
+        return state == block_header::gone || !asserts_enabled || agrees(b, g, h);
+    }
+    /// Every header is one that a heap wrote there. For bytes that came from elsewhere: reads nothing
+    /// outside them.
+    [[nodiscard]] bool blocks_follow_one_another() const noexcept {
+        const blocks b = map();
+        std::uint32_t previous = 0;
+        bool previous_free = false;
+        for (std::uint32_t g = 0; g < granules_;) {
+            const block_header h = b.header(g);
+            const std::uint32_t state = h.size_and_bits() & block_header::gone;
+            if (h.size() == 0 || h.size() > granules_ - g || h.previous() != previous ||
+                state == block_header::gone || (previous_free && state == block_header::free_bit)) {
+                return false;
+            }
+            previous_free = state == block_header::free_bit;
+            previous = h.size();
+            g += h.size();
+        }
+        return b.header(granules_) == block_header::used(0, previous);
     }
 
     /// [ ---- free ---- ] => [ used ][ free ]. `found`: what the index said about `g`, if anything.

@@ -9,8 +9,12 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 template <std::unsigned_integral Offset, class Steps>
 basic_offset_heap<Offset, Steps>::basic_offset_heap(Offset capacity, std::uint32_t max_allocations,
-                                                    allocator_ref upstream) noexcept
-    : max_allocations_{max_allocations}, capacity_{capacity}, upstream_{upstream} {
+                                                    allocator_ref upstream,
+                                                    const offset_heap_options& options) noexcept
+    : max_allocations_{max_allocations},
+      first_generation_{options.first_generation},
+      capacity_{capacity},
+      upstream_{upstream} {
     CAIRN_ASSERT(max_allocations == unlimited || max_allocations < 1u << 29,
                  "at most 2^29 - 1 allocations are promised");
     if (!grow_nodes()) { capacity_ = 0; }
@@ -51,7 +55,7 @@ void basic_offset_heap<Offset, Steps>::release() noexcept {
         upstream_.deallocate(nodes_, node_count_ * sizeof(node), alignment::of<node>());
     }
     nodes_ = nullptr;
-    node_count_ = unused_count_ = 0;
+    node_count_ = unused_count_ = first_generation_ = 0;
     unused_ = none;
     capacity_ = 0;
     start();
@@ -68,6 +72,7 @@ void basic_offset_heap<Offset, Steps>::steal(basic_offset_heap& other) noexcept 
     live_count_ = other.live_count_;
     max_allocations_ = other.max_allocations_;
     in_flight_ = other.in_flight_;
+    first_generation_ = other.first_generation_;
     planner_ = other.planner_;
     capacity_ = other.capacity_;
     upstream_ = other.upstream_;

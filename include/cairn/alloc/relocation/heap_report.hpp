@@ -26,6 +26,8 @@ struct relocatable_heap_options {
     /// use. (Not what is larger than largest_movable, or aligned to more than 4096.) Takes the region
     /// twice: capacity() is half of it, less a page at most.
     bool stress_relocate = false;
+    /// The first life of every slot; see slot_map_options. 0: a number of the heap's own.
+    std::uint32_t first_generation = 0;
 };
 
 struct relocatable_heap_stats {

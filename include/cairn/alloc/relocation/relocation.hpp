@@ -36,10 +36,12 @@ namespace cairn::inline CAIRN_FLAVOUR {
 template <class T>
 inline constexpr bool enable_trivial_relocation = false;
 
-/// True when memmove relocates a T.
+/// True when memmove relocates a T. (A type whose copies and moves are all deleted counts as trivially
+/// copyable, and must stay where it is.)
 template <class T>
 inline constexpr bool is_trivially_relocatable =
-    std::is_trivially_copyable_v<T> || enable_trivial_relocation<T>;
+    (std::is_trivially_copyable_v<T> && std::is_move_constructible_v<T>) ||
+    enable_trivial_relocation<T>;
 
 /// How the bytes of one allocation move.
 struct relocation {
@@ -88,14 +90,15 @@ void tell_relocated(void* to, void* from, std::size_t) noexcept {
 
 template <class T>
 consteval relocation make_relocation() {
+    constexpr bool can_move = is_trivially_relocatable<T> || relocates_itself<T> ||
+                              std::is_nothrow_move_constructible_v<T>;
     static_assert(
-        is_trivially_relocatable<T> || relocates_itself<T> ||
-            std::is_nothrow_move_constructible_v<T>,
+        can_move,
         "an object that moves has a relocate() or a move constructor that does not throw");
     static_assert(hooks_are_noexcept<T>, "relocate() and on_relocated() are noexcept");
     static_assert(std::is_nothrow_destructible_v<T>, "a destructor does not throw");
     relocation how;
-    if constexpr (!is_trivially_relocatable<T> || relocates_itself<T>) {
+    if constexpr (can_move && (!is_trivially_relocatable<T> || relocates_itself<T>)) {
         how.relocate = &relocate_object<T>;
     }
     if constexpr (hears_of_relocation<T>) { how.on_relocated = &tell_relocated<T>; }

@@ -1,0 +1,40 @@
+// cairn/fwd.hpp - names of cairn's classes, for headers that only point to them.
+//
+// The classes lie in an inline namespace (core/flavour.hpp), so a declaration written by hand,
+// `namespace cairn { class arena; }`, names another class: include this instead. Templates with default
+// arguments are not here; their own headers are light (docs/header-cost.md).
+#pragma once
+
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+// core, os
+class alignment;
+class allocator_ref;
+class mutex;
+class null_allocator;
+class page_allocator;
+class system_allocator;
+template <class T>
+class per_thread;
+
+// alloc
+class arena;
+class concurrent_pool;
+class concurrent_relocatable_heap;
+class double_ended_arena;
+class growing_arena;
+class pool;
+class relocatable_heap;
+class virtual_arena;
+template <class Arena>
+class arena_scope;
+template <class T>
+class pool_of;
+
+// containers
+template <class T>
+class packed_array;
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -1,0 +1,35 @@
+// cairn/os/aside.hpp - runs a function where what it breaks stays behind.
+//
+//      POSIX     a child of fork() runs it and ends; its report comes back through a pipe. Nothing that
+//                it did to memory is seen by the caller.
+//      Windows   a thread runs it. end_aside() parks the thread for ever: what it holds stays held, and
+//                what it changed stays changed.
+//
+// Use it for: tests of broken promises (debug/expect_broken_promise.hpp).
+//
+// Threads: one caller at a time. The child of a fork has only the calling thread: `work` must not wait for
+//          other threads, nor for locks that they may hold.
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
+
+enum class aside_end : unsigned char {
+    reported,    // by end_aside()
+    returned,    // work() came to its end
+    died,        // of a signal, an exception, exit(), or after a minute without an end
+    impossible,  // no process, pipe or thread could be had: nothing ran
+};
+
+/// Runs work(context) aside. `report`: where the `size` bytes given to end_aside() go.
+aside_end run_aside(void (*work)(void* context) noexcept, void* context, void* report,
+                    std::size_t size) noexcept;
+
+/// Ends what run_aside() began, from inside, with `size` bytes of report; does not return.
+/// Requires: called in `work`, with the size that was given to run_aside().
+[[noreturn]] void end_aside(const void* report, std::size_t size) noexcept;
+
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

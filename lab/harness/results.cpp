@@ -1,0 +1,55 @@
+#include "lab/harness/results.hpp"
+
+#include <algorithm>
+
+namespace lab {
+
+namespace {
+
+bool ahead(const case_result& c, const contender_result& a, const contender_result& b) {
+    return c.options.better == better::lower ? a.figures.median < b.figures.median
+                                             : a.figures.median > b.figures.median;
+}
+
+}  // namespace
+
+double dearer(const case_result& c, double a, double b) {
+    if (a <= 0 || b <= 0) return 1;
+    return c.options.better == better::lower ? b / a : a / b;
+}
+
+verdict verdict_between(const case_result& c, const contender_result& a,
+                        const contender_result& b) {
+    const bool lower = c.options.better == better::lower;
+    return compare_rounds(lower ? a.samples : b.samples, lower ? b.samples : a.samples, c.lives,
+                          std::max(c.least_ratio, 2 * c.noise), c.options.least_difference);
+}
+
+const contender_result* best_row(const case_result& c, kind k) {
+    const contender_result* found = nullptr;
+    for (const contender_result& r : c.contenders) {
+        if (r.kind == k && r.counts() && (found == nullptr || ahead(c, r, *found))) found = &r;
+    }
+    return found;
+}
+
+const contender_result* cairn_row(const case_result& c) {
+    const contender_result* const best = best_row(c, kind::cairn);
+    if (best == nullptr) return nullptr;
+    return &*std::find_if(c.contenders.begin(), c.contenders.end(), [&](const contender_result& r) {
+        return &r == best || (r.kind == kind::cairn && r.counts() &&
+                              verdict_between(c, r, *best) == verdict::no_difference);
+    });
+}
+
+std::string reason_of(const case_result& c) {
+    const contender_result* const mine = cairn_row(c);
+    const contender_result* const peer = best_row(c, kind::peer);
+    if (mine == nullptr || peer == nullptr || mine->best_peer_verdict != "slower") return {};
+    for (const cause& known : c.options.causes) {
+        if (peer->name.starts_with(known.peer)) return known.why;
+    }
+    return {};
+}
+
+}  // namespace lab

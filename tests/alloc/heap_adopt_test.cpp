@@ -1,0 +1,115 @@
+// adopt_untrusted(): whatever the bytes are, what it returns works. CAIRN_MUTATED_REGIONS=1000000 in the
+// environment asks for that many instead of 4,000 a fit.
+#include <cairn/alloc/heap.hpp>
+#include <cairn/core/sizes.hpp>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "support/heap_model.hpp"
+#include "support/mutated_region.hpp"
+
+using namespace cairn;
+using namespace cairn::literals;
+
+namespace {
+
+template <class Fit>
+class heap_adopt : public testing::Test {};
+
+struct fit_names {
+    template <class Fit>
+    static std::string GetName(int i) {
+        return std::string(Fit::name) + (i == 1   ? "_strict"
+                                         : i == 5 ? "_trie"
+                                         : i == 6 ? "_deferring"
+                                                  : "");
+    }
+};
+
+using deferring_fit = basic_good_fit<4, 64, 16>;  // much waits even in a small region
+using fits = testing::Types<good_fit, strict_good_fit, best_fit, first_fit, half_fit,
+                            basic_best_fit<2>, deferring_fit>;
+TYPED_TEST_SUITE(heap_adopt, fits, fit_names);
+
+std::size_t regions_wanted() {
+    const char* const asked = std::getenv("CAIRN_MUTATED_REGIONS");
+    return asked == nullptr ? 4000 : static_cast<std::size_t>(std::atoll(asked));
+}
+
+}  // namespace
+
+TYPED_TEST(heap_adopt, mutated_regions_make_an_empty_heap_or_one_that_works) {
+    std::size_t heaps = 0;
+    const std::size_t count = regions_wanted();
+    for (unsigned seed = 1; seed <= 4; ++seed) {
+        heaps += test::adopt_mutated<TypeParam>(count / 4, seed);
+    }
+    EXPECT_GT(heaps, count / 20) << "some changes are in what blocks hold";
+    EXPECT_LT(heaps, count) << "and some are not";
+}
+
+TYPED_TEST(heap_adopt, an_untouched_region_is_the_same_heap) {
+    for (unsigned seed = 1; seed <= 8; ++seed) {
+        const std::vector<std::byte> bytes = test::used_region<TypeParam>(8000, seed);
+        test_region a{8000};
+        test_region b{8000};
+        std::memcpy(a.span().data(), bytes.data(), bytes.size());
+        std::memcpy(b.span().data(), bytes.data(), bytes.size());
+        heap<TypeParam> trusted = heap<TypeParam>::adopt(a.span());
+        heap<TypeParam> untrusted = heap<TypeParam>::adopt_untrusted(b.span());
+        untrusted.validate();
+        trusted.trim();  // what waited merges
+        EXPECT_EQ(untrusted.stats().capacity, trusted.stats().capacity);
+        EXPECT_EQ(untrusted.stats().free_size, trusted.stats().free_size);
+        EXPECT_EQ(untrusted.stats().deferred_count, 0u);
+        std::vector<std::ptrdiff_t> of_a;
+        std::vector<std::ptrdiff_t> of_b;
+        const auto starts = [](const heap<TypeParam>& h, const std::byte* begin,
+                               std::vector<std::ptrdiff_t>& to) {
+            h.for_each_block([&](const heap_block& x) {
+                to.push_back(static_cast<const std::byte*>(x.payload) - begin);
+                to.push_back(static_cast<int>(x.state));
+            });
+        };
+        starts(trusted, a.span().data(), of_a);
+        starts(untrusted, b.span().data(), of_b);
+        EXPECT_EQ(of_a, of_b);
+    }
+}
+
+TYPED_TEST(heap_adopt, what_was_adopted_serves_all_of_its_memory) {
+    const std::vector<std::byte> bytes = test::used_region<TypeParam>(8000, 2);
+    test_region memory{8000};
+    std::memcpy(memory.span().data(), bytes.data(), bytes.size());
+    heap<TypeParam> h = heap<TypeParam>::adopt_untrusted(memory.span());
+    std::vector<void*> live;
+    h.for_each_block([&](const heap_block& b) {
+        if (b.state == block_state::used) { live.push_back(b.payload); }
+    });
+    EXPECT_FALSE(live.empty());
+    for (void* const p : live) { h.deallocate(p); }
+    h.trim();
+    h.validate();
+    EXPECT_EQ(h.stats().free_size, h.stats().capacity);
+}
+
+TYPED_TEST(heap_adopt, bytes_that_are_no_region_make_an_empty_heap) {
+    test_region memory{4096};
+    std::mt19937 random{7};
+    for (std::size_t size = 0; size < 4096; size += 16) {
+        auto bytes = memory.span(size);
+        for (auto& b : bytes) { b = static_cast<std::byte>(random()); }
+        EXPECT_EQ(heap<TypeParam>::adopt_untrusted(bytes).stats().region_count, 0u);
+    }
+    // A region that is cut off.
+    const std::vector<std::byte> region = test::used_region<TypeParam>(4000, 1);
+    std::memcpy(memory.span().data(), region.data(), region.size());
+    for (std::size_t size = 0; size < 3900; size += 16) {
+        EXPECT_EQ(heap<TypeParam>::adopt_untrusted(memory.span(size)).stats().region_count, 0u);
+    }
+    EXPECT_EQ(heap<TypeParam>::adopt_untrusted(memory.span(4000)).stats().region_count, 1u);
+}

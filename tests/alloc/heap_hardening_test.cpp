@@ -1,0 +1,306 @@
+// What a heap notices in every build, asserts on or off: writes into freed blocks, second frees, overruns.
+// docs/hardening.md says it in words.
+#include <cairn/alloc/heap.hpp>
+#include <cairn/core/sizes.hpp>
+#include <gtest/gtest.h>
+
+#include <csetjmp>
+#include <cstring>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/heap_model.hpp"
+#include "support/test_upstream.hpp"
+
+using namespace cairn;
+using namespace cairn::literals;
+
+namespace {
+
+std::jmp_buf last_word;
+std::string sentence;
+
+/// Runs `operation`. Returns: the sentence that it ended in, or nothing. Without a process each: the
+/// handler leaves, and the heap is not used again.
+template <class Operation>
+std::string sentence_of(Operation operation) {
+    sentence.clear();
+    const assert_handler before = set_assert_handler([](const broken_promise& b) {
+        sentence = b.invariant;
+        std::longjmp(last_word, 1);
+    });
+    if (setjmp(last_word) == 0) { operation(); }
+    set_assert_handler(before);
+    return sentence;
+}
+
+template <class Fit>
+class heap_hardening : public testing::Test {};
+
+struct fit_names {
+    template <class Fit>
+    static std::string GetName(int i) {
+        return std::string(Fit::name) + (i == 1   ? "_strict"
+                                         : i == 5 ? "_trie"
+                                         : i == 6 ? "_deferring"
+                                                  : "");
+    }
+};
+
+// basic_best_fit<2>: nearly every free block is a node of the trie.
+using deferring_fit = basic_good_fit<4, 64, 16>;  // much waits even in a small region
+using fits = testing::Types<good_fit, strict_good_fit, best_fit, first_fit, half_fit,
+                            basic_best_fit<2>, deferring_fit>;
+TYPED_TEST_SUITE(heap_hardening, fits, fit_names);
+
+constexpr std::size_t memory_size = 64_KiB;
+
+struct block {
+    std::byte* data;
+    std::size_t size;
+};
+
+/// A heap with free blocks of many sizes between live ones; made anew for each case, so it is small.
+template <class Fit>
+struct holes {
+    test_region memory{memory_size};
+    heap<Fit> h{memory.span()};
+    std::vector<block> live;
+    std::vector<block> freed;
+
+    holes() {
+        std::mt19937 random{3};
+        for (int i = 0; i < 120; ++i) {
+            const std::size_t size = 8 + random() % (i % 6 == 0 ? 900 : 90);
+            auto* const data = static_cast<std::byte*>(h.allocate(size));
+            if (data != nullptr) { (i % 2 == 0 ? freed : live).push_back({data, size}); }
+        }
+        for (const block& b : freed) { h.deallocate(b.data, b.size); }
+    }
+};
+
+/// Allocates until the heap is full, then frees all of it. True when each block lay in `h`, and beside the
+/// live ones.
+template <class Fit>
+bool goes_on_correctly(holes<Fit>& w) {
+    std::vector<block> got;
+    const auto overlaps = [](const block& a, const block& b) {
+        return a.data < b.data + b.size && b.data < a.data + a.size;
+    };
+    const std::byte* const begin = w.memory.span().data();
+    for (std::size_t i = 0; i < 100; ++i) {
+        const std::size_t size = 8 + i * 37 % 200;
+        auto* const p = static_cast<std::byte*>(w.h.allocate(size));
+        if (p == nullptr) { continue; }
+        const block b{p, size};
+        if (p < begin || p + size > begin + memory_size || !is_aligned(p, alignment{16})) {
+            return false;
+        }
+        for (const block& l : w.live) {
+            if (overlaps(b, l)) { return false; }
+        }
+        for (const block& g : got) {
+            if (overlaps(b, g)) { return false; }
+        }
+        got.push_back(b);
+    }
+    for (const block& b : got) { w.h.deallocate(b.data, b.size); }
+    w.h.trim();
+    return true;
+}
+
+}  // namespace
+
+TYPED_TEST(heap_hardening, a_write_into_a_freed_block_is_noticed_or_does_no_harm) {
+    if (poison_is_watched) { GTEST_SKIP() << "the checker is faster"; }
+    const std::uint64_t patterns[] = {
+        0,    ~std::uint64_t{0},     0x4141'4141'4141'4141, 0x0000'7FFF'0000'1000,
+        0x10, 0x5A5A'5A5A'0000'0000, 0xFFFF'FFFF'0000'0001};
+    std::size_t noticed = 0;
+    std::size_t cases = 0;
+    for (const std::uint64_t pattern : patterns) {
+        for (const std::size_t size : {8u, 4u, 1u}) {  // also parts of a link
+            for (std::size_t i = 0; i < 60; ++i) {
+                bool correct = true;
+                const std::string said = sentence_of([&] {
+                    holes<TypeParam> w;
+                    std::memcpy(w.freed[i % w.freed.size()].data, &pattern, size);
+                    correct = goes_on_correctly(w);
+                });
+                ASSERT_TRUE(correct || !said.empty())
+                    << std::hex << pattern << ", " << size << " bytes, into block " << i;
+                noticed += said.empty() ? 0u : 1u;
+                ++cases;
+            }
+        }
+    }
+    if (std::string_view{TypeParam::name} != "first_fit") {  // which keeps nothing in freed blocks
+        EXPECT_GT(noticed, cases / 3) << "of " << cases;
+    }
+}
+
+TYPED_TEST(heap_hardening, an_address_written_into_a_freed_block_is_not_given_out) {
+    if (poison_is_watched) { GTEST_SKIP() << "the checker is faster"; }
+    for (std::size_t i = 0; i < 60; ++i) {
+        alignas(64) static std::byte target[256];
+        const std::string said = sentence_of([&] {
+            holes<TypeParam> w;
+            block& victim = w.freed[i % w.freed.size()];
+            // What an attacker of an unencoded list writes: the distance from the region to the target.
+            const std::int64_t offset = target + 16 - w.memory.span().data();
+            std::memcpy(victim.data, &offset, sizeof offset);
+            for (int n = 0; n < 200; ++n) {
+                const auto* const p =
+                    static_cast<std::byte*>(w.h.allocate(victim.size, default_alignment));
+                ASSERT_FALSE(p >= target && p < target + sizeof target);
+            }
+        });
+        (void)said;
+    }
+}
+
+TYPED_TEST(heap_hardening, a_second_free_in_a_row_is_told) {
+    for (std::size_t size = 8; size < 3000; size += 61) {
+        const std::string said = sentence_of([&] {
+            test_region memory{memory_size};
+            heap<TypeParam> h{memory.span()};
+            void* const p = h.allocate(size);
+            (void)h.allocate(size);
+            h.deallocate(p, size);
+            h.deallocate(p, size);
+        });
+        ASSERT_EQ(said, "a block is freed once") << size;
+    }
+}
+
+TYPED_TEST(heap_hardening, a_second_free_after_the_block_has_merged_is_told) {
+    for (const bool sized : {true, false}) {
+        const std::string said = sentence_of([&] {
+            test_region memory{memory_size};
+            heap<TypeParam> h{memory.span()};
+            void* const p = h.allocate(200);
+            void* const q = h.allocate(200);
+            (void)h.allocate(200);
+            h.deallocate(p, 200);
+            h.deallocate(q, 200);
+            h.trim();  // p and q are one free block
+            if (sized) {
+                h.deallocate(q, 200);
+            } else {
+                h.deallocate(q);
+            }
+        });
+        EXPECT_EQ(said, "a block is freed once") << sized;
+    }
+}
+
+TYPED_TEST(heap_hardening, a_block_freed_twice_is_not_given_out_twice) {
+    std::vector<void*> got;
+    const std::string said = sentence_of([&] {
+        test_region memory{memory_size};
+        heap<TypeParam> h{memory.span()};
+        void* const p = h.allocate(100);
+        void* const q = h.allocate(100);
+        (void)h.allocate(100);
+        h.deallocate(p, 100);
+        h.deallocate(q, 100);
+        h.deallocate(p, 100);
+        for (int i = 0; i < 3; ++i) { got.push_back(h.allocate(100)); }
+    });
+    EXPECT_EQ(said, "a block is freed once");
+    EXPECT_EQ(std::set<void*>(got.begin(), got.end()).size(), got.size());
+}
+
+TYPED_TEST(heap_hardening, an_overrun_into_a_neighbour_is_called_an_overrun) {
+    if (poison_is_watched) { GTEST_SKIP() << "the checker is faster"; }
+    for (const int fill : {0x00, 0x41, 0x55, 0x7F, 0x80, 0xAA, 0xFF}) {
+        for (const std::size_t over : {4u, 8u, 12u}) {
+            const std::string said = sentence_of([&] {
+                test_region memory{memory_size};
+                heap<TypeParam> h{memory.span()};
+                auto* const p = static_cast<std::byte*>(h.allocate(104));
+                void* const q = h.allocate(104);
+                (void)h.allocate(104);
+                std::memset(p + h.usable_size(p), fill, over);
+                h.deallocate(q, 104);
+                h.trim();
+            });
+            EXPECT_NE(said.find("overran"), std::string::npos)
+                << said << ": " << fill << ", " << over << " bytes";
+        }
+    }
+}
+
+TYPED_TEST(heap_hardening, an_overrun_into_a_free_neighbour_is_noticed_before_it_spreads) {
+    if (poison_is_watched) { GTEST_SKIP() << "the checker is faster"; }
+    for (const int fill : {0x00, 0x01, 0x41, 0xFF}) {
+        for (const std::size_t over : {1u, 4u, 8u}) {
+            bool changed = false;
+            const std::string said = sentence_of([&] {
+                test_region memory{memory_size};
+                heap<TypeParam> h{memory.span()};
+                auto* const p = static_cast<std::byte*>(h.allocate(104));
+                void* const q = h.allocate(1000);
+                (void)h.allocate(104);
+                h.deallocate(q, 1000);
+                h.trim();
+                std::byte* const end = p + h.usable_size(p);
+                std::byte was[8];
+                std::memcpy(was, end, sizeof was);
+                std::memset(end, fill, over);
+                changed = std::memcmp(was, end, sizeof was) != 0;
+                h.deallocate(p, 104);
+                h.trim();
+                // With its bit gone it did not merge; the next request for it finds out.
+                for (int i = 0; i < 70; ++i) { (void)h.allocate(1000); }
+            });
+            EXPECT_EQ(said.empty(), !changed) << fill << ", " << over << " bytes: " << said;
+        }
+    }
+}
+
+TYPED_TEST(heap_hardening, what_was_told_ends_the_program) {
+    GTEST_FLAG_SET(death_test_style, "fast");
+    test_region memory{memory_size};
+    heap<TypeParam> h{memory.span()};
+    void* const p = h.allocate(100);
+    (void)h.allocate(100);
+    EXPECT_DEATH((h.deallocate(p, 100), h.deallocate(p, 100)), "a block is freed once");
+    h.reset();
+}
+
+TEST(heap_hardening, the_words_in_freed_blocks_differ_from_heap_to_heap) {
+    if (poison_is_watched) { GTEST_SKIP() << "freed blocks cannot be read"; }
+    const auto link_in = [](byte_slice memory) {
+        heap<> h{memory};
+        void* const p = h.allocate(100);
+        void* const q = h.allocate(100);
+        h.deallocate(p, 100);
+        h.deallocate(q, 100);
+        std::uint64_t link = 0;
+        std::memcpy(&link, q, sizeof link);
+        return link;
+    };
+    test_region a{memory_size};
+    test_region b{memory_size};
+    EXPECT_NE(link_in(a.span()), link_in(b.span()));
+}
+
+TEST(heap_hardening, a_link_that_is_cut_short_ends_in_the_sentence) {
+    // The last byte of a link leads far outside, whatever the key is.
+    if (poison_is_watched) { GTEST_SKIP() << "the checker is faster"; }
+    const std::string said = sentence_of([] {
+        test_region memory{memory_size};
+        heap<deferring_fit> h{memory.span()};
+        auto* const p = static_cast<std::byte*>(h.allocate(100));
+        auto* const q = static_cast<std::byte*>(h.allocate(100));
+        h.deallocate(p, 100);
+        h.deallocate(q, 100);
+        q[7] ^= std::byte{1};
+        (void)h.allocate(100);
+        (void)h.allocate(100);
+    });
+    EXPECT_NE(said.find("a block that waits is as the heap wrote it"), std::string::npos) << said;
+}

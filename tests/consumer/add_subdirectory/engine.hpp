@@ -1,0 +1,4 @@
+#pragma once
+#include <cairn/alloc/arena.hpp>
+
+cairn::arena frame_memory();

@@ -1,0 +1,50 @@
+// Programs that touch what they may not, in named allocators. named_reports_test.py runs them under the memory
+// checker of the build and looks for the names.
+//
+//      named_reports freed-slot | past-arena | freed-guarded | plain
+#include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/growing_arena.hpp>
+#include <cairn/alloc/heap.hpp>
+#include <cairn/alloc/pool.hpp>
+#include <cairn/debug/guarded.hpp>
+
+#include <cstdio>
+#include <cstring>
+
+using namespace cairn;
+
+int main(int argc, char** argv) {
+    if (!asserts_enabled) { return 77; }  // names are for checked builds
+    const char* const what = argc == 2 ? argv[1] : "";
+    // [names]
+    pool enemies{
+        64, default_alignment, system_memory(), {.slots_per_chunk = 32, .name = "enemies"}};
+    arena level{4096, system_memory(), {.name = "level"}};
+    growing_arena frames{1024, system_memory(), {.name = "frames"}};
+    // [/names]
+    heap<> memory{grow_by{64 << 10}};
+    guarded textures{memory, {.quarantine_count = 10, .name = "textures"}};
+
+    volatile char* bad = nullptr;
+    if (std::strcmp(what, "freed-slot") == 0) {
+        void* slots[13];
+        for (void*& slot : slots) { slot = enemies.allocate(); }
+        bad = static_cast<char*>(slots[12]) + 8;
+        enemies.deallocate(slots[12]);
+    } else if (std::strcmp(what, "past-arena") == 0) {
+        bad = static_cast<char*>(level.allocate(100)) + 112;
+    } else if (std::strcmp(what, "past-frame") == 0) {
+        bad = static_cast<char*>(frames.allocate(100)) + 112;
+    } else if (std::strcmp(what, "freed-guarded") == 0) {
+        auto* const texture = static_cast<char*>(textures.allocate(100));
+        bad = texture + 4;
+        textures.deallocate(texture, 100);
+    } else if (std::strcmp(what, "plain") == 0) {
+        bad = static_cast<char*>(level.allocate(100));
+        *bad = 1;
+    } else {
+        return 2;
+    }
+    std::printf("%d\n", *bad == 1 ? 1 : 0);
+    return 0;
+}

@@ -1,0 +1,51 @@
+// Handles in the wrong place, and policies that are none.
+#include <cairn/cairn.hpp>
+
+#include <iostream>
+
+struct enemy {
+    int health;
+};
+struct spark {};
+
+//= mistake: a handle is printed
+//= says: print its index() and generation()
+//= lines: 20, clang 160
+void f(cairn::handle<enemy> h) { std::cout << h; }
+
+//= mistake: the handle of another map's objects
+//= says: handle<spark
+void f(cairn::slot_map<enemy>& m, cairn::handle<spark> h) { (void)m.contains(h); }
+
+//= mistake: a policy of 24 bits
+//= says: a handle has 16, 32 or 64 bits
+cairn::slot_map<enemy, cairn::slot_policy<24>> m;
+
+//= mistake: a number as the policy
+//= says: a policy of a slot map is a slot_policy<...>
+void f() {
+    cairn::slot_map<enemy, int> m;
+    m.erase(m.emplace(1));
+}
+
+//= mistake: a number as the policy of a stable map
+//= says: a policy of a slot map is a slot_policy<...>
+void f() {
+    cairn::stable_slot_map<enemy, int> m;
+    m.erase(m.emplace(1));
+}
+
+//= mistake: a number as the policy of a map over a table
+//= says: a policy of a slot map is a slot_policy<...>
+void f() {
+    cairn::slot_map<cairn::table<enemy>, int> m;
+    m.erase(m.emplace(1));
+}
+
+//= fine: a handle that the program prints
+std::ostream& operator<<(std::ostream& out, cairn::handle<enemy> h) { return out << h.index(); }
+template <class T>
+std::ostream& operator<<(std::ostream& out, const cairn::handle<T>& h) {
+    return out << h.generation();
+}
+void f(cairn::handle<enemy> a, cairn::handle<spark> b) { std::cout << a << b; }

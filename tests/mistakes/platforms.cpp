@@ -1,0 +1,41 @@
+// What cairn is not written for is refused in its first line. Parsed without the precompiled header.
+
+//= mistake: C++17
+//= says: cairn needs C++20: compile with -std=c++20 or newer
+//= with: -std=c++17
+#include <cairn/alloc/arena.hpp>
+
+//= mistake: a processor of 32 bits
+//= says: cairn needs 64-bit pointers
+//= with: --target=i686-linux-gnu
+//= only: clang
+#include <cairn/core/flavour.hpp>
+
+//= mistake: a big-endian processor
+//= says: cairn needs a little-endian processor
+//= with: --target=s390x-linux-gnu
+//= only: clang
+#include <cairn/core/flavour.hpp>
+
+//= mistake: the compiler of Microsoft
+//= says: cairn needs gcc 12 or clang 16
+//= with: -D_MSC_VER=1940
+#include <cairn/core/flavour.hpp>
+
+//= mistake: an older gcc
+//= says: cairn needs gcc 12, clang 16 or Apple clang 15, or newer: this gcc is older
+//= with: -U__GNUC__ -D__GNUC__=11
+//= only: gcc
+#include <cairn/core/flavour.hpp>
+
+//= mistake: gcc on Windows, whose thread-local memory goes too early
+//= says: cairn needs clang or gcc 16 on Windows
+//= with: -D__MINGW32__
+//= only: gcc
+#include <cairn/core/flavour.hpp>
+
+//= mistake: an older clang
+//= says: cairn needs gcc 12, clang 16 or Apple clang 15, or newer: this clang is older
+//= with: -U__clang_major__ -D__clang_major__=15
+//= only: clang
+#include <cairn/core/flavour.hpp>
