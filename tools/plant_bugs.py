@@ -89,21 +89,21 @@ def planted(b, text):
     return text.replace(old, new) if text.count(old) == 1 else None
 
 
-def copy_tree():
-    """Brings build/bugs/tree up to date; files that did not change keep their time, so that a second
-    run rebuilds little."""
+def copy_tree(to_tree=tree, edit=lambda name, data: data):
+    """Brings a copy of the working tree up to date, with edit(name, bytes) applied to each file; files
+    that did not change keep their time, so that a second run rebuilds little."""
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=root,
                             capture_output=True, text=True, check=True).stdout.split("\0")
     names = {name for name in listed if name and (root / name).is_file()}
     for name in names:
-        to = tree / name
-        data = (root / name).read_bytes()
+        to = to_tree / name
+        data = edit(name, (root / name).read_bytes())
         if not to.exists() or to.read_bytes() != data:
             to.parent.mkdir(parents=True, exist_ok=True)
             to.write_bytes(data)
             shutil.copymode(root / name, to)
-    for path in tree.rglob("*"):
-        if path.is_file() and str(path.relative_to(tree)) not in names:
+    for path in to_tree.rglob("*"):
+        if path.is_file() and str(path.relative_to(to_tree)) not in names:
             path.unlink()
 
 
@@ -127,29 +127,33 @@ def build(kind, *targets):
     return done.returncode == 0, done.stdout + done.stderr
 
 
-def run(kind, test, case_filter):
-    """Whether the test program passes, and a word about how it did not."""
-    program = next((p for p in (build_folder(kind) / "tests").rglob(test)
-                    if p.is_file() and os.access(p, os.X_OK)), None)
-    if program is None:
-        fail(f"there is no test program {test}")
+def run_program(program, options, limit_s, environment=None):
+    """Whether a test program passes, and a word about how it did not."""
     # A session of its own: a death test's child that hangs must not outlive the time limit.
-    done = subprocess.Popen([program, "--gtest_brief=1", f"--gtest_filter={case_filter}"],
+    done = subprocess.Popen([program, "--gtest_brief=1", *options], env={**os.environ, **(environment or {})},
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             errors="replace", stdin=subprocess.DEVNULL, start_new_session=True)
     try:
-        output, _ = done.communicate(timeout=time_limit_s)
+        output, _ = done.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:
         os.killpg(done.pid, signal.SIGKILL)
         done.communicate()
         return False, "the test did not end"
     if "[==========] 0 tests" in output:
-        fail(f"{test}: the filter {case_filter} matches no case")
+        fail(f"{program.name}: {' '.join(options)} matches no case")
     if done.returncode == 0:
         return True, output
     failed = [line.split("]", 1)[1].split("(")[0].strip()
               for line in output.splitlines() if line.startswith("[  FAILED  ]") and "." in line]
     return False, failed[0] if failed else (output.strip().splitlines() or ["it crashed"])[-1][:90]
+
+
+def run(kind, test, case_filter):
+    program = next((p for p in (build_folder(kind) / "tests").rglob(test)
+                    if p.is_file() and os.access(p, os.X_OK)), None)
+    if program is None:
+        fail(f"there is no test program {test}")
+    return run_program(program, [f"--gtest_filter={case_filter}"], time_limit_s)
 
 
 def try_bug(b):

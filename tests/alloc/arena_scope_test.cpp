@@ -96,6 +96,14 @@ TEST(arena_scope, destroys_arrays_and_over_aligned_objects) {
     EXPECT_EQ(counted::alive, 0);
 }
 
+TEST(arena_scope, an_object_costs_itself_and_one_node) {
+    arena a{1_KiB};
+    arena_scope scope{a};
+    std::string log;
+    (void)scope.make<noisy>(&log, 'a');
+    EXPECT_EQ(a.used_size(), round_up(3 * sizeof(void*) + sizeof(noisy), alignment{16}));
+}
+
 TEST(arena_scope, an_exhausted_arena_constructs_nothing) {
     arena a{64};
     arena_scope scope{a};
@@ -191,6 +199,22 @@ TEST(scratch, each_thread_has_its_own_and_takes_nothing_before_first_use) {
         (void)again.allocate(100);
     }}.join();
     EXPECT_EQ(upstream.live_count(), 0u) << "the thread's end gives everything back";
+}
+
+TEST(scratch, both_arenas_of_a_thread_take_from_the_upstream_and_give_back) {
+    test_upstream upstream;
+    std::thread{[&] {
+        configure_scratch(4_KiB, upstream);
+        {
+            auto outer = scratch();
+            auto inner = scratch(outer);
+            (void)outer.allocate(100);
+            (void)inner.allocate(100);
+            EXPECT_EQ(upstream.live_count(), 2u);
+        }
+        release_scratch();
+        EXPECT_EQ(upstream.live_count(), 0u);
+    }}.join();
 }
 
 template <class A>

@@ -176,6 +176,25 @@ TEST(arena, makes_objects_and_arrays_of_trivial_types) {
     EXPECT_EQ(a.make_array_for_overwrite<int>(5).size(), 5u);
 }
 
+TEST(arena, good_size_is_what_a_request_takes) {
+    arena a{1_KiB};
+    for (std::size_t size = 1; size <= 64; ++size) {
+        const std::size_t before = a.used_size();
+        void* const p = a.allocate(size);
+        EXPECT_EQ(a.good_size(size, default_alignment), a.used_size() - before);
+        a.deallocate(p, size);
+    }
+    EXPECT_EQ(a.good_size(SIZE_MAX, default_alignment), SIZE_MAX)
+        << "what no arena has is not rounded past it";
+}
+
+TEST(arena, every_element_of_an_array_is_value_initialized) {
+    arena a{1_KiB};
+    std::memset(a.allocate(1024), 0xA5, 1024);
+    a.reset();
+    for (const int i : a.make_array<int>(100)) { EXPECT_EQ(i, 0); }
+}
+
 TEST(arena, moves_with_its_blocks_and_markers) {
     test_upstream upstream;
     arena a{1_KiB, upstream};

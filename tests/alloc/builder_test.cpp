@@ -42,6 +42,32 @@ TEST(builder, moves_its_elements_once_when_something_lies_behind_it) {
     for (int i = 0; i < 100; ++i) { EXPECT_EQ(*list[static_cast<std::size_t>(i)], i); }
 }
 
+TEST(builder, doubles_its_room) {
+    arena a{4_KiB};
+    builder<int> list{a, 8};
+    for (int i = 0; i < 9; ++i) { ASSERT_TRUE(list.push_back(i)); }
+    EXPECT_EQ(list.capacity(), 16u);
+}
+
+TEST(builder, where_there_is_room_an_element_is_copied_once) {
+    struct counting {
+        int* copies;
+        int* moves;
+        counting(int* c, int* m) : copies{c}, moves{m} {}
+        counting(const counting& from) : copies{from.copies}, moves{from.moves} { ++*copies; }
+        counting(counting&& from) noexcept : copies{from.copies}, moves{from.moves} { ++*moves; }
+    };
+    arena a{4_KiB};
+    builder<counting> list{a, 8};
+    int copies = 0;
+    int moves = 0;
+    const counting element{&copies, &moves};
+    ASSERT_TRUE(list.emplace_back(&copies, &moves));
+    ASSERT_TRUE(list.push_back(element));
+    EXPECT_EQ(copies, 1);
+    EXPECT_EQ(moves, 0);
+}
+
 TEST(builder, may_append_an_element_of_its_own_while_it_grows) {
     arena a{64_KiB};
     builder<std::string> list{a, 1};
@@ -181,6 +207,20 @@ TEST(recycling, growing_vectors_stop_taking_more_than_they_hold) {
     grow_many(plain);
     grow_many(recycled);
     EXPECT_LE(memory.high_water_size() + 64 * 512, plain.high_water_size());
+}
+
+TEST(recycling, resizes_within_the_power_of_two_and_at_the_tip) {
+    arena a{64_KiB};
+    recycling r{a};
+    void* const p = r.allocate(20);
+    EXPECT_TRUE(r.try_resize(p, 20, 32)) << "32 bytes were taken";
+    EXPECT_TRUE(r.try_resize(p, 32, 60)) << "nothing lies behind it";
+    EXPECT_EQ(a.used_size(), 64u);
+    (void)r.allocate(16);
+    EXPECT_FALSE(r.try_resize(p, 60, 100)) << "something does now";
+    EXPECT_TRUE(r.try_resize(p, 60, 40));
+    EXPECT_FALSE(r.try_resize(p, 40, 50, alignment{64}))
+        << "such blocks come from the arena itself";
 }
 
 TEST(recycling, rewind_and_reset_empty_the_lists) {

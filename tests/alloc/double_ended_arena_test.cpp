@@ -174,3 +174,29 @@ TEST(double_ended_arena, the_byte_behind_it_belongs_to_somebody_else) {
     EXPECT_TRUE(first.high().owns(q));
     EXPECT_FALSE(first.low().owns(q));
 }
+
+TEST(double_ended_arena, page_multiples_at_an_alignment_of_a_cache_line_are_coloured_too) {
+    double_ended_arena a{64_KiB};
+    const auto first = reinterpret_cast<std::uintptr_t>(a.high().allocate(4096, alignment{64}));
+    const auto second = reinterpret_cast<std::uintptr_t>(a.high().allocate(4096, alignment{64}));
+    EXPECT_EQ(first - second, 4096u + cache_line_size);
+}
+
+TEST(frame_arena, gives_the_last_block_of_this_frame_back) {
+    frame_arena<2> frames{1_KiB};
+    void* const p = frames.allocate(100);
+    frames.deallocate(p, 100);
+    EXPECT_EQ(frames.active().used_size(), 0u);
+}
+
+TEST(frame_arena, validates_each_of_its_arenas) {
+    struct watched : arena {
+        explicit watched(int* c) : arena{64}, checks{c} {}
+        void validate() const noexcept { ++*checks; }
+        int* checks;
+    };
+    int checks = 0;
+    frame_arena<3, watched> frames{&checks};
+    frames.validate();
+    EXPECT_EQ(checks, 3);
+}

@@ -270,6 +270,59 @@ TEST(growing_arena, a_coalesced_block_serves_the_whole_next_frame_of_large_reque
     EXPECT_EQ(upstream.request_count(), requests);
 }
 
+TEST(growing_arena, the_last_block_gives_its_bytes_back) {
+    growing_arena a{1_KiB};
+    (void)a.allocate(32);
+    void* const p = a.allocate(100);
+    a.deallocate(p, 100);
+    EXPECT_EQ(a.used_size(), 32u);
+    EXPECT_EQ(a.allocate(100), p);
+}
+
+TEST(growing_arena, a_move_takes_markers_and_the_ban_on_growth_along) {
+    growing_arena a{512};
+    (void)a.allocate(16);
+    const auto here = a.mark();
+    (void)a.allocate(16);
+    a.set_growth(growing_arena::growth::forbidden);
+    growing_arena b{std::move(a)};
+    b.rewind(here);
+    EXPECT_EQ(b.used_size(), 16u);
+    EXPECT_EQ(b.allocate(1000), nullptr) << "growth is still forbidden";
+}
+
+TEST(growing_arena, assigned_to_itself_it_keeps_everything) {
+    growing_arena a{512};
+    void* const p = a.allocate(16);
+    growing_arena& same = a;
+    a = std::move(same);
+    EXPECT_TRUE(a.owns(p));
+    EXPECT_EQ(a.used_size(), 16u);
+}
+
+TEST(growing_arena, adaptive_puts_a_frame_of_several_blocks_into_one) {
+    growing_arena a{1_KiB, system_memory(), {.on_reset = reset_policy::adaptive()}};
+    for (int i = 0; i < 30; ++i) { (void)a.allocate(100); }
+    EXPECT_GT(a.block_count(), 1u);
+    a.reset();
+    EXPECT_EQ(a.block_count(), 1u);
+}
+
+TEST(growing_arena, more_marks_than_are_remembered_write_nowhere_else) {
+    struct {
+        growing_arena a{64_KiB};
+        unsigned char after[512] = {};
+    } s;
+    const auto first = s.a.mark();
+    for (int i = 0; i < 60; ++i) {
+        (void)s.a.allocate(16);
+        (void)s.a.mark();
+    }
+    for (const unsigned char byte : s.after) { EXPECT_EQ(byte, 0); }
+    s.a.rewind(first);
+    EXPECT_EQ(s.a.used_size(), 0u);
+}
+
 TEST(growing_arena_misuse, is_named_in_checked_builds) {
     if (!asserts_enabled) { GTEST_SKIP(); }
     growing_arena a{512};

@@ -266,6 +266,16 @@ TEST(required_size, suffices_for_good_fit) { attack<good_fit>(); }
 TEST(required_size, suffices_for_strict_good_fit) { attack<strict_good_fit>(); }
 TEST(required_size, suffices_for_half_fit) { attack<half_fit>(); }
 
+TEST(required_size, of_no_smallest_request_is_that_of_one_byte) {
+    EXPECT_EQ(required_size<first_fit>(100000, 1000, 0), required_size<first_fit>(100000, 1000, 1));
+    EXPECT_EQ(required_size<half_fit>(100000, 1000, 0), required_size<half_fit>(100000, 1000, 1));
+}
+
+TEST(required_size, counts_on_the_harmonic_sum_from_its_first_term) {
+    EXPECT_EQ(detail::harmonic_over_ln2(1), 1478u) << "1024 / ln 2, rounded up";
+    EXPECT_EQ(detail::harmonic_over_ln2(2), 2216u) << "1024 * 1.5 / ln 2";
+}
+
 TEST(required_size, first_fit_needs_least_where_sizes_differ_much) {
     const std::size_t live = 1'000'000;
     EXPECT_LT(required_size<first_fit>(live, 4096, 64), required_size<half_fit>(live, 4096, 64));

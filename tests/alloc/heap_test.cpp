@@ -1,5 +1,6 @@
 #include <cairn/alloc/heap.hpp>
 #include <cairn/core/sizes.hpp>
+#include <cairn/os/page_memory.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -168,6 +169,68 @@ TYPED_TEST(heap_test, gives_regions_back_without_trim) {
     for (void* const p : live) { h.deallocate(p, 1000); }
     EXPECT_LT(h.stats().capacity, most / 4);
     h.validate();
+}
+
+template <class Heap>
+std::size_t largest_shown(const Heap& h) {
+    std::size_t largest = 0;
+    h.for_each_block([&](const heap_block& b) {
+        if (b.state == block_state::free && b.size > largest) { largest = b.size; }
+    });
+    return largest;
+}
+
+TYPED_TEST(heap_test, largest_free_is_the_largest_of_the_free_blocks) {
+    heap<TypeParam> h{std::size_t{1_MiB}};
+    std::mt19937 random{3};
+    std::vector<void*> live;
+    for (std::size_t size = 20000; size != 0;) {  // full, from large to small
+        void* const p = h.allocate(size - random() % (size / 2 + 1));
+        if (p != nullptr) { live.push_back(p); }
+        size = p != nullptr && random() % 8 != 0 ? size : size / 2;
+    }
+    while (void* const p = h.allocate(8)) { live.push_back(p); }
+    for (int i = 0; i < 150; ++i) {  // the smallest lie behind: their holes come first
+        std::swap(
+            live[live.size() - 1 -
+                 random() % std::min<std::size_t>(live.size(), 1 + 40u * static_cast<unsigned>(i))],
+            live.back());
+        h.deallocate(live.back());
+        live.pop_back();
+        ASSERT_EQ(h.largest_free(), largest_shown(h)) << i;
+    }
+    h.trim();
+    EXPECT_EQ(h.largest_free(), largest_shown(h));
+}
+
+TEST(heap, adopts_no_fewer_bytes_than_it_reads) {
+    const std::size_t page = page_memory::size();
+    auto* const pages = static_cast<std::byte*>(page_memory::reserve(2 * page, alignment{page}));
+    ASSERT_NE(pages, nullptr);
+    ASSERT_TRUE(page_memory::commit(pages, page));  // a look behind it faults
+    EXPECT_EQ(heap<>::adopt(byte_slice{pages + page - 16, 16}).stats().region_count, 0u);
+    page_memory::release(pages, 2 * page);
+}
+
+TYPED_TEST(heap_test, trim_leaves_the_only_region_where_something_lives) {
+    test_upstream upstream;
+    heap<TypeParam> h{grow_by{8_KiB}, upstream};
+    void* const p = h.allocate(100);
+    h.trim();
+    EXPECT_TRUE(h.owns(p));
+    EXPECT_EQ(upstream.live_count(), 1u);
+    h.deallocate(p, 100);
+    h.trim();
+    EXPECT_EQ(upstream.live_count(), 0u);
+}
+
+TYPED_TEST(heap_test, region_size_for_is_enough_at_every_size) {
+    std::vector<std::byte> memory(heap<TypeParam>::region_size_for(5000 * 16) + 1);
+    for (std::size_t granules = 1; granules <= 5000; granules += 1 + granules / 300) {
+        const std::size_t size = granules * 16 - 8;
+        heap<TypeParam> h{byte_slice{memory.data() + 1, heap<TypeParam>::region_size_for(size)}};
+        ASSERT_NE(h.allocate(size), nullptr) << granules;
+    }
 }
 
 TYPED_TEST(heap_test, takes_one_block_for_a_request_that_exceeds_the_block_size) {

@@ -34,6 +34,25 @@ static_assert(!frees_without_size<locked<cairn::arena>> &&
               !knows_usable_size<locked<cairn::arena>>);
 static_assert(sizeof(locked<pool&>) == 2 * sizeof(void*));
 
+struct watched {
+    int* resets;
+    int* checks;
+    void* allocate(std::size_t, alignment) noexcept { return nullptr; }
+    void deallocate(void*, std::size_t, alignment) noexcept {}
+    void reset() noexcept { ++*resets; }
+    void validate() const noexcept { ++*checks; }
+};
+
+TEST(locked, hands_reset_and_validate_on) {
+    int resets = 0;
+    int checks = 0;
+    locked<watched> l{watched{&resets, &checks}};
+    l.reset();
+    l.validate();
+    EXPECT_EQ(resets, 1);
+    EXPECT_EQ(checks, 1);
+}
+
 TEST(mutex, lets_one_in_at_a_time) {
     cairn::mutex m;
     long sum = 0;  // not atomic: TSan and the total notice

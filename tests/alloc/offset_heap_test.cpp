@@ -200,6 +200,37 @@ TYPED_TEST(offset_heap_test, grows_and_shrinks_at_its_end) {
     EXPECT_FALSE(h.allocate(1));
 }
 
+TYPED_TEST(offset_heap_test, user_data_has_64_bits) {
+    basic_offset_heap<TypeParam> h{1000, 10};
+    const auto a = h.allocate(10, 1, 0xFEDC'BA98'7654'3210u);
+    EXPECT_EQ(h.user_data(a), 0xFEDC'BA98'7654'3210u);
+    h.set_user_data(a, 0x0123'4567'89AB'CDEFu);
+    EXPECT_EQ(h.user_data(a), 0x0123'4567'89AB'CDEFu);
+}
+
+TYPED_TEST(offset_heap_test, statistics_count_what_is_free_and_nothing_else) {
+    basic_offset_heap<TypeParam> h{1000, 10};
+    const auto all = h.allocate(1000);
+    EXPECT_EQ(h.stats().free_size, 0u);
+    EXPECT_EQ(h.stats().largest_free, 0u);
+    EXPECT_EQ(h.stats().free_range_count, 0u);
+    h.deallocate(all);
+    (void)h.allocate(400);
+    EXPECT_EQ(h.stats().free_size, 600u);
+    EXPECT_EQ(h.stats().largest_free, 600u);
+    EXPECT_EQ(h.stats().free_range_count, 1u);
+}
+
+TYPED_TEST(offset_heap_test, shrinks_to_its_own_size_and_never_to_a_larger_one) {
+    basic_offset_heap<TypeParam> h{1000, 10};
+    EXPECT_TRUE(h.shrink(1000));
+    EXPECT_FALSE(h.shrink(2000));
+    EXPECT_EQ(h.stats().capacity, 1000u);
+    const auto all = h.allocate(1000);
+    EXPECT_TRUE(h.shrink(1000)) << "nothing has to go";
+    EXPECT_TRUE(h.contains(all));
+}
+
 TYPED_TEST(offset_heap_test, a_name_dies_with_its_range_even_when_the_range_is_used_again) {
     basic_offset_heap<TypeParam> h{1000};
     const auto first = h.allocate(20);

@@ -32,4 +32,17 @@ TEST(pool_of, makes_and_destroys_objects) {
     EXPECT_EQ(numbers.make(5), nullptr);
 }
 
+TEST(pool_of, destroy_all_runs_the_destructor_of_each_live_object) {
+    struct counted {
+        int* ended;
+        explicit counted(int* e) : ended{e} {}
+        ~counted() { ++*ended; }
+    };
+    int ended = 0;
+    cairn::pool_of<counted> pool;
+    for (int i = 0; i < 5; ++i) { (void)pool.make(&ended); }
+    pool.destroy_all();
+    EXPECT_EQ(ended, 5);
+}
+
 }  // namespace

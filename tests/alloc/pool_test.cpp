@@ -208,6 +208,35 @@ TEST(pool, owns_its_slots_and_nothing_else) {
     EXPECT_FALSE(p.owns(other.allocate()));
 }
 
+TEST(pool, a_buffer_of_any_size_is_used_inside_its_bytes) {
+    alignas(16) std::byte memory[600];
+    for (std::size_t size = 0; size < 500; ++size) {
+        std::memset(memory, 0x5A, sizeof memory);
+        {
+            cairn::pool p{cairn::slice<std::byte>{memory, size}, 16};
+            std::size_t count = 0;
+            while (void* const slot = p.allocate()) {
+                std::memset(slot, 0, 16);
+                ++count;
+            }
+            EXPECT_EQ(count, p.stats().slot_count);
+            EXPECT_EQ(p.stats().live_count, count);
+        }
+        for (std::size_t i = size; i < sizeof memory; ++i) {
+            ASSERT_EQ(memory[i], std::byte{0x5A}) << size << " " << i;
+        }
+    }
+}
+
+TEST(pool, the_byte_behind_its_last_slot_is_not_its_own) {
+    test_upstream upstream;
+    cairn::pool p{64, cairn::alignment{64}, upstream, {.slots_per_chunk = 4}};
+    std::byte* last = nullptr;
+    for (int i = 0; i < 4; ++i) { last = static_cast<std::byte*>(p.allocate()); }
+    EXPECT_TRUE(p.owns(last + 63));
+    EXPECT_FALSE(p.owns(last + 64));
+}
+
 TEST(pool, batches_take_and_give_many_slots) {
     test_upstream upstream;
     pool p{16, alignment{8}, upstream, {.slots_per_chunk = 10, .slot_count_max = 90}};

@@ -44,6 +44,48 @@ std::vector<handle> make_holes(relocatable_heap& heap, std::size_t count, std::s
 // ------------------------------------------------------------------------------------------------
 // handles and placement
 
+TEST(relocatable_heap, gives_its_region_and_its_tables_back) {
+    test_upstream upstream;
+    {
+        relocatable_heap h{1_MiB, upstream};
+        (void)h.allocate(100);
+        EXPECT_GT(upstream.live_count(), 0u);
+    }
+    EXPECT_EQ(upstream.live_count(), 0u);
+}
+
+TEST(relocatable_heap, a_move_takes_numbers_and_memory_along) {
+    test_upstream upstream;
+    relocatable_heap a{1_MiB, upstream};
+    const handle first = a.allocate(100);
+    const handle h = a.allocate(100);
+    a.deallocate(first);
+    (void)a.compact(everything);
+    EXPECT_EQ(a.stats().move_count, 1u);
+    const auto before = a.stats();
+    relocatable_heap b{std::move(a)};
+    relocatable_heap& same = b;
+    b = std::move(same);
+    ASSERT_TRUE(b.contains(h)) << "assigned to itself it keeps everything";
+    EXPECT_EQ(b.stats().move_count, before.move_count);
+    relocatable_heap c{64_KiB, upstream};
+    c = std::move(b);
+    EXPECT_EQ(c.size(h), 100u);
+}
+
+TEST(compaction_budget, is_unlimited_when_nothing_limits_it) {
+    EXPECT_TRUE(everything.is_unlimited());
+    compaction_budget b = everything;
+    b.steps = 100;
+    EXPECT_FALSE(b.is_unlimited());
+    b = everything;
+    b.bytes = 100;
+    EXPECT_FALSE(b.is_unlimited());
+    b = everything;
+    b.microseconds = 100;
+    EXPECT_FALSE(b.is_unlimited());
+}
+
 TEST(relocatable_heap_test, get_finds_the_bytes_and_a_stale_handle_nothing) {
     relocatable_heap heap{64_KiB};
     EXPECT_EQ(heap.get(handle{}), nullptr) << "also before anything was allocated";

@@ -174,6 +174,45 @@ TEST(slot_directory, moved_from_is_empty_and_usable) {
     b.validate();
 }
 
+TEST(slot_directory, moved_from_takes_as_many_slots_again) {
+    slot_directory<reuse::lowest> a{{1000, 15, 0}};
+    for (std::uint32_t i = 0; i < 100; ++i) { a.occupy(a.next(), i); }
+    slot_directory<reuse::lowest> b{{10, 15, 0}};
+    b = std::move(a);
+    ASSERT_TRUE(a.reserve(200));
+    for (std::uint32_t i = 0; i < 200; ++i) {
+        ASSERT_EQ(a.next(), i);
+        a.occupy(i, i);
+    }
+    a.validate();
+}
+
+TEST(slot_directory, a_refusal_at_any_request_leaves_it_usable) {
+    for (std::size_t first = 0; first < 6; ++first) {
+        test_upstream upstream;
+        upstream.refuse_from(first, 1);
+        slot_directory<reuse::lowest> slots{{10000, 15, 0}, upstream};
+        std::uint32_t used = 0;
+        for (int i = 0; i < 6000; ++i) {
+            const std::uint32_t at = slots.next();
+            if (at == none) { continue; }
+            slots.occupy(at, used++);
+        }
+        EXPECT_GT(used, 5000u);
+        EXPECT_EQ(slots.in_use_count(), used);
+        slots.validate();
+    }
+}
+
+TEST(slot_directory, inside_reserved_addresses_it_grows_to_what_was_asked_for) {
+    for (const std::size_t count : {4095u, 4096u, 4097u, 8193u}) {
+        slot_directory<reuse::lifo> slots{{20000, 15, 0}};
+        ASSERT_TRUE(slots.reserve_address_space(20000)) << "all that the rules allow";
+        ASSERT_TRUE(slots.reserve(count));
+        EXPECT_GE(slots.capacity(), count);
+    }
+}
+
 TEST(slot_directory, is_ready_again_when_a_held_slot_is_abandoned_or_retired_ones_come_back) {
     slot_directory<reuse::lifo> slots{{4, 1, 0}};  // four slots of one life each
     ASSERT_TRUE(slots.reserve(4));

@@ -146,3 +146,27 @@ TEST(virtual_arena, steps_double_up_to_the_largest_and_not_beyond) {
         before = a.committed_size();
     }
 }
+
+TEST(virtual_arena, its_end_gives_the_addresses_back) {
+    for (int i = 0; i < 200; ++i) {  // 200 TiB: more than a process has
+        const virtual_arena a{std::size_t{1} << 40};
+        if (i == 0 && a.capacity() == 0) { GTEST_SKIP() << "this system has no TiB of addresses"; }
+        ASSERT_NE(a.capacity(), 0u) << i;
+    }
+}
+
+TEST(virtual_arena, steps_of_zero_and_no_guard_are_allowed) {
+    virtual_arena a{1_MiB, {.commit_step_min = 0, .end_guard = virtual_arena::guard::none}};
+    EXPECT_EQ(a.capacity(), 1_MiB);
+    std::memset(a.allocate(1_MiB), 1, 1_MiB);
+    EXPECT_EQ(a.allocate(1), nullptr);
+}
+
+TEST(virtual_arena, assigned_to_itself_it_keeps_everything) {
+    virtual_arena a{1_MiB};
+    void* const p = a.allocate(16);
+    virtual_arena& same = a;
+    a = std::move(same);
+    EXPECT_EQ(a.used_size(), 16u);
+    std::memset(p, 1, 16);
+}

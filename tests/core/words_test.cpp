@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "support/test_upstream.hpp"
+
 using namespace cairn;
 
 TEST(alignment, rounds_both_ways_and_knows_its_padding) {
@@ -43,6 +45,20 @@ TEST(allocator_ref, a_temporary_does_not_convert) {
     static_assert(std::is_constructible_v<allocator_ref, system_allocator&>);
     static_assert(!std::is_constructible_v<allocator_ref, system_allocator>);
     static_assert(!std::is_constructible_v<allocator_ref, const system_allocator&>);
+}
+
+TEST(allocator_ref, an_allocator_and_its_first_member_are_two) {
+    struct inner {
+        void* allocate(std::size_t, alignment) noexcept { return nullptr; }
+        void deallocate(void*, std::size_t, alignment) noexcept {}
+    };
+    struct outer {
+        inner first;
+        void* allocate(std::size_t, alignment) noexcept { return nullptr; }
+        void deallocate(void*, std::size_t, alignment) noexcept {}
+    } both;
+    EXPECT_FALSE(allocator_ref{both} == allocator_ref{both.first});
+    EXPECT_TRUE(allocator_ref{both} == allocator_ref{both});
 }
 
 TEST(slice, is_made_of_names_and_of_views_and_of_no_temporary_that_owns) {
@@ -87,6 +103,25 @@ TEST(system_allocator, serves_every_alignment_and_refuses_the_absurd) {
 }
 
 TEST(null_allocator, refuses_everything) { EXPECT_EQ(no_memory().allocate(1), nullptr); }
+
+TEST(null_allocator, owns_nothing) {
+    const int local = 0;
+    EXPECT_FALSE(null_allocator{}.owns(&local));
+}
+
+TEST(or_abort, frees_to_the_allocator_inside) {
+    test_upstream upstream;
+    or_abort memory{upstream};
+    memory.deallocate(memory.allocate(10), 10);
+    EXPECT_EQ(upstream.live_count(), 0u);
+}
+
+TEST(slice, front_and_back_are_the_first_and_the_last) {
+    int numbers[] = {1, 2, 3};
+    const slice<int> s{numbers, 3};
+    EXPECT_EQ(&s.front(), numbers);
+    EXPECT_EQ(&s.back(), numbers + 2);
+}
 
 TEST(or_abort, ends_the_program_with_the_size_that_was_asked_for) {
     null_allocator none;

@@ -136,3 +136,25 @@ TEST(failing, markers_and_reset_pass_through_and_keep_the_count_right) {
     EXPECT_EQ(memory.live_bytes(), 0u);
     memory.validate();
 }
+
+TEST(failing, random_refusals_are_as_many_as_asked_for) {
+    test_upstream heap;
+    failing memory{heap};
+    memory.refuse_randomly(10, 1);
+    for (int i = 0; i < 10000; ++i) {
+        if (void* const p = memory.allocate(1)) { memory.deallocate(p, 1); }
+    }
+    EXPECT_GT(memory.refused_count(), 850u);
+    EXPECT_LT(memory.refused_count(), 1150u);
+}
+
+TEST(failing, markers_and_reset_reach_the_arena_inside) {
+    failing<arena> memory{1_KiB};
+    (void)memory.allocate(16);
+    const auto here = memory.mark();
+    (void)memory.allocate(16);
+    memory.rewind(here);
+    EXPECT_EQ(memory.inner().used_size(), 16u);
+    memory.reset();
+    EXPECT_EQ(memory.inner().used_size(), 0u);
+}

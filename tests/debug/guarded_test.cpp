@@ -356,6 +356,31 @@ TEST(guarded, random_operations_with_every_option_never_cry_wolf) {
     for (const block& b : live) { memory.deallocate(b.data, b.size, b.align); }
 }
 
+TEST(guarded, rewind_reaches_the_arena_inside) {
+    guarded<arena> memory{guard_options{}, std::size_t{4096}};
+    const auto here = memory.mark();
+    (void)memory.allocate(16);
+    EXPECT_GT(memory.inner().used_size(), 0u);
+    memory.rewind(here);
+    EXPECT_EQ(memory.inner().used_size(), 0u);
+}
+
+TEST(guarded, a_quarantine_of_one_holds_one) {
+    test_upstream heap;
+    guarded memory{heap, guard_options{.quarantine_count = 1}};
+    memory.deallocate(memory.allocate(16), 16);
+    EXPECT_EQ(memory.quarantined_count(), 1u);
+}
+
+TEST(guarded, validate_passes_over_what_a_rewind_took_out_of_the_quarantine) {
+    guarded<arena> memory{guard_options{.quarantine_count = 8}, std::size_t{4096}};
+    const auto here = memory.mark();
+    memory.deallocate(memory.allocate(16), 16);
+    memory.rewind(here);
+    memory.validate();
+    EXPECT_EQ(memory.live_count(), 0u);
+}
+
 TEST(guarded, with_a_name_tells_who_allocated_or_freed_what_lies_at_an_address) {
     if (!asserts_enabled) { GTEST_SKIP(); }
     test_upstream upstream;

@@ -130,6 +130,18 @@ TEST(tracked, leaks_are_reported_at_the_end_unless_that_is_unwanted) {
     for (void* p : leaked) { heap.deallocate(p, 64, default_alignment); }
 }
 
+TEST(tracked, without_a_sink_it_speaks_to_stderr) {
+    test_upstream heap;
+    void* leaked = nullptr;
+    testing::internal::CaptureStderr();
+    {
+        tracked memory{heap, track_options{.name = "textures"}};
+        leaked = memory.allocate(64);
+    }
+    EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(), "1 block with 64 bytes"));
+    heap.deallocate(leaked, 64, default_alignment);
+}
+
 TEST(tracked, many_lines_are_summed_up) {
     test_upstream heap;
     collected seen;

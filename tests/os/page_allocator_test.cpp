@@ -106,6 +106,18 @@ TEST(page_allocator, blocks_that_may_have_huge_pages_are_aligned_to_one) {
 }
 
 #if defined(__linux__)
+TEST(page_allocator, a_block_of_just_one_huge_page_is_aligned_to_it) {
+    page_allocator memory{{.huge_pages = true}};
+    const std::size_t huge = page_memory::huge_size();
+    for (int i = 0; i < 4; ++i) {  // by chance one could be
+        void* const p = memory.allocate(huge);
+        EXPECT_TRUE(is_aligned(p, alignment{huge}));
+        memory.deallocate(p, huge);
+        void* const other = memory.allocate(page);  // moves the next addresses
+        memory.deallocate(other, page);
+    }
+}
+
 TEST(page_allocator, names_its_blocks) {
     page_allocator pages{{.name = "cairn levels"}};
     void* const p = pages.allocate(page);

@@ -122,3 +122,19 @@ TEST(thread_identity, first_asked_for_in_an_ending_thread_a_number_still_goes_ba
     }
 }
 #endif
+
+TEST(thread_identity, the_bound_never_falls) {
+    std::barrier all{10};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 10; ++i) {
+        threads.emplace_back([&] {
+            (void)thread_number();
+            all.arrive_and_wait();
+        });
+    }
+    for (auto& t : threads) { t.join(); }
+    const unsigned bound = thread_number_bound();
+    EXPECT_GE(bound, 10u);
+    std::thread{[] { (void)thread_number(); }}.join();  // a low number again
+    EXPECT_EQ(thread_number_bound(), bound);
+}

@@ -66,6 +66,10 @@ public:
             const std::size_t over = (need - size + granule_size - 1) / granule_size;
             granules -= (over + 1) / 2;
         }
+        // Where one granule more begins a new level of the index, a round may have gone too far down.
+        while (granules < granule_count_max && size_for(granules + 1, extra) <= size) {
+            ++granules;
+        }
         return static_cast<std::uint32_t>(granules);
     }
 

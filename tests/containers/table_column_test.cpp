@@ -1,0 +1,62 @@
+// Sentences of cairn/containers/table_column.hpp, table_chunks.hpp and of the padding in
+// table_memory.hpp, without a table; with one they are in table_test.cpp.
+#include <cairn/containers/table_chunks.hpp>
+#include <cairn/containers/table_column.hpp>
+#include <cairn/containers/table_memory.hpp>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace {
+
+using namespace cairn;
+
+TEST(table_column, strides_and_blocks_are_walked_from_the_first_element_to_the_last) {
+    int numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    const strided_span<int> strided{numbers, 3 * sizeof(int), 4};
+    EXPECT_EQ((std::vector<int>(strided.begin(), strided.end())), (std::vector<int>{0, 3, 6, 9}));
+    const blocked_span<int, 2> blocked{numbers, 4 * sizeof(int), 5};
+    EXPECT_EQ((std::vector<int>(blocked.begin(), blocked.end())),
+              (std::vector<int>{0, 1, 4, 5, 8}));
+    EXPECT_EQ(blocked.block_count(), 3u);
+}
+
+TEST(table_column, is_empty_without_elements_and_only_then) {
+    int number = 1;
+    EXPECT_TRUE((strided_span<int>{}.empty()));
+    EXPECT_FALSE((strided_span<int>{&number, 4, 1}.empty()));
+    EXPECT_TRUE((blocked_span<int, 4>{}.empty()));
+    EXPECT_FALSE((blocked_span<int, 4>{&number, 16, 1}.empty()));
+}
+
+struct rows {
+    std::size_t first = 0;
+    std::size_t count = 0;
+    std::size_t size() const { return count; }
+    rows subview(std::size_t from, std::size_t n) const { return {first + from, n}; }
+};
+
+TEST(table_chunks, each_row_is_in_one_chunk) {
+    for (const std::size_t count : {0u, 1u, 63u, 64u, 65u, 127u, 128u, 129u, 1000u}) {
+        const table_chunks<rows> chunks{rows{0, count}, 64};
+        EXPECT_EQ(chunks.size(), (count + 63) / 64);
+        std::size_t next = 0;
+        for (std::size_t k = 0; k < chunks.size(); ++k) {
+            EXPECT_EQ(chunks[k].first, next);
+            EXPECT_GT(chunks[k].count, 0u);
+            next += chunks[k].count;
+        }
+        EXPECT_EQ(next, count);
+    }
+}
+
+TEST(table_memory, rows_are_padded_to_whole_tails) {
+    detail::shape form{};
+    form.tail = 16;
+    EXPECT_EQ(detail::padded_rows(form, 0), 0u);
+    EXPECT_EQ(detail::padded_rows(form, 1), 16u);
+    EXPECT_EQ(detail::padded_rows(form, 16), 16u);
+    EXPECT_EQ(detail::padded_rows(form, 17), 32u);
+}
+
+}  // namespace
