@@ -163,7 +163,17 @@ TYPED_TEST(heap_hardening, an_address_written_into_a_freed_block_is_not_given_ou
     }
 }
 
-TYPED_TEST(heap_hardening, a_second_free_in_a_row_is_told) {
+/// What a second free ends in. Where blocks wait, unchecked builds do not read a header for a free: the
+/// next request of the class that is given a block does.
+template <class Fit>
+void expect_second_free_is_told(const std::string& said) {
+    const bool may_wait = !asserts_enabled && Fit::deferred_max != 0;
+    EXPECT_TRUE(said == "a block is freed once" ||
+                (may_wait && said.starts_with("a block that waits is as the heap wrote it")))
+        << said;
+}
+
+TYPED_TEST(heap_hardening, a_second_free_in_a_row_is_told_before_the_block_has_two_owners) {
     if (checker_is_faster()) { GTEST_SKIP() << "what is jumped over would be a leak"; }
     for (std::size_t size = 8; size < 3000; size += 61) {
         const std::string said = sentence_of([&] {
@@ -173,14 +183,19 @@ TYPED_TEST(heap_hardening, a_second_free_in_a_row_is_told) {
             (void)h.allocate(size);
             h.deallocate(p, size);
             h.deallocate(p, size);
+            (void)h.allocate(size);
+            (void)h.allocate(size);
         });
-        ASSERT_EQ(said, "a block is freed once") << size;
+        expect_second_free_is_told<TypeParam>(said);
+        ASSERT_FALSE(testing::Test::HasFailure()) << size;
     }
 }
 
 TYPED_TEST(heap_hardening, a_second_free_after_the_block_has_merged_is_told) {
     if (checker_is_faster()) { GTEST_SKIP() << "what is jumped over would be a leak"; }
     for (const bool sized : {true, false}) {
+        // A free that is told the size reads no header where blocks wait: docs/hardening.md.
+        if (sized && !asserts_enabled && TypeParam::deferred_max != 0) { continue; }
         const std::string said = sentence_of([&] {
             test_region memory{memory_size};
             heap<TypeParam> h{memory.span()};
@@ -214,7 +229,7 @@ TYPED_TEST(heap_hardening, a_block_freed_twice_is_not_given_out_twice) {
         h.deallocate(p, 100);
         for (int i = 0; i < 3; ++i) { got.push_back(h.allocate(100)); }
     });
-    EXPECT_EQ(said, "a block is freed once");
+    expect_second_free_is_told<TypeParam>(said);
     EXPECT_EQ(std::set<void*>(got.begin(), got.end()).size(), got.size());
 }
 
@@ -232,6 +247,11 @@ TYPED_TEST(heap_hardening, an_overrun_into_a_neighbour_is_called_an_overrun) {
                 h.deallocate(q, 104);
                 h.trim();
             });
+            if (!asserts_enabled && TypeParam::deferred_max != 0 && over == 4) {
+                // The half with the size, which a block that begins to wait gets anew: mended.
+                EXPECT_TRUE(said.empty() || said.find("overran") != std::string::npos) << said;
+                continue;
+            }
             EXPECT_NE(said.find("overran"), std::string::npos)
                 << said << ": " << fill << ", " << over << " bytes";
         }
@@ -272,7 +292,14 @@ TYPED_TEST(heap_hardening, what_was_told_ends_the_program) {
     heap<TypeParam> h{memory.span()};
     void* const p = h.allocate(100);
     (void)h.allocate(100);
-    EXPECT_DEATH((h.deallocate(p, 100), h.deallocate(p, 100)), "a block is freed once");
+    EXPECT_DEATH(
+        {
+            h.deallocate(p, 100);
+            h.deallocate(p, 100);
+            (void)h.allocate(100);
+            (void)h.allocate(100);
+        },
+        "a block is freed once|a block that waits is as the heap wrote it");
     h.reset();
 }
 

@@ -462,20 +462,29 @@ inline void heap<Fit, Steps>::free_in(region_type* r, void* p) noexcept {
     if constexpr (Fit::deferred_max != 0) { surplus_.gave_back(size); }
 }
 
+/// take_newest() found none: because there is none, or because it looked at something else.
 template <class Fit, class Steps>
-void heap<Fit, Steps>::freed_wrongly(const void* p) const noexcept {
-    const region_type* const r = region_at(p);
-    if (r == nullptr || !r->contains(p)) {
-        detail::heap_is_corrupt(detail::heap_promise::freed_here);
+void heap<Fit, Steps>::expect_none_waits(const detail::deferred_bin& bin) const noexcept {
+    if ((bin.head ^ link_key_) != detail::no_waiting_block) [[unlikely]] {
+        detail::heap_is_corrupt(detail::heap_promise::waiting);
     }
-    r->freed_wrongly(r->map().block_of(p));
+}
+
+/// For a class of which take_deferred() found no block.
+template <class Fit, class Steps>
+void* heap<Fit, Steps>::allocate_unwaited(std::uint32_t c, std::size_t size) noexcept {
+    if constexpr (Fit::deferred_max != 0) { expect_none_waits(bins_[c]); }
+    return allocate_class_from_core(c, bins_[c].granules, size);
 }
 
 /// Returns: false when no block waits in `bin`.
 template <class Fit, class Steps>
 bool heap<Fit, Steps>::merge_newest(detail::deferred_bin& bin) noexcept {
     std::byte* const p = take_newest(bin);
-    if (p == nullptr) { return false; }
+    if (p == nullptr) {
+        expect_none_waits(bin);
+        return false;
+    }
     give_to_core(p);
     return true;
 }
@@ -544,7 +553,11 @@ void heap<Fit, Steps>::deallocate(void* p) noexcept {
     if (p == nullptr) { return; }
     check_freed(p, SIZE_MAX);
     if constexpr (Fit::deferred_max != 0) {
-        const std::uint32_t granules = header_of(p).size();
+        const detail::block_header header = header_of(p);
+        if (header.is_free() || header.is_deferred()) [[unlikely]] {
+            detail::heap_is_corrupt(detail::heap_promise::freed_once);
+        }
+        const std::uint32_t granules = header.size();
         if (detail::payload_size(granules) < deferred_size_end_ &&
             defer(Fit::class_of_free(granules), p)) {
             return;
