@@ -101,15 +101,6 @@ TEST(free_bits, knows_its_lowest_against_a_set) {
     if (!model.empty()) { EXPECT_EQ(bits.lowest(), *model.begin()); }
 }
 
-TEST(growable_memory, grows_in_place_where_the_upstream_can) {
-    arena upstream{4096};
-    growable_memory memory{alignment{16}, upstream};
-    ASSERT_TRUE(memory.grow(100, 0));
-    const std::byte* const before = memory.data();
-    ASSERT_TRUE(memory.grow(1000, 100));
-    EXPECT_EQ(memory.data(), before);
-}
-
 TEST(free_bits, holds_as_many_as_it_was_asked_for) {
     for (const std::uint32_t count : {4095u, 4096u, 4097u, 8192u, 8193u}) {
         test_upstream upstream;
