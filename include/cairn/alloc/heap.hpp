@@ -201,7 +201,7 @@ public:
         (void)align;  // the block is as large as its size says, wherever it had to start
         if (p == nullptr) { return; }
         [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "heap", from};
-        check_freed(p, size, from);
+        if constexpr (asserts_enabled) { check_freed(p, size, from); }
         if constexpr (Fit::deferred_max != 0) {
             if (size < deferred_size_end_) [[likely]] {
                 const std::uint32_t c = Fit::class_of_small(detail::granules_for(size));
