@@ -49,6 +49,7 @@ concurrent_pool::concurrent_pool(std::size_t slot_size, alignment align, allocat
     }
     next_chunk_slots_ = options_.slots_per_chunk;
     concurrent_pool_registry::enter(*this);
+    if (options_.name != nullptr) { set_name(options_.name); }
 }
 
 // ------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "concurrent_pool_checks.hpp"
 #include "concurrent_pool_registry.hpp"
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -117,27 +118,66 @@ void concurrent_pool::validate() const noexcept {
 
 void concurrent_pool::check_taken(void* p) noexcept {
     const chunk* const c = find_chunk(p);
-    CAIRN_ASSERT(c != nullptr, "a free slot lies in a chunk of its pool");
+    CAIRN_ASSERT(c != nullptr, "a free slot lies in a chunk of its pool",
+                 concurrent_pool_checks::about(*this, misuse_kind::corrupted, {}));
     if (c->live != nullptr) {
-        const std::size_t i =
-            static_cast<std::size_t>(static_cast<std::byte*>(p) - c->first) / stride_;
+        const std::size_t i = concurrent_pool_checks::index(*this, *c, p);
         const std::uint64_t bit = std::uint64_t{1} << (i % 64);
         [[maybe_unused]] const std::uint64_t before = c->live[i / 64].fetch_or(bit, relaxed);
-        CAIRN_ASSERT((before & bit) == 0, "a slot is given out once");
+        CAIRN_ASSERT((before & bit) == 0, "a slot is given out once",
+                     concurrent_pool_checks::about(*this, misuse_kind::corrupted, {}, *c, p));
     }
 }
 
-void concurrent_pool::check_freed(void* p) noexcept {
+void concurrent_pool::check_freed(void* p, [[maybe_unused]] call_site from) noexcept {
     const chunk* const c = find_chunk(p);
-    CAIRN_ASSERT(c != nullptr, "a slot comes back to the pool that gave it out");
-    const std::size_t i = static_cast<std::size_t>(static_cast<std::byte*>(p) - c->first) / stride_;
+    CAIRN_ASSERT(c != nullptr, "a slot comes back to the pool that gave it out",
+                 concurrent_pool_checks::about(*this, misuse_kind::foreign_pointer, from));
+    const std::size_t i = concurrent_pool_checks::index(*this, *c, p);
     CAIRN_ASSERT(c->first + i * stride_ == p,
-                 "a slot comes back by the address it was given out with");
+                 "a slot comes back by the address it was given out with",
+                 concurrent_pool_checks::about(*this, misuse_kind::foreign_pointer, from, *c, p));
     if (c->live != nullptr) {
         const std::uint64_t bit = std::uint64_t{1} << (i % 64);
         [[maybe_unused]] const std::uint64_t before = c->live[i / 64].fetch_and(~bit, relaxed);
-        CAIRN_ASSERT((before & bit) != 0, "a slot is freed once");
+        CAIRN_ASSERT((before & bit) != 0, "a slot is freed once",
+                     concurrent_pool_checks::about(*this, misuse_kind::double_free, from, *c, p));
     }
+}
+
+// ------------------------------------------------------------------------------------------------
+// names
+
+void concurrent_pool::set_name(const char* name) noexcept {
+    options_.name = name;
+    if constexpr (asserts_enabled) {
+        static constexpr detail::allocator_type type{"concurrent_pool",
+                                                     &concurrent_pool_checks::place_of};
+        watch_.set_name(name, this, type);
+        const lock_scope held{grow_lock_};
+        for (const chunk* c = first_chunk(); c != nullptr;
+             c = static_cast<const chunk*>(c->next.load(relaxed))) {
+            concurrent_pool_checks::describe(*this, *c);
+        }
+    }
+}
+
+detail::address_place concurrent_pool_checks::place_of(const void* object,
+                                                       const void* address) noexcept {
+    const concurrent_pool& pool = *static_cast<const concurrent_pool*>(object);
+    const concurrent_pool::chunk* const c = pool.find_chunk(address);
+    if (c == nullptr) { return {}; }
+    const std::size_t i = index(pool, *c, address);
+    const bool live = c->live == nullptr || (c->live[i / 64].load(relaxed) >> (i % 64) & 1) != 0;
+    return {.inside = true,
+            .unit = "slot",
+            .index = number(pool, *c, address),
+            .offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) -
+                                               (c->first + i * pool.stride_)),
+            .size = pool.stride_,
+            .state = i >= c->claimed.load(relaxed) ? "not given out since the last reset"
+                     : live                        ? "live"
+                                                   : "free"};
 }
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

@@ -13,6 +13,7 @@
 
 #include <cairn/core/bits.hpp>
 
+#include "concurrent_pool_checks.hpp"
 #include "concurrent_pool_registry.hpp"
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -31,6 +32,7 @@ void finish_step() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst
 
 concurrent_pool::~concurrent_pool() {
     concurrent_pool_registry::leave(*this);
+    if (options_.name != nullptr) { set_name(nullptr); }
     for (const chunk* c = first_chunk(); c != nullptr;) {
         const auto* const next = static_cast<const chunk*>(c->next.load(std::memory_order_relaxed));
         unpoison(c->first, c->slot_count * stride_);
@@ -137,8 +139,9 @@ bool concurrent_pool::add_chunk(std::size_t slot_count) noexcept {
     c->slot_count = slot_count;
     if constexpr (asserts_enabled) {
         c->live = static_cast<chunk::word*>(
-            std::calloc(chunk::words_for(slot_count), sizeof(chunk::word)));
+            std::calloc(chunk::words_for(slot_count) + 1, sizeof(chunk::word)));
     }
+    concurrent_pool_checks::describe(*this, *c);
     if (needs_shared) {
         auto* const shared = ::new (static_cast<void*>(memory)) cache;
         memory += cache_room;

@@ -110,6 +110,13 @@ handle_fault slot_directory_base::fault_of(std::uint32_t index,
     return lives_.judge(generation, s.word, is_held(index, generation));
 }
 
+void slot_directory_base::refuse(std::uint32_t index, std::uint32_t generation, const void* map,
+                                 const char* type, call_site from) const {
+    const std::uint32_t life = index < capacity_ ? slots()[index].word & ~vacant : 0;
+    detail::refuse_handle(
+        {fault_of(index, generation), map, type, index, capacity_, life, generation}, from);
+}
+
 void slot_directory_base::validate_counts(
     [[maybe_unused]] std::uint32_t free_found) const noexcept {
 #if CAIRN_ASSERTS

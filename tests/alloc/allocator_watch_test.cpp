@@ -1,7 +1,9 @@
 // What checked builds know about an allocator (alloc/detail/allocator_watch.hpp): names, two threads at once, moves.
 #include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/double_ended_arena.hpp>
 #include <cairn/alloc/growing_arena.hpp>
+#include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/locked.hpp>
 #include <cairn/alloc/pool_of.hpp>
 #include <cairn/alloc/virtual_arena.hpp>
@@ -10,6 +12,7 @@
 
 #include <array>
 #include <atomic>
+#include <source_location>
 #include <string>
 #include <thread>
 #include <utility>
@@ -26,6 +29,8 @@ std::string where(const void* address) {
     char text[512];
     return describe_address(address, text, sizeof text) ? text : "";
 }
+
+unsigned line_of(std::source_location at = std::source_location::current()) { return at.line(); }
 
 bool says(const std::string& text, const char* part) {
     return text.find(part) != std::string::npos;
@@ -87,6 +92,140 @@ TEST(a_named_double_ended_arena, tells_both_ends) {
     EXPECT_TRUE(says(where(low + 1), "double_ended_arena 'level' (1024 bytes, at the low end"));
     EXPECT_TRUE(says(where(high + 1), "double_ended_arena 'level' (1024 bytes, at the high end"));
     EXPECT_TRUE(says(where(low + 500), "double_ended_arena 'level' (1024 bytes, between the ends"));
+}
+
+template <class Heap>
+void expect_blocks_told() {
+    Heap level{std::size_t{16} << 10};
+    level.set_name("level");
+    auto* const first = static_cast<char*>(level.allocate(100));
+    auto* const second = static_cast<char*>(level.allocate(1000));
+    ASSERT_NE(second, nullptr);
+    EXPECT_TRUE(says(where(first + 5), " lies 5 bytes into block ")) << where(first + 5);
+    EXPECT_TRUE(says(where(first + 5), " of heap 'level' (")) << where(first + 5);
+    EXPECT_TRUE(says(where(first + 5), " bytes, live)")) << where(first + 5);
+    EXPECT_TRUE(says(where(second - 3), " lies 3 bytes in front of block ")) << where(second - 3);
+    EXPECT_NE(where(first), where(second));
+    level.deallocate(first, 100);
+    level.deallocate(second, 1000);
+    EXPECT_TRUE(says(where(first + 8), "freed)")) << where(first + 8);
+    EXPECT_EQ(where(&level), "") << "the object is not its memory";
+    Heap other{std::move(level)};
+    EXPECT_TRUE(says(where(first + 8), "heap 'level'"));
+    other.set_name("other");
+    EXPECT_TRUE(says(where(first + 8), "heap 'other'"));
+    other = Heap{std::size_t{16} << 10};
+    EXPECT_EQ(where(first + 8), "");
+}
+
+TEST(a_named_heap, tells_block_and_state_of_an_address) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    expect_blocks_told<heap<>>();
+    expect_blocks_told<heap<best_fit>>();
+    expect_blocks_told<heap<half_fit>>();
+
+    heap<> grown{grow_by{4096}};
+    grown.set_name("grown");
+    std::vector<char*> blocks;
+    for (int i = 0; i < 20; ++i) { blocks.push_back(static_cast<char*>(grown.allocate(3000))); }
+    ASSERT_GT(grown.stats().region_count, 1u);
+    for (const char* block : blocks) {
+        EXPECT_TRUE(says(where(block + 1), " lies 1 bytes into block ")) << where(block + 1);
+        EXPECT_TRUE(says(where(block + 1), "of heap 'grown' (")) << where(block + 1);
+    }
+    for (char* block : blocks) { grown.deallocate(block, 3000); }
+    grown.trim();
+    EXPECT_EQ(where(blocks.front()), "");
+}
+
+TEST(a_named_heap, is_told_when_a_block_comes_back_wrongly_with_the_line_that_freed) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    heap<> level{std::size_t{16} << 10};
+    level.set_name("level");
+    void* const p = level.allocate(100);
+    unsigned line = line_of() + 1;
+    const auto size = expect_broken_promise([&] { level.deallocate(p, 500); });
+    EXPECT_EQ(size.kind(), misuse_kind::wrong_size) << size;
+    EXPECT_EQ(size.line(), line);
+    EXPECT_EQ(size.object(), &level);
+    EXPECT_EQ(size.value("bytes freed"), 500u);
+    EXPECT_EQ(size.value("bytes of the block"), level.good_size(100));
+    EXPECT_TRUE(size.says("heap 'level' at")) << size;
+    line = line_of() + 3;
+    const auto twice = expect_broken_promise([&] {
+        level.deallocate(p, 100);
+        level.deallocate(p, 100);
+    });
+    EXPECT_EQ(twice.kind(), misuse_kind::double_free) << twice;
+    EXPECT_TRUE(twice.says("a block is freed once"));
+    EXPECT_EQ(twice.line(), line);
+    int elsewhere = 0;
+    line = line_of() + 1;
+    const auto foreign = expect_broken_promise([&] { level.deallocate(&elsewhere); });
+    EXPECT_EQ(foreign.kind(), misuse_kind::foreign_pointer) << foreign;
+    EXPECT_EQ(foreign.line(), line);
+    const auto leak = expect_broken_promise([] {
+        heap<> mine{std::size_t{16} << 10};
+        mine.set_name("mine");
+        mine.expect_empty_end();
+        (void)mine.allocate(8);
+    });
+    EXPECT_EQ(leak.kind(), misuse_kind::leak) << leak;
+    EXPECT_EQ(leak.value("live blocks"), 1u);
+    EXPECT_TRUE(leak.says("heap 'mine' at")) << leak;
+}
+
+TEST(a_named_concurrent_pool, tells_slot_and_state_of_an_address) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    const void* address = nullptr;
+    {
+        concurrent_pool jobs{
+            48, alignment{16}, system_memory(), {.slots_per_chunk = 4, .name = "jobs"}};
+        std::vector<char*> all;
+        for (int i = 0; i < 200; ++i) { all.push_back(static_cast<char*>(jobs.allocate())); }
+        address = all[1];
+        jobs.deallocate(all[2]);
+        EXPECT_TRUE(says(where(all[2] + 5), " lies 5 bytes into slot ")) << where(all[2] + 5);
+        EXPECT_TRUE(says(where(all[2] + 5), " of concurrent_pool 'jobs' (48 bytes, free)"));
+        for (std::size_t i = 3; i < all.size(); ++i) {
+            EXPECT_TRUE(says(where(all[i]), "(48 bytes, live)")) << where(all[i]);
+        }
+        EXPECT_NE(where(all[0]), where(all[1]));
+        EXPECT_EQ(where(&jobs), "");
+        jobs.set_name("later");
+        EXPECT_TRUE(says(where(address), "concurrent_pool 'later'"));
+        jobs.set_name(nullptr);
+        EXPECT_EQ(where(address), "");
+        jobs.set_name("again");
+        jobs.reset();
+        EXPECT_TRUE(says(where(address), "(48 bytes, not given out since the last reset)"));
+    }
+    EXPECT_EQ(where(address), "");
+}
+
+TEST(a_named_concurrent_pool, is_told_when_a_slot_comes_back_wrongly_with_the_line_that_freed) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    concurrent_pool jobs{64};
+    jobs.set_name("jobs");
+    void* const p = jobs.allocate();
+    unsigned line = line_of() + 1;
+    const auto size = expect_broken_promise([&] { jobs.deallocate(p, 65, default_alignment); });
+    EXPECT_EQ(size.kind(), misuse_kind::wrong_size) << size;
+    EXPECT_EQ(size.line(), line);
+    EXPECT_EQ(size.value("bytes freed"), 65u);
+    EXPECT_TRUE(size.says("concurrent_pool 'jobs' at")) << size;
+    jobs.deallocate(p);
+    line = line_of() + 1;
+    const auto twice = expect_broken_promise([&] { jobs.deallocate(p); });
+    EXPECT_EQ(twice.kind(), misuse_kind::double_free) << twice;
+    EXPECT_EQ(twice.line(), line);
+    EXPECT_NE(twice.value("slot"), ~0ull);
+    line = line_of() + 1;
+    const auto of_view = expect_broken_promise([&] { jobs.local().deallocate(p); });
+    EXPECT_EQ(of_view.line(), line);
+    int elsewhere = 0;
+    EXPECT_EQ(expect_broken_promise([&] { jobs.deallocate(&elsewhere); }).kind(),
+              misuse_kind::foreign_pointer);
 }
 
 TEST(a_name, goes_with_a_move_and_ends_with_the_allocator) {
@@ -175,6 +314,16 @@ void enter_arena_twice() {
     frames.reset();
 }
 
+void enter_heap_twice() {
+    static stopping_upstream upstream;
+    upstream.requests_left = 0;
+    heap<> level{grow_by{4096}, upstream};
+    level.set_name("shared");
+    std::thread other{[&] { (void)level.allocate(64); }};
+    while (!upstream.stopped) { std::this_thread::yield(); }
+    (void)level.allocate(64);
+}
+
 void race_for_an_arena() {
     arena memory{1024};
     const auto work = [&] {
@@ -191,6 +340,8 @@ TEST(two_threads_at_once, are_named_while_one_waits_for_the_upstream) {
                  "one thread at a time uses an allocator(.|\n)*pool 'shared' at");
     EXPECT_DEATH(enter_arena_twice(),
                  "one thread at a time uses an allocator(.|\n)*growing_arena at");
+    EXPECT_DEATH(enter_heap_twice(),
+                 "one thread at a time uses an allocator(.|\n)*heap 'shared' at");
 }
 
 TEST(two_threads_at_once, are_named_when_they_collide_on_an_arena) {
@@ -203,6 +354,7 @@ TEST(two_threads_at_once, are_named_when_they_collide_on_an_arena) {
 TEST(threads_that_take_turns, are_legal_under_a_lock) {
     locked<pool> slots{std::size_t{64}};
     locked<growing_arena> memory{std::size_t{1024}};
+    locked<heap<>> level{std::size_t{64} << 10};
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t) {
         threads.emplace_back([&] {
@@ -211,23 +363,28 @@ TEST(threads_that_take_turns, are_legal_under_a_lock) {
                 void* const q = memory.allocate(16, alignment{16});
                 memory.deallocate(q, 16, alignment{16});
                 slots.deallocate(p, 64, alignment{16});
+                void* const r = level.allocate(100, alignment{16});
+                level.deallocate(r, 100, alignment{16});
             }
         });
     }
     for (std::thread& t : threads) { t.join(); }
     slots.validate();
+    level.validate();
     memory.validate();
 }
 
 TEST(threads_that_take_turns, are_legal_by_handing_over) {
     pool slots{64};
     arena memory{1024};
+    heap<> level{std::size_t{16} << 10};
     std::atomic<int> turn{0};
     const auto work = [&](int mine) {
         for (int i = 0; i < 200; ++i) {
             while (turn.load(std::memory_order_acquire) != mine) { std::this_thread::yield(); }
             slots.deallocate(slots.allocate());
             memory.deallocate(memory.allocate(16), 16);
+            level.deallocate(level.allocate(16), 16);
             turn.store(1 - mine, std::memory_order_release);
         }
     };

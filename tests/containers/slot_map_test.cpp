@@ -4,12 +4,14 @@
 #include <cairn/containers/slot_map_table.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
 #include <cairn/core/null_allocator.hpp>
+#include <cairn/debug/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <ranges>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -70,6 +72,72 @@ TEST(slot_map, what_is_wrong_with_a_handle_is_named) {
         EXPECT_DEATH((void)map.dense_index(stale), "the handle is not stale");
         EXPECT_DEATH((void)*map.find(stale), "an object is used when it was found");
         EXPECT_DEATH((void)map.find(stale).operator->(), "an object is used when it was found");
+    }
+}
+
+TEST(slot_map, a_refused_handle_is_reported_with_both_lives_and_the_line_that_asked) {
+    slot_map<int> map{system_memory(), {.first_generation = 3}};
+    std::vector<slot_map<int>::handle_type> all;
+    for (int i = 0; i < 5; ++i) { all.push_back(map.emplace(i)); }
+    const auto stale = all[4];
+    map.erase(stale);
+    // at() reports in every build; only checked ones know its caller.
+    const unsigned line = std::source_location::current().line() + 1;
+    const auto refused = expect_broken_promise([&] { (void)map.at(stale); });
+    EXPECT_EQ(refused.kind(), misuse_kind::stale_handle) << refused;
+    EXPECT_EQ(refused.object(), &map);
+    EXPECT_STREQ(refused.type(), "slot_map");
+    EXPECT_EQ(refused.value("slot"), 4u);
+    EXPECT_EQ(refused.value("life of the slot"), 4u);
+    EXPECT_EQ(refused.value("life in the handle"), 3u);
+    EXPECT_TRUE(refused.says("slot 4, life of the slot 4, life in the handle 3")) << refused;
+    if (asserts_enabled) { EXPECT_EQ(refused.line(), line); }
+
+    const auto null = expect_broken_promise([&] { (void)map.at({}); });
+    EXPECT_EQ(null.kind(), misuse_kind::null_handle) << null;
+    EXPECT_EQ(null.value("slot", 77), 77u) << "it names none";
+    const auto reserved = map.reserve_handle();
+    EXPECT_EQ(expect_broken_promise([&] { (void)map.at(reserved); }).kind(),
+              misuse_kind::reserved_handle);
+
+    slot_map<int> other{system_memory(), {.first_generation = 1000}};
+    const auto of_other = other.emplace(1);
+    const auto foreign = expect_broken_promise([&] { (void)std::as_const(map).at(of_other); });
+    EXPECT_EQ(foreign.kind(), misuse_kind::foreign_handle) << foreign;
+    EXPECT_EQ(foreign.value("slot"), of_other.index());
+    EXPECT_EQ(foreign.value("life of the slot"), 3u);
+    EXPECT_EQ(foreign.value("life in the handle"), 1000u);
+    const auto beyond = expect_broken_promise(
+        [&] { (void)map.at(slot_map<int>::handle_type::make(1'000'000, 5)); });
+    EXPECT_EQ(beyond.kind(), misuse_kind::foreign_handle) << beyond;
+    EXPECT_EQ(beyond.value("slot"), 1'000'000u);
+    EXPECT_EQ(beyond.value("slots of the map"), map.slot_count());
+    EXPECT_EQ(beyond.value("life in the handle"), 5u);
+
+    if (asserts_enabled) {
+        const auto by_operator = expect_broken_promise([&] { (void)map[stale]; });
+        EXPECT_EQ(by_operator.kind(), misuse_kind::stale_handle) << by_operator;
+        EXPECT_EQ(by_operator.value("life in the handle"), 3u);
+        const auto row = expect_broken_promise([&] { (void)map.dense_index(stale); });
+        EXPECT_EQ(row.value("slot"), 4u) << row;
+        EXPECT_TRUE(row.says("slot_map_test.cpp:")) << row;
+    }
+}
+
+TEST(slot_map, a_refused_handle_of_a_table_is_reported_as_well) {
+    slot_map<table<one_int, soa>> rows{system_memory(), {.first_generation = 3}};
+    const auto h = rows.emplace(1);
+    rows.erase(h);
+    const unsigned line = std::source_location::current().line() + 1;
+    const auto refused = expect_broken_promise([&] { (void)rows.at(h); });
+    EXPECT_EQ(refused.kind(), misuse_kind::stale_handle) << refused;
+    EXPECT_EQ(refused.object(), &rows);
+    EXPECT_EQ(refused.value("slot"), h.index());
+    EXPECT_EQ(refused.value("life of the slot"), 4u);
+    EXPECT_EQ(refused.value("life in the handle"), 3u);
+    if (asserts_enabled) {
+        EXPECT_EQ(refused.line(), line);
+        EXPECT_EQ(expect_broken_promise([&] { (void)rows[h]; }).kind(), misuse_kind::stale_handle);
     }
 }
 

@@ -1,6 +1,7 @@
 // Sentences of cairn/containers/stable_slot_map.hpp.
 #include <cairn/containers/stable_slot_map.hpp>
 #include <cairn/core/null_allocator.hpp>
+#include <cairn/debug/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -445,6 +446,35 @@ TEST(stable_slot_map, what_is_wrong_with_a_handle_is_named) {
         EXPECT_DEATH((void)std::as_const(map)[waiting], "the handle is not stale");
     }
     map.collect(5);
+}
+
+TEST(stable_slot_map, a_refused_handle_is_reported_with_both_lives) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    stable_slot_map<int> map{system_memory(), {.first_generation = 3}};
+    stable_slot_map<int> other{system_memory(), {.first_generation = 1000}};
+    const auto stale = map.emplace(1);
+    map.erase(stale);
+    const auto refused = expect_broken_promise([&] { (void)map[stale]; });
+    EXPECT_EQ(refused.kind(), misuse_kind::stale_handle) << refused;
+    EXPECT_EQ(refused.object(), &map);
+    EXPECT_STREQ(refused.type(), "stable_slot_map");
+    EXPECT_EQ(refused.value("slot"), stale.index());
+    EXPECT_EQ(refused.value("life of the slot"), 4u);
+    EXPECT_EQ(refused.value("life in the handle"), 3u);
+
+    EXPECT_EQ(expect_broken_promise([&] { (void)map[{}]; }).kind(), misuse_kind::null_handle);
+    const auto foreign = expect_broken_promise([&] { (void)map[other.emplace(1)]; });
+    EXPECT_EQ(foreign.kind(), misuse_kind::foreign_handle) << foreign;
+    EXPECT_EQ(foreign.value("life in the handle"), 1000u);
+    const auto reserved = map.reserve_handle();
+    EXPECT_EQ(expect_broken_promise([&] { (void)map[reserved]; }).kind(),
+              misuse_kind::reserved_handle);
+    const auto beyond = expect_broken_promise(
+        [&] { (void)map[stable_slot_map<int>::handle_type::make(1'000'000, 5)]; });
+    EXPECT_EQ(beyond.kind(), misuse_kind::foreign_handle) << beyond;
+    EXPECT_EQ(beyond.value("slot"), 1'000'000u);
+    EXPECT_EQ(beyond.value("slots of the map"), map.capacity());
+    EXPECT_EQ(beyond.value("life in the handle"), 5u);
 }
 
 TEST(stable_slot_map, lives_that_begin_in_the_middle_are_as_many) {

@@ -1,8 +1,9 @@
 // Programs that touch what they may not, in named allocators. named_reports_test.py runs them under the memory
 // checker of the build and looks for the names.
 //
-//      named_reports freed-slot | past-arena | freed-guarded | plain
+//      named_reports freed-slot | freed-block | freed-job | past-arena | freed-guarded | plain
 #include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/pool.hpp>
@@ -23,6 +24,10 @@ int main(int argc, char** argv) {
     growing_arena frames{1024, system_memory(), {.name = "frames"}};
     // [/names]
     heap<> memory{grow_by{64 << 10}};
+    heap<> sounds{grow_by{64 << 10}};
+    sounds.set_name("sounds");
+    concurrent_pool jobs{
+        64, default_alignment, system_memory(), {.slots_per_chunk = 32, .name = "jobs"}};
     guarded textures{memory, {.quarantine_count = 10, .name = "textures"}};
 
     volatile char* bad = nullptr;
@@ -31,6 +36,14 @@ int main(int argc, char** argv) {
         for (void*& slot : slots) { slot = enemies.allocate(); }
         bad = static_cast<char*>(slots[12]) + 8;
         enemies.deallocate(slots[12]);
+    } else if (std::strcmp(what, "freed-block") == 0) {
+        auto* const block = static_cast<char*>(sounds.allocate(100));
+        bad = block + 24;
+        sounds.deallocate(block, 100);
+    } else if (std::strcmp(what, "freed-job") == 0) {
+        auto* const job = static_cast<char*>(jobs.allocate());
+        bad = job + 8;
+        jobs.deallocate(job);
     } else if (std::strcmp(what, "past-arena") == 0) {
         bad = static_cast<char*>(level.allocate(100)) + 112;
     } else if (std::strcmp(what, "past-frame") == 0) {

@@ -15,6 +15,10 @@ import sys
 CASES = {
     "freed-slot": (r"cairn: 0x\w+ lies 8 bytes into slot 12 of pool 'enemies' \(64 bytes, freed\)",
                    r"is 776 bytes inside a pool 'enemies' of size 2,048"),
+    "freed-block": (r"cairn: 0x\w+ lies 24 bytes into block \d+ of heap 'sounds' \(\d+ bytes, freed\)",
+                    r"bytes inside a heap 'sounds' of size [\d,]+"),
+    "freed-job": (r"cairn: 0x\w+ lies 8 bytes into slot \d+ of concurrent_pool 'jobs' \(64 bytes, free\)",
+                  r"bytes inside a concurrent_pool 'jobs' of size [\d,]+"),
     "past-arena": (r"cairn: 0x\w+ lies 112 bytes into arena 'level' \(4096 bytes, above the top",
                    r"is 112 bytes inside a arena 'level' of size 4,096"),
     "past-frame": (r"cairn: 0x\w+ lies 112 bytes into block 0 of growing_arena 'frames'",

@@ -45,6 +45,7 @@
 #include <limits>
 #include <utility>
 
+#include <cairn/alloc/detail/allocator_watch.hpp>
 #include <cairn/alloc/magazines.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/poison.hpp>
@@ -66,6 +67,8 @@ struct concurrent_pool_options {
     // Untouched slots are handed to threads in whole cache lines, so that what two threads allocate
     // first never shares one. Rounds magazine_size up.
     bool whole_cache_lines = true;
+    /// For reports of checked builds and the memory checkers; not copied. nullptr: none.
+    const char* name = nullptr;
 };
 
 struct concurrent_pool_stats {
@@ -156,11 +159,14 @@ public:
 
     /// Gives a slot back, from any thread; nullptr does nothing. Never fails, never touches the slot.
     /// Requires: `p` came from allocate() of this pool or a view of it and is live.
-    void deallocate(void* p) noexcept { give(my_cache(), p); }
+    void deallocate(void* p, call_site from = call_site::current()) noexcept {
+        give(my_cache(), p, from);
+    }
 
     /// As a byte_allocator: a slot, when `size` bytes at `align` fit into one; else nullptr.
     [[nodiscard]] void* allocate(std::size_t size, alignment align) noexcept;
-    void deallocate(void* p, std::size_t size, alignment align) noexcept;
+    void deallocate(void* p, std::size_t size, alignment align,
+                    call_site from = call_site::current()) noexcept;
 
     /// Fills `out` from the front. Returns: how many slots it got; fewer only when exhausted.
     [[nodiscard]] std::size_t allocate_n(slice<void*> out) noexcept;
@@ -211,6 +217,10 @@ public:
         return size <= stride_ ? stride_ : size;
     }
 
+    /// As concurrent_pool_options::name; nullptr: none. Requires: no other thread uses the pool.
+    void set_name(const char* name) noexcept;
+    [[nodiscard]] const char* name() const noexcept { return options_.name; }
+
     /// Requires: no other thread uses the pool; those that did may still be ending.
     [[nodiscard]] concurrent_pool_stats stats() const noexcept;
     void validate() const noexcept;
@@ -224,7 +234,7 @@ private:
 
     struct chunk : detail::basic_fresh_chunk<detail::std_atoms> {
         using word = detail::std_atoms::atomic<std::uint64_t>;
-        word* live = nullptr;  // checked builds: a bit for each slot
+        word* live = nullptr;  // checked builds: a bit for each slot; Valgrind's number behind them
         static constexpr std::size_t words_for(std::size_t slots) noexcept {
             return slots / 64 + 1;
         }
@@ -245,7 +255,7 @@ private:
         return detail::thread_caches::entry_of(serial_);
     }
     void* take(cache& c) noexcept;
-    void give(cache& c, void* p) noexcept;
+    void give(cache& c, void* p, call_site from) noexcept;
 
     void* take_cold(cache& c) noexcept;
     void give_cold(cache& c, void* p) noexcept;
@@ -275,7 +285,7 @@ private:
     std::size_t live_bit_count() const noexcept;
     concurrent_pool_stats count() const noexcept;  // stats(), with the home's lock held
     void check_taken(void* p) noexcept;
-    void check_freed(void* p) noexcept;
+    void check_freed(void* p, call_site from) noexcept;
 
     // Read by every operation, written never.
     // (The serial holds the place in every thread's table, too: a load less than a word of its own.)
@@ -307,6 +317,9 @@ private:
     detail::pool_home* home_ = nullptr;
     concurrent_pool* next_live_ = nullptr;
     concurrent_pool** live_link_ = nullptr;
+
+    [[no_unique_address]] detail::allocator_watch
+        watch_;  // of the name alone: any thread may be inside
 };
 
 /// A cache that belongs to whoever holds this object; one thread at a time.
@@ -320,9 +333,12 @@ public:
     ~local_view();
 
     [[nodiscard]] void* allocate() noexcept { return pool_->take(*cache_); }
-    void deallocate(void* p) noexcept { pool_->give(*cache_, p); }
+    void deallocate(void* p, call_site from = call_site::current()) noexcept {
+        pool_->give(*cache_, p, from);
+    }
     [[nodiscard]] void* allocate(std::size_t size, alignment align) noexcept;
-    void deallocate(void* p, std::size_t size, alignment align) noexcept;
+    void deallocate(void* p, std::size_t size, alignment align,
+                    call_site from = call_site::current()) noexcept;
 
     [[nodiscard]] concurrent_pool& pool() const noexcept { return *pool_; }
 
@@ -355,9 +371,9 @@ inline void* concurrent_pool::take(cache& c) noexcept {
     return p;
 }
 
-inline void concurrent_pool::give(cache& c, void* p) noexcept {
+inline void concurrent_pool::give(cache& c, void* p, [[maybe_unused]] call_site from) noexcept {
     if (p == nullptr) [[unlikely]] { return; }
-    if constexpr (asserts_enabled) { check_freed(p); }
+    if constexpr (asserts_enabled) { check_freed(p, from); }
     poison(p, stride_);
     void** const top = c.top;
     if (top == c.ceiling) [[unlikely]] {
@@ -373,10 +389,16 @@ inline void* concurrent_pool::allocate(std::size_t size, alignment align) noexce
 }
 
 inline void concurrent_pool::deallocate(void* p, [[maybe_unused]] std::size_t size,
-                                        [[maybe_unused]] alignment align) noexcept {
+                                        [[maybe_unused]] alignment align, call_site from) noexcept {
     CAIRN_ASSERT(size <= stride_ && align <= align_,
-                 "a slot comes back with the size it was asked with");
-    deallocate(p);
+                 "a slot comes back with the size it was asked with",
+                 {.kind = misuse_kind::wrong_size,
+                  .object = this,
+                  .type = "concurrent_pool",
+                  .name = options_.name,
+                  .caller = from,
+                  .values = {{"bytes of a slot", stride_}, {"bytes freed", size}}});
+    deallocate(p, from);
 }
 
 inline void* concurrent_pool::local_view::allocate(std::size_t size, alignment align) noexcept {
@@ -384,10 +406,17 @@ inline void* concurrent_pool::local_view::allocate(std::size_t size, alignment a
 }
 
 inline void concurrent_pool::local_view::deallocate(void* p, [[maybe_unused]] std::size_t size,
-                                                    [[maybe_unused]] alignment align) noexcept {
+                                                    [[maybe_unused]] alignment align,
+                                                    call_site from) noexcept {
     CAIRN_ASSERT(size <= pool_->stride_ && align <= pool_->align_,
-                 "a slot comes back with the size it was asked with");
-    deallocate(p);
+                 "a slot comes back with the size it was asked with",
+                 {.kind = misuse_kind::wrong_size,
+                  .object = pool_,
+                  .type = "concurrent_pool",
+                  .name = pool_->options_.name,
+                  .caller = from,
+                  .values = {{"bytes of a slot", pool_->stride_}, {"bytes freed", size}}});
+    deallocate(p, from);
 }
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

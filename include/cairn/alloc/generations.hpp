@@ -140,8 +140,20 @@ private:
     std::uint32_t asked_;
 };
 
-/// Stops the program with the sentence of `fault`. Requires: it is not none.
-[[noreturn]] void refuse_handle(handle_fault fault);
+/// A handle that a map refuses: what is wrong with it, and where it leads.
+struct refused_handle {
+    handle_fault fault;
+    const void* map;
+    const char* type;           // of the map: "slot_map"
+    std::uint32_t slot;         // the index in the handle
+    std::uint32_t slot_count;   // of the map; `slot` may be beyond
+    std::uint32_t slot_life;    // that the slot is in, or will be in next; 0: its lives are used up
+    std::uint32_t handle_life;  // the generation in the handle
+};
+
+/// Stops the program, in every build, with the sentence of the fault and these figures. `from`: the line
+/// that has the handle, where it is known. Requires: the fault is not none.
+[[noreturn]] void refuse_handle(const refused_handle& refused, call_site from);
 
 }  // namespace detail
 }  // namespace cairn::inline CAIRN_FLAVOUR

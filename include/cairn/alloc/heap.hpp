@@ -29,12 +29,13 @@
 //            do harm, and ends the program with a sentence: docs/hardening.md. Checked builds notice more.
 // Position:  a heap over one region keeps all it knows inside the region, without addresses: copy
 //            the bytes anywhere with the same alignment and adopt() them.
-// Threads:   none.
+// Threads:   one at a time; checked builds name two that are inside at once.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/alloc/detail/allocator_watch.hpp>
 #include <cairn/alloc/heap/best_fit.hpp>
 #include <cairn/alloc/heap/block.hpp>
 #include <cairn/alloc/heap/corrupt.hpp>
@@ -181,6 +182,7 @@ public:
     /// Size 0:  allowed; the pointer may be compared but not read through.
     /// Cost:    deferred hit: one bin. Otherwise the fit's find and a cut; see the file's first lines.
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
+        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "heap", {}};
         if constexpr (Fit::deferred_max != 0) {
             if (size < deferred_size_end_ && align <= default_alignment) [[likely]] {
                 const std::uint32_t c = Fit::class_of_small(detail::granules_for(size));
@@ -194,10 +196,12 @@ public:
     /// Requires: `p` came from allocate(size, align) of this heap, or was resized to `size`, and is
     ///           live; nullptr is allowed.
     /// Cost:     deferred: one bin, no header read. Otherwise a merge with the neighbours.
-    void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
+    void deallocate(void* p, std::size_t size, alignment align = default_alignment,
+                    [[maybe_unused]] call_site from = call_site::current()) noexcept {
         (void)align;  // the block is as large as its size says, wherever it had to start
         if (p == nullptr) { return; }
-        check_freed(p, size);
+        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "heap", from};
+        if constexpr (asserts_enabled) { check_freed(p, size, from); }
         if constexpr (Fit::deferred_max != 0) {
             if (size < deferred_size_end_) [[likely]] {
                 const std::uint32_t c = Fit::class_of_small(detail::granules_for(size));
@@ -208,7 +212,7 @@ public:
     }
 
     /// As above, for callers that forgot the size: the header knows it.
-    void deallocate(void* p) noexcept;
+    void deallocate(void* p, call_site from = call_site::current()) noexcept;
 
     /// Makes a live block `new_size` bytes long where it stands, up or down.
     /// Returns: false when its right neighbour is in use (or deferred) or too small; nothing has
@@ -236,7 +240,7 @@ public:
 
     /// Bytes that the live block `p` may use. One header read.
     [[nodiscard]] std::size_t usable_size(const void* p) const noexcept {
-        check_freed(p, SIZE_MAX);
+        check_freed(p, SIZE_MAX, {});
         const std::size_t size = detail::payload_size(header_of(p).size());
         // Told that they are there, the caller may use them: also what lies behind the asked size.
         if constexpr (poison_is_watched) { unpoison_defined(p, size); }
@@ -259,6 +263,10 @@ public:
     template <class Visit>
     void for_each_block(Visit visit) const;
 
+    /// The name that reports of checked builds and the memory checkers give it; the string is not copied.
+    /// nullptr: none.
+    void set_name(const char* name) noexcept;
+
     /// Checks every invariant; a broken one, also an overrun header, stops a checked build.
     /// O(blocks). Does nothing in unchecked builds.
     void validate() const noexcept;
@@ -271,6 +279,9 @@ private:
     struct region_entry {
         region_type* region;
         std::size_t size;  // as asked from upstream
+#if CAIRN_ASSERTS
+        unsigned description = 0;  // Valgrind's number for it
+#endif
     };
 
     heap(allocator_ref upstream, std::size_t block_size, bool owned) noexcept
@@ -310,7 +321,12 @@ private:
     [[nodiscard]] bool defer(std::uint32_t c, void* p) noexcept;
     void expect_none_waits(const detail::deferred_bin& bin) const noexcept;
     [[nodiscard]] void* allocate_unwaited(std::uint32_t c, std::size_t size) noexcept;
-    void check_freed(const void* p, std::size_t size) const noexcept;
+    void check_freed(const void* p, std::size_t size, call_site from) const noexcept;
+    [[nodiscard]] evidence about(misuse_kind kind, call_site from) const noexcept;
+    void describe(region_entry& entry) noexcept;
+    void forget_description(region_entry& entry) noexcept;
+    [[nodiscard]] static detail::address_place place_of(const void* object,
+                                                        const void* address) noexcept;
     void check_deferred(const void* p, std::uint32_t granules) const noexcept;
 
     [[nodiscard]] void* allocate_from_core(std::size_t size, alignment align) noexcept;
@@ -363,8 +379,9 @@ private:
     allocator_ref upstream_;
     std::size_t block_size_;  // 0: does not grow
     std::uint32_t region_count_ = 0;
-    bool owned_;                              // regions go back to upstream
-    bool ends_empty_ = false;                 // live blocks at the end are a mistake
+    bool owned_;               // regions go back to upstream
+    bool ends_empty_ = false;  // live blocks at the end are a mistake
+    [[no_unique_address]] detail::allocator_watch watch_;
     region_entry regions_[region_count_max];  // by address
 };
 
@@ -436,18 +453,32 @@ inline bool heap<Fit, Steps>::defer(std::uint32_t c, void* p) noexcept {
 }
 
 template <class Fit, class Steps>
+inline evidence heap<Fit, Steps>::about(misuse_kind kind, call_site from) const noexcept {
+    return {.kind = kind, .object = this, .type = "heap", .name = watch_.name(), .caller = from};
+}
+
+template <class Fit, class Steps>
 inline void heap<Fit, Steps>::check_freed([[maybe_unused]] const void* p,
-                                          [[maybe_unused]] std::size_t size) const noexcept {
+                                          [[maybe_unused]] std::size_t size,
+                                          [[maybe_unused]] call_site from) const noexcept {
     if constexpr (asserts_enabled) {
         region_type* const r = region_at(p);
-        CAIRN_ASSERT(r != nullptr && r->contains(p), "a block is freed to the heap it came from");
+        CAIRN_ASSERT(r != nullptr && r->contains(p), "a block is freed to the heap it came from",
+                     about(misuse_kind::foreign_pointer, from));
         CAIRN_ASSERT(is_aligned(p, alignment{detail::granule_size}),
-                     "a pointer to the start of a block is freed");
+                     "a pointer to the start of a block is freed",
+                     about(misuse_kind::foreign_pointer, from));
         const std::uint32_t g = r->map().block_of(p);
         const detail::block_header h = r->map().header(g);
+        CAIRN_ASSERT(!r->was_freed(r->map(), g, h), "a block is freed once",
+                     about(misuse_kind::double_free, from));
         r->check_live(r->map(), g, h);
-        CAIRN_ASSERT(size == SIZE_MAX || detail::payload_size(h.size()) == good_size(size),
-                     "a block is freed with the size that it was asked with");
+        if (size == SIZE_MAX) { return; }
+        [[maybe_unused]] evidence sizes = about(misuse_kind::wrong_size, from);
+        sizes.values[0] = {"bytes of the block", detail::payload_size(h.size())};
+        sizes.values[1] = {"bytes freed", size};
+        CAIRN_ASSERT(detail::payload_size(h.size()) == good_size(size),
+                     "a block is freed with the size that it was asked with", sizes);
     }
 }
 

@@ -128,6 +128,10 @@ public:
     /// Why (index, generation) finds nothing. Any arguments are allowed. O(1), cold.
     [[nodiscard]] handle_fault fault_of(std::uint32_t index,
                                         std::uint32_t generation) const noexcept;
+    /// Stops the program and names what is wrong with (index, generation), a handle of `map`, which is a
+    /// `type`. Requires: it finds nothing.
+    [[noreturn, gnu::cold]] void refuse(std::uint32_t index, std::uint32_t generation,
+                                        const void* map, const char* type, call_site from) const;
 
     /// The life that slot `index` is in, or will be in next.
     [[nodiscard]] std::uint32_t generation(std::uint32_t index) const noexcept {

@@ -112,15 +112,16 @@ public:
         const std::uint32_t row = live_row(h);
         return *own(h, values_.data() + row);
     }
-    /// As operator[], and a handle that finds nothing stops every build.
-    [[nodiscard]] T& at(handle_type h) noexcept {
+    /// As operator[], and a handle that finds nothing stops every build. Checked builds tell the line that
+    /// called; operators have no parameter for it.
+    [[nodiscard]] T& at(handle_type h, call_site from = call_site::current()) noexcept {
         T* const object = find(h);
-        if (object == nullptr) [[unlikely]] { directory_.refuse(h); }
+        if (object == nullptr) [[unlikely]] { directory_.refuse(h, this, from); }
         return *object;
     }
-    [[nodiscard]] const T& at(handle_type h) const noexcept {
+    [[nodiscard]] const T& at(handle_type h, call_site from = call_site::current()) const noexcept {
         const T* const object = find(h);
-        if (object == nullptr) [[unlikely]] { directory_.refuse(h); }
+        if (object == nullptr) [[unlikely]] { directory_.refuse(h, this, from); }
         return *object;
     }
     /// P0661's spelling of operator[]: as find(), pointer and iterator at once. Requires: contains(h).
@@ -183,8 +184,9 @@ public:
 
     /// The row of `h` in values(), for a shader that addresses the uploaded values.
     /// Requires: contains(h).
-    [[nodiscard]] std::size_t dense_index(handle_type h) const noexcept {
-        const std::uint32_t row = live_row(h);
+    [[nodiscard]] std::size_t dense_index(handle_type h,
+                                          call_site from = call_site::current()) const noexcept {
+        const std::uint32_t row = live_row(h, from);
         return row;
     }
     /// The handle of row `row`. Requires: row < size().
@@ -451,10 +453,11 @@ private:
     }
 
     /// The row of `h`. Requires: contains(h).
-    [[nodiscard]] std::uint32_t live_row(handle_type h) const noexcept {
+    [[nodiscard]] std::uint32_t live_row(handle_type h,
+                                         [[maybe_unused]] call_site from = {}) const noexcept {
         const std::uint32_t row = directory_.row_of(h);
 #if CAIRN_ASSERTS
-        if (row == none) [[unlikely]] { directory_.refuse(h); }
+        if (row == none) [[unlikely]] { directory_.refuse(h, this, from); }
 #endif
         return row;
     }

@@ -86,13 +86,19 @@ public:
     }
     /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with it:
     /// null, of another map, not fulfilled yet, stale.
-    [[nodiscard]] reference operator[](handle_type h) noexcept { return rows_[dense_index(h)]; }
+    [[nodiscard]] reference operator[](handle_type h) noexcept { return rows_[dense_index(h, {})]; }
     [[nodiscard]] const_reference operator[](handle_type h) const noexcept {
-        return rows_[dense_index(h)];
+        return rows_[dense_index(h, {})];
     }
-    /// As operator[], and a handle that finds nothing stops every build.
-    [[nodiscard]] reference at(handle_type h) noexcept { return rows_[live_row(h)]; }
-    [[nodiscard]] const_reference at(handle_type h) const noexcept { return rows_[live_row(h)]; }
+    /// As operator[], and a handle that finds nothing stops every build. Checked builds tell the line that
+    /// called; operators have no parameter for it.
+    [[nodiscard]] reference at(handle_type h, call_site from = call_site::current()) noexcept {
+        return rows_[live_row(h, from)];
+    }
+    [[nodiscard]] const_reference at(handle_type h,
+                                     call_site from = call_site::current()) const noexcept {
+        return rows_[live_row(h, from)];
+    }
     /// P0661's spelling of operator[], to be used as what find() returns.
     [[nodiscard]] found_row<reference> find_unchecked(handle_type h) noexcept {
         return found_row<reference>{(*this)[h]};
@@ -105,10 +111,11 @@ public:
         return directory_.fault_of(h);
     }
     /// The row number of `h` in every column. Requires: contains(h).
-    [[nodiscard]] std::size_t dense_index(handle_type h) const noexcept {
+    [[nodiscard]] std::size_t dense_index(
+        handle_type h, [[maybe_unused]] call_site from = call_site::current()) const noexcept {
         const std::uint32_t row = directory_.row_of(h);
 #if CAIRN_ASSERTS
-        if (row == none) [[unlikely]] { directory_.refuse(h); }
+        if (row == none) [[unlikely]] { directory_.refuse(h, this, from); }
 #endif
         return row;
     }
@@ -430,9 +437,9 @@ private:
     [[nodiscard]] std::size_t row_number(const_iterator where) const noexcept {
         return static_cast<std::size_t>(where - cbegin());
     }
-    [[nodiscard]] std::size_t live_row(handle_type h) const noexcept {
+    [[nodiscard]] std::size_t live_row(handle_type h, call_site from) const noexcept {
         std::uint32_t row;
-        if (!directory_.find_row(h, row)) [[unlikely]] { directory_.refuse(h); }
+        if (!directory_.find_row(h, row)) [[unlikely]] { directory_.refuse(h, this, from); }
         return row;
     }
 

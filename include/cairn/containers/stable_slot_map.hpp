@@ -378,7 +378,7 @@ private:
     [[nodiscard]] T* live(handle_type h) const noexcept {
         T* const object = locate(h);
 #if CAIRN_ASSERTS
-        if (object == nullptr) [[unlikely]] { detail::refuse_handle(fault_of(h)); }
+        if (object == nullptr) [[unlikely]] { slots_.refuse(h.index(), h.generation(), this); }
 #endif
         return object;
     }

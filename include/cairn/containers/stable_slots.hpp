@@ -189,6 +189,10 @@ public:
     /// Why (index, generation) finds nothing. Any arguments are allowed.
     [[nodiscard]] handle_fault fault_of(std::uint32_t index,
                                         std::uint32_t generation) const noexcept;
+    /// Stops the program and names what is wrong with (index, generation), a handle of `map`.
+    /// Requires: it finds nothing.
+    [[noreturn, gnu::cold]] void refuse(std::uint32_t index, std::uint32_t generation,
+                                        const void* map) const;
 
     /// The objects of word `w`: what is marked live, less the slots in hand.
     [[nodiscard]] std::uint64_t live_in(const page& state, std::uint32_t w) const noexcept {

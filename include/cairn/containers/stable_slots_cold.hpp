@@ -45,6 +45,17 @@ handle_fault stable_slots<L, I, G>::fault_of(std::uint32_t index,
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
+void stable_slots<L, I, G>::refuse(std::uint32_t index, std::uint32_t generation,
+                                   const void* map) const {
+    const std::size_t p = index >> L;
+    const std::uint32_t word =
+        p < page_count_ ? pages()[p].state->generation[index & slot_mask] : 0;
+    refuse_handle({fault_of(index, generation), map, "stable_slot_map", index,
+                   static_cast<std::uint32_t>(page_count_ << L), word & ~page::vacant, generation},
+                  {});
+}
+
+template <unsigned L, std::uint32_t I, std::uint32_t G>
 void stable_slots<L, I, G>::drop_all_held() noexcept {
     for (std::size_t p = 0; p < page_count_; ++p) {
         for (std::uint32_t w = 0; w < page::word_count; ++w) {

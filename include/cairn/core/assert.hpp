@@ -45,6 +45,7 @@ enum class misuse_kind : unsigned char {
     stale_handle,     // a handle of an object that is gone
     null_handle,      // a handle of nothing
     foreign_handle,   // a handle of another container
+    reserved_handle,  // a handle whose object is not there yet
     out_of_order,     // markers, scopes and owners end in another order than they began
     outlived,         // a marker, view or block from before a reset, rewind or safe point
     moved_from,       // an object is used after it was moved from

@@ -185,6 +185,7 @@ void heap<Fit, Steps>::add_region(region_type* r, std::size_t size) noexcept {
         regions_[at] = regions_[at - 1];
     }
     regions_[at] = {r, size};
+    describe(regions_[at]);
     measure_reach();
 }
 
@@ -202,6 +203,7 @@ void heap<Fit, Steps>::remove_region(region_type* r) noexcept {
     std::uint32_t at = 0;
     for (; regions_[at].region != r; ++at) { Steps::touch(); }
     const std::size_t size = regions_[at].size;
+    forget_description(regions_[at]);
     for (--region_count_; at < region_count_; ++at) {
         Steps::touch();
         regions_[at] = regions_[at + 1];
@@ -259,7 +261,9 @@ void heap<Fit, Steps>::end() noexcept {
             std::size_t live = 0;
             for_each_block(
                 [&](const heap_block& b) { live += b.state == block_state::used ? 1u : 0u; });
-            CAIRN_ASSERT(live == 0, "every block of this heap has come back when it ends");
+            [[maybe_unused]] evidence known = about(misuse_kind::leak, {});
+            known.values[0] = {"live blocks", live};
+            CAIRN_ASSERT(live == 0, "every block of this heap has come back when it ends", known);
         }
     }
     release_all();
@@ -276,7 +280,7 @@ void heap<Fit, Steps>::release_all() noexcept {
             remove_region(r);
         } else {
             r->unpoison_all();
-            --region_count_;
+            forget_description(regions_[--region_count_]);
         }
     }
     spare_ = nullptr;
@@ -303,6 +307,7 @@ void heap<Fit, Steps>::steal(heap& other) noexcept {
     owned_ = other.owned_;
     ends_empty_ = other.ends_empty_;
     other.ends_empty_ = false;
+    watch_ = static_cast<detail::allocator_watch&&>(other.watch_);
     for (std::uint32_t i = 0; i < region_count_; ++i) { regions_[i] = other.regions_[i]; }
     other.region_count_ = 0;
     other.release_all();
@@ -549,9 +554,10 @@ bool heap<Fit, Steps>::merge_deferred() noexcept {
 }
 
 template <class Fit, class Steps>
-void heap<Fit, Steps>::deallocate(void* p) noexcept {
+void heap<Fit, Steps>::deallocate(void* p, [[maybe_unused]] call_site from) noexcept {
     if (p == nullptr) { return; }
-    check_freed(p, SIZE_MAX);
+    [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "heap", from};
+    check_freed(p, SIZE_MAX, from);
     if constexpr (Fit::deferred_max != 0) {
         const detail::block_header header = header_of(p);
         if (header.is_free() || header.is_deferred()) [[unlikely]] {
@@ -569,7 +575,8 @@ void heap<Fit, Steps>::deallocate(void* p) noexcept {
 template <class Fit, class Steps>
 bool heap<Fit, Steps>::try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment) noexcept {
-    check_freed(p, old_size);
+    [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "heap", {}};
+    check_freed(p, old_size, {});
     if (new_size > size_max) { return false; }
     const std::uint32_t granules =
         Fit::block_size(static_cast<std::uint32_t>(detail::granules_for(new_size)));
@@ -592,6 +599,7 @@ bool heap<Fit, Steps>::try_resize(void* p, std::size_t old_size, std::size_t new
 
 template <class Fit, class Steps>
 void heap<Fit, Steps>::reset() noexcept {
+    [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "heap", {}};
     for (std::uint32_t i = 0; i < region_count_; ++i) {
         region_type* const r = regions_[i].region;
         r->clear(key_for(r));
@@ -611,6 +619,7 @@ void heap<Fit, Steps>::reset() noexcept {
 
 template <class Fit, class Steps>
 void heap<Fit, Steps>::trim() noexcept {
+    [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "heap", {}};
     merge_deferred();
     count_surplus();  // what was most is forgotten
     if (block_size_ == 0) { return; }
@@ -705,6 +714,69 @@ void heap<Fit, Steps>::validate() const noexcept {
             surplus == surplus_.count() && surplus <= detail::deferred_surplus::surplus_max,
             "what waits beyond the shares is counted, and bounded");
     }
+}
+
+// ---------------------------------------------------------------------------- names
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::set_name([[maybe_unused]] const char* name) noexcept {
+    if constexpr (asserts_enabled) {
+        static constexpr detail::allocator_type type{"heap", &heap::place_of};
+        watch_.set_name(name, this, type);
+        for (std::uint32_t i = 0; i < region_count_; ++i) { describe(regions_[i]); }
+    }
+}
+
+/// Valgrind calls the region by the heap's name.
+template <class Fit, class Steps>
+void heap<Fit, Steps>::describe([[maybe_unused]] region_entry& entry) noexcept {
+#if CAIRN_ASSERTS
+    forget_description(entry);
+    entry.description = watch_.describe(entry.region, entry.size);
+#endif
+}
+
+template <class Fit, class Steps>
+void heap<Fit, Steps>::forget_description([[maybe_unused]] region_entry& entry) noexcept {
+#if CAIRN_ASSERTS
+    cairn::forget_description(entry.description);
+    entry.description = 0;
+#endif
+}
+
+/// Blocks are numbered by address, inside their region. Walks it: O(blocks). Believes no header that
+/// leads out of it: this is asked when something has been overrun.
+template <class Fit, class Steps>
+detail::address_place heap<Fit, Steps>::place_of(const void* object, const void* address) noexcept {
+    const heap& h = *static_cast<const heap*>(object);
+    const region_type* const r = h.region_at(address);
+    if (r == nullptr) { return {}; }
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    const auto begin = reinterpret_cast<std::uintptr_t>(r);
+    if (at - begin >= r->total_size()) { return {}; }
+    std::uint32_t g = 0;
+    for (std::size_t index = 0; g < r->granules(); ++index) {
+        const detail::block_header header = r->map().header(g);
+        if (header.size() == 0 || header.size() > r->granules() - g) { break; }
+        const auto payload = reinterpret_cast<std::uintptr_t>(r->map().payload(g));
+        const std::size_t size = detail::payload_size(header.size());
+        if (at < payload + size) {
+            const bool in_header = at < payload && at + detail::block_header_size >= payload;
+            if (at < payload && !in_header) { break; }  // before the first block
+            return {.inside = true,
+                    .unit = "block",
+                    .index = index,
+                    .offset = in_header ? payload - at : at - payload,
+                    .in_front = in_header,
+                    .size = size,
+                    .state = header.is_free() || header.is_deferred() ? "freed" : "live"};
+        }
+        g += header.size();
+    }
+    return {.inside = true,
+            .offset = at - begin,
+            .size = r->total_size(),
+            .state = "what the heap needs for itself, or was overrun"};
 }
 
 // ---------------------------------------------------------------------------- compiled once

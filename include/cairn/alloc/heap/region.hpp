@@ -436,6 +436,14 @@ public:
         }
     }
 
+    /// The header of `g` is what a free leaves behind: free, waiting, or the mark of a block that is
+    /// part of another one. Unchecked builds do not mark the right one of two that join.
+    [[nodiscard]] bool was_freed(blocks b, std::uint32_t g, block_header h) const noexcept {
+        const std::uint32_t state = h.size_and_bits() & block_header::gone;
+        if (state == 0 || !is_plausible(g, h)) { return false; }
+        return state == block_header::gone || !asserts_enabled || agrees(b, g, h);
+    }
+
 private:
     [[nodiscard]] static constexpr std::size_t blocks_offset_for(std::uint32_t granules,
                                                                  std::size_t extra) noexcept {
@@ -494,13 +502,6 @@ private:
     }
     [[nodiscard]] bool is_plausible(std::uint32_t g, block_header h) const noexcept {
         return g < granules_ && h.size() != 0 && h.size() <= granules_ - g && h.previous() <= g;
-    }
-    /// The header of `g` is what a free leaves behind: free, waiting, or the mark of a block that is
-    /// part of another one. Unchecked builds do not mark the right one of two that join.
-    [[nodiscard]] bool was_freed(blocks b, std::uint32_t g, block_header h) const noexcept {
-        const std::uint32_t state = h.size_and_bits() & block_header::gone;
-        if (state == 0 || !is_plausible(g, h)) { return false; }
-        return state == block_header::gone || !asserts_enabled || agrees(b, g, h);
     }
     /// Every header is one that a heap wrote there. For bytes that came from elsewhere: reads nothing
     /// outside them.
