@@ -316,9 +316,11 @@ private:
         return static_cast<std::uint32_t>(detail::secret_of(region));
     }
 
-    [[nodiscard]] std::byte* take_newest(detail::deferred_bin& bin) noexcept;
-    [[nodiscard]] void* take_deferred(std::uint32_t c, std::size_t size) noexcept;
-    [[nodiscard]] bool defer(std::uint32_t c, void* p) noexcept;
+    [[nodiscard, gnu::always_inline]] inline std::byte* take_newest(
+        detail::deferred_bin& bin) noexcept;
+    [[nodiscard, gnu::always_inline]] inline void* take_deferred(std::uint32_t c,
+                                                                 std::size_t size) noexcept;
+    [[nodiscard, gnu::always_inline]] inline bool defer(std::uint32_t c, void* p) noexcept;
     void expect_none_waits(const detail::deferred_bin& bin) const noexcept;
     [[nodiscard]] void* allocate_unwaited(std::uint32_t c, std::size_t size) noexcept;
     void check_freed(const void* p, std::size_t size, call_site from) const noexcept;
@@ -415,7 +417,7 @@ inline std::byte* heap<Fit, Steps>::take_newest(detail::deferred_bin& bin) noexc
     if (head >= wait_size_) { return nullptr; }
     std::byte* const p = wait_begin_ + head;
     const std::uint32_t granules = bin.granules;
-    check_deferred(p, granules);
+    if constexpr (asserts_enabled) { check_deferred(p, granules); }
     Steps::touch();
     std::byte* const header = p - detail::block_header_size;
     if (detail::load_hidden<std::uint32_t>(header) != granules + detail::block_header::deferred_bit)
