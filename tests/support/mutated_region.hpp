@@ -114,6 +114,7 @@ std::size_t adopt_mutated(std::size_t count, unsigned seed) {
     std::mt19937 random{seed};
     std::size_t heaps = 0;
     for (std::size_t i = 0; i < count; ++i) {
+        unpoison(begin, size);  // the heap before it left its own marks
         std::memcpy(begin, original.data(), size);
         mutate(begin, size, random);
         heaps += adopt_and_use<Fit>(byte_slice{begin, size}, static_cast<unsigned>(i)) ? 1u : 0u;
