@@ -12,8 +12,8 @@
 
 namespace lab {
 
-// What configuring the lab generates, for the reports.
-const std::vector<peer_status>& configured_peers() {
+// What the lab found out when it was configured and when it started, for the reports.
+const std::vector<peer_status>& peers() {
     static const std::vector<peer_status> none;
     return none;
 }
