@@ -110,7 +110,7 @@ TEST(broken_promise, a_default_constructed_caller_is_not_known) {
 
 TEST(describe, says_the_sentence_the_object_the_values_and_both_lines) {
     broken_promise broken = some_promise();
-    EXPECT_EQ(described(broken).find(std::string(__FILE__) + ":"), 0u);
+    EXPECT_EQ(described(broken).find(std::string{__FILE__ ":"}), 0u);
     EXPECT_NE(described(broken).find(": broken promise: a slot is freed once\n"),
               std::string::npos);
     EXPECT_EQ(described(broken).find("checked by"), std::string::npos)
