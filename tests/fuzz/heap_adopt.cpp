@@ -18,7 +18,9 @@ void run(const std::uint8_t* at, const std::uint8_t* end) {
         memory.data() +
         cairn::padding_to(reinterpret_cast<std::uintptr_t>(memory.data()), cairn::alignment{16});
     std::memcpy(begin, original.data(), size);
-    for (; end - at >= 3; at += 3) { begin[(at[0] | at[1] << 8) % size] = std::byte{at[2]}; }
+    for (; end - at >= 3; at += 3) {
+        begin[(at[0] + std::size_t{at[1]} * 256) % size] = std::byte{at[2]};
+    }
     (void)cairn::test::adopt_and_use<Fit>(cairn::byte_slice{begin, size}, 1);
 }
 
