@@ -1,7 +1,7 @@
-# <cairn/cairn.hpp>: every public header but those of std and adapt. Written from the list of files, so
+# <cairn/cairn.hpp>: every public header but those of std. Written from the list of files, so
 # that it can never forget one.
 get_target_property(headers cairn HEADER_SET)
-set(umbrella "// cairn/cairn.hpp - everything but cairn/std/ and cairn/adapt/, which bring heavier headers.
+set(umbrella "// cairn/cairn.hpp - everything but cairn/std/, which brings heavier headers.
 //
 // Written by cmake/umbrella.cmake. Convenient in a program; in a header of your own include what you
 // use: what each costs is in docs/header-cost.md.
@@ -9,7 +9,7 @@ set(umbrella "// cairn/cairn.hpp - everything but cairn/std/ and cairn/adapt/, w
 
 ")
 foreach(header ${headers})
-    if(header MATCHES "include/(cairn/(core|os|alloc|containers|debug)/[a-z0-9_]+[.]hpp)$")
+    if(header MATCHES "include/(cairn/(core|os|storage|alloc|movable|containers|debug)/[a-z0-9_]+[.]hpp)$")
         string(APPEND umbrella "#include <${CMAKE_MATCH_1}>\n")
     endif()
 endforeach()

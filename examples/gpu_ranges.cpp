@@ -1,5 +1,5 @@
 // How do I hand out ranges of memory that the CPU does not touch, and bring the holes together?
-#include <cairn/alloc/offset_heap.hpp>
+#include <cairn/movable/offset_heap.hpp>
 
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // How do I keep a region that is nearly full usable, for objects of many sizes that live long?
-#include <cairn/alloc/relocatable_heap.hpp>
+#include <cairn/movable/relocatable_heap.hpp>
 
 #include <cstdio>
 #include <cstring>

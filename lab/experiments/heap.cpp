@@ -3,7 +3,7 @@
 #include "lab/families/heap_family.hpp"
 
 #include <algorithm>
-#include <cairn/alloc/offset_heap.hpp>
+#include <cairn/movable/offset_heap.hpp>
 #include <numeric>
 #include <string>
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cairn/alloc/relocatable_heap.hpp>
+#include <cairn/movable/relocatable_heap.hpp>
 #include <memory>
 #include <random>
 #include <vector>

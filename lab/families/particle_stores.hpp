@@ -13,7 +13,7 @@
 
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/containers/slot_map.hpp>
-#include <cairn/containers/slot_map_table.hpp>
+#include <cairn/containers/slot_table.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
 
 #include <bit>

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <cairn/alloc/heap.hpp>
-#include <cairn/alloc/relocatable_heap.hpp>
+#include <cairn/movable/relocatable_heap.hpp>
 #include <deque>
 #include <memory>
 #include <string>

@@ -1,13 +1,13 @@
 // Cold half of cairn/alloc/concurrent_pool.hpp: magazines used up, caches taken and given back.
-// Growth is in concurrent_pool_growth.cpp, questions and checks in concurrent_pool_checks.cpp;
-// threads coming, going and forking in concurrent_pool_registry.cpp.
+// Growth is in concurrent_pool/growth.cpp, questions and checks in concurrent_pool/checks.cpp;
+// threads coming, going and forking in concurrent_pool/registry.cpp.
 #include <cairn/alloc/concurrent_pool.hpp>
 
 #include <algorithm>
 
 #include <cairn/core/bits.hpp>
 
-#include "concurrent_pool_registry.hpp"
+#include "concurrent_pool/registry.hpp"
 
 namespace cairn::inline CAIRN_FLAVOUR {
 namespace {

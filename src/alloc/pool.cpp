@@ -1,5 +1,5 @@
-// Cold half of cairn/alloc/pool.hpp: birth, moves, batches. Chunks coming and going are in pool_growth.cpp,
-// questions and checks in pool_checks.cpp.
+// Cold half of cairn/alloc/pool.hpp: birth, moves, batches. Chunks coming and going are in growth.cpp,
+// questions and checks in checks.cpp.
 #include <cairn/alloc/pool.hpp>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include <cairn/core/bits.hpp>
 #include <cairn/core/null_allocator.hpp>
 
-#include "pool_checks.hpp"
+#include "pool/checks.hpp"
 
 namespace cairn::inline CAIRN_FLAVOUR {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <cairn/core/bits.hpp>
 #include <cairn/core/poison.hpp>
-#include <cairn/debug/misuse.hpp>
 #include <cairn/os/page_memory.hpp>
+#include "misuse.hpp"
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 namespace {

@@ -1,5 +1,5 @@
-// Cold half of cairn/debug/misuse.hpp.
-#include <cairn/debug/misuse.hpp>
+// Cold half of src/debug/misuse.hpp.
+#include "misuse.hpp"
 
 #include <cstdarg>
 #include <cstdio>

@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include <cairn/debug/misuse.hpp>
+#include "misuse.hpp"
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 namespace {

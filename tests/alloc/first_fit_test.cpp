@@ -2,8 +2,8 @@
 // a page's entry ends, and larger ones, of which a span holds one.
 #include <gtest/gtest.h>
 
-#include <cairn/alloc/heap/first_fit.hpp>
-#include <cairn/alloc/heap/step_counter.hpp>
+#include <cairn/alloc/first_fit.hpp>
+#include <cairn/storage/step_counter.hpp>
 #include <cstdlib>
 #include <map>
 #include <memory>

@@ -1,4 +1,4 @@
-// What happens without one of the memory orders of cairn/alloc/magazines.hpp, or without its tag: some
+// What happens without one of the memory orders of cairn/alloc/concurrent_pool/magazines.hpp, or without its tag: some
 // execution of two or three threads loses a slot, gives one out twice, refuses one or races.
 #include <gtest/gtest.h>
 

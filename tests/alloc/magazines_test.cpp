@@ -1,4 +1,4 @@
-// Every interleaving of two and three threads on cairn/alloc/magazines.hpp, up to a number of
+// Every interleaving of two and three threads on cairn/alloc/concurrent_pool/magazines.hpp, up to a number of
 // preemptions that each call below names. Prints how many executions were seen. What happens without one of its orders is in magazine_orders_test.cpp.
 #include <gtest/gtest.h>
 

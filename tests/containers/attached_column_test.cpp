@@ -1,6 +1,6 @@
 // Sentences of cairn/containers/attached_column.hpp.
 #include <cairn/containers/attached_column.hpp>
-#include <cairn/containers/slot_map_table.hpp>
+#include <cairn/containers/slot_table.hpp>
 #include <gtest/gtest.h>
 
 #include <memory>

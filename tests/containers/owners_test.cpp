@@ -1,6 +1,6 @@
 // Sentences of cairn/containers/unique_handle.hpp and shared_handle.hpp.
 #include <cairn/containers/shared_handle.hpp>
-#include <cairn/containers/slot_map_table.hpp>
+#include <cairn/containers/slot_table.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
 #include <cairn/containers/unique_handle.hpp>
 #include <gtest/gtest.h>

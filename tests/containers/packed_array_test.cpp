@@ -1,7 +1,7 @@
 // Sentences of cairn/containers/packed_array.hpp, chunks.hpp and sort_indices.hpp.
 #include <cairn/containers/packed_array.hpp>
-#include <cairn/containers/sort_indices.hpp>
 #include <cairn/core/null_allocator.hpp>
+#include <cairn/storage/sort_indices.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Sentences of cairn/containers/slot_map.hpp. The random runs against std models are in
 // slot_map_model_test.cpp.
 #include <cairn/containers/slot_map.hpp>
-#include <cairn/containers/slot_map_table.hpp>
+#include <cairn/containers/slot_table.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/debug/expect_broken_promise.hpp>

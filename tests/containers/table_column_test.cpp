@@ -1,8 +1,8 @@
-// Sentences of cairn/containers/table_column.hpp, table_chunks.hpp and of the padding in
-// table_memory.hpp, without a table; with one they are in table_test.cpp.
-#include <cairn/containers/table_chunks.hpp>
-#include <cairn/containers/table_column.hpp>
-#include <cairn/containers/table_memory.hpp>
+// Sentences of cairn/containers/table/column.hpp, table/chunks.hpp and of the padding in
+// table/memory.hpp, without a table; with one they are in table_test.cpp.
+#include <cairn/containers/table/chunks.hpp>
+#include <cairn/containers/table/column.hpp>
+#include <cairn/containers/table/memory.hpp>
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,6 +1,6 @@
 // Groups of fields that share a column (cairn/containers/layout.hpp): the text that every layout takes, and
 // a model.
-#include <cairn/containers/slot_map_table.hpp>
+#include <cairn/containers/slot_table.hpp>
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,6 +1,6 @@
 // tests/fuzz/offset_heap.cpp - bytes as operations on an offset heap, moves in flight included; an
 // interval map beside it, and validate() after every step.
-#include <cairn/alloc/offset_heap.hpp>
+#include <cairn/movable/offset_heap.hpp>
 
 #include <cstdint>
 #include <cstdlib>

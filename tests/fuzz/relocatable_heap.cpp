@@ -1,6 +1,6 @@
 // tests/fuzz/relocatable_heap.cpp - bytes as operations on a relocatable heap: each object's bytes are
 // known from its number, pinned ones must stay, and validate() after every step.
-#include <cairn/alloc/relocatable_heap.hpp>
+#include <cairn/movable/relocatable_heap.hpp>
 
 #include <cstdint>
 #include <cstdlib>

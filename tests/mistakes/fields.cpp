@@ -1,7 +1,7 @@
 // Member pointers of another struct, and what is no member pointer at all.
-#include <cairn/containers/components.hpp>
-#include <cairn/containers/slot_map_table.hpp>
+#include <cairn/containers/slot_table.hpp>
 #include <cairn/containers/table.hpp>
+#include <cairn/containers/table/components.hpp>
 
 #include <array>
 #include <string>

@@ -1,5 +1,5 @@
 // Structs that cannot be rows, and layouts that are none.
-#include <cairn/containers/slot_map_table.hpp>
+#include <cairn/containers/slot_table.hpp>
 #include <cairn/containers/table.hpp>
 
 #include <array>

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include <cairn/alloc/magazines.hpp>
+#include <cairn/alloc/concurrent_pool/magazines.hpp>
 
 #include "support/explorer.hpp"
 

@@ -26,13 +26,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/detail/allocator_watch.hpp>
-#include <cairn/alloc/detail/bump_region.hpp>
-#include <cairn/alloc/detail/makes_objects.hpp>
-#include <cairn/alloc/detail/mark_check.hpp>
+#include <cairn/alloc/arena/bump_region.hpp>
+#include <cairn/alloc/arena/makes_objects.hpp>
+#include <cairn/alloc/arena/mark_check.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
+#include <cairn/storage/allocator_watch.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

@@ -27,8 +27,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <cairn/alloc/detail/makes_objects.hpp>
-#include <cairn/alloc/detail/mark_check.hpp>
+#include <cairn/alloc/arena/makes_objects.hpp>
+#include <cairn/alloc/arena/mark_check.hpp>
 #include <cairn/core/byte_allocator.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {

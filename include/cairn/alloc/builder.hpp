@@ -27,12 +27,12 @@
 #include <new>
 #include <type_traits>
 
-#include <cairn/alloc/growth.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/core/make.hpp>
 #include <cairn/core/slice.hpp>
+#include <cairn/storage/growth.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

@@ -45,14 +45,14 @@
 #include <limits>
 #include <utility>
 
-#include <cairn/alloc/detail/allocator_watch.hpp>
-#include <cairn/alloc/magazines.hpp>
+#include <cairn/alloc/concurrent_pool/magazines.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/prefetch.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/mutex.hpp>
 #include <cairn/os/system_allocator.hpp>
+#include <cairn/storage/allocator_watch.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

@@ -35,16 +35,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/detail/allocator_watch.hpp>
-#include <cairn/alloc/heap/best_fit.hpp>
-#include <cairn/alloc/heap/block.hpp>
-#include <cairn/alloc/heap/corrupt.hpp>
+#include <cairn/alloc/best_fit.hpp>
+#include <cairn/alloc/first_fit.hpp>
+#include <cairn/alloc/fit/block.hpp>
+#include <cairn/alloc/fit/corrupt.hpp>
+#include <cairn/alloc/good_fit.hpp>
+#include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap/deferred.hpp>
-#include <cairn/alloc/heap/first_fit.hpp>
-#include <cairn/alloc/heap/good_fit.hpp>
-#include <cairn/alloc/heap/half_fit.hpp>
 #include <cairn/alloc/heap/region.hpp>
-#include <cairn/alloc/heap/step_counter.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
@@ -54,6 +52,8 @@
 #include <cairn/core/slice.hpp>
 #include <cairn/os/process_secret.hpp>
 #include <cairn/os/system_allocator.hpp>
+#include <cairn/storage/allocator_watch.hpp>
+#include <cairn/storage/step_counter.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

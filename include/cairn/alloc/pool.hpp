@@ -33,12 +33,12 @@
 #include <cstdint>
 #include <limits>
 
-#include <cairn/alloc/detail/allocator_watch.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
+#include <cairn/storage/allocator_watch.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

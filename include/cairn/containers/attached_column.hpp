@@ -28,9 +28,9 @@
 #include <span>
 #include <type_traits>
 
-#include <cairn/alloc/growable_memory.hpp>
-#include <cairn/containers/table_memory.hpp>
+#include <cairn/containers/table/memory.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/storage/growable_memory.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

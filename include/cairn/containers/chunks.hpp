@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <span>
 
-#include <cairn/containers/index_iterator.hpp>
+#include <cairn/containers/chunks/index_iterator.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/assert.hpp>
 

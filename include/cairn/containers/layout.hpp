@@ -31,7 +31,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <cairn/containers/row_fields.hpp>
+#include <cairn/storage/row_fields.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

@@ -38,11 +38,11 @@
 #include <utility>
 
 #include <cairn/containers/lease.hpp>
-#include <cairn/containers/object_slots.hpp>
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/os/system_allocator.hpp>
+#include <cairn/storage/object_slots.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

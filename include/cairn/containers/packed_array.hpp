@@ -28,13 +28,13 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/alloc/growable_memory.hpp>
 #include <cairn/containers/chunks.hpp>
-#include <cairn/containers/sort_indices.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/core/make.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/storage/growable_memory.hpp>
+#include <cairn/storage/sort_indices.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

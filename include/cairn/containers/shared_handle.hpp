@@ -32,11 +32,11 @@
 #include <cstdint>
 #include <utility>
 
-#include <cairn/alloc/generations.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/os/system_allocator.hpp>
+#include <cairn/storage/generations.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

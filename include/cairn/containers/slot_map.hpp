@@ -38,11 +38,11 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/dense_directory.hpp>
 #include <cairn/containers/packed_array.hpp>
-#include <cairn/containers/row_iterator.hpp>
+#include <cairn/containers/slot_map/found.hpp>
 #include <cairn/containers/slot_policy.hpp>
-#include <cairn/containers/sort_indices.hpp>
+#include <cairn/storage/dense_directory.hpp>
+#include <cairn/storage/sort_indices.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

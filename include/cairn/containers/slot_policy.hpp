@@ -13,8 +13,8 @@
 
 #include <cstdint>
 
-#include <cairn/alloc/slot_directory.hpp>
 #include <cairn/core/handle.hpp>
+#include <cairn/storage/slot_directory.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

@@ -44,8 +44,8 @@
 
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/containers/slot_policy.hpp>
-#include <cairn/containers/stable_iterator.hpp>
-#include <cairn/containers/stable_slots.hpp>
+#include <cairn/containers/stable_slot_map/iterator.hpp>
+#include <cairn/containers/stable_slot_map/slots.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/make.hpp>
 #include <cairn/core/poison.hpp>

@@ -12,10 +12,10 @@
 //
 // Rows are structs, plain or written once over a field kind (field.hpp): the plain ones name their
 // fields by member pointers, the others by their names in every layout. A vector-like interface,
-// plus swap_erase, sort_by, spans per column and by-value views for kernels (table_view.hpp).
+// plus swap_erase, sort_by, spans per column and by-value views for kernels (table/view.hpp).
 //
 // Use it for: many objects of one kind that loops go over every frame.
-// Look elsewhere for: references that survive erasing (slot_map_table.hpp); one object at a time,
+// Look elsewhere for: references that survive erasing (slot_table.hpp); one object at a time,
 //                     all fields of it (packed_array, or this with aos).
 //
 // Invariant: size() <= capacity(); capacity is a multiple of 64 rows (16 or 32 in small tables).
@@ -38,11 +38,11 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/sort_keys.hpp>
-#include <cairn/containers/table_cells.hpp>
-#include <cairn/containers/table_memory.hpp>
-#include <cairn/containers/table_view.hpp>
+#include <cairn/containers/table/cells.hpp>
+#include <cairn/containers/table/memory.hpp>
+#include <cairn/containers/table/view.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/storage/sort_keys.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -301,7 +301,7 @@ public:
         return true;
     }
 
-    // Columns and loops: see table_view.hpp
+    // Columns and loops: see table/view.hpp
 
     [[nodiscard]] view_type view() noexcept { return {m_.base_, m_.pitch_, 0, m_.size_}; }
     [[nodiscard]] const_view_type view() const noexcept {

@@ -12,7 +12,7 @@
 //      game.cpp:41: broken promise: a slot is freed once
 //          pool 'enemies' at 0x7ffd9c3f11b0, slot 4
 //          in void game::end_of_wave()
-//          is_live(slot), checked by cairn/src/alloc/pool_checks.cpp:51
+//          is_live(slot), checked by cairn/src/alloc/pool/checks.cpp:51
 //
 // CAIRN_ASSERT is the only macro of the library: it must vanish from release builds, and it must
 // know the line it stands on. CAIRN_ASSERTS (0 or 1) is the only build option. The CMake target and

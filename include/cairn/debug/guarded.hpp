@@ -39,9 +39,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/alloc/detail/allocator_watch.hpp>
 #include <cairn/core/allocator_ref.hpp>
-#include <cairn/debug/block_table.hpp>
+#include <cairn/storage/allocator_watch.hpp>
+#include <cairn/storage/block_table.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

@@ -27,8 +27,8 @@
 #include <cstdint>
 #include <new>
 
-#include <cairn/alloc/heap/block.hpp>
-#include <cairn/alloc/heap/corrupt.hpp>
+#include <cairn/alloc/fit/block.hpp>
+#include <cairn/alloc/fit/corrupt.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/assert.hpp>
 

@@ -1,0 +1,176 @@
+// cairn/alloc/fit/block.hpp - what stands in front of each block of a heap.
+//
+//      base                 a granule is 16 bytes; payloads are multiples of 16, headers 8 before
+//      |
+//      v 0         1         2         3         4         5         6
+//      +----+-----------------+----+------------------------------------+----+---
+//      | h  | payload, 24 B   | h  | free: next, prev, ...              | h  |
+//      +----+-----------------+----+------------------------------------+----+---
+//        |                      |  ^                                      |
+//        |  size 2, prev 0      |  +---- size 4, prev 2, free             +-- size .., prev 4
+//        |                      |
+//      size       granules from this header to the next one     30 bits: 16 GiB in a region
+//      free       in the index of the fit                        1 bit
+//      deferred   given back, but not yet merged                 1 bit
+//      previous   size of the block before this one, 0: none    30 bits
+//
+// Invariant: header(g + size(g)).previous == size(g), for every block. Both directions are a
+//            subtraction away, and whatever overruns a block breaks the equation: validate() and,
+//            in checked builds, the next deallocate of a neighbour notice.
+//            Both bits mark a header that is none any more: its block became part of another one,
+//            and a second free of it finds the mark.
+// Links:     free blocks hold theirs exclusive-ored with a key of the region, so that what a program
+//            writes there is no link: it decodes to a number beyond the region, or to a block that
+//            does not link back.
+// Position:  blocks are named by their granule, counted from `base`. Nothing here is an address,
+//            so a region may be copied, saved, or mapped elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/alloc/fit/hidden_word.hpp>
+#include <cairn/core/alignment.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
+
+inline constexpr std::size_t granule_size = 16;
+inline constexpr std::size_t block_header_size = 8;
+inline constexpr std::uint32_t granule_count_max = (1u << 30) - 1;
+inline constexpr std::uint32_t no_block = 0xFFFF'FFFF;
+
+/// Granules that a block of `size` bytes takes, header included.
+/// Requires: size <= SIZE_MAX - 24.
+[[nodiscard]] constexpr std::size_t granules_for(std::size_t size) noexcept {
+    // 0 bytes still want a granule: (0 + 23) / 16 = 1.
+    return (size + block_header_size + granule_size - 1) / granule_size;
+}
+
+[[nodiscard]] constexpr std::size_t payload_size(std::size_t granules) noexcept {
+    return granules * granule_size - block_header_size;
+}
+
+/// Both halves are read and written as halves: a load of eight bytes behind a store of four waits until
+/// the store is in the cache (15 cycles of an operation that takes 80).
+class block_header {
+public:
+    constexpr block_header() = default;
+    constexpr block_header(std::uint32_t size_and_bits, std::uint32_t previous) noexcept
+        : size_and_bits_{size_and_bits}, previous_{previous} {}
+
+    [[nodiscard]] static constexpr block_header used(std::uint32_t size,
+                                                     std::uint32_t previous) noexcept {
+        return {size, previous};
+    }
+    [[nodiscard]] static constexpr block_header free(std::uint32_t size,
+                                                     std::uint32_t previous) noexcept {
+        return {size | free_bit, previous};
+    }
+
+    [[nodiscard]] constexpr std::uint32_t size() const noexcept {
+        return size_and_bits_ & granule_count_max;
+    }
+    [[nodiscard]] constexpr std::uint32_t previous() const noexcept { return previous_; }
+    [[nodiscard]] constexpr bool is_free() const noexcept {
+        return (size_and_bits_ & free_bit) != 0;
+    }
+    [[nodiscard]] constexpr bool is_deferred() const noexcept {
+        return (size_and_bits_ & deferred_bit) != 0;
+    }
+    /// Below `free_bit` when the block is in use.
+    [[nodiscard]] constexpr std::uint32_t size_and_bits() const noexcept { return size_and_bits_; }
+
+    friend constexpr bool operator==(const block_header&, const block_header&) = default;
+
+    static constexpr std::uint32_t free_bit = 1u << 30;
+    static constexpr std::uint32_t deferred_bit = 1u << 31;
+    static constexpr std::uint32_t gone = free_bit | deferred_bit;
+
+private:
+    std::uint32_t size_and_bits_ = 0;
+    std::uint32_t previous_ = 0;
+};
+
+static_assert(sizeof(block_header) == block_header_size);
+static_assert(granules_for(0) == 1 && granules_for(8) == 1 && granules_for(9) == 2);
+static_assert(payload_size(granules_for(24)) == 24);
+
+/// How the links of free blocks are written, and what they may name. It lies in the index, in front of
+/// the blocks.
+class link_code {
+public:
+    link_code() = default;
+    link_code(std::uint32_t granules, std::uint32_t key) noexcept
+        : granules_{granules}, key_{key} {}
+
+    /// There and back: a link as it stands in a block, or as a number.
+    [[nodiscard]] std::uint32_t turned(std::uint32_t link) const noexcept { return link ^ key_; }
+    /// True when the region has a granule `g`.
+    [[nodiscard]] bool has(std::uint32_t g) const noexcept { return g < granules_; }
+    [[nodiscard]] std::uint32_t granules() const noexcept { return granules_; }
+
+private:
+    std::uint32_t granules_ = 0;
+    std::uint32_t key_ = 0;
+};
+
+/// The blocks of one region: the address of granule 0, and nothing else.
+template <class Steps>
+class block_map {
+public:
+    explicit block_map(std::byte* base) noexcept : base_{base} {}
+
+    [[nodiscard]] std::byte* at(std::uint32_t g) const noexcept { return base_ + g * granule_size; }
+    [[nodiscard]] std::byte* payload(std::uint32_t g) const noexcept {
+        return at(g) + block_header_size;
+    }
+    [[nodiscard]] std::uint32_t block_of(const void* payload) const noexcept {
+        return static_cast<std::uint32_t>(
+            static_cast<std::size_t>(static_cast<const std::byte*>(payload) - base_) /
+            granule_size);
+    }
+
+    [[nodiscard]] block_header header(std::uint32_t g) const noexcept {
+        Steps::touch();
+        return {load_hidden<std::uint32_t>(at(g)), load_hidden<std::uint32_t>(at(g) + 4)};
+    }
+    void set_header(std::uint32_t g, block_header h) const noexcept {
+        Steps::touch();
+        store_hidden(at(g), h.size_and_bits());
+        store_hidden(at(g) + 4, h.previous());
+    }
+    /// The block before `g` is now `size` granules long. Leaves size and bits alone.
+    void set_previous(std::uint32_t g, std::uint32_t size) const noexcept {
+        Steps::touch();
+        store_hidden(at(g) + 4, size);
+    }
+    /// Size and bits of `g`, as one half of the header. Leaves `previous` alone.
+    void set_size_and_bits(std::uint32_t g, std::uint32_t size_and_bits) const noexcept {
+        Steps::touch();
+        store_hidden(at(g), size_and_bits);
+    }
+
+    /// Free blocks hold up to six links of 32 bits in their payload; two fit the smallest block.
+    /// What link() returns need not be a block: a stray write may have been there.
+    [[nodiscard]] std::uint32_t link(link_code code, std::uint32_t g,
+                                     unsigned which) const noexcept {
+        Steps::touch();
+        return code.turned(load_hidden<std::uint32_t>(payload(g) + which * 4u));
+    }
+    void set_link(link_code code, std::uint32_t g, unsigned which,
+                  std::uint32_t value) const noexcept {
+        Steps::touch();
+        store_hidden(payload(g) + which * 4u, code.turned(value));
+    }
+    void set_two_links(link_code code, std::uint32_t g, unsigned which, std::uint32_t first,
+                       std::uint32_t second) const noexcept {
+        Steps::touch();
+        store_hidden(payload(g) + which * 4u, code.turned(first));
+        store_hidden(payload(g) + which * 4u + 4, code.turned(second));
+    }
+
+private:
+    std::byte* base_;  // 8 below a multiple of 16
+};
+
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -1,0 +1,203 @@
+// cairn/alloc/fit/free_lists.hpp - free blocks in bins, one doubly linked list a bin.
+//
+//      bitmap   . . 1 . . . 1 .           which bins have a block
+//      heads    . . 7 . . . 3 .           the block that came last
+//                   |       |
+//                   v       v
+//                  [7]<->[12]<->[5]       links lie in the blocks (heap) or in nodes (offset_heap)
+//
+// Written once for both: Links says where next and prev of a block live. Where that is memory that users
+// write to (Links::is_block), no link is followed before the block that it names links back.
+//
+// Invariant: a bin's bit is set exactly when its head is not `none`; the head has no prev.
+// Cost:      insert, remove: the bitmap, the head and at most two other blocks. first: one load.
+//            The look at a link is a compare with the end of the region, and one with a word that is
+//            written next.
+// Position:  `heads` follows this object in memory; nothing here is an address.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/alloc/fit/block.hpp>
+#include <cairn/alloc/fit/corrupt.hpp>
+#include <cairn/alloc/fit/two_level_bitmap.hpp>
+#include <cairn/core/assert.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
+
+/// Where the lists of a heap in memory keep their links: in the first 8 payload bytes.
+template <class Steps>
+class links_in_blocks {
+public:
+    links_in_blocks(block_map<Steps> blocks, link_code code) noexcept
+        : blocks_{blocks}, code_{code} {}
+
+    [[nodiscard]] std::uint32_t next(std::uint32_t id) const noexcept {
+        return blocks_.link(code_, id, 0);
+    }
+    [[nodiscard]] std::uint32_t prev(std::uint32_t id) const noexcept {
+        return blocks_.link(code_, id, 1);
+    }
+    void set_next(std::uint32_t id, std::uint32_t to) const noexcept {
+        blocks_.set_link(code_, id, 0, to);
+    }
+    void set_prev(std::uint32_t id, std::uint32_t to) const noexcept {
+        blocks_.set_link(code_, id, 1, to);
+    }
+    void set_both(std::uint32_t id, std::uint32_t next, std::uint32_t prev) const noexcept {
+        blocks_.set_two_links(code_, id, 0, next, prev);
+    }
+    [[nodiscard]] bool is_block(std::uint32_t id) const noexcept { return code_.has(id); }
+
+private:
+    block_map<Steps> blocks_;
+    link_code code_;
+};
+
+template <std::uint32_t BinCountMax, class Steps>
+class free_lists {
+public:
+    static constexpr std::uint32_t none = no_block;
+
+    /// `heads` holds one entry a bin and belongs to these lists.
+    void clear(std::uint32_t* heads, std::uint32_t bin_count) noexcept {
+        bitmap_ = {};
+        for (std::uint32_t b = 0; b < bin_count; ++b) { heads[b] = none; }
+    }
+
+    template <class Links>
+    void insert(std::uint32_t* heads, const Links& links, std::size_t bin,
+                std::uint32_t id) noexcept {
+        const std::uint32_t old = heads[bin];
+        links.set_both(id, old, none);
+        if (old != none) {
+            links.set_prev(old, id);
+        } else {
+            bitmap_.set(bin);
+        }
+        heads[bin] = id;
+    }
+
+    template <class Links>
+    void remove(std::uint32_t* heads, const Links& links, std::size_t bin,
+                std::uint32_t id) noexcept {
+        const std::uint32_t next = links.next(id);
+        const std::uint32_t prev = links.prev(id);
+        if (is_after(links, next, id)) { links.set_prev(next, prev); }
+        if (is_before(links, prev, id)) {
+            links.set_next(prev, next);
+            return;
+        }
+        expect_head(links, heads[bin], id);
+        heads[bin] = next;
+        if (next == none) { bitmap_.clear(bin); }
+    }
+
+    /// Takes out `id`, the head of its bin: nobody is before it.
+    template <class Links>
+    void remove_head(std::uint32_t* heads, const Links& links, std::size_t bin,
+                     std::uint32_t id) noexcept {
+        CAIRN_ASSERT(heads[bin] == id, "the head of a bin is taken out as its head");
+        const std::uint32_t next = links.next(id);
+        heads[bin] = next;
+        if (is_after(links, next, id)) {
+            links.set_prev(next, none);
+        } else {
+            bitmap_.clear(bin);
+        }
+    }
+
+    /// Puts `to` where `from` stands in the same bin: no bit changes.
+    template <class Links>
+    void replace(std::uint32_t* heads, const Links& links, std::size_t bin, std::uint32_t from,
+                 std::uint32_t to) noexcept {
+        const std::uint32_t next = links.next(from);
+        const std::uint32_t prev = links.prev(from);
+        const bool has_next = is_after(links, next, from);
+        const bool has_prev = is_before(links, prev, from);
+        if (!has_prev) { expect_head(links, heads[bin], from); }
+        links.set_both(to, next, prev);
+        if (has_next) { links.set_prev(next, to); }
+        if (has_prev) {
+            links.set_next(prev, to);
+        } else {
+            heads[bin] = to;
+        }
+    }
+
+    /// The block after `id`, or none: for a walk that changes nothing.
+    template <class Links>
+    [[nodiscard]] static std::uint32_t next_of(const Links& links, std::uint32_t id) noexcept {
+        const std::uint32_t next = links.next(id);
+        return is_after(links, next, id) ? next : none;
+    }
+
+    /// The lowest bin >= `bin` that has a block, or none.
+    [[nodiscard]] std::uint32_t bin_from(std::uint32_t bin) const noexcept {
+        return bitmap_.find_from(bin);
+    }
+    [[nodiscard]] std::uint32_t highest_bin() const noexcept { return bitmap_.highest(); }
+    [[nodiscard]] bool has_block(std::uint32_t bin) const noexcept { return bitmap_.test(bin); }
+
+    /// Calls visit(bin, id) for every block and checks the links on the way. O(blocks).
+    template <class Links, class Visit>
+    void validate(const std::uint32_t* heads, const Links& links, std::uint32_t bin_count,
+                  Visit visit) const noexcept {
+        bitmap_.validate();
+        for (std::uint32_t b = 0; b < bin_count; ++b) {
+            CAIRN_ASSERT(bitmap_.test(b) == (heads[b] != none), "a bin's bit says it has a block");
+            std::uint32_t prev = none;
+            for (std::uint32_t id = heads[b]; id != none; id = links.next(id)) {
+                visit(b, id);  // first: it checks that `id` is a block at all
+                CAIRN_ASSERT(links.prev(id) == prev, "a block's prev is the block before it");
+                prev = id;
+            }
+        }
+    }
+
+private:
+    /// Returns: false when no block comes after `id`.
+    template <class Links>
+    [[nodiscard]] static bool is_after(const Links& links, std::uint32_t next,
+                                       [[maybe_unused]] std::uint32_t id) noexcept {
+        if constexpr (requires { links.is_block(next); }) {
+            if (links.is_block(next)) [[likely]] {
+                if (links.prev(next) != id) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+                return true;
+            }
+            if (next != none) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+            return false;
+        } else {
+            return next != none;
+        }
+    }
+    /// Returns: false when no block comes before `id`.
+    template <class Links>
+    [[nodiscard]] static bool is_before(const Links& links, std::uint32_t prev,
+                                        [[maybe_unused]] std::uint32_t id) noexcept {
+        if constexpr (requires { links.is_block(prev); }) {
+            if (links.is_block(prev)) {
+                if (links.next(prev) != id) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+                return true;
+            }
+            if (prev != none) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+            return false;
+        } else {
+            return prev != none;
+        }
+    }
+    /// `id`, which has no block before it, is the head of its bin.
+    template <class Links>
+    static void expect_head(const Links& links, std::uint32_t head, std::uint32_t id) noexcept {
+        if constexpr (requires { links.is_block(id); }) {
+            if (head != id) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+        } else {
+            CAIRN_ASSERT(head == id, "the first block of a bin has no block before it");
+        }
+    }
+
+    two_level_bitmap<BinCountMax, Steps> bitmap_;
+};
+
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -1,0 +1,239 @@
+// cairn/alloc/good_fit.hpp - a block that is at most a sixteenth too large, in constant time.
+//
+//      request 1050 B -> 67 granules with the header -> class of 69 granules
+//      bins   ... | 61..62 | 63..64 | 65..68 | 69..72 | ...        the first that is not empty,
+//                                              ^^^^^^ search starts here    its head always fits
+//
+// Sizes of requests are rounded *up* to a class, sizes of free blocks *down*: any block of the found
+// bin fits and nobody has to look at it. The block keeps the rounded size, so that what was freed
+// can be had again by the same request; two-level segregated fit without the rounding fails there
+// (espressif/tlsf PR #2, sysprog21/tlsf-bsd #4).
+//
+// Use it for: the default. Constant time, and the shape that lets freed blocks wait unmerged.
+// Look elsewhere for: the last percent of memory (best_fit), a proved small region (half_fit,
+//             first_fit), compaction (first_fit).
+//
+// Bound: a request is refused only when no free block is as large as its rounded size, which is
+//        less than 1/16 above the size itself; over-aligned requests count as size + alignment - 16,
+//        unless one of the first four blocks of the bin happens to be aligned.
+// Cost:  find: at most three bitmap words and a head. insert, remove: a bitmap word, a head, and at
+//        most two neighbours in a list. With all around it about 200 instructions an operation in
+//        the worst state found (`tail` counts 196 with gcc, 201 with clang). Two states are beyond:
+//        an allocation while a surplus gives way (400), and the last resort; strict_good_fit has none.
+// Source: Masmano et al., TLSF, ECRTS 2004, with the stored size rounded as the paper says.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/alloc/fit/block.hpp>
+#include <cairn/alloc/fit/free_lists.hpp>
+#include <cairn/alloc/fit/size_class.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+/// `DeferredMax`: how many freed blocks of one class may always wait unmerged (0: all merge at once).
+/// `DeferredShare`: the part of the heap that they may withhold is one in this many, and no more than
+/// 6 KiB. More may wait while the heap is smaller than it has been: see deferred.hpp.
+template <unsigned MantissaBits, std::uint32_t DeferredMax, std::uint32_t DeferredShare = 2048>
+struct basic_good_fit {
+    using steps = detail::size_class<MantissaBits>;
+
+    /// Classes are counted from one granule on, so that a power of two plus its header, the most
+    /// common size there is, falls on the start of a class: 4096 B take 257 granules, not 272.
+    [[nodiscard]] static constexpr std::uint32_t class_of_free(std::uint32_t granules) noexcept {
+        return steps::floor(granules - 1);
+    }
+    [[nodiscard]] static constexpr std::uint32_t class_of_request(std::uint32_t granules) noexcept {
+        return steps::ceil(granules - 1);
+    }
+    [[nodiscard]] static constexpr std::uint32_t size_of_class(std::uint32_t c) noexcept {
+        return steps::size_of(c) + 1;
+    }
+
+    /// class_of_request(granules) for sizes up to 4 KiB: one load, where counting bits takes ten
+    /// instructions.
+    static constexpr std::uint32_t small_max = 4096 / detail::granule_size + 1;
+    [[nodiscard]] static std::uint32_t class_of_small(std::size_t granules) noexcept {
+        // Who asks has compared; said again for gcc, which warns where it inlines a larger constant.
+        if (granules > small_max) { __builtin_unreachable(); }
+        return small_classes.of[granules];
+    }
+
+    static constexpr const char* name = "good_fit";
+    static constexpr std::uint32_t deferred_max = DeferredMax;
+    static constexpr std::uint32_t deferred_share = DeferredShare;
+    /// Steps (step_counter.hpp) of one operation in one region. Where blocks wait: a free of the core, eight bins
+    /// looked at for a surplus, one block merged; the last resort apart.
+    static constexpr std::uint32_t allocate_steps_max = DeferredMax == 0 ? 45 : 73;
+    static constexpr std::uint32_t deallocate_steps_max = DeferredMax == 0 ? 30 : 35;
+    static constexpr std::uint32_t shape = MantissaBits | DeferredShare << 8;
+
+    /// Granules that a block for a request of `granules` gets.
+    [[nodiscard]] static constexpr std::uint32_t block_size(std::uint32_t granules) noexcept {
+        return size_of_class(class_of_request(granules));
+    }
+
+    template <class Steps>
+    class alignas(8) index {
+        static constexpr std::uint32_t bin_count_max = class_of_free(detail::granule_count_max) + 1;
+        using blocks = detail::block_map<Steps>;
+        using links = detail::links_in_blocks<Steps>;
+
+    public:
+        [[nodiscard]] static constexpr std::size_t array_size(std::uint32_t granules) noexcept {
+            return (class_of_free(granules) + 1) * sizeof(std::uint32_t);
+        }
+
+        /// `key`: of the links in free blocks.
+        void clear(std::uint32_t granules, std::uint32_t key) noexcept {
+            code_ = {granules, key};
+            bin_count_ = class_of_free(granules) + 1;
+            lists_.clear(heads(), bin_count_);
+        }
+
+        void insert(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
+            lists_.insert(heads(), links{b, code_}, class_of_free(size), g);
+        }
+
+        void remove(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
+            lists_.remove(heads(), links{b, code_}, class_of_free(size), g);
+        }
+
+        /// The block of `size` behind `start` and its free neighbours (0: not free) become one free
+        /// block at `start`. One function, so that its callers keep their registers.
+        [[gnu::noinline, gnu::flatten]] void join(blocks b, std::uint32_t start,
+                                                  std::uint32_t left_size, std::uint32_t size,
+                                                  std::uint32_t right_size) noexcept {
+            size += left_size;
+            if (right_size != 0) {
+                lists_.remove(heads(), links{b, code_}, class_of_free(right_size), start + size);
+                size += right_size;
+            }
+            const std::uint32_t bin = class_of_free(size);
+            if (left_size != 0) {
+                const std::uint32_t left_bin = class_of_free(left_size);
+                if (left_bin == bin) { return; }
+                lists_.remove(heads(), links{b, code_}, left_bin, start);
+            }
+            lists_.insert(heads(), links{b, code_}, bin, start);
+        }
+
+        /// The free block `from` becomes `to`: its front is cut off, or a neighbour joins.
+        void replace(blocks b, std::uint32_t from, std::uint32_t from_size, std::uint32_t to,
+                     std::uint32_t to_size) noexcept {
+            const std::uint32_t old_bin = class_of_free(from_size);
+            const std::uint32_t new_bin = class_of_free(to_size);
+            if (old_bin == new_bin) {
+                if (from != to) { lists_.replace(heads(), links{b, code_}, new_bin, from, to); }
+                return;
+            }
+            lists_.remove(heads(), links{b, code_}, old_bin, from);
+            lists_.insert(heads(), links{b, code_}, new_bin, to);
+        }
+
+        // What find_class() found, for whoever takes it: the bin need not be computed again, and a
+        // head has nobody before it.
+        struct head {
+            std::uint32_t block;
+            std::uint32_t bin;
+        };
+
+        /// A free block of at least the size of class `c`; block: no_block when there is none. O(1).
+        [[nodiscard]] head find_class(std::uint32_t c) const noexcept {
+            if (c >= bin_count_) { return {detail::no_block, 0}; }
+            const std::uint32_t bin = lists_.bin_from(c);
+            return {bin < bin_count_ ? heads()[bin] : detail::no_block, bin};
+        }
+
+        void remove(blocks b, head h) noexcept {
+            lists_.remove_head(heads(), links{b, code_}, h.bin, h.block);
+        }
+
+        /// The head `h` becomes `to`: its front is cut off.
+        void replace(blocks b, head h, std::uint32_t to, std::uint32_t to_size) noexcept {
+            const std::uint32_t new_bin = class_of_free(to_size);
+            if (h.bin == new_bin) {
+                lists_.replace(heads(), links{b, code_}, new_bin, h.block, to);
+                return;
+            }
+            lists_.remove_head(heads(), links{b, code_}, h.bin, h.block);
+            lists_.insert(heads(), links{b, code_}, new_bin, to);
+        }
+
+        /// A free block of at least `size` granules, or no_block. O(1).
+        [[nodiscard]] std::uint32_t find(blocks, std::uint32_t size) const noexcept {
+            return find_class(class_of_request(size)).block;
+        }
+
+        /// As find, and accept(g) says yes to it; looks at no more than `tries` blocks.
+        template <class Accept>
+        [[nodiscard]] std::uint32_t find_if(blocks b, std::uint32_t size, unsigned tries,
+                                            Accept accept) const noexcept {
+            std::uint32_t g = find(b, size);
+            for (; g != detail::no_block && tries != 0;
+                 --tries, g = lists_.next_of(links{b, code_}, g)) {
+                if (accept(g)) { return g; }
+            }
+            return detail::no_block;
+        }
+
+        /// Size of the largest free block; looks at every block of the highest bin. Diagnostic.
+        [[nodiscard]] std::uint32_t largest(blocks b) const noexcept {
+            const std::uint32_t bin = lists_.highest_bin();
+            std::uint32_t best = 0;
+            if (bin >= bin_count_) { return best; }
+            for (std::uint32_t g = heads()[bin]; g != detail::no_block;
+                 g = lists_.next_of(links{b, code_}, g)) {
+                const std::uint32_t size = b.header(g).size();
+                if (size > best) { best = size; }
+            }
+            return best;
+        }
+
+        /// Calls visit(g) for each free block, after checking that its bin is the right one.
+        template <class Visit>
+        void validate(blocks b, Visit visit) const noexcept {
+            lists_.validate(heads(), links{b, code_}, bin_count_,
+                            [&](std::uint32_t bin, std::uint32_t g) {
+                                visit(g);
+                                CAIRN_ASSERT(class_of_free(b.header(g).size()) == bin,
+                                             "a free block is in the bin of its size");
+                            });
+        }
+
+    private:
+        // The heads lie right behind this object: the region gave the room, see array_size().
+        [[nodiscard]] std::uint32_t* heads() noexcept {
+            return reinterpret_cast<std::uint32_t*>(this + 1);
+        }
+        [[nodiscard]] const std::uint32_t* heads() const noexcept {
+            return reinterpret_cast<const std::uint32_t*>(this + 1);
+        }
+
+        detail::free_lists<bin_count_max, Steps> lists_;
+        detail::link_code code_;
+        std::uint32_t bin_count_ = 0;
+        std::uint32_t padding_ = 0;
+    };
+
+private:
+    static_assert(class_of_request(small_max) <= 255);
+    struct class_table {
+        std::uint8_t of[small_max + 1] = {};
+        constexpr class_table() noexcept {
+            for (std::uint32_t g = 1; g <= small_max; ++g) {
+                of[g] = static_cast<std::uint8_t>(class_of_request(g));
+            }
+        }
+    };
+    static constexpr class_table small_classes{};
+};
+
+/// The default: freed blocks wait in lists of their size, within a bound, and merge later.
+using good_fit = basic_good_fit<4, 64>;
+
+/// Every block merges as it is freed: no last resort, one small bound for every operation.
+using strict_good_fit = basic_good_fit<4, 0>;
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -1,0 +1,104 @@
+// cairn/alloc/half_fit.hpp - powers of two only: one word of bitmap and a bound on paper.
+//
+//      request 100 B -> 7 granules -> block of 8
+//      bins    1 | 2..3 | 4..7 | 8..15 | 16..31 | ...        bin k holds sizes from 2^k
+//                               ^^^^^^^ the first that is not empty, its head always fits
+//
+// Use it for: hard real time with a region whose sufficiency is to be proved (required_size.hpp).
+// Look elsewhere for: thrift. A block is up to twice its request.
+//
+// Bound: a request is refused only when no free block is as large as its power of two.
+// Cost:  as good_fit, with a single bitmap word.
+// Source: Ogasawara, "An algorithm with constant execution time for dynamic storage allocation",
+//         RTCSA 1995; rounding as in o1heap (Kirienko).
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/alloc/fit/block.hpp>
+#include <cairn/alloc/fit/free_lists.hpp>
+#include <cairn/core/bits.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+struct half_fit {
+    static constexpr const char* name = "half_fit";
+    static constexpr std::uint32_t deferred_max = 0;
+    /// Steps (step_counter.hpp) of one operation in one region.
+    static constexpr std::uint32_t allocate_steps_max = 40;
+    static constexpr std::uint32_t deallocate_steps_max = 30;
+
+    [[nodiscard]] static constexpr std::uint32_t block_size(std::uint32_t granules) noexcept {
+        return std::bit_ceil(granules);
+    }
+
+    template <class Steps>
+    class alignas(8) index {
+        static constexpr std::uint32_t bin_count = 30;
+        using blocks = detail::block_map<Steps>;
+        using links = detail::links_in_blocks<Steps>;
+
+    public:
+        [[nodiscard]] static constexpr std::size_t array_size(std::uint32_t) noexcept { return 0; }
+
+        /// `key`: of the links in free blocks.
+        void clear(std::uint32_t granules, std::uint32_t key) noexcept {
+            code_ = {granules, key};
+            lists_.clear(heads_, bin_count);
+        }
+
+        void insert(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
+            lists_.insert(heads_, links{b, code_}, floor_log2(size), g);
+        }
+
+        void remove(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
+            lists_.remove(heads_, links{b, code_}, floor_log2(size), g);
+        }
+
+        void replace(blocks b, std::uint32_t from, std::uint32_t from_size, std::uint32_t to,
+                     std::uint32_t to_size) noexcept {
+            remove(b, from, from_size);
+            insert(b, to, to_size);
+        }
+
+        /// A free block of at least `size` granules, or no_block. O(1).
+        [[nodiscard]] std::uint32_t find(blocks, std::uint32_t size) const noexcept {
+            const std::uint32_t wanted = ceil_log2(size);
+            if (wanted >= bin_count) { return detail::no_block; }
+            const std::uint32_t bin = lists_.bin_from(wanted);
+            return bin < bin_count ? heads_[bin] : detail::no_block;
+        }
+
+        /// Size of the largest free block; looks at every block of the highest bin. Diagnostic.
+        [[nodiscard]] std::uint32_t largest(blocks b) const noexcept {
+            const std::uint32_t bin = lists_.highest_bin();
+            std::uint32_t best = 0;
+            if (bin >= bin_count) { return best; }
+            for (std::uint32_t g = heads_[bin]; g != detail::no_block;
+                 g = lists_.next_of(links{b, code_}, g)) {
+                const std::uint32_t size = b.header(g).size();
+                if (size > best) { best = size; }
+            }
+            return best;
+        }
+
+        template <class Visit>
+        void validate(blocks b, Visit visit) const noexcept {
+            lists_.validate(heads_, links{b, code_}, bin_count,
+                            [&](std::uint32_t bin, std::uint32_t g) {
+                                visit(g);
+                                CAIRN_ASSERT(floor_log2(b.header(g).size()) == bin,
+                                             "a free block is in the bin of its size");
+                            });
+        }
+
+    private:
+        detail::free_lists<bin_count, Steps> lists_;
+        detail::link_code code_;
+        std::uint32_t heads_[bin_count];
+    };
+};
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

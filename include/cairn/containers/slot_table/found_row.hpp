@@ -1,0 +1,74 @@
+// cairn/containers/slot_table/found_row.hpp - a row, or nothing: the answer of a look-up where rows are no addresses.
+//
+//      handle --find--> { row of references | is it there? }      if (auto p = world.find(h)) { p->life = 1; }
+//
+// In aos it is a pointer; in the other layouts the references of a row and one flag, in registers.
+//
+// Cost: none beside the row's. Lifetimes: as a reference into the table.
+#pragma once
+
+#include <cstddef>
+#include <new>
+
+#include <cairn/core/assert.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+/// A row, or nothing: what find() returns where rows are not addresses.
+template <class Reference>
+class found_row {
+public:
+    constexpr found_row() noexcept = default;
+    constexpr explicit found_row(Reference row) noexcept : holder_{row}, is_there_{true} {}
+    found_row(const found_row&) = default;
+    /// Names another row; writes nothing through, as a pointer that is assigned.
+    found_row& operator=(const found_row& other) noexcept {
+        ::new (static_cast<void*>(this)) found_row(other);
+        return *this;
+    }
+
+    [[nodiscard]] constexpr explicit operator bool() const noexcept { return is_there_; }
+    [[nodiscard]] constexpr Reference operator*() const noexcept {
+        CAIRN_ASSERT(is_there_, "a row is used when it was found");
+        return holder_.row;
+    }
+    [[nodiscard]] constexpr auto* operator->() const noexcept {
+        CAIRN_ASSERT(is_there_, "a row is used when it was found");
+        return __builtin_addressof(holder_.row);
+    }
+    friend constexpr bool operator==(const found_row& f, std::nullptr_t) noexcept {
+        return !f.is_there_;
+    }
+
+private:
+    union holder {
+        constexpr holder() noexcept : nothing{} {}
+        constexpr explicit holder(Reference r) noexcept : row{r} {}
+        char nothing;
+        Reference row;
+    } holder_;
+    bool is_there_ = false;
+};
+template <class T>
+class found_row<T&> {
+public:
+    constexpr found_row() noexcept = default;
+    constexpr explicit found_row(T& row) noexcept : row_{&row} {}
+    [[nodiscard]] constexpr explicit operator bool() const noexcept { return row_ != nullptr; }
+    [[nodiscard]] constexpr T& operator*() const noexcept {
+        CAIRN_ASSERT(row_ != nullptr, "a row is used when it was found");
+        return *row_;
+    }
+    [[nodiscard]] constexpr T* operator->() const noexcept {
+        CAIRN_ASSERT(row_ != nullptr, "a row is used when it was found");
+        return row_;
+    }
+    friend constexpr bool operator==(const found_row& f, std::nullptr_t) noexcept {
+        return f.row_ == nullptr;
+    }
+
+private:
+    T* row_ = nullptr;
+};
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -1,0 +1,69 @@
+// cairn/containers/stable_slot_map/iterator.hpp - a position in a stable_slot_map: a slot's index.
+//
+//      ++   the next live bit: in the word, in the page's summary, in the pages behind
+//
+// An index and no pointer: any object may be erased and others inserted while it is held.
+//
+// Cost: ++ is a bit scan, and two loads more at the end of a word.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <cairn/core/assert.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
+
+template <class Slots, class Handle, class U>
+class stable_iterator {
+public:
+    using value_type = std::remove_const_t<U>;
+    using difference_type = std::ptrdiff_t;
+    using reference = U&;
+    using pointer = U*;
+
+    stable_iterator() noexcept = default;
+    stable_iterator(const Slots* slots, std::size_t index) noexcept
+        : slots_{slots}, index_{index} {}
+
+    /// To const.
+    operator stable_iterator<Slots, Handle, const U>() const noexcept
+        requires(!std::is_const_v<U>)
+    {
+        return {slots_, index_};
+    }
+
+    /// Requires: not end().
+    [[nodiscard]] U& operator*() const noexcept {
+        CAIRN_ASSERT(index_ != Slots::no_index, "an iterator is used before the end");
+        std::byte* const objects = slots_->pages()[index_ >> Slots::slots_log2].objects;
+        return reinterpret_cast<U*>(objects)[index_ & Slots::slot_mask];
+    }
+    [[nodiscard]] U* operator->() const noexcept { return &**this; }
+    /// The handle of the object here.
+    [[nodiscard]] Handle handle() const noexcept {
+        CAIRN_ASSERT(index_ != Slots::no_index, "an iterator is used before the end");
+        const auto* const state = slots_->pages()[index_ >> Slots::slots_log2].state;
+        return Handle::make(static_cast<std::uint32_t>(index_),
+                            state->generation[index_ & Slots::slot_mask]);
+    }
+    stable_iterator& operator++() noexcept {
+        index_ = slots_->next_live(index_ + 1);
+        return *this;
+    }
+    stable_iterator operator++(int) noexcept {
+        stable_iterator old = *this;
+        ++*this;
+        return old;
+    }
+    friend bool operator==(stable_iterator a, stable_iterator b) noexcept {
+        return a.index_ == b.index_;
+    }
+
+private:
+    const Slots* slots_ = nullptr;
+    std::size_t index_ = 0;
+};
+
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -1,0 +1,351 @@
+// cairn/containers/table/row.hpp - what t[i] is when the fields of row i lie in different columns.
+//
+//      t[i]  ->  table_row { vec3& position; vec3& velocity; float& life; }     made on the fly,
+//                               |               |              |                kept in registers
+//                               v               v              v
+//      columns:             [ ... p_i ... ] [ ... v_i ... ] [ ... l_i ... ]
+//
+// A row is a reference: copying the object copies the reference, assigning writes through, and a
+// const row still writes (as with T&). The rules for code that works in every layout:
+//
+//      auto&& p = t[i];            a row (aos: a real T&)
+//      particle<> copy = t[i];     a value
+//      t[i] = t[j];                assigns the fields
+//      using std::swap;            for aos, whose rows are the user's own type
+//      swap(t[i], t[j]);           swaps the fields; so does std::ranges::swap of two named rows
+//      std::swap(a, b);            a trap, qualified: it swaps what rows refer to by assigning twice through
+//                                  one of them, and both end alike
+//      auto p = t[i];              a trap in generic code: a copy in aos, a reference otherwise
+//
+// Rows that can only be moved are sorted by the table (sort, sort_by): std::ranges::sort copies rows, in
+// libstdc++ at least.
+//
+// Rows of plain structs have no names before C++26: get<&P::position>(row), structured bindings in
+// the order of the fields, or each<&P::position>() of the table.
+//
+// Cost: none; the compiler dissolves the row. Lifetimes: as a reference into a vector.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/containers/table/arrangement.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+namespace detail {
+
+/// What field<K, T> is in a row: a split_ref where the layout splits T, else a reference.
+template <class Layout, bool IsConst>
+struct row_kind {
+    template <class T>
+    static consteval bool splits() {
+        if constexpr (Layout::lanes != 0) {
+            return false;
+        } else if constexpr (declared<T>::marked_split) {
+            return true;
+        } else if constexpr (Layout::splits) {
+            return splittable<T>;
+        } else {
+            return false;
+        }
+    }
+    template <class T>
+    static auto find() {
+        using U = unmarked<T>;
+        if constexpr (splits<T>()) {
+            return std::type_identity<split_ref<U, IsConst>>{};
+        } else {
+            return std::type_identity<std::conditional_t<IsConst, const U&, U&>>{};
+        }
+    }
+    template <class T>
+    using type = typename decltype(find<T>())::type;
+};
+
+struct from_fields {};
+
+/// A reference stays one; a split_ref is copied: it may live in a row that is about to go.
+template <class T>
+[[nodiscard]] constexpr T& hand_out(T& field) noexcept {
+    return field;
+}
+template <class T, bool C>
+[[nodiscard]] constexpr split_ref<T, C> hand_out(split_ref<T, C>& field) noexcept {
+    return field;
+}
+template <class T, bool C>
+[[nodiscard]] constexpr split_ref<T, C> hand_out(const split_ref<T, C>& field) noexcept {
+    return field;
+}
+
+}  // namespace detail
+
+/// A row of named fields: derives from the user's template, so that its members and its member
+/// functions are there. All its own names begin with cairn_, so that they hide no field
+/// and no compiler warns of it.
+template <class Row, class Layout, bool IsConst>
+class [[nodiscard]] table_row
+    : public detail::row_template<Row>::template with<detail::row_kind<Layout, IsConst>> {
+    using cairn_fields =
+        typename detail::row_template<Row>::template with<detail::row_kind<Layout, IsConst>>;
+    static constexpr std::size_t cairn_field_count = detail::arrangement<Row, Layout>::field_count;
+
+    template <class F>
+    constexpr decltype(auto) cairn_visit(F&& cairn_f) const {
+        return detail::with_fields<cairn_field_count>(static_cast<const cairn_fields&>(*this),
+                                                      static_cast<F&&>(cairn_f));
+    }
+    template <class Other>
+    constexpr void cairn_assign(const Other& cairn_other) const {
+        cairn_visit([&](auto&... cairn_mine) {
+            cairn_other.cairn_visit_fields(
+                [&](auto&... cairn_theirs) { ((cairn_mine = cairn_theirs), ...); });
+        });
+    }
+
+public:
+    template <class... F>
+    constexpr table_row(detail::from_fields, F&&... cairn_each) noexcept
+        : cairn_fields{static_cast<F&&>(cairn_each)...} {}
+
+    table_row(const table_row&) = default;
+
+    void operator&() const = delete;  // a row has no address: take auto&&, or use aos
+
+    /// The fields, an lvalue each.
+    template <class F>
+    constexpr decltype(auto) cairn_visit_fields(F&& cairn_f) const {
+        return cairn_visit(static_cast<F&&>(cairn_f));
+    }
+
+    constexpr operator Row() const {
+        return cairn_visit([](auto&... cairn_each) { return Row{cairn_each...}; });
+    }
+
+    constexpr const table_row& operator=(const table_row& cairn_other) const
+        requires(!IsConst)
+    {
+        cairn_assign(cairn_other);
+        return *this;
+    }
+    constexpr table_row& operator=(const table_row& cairn_other)
+        requires(!IsConst)
+    {
+        cairn_assign(cairn_other);
+        return *this;
+    }
+    constexpr const table_row& operator=(const Row& cairn_from) const
+        requires(!IsConst)
+    {
+        cairn_visit([&](auto&... cairn_mine) {
+            detail::with_fields<cairn_field_count>(
+                cairn_from, [&](auto&... cairn_theirs) { ((cairn_mine = cairn_theirs), ...); });
+        });
+        return *this;
+    }
+    constexpr const table_row& operator=(Row&& cairn_from) const
+        requires(!IsConst)
+    {
+        cairn_visit([&](auto&... cairn_mine) {
+            detail::with_fields<cairn_field_count>(cairn_from, [&](auto&... cairn_theirs) {
+                ((cairn_mine = std::move(cairn_theirs)), ...);
+            });
+        });
+        return *this;
+    }
+};
+
+/// A row of a plain struct: its fields by position (structured bindings) or by member pointer.
+template <class Row, class Layout, bool IsConst>
+    requires(!detail::row_template<Row>::is_named)
+class [[nodiscard]] table_row<Row, Layout, IsConst> {
+    using place = detail::arrangement<Row, Layout>;
+
+public:
+    using value_type = Row;
+
+    constexpr table_row(std::byte* base, std::size_t capacity, std::size_t index) noexcept
+        : base_{base}, capacity_{capacity}, index_{index} {}
+
+    table_row(const table_row&) = default;
+
+    void operator&() const = delete;  // a row has no address: take auto&&, or use aos
+
+    /// Field number `Key`, or the field that the member pointer `Key` names: a reference, or a
+    /// split_ref.
+    template <auto Key>
+    [[nodiscard]] constexpr decltype(auto) get() const noexcept {
+        constexpr std::size_t f = field_named<Key>();
+        if constexpr (place::template is_split<f>()) {
+            return place::template field_at<f, IsConst>(base_, capacity_, index_);
+        } else {
+            return *place::template field_at<f, IsConst>(base_, capacity_, index_);
+        }
+    }
+
+    template <class F>
+    constexpr decltype(auto) cairn_visit_fields(F&& f) const {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) {
+            return call(static_cast<F&&>(f), get<I>()...);
+        }(std::make_index_sequence<place::field_count>{});
+    }
+
+    [[nodiscard]] constexpr Row load() const {
+        return cairn_visit_fields([](auto&... fields) { return Row{fields...}; });
+    }
+    constexpr operator Row() const { return load(); }
+
+    constexpr const table_row& operator=(const table_row& other) const
+        requires(!IsConst)
+    {
+        cairn_visit_fields([&](auto&... mine) {
+            other.cairn_visit_fields([&](auto&... theirs) { ((mine = theirs), ...); });
+        });
+        return *this;
+    }
+    constexpr table_row& operator=(const table_row& other)
+        requires(!IsConst)
+    {
+        std::as_const(*this) = other;
+        return *this;
+    }
+    constexpr const table_row& operator=(const Row& row) const
+        requires(!IsConst)
+    {
+        cairn_visit_fields([&](auto&... mine) {
+            detail::with_fields<place::field_count>(
+                row, [&](auto&... theirs) { ((mine = theirs), ...); });
+        });
+        return *this;
+    }
+    constexpr const table_row& operator=(Row&& row) const
+        requires(!IsConst)
+    {
+        cairn_visit_fields([&](auto&... mine) {
+            detail::with_fields<place::field_count>(
+                row, [&](auto&... theirs) { ((mine = std::move(theirs)), ...); });
+        });
+        return *this;
+    }
+
+private:
+    template <auto Key>
+    static consteval std::size_t field_named() {
+        if constexpr (std::is_integral_v<decltype(Key)>) {
+            constexpr bool is_inside = static_cast<std::size_t>(Key) < place::field_count;
+            static_assert(is_inside, "a row has fewer fields");
+            return is_inside ? static_cast<std::size_t>(Key) : 0;
+        } else {
+            return detail::own_field<Row, Key>();
+        }
+    }
+
+    /// Binds split_refs, which are prvalues, to the visitor's auto&.
+    template <class F, class... T>
+    static constexpr decltype(auto) call(F&& f, T&&... fields) {
+        return static_cast<F&&>(f)(fields...);
+    }
+
+    std::byte* base_;
+    std::size_t capacity_;
+    std::size_t index_;
+};
+
+/// The value of a row, moved out of its fields.
+template <class Row, class Layout>
+[[nodiscard]] constexpr Row take(const table_row<Row, Layout, false>& row) {
+    return row.cairn_visit_fields([](auto&... fields) { return Row{std::move(fields)...}; });
+}
+
+/// Swaps the fields of two rows; they may be prvalues, as in swap(t[i], t[j]).
+template <class Row, class Layout>
+constexpr void swap(const table_row<Row, Layout, false>& a,
+                    const table_row<Row, Layout, false>& b) {
+    Row held = take(a);
+    a = take(b);
+    b = std::move(held);
+}
+/// The same for rows with a name, which std::swap(T&, T&) would match better.
+template <class Row, class Layout>
+constexpr void swap(table_row<Row, Layout, false>& a, table_row<Row, Layout, false>& b) {
+    swap(std::as_const(a), std::as_const(b));
+}
+
+namespace detail {
+
+template <class R>
+struct row_of_impl {
+    using type = R;
+};
+template <class Row, class Layout, bool IsConst>
+struct row_of_impl<table_row<Row, Layout, IsConst>> {
+    using type = Row;
+};
+/// The struct whose fields R has: R is one, or a row of a table.
+template <class R>
+using row_of = typename row_of_impl<std::remove_cvref_t<R>>::type;
+
+}  // namespace detail
+
+/// A field of a row in any layout, values included: get<&P::life>(row).
+template <auto Member, class R>
+[[nodiscard]] constexpr decltype(auto) get(R&& row) noexcept {
+    using row_type = detail::row_of<R>;
+    constexpr bool is_own = detail::names_field_of<row_type, std::remove_cv_t<decltype(Member)>>;
+    if constexpr (requires { row.*Member; }) {
+        return (row.*Member);
+    } else if constexpr (!is_own) {
+        static_assert(is_own, "a field is named by a member pointer of its own row");
+        return detail::stand_in_field();
+    } else if constexpr (detail::row_template<row_type>::is_named) {
+        constexpr std::size_t f = detail::own_field<row_type, Member>();
+        return row.cairn_visit_fields([](auto&... fields) -> decltype(auto) {
+            return detail::hand_out(detail::pick<f>(fields...));
+        });
+    } else {
+        return row.template get<Member>();
+    }
+}
+
+/// A projection that works on values and on rows: std::ranges::sort(t, {}, key<&P::life>).
+template <auto Member>
+struct key_of {
+    template <class R>
+    [[nodiscard]] constexpr decltype(auto) operator()(R&& row) const noexcept {
+        return get<Member>(static_cast<R&&>(row));
+    }
+};
+template <auto Member>
+inline constexpr key_of<Member> key{};
+
+}  // namespace cairn::inline CAIRN_FLAVOUR
+
+/// What a row and a value have in common, where values can only be moved: a value to look at. No algorithm
+/// makes one of a row, for that would copy it. (Where values can be copied, it is the value.)
+template <class Row, class Layout, bool IsConst, template <class> class Q1,
+          template <class> class Q2>
+    requires(!std::is_copy_constructible_v<Row>)
+struct std::basic_common_reference<cairn::table_row<Row, Layout, IsConst>, Row, Q1, Q2> {
+    using type = const Row&;
+};
+template <class Row, class Layout, bool IsConst, template <class> class Q1,
+          template <class> class Q2>
+    requires(!std::is_copy_constructible_v<Row>)
+struct std::basic_common_reference<Row, cairn::table_row<Row, Layout, IsConst>, Q1, Q2> {
+    using type = const Row&;
+};
+
+/// Structured bindings of plain rows: auto [position, velocity] = t[i].
+template <class Row, class Layout, bool IsConst>
+    requires(!cairn::detail::row_template<Row>::is_named)
+struct std::tuple_size<cairn::table_row<Row, Layout, IsConst>>
+    : std::integral_constant<std::size_t, cairn::detail::arrangement<Row, Layout>::field_count> {};
+
+template <std::size_t I, class Row, class Layout, bool IsConst>
+    requires(!cairn::detail::row_template<Row>::is_named)
+struct std::tuple_element<I, cairn::table_row<Row, Layout, IsConst>> {
+    using type =
+        decltype(std::declval<const cairn::table_row<Row, Layout, IsConst>&>().template get<I>());
+};

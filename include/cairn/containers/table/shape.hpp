@@ -1,0 +1,125 @@
+// cairn/containers/table/shape.hpp - a layout of a row type, described for code that does not know the types.
+//
+//      shape { strips: | size, align, before | size, align, before | ... |  lanes, line, skew, tail }
+//
+//      strip = one physical array: a field's, a component's, a group's, or the rows' (aos)
+//
+// table_memory grows, moves, sorts and clears tables by this description, compiled once. Types that may
+// not be copied as bytes bring functions.
+//
+// Cost: a constant per table type; one indirect call per strip where elements are no plain data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/core/alignment.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
+
+/// Padding between columns, in cache lines: odd. 64-row capacities make columns of 4-byte elements
+/// 4 * n lines long, so the distance of two columns is odd and no two of 64 share a cache set.
+inline constexpr std::size_t column_skew_lines = 5;
+
+/// Rows that kernels may touch beyond the last one: a register of 64 bytes of floats.
+inline constexpr std::size_t tail_rows = 16;
+
+/// One physical array, described for the code in src/ that does not know the types.
+struct strip {
+    std::size_t size;    // bytes of an element
+    std::size_t align;   // of an element
+    std::size_t before;  // bytes a row (soa) or bytes in the block (aosoa) of the strips before it
+    // Null for trivially copyable elements: bytes are copied then.
+    void (*construct)(void* to, void* from, std::size_t count);  // moves if that cannot throw
+    void (*destroy)(void* first, std::size_t count) noexcept;
+    // Element i becomes what order[i] was; spoils order. `lanes` and `block_bytes` as in shape.
+    void (*permute)(void* column, std::size_t lanes, std::size_t block_bytes, std::uint32_t* order,
+                    std::size_t count);
+    bool may_throw;
+};
+
+/// A layout of a row type, described for the code in src/.
+struct shape {
+    const strip* strips;
+    std::size_t strip_count;
+    std::size_t lanes;        // rows a block; 0: all rows are one block
+    std::size_t block_bytes;  // bytes of a block, or of a row where all rows are one block
+    std::size_t line;         // alignment of the allocation and of each column
+    std::size_t granule;      // capacities are multiples of this many rows
+    std::size_t skew;         // bytes between columns
+    std::size_t tail;         // rows readable beyond the last one, rounded: a power of two
+};
+
+[[nodiscard]] constexpr std::size_t largest_power_of_two_in(std::size_t value) noexcept {
+    return value & (~value + 1);
+}
+
+template <class T>
+void construct_range(void* to, void* from, std::size_t count) {
+    T* const target = static_cast<T*>(to);
+    T* const source = static_cast<T*>(from);
+    struct undo {
+        T* first;
+        std::size_t count;
+        ~undo() {
+            for (std::size_t i = 0; i < count; ++i) { first[i].~T(); }
+        }
+    } made{target, 0};
+    for (; made.count < count; ++made.count) {
+        if constexpr (std::is_nothrow_move_constructible_v<T> || !std::is_copy_constructible_v<T>) {
+            ::new (static_cast<void*>(target + made.count)) T(std::move(source[made.count]));
+        } else {
+            ::new (static_cast<void*>(target + made.count)) T(std::as_const(source[made.count]));
+        }
+    }
+    made.count = 0;
+}
+
+template <class T>
+void destroy_range(void* first, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) { (static_cast<T*>(first) + i)->~T(); }
+}
+
+/// Element i becomes what element order[i] was. Follows the cycles; marks visited places in order.
+template <class T>
+void permute_range(void* column, std::size_t lanes, std::size_t block_bytes, std::uint32_t* order,
+                   std::size_t count) {
+    const auto element = [=](std::size_t i) -> T& {
+        auto* const bytes = static_cast<std::byte*>(column);
+        return lanes == 0 ? reinterpret_cast<T*>(bytes)[i]
+                          : reinterpret_cast<T*>(bytes + i / lanes * block_bytes)[i % lanes];
+    };
+    for (std::uint32_t start = 0; start < count; ++start) {
+        if (order[start] == start) { continue; }
+        T first = std::move(element(start));
+        std::uint32_t hole = start;
+        while (order[hole] != start) {
+            const std::uint32_t next = order[hole];
+            element(hole) = std::move(element(next));
+            order[hole] = hole;
+            hole = next;
+        }
+        element(hole) = std::move(first);
+        order[hole] = hole;
+    }
+}
+
+template <class T>
+consteval strip strip_of(std::size_t before) {
+    if constexpr (std::is_trivially_copyable_v<T>) {
+        return {sizeof(T), alignof(T), before, nullptr, nullptr, nullptr, false};
+    } else {
+        return {sizeof(T),
+                alignof(T),
+                before,
+                &construct_range<T>,
+                &destroy_range<T>,
+                &permute_range<T>,
+                !std::is_nothrow_move_constructible_v<T>};
+    }
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

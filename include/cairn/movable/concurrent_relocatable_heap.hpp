@@ -1,0 +1,179 @@
+// cairn/movable/concurrent_relocatable_heap.hpp - threads read while one compacts.
+//
+//      owner thread                                 any thread
+//      allocate, make, try_deallocate, compact      pin -> read, write -> (goes out of scope)
+//               |                                        |
+//               v                                        v
+//      +---------------------------------------------------------------+
+//      | gates, one an object:  [ generation | moving | pins ] address |    detail: move_gate.hpp
+//      +---------------------------------------------------------------+
+//      | relocatable_heap                                              |
+//      +---------------------------------------------------------------+
+//
+// There is no safe point here, so there is no get(): whoever wants to look at an object pins it for
+// as long as it looks. The mover passes over what is pinned; a reader that comes while its object is
+// being copied waits for that one copy (largest_movable bytes: microseconds).
+//
+// Use it for: job systems and loaders that read assets while the frame thread compacts.
+// Look elsewhere for: one thread, or a barrier once a frame: relocatable_heap costs nothing then.
+// The object that moves is told with its gate closed: its on_relocated() may not pin it.
+//
+// Freeing: try_deallocate() refuses while somebody holds the object; try again next frame.
+// Limits:  options.object_count objects, and no more than the table was made for: one that grows
+//          would move under the readers. (0 means 65,536; the smallest table has 16.)
+// Cost:    pin: one compare-exchange; its end: one fetch-sub. Two readers of the same object share a
+//          cache line, of different ones may. 16 bytes an object on top of relocatable_heap's.
+// Threads: pin from any; everything else from one thread at a time, the owner.
+#pragma once
+
+#include <cairn/alloc/concurrent_pool/magazines.hpp>  // std_atoms
+#include <cairn/movable/concurrent_relocatable_heap/move_gate.hpp>
+#include <cairn/movable/relocatable_heap.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+class concurrent_relocatable_heap;
+
+/// Holds an object still, for the thread that made it. Movable, so it may end in another.
+template <class T>
+class held {
+public:
+    held() noexcept = default;
+    held(held&& other) noexcept : gate_{other.gate_} { other.gate_ = nullptr; }
+    held& operator=(held&& other) noexcept {
+        if (this != &other) {
+            reset();
+            gate_ = other.gate_;
+            other.gate_ = nullptr;
+        }
+        return *this;
+    }
+    ~held() { reset(); }
+
+    [[nodiscard]] T* get() const noexcept {
+        return gate_ == nullptr ? nullptr : static_cast<T*>(static_cast<void*>(gate_->address()));
+    }
+    [[nodiscard]] T* operator->() const noexcept { return get(); }
+    [[nodiscard]] std::add_lvalue_reference_t<T> operator*() const noexcept
+        requires(!std::is_void_v<T>)
+    {
+        return *get();
+    }
+    /// False: the handle was stale.
+    [[nodiscard]] explicit operator bool() const noexcept { return gate_ != nullptr; }
+
+    void reset() noexcept {
+        if (gate_ != nullptr) { gate_->leave(); }
+        gate_ = nullptr;
+    }
+
+private:
+    friend class concurrent_relocatable_heap;
+    using gate = detail::basic_move_gate<detail::std_atoms>;
+    explicit held(gate* g) noexcept : gate_{g} {}
+
+    gate* gate_ = nullptr;
+};
+
+class concurrent_relocatable_heap {
+public:
+    using handle_type = relocatable_heap::handle_type;
+
+    /// As relocatable_heap. Tables and gates are taken from `upstream` now.
+    explicit concurrent_relocatable_heap(std::size_t size, allocator_ref upstream = system_memory(),
+                                         const relocatable_heap_options& options = {}) noexcept;
+    explicit concurrent_relocatable_heap(byte_slice region,
+                                         allocator_ref upstream = system_memory(),
+                                         const relocatable_heap_options& options = {}) noexcept;
+    concurrent_relocatable_heap(const concurrent_relocatable_heap&) = delete;
+    concurrent_relocatable_heap& operator=(const concurrent_relocatable_heap&) = delete;
+    /// Requires: nobody holds anything.
+    ~concurrent_relocatable_heap();
+
+    // ------------------------------------------------------------------- any thread
+
+    /// Holds the object still. Null when `h` is null or stale.
+    template <class T = void>
+    [[nodiscard]] held<T> pin(handle_type h) noexcept {
+        if (!h || h.index() >= gate_count_) [[unlikely]] { return {}; }
+        gate& g = gates_[h.index()];
+        detail::entry e = g.try_enter(h.generation());
+        if (e == detail::entry::busy) [[unlikely]] { e = wait_and_enter(g, h.generation()); }
+        return e == detail::entry::entered ? held<T>{&g} : held<T>{};
+    }
+
+    // ------------------------------------------------------------------- the owner
+
+    /// `size` bytes, which `fill(void*)` makes ready before anybody else can see them.
+    /// Returns: the null handle when exhausted, or object_count objects live. When `fill` throws,
+    ///          nobody has seen the bytes, and they are free again.
+    template <class Fill>
+    [[nodiscard]] handle_type allocate(std::size_t size, alignment align, const relocation& how,
+                                       Fill fill) {
+        const handle_type h = take(size, align, how);
+        if (h) {
+            struct unfilled {
+                relocatable_heap& heap;
+                handle_type bytes;
+                ~unfilled() {
+                    if (bytes) { heap.deallocate(bytes); }
+                }
+            } guard{heap_, h};
+            fill(heap_.get(h));
+            guard.bytes = {};
+            publish(h);
+        }
+        return h;
+    }
+    [[nodiscard]] handle_type allocate(std::size_t size, alignment align = default_alignment,
+                                       const relocation& how = by_bytes) noexcept {
+        return allocate(size, align, how, [](void*) {});
+    }
+    template <class Fill>
+    handle_type allocate(std::size_t, alignment, const relocation&&, Fill) = delete;  // as below
+    handle_type allocate(std::size_t, alignment, const relocation&&) = delete;  // it outlives them
+    /// A new T; its constructor does not throw.
+    template <class T, class... Args>
+    [[nodiscard]] handle_type make(Args&&... args) noexcept {
+        static_assert(
+            std::is_nothrow_constructible_v<T, Args...> || !detail::is_made_from<T, Args...>,
+            "a constructor that other threads wait for does not throw");
+        return allocate(sizeof(T), alignment::of<T>(), relocation_of<T>,
+                        [&](void* p) { detail::construct_at<T>(p, static_cast<Args&&>(args)...); });
+    }
+
+    /// Returns: false while somebody holds it; nothing has changed then.
+    /// Requires: `h` is live.
+    [[nodiscard]] bool try_deallocate(handle_type h) noexcept;
+    template <class T>
+    [[nodiscard]] bool try_destroy(handle_type h) noexcept {
+        if (!unpublish(h)) { return false; }
+        static_cast<T*>(heap_.get(h))->~T();
+        heap_.deallocate(h);
+        return true;
+    }
+
+    /// As relocatable_heap::compact(), around what is held.
+    compaction_report compact(const compaction_budget& budget) noexcept;
+
+    /// For numbers and maps: stats(), write_json(), validate(). For the owner only. Who holds what
+    /// stands in the gates and changes while one looks: these call nothing pinned.
+    [[nodiscard]] const relocatable_heap& inner() const noexcept { return heap_; }
+
+private:
+    using gate = detail::basic_move_gate<detail::std_atoms>;
+
+    void make_gates(allocator_ref upstream) noexcept;
+    [[nodiscard]] handle_type take(std::size_t size, alignment align,
+                                   const relocation& how) noexcept;
+    void publish(handle_type h) noexcept;
+    [[nodiscard]] bool unpublish(handle_type h) noexcept;
+    [[nodiscard]] detail::entry wait_and_enter(gate& g, std::uint32_t generation) const noexcept;
+
+    relocatable_heap heap_;
+    gate* gates_ = nullptr;
+    std::uint32_t gate_count_ = 0;
+    allocator_ref upstream_;
+};
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -1,0 +1,361 @@
+// cairn/movable/offset_heap.hpp - a heap over numbers: memory that the CPU does not touch.
+//
+//      0                                                            capacity
+//      +--------+-------+-------------+------+----------------------+   GPU memory, a file, an atlas:
+//      |  used  | free  |    used     | used |         free         |   never read, never written
+//      +--------+-------+-------------+------+----------------------+
+//          ^        ^          ^
+//      nodes: { offset, size, neighbours, bin links or user data, generation }   beside it
+//
+// Use it for: sub-allocating GPU heaps and buffers, ranges of a file, rows of an atlas, ids.
+// Look elsewhere for: memory that the CPU may touch (heap.hpp keeps the nodes in the blocks).
+//
+// Invariant: nodes cover [0, capacity) without a gap; two neighbours are never both free; a bin's
+//            bit is set exactly when it has a node.
+// Bound:     a request is refused only when no free range holds the size, plus alignment - 1, rounded
+//            up to the next of 32 steps an octave (by less than 1/32); or no node is left.
+// Cost:      allocate, deallocate: constant: at most three bitmap words, four probes for an aligned
+//            hole, two neighbours. A node is 40 bytes (offsets of 64 bits) or 32.
+// Threads:   none.
+// Source:    the bins are TLSF's; plan() is the planner of relocatable_heap (movable/planner.hpp),
+//            in shape Naughty Dog's (Gregory, Game Engine Architecture, 5.2.2.2) with both ends.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/alloc/fit/free_lists.hpp>
+#include <cairn/alloc/fit/size_class.hpp>
+#include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/assert.hpp>
+#include <cairn/movable/planner.hpp>
+#include <cairn/os/system_allocator.hpp>
+#include <cairn/storage/generations.hpp>
+#include <cairn/storage/step_counter.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+/// Names a range of an offset heap: eight bytes, checked. Default: no range.
+/// The generations of each heap begin at a number of its own, so that names of another heap, or of
+/// what this one held before it was moved from or assigned to, are told: the figures of 64-bit
+/// handles in generations.hpp, with one bit more.
+struct offset_allocation {
+    std::uint32_t index = 0xFFFF'FFFF;
+    std::uint32_t generation = 0;
+
+    [[nodiscard]] explicit operator bool() const noexcept { return index != 0xFFFF'FFFF; }
+    friend bool operator==(offset_allocation, offset_allocation) = default;
+};
+
+static_assert(sizeof(offset_allocation) == 8);
+
+struct offset_heap_options {
+    /// The first generation of all names. 0: a number of the heap's own. A number makes equal names on
+    /// two machines that do the same; see slot_map_options.
+    std::uint32_t first_generation = 0;
+};
+
+/// One move that plan() proposes: copy `size` bytes from `from` to `to`, then commit() it; or
+/// cancel() it. `overlaps`: the copy must behave as memmove.
+template <class Offset>
+struct offset_move {
+    offset_allocation what;
+    Offset from;
+    Offset to;
+    Offset size;
+    std::uint32_t reserved;  // for commit() and cancel()
+    bool overlaps;
+};
+
+/// How much of the work one call of plan() may do.
+template <class Offset>
+struct plan_limits {
+    std::size_t max_moves;
+    Offset max_bytes;
+    std::size_t max_steps;      // nodes looked at
+    bool allow_overlap = true;  // propose slides over the allocation's own bytes
+};
+
+template <class Offset>
+struct offset_range {
+    offset_allocation allocation;  // none for free ranges
+    Offset offset;
+    Offset size;
+    std::uint64_t user_data;  // 0 for free ranges
+    bool is_free;
+};
+
+template <class Offset>
+struct offset_heap_stats {
+    Offset capacity;
+    Offset free_size;
+    Offset largest_free;
+    std::size_t allocation_count;
+    std::size_t free_range_count;
+};
+
+template <std::unsigned_integral Offset, class Steps = uncounted>
+class basic_offset_heap {
+    static_assert(sizeof(Offset) == 4 || sizeof(Offset) == 8);
+
+public:
+    using offset_type = Offset;
+    using move = offset_move<Offset>;
+    static constexpr std::uint32_t unlimited = 0xFFFF'FFFF;
+    /// Steps (heap/step_counter.hpp) of allocate or deallocate; doubling the nodes comes on top.
+    static constexpr std::uint32_t steps_max = 40;
+
+    /// Manages [0, capacity). With `max_allocations`, exactly that many may live at a time, and the
+    /// nodes for them and the holes between them are taken from `upstream` now: nothing but plan(),
+    /// whose moves in flight need nodes too, asks it again. Otherwise the nodes grow by doubling.
+    /// Requires: max_allocations < 2^29, or unlimited.
+    /// An upstream that refuses makes a heap that refuses everything.
+    explicit basic_offset_heap(Offset capacity, std::uint32_t max_allocations = unlimited,
+                               allocator_ref upstream = system_memory(),
+                               const offset_heap_options& options = {}) noexcept;
+    basic_offset_heap(basic_offset_heap&& other) noexcept;
+    basic_offset_heap& operator=(basic_offset_heap&& other) noexcept;
+    basic_offset_heap(const basic_offset_heap&) = delete;
+    basic_offset_heap& operator=(const basic_offset_heap&) = delete;
+    ~basic_offset_heap() { release(); }
+
+    // ------------------------------------------------------------------- allocate, deallocate
+
+    /// A range of `size` at a multiple of `align`, which is a power of two.
+    /// Returns: no range when none fits within the bound, or max_allocations live; nothing changed.
+    /// Size 0:  takes a range of 1, so that every allocation has an offset of its own.
+    [[nodiscard]] offset_allocation allocate(Offset size, Offset align = 1,
+                                             std::uint64_t user_data = 0) noexcept;
+
+    /// Requires: `a` is live and has no move in flight. In unchecked builds a stale one is ignored.
+    void deallocate(offset_allocation a) noexcept;
+
+    /// Makes the range larger or smaller where it stands. Returns: false when it cannot.
+    [[nodiscard]] bool try_resize(offset_allocation a, Offset new_size) noexcept;
+
+    /// Forgets all allocations, which are stale then, and all moves in flight. O(nodes in use).
+    void reset() noexcept;
+
+    /// More room at the end. Returns: false when no node is left for it; nothing changed.
+    [[nodiscard]] bool grow(Offset new_capacity) noexcept;
+    /// Less room. Returns: false when something lives beyond `new_capacity`; nothing changed.
+    [[nodiscard]] bool shrink(Offset new_capacity) noexcept;
+
+    // ------------------------------------------------------------------- queries
+
+    /// True while `a` was not deallocated.
+    [[nodiscard]] bool contains(offset_allocation a) const noexcept {
+        return a.index < node_count_ && nodes_[a.index].generation == a.generation &&
+               is_used(nodes_[a.index].kind);
+    }
+    /// Requires, for these: contains(a).
+    [[nodiscard]] Offset offset(offset_allocation a) const noexcept { return live(a).offset; }
+    [[nodiscard]] Offset size(offset_allocation a) const noexcept { return live(a).size; }
+    [[nodiscard]] std::uint64_t user_data(offset_allocation a) const noexcept {
+        return live(a).user();
+    }
+    void set_user_data(offset_allocation a, std::uint64_t value) noexcept {
+        (void)live(a);
+        nodes_[a.index].set_user(value);
+    }
+    /// A pinned allocation is never proposed for a move.
+    void set_pinned(offset_allocation a, bool pinned) noexcept;
+
+    [[nodiscard]] Offset capacity() const noexcept { return capacity_; }
+    [[nodiscard]] std::size_t allocation_count() const noexcept { return live_count_; }
+    [[nodiscard]] offset_heap_stats<Offset> stats() const noexcept;  // O(ranges)
+
+    /// Calls visit(const offset_range<Offset>&) for each range in address order.
+    template <class Visit>
+    void for_each_range(Visit visit) const {
+        for (std::uint32_t i = first_; i != none; i = nodes_[i].next) {
+            const node& n = nodes_[i];
+            const bool used = is_used(n.kind);
+            visit(offset_range<Offset>{
+                used ? offset_allocation{i, n.generation} : offset_allocation{}, n.offset, n.size,
+                used ? n.user() : 0, n.kind == state::free});
+        }
+    }
+
+    /// The map as one JSON object, in pieces: sink(const char* text, std::size_t length).
+    ///     {"capacity":256,"ranges":[{"offset":0,"size":64,"user":7},{"offset":64,"size":192}]}
+    template <class Sink>
+    void write_json(Sink sink) const;
+
+    /// Checks every invariant; a broken one stops a checked build. O(ranges).
+    void validate() const noexcept;
+
+    // ------------------------------------------------------------------- compaction
+
+    /// Proposes moves that bring the free memory together, and reserves their destinations: first
+    /// allocations of the high end into holes that fit them below, then what follows a hole slides
+    /// down over it. Call it again for more: when a round is over, the next begins. In one round an
+    /// allocation is proposed once at most.
+    ///
+    /// Returns: how many moves were written to `out` (at most out_count and limits.max_moves).
+    /// Cost:    at most limits.max_steps nodes, each with at most four probes of holes; it goes on
+    ///          where the last call stopped.
+    [[nodiscard]] std::size_t plan(move* out, std::size_t out_count,
+                                   const plan_limits<Offset>& limits) noexcept;
+
+    /// The copy is done: the allocation is at `m.to` now. Its name stays.
+    void commit(const move& m) noexcept;
+    /// There will be no copy: the destination is free again.
+    void cancel(const move& m) noexcept;
+
+    /// True when the last plan() reached the end of a round.
+    [[nodiscard]] bool round_is_over() const noexcept { return planner_.round_is_over(); }
+    [[nodiscard]] std::size_t moves_in_flight() const noexcept { return in_flight_; }
+
+private:
+    static constexpr std::uint32_t none = detail::no_block;
+    using classes = detail::size_class<5, Offset>;
+    static constexpr std::uint32_t bin_count = classes::floor(static_cast<Offset>(~Offset{0})) + 1;
+    static constexpr unsigned probe_count = 4;
+
+    enum class state : std::uint8_t { unused, free, used, pinned, moving, reserved };
+
+    struct node {
+        Offset offset;
+        Offset size;
+        std::uint32_t prev;  // neighbours in address order
+        std::uint32_t next;
+        std::uint32_t link[2];  // free: next and prev of the bin; used: user data
+        std::uint32_t generation;
+        state kind;
+        std::uint8_t align_log2;
+        std::uint8_t round;  // of the plan that moved it last
+
+        [[nodiscard]] std::uint64_t user() const noexcept {
+            return link[0] | std::uint64_t{link[1]} << 32;
+        }
+        void set_user(std::uint64_t v) noexcept {
+            link[0] = static_cast<std::uint32_t>(v);
+            link[1] = static_cast<std::uint32_t>(v >> 32);
+        }
+    };
+    static_assert(sizeof(node) == (sizeof(Offset) == 8 ? 40 : 32));
+
+    struct links {
+        node* nodes;
+        [[nodiscard]] std::uint32_t next(std::uint32_t i) const noexcept {
+            Steps::touch();
+            return nodes[i].link[0];
+        }
+        [[nodiscard]] std::uint32_t prev(std::uint32_t i) const noexcept {
+            Steps::touch();
+            return nodes[i].link[1];
+        }
+        void set_next(std::uint32_t i, std::uint32_t to) const noexcept {
+            Steps::touch();
+            nodes[i].link[0] = to;
+        }
+        void set_prev(std::uint32_t i, std::uint32_t to) const noexcept {
+            Steps::touch();
+            nodes[i].link[1] = to;
+        }
+        void set_both(std::uint32_t i, std::uint32_t next, std::uint32_t prev) const noexcept {
+            Steps::touch();
+            nodes[i].link[0] = next;
+            nodes[i].link[1] = prev;
+        }
+    };
+
+    [[nodiscard]] static bool is_used(state s) noexcept {
+        return s == state::used || s == state::pinned || s == state::moving;
+    }
+    [[nodiscard]] const node& live(offset_allocation a) const noexcept {
+        CAIRN_ASSERT(contains(a), "an allocation is used while it lives");
+        return nodes_[a.index];
+    }
+    [[nodiscard]] static Offset gap_for(Offset offset, Offset align) noexcept {
+        return static_cast<Offset>(static_cast<Offset>(0 - offset) &
+                                   static_cast<Offset>(align - 1));
+    }
+
+    /// The lowest bin all of whose ranges hold `size`; bin_count when there is none.
+    [[nodiscard]] static std::uint32_t bin_that_holds(Offset size) noexcept {
+        // Beyond this, rounding up would wrap.
+        constexpr Offset max = static_cast<Offset>(~Offset{0});
+        if (size > max - max / 32) { return bin_count; }
+        const std::uint32_t bin = classes::ceil(size);
+        return bin < bin_count ? bin : bin_count;
+    }
+    /// The first range of the lowest non-empty bin from `bin` on, or none.
+    [[nodiscard]] std::uint32_t first_from(std::uint32_t bin) const noexcept {
+        if (bin >= bin_count) { return none; }
+        const std::uint32_t found = bins_.bin_from(bin);
+        return found < bin_count ? heads_[found] : none;
+    }
+
+    void insert_free(std::uint32_t i) noexcept {
+        nodes_[i].kind = state::free;
+        bins_.insert(heads_, links{nodes_}, classes::floor(nodes_[i].size), i);
+    }
+    void remove_free(std::uint32_t i) noexcept {
+        bins_.remove(heads_, links{nodes_}, classes::floor(nodes_[i].size), i);
+    }
+    /// The size of a free node changes: its bin may.
+    void resize_free(std::uint32_t i, Offset size) noexcept {
+        const std::uint32_t before = classes::floor(nodes_[i].size);
+        const std::uint32_t after = classes::floor(size);
+        if (before != after) {
+            bins_.remove(heads_, links{nodes_}, before, i);
+            bins_.insert(heads_, links{nodes_}, after, i);
+        }
+        nodes_[i].size = size;
+    }
+
+    [[nodiscard]] std::uint32_t take_node() noexcept;
+    void give_node(std::uint32_t i) noexcept;
+    [[nodiscard]] bool have_nodes(std::uint32_t wanted) noexcept;
+    [[nodiscard]] bool grow_nodes() noexcept;
+    void link_before(std::uint32_t i, std::uint32_t right) noexcept;
+    void unlink(std::uint32_t i) noexcept;
+    void swap_places(std::uint32_t a, std::uint32_t b) noexcept;
+
+    [[nodiscard]] std::uint32_t find_hole(Offset size, Offset align, Offset below) const noexcept;
+    void carve(std::uint32_t hole, Offset gap, Offset size, std::uint32_t rest_node,
+               std::uint32_t gap_node) noexcept;
+    void free_node(std::uint32_t i) noexcept;
+    struct plan_view;
+    void reserve(const move& m, std::uint32_t gap_node, std::uint32_t rest_node) noexcept;
+    void start() noexcept;
+    void release() noexcept;
+    void steal(basic_offset_heap& other) noexcept;
+
+    node* nodes_ = nullptr;
+    std::uint32_t node_count_ = 0;    // nodes that exist
+    std::uint32_t unused_ = none;     // list of nodes for later, through `next`
+    std::uint32_t unused_count_ = 0;  // its length
+    std::uint32_t first_ = none;      // lowest range
+    std::uint32_t last_ = none;       // highest range
+    std::uint32_t live_count_ = 0;
+    std::uint32_t max_allocations_;
+    std::uint32_t in_flight_ = 0;
+    std::uint32_t first_generation_ = 0;  // 0: drawn when the first nodes are made
+    detail::compaction_planner planner_;
+    Offset capacity_;
+    allocator_ref upstream_;
+    detail::free_lists<bin_count, Steps> bins_;
+    std::uint32_t heads_[bin_count];
+};
+
+using offset_heap = basic_offset_heap<std::uint64_t>;
+using offset_heap_32 = basic_offset_heap<std::uint32_t>;
+
+}  // namespace cairn::inline CAIRN_FLAVOUR
+
+#include <cairn/movable/offset_heap/allocate.hpp>
+#include <cairn/movable/offset_heap/compaction.hpp>
+#include <cairn/movable/offset_heap/life.hpp>
+#include <cairn/movable/offset_heap/looking.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+extern template class basic_offset_heap<std::uint64_t>;
+extern template class basic_offset_heap<std::uint32_t>;
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -1,0 +1,213 @@
+// cairn/movable/offset_heap/allocate.hpp - offset_heap: the hot path and the nodes it takes.
+//
+// Short enough to be inlined from here; the rest is compiled once (src/movable/offset_heap.cpp).
+#pragma once
+
+#include <cstring>
+#include <new>
+
+#include <cairn/movable/offset_heap.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+// ---------------------------------------------------------------------------- hot path
+
+/// A free node that holds `size` at a multiple of `align` and starts below `below`, or none.
+template <std::unsigned_integral Offset, class Steps>
+inline std::uint32_t basic_offset_heap<Offset, Steps>::find_hole(Offset size, Offset align,
+                                                                 Offset below) const noexcept {
+    const links l{nodes_};
+    const std::uint32_t sure = first_from(bin_that_holds(size));
+    if (align <= 1 && below == static_cast<Offset>(~Offset{0})) {
+        if (sure != none) { return sure; }
+    } else {
+        const auto probe = [&](std::uint32_t i) {
+            for (unsigned tries = probe_count; i != none && tries != 0; --tries, i = l.next(i)) {
+                const node& n = nodes_[i];
+                if (n.offset < below && gap_for(n.offset, align) <= n.size - size) { return i; }
+            }
+            return none;
+        };
+        std::uint32_t i = probe(sure);
+        if (i != none) { return i; }
+        const Offset padded = static_cast<Offset>(size + (align - 1));
+        if (padded < size) { return none; }
+        i = probe(first_from(bin_that_holds(padded)));
+        if (i != none) { return i; }
+    }
+    // The bin below the one that certainly fits: some of its ranges are large enough, too.
+    std::uint32_t i = heads_[classes::floor(size)];
+    for (unsigned tries = probe_count; i != none && tries != 0; --tries, i = l.next(i)) {
+        const node& n = nodes_[i];
+        if (n.size >= size && n.offset < below && gap_for(n.offset, align) <= n.size - size) {
+            return i;
+        }
+    }
+    return none;
+}
+
+/// [ ------- hole ------- ] => [ gap ][ size ][ rest ]; `hole` becomes the middle.
+template <std::unsigned_integral Offset, class Steps>
+inline void basic_offset_heap<Offset, Steps>::carve(std::uint32_t hole, Offset gap, Offset size,
+                                                    std::uint32_t rest_node,
+                                                    std::uint32_t gap_node) noexcept {
+    remove_free(hole);
+    node& n = nodes_[hole];
+    if (gap_node != none) {
+        node& g = nodes_[gap_node];
+        g.offset = n.offset;
+        g.size = gap;
+        link_before(gap_node, hole);
+        n.offset = static_cast<Offset>(n.offset + gap);
+        n.size = static_cast<Offset>(n.size - gap);
+        insert_free(gap_node);
+    }
+    if (rest_node != none) {
+        node& r = nodes_[rest_node];
+        r.offset = static_cast<Offset>(n.offset + size);
+        r.size = static_cast<Offset>(n.size - size);
+        r.prev = hole;
+        r.next = n.next;
+        (n.next != none ? nodes_[n.next].prev : last_) = rest_node;
+        n.next = rest_node;
+        n.size = size;
+        insert_free(rest_node);
+    }
+}
+
+template <std::unsigned_integral Offset, class Steps>
+inline offset_allocation basic_offset_heap<Offset, Steps>::allocate(
+    Offset size, Offset align, std::uint64_t user_data) noexcept {
+    CAIRN_ASSERT(align != 0 && (align & (align - 1)) == 0, "an alignment is a power of two");
+    if (size == 0) { size = 1; }
+    if (size > capacity_ || live_count_ == max_allocations_) { return {}; }
+    const std::uint32_t hole = find_hole(size, align, static_cast<Offset>(~Offset{0}));
+    if (hole == none) { return {}; }
+    const Offset gap = gap_for(nodes_[hole].offset, align);
+    const bool has_rest = nodes_[hole].size - gap != size;
+    if (!have_nodes((gap != 0 ? 1u : 0u) + (has_rest ? 1u : 0u))) { return {}; }
+    const std::uint32_t gap_node = gap != 0 ? take_node() : none;
+    const std::uint32_t rest_node = has_rest ? take_node() : none;
+    carve(hole, gap, size, rest_node, gap_node);
+    node& n = nodes_[hole];
+    n.kind = state::used;
+    n.align_log2 = static_cast<std::uint8_t>(std::countr_zero(align));
+    n.round = static_cast<std::uint8_t>(planner_.round() - 1);
+    n.set_user(user_data);
+    ++live_count_;
+    return {hole, n.generation};
+}
+
+/// Makes node `i` free and merges it with its free neighbours.
+template <std::unsigned_integral Offset, class Steps>
+inline void basic_offset_heap<Offset, Steps>::free_node(std::uint32_t i) noexcept {
+    Steps::touch();
+    node& n = nodes_[i];
+    ++n.generation;
+    const std::uint32_t left = n.prev;
+    const std::uint32_t right = n.next;
+    Offset size = n.size;
+    const bool merge_right = right != none && nodes_[right].kind == state::free;
+    if (merge_right) {
+        Steps::touch();
+        size = static_cast<Offset>(size + nodes_[right].size);
+        remove_free(right);
+        unlink(right);
+        give_node(right);
+    }
+    if (left != none && nodes_[left].kind == state::free) {
+        Steps::touch();
+        unlink(i);
+        give_node(i);
+        resize_free(left, static_cast<Offset>(nodes_[left].size + size));
+        return;
+    }
+    n.size = size;
+    insert_free(i);
+}
+
+template <std::unsigned_integral Offset, class Steps>
+inline void basic_offset_heap<Offset, Steps>::deallocate(offset_allocation a) noexcept {
+    CAIRN_ASSERT(contains(a), "an allocation is freed once");
+    if (!contains(a)) { return; }
+    CAIRN_ASSERT(nodes_[a.index].kind != state::moving,
+                 "a move is committed or cancelled before its allocation is freed");
+    --live_count_;
+    free_node(a.index);
+}
+
+// ---------------------------------------------------------------------------- nodes
+
+template <std::unsigned_integral Offset, class Steps>
+inline std::uint32_t basic_offset_heap<Offset, Steps>::take_node() noexcept {
+    --unused_count_;
+    const std::uint32_t i = unused_;
+    unused_ = nodes_[i].next;
+    return i;
+}
+
+template <std::unsigned_integral Offset, class Steps>
+inline void basic_offset_heap<Offset, Steps>::give_node(std::uint32_t i) noexcept {
+    // A plan that stands on this node goes on at its neighbour.
+    planner_.forget(i, nodes_[i].prev, nodes_[i].next);
+    nodes_[i].kind = state::unused;
+    nodes_[i].next = unused_;
+    unused_ = i;
+    ++unused_count_;
+}
+
+template <std::unsigned_integral Offset, class Steps>
+inline bool basic_offset_heap<Offset, Steps>::have_nodes(std::uint32_t wanted) noexcept {
+    while (unused_count_ < wanted) [[unlikely]] {
+        if (!grow_nodes()) { return false; }
+    }
+    return true;
+}
+
+template <std::unsigned_integral Offset, class Steps>
+bool basic_offset_heap<Offset, Steps>::grow_nodes() noexcept {
+    if (node_count_ >= 0x4000'0000) { return false; }
+    std::uint32_t count = node_count_ == 0 ? 64 : node_count_ * 2;
+    if (max_allocations_ != unlimited) {
+        // Every allocation and a hole beside each. The destinations of moves in flight come on top.
+        const std::uint64_t all = std::uint64_t{max_allocations_} * 2 + 1;
+        if (all > 0x4000'0000) { return false; }
+        count = node_count_ == 0 ? static_cast<std::uint32_t>(all) : node_count_ * 2;
+    }
+    void* const memory = upstream_.allocate(count * sizeof(node), alignment::of<node>());
+    if (memory == nullptr) { return false; }
+    if (node_count_ != 0) {
+        std::memcpy(memory, static_cast<void*>(nodes_), node_count_ * sizeof(node));
+        upstream_.deallocate(nodes_, node_count_ * sizeof(node), alignment::of<node>());
+    }
+    nodes_ = static_cast<node*>(memory);
+    if (first_generation_ == 0) { first_generation_ = detail::generations::draw(0xFFFF'FFFF); }
+    for (std::uint32_t i = node_count_; i < count; ++i) {
+        Steps::touch();
+        node* const n = ::new (static_cast<void*>(nodes_ + i)) node{};
+        n->generation = first_generation_;
+        n->next = i + 1 < count ? i + 1 : unused_;
+    }
+    unused_ = node_count_;
+    unused_count_ += count - node_count_;
+    node_count_ = count;
+    return true;
+}
+
+template <std::unsigned_integral Offset, class Steps>
+void basic_offset_heap<Offset, Steps>::link_before(std::uint32_t i, std::uint32_t right) noexcept {
+    const std::uint32_t left = nodes_[right].prev;
+    nodes_[i].prev = left;
+    nodes_[i].next = right;
+    nodes_[right].prev = i;
+    (left != none ? nodes_[left].next : first_) = i;
+}
+
+template <std::unsigned_integral Offset, class Steps>
+inline void basic_offset_heap<Offset, Steps>::unlink(std::uint32_t i) noexcept {
+    const node& n = nodes_[i];
+    (n.prev != none ? nodes_[n.prev].next : first_) = n.next;
+    (n.next != none ? nodes_[n.next].prev : last_) = n.prev;
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

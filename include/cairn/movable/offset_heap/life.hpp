@@ -1,0 +1,184 @@
+// cairn/movable/offset_heap/life.hpp - offset_heap: made, moved, reset, grown and shrunk.
+#pragma once
+
+#include <cairn/movable/offset_heap.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+// ---------------------------------------------------------------------------- life
+
+template <std::unsigned_integral Offset, class Steps>
+basic_offset_heap<Offset, Steps>::basic_offset_heap(Offset capacity, std::uint32_t max_allocations,
+                                                    allocator_ref upstream,
+                                                    const offset_heap_options& options) noexcept
+    : max_allocations_{max_allocations},
+      first_generation_{options.first_generation},
+      capacity_{capacity},
+      upstream_{upstream} {
+    CAIRN_ASSERT(max_allocations == unlimited || max_allocations < 1u << 29,
+                 "at most 2^29 - 1 allocations are promised");
+    if (!grow_nodes()) { capacity_ = 0; }
+    start();
+}
+
+/// One free range, or none at all.
+template <std::unsigned_integral Offset, class Steps>
+void basic_offset_heap<Offset, Steps>::start() noexcept {
+    bins_.clear(heads_, bin_count);
+    first_ = last_ = none;
+    planner_.restart();
+    live_count_ = in_flight_ = 0;
+    if (capacity_ == 0) { return; }
+    const std::uint32_t i = take_node();
+    nodes_[i].offset = 0;
+    nodes_[i].size = capacity_;
+    nodes_[i].prev = nodes_[i].next = none;
+    first_ = last_ = i;
+    insert_free(i);
+}
+
+template <std::unsigned_integral Offset, class Steps>
+void basic_offset_heap<Offset, Steps>::reset() noexcept {
+    planner_.restart();
+    for (std::uint32_t i = first_; i != none;) {
+        const std::uint32_t next = nodes_[i].next;
+        ++nodes_[i].generation;
+        give_node(i);
+        i = next;
+    }
+    start();
+}
+
+template <std::unsigned_integral Offset, class Steps>
+void basic_offset_heap<Offset, Steps>::release() noexcept {
+    if (node_count_ != 0) {
+        upstream_.deallocate(nodes_, node_count_ * sizeof(node), alignment::of<node>());
+    }
+    nodes_ = nullptr;
+    node_count_ = unused_count_ = first_generation_ = 0;
+    unused_ = none;
+    capacity_ = 0;
+    start();
+}
+
+template <std::unsigned_integral Offset, class Steps>
+void basic_offset_heap<Offset, Steps>::steal(basic_offset_heap& other) noexcept {
+    nodes_ = other.nodes_;
+    node_count_ = other.node_count_;
+    unused_ = other.unused_;
+    unused_count_ = other.unused_count_;
+    first_ = other.first_;
+    last_ = other.last_;
+    live_count_ = other.live_count_;
+    max_allocations_ = other.max_allocations_;
+    in_flight_ = other.in_flight_;
+    first_generation_ = other.first_generation_;
+    planner_ = other.planner_;
+    capacity_ = other.capacity_;
+    upstream_ = other.upstream_;
+    bins_ = other.bins_;
+    for (std::uint32_t b = 0; b < bin_count; ++b) { heads_[b] = other.heads_[b]; }
+    other.node_count_ = 0;
+    other.release();
+}
+
+template <std::unsigned_integral Offset, class Steps>
+basic_offset_heap<Offset, Steps>::basic_offset_heap(basic_offset_heap&& other) noexcept
+    : max_allocations_{0}, capacity_{0}, upstream_{other.upstream_} {
+    steal(other);
+}
+
+template <std::unsigned_integral Offset, class Steps>
+auto basic_offset_heap<Offset, Steps>::operator=(basic_offset_heap&& other) noexcept
+    -> basic_offset_heap& {
+    if (this != &other) {
+        release();
+        steal(other);
+    }
+    return *this;
+}
+
+// ---------------------------------------------------------------------------- size of things
+
+template <std::unsigned_integral Offset, class Steps>
+bool basic_offset_heap<Offset, Steps>::grow(Offset new_capacity) noexcept {
+    if (new_capacity <= capacity_) { return new_capacity == capacity_; }
+    const Offset more = static_cast<Offset>(new_capacity - capacity_);
+    if (last_ != none && nodes_[last_].kind == state::free) {
+        resize_free(last_, static_cast<Offset>(nodes_[last_].size + more));
+    } else {
+        if (!have_nodes(1)) { return false; }
+        const std::uint32_t i = take_node();
+        nodes_[i].offset = capacity_;
+        nodes_[i].size = more;
+        nodes_[i].prev = last_;
+        nodes_[i].next = none;
+        (last_ != none ? nodes_[last_].next : first_) = i;
+        last_ = i;
+        insert_free(i);
+    }
+    capacity_ = new_capacity;
+    return true;
+}
+
+template <std::unsigned_integral Offset, class Steps>
+bool basic_offset_heap<Offset, Steps>::shrink(Offset new_capacity) noexcept {
+    if (new_capacity >= capacity_) { return new_capacity == capacity_; }
+    const std::uint32_t i = last_;
+    if (nodes_[i].kind != state::free || nodes_[i].offset > new_capacity) { return false; }
+    if (nodes_[i].offset == new_capacity) {
+        remove_free(i);
+        unlink(i);
+        give_node(i);
+    } else {
+        resize_free(i, static_cast<Offset>(new_capacity - nodes_[i].offset));
+    }
+    capacity_ = new_capacity;
+    return true;
+}
+
+template <std::unsigned_integral Offset, class Steps>
+bool basic_offset_heap<Offset, Steps>::try_resize(offset_allocation a, Offset new_size) noexcept {
+    CAIRN_ASSERT(contains(a), "an allocation is used while it lives");
+    if (!contains(a) || nodes_[a.index].kind == state::moving) { return false; }
+    if (new_size == 0) { new_size = 1; }
+    node& n = nodes_[a.index];
+    if (new_size == n.size) { return true; }
+    const std::uint32_t right = n.next;
+    const bool right_free = right != none && nodes_[right].kind == state::free;
+    const Offset room = static_cast<Offset>(n.size + (right_free ? nodes_[right].size : 0));
+    if (new_size > room) { return false; }
+    if (right_free) {
+        if (new_size == room) {
+            remove_free(right);
+            unlink(right);
+            give_node(right);
+        } else {
+            nodes_[right].offset = static_cast<Offset>(n.offset + new_size);
+            resize_free(right, static_cast<Offset>(room - new_size));
+        }
+    } else {
+        if (!have_nodes(1)) { return false; }
+        const std::uint32_t rest = take_node();
+        node& m = nodes_[a.index];  // the array may have moved
+        nodes_[rest].offset = static_cast<Offset>(m.offset + new_size);
+        nodes_[rest].size = static_cast<Offset>(m.size - new_size);
+        nodes_[rest].prev = a.index;
+        nodes_[rest].next = m.next;
+        (m.next != none ? nodes_[m.next].prev : last_) = rest;
+        m.next = rest;
+        insert_free(rest);
+    }
+    nodes_[a.index].size = new_size;
+    return true;
+}
+
+template <std::unsigned_integral Offset, class Steps>
+void basic_offset_heap<Offset, Steps>::set_pinned(offset_allocation a, bool pinned) noexcept {
+    CAIRN_ASSERT(contains(a), "an allocation is used while it lives");
+    CAIRN_ASSERT(nodes_[a.index].kind != state::moving,
+                 "a move is committed or cancelled before its allocation is pinned");
+    nodes_[a.index].kind = pinned ? state::pinned : state::used;
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -1,0 +1,114 @@
+// cairn/movable/relocation.hpp - how an object moves to another address.
+//
+//      from                    to
+//      +--------------+        +--------------+
+//      | the object   |  ===>  | the object   |        one step, not "copy, then destroy": afterwards
+//      +--------------+        +--------------+        `from` holds bytes and no object
+//
+//      T is                                        it moves by
+//      trivially copyable                          memmove; it may slide over its own bytes
+//      marked: enable_trivial_relocation<T>        the same (unique_ptr, vector: no pointer to itself)
+//      has  static void relocate(T* to, T* from)   that function
+//      nothrow move constructible                  T(move(*from)) at `to`, then from->~T()
+//      has  void on_relocated(T* from)             the call after any of these: it mends pointers into
+//                                                  itself, or tells those that know its address
+//
+// Everything is noexcept: there is no way back in the middle of a move. (A hook that is not does not
+// compile.) These functions run in the middle of compact(): they may look at other objects (get,
+// contains), and change nothing in the heap. Where their own object is, they are told by `to` and
+// `this`; get() and pin() know it when they have returned.
+//
+// Cost: bytes move by memmove; others by one indirect call.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <type_traits>
+
+#include <cairn/core/flavour.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+/// True for types whose objects may be moved by copying their bytes and forgetting the old ones,
+/// although they are not trivially copyable. Say so for your own:
+///     template <> inline constexpr bool cairn::enable_trivial_relocation<my_string> = true;
+template <class T>
+inline constexpr bool enable_trivial_relocation = false;
+
+/// True when memmove relocates a T. (A type whose copies and moves are all deleted counts as trivially
+/// copyable, and must stay where it is.)
+template <class T>
+inline constexpr bool is_trivially_relocatable =
+    (std::is_trivially_copyable_v<T> && std::is_move_constructible_v<T>) ||
+    enable_trivial_relocation<T>;
+
+/// How the bytes of one allocation move.
+struct relocation {
+    /// Makes the object of `from` live at `to`; the two do not overlap. nullptr: memmove, and
+    /// overlapping is fine.
+    void (*relocate)(void* to, void* from, std::size_t size) noexcept = nullptr;
+    /// Called when the object stands at `to`, and its old bytes are gone or overwritten: `from` is a
+    /// number to compare with and to subtract. nullptr: nobody wants to know.
+    void (*on_relocated)(void* to, void* from, std::size_t size) noexcept = nullptr;
+};
+
+/// Bytes that nobody points into: memmove.
+inline constexpr relocation by_bytes{};
+
+namespace detail {
+
+template <class T>
+concept relocates_itself = requires(T* to, T* from) { T::relocate(to, from); };
+template <class T>
+concept hears_of_relocation = requires(T& t, T* from) { t.on_relocated(from); };
+
+/// Asked apart from the two above: a hook is not passed over because its noexcept was forgotten.
+template <class T>
+inline constexpr bool hooks_are_noexcept =
+    (!relocates_itself<T> || requires(T* to, T* from) {
+        { T::relocate(to, from) } noexcept;
+    }) && (!hears_of_relocation<T> || requires(T& t, T* from) {
+        { t.on_relocated(from) } noexcept;
+    });
+
+template <class T>
+void relocate_object(void* to, void* from, std::size_t) noexcept {
+    T* const source = std::launder(static_cast<T*>(from));
+    if constexpr (relocates_itself<T>) {
+        T::relocate(static_cast<T*>(to), source);
+    } else {
+        ::new (to) T(static_cast<T&&>(*source));
+        source->~T();
+    }
+}
+
+template <class T>
+void tell_relocated(void* to, void* from, std::size_t) noexcept {
+    std::launder(static_cast<T*>(to))->on_relocated(static_cast<T*>(from));
+}
+
+template <class T>
+consteval relocation make_relocation() {
+    constexpr bool can_move = is_trivially_relocatable<T> || relocates_itself<T> ||
+                              std::is_nothrow_move_constructible_v<T>;
+    static_assert(
+        can_move,
+        "an object that moves has a relocate() or a move constructor that does not throw");
+    static_assert(hooks_are_noexcept<T>, "relocate() and on_relocated() are noexcept");
+    static_assert(std::is_nothrow_destructible_v<T>, "a destructor does not throw");
+    relocation how;
+    if constexpr (can_move && (!is_trivially_relocatable<T> || relocates_itself<T>)) {
+        how.relocate = &relocate_object<T>;
+    }
+    if constexpr (hears_of_relocation<T>) { how.on_relocated = &tell_relocated<T>; }
+    return how;
+}
+
+}  // namespace detail
+
+/// How a T moves: see the table above.
+template <class T>
+inline constexpr relocation relocation_of = detail::make_relocation<T>();
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -1,0 +1,159 @@
+// cairn/storage/generations.hpp - where the lives of a map's slots begin, so that foreign handles are told.
+//
+//      the generations of a handle, 1 to max, are a ring:
+//
+//          1 ------> 2 ------> ... ------> max ------> 1
+//               ^                   ^           ^
+//               map 1 begins here   map 3       map 2         each map draws a number of its own
+//               |----->             |-->        |------->     and its slots walk up from there
+//
+// A handle remembers the life of its slot. If every map began at life 1, a handle of one map would find
+// an object of the next: of the one that replaced it (m = {}), of the one that was made where it had
+// been, of another map of the same type. So each map begins at a number of its own, which it
+// draws when it first grows; what was moved from or assigned to draws again.
+//
+// The n-th number is max * frac(n / golden ratio): each falls into the widest gap that the numbers
+// before it have left (three-gap theorem: Steinhaus, Sos), so the ring is shared as evenly as it can
+// be without knowing how many there will be. In figures:
+//
+//   exact      Two maps of which one was made as the d-th after the other begin at least
+//              max / (2.62 d) lives apart. So as long as
+//                  (maps made with handles of these bits) x (lives of the most used slot) x 2.62 <= max
+//              no handle of one map finds anything in another.
+//   by chance  Beyond that a foreign handle finds an object with a probability of 1 / max.
+//
+//      handle     lives (max)      exact, for example                             else 1 in
+//      64 bits    2,147,483,647    1000 maps, 800,000 lives of one slot           2 * 10^9
+//      32 bits    4,095            15 maps, 100 lives; or 1500 maps of one life   4,095
+//      16 bits    63               4 maps, 6 lives; or 24 maps of one life        63
+//
+// A slot walks the ring once and is retired then: it has as many lives wherever it begins. The
+// numbers differ from process to process and between the modules of one, as far as the system places
+// them at random. Where two machines must count alike (lockstep), name the first life: see
+// slot_map_options. Two maps that are given the same number do not tell each other's handles.
+//
+// Cost:    nothing at look-ups. Drawing: one atomic addition and four multiplications, at first growth.
+// Threads: as the map; drawing from many at once is safe.
+#pragma once
+
+#include <cstdint>
+
+#include <cairn/core/assert.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+/// Why a handle finds nothing.
+enum class handle_fault : unsigned char {
+    none,      // it finds its object
+    null,      // it names nothing
+    foreign,   // of another map, or of what this one held before it was replaced; or forged
+    reserved,  // its object is not there yet (reserve_handle)
+    stale,     // its object is gone
+};
+
+/// What a map may be told at run time.
+struct slot_map_options {
+    /// The first life of every slot, up to handle_type::generation_max. 0: a number of the map's own, which
+    /// differs from map to map and from run to run, so that handles of another map are told
+    /// (generations.hpp). A number makes equal handles on two machines that do the same (lockstep);
+    /// give each map another one, far from the others, or they find objects with each other's handles.
+    /// What a map with a number is moved from or assigned to, begins at another one, the same everywhere.
+    std::uint32_t first_generation = 0;
+};
+
+namespace detail {
+
+/// The lives of the slots of one map.
+class generations {
+public:
+    static constexpr std::uint32_t vacant = 0x8000'0000;  // above every generation
+
+    /// Requires: 1 <= max < 2^31; first <= max. 0: a number of the map's own.
+    constexpr explicit generations(std::uint32_t max, std::uint32_t first = 0) noexcept
+        : max_{max}, asked_{first} {
+        CAIRN_ASSERT(first <= max, "the first generation fits its bits");
+    }
+    /// The one that was moved from begins elsewhere, when it begins again.
+    constexpr generations(generations&& other) noexcept
+        : first_{other.first_}, last_{other.last_}, max_{other.max_}, asked_{other.asked_} {
+        other.end();
+    }
+    constexpr generations& operator=(generations&& other) noexcept {
+        first_ = other.first_;
+        last_ = other.last_;
+        max_ = other.max_;
+        asked_ = other.asked_;
+        if (this != &other) { other.end(); }
+        return *this;
+    }
+
+    /// Draws where lives begin, once.
+    void begin() noexcept {
+        if (first_ == 0) { begin_at(asked_ != 0 ? asked_ : draw(max_)); }
+    }
+    /// All slots are gone: those of the next begin() have other lives. A number that was asked for
+    /// is followed by the same one on every machine.
+    constexpr void end() noexcept {
+        if (first_ != 0 && asked_ != 0) { asked_ = number(1, max_, first_ - 1); }
+        first_ = last_ = 0;
+    }
+
+    /// The first life of every slot, and the last. 0 before begin().
+    [[nodiscard]] constexpr std::uint32_t first() const noexcept { return first_; }
+    [[nodiscard]] constexpr std::uint32_t last() const noexcept { return last_; }
+    [[nodiscard]] constexpr std::uint32_t max() const noexcept { return max_; }
+
+    /// True when the life after `generation` is not generation + 1.
+    [[nodiscard]] constexpr bool turns_at(std::uint32_t generation) const noexcept {
+        return generation == max_ || generation == last_;
+    }
+    /// The lives of a slot before life `generation`.
+    [[nodiscard]] constexpr std::uint32_t lives_before(std::uint32_t generation) const noexcept {
+        return generation >= first_ ? generation - first_ : generation + (max_ - first_);
+    }
+
+    /// The next number of the sequence, 1 to max: each is drawn once by one module of the process.
+    [[nodiscard]] static std::uint32_t draw(std::uint32_t max) noexcept;
+
+    /// What is wrong with a handle of life `generation` in a slot whose word is `word`: the life that
+    /// it is in or will be in next, `vacant` while no object can be found; vacant alone: used up.
+    [[nodiscard]] handle_fault judge(std::uint32_t generation, std::uint32_t word,
+                                     bool is_held) const noexcept;
+
+    /// The n-th number of the sequence above, counted from `start`: 1 to max.
+    [[nodiscard]] static constexpr std::uint32_t number(std::uint64_t n, std::uint32_t max,
+                                                        std::uint32_t start) noexcept {
+        const std::uint64_t part = n * 0x9e37'79b9'7f4a'7c15u;  // frac(n / golden ratio) * 2^64
+        const std::uint64_t low = (part & 0xffff'ffff) * max;
+        const std::uint64_t scaled = ((part >> 32) * max + (low >> 32)) >> 32;
+        return static_cast<std::uint32_t>((scaled + start) % max) + 1;
+    }
+
+private:
+    constexpr void begin_at(std::uint32_t first) noexcept {
+        first_ = first;
+        last_ = first == 1 ? max_ : first - 1;
+    }
+    std::uint32_t first_ = 0;
+    std::uint32_t last_ = 0;  // beside max_: the end of a life asks for both
+    std::uint32_t max_;
+    std::uint32_t asked_;
+};
+
+/// A handle that a map refuses: what is wrong with it, and where it leads.
+struct refused_handle {
+    handle_fault fault;
+    const void* map;
+    const char* type;           // of the map: "slot_map"
+    std::uint32_t slot;         // the index in the handle
+    std::uint32_t slot_count;   // of the map; `slot` may be beyond
+    std::uint32_t slot_life;    // that the slot is in, or will be in next; 0: its lives are used up
+    std::uint32_t handle_life;  // the generation in the handle
+};
+
+/// Stops the program, in every build, with the sentence of the fault and these figures. `from`: the line
+/// that has the handle, where it is known. Requires: the fault is not none.
+[[noreturn]] void refuse_handle(const refused_handle& refused, call_site from);
+
+}  // namespace detail
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -1,0 +1,82 @@
+// cairn/storage/growable_memory.hpp - one run of bytes that grows, by copying or where it stands.
+//
+//      through an upstream (default)             inside reserved addresses
+//      +--------+                                |<------- reserve_address_space(max) ------->|
+//      | old    |--- copied --+                  +--------+-----------------------------------+
+//      +--------+             v                  | in use |  next commit  |  addresses only   |
+//                     +----------------+         +--------+-----------------------------------+
+//                     | old    |  new  |           nothing moves: pages are committed behind
+//                     +----------------+           the end, 256 KiB at a time
+//
+// The memory under packed_array, slot_map, table and slot_directory. It knows bytes only; whoever
+// keeps objects in it moves them between begin_move() and finish_move().
+//
+// Use it for: the storage of a container that takes an allocator_ref.
+// Look elsewhere for: single blocks (allocator_ref), bump allocation (virtual_arena).
+//
+// Invariant: [data(), data() + size()) belongs to the user; data() is nullptr while size() is 0,
+//            except after reserve_address_space().
+// Cost:      data() and size() are loads. Growth is a call to the upstream or to the system.
+// Threads:   one at a time.
+#pragma once
+
+#include <cstddef>
+
+#include <cairn/core/allocator_ref.hpp>
+#include <cairn/os/system_allocator.hpp>
+#include <cairn/storage/growth.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+class growable_memory {
+public:
+    explicit growable_memory(alignment align = cache_line_alignment,
+                             allocator_ref upstream = system_memory()) noexcept
+        : upstream_{upstream}, align_{align} {}
+
+    growable_memory(growable_memory&& other) noexcept;
+    growable_memory& operator=(growable_memory&& other) noexcept;
+    ~growable_memory() { release(); }
+
+    [[nodiscard]] std::byte* data() const noexcept { return data_; }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] allocator_ref upstream() const noexcept { return upstream_; }
+
+    /// True after reserve_address_space(): growth never moves.
+    [[nodiscard]] bool is_reserved() const noexcept { return reserved_ != 0; }
+
+    /// Takes addresses for `size_max` bytes from the system and no memory yet. From now on the bytes
+    /// grow in place up to `size_max` and never come from the upstream.
+    /// Requires: size() == 0.
+    /// Returns: false when the system refuses; nothing has changed then.
+    [[nodiscard]] bool reserve_address_space(std::size_t size_max) noexcept;
+
+    /// Grows to at least `size` bytes without moving, where that is possible: always inside
+    /// reserved addresses, sometimes through an upstream with try_resize().
+    /// Returns: false when it is not; nothing has changed then.
+    [[nodiscard]] bool try_grow_in_place(std::size_t size) noexcept;
+
+    /// A fresh block of `size` bytes from the upstream, into which the caller moves its objects.
+    /// Every non-null result ends in finish_move() or cancel_move().
+    /// Returns: nullptr when exhausted, and inside reserved addresses (these never move).
+    [[nodiscard]] std::byte* begin_move(std::size_t size) noexcept;
+    void finish_move(std::byte* block, std::size_t size) noexcept;  // frees the old block
+    void cancel_move(std::byte* block, std::size_t size) noexcept;  // frees the new one
+
+    /// For bytes that may be copied: in place where possible, else to a new block with the first
+    /// `used` bytes.
+    /// Returns: false when exhausted; nothing has changed then.
+    [[nodiscard]] bool grow(std::size_t size, std::size_t used) noexcept;
+
+    /// Gives everything back, reserved addresses too.
+    void release() noexcept;
+
+private:
+    std::byte* data_ = nullptr;
+    std::size_t size_ = 0;
+    std::size_t reserved_ = 0;  // bytes of address space, 0: through the upstream
+    allocator_ref upstream_;
+    alignment align_;
+};
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -1,0 +1,111 @@
+// cairn/storage/object_slots.hpp - the untyped half of object_pool: slots, and who is idle.
+//
+//      block:   +--------+-------------+-------------+-------------+- - -     blocks double in size
+//               | header | object | st | object | st | object | st |
+//               +--------+-------------+-------------+-------------+- - -
+//                                   ^ state: the tag of the pool (0: not built), and where on the
+//                                     stack the object was put last
+//
+//      stack:   | idle idle idle idle -->            <-- vacant vacant |
+//                 built, waiting                         not built, or no more
+//
+// The stack lies outside the objects, so that taking many of them touches none and waits for no chain
+// of cache misses. An object is idle exactly when the stack holds it at the position that its state
+// names: release() finds a second release or a foreign object with a few compares, without a hash
+// map, in every build.
+//
+// Invariant: idle_count_ + vacant_count_ + fresh_count_ + live == slot_count_.
+// Cost:      take and give: a load, a store and a compare each. Growing allocates one block and one
+//            larger stack.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/core/allocator_ref.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
+
+class object_slots {
+public:
+    struct state {
+        std::uint32_t tag;       // whose object this is; 0: not built
+        std::uint32_t position;  // on the stack, when it was put there last
+    };
+
+    object_slots(std::size_t slot_size, std::size_t state_offset, alignment align,
+                 allocator_ref memory) noexcept;
+    ~object_slots();
+    object_slots(const object_slots&) = delete;
+    object_slots& operator=(const object_slots&) = delete;
+
+    /// One more block: of `wish` objects, or of as many as there are when that is more; of less when
+    /// memory is short, down to `least` or an eighth of what there is. Never beyond `total_max` slots in
+    /// all. Returns: false when that leaves no room for `least`, or when the allocator is exhausted; nothing has
+    /// changed then.
+    [[nodiscard]] bool grow(std::size_t wish, std::size_t least, std::size_t total_max) noexcept;
+
+    /// A slot without an object: one that had one, or the next fresh one; nullptr: none left.
+    [[nodiscard]] void* take_vacant() noexcept {
+        if (vacant_count_ != 0) { return stack_[slot_count_ - vacant_count_--]; }
+        if (fresh_count_ == 0) { return nullptr; }
+        void* const slot = fresh_;
+        fresh_ += slot_size_;
+        --fresh_count_;
+        return slot;
+    }
+    void give_vacant(void* slot) noexcept { stack_[slot_count_ - ++vacant_count_] = slot; }
+
+    [[nodiscard]] state& state_of(void* slot) const noexcept {
+        return *reinterpret_cast<state*>(static_cast<std::byte*>(slot) + state_offset_);
+    }
+
+    /// True when the object in this slot waits on the stack.
+    [[nodiscard]] bool is_idle(void* slot, state s) const noexcept {
+        return s.position < idle_count_ && stack_[s.position] == slot;
+    }
+
+    /// use(slot) for every slot whose object is built.
+    template <class Use>
+    void for_each_built(Use use) const {
+        for (header* h = blocks_; h != nullptr; h = h->next) {
+            std::byte* slot = reinterpret_cast<std::byte*>(h) + first_offset_;
+            for (std::size_t i = 0; i < h->count; ++i, slot += slot_size_) {
+                if (state_of(slot).tag != 0) { use(static_cast<void*>(slot)); }
+            }
+        }
+    }
+
+    void validate() const noexcept;
+
+    [[nodiscard]] bool add_block(std::size_t added) noexcept;
+
+    struct header {
+        header* next;
+        std::size_t count;  // slots
+    };
+
+    void** stack_ = nullptr;        // slot_count_ entries
+    std::size_t idle_count_ = 0;    // at the bottom of the stack
+    std::size_t vacant_count_ = 0;  // at its top
+    std::size_t slot_count_ = 0;
+    std::byte* fresh_ = nullptr;   // slots of the newest block that never had an object
+    std::size_t fresh_count_ = 0;  // of them
+    std::size_t slot_size_;
+    std::size_t state_offset_;
+    std::size_t first_offset_;  // of the first slot in a block
+    alignment align_;
+    header* blocks_ = nullptr;
+    allocator_ref memory_;
+};
+
+/// Calls run(context, part, first, last) for consecutive parts of [0, count), each on its own
+/// thread, the first on this one. Parts begin at multiples of `multiple`.
+/// Throws: what the first part that threw has thrown, after all parts have ended.
+void run_in_parts(std::size_t count, std::size_t part_count, std::size_t multiple,
+                  void (*run)(void* context, std::size_t part, std::size_t first, std::size_t last),
+                  void* context);
+
+inline constexpr std::size_t part_count_max = 64;
+
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -1,0 +1,183 @@
+// Questions to cairn/alloc/concurrent_pool.hpp, and what checked builds look at: a bit a slot, in memory of their own.
+#include <cairn/alloc/concurrent_pool.hpp>
+
+#include <algorithm>
+#include <bit>
+
+#include "checks.hpp"
+#include "registry.hpp"
+
+namespace cairn::inline CAIRN_FLAVOUR {
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------
+// while nobody else uses the pool
+
+void concurrent_pool::reset() noexcept {
+    const lock_scope held{concurrent_pool_registry::lock_of(*this)};
+    depot_.forget_magazines();
+    const auto& magazines = depot_.magazines();
+    std::size_t next = 0;
+    const auto take_magazine = [&]() -> magazine& {
+        magazine& m = magazines[next++];
+        m.count = 0;
+        return m;
+    };
+    for (auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
+        c->load(&take_magazine(), depot_.magazine_size());
+        c->spare.store(&take_magazine(), relaxed);
+    }
+    while (next < magazines.size()) { depot_.add(take_magazine()); }
+    depot_.untouched().restart();
+    lost_count_ = 0;
+    for (const chunk* c = first_chunk(); c != nullptr;
+         c = static_cast<const chunk*>(c->next.load(relaxed))) {
+        poison(c->first, c->slot_count * stride_);
+        for (std::size_t i = 0; c->live != nullptr && i < chunk::words_for(c->slot_count); ++i) {
+            c->live[i].store(0, relaxed);
+        }
+    }
+}
+
+const concurrent_pool::chunk* concurrent_pool::find_chunk(const void* p) const noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    const chunk* c = first_chunk();
+    while (c != nullptr &&
+           address - reinterpret_cast<std::uintptr_t>(c->first) >= c->slot_count * stride_) {
+        c = static_cast<const chunk*>(c->next.load(std::memory_order_acquire));
+    }
+    return c;
+}
+
+concurrent_pool_stats concurrent_pool::stats() const noexcept {
+    const lock_scope held{concurrent_pool_registry::lock_of(*this)};
+    return count();
+}
+
+concurrent_pool_stats concurrent_pool::count() const noexcept {
+    concurrent_pool_stats s;
+    s.slot_count = depot_.untouched().slot_count();
+    s.cache_count = held_cache_count();
+    s.has_lost_threads = has_lost_threads_;
+    s.magazine_size = depot_.magazine_size();
+    s.upstream_size = upstream_size_;
+    std::size_t free_count = 0;
+    for (const chunk* c = first_chunk(); c != nullptr;
+         c = static_cast<const chunk*>(c->next.load(relaxed))) {
+        free_count += c->slot_count - std::min(c->claimed.load(relaxed), c->slot_count);
+    }
+    for (std::size_t i = 0; i < depot_.magazines().size(); ++i) {
+        free_count += depot_.magazines()[i].count;
+    }
+    for (const auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
+        // A loaded magazine's own count is that of when it was loaded.
+        free_count += static_cast<std::size_t>(c->top - c->floor) - c->loaded->count;
+        s.depot_operations += c->depot_operations;
+    }
+    s.live_count = s.slot_count - free_count;
+    return s;
+}
+
+/// Returns: unknown when there was no memory to remember it.
+std::size_t concurrent_pool::live_bit_count() const noexcept {
+    std::size_t live = 0;
+    for (const chunk* c = first_chunk(); c != nullptr;
+         c = static_cast<const chunk*>(c->next.load(relaxed))) {
+        if (c->live == nullptr) { return unknown; }
+        for (std::size_t i = 0; i < chunk::words_for(c->slot_count); ++i) {
+            live += static_cast<std::size_t>(std::popcount(c->live[i].load(relaxed)));
+        }
+    }
+    return live;
+}
+
+void concurrent_pool::validate() const noexcept {
+    const lock_scope held{concurrent_pool_registry::lock_of(*this)};
+    std::size_t cache_total = 0;
+    for (const auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
+        ++cache_total;
+        CAIRN_ASSERT(c->floor == c->loaded->slots && c->floor <= c->top && c->top <= c->ceiling,
+                     "a cache works inside its loaded magazine");
+        [[maybe_unused]] const std::size_t spare = c->spare.load(std::memory_order_acquire)->count;
+        CAIRN_ASSERT(spare == 0 || spare == depot_.magazine_size(),
+                     "a spare magazine is entirely full or entirely empty");
+    }
+    CAIRN_ASSERT(depot_.magazines().size() >= 2 * cache_total, "each cache has two magazines");
+    [[maybe_unused]] const std::size_t live = live_bit_count();
+    CAIRN_ASSERT(live == unknown || live + lost_count_ == count().live_count,
+                 "each slot is live, fresh or in one magazine");
+    (void)cache_total;
+}
+
+// ------------------------------------------------------------------------------------------------
+// checked builds: a bit a slot, in memory of their own
+
+void concurrent_pool::check_taken(void* p) noexcept {
+    const chunk* const c = find_chunk(p);
+    CAIRN_ASSERT(c != nullptr, "a free slot lies in a chunk of its pool",
+                 concurrent_pool_checks::about(*this, misuse_kind::corrupted, {}));
+    if (c->live != nullptr) {
+        const std::size_t i = concurrent_pool_checks::index(*this, *c, p);
+        const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+        [[maybe_unused]] const std::uint64_t before = c->live[i / 64].fetch_or(bit, relaxed);
+        CAIRN_ASSERT((before & bit) == 0, "a slot is given out once",
+                     concurrent_pool_checks::about(*this, misuse_kind::corrupted, {}, *c, p));
+    }
+}
+
+void concurrent_pool::check_freed(void* p, [[maybe_unused]] call_site from) noexcept {
+    const chunk* const c = find_chunk(p);
+    CAIRN_ASSERT(c != nullptr, "a slot comes back to the pool that gave it out",
+                 concurrent_pool_checks::about(*this, misuse_kind::foreign_pointer, from));
+    const std::size_t i = concurrent_pool_checks::index(*this, *c, p);
+    CAIRN_ASSERT(c->first + i * stride_ == p,
+                 "a slot comes back by the address it was given out with",
+                 concurrent_pool_checks::about(*this, misuse_kind::foreign_pointer, from, *c, p));
+    if (c->live != nullptr) {
+        const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+        [[maybe_unused]] const std::uint64_t before = c->live[i / 64].fetch_and(~bit, relaxed);
+        CAIRN_ASSERT((before & bit) != 0, "a slot is freed once",
+                     concurrent_pool_checks::about(*this, misuse_kind::double_free, from, *c, p));
+    }
+}
+
+// ------------------------------------------------------------------------------------------------
+// names
+
+void concurrent_pool::set_name(const char* name) noexcept {
+    options_.name = name;
+    if constexpr (asserts_enabled) {
+        static constexpr detail::allocator_type type{"concurrent_pool",
+                                                     &concurrent_pool_checks::place_of};
+        watch_.set_name(name, this, type);
+        const lock_scope held{grow_lock_};
+        for (const chunk* c = first_chunk(); c != nullptr;
+             c = static_cast<const chunk*>(c->next.load(relaxed))) {
+            concurrent_pool_checks::describe(*this, *c);
+        }
+    }
+}
+
+detail::address_place concurrent_pool_checks::place_of(const void* object,
+                                                       const void* address) noexcept {
+    const concurrent_pool& pool = *static_cast<const concurrent_pool*>(object);
+    const concurrent_pool::chunk* const c = pool.find_chunk(address);
+    if (c == nullptr) { return {}; }
+    const std::size_t i = index(pool, *c, address);
+    const bool live = c->live == nullptr || (c->live[i / 64].load(relaxed) >> (i % 64) & 1) != 0;
+    return {.inside = true,
+            .unit = "slot",
+            .index = number(pool, *c, address),
+            .offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) -
+                                               (c->first + i * pool.stride_)),
+            .size = pool.stride_,
+            .state = i >= c->claimed.load(relaxed) ? "not given out since the last reset"
+                     : live                        ? "live"
+                                                   : "free"};
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

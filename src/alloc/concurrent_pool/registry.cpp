@@ -1,0 +1,265 @@
+// Threads and pools finding and leaving each other; see registry.hpp.
+#include "registry.hpp"
+
+#include <bit>
+#include <cstdlib>
+#include <new>
+
+#include <cairn/os/fork.hpp>
+#include <cairn/os/thread_exit.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+#if CAIRN_SHARED
+constinit thread_local detail::thread_caches detail::my_caches{};
+#endif
+
+namespace {
+
+using detail::pool_cache;
+using detail::pool_home;
+using detail::thread_caches;
+using detail::thread_record;
+
+thread_caches& caches_here() noexcept { return detail::my_caches; }
+bool watch_exit_here(thread_record& record) noexcept;
+
+// The one of this module; functions get at it through the pool that they are called for.
+constinit pool_home this_module{.caches = &caches_here, .watch_exit = &watch_exit_here};
+
+constinit thread_exit thread_ending{[](void* record) noexcept {
+    concurrent_pool_registry::exit_thread(this_module, *static_cast<thread_record*>(record));
+}};
+
+bool watch_exit_here(thread_record& record) noexcept { return thread_ending.watch(&record); }
+
+/// No two pools of a process have the same, whichever modules they are of: a module's numbers begin at
+/// the address of its home, whose bytes are no other module's. Numbers of two modules meet after 256
+/// pools for each byte between their homes: millions.
+std::uint64_t pool_number(const pool_home& home) noexcept {
+    static_assert(alignof(pool_home) == 8);
+    return (reinterpret_cast<std::uintptr_t>(&home) / alignof(pool_home) << 11) + home.pool_count;
+}
+static_assert(thread_caches::make_serial(std::uint64_t{1} << 54, 0) != 0, "44 + 11 bits fit");
+
+void link(thread_record& record, pool_cache& c) noexcept {
+    c.owner = &record;
+    c.next_of_thread = record.first;
+    c.link = &record.first;
+    if (c.next_of_thread != nullptr) { c.next_of_thread->link = &c.next_of_thread; }
+    record.first = &c;
+}
+
+void unlink(pool_cache& c) noexcept {
+    *c.link = c.next_of_thread;
+    if (c.next_of_thread != nullptr) { c.next_of_thread->link = c.link; }
+    c.owner = nullptr;
+    c.next_of_thread = nullptr;
+    c.link = nullptr;
+}
+
+/// Returns: nullptr when the thread is ending or there is no memory.
+thread_record* record_of(const pool_home& home, thread_caches& mine) noexcept {
+    if (mine.record == nullptr && !mine.exiting) {
+        void* const memory = std::malloc(sizeof(thread_record));
+        if (memory == nullptr) { return nullptr; }
+        auto* const record = ::new (memory) thread_record;
+        if (!home.watch_exit(*record)) {
+            std::free(memory);
+            return nullptr;
+        }
+        mine.record = record;
+    }
+    return mine.record;
+}
+
+}  // namespace
+
+void concurrent_pool_registry::enter(concurrent_pool& pool) noexcept {
+    pool_home& home = this_module;
+    const lock_scope held{home.lock};
+    if (!home.forks_are_watched) {
+        home.forks_are_watched =
+            around_fork([] { before_fork(this_module); }, [] { after_fork_in_parent(this_module); },
+                        [] { after_fork_in_child(this_module); });
+    }
+    ++home.pool_count;
+    // More live pools than entries share them: then a switch between two costs a look into the list.
+    constexpr std::size_t count = thread_caches::entry_count;
+    static_assert(count == 32, "a bit for each in taken_entries");
+    const auto lowest = static_cast<std::size_t>(std::countr_one(home.taken_entries));
+    const std::size_t at = lowest < count ? lowest : home.pool_count % count;
+    pool.home_ = &home;
+    pool.serial_ = thread_caches::make_serial(pool_number(home), at);
+    home.taken_entries |= std::uint32_t{1} << at;
+    pool.next_live_ = home.live_pools;
+    pool.live_link_ = &home.live_pools;
+    if (home.live_pools != nullptr) { home.live_pools->live_link_ = &pool.next_live_; }
+    home.live_pools = &pool;
+}
+
+void concurrent_pool_registry::leave(concurrent_pool& pool) noexcept {
+    pool_home& home = *pool.home_;
+    const lock_scope held{home.lock};
+    *pool.live_link_ = pool.next_live_;
+    if (pool.next_live_ != nullptr) { pool.next_live_->live_link_ = pool.live_link_; }
+    bool entry_is_shared = false;
+    for (const concurrent_pool* p = home.live_pools; p != nullptr; p = p->next_live_) {
+        entry_is_shared = entry_is_shared || p->entry() == pool.entry();
+    }
+    if (!entry_is_shared) { home.taken_entries &= ~(std::uint32_t{1} << pool.entry()); }
+    for (auto* c = pool.depot_.first_cache(); c != nullptr; c = c->next) {
+        if (auto& mine = static_cast<pool_cache&>(*c); mine.owner != nullptr) { unlink(mine); }
+    }
+}
+
+bool concurrent_pool_registry::attach(concurrent_pool& pool, pool_cache& c) noexcept {
+    thread_caches& mine = pool.home_->caches();
+    thread_record* const record = record_of(*pool.home_, mine);
+    if (record == nullptr) { return false; }
+    const lock_scope held{pool.home_->lock};
+    link(*record, c);
+    mine.entries[pool.entry()] = {pool.serial_, &c};
+    return true;
+}
+
+pool_cache* concurrent_pool_registry::find(const concurrent_pool& pool) noexcept {
+    thread_caches& mine = pool.home_->caches();
+    thread_caches::entry& entry = mine.entries[pool.entry()];
+    if (entry.serial == pool.serial_) { return entry.cache; }  // asked by another module
+    if (mine.record == nullptr) { return nullptr; }
+    const lock_scope held{pool.home_->lock};  // a pool may be dying on another thread
+    for (pool_cache* c = mine.record->first; c != nullptr; c = c->next_of_thread) {
+        if (c->serial == pool.serial_) {
+            entry = {pool.serial_, c};
+            return c;
+        }
+    }
+    return nullptr;
+}
+
+void concurrent_pool_registry::detach(concurrent_pool& pool) noexcept {
+    pool_cache* const c = find(pool);
+    if (c != nullptr) {
+        const lock_scope held{pool.home_->lock};  // for both: a fork in between would lose it
+        unlink(*c);
+        pool.home_->caches().entries[pool.entry()] = {0, nullptr};
+        pool.give_cache_back(*c);
+    }
+}
+
+bool concurrent_pool_registry::is_exiting(const concurrent_pool& pool) noexcept {
+    return pool.home_->caches().exiting;
+}
+
+void concurrent_pool_registry::exit_thread(home& of, thread_record& record) noexcept {
+    {
+        const lock_scope held{of.lock};
+        while (pool_cache* const c = record.first) {
+            unlink(*c);
+            c->pool->give_cache_back(*c);
+        }
+    }
+    thread_caches& mine = of.caches();
+    for (auto& e : mine.entries) { e = {0, nullptr}; }
+    mine.record = nullptr;
+    mine.exiting = true;
+    std::free(&record);
+}
+
+mutex& concurrent_pool_registry::lock_of(const concurrent_pool& pool) noexcept {
+    return pool.home_->lock;
+}
+
+detail::pool_cache* concurrent_pool::find_or_make_cache() noexcept {
+    if (concurrent_pool_registry::is_exiting(*this)) { return nullptr; }
+    cache* c = concurrent_pool_registry::find(*this);
+    if (c != nullptr) { return c; }
+    c = take_idle_cache();
+    c = c != nullptr ? c : make_cache();
+    if (c != nullptr && !concurrent_pool_registry::attach(*this, *c)) {
+        give_cache_back(*c);
+        return nullptr;
+    }
+    return c;
+}
+
+void concurrent_pool::release_this_thread() noexcept { concurrent_pool_registry::detach(*this); }
+
+// ------------------------------------------------------------------------------------------------
+// fork: every lock but grow_lock_ is held, so the child gets whole lists. grow_lock_ is not taken: an
+// upstream may take as long as it likes, and may be a pool itself. Growth makes each step known when
+// it is finished, so what the child finds is a growth that has not happened, plus a lost block.
+
+void concurrent_pool_registry::before_fork(home& of) noexcept {
+    of.lock.lock();
+    of.has_others = !detail::is_only_thread();
+    for (concurrent_pool* p = of.live_pools; p != nullptr; p = p->next_live_) {
+        p->shared_lock_.lock();
+    }
+}
+
+void concurrent_pool_registry::after_fork_in_parent(home& of) noexcept {
+    for (concurrent_pool* p = of.live_pools; p != nullptr; p = p->next_live_) {
+        p->shared_lock_.unlock();
+    }
+    of.lock.unlock();
+}
+
+void concurrent_pool_registry::after_fork_in_child(home& of) noexcept {
+    for (concurrent_pool* p = of.live_pools; p != nullptr; p = p->next_live_) {
+        p->shared_lock_.forget_holder();
+        p->grow_lock_.forget_holder();
+        p->mend_after_fork(of.caches().record);
+        p->has_lost_threads_ = p->has_lost_threads_ || of.has_others;
+    }
+    of.lock.forget_holder();
+}
+
+/// In the child of a fork, where nobody else exists: what was in somebody's hands comes back to its
+/// place. `survivor` is the owner of the caches of the thread that forked.
+void concurrent_pool::mend_after_fork(const detail::thread_record* survivor) noexcept {
+    depot_.untouched().recount();
+    const auto& magazines = depot_.magazines();
+    const auto is_abandoned = [survivor](const detail::basic_cache<detail::std_atoms>& c) noexcept {
+        const thread_record* const owner = static_cast<const pool_cache&>(c).owner;
+        return owner != nullptr && owner != survivor;
+    };
+    for (std::size_t i = 0; i != magazines.size(); ++i) { magazines[i].found = false; }
+    depot_.for_each_magazine([](magazine& m) noexcept { m.found = true; });
+    for (auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
+        c->spare.load(std::memory_order_relaxed)->found = true;
+        if (!is_abandoned(*c)) { c->loaded->found = true; }
+    }
+    // All others were loaded, on their way, or made by a growth that did not end. Their owners may
+    // have been anywhere, so what is in them is given up. Exchanges are one for one: there is one
+    // for each abandoned cache.
+    std::size_t next = 0;
+    const auto take_lost = [&]() noexcept -> magazine* {
+        while (next != magazines.size() && magazines[next].found) { ++next; }
+        if (next == magazines.size()) { return nullptr; }
+        magazines[next].found = true;
+        magazines[next].count = 0;
+        return &magazines[next];
+    };
+    for (auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
+        if (is_abandoned(*c)) { c->load(take_lost(), depot_.magazine_size()); }
+    }
+    while (magazine* const m = take_lost()) { depot_.add(*m); }
+    for (auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
+        if (is_abandoned(*c)) {
+            auto& abandoned = static_cast<pool_cache&>(*c);
+            // Not unlinked: the record of that thread, with all in it, is left to itself.
+            abandoned.owner = nullptr;
+            abandoned.next_of_thread = nullptr;
+            abandoned.link = nullptr;
+            pour_out(abandoned);
+            --cache_count_;
+        }
+    }
+    lost_count_ = 0;
+    const std::size_t live = live_bit_count();
+    if (live != unknown) { lost_count_ = count().live_count - live; }
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

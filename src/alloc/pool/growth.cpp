@@ -1,0 +1,217 @@
+// Chunks of cairn/alloc/pool.hpp, coming and going.
+#include <cairn/alloc/pool.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include <cairn/core/bits.hpp>
+
+#include "checks.hpp"
+
+namespace cairn::inline CAIRN_FLAVOUR {
+namespace {
+
+constexpr std::size_t first_chunk_capacity = 4;
+
+/// Slots never begin below a cache line boundary of their own chunk.
+alignment chunk_alignment(alignment align) noexcept {
+    return align < cache_line_alignment ? cache_line_alignment : align;
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------
+// growth
+
+void* pool::allocate_in_next_chunk() noexcept {
+    park_selected();
+    // Untouched chunks exist after reset() and reserve(): take the next one by address.
+    for (std::size_t step = 1; step <= chunk_count_; ++step) {
+        const std::size_t i = ((selected_ == none ? 0 : selected_) + step) % chunk_count_;
+        if (chunks_[i].carved_end == chunks_[i].first) {
+            select(i);
+            return allocate();
+        }
+    }
+    if (slot_count_ >= options_.slot_count_max) { return nullptr; }
+    if (!add_chunk(std::min(next_chunk_slots_, options_.slot_count_max - slot_count_))) {
+        return nullptr;
+    }
+    const std::size_t cap = std::max(options_.slots_per_chunk, options_.chunk_size_max / stride_);
+    next_chunk_slots_ = std::min(saturating_multiply(next_chunk_slots_, 2), cap);
+    return allocate();
+}
+
+/// A chunk of `slot_count` slots, put in its place by address. It is selected when nothing else is
+/// being carved. Returns: false, with nothing changed, when the upstream refuses.
+bool pool::add_chunk(std::size_t slot_count) noexcept {
+    const std::size_t slots_size = saturating_multiply(slot_count, stride_);
+    if (slots_size > PTRDIFF_MAX || slot_count > (PTRDIFF_MAX / sizeof(void*)) - slot_count_) {
+        return false;
+    }
+    // The first chunk brings the side block along: one request instead of two. (The next one makes
+    // it move out: the stack must have room for every slot.)
+    const bool brings_side = chunks_ == nullptr;
+    const std::size_t side_begin = round_up(slots_size, alignment::of<void*>());
+    const std::size_t size =
+        brings_side ? saturating_add(side_begin, side_size_for(first_chunk_capacity, slot_count))
+                    : slots_size;
+    if (size > PTRDIFF_MAX) { return false; }
+    auto* const first = static_cast<std::byte*>(upstream_.allocate(size, chunk_alignment(align_)));
+    if (first == nullptr) { return false; }
+    if (brings_side) {
+        embedded_side_ = first + side_begin;
+        embedded_size_ = size - slots_size;
+        move_side_to(embedded_side_, first_chunk_capacity, slot_count);
+    } else if (!make_room_in_side(chunk_count_ + 1, slot_count_ + slot_count)) {
+        upstream_.deallocate(first, size, chunk_alignment(align_));
+        return false;
+    }
+    std::size_t place = chunk_count_;
+    for (; place != 0 && std::less<>{}(first, chunks_[place - 1].first); --place) {
+        chunks_[place] = chunks_[place - 1];
+    }
+    chunks_[place] = {first, first, slot_count, pool_checks::make_bits(slot_count)};
+    pool_checks::describe(*this, chunks_[place]);
+    ++chunk_count_;
+    slot_count_ += slot_count;
+    poison(first, slots_size);
+    if (selected_ != none && place <= selected_) { ++selected_; }
+    if (carve_ == carve_end_) {
+        park_selected();
+        select(place);
+    }
+    return true;
+}
+
+/// Grows the side block. Returns: false, with nothing changed, when the upstream refuses.
+bool pool::make_room_in_side(std::size_t chunk_count, std::size_t slot_count) noexcept {
+    if (chunk_count <= chunk_capacity_ && slot_count <= stack_capacity_) { return true; }
+    // The first one is exact, as is the last one of a bounded pool; in between they double.
+    std::size_t slots = std::max(slot_count, saturating_multiply(stack_capacity_, 2));
+    slots = std::max(slot_count, std::min(slots, options_.slot_count_max));
+    const std::size_t chunks = std::max({chunk_count, chunk_capacity_ * 2, first_chunk_capacity});
+    auto* const side = static_cast<std::byte*>(
+        upstream_.allocate(side_size_for(chunks, slots), default_alignment));
+    if (side == nullptr) { return false; }
+    move_side_to(side, chunks, slots);
+    return true;
+}
+
+/// The side block is `side` from now on, with room for `chunks` and `slots`; the old one goes back.
+void pool::move_side_to(std::byte* side, std::size_t chunks, std::size_t slots) noexcept {
+    auto* const new_chunks = reinterpret_cast<chunk*>(side);
+    auto** const new_floor = reinterpret_cast<void**>(side + chunks * sizeof(chunk)) + lookahead;
+    const auto free_count = static_cast<std::size_t>(top_ - floor_);
+    if (chunk_count_ != 0) { std::memcpy(new_chunks, chunks_, chunk_count_ * sizeof(chunk)); }
+    std::memset(new_floor - lookahead, 0, lookahead * sizeof(void*));
+    if (free_count != 0) { std::memcpy(new_floor, floor_, free_count * sizeof(void*)); }
+    give_side_back();
+    chunks_ = new_chunks;
+    floor_ = new_floor;
+    top_ = new_floor + free_count;
+    chunk_capacity_ = chunks;
+    stack_capacity_ = slots;
+}
+
+bool pool::reserve(std::size_t count) noexcept {
+    const std::size_t ready = untouched_count() + static_cast<std::size_t>(top_ - floor_);
+    if (count <= ready) { return true; }
+    const std::size_t missing = count - ready;
+    return missing <= options_.slot_count_max - slot_count_ && add_chunk(missing);
+}
+
+// ------------------------------------------------------------------------------------------------
+// giving back
+
+std::size_t pool::side_size_for(std::size_t chunks, std::size_t slots) noexcept {
+    return chunks * sizeof(chunk) + (lookahead + slots) * sizeof(void*);
+}
+
+std::size_t pool::side_size() const noexcept {
+    return side_size_for(chunk_capacity_, stack_capacity_);
+}
+
+/// Bytes that came from the upstream with this chunk.
+std::size_t pool::block_size(const chunk& c) const noexcept {
+    const std::size_t slots_size = c.slot_count * stride_;
+    const std::byte* const behind = c.first + round_up(slots_size, alignment::of<void*>());
+    return slots_size + (behind == embedded_side_ ? embedded_size_ : 0);
+}
+
+void pool::give_chunk_back(const chunk& c) noexcept {
+    pool_checks::forget_description(c);
+    std::free(c.live);
+    if (fixed_) {
+        unpoison(c.first, c.slot_count * stride_);
+        return;
+    }
+    const std::size_t size = block_size(c);
+    if (size != c.slot_count * stride_) {
+        embedded_side_ = nullptr;
+        embedded_size_ = 0;
+    }
+    unpoison(c.first, c.slot_count * stride_);
+    upstream_.deallocate(c.first, size, chunk_alignment(align_));
+}
+
+void pool::give_side_back() noexcept {
+    if (chunks_ != nullptr && !fixed_ && !side_is_embedded()) {
+        upstream_.deallocate(chunks_, side_size(), default_alignment);
+    }
+}
+
+std::size_t pool::trim() noexcept {
+    if (fixed_ || chunk_count_ == 0) { return 0; }
+    const std::size_t before = stats().upstream_size;
+    const std::size_t free_count = sort_free();
+    park_selected();
+    carve_ = carve_end_ = nullptr;
+    const std::size_t was_selected = std::exchange(selected_, none);
+    const std::byte* const carving = was_selected != none ? chunks_[was_selected].first : nullptr;
+
+    // Free slots are sorted descending, so each chunk's are one run: from the highest chunk down,
+    // keep the runs of the chunks that stay.
+    std::size_t read = 0;
+    std::size_t kept = 0;
+    std::size_t place = chunk_count_;  // kept chunks collect at the end, still sorted
+    const bool all_is_one_block = side_is_embedded();  // then there is one chunk
+    chunk last{};
+    for (std::size_t i = chunk_count_; i-- != 0;) {
+        const chunk c = chunks_[i];
+        std::size_t run = 0;
+        while (read + run < free_count && std::greater_equal<>{}(floor_[read + run], c.first)) {
+            ++run;
+        }
+        if (run * stride_ == static_cast<std::size_t>(c.carved_end - c.first)) {
+            if (all_is_one_block) {
+                last = c;
+            } else {
+                give_chunk_back(c);
+            }
+            slot_count_ -= c.slot_count;
+        } else {
+            std::memmove(floor_ + kept, floor_ + read, run * sizeof(void*));
+            kept += run;
+            chunks_[--place] = c;
+        }
+        read += run;
+    }
+    chunk_count_ -= place;
+    std::memmove(chunks_, chunks_ + place, chunk_count_ * sizeof(chunk));
+    top_ = floor_ + kept;
+    for (std::size_t i = 0; i < chunk_count_; ++i) {
+        if (chunks_[i].first == carving) { select(i); }
+    }
+    if (chunk_count_ == 0) {
+        give_side_back();
+        if (all_is_one_block) { give_chunk_back(last); }
+        forget();
+    }
+    return before - stats().upstream_size;
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

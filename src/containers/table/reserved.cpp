@@ -1,0 +1,64 @@
+// Tables inside reserved addresses (cairn/containers/table/memory.hpp): rows get memory, nothing moves.
+#include <cairn/containers/table/memory.hpp>
+#include <cairn/core/assert.hpp>
+#include <cairn/core/bits.hpp>
+#include <cairn/os/page_memory.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
+
+bool table_memory::reserve_address_space(const shape& form, std::size_t rows_max) noexcept {
+    CAIRN_ASSERT(base_ == nullptr, "addresses are reserved before the first row");
+    const std::size_t pitch = rounded_capacity(form, rows_max);
+    const std::size_t bytes = block_size(form, pitch);
+    if (pitch == SIZE_MAX || bytes > PTRDIFF_MAX) { return false; }
+    void* const base =
+        page_memory::reserve(page_memory::round_up_to_pages(bytes), alignment{form.line});
+    if (base == nullptr) { return false; }
+    base_ = static_cast<std::byte*>(base);
+    pitch_ = pitch;
+    is_reserved_ = true;
+    return true;
+}
+
+//      column k   | rows with memory |  new rows  |  addresses only  |  column k + 1 ...
+//      pages      +----+----+----+----+----+----+----+----+----+----+----+
+//                                ^ first       ^ last: rounded outwards; a page may be given twice
+bool table_memory::commit_rows(const shape& form, std::size_t rows) noexcept {
+    // One step is about 256 KiB in all columns together: rare, and short.
+    constexpr std::size_t step_bytes = std::size_t{256} << 10;
+    const std::size_t row_bytes =
+        form.lanes != 0 ? form.block_bytes / form.lanes : form.block_bytes;
+    const std::size_t step = rounded_capacity(form, step_bytes / row_bytes + 64);
+    const std::size_t wish = saturating_add(capacity_, step);
+    std::size_t target = rounded_capacity(form, rows < wish ? wish : rows);
+    target = target < pitch_ ? target : pitch_;
+    if (rows > target) { return false; }
+    for (table_follower* f = followers_; f != nullptr; f = f->next) {
+        if (!f->reserve(*f, target)) { return false; }
+    }
+    const std::size_t page = page_memory::size();
+    const auto commit = [&](std::size_t first, std::size_t last) {  // bytes from base_
+        first = first / page * page;
+        return page_memory::commit(base_ + first, page_memory::round_up_to_pages(last - first));
+    };
+    if (form.lanes != 0) {
+        if (!commit(capacity_ / form.lanes * form.block_bytes,
+                    target / form.lanes * form.block_bytes)) {
+            return false;
+        }
+    } else {
+        for (std::size_t s = 0; s < form.strip_count; ++s) {
+            const strip& column = form.strips[s];
+            const std::size_t begin = pitch_ * column.before + s * form.skew;
+            if (!commit(begin + capacity_ * column.size, begin + target * column.size)) {
+                return false;
+            }
+        }
+    }
+    const std::size_t before = capacity_;
+    capacity_ = target;
+    if constexpr (poison_is_watched) { poison_rows(form, before, target - before); }
+    return true;
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -1,0 +1,27 @@
+// src/debug/misuse.hpp - a broken promise with its figures, named in any build.
+//
+//      textures.cpp:41: broken promise: a block is freed with the size it was allocated with
+//          in texture* load(const char*)
+//          block 0x7f32a0 has 100 bytes and is freed as 96
+//
+// CAIRN_ASSERT vanishes from release builds. Who puts a debugging wrapper around an allocator wants
+// to know there too, so the wrappers report through this function, to the same handler
+// (set_assert_handler), and the program stops.
+#pragma once
+
+#include <source_location>
+
+#include <cairn/core/assert.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
+
+/// Reports `invariant`, which should have been true at `where`, with the details that `format` (printf)
+/// spells out as its condition, and aborts.
+#if defined(__GNUC__) && !defined(_WIN32)  // there, gcc checks against a printf without %zu
+[[gnu::format(printf, 4, 5), gnu::cold]]
+#endif
+[[noreturn]] void
+misuse(misuse_kind kind, const std::source_location& where, const char* invariant,
+       const char* format, ...) noexcept;
+
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -1,0 +1,319 @@
+// Cold half of cairn/movable/relocatable_heap.hpp: life, bytes, pins, numbers. Moving is in
+// relocatable_heap/compact.cpp.
+#include <cairn/core/assert.hpp>
+#include <cairn/core/poison.hpp>
+#include <cairn/movable/relocatable_heap.hpp>
+
+#include <bit>
+#include <cstring>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+using detail::granule_count_max;
+using detail::granule_size;
+using detail::object_entry;
+
+namespace {
+
+constexpr slot_rules rules(std::uint32_t first_generation) noexcept {
+    return {relocatable_heap::handle_type::index_max, relocatable_heap::handle_type::generation_max,
+            0, first_generation};
+}
+constexpr unsigned char left_pattern = 0xF0;
+
+// stress_relocate has two sides, in granules:
+//
+//      0            side         distance       distance + side
+//      +------------+ - - - - - +-------------+
+//      |            |  nothing  |             |      the distance is a multiple of a page (of 4096),
+//      +------------+ - - - - - +-------------+      or of all alignments that a smaller side holds
+//
+// so that what is aligned on one side is aligned on the other.
+struct two_sides {
+    std::size_t side;
+    std::size_t distance;
+};
+constexpr std::size_t page = 4096 / granule_size;
+
+constexpr std::size_t distance_for(std::size_t side) noexcept {
+    return round_up(side, alignment{side < page ? std::bit_ceil(side) : page});
+}
+
+/// The largest sides of which both find room in `granules`.
+constexpr two_sides sides_in(std::size_t granules) noexcept {
+    const std::size_t half = granules / 2;
+    if (half == 0) { return {0, 0}; }
+    const std::size_t unit = half < page ? std::bit_floor(half) : page;
+    const std::size_t low = half / unit * unit;
+    const std::size_t rest = granules - (low + unit);
+    return rest > low ? two_sides{rest, low + unit} : two_sides{low, low};
+}
+
+static_assert([] {
+    for (std::size_t side = 0; side < 4 * page; ++side) {
+        const two_sides s = sides_in(side + distance_for(side));
+        if (s.side != side || s.distance != distance_for(side)) { return false; }
+    }
+    return true;
+}());
+
+}  // namespace
+
+// ---------------------------------------------------------------------------- life
+
+relocatable_heap::relocatable_heap(byte_slice region, allocator_ref upstream,
+                                   const relocatable_heap_options& options) noexcept
+    : slots_{rules(options.first_generation), upstream},
+      map_{upstream},
+      upstream_{upstream},
+      largest_movable_{options.largest_movable} {
+    start(region.data(), region.size(), options);
+}
+
+relocatable_heap::relocatable_heap(std::size_t size, allocator_ref upstream,
+                                   const relocatable_heap_options& options) noexcept
+    : slots_{rules(options.first_generation), upstream},
+      map_{upstream},
+      upstream_{upstream},
+      largest_movable_{options.largest_movable} {
+    if (size > SIZE_MAX / 2 - 256) { return; }
+    const std::size_t wanted = round_up(size, alignment{granule_size}) / granule_size;
+    const std::size_t granules = wanted < granule_count_max ? wanted : granule_count_max;
+    const std::size_t total =
+        granule_size * (granules + (options.stress_relocate ? distance_for(granules) : 0));
+    void* const memory = upstream.allocate(total, cache_line_alignment);
+    if (memory == nullptr) { return; }
+    owned_ = static_cast<std::byte*>(memory);
+    owned_size_ = total;
+    start(owned_, total, options);
+    if (map_.granules() == 0) { release(); }
+}
+
+void relocatable_heap::start(std::byte* memory, std::size_t size,
+                             const relocatable_heap_options& options) noexcept {
+    const std::size_t skip =
+        padding_to(reinterpret_cast<std::uintptr_t>(memory), alignment{granule_size});
+    if (size < skip + granule_size) { return; }
+    const std::size_t granules = (size - skip) / granule_size;
+    const std::size_t most = granule_count_max * (options.stress_relocate ? 2 : 1);
+    two_sides r{granules < most ? granules : most, 0};
+    if (options.stress_relocate) { r = sides_in(r.side); }
+    if (r.side == 0) { return; }
+    // The tables first: without them there is no heap.
+    if (options.object_count != 0 &&
+        (!slots_.reserve(options.object_count) || !map_.ensure(slots_.capacity()))) {
+        release();  // half of the tables is none
+        return;
+    }
+    use_table();
+    region_size_ = (r.distance + r.side) * granule_size;
+    poison(memory + skip, region_size_);
+    if (!map_.create(memory + skip, static_cast<std::uint32_t>(r.side))) {
+        unpoison(memory + skip, region_size_);
+        return;
+    }
+    base_ = memory + skip;
+    other_side_ = static_cast<std::uint32_t>(r.distance);
+}
+
+void relocatable_heap::use_table() noexcept {
+    table_ = slots_.capacity() == 0 ? &no_slot : slots_.data();
+}
+
+void relocatable_heap::release() noexcept {
+    CAIRN_ASSERT(counts_.pinned == 0, "an object is unpinned before its heap ends");
+    if (base_ != nullptr) { unpoison(base_, region_size_); }
+    map_.release();
+    slots_ = slot_directory<reuse::lifo>{rules(0), upstream_};
+    use_table();
+    if (owned_ != nullptr) {
+        upstream_.deallocate(owned_, owned_size_, cache_line_alignment);
+        owned_ = nullptr;
+    }
+    base_ = nullptr;
+    planner_.restart();
+}
+
+relocatable_heap::relocatable_heap(relocatable_heap&& other) noexcept
+    : slots_{static_cast<slot_directory<reuse::lifo>&&>(other.slots_)},
+      map_{static_cast<detail::object_map&&>(other.map_)},
+      upstream_{other.upstream_},
+      largest_movable_{other.largest_movable_} {
+    steal(other);
+}
+
+relocatable_heap& relocatable_heap::operator=(relocatable_heap&& other) noexcept {
+    if (this != &other) {
+        release();
+        slots_ = static_cast<slot_directory<reuse::lifo>&&>(other.slots_);
+        map_ = static_cast<detail::object_map&&>(other.map_);
+        upstream_ = other.upstream_;
+        largest_movable_ = other.largest_movable_;
+        steal(other);
+    }
+    return *this;
+}
+
+void relocatable_heap::steal(relocatable_heap& other) noexcept {
+    CAIRN_ASSERT(other.counts_.pinned == 0, "an object is unpinned before its heap moves");
+    use_table();
+    other.use_table();
+    base_ = other.base_;
+    planner_ = other.planner_;
+    gate_ = other.gate_;
+    owned_ = other.owned_;
+    owned_size_ = other.owned_size_;
+    region_size_ = other.region_size_;
+    other_side_ = other.other_side_;
+    epoch_ = other.epoch_;
+    counts_ = other.counts_;
+    ns_per_byte_ = other.ns_per_byte_;
+    other.base_ = nullptr;
+    other.owned_ = nullptr;
+    other.planner_.restart();
+    other.counts_ = {};
+}
+
+// ---------------------------------------------------------------------------- bytes
+
+auto relocatable_heap::allocate(std::size_t size, alignment align, const relocation& how) noexcept
+    -> handle_type {
+    expect_no_move();
+    if (size > capacity() || align.bytes() > capacity()) { return {}; }
+    const std::size_t granules = size == 0 ? 1 : (size + granule_size - 1) / granule_size;
+    const auto count = static_cast<std::uint32_t>(granules);
+    const bool is_fixed = size > largest_movable_;
+    const spot to = is_fixed ? map_.find_high(count, align) : map_.find_low(count, align);
+    if (!to) { return {}; }
+    // A slot whose entry has room is good, although the table of entries could not grow the last time.
+    const bool is_ready =
+        slots_.prepare() && (slots_.peek() < map_.entry_room() || map_.ensure(slots_.capacity()));
+    use_table();  // the slots may have grown
+    if (!is_ready) { return {}; }
+    const std::uint32_t slot = slots_.peek();
+    const std::uint32_t generation = slots_.generation(slot);
+    slots_.occupy(slot, to.at * units);
+    object_entry& e = map_.entry(slot);
+    e.how = &how;
+    e.pins = 0;
+    e.unused = static_cast<std::uint8_t>(granules * granule_size - size);
+    e.align_log2 = static_cast<std::uint8_t>(align.log2());
+    e.round = static_cast<std::uint8_t>(planner_.round() - 1);
+    e.is_fixed = is_fixed;
+    map_.insert(slot, to, count);
+    unpoison(address(slot), size);
+    planner_.disturb();
+    return handle_type::make(slot, generation);
+}
+
+void relocatable_heap::deallocate(handle_type h) noexcept {
+    expect_no_move();
+    CAIRN_ASSERT(contains(h), "an object is freed once, by its handle");
+    if (!contains(h)) { return; }
+    const std::uint32_t slot = h.index();
+    object_entry& e = map_.entry(slot);
+    CAIRN_ASSERT(e.pins == 0, "an object is unpinned before it is freed");
+    if (e.pins != 0) { uncount_pin(e); }
+    leave(address(slot), 0, size_of(e), std::size_t{e.granules} * granule_size);
+    planner_.forget_object(slot, e.before);
+    map_.remove(slot);
+    planner_.join_granules(map_.end_of(e.before), e.place + e.granules);
+    slots_.vacate_live(slot, h.generation());
+    planner_.disturb();
+}
+
+std::size_t relocatable_heap::size(handle_type h) const noexcept {
+    CAIRN_ASSERT(contains(h), "an object is used while it lives");
+    return contains(h) ? size_of(map_.entry(h.index())) : 0;
+}
+
+// ---------------------------------------------------------------------------- staying
+
+pinned<void> relocatable_heap::pin(handle_type h) noexcept {
+    expect_no_move();
+    if (!contains(h)) { return {}; }
+    void* const object = get(h);
+    object_entry& e = map_.entry(h.index());
+    if (e.pins++ == 0) {
+        ++counts_.pinned;
+        counts_.pinned_granules += e.granules;
+    }
+    return {*this, h, object};
+}
+
+void relocatable_heap::unpin(handle_type h) noexcept {
+    CAIRN_ASSERT(contains(h), "an object is unpinned before it is freed");
+    if (!contains(h)) { return; }
+    object_entry& e = map_.entry(h.index());
+    if (--e.pins == 0) {
+        uncount_pin(e);
+        planner_.disturb();
+    }
+}
+
+void relocatable_heap::uncount_pin(const object_entry& e) noexcept {
+    --counts_.pinned;
+    counts_.pinned_granules -= e.granules;
+}
+
+bool relocatable_heap::is_pinned(handle_type h) const noexcept {
+    return contains(h) && map_.entry(h.index()).pins != 0;
+}
+
+/// Nobody lives in the `span` bytes at `from` any more but in the first `kept`; `size` of them were
+/// in use.
+void relocatable_heap::leave(std::byte* from, std::size_t kept, std::size_t size,
+                             std::size_t span) noexcept {
+    if (other_side_ != 0 && size > kept) { std::memset(from + kept, left_pattern, size - kept); }
+    poison(from + kept, span - kept);
+}
+
+// ---------------------------------------------------------------------------- looking
+
+relocatable_heap_stats relocatable_heap::stats() const noexcept {
+    relocatable_heap_stats s{};
+    s.capacity = capacity();
+    s.free_size = free_size();
+    s.largest_free = std::size_t{map_.largest_hole()} * granule_size;
+    s.hole_count = map_.hole_count();
+    s.object_count = object_count();
+    s.pinned_count = counts_.pinned;
+    s.pinned_size = counts_.pinned_granules * granule_size;
+    s.moved_size = counts_.moved_size;
+    s.move_count = counts_.moves;
+    s.compact_count = counts_.calls;
+    s.round_count = counts_.rounds;
+    s.calls_to_converge = counts_.calls_to_converge;
+    return s;
+}
+
+std::size_t relocatable_heap::unusable_for(std::size_t size) const noexcept {
+    std::size_t total = 0;
+    for_each_range([&](const relocatable_range& r) {
+        if (r.is_free && r.size < size) { total += r.size; }
+    });
+    return total;
+}
+
+void relocatable_heap::validate() const noexcept {
+    if constexpr (asserts_enabled) {
+        map_.validate();
+        slots_.validate();
+        std::size_t count = 0;
+        std::uint64_t pinned = 0;
+        for (std::uint32_t i = map_.lowest(); i != none; i = map_.entry(i).after) {
+            const object_entry& e = map_.entry(i);
+            CAIRN_ASSERT(slots_.is_alive(i), "an object in the map has a live handle");
+            CAIRN_ASSERT(place(i) == e.place || place(i) == e.place + other_side_,
+                         "a handle leads to the place of its object");
+            CAIRN_ASSERT(is_aligned(address(i), alignment{std::size_t{1} << e.align_log2}),
+                         "an object is aligned as it was asked");
+            ++count;
+            pinned += e.pins != 0 ? 1 : 0;
+        }
+        CAIRN_ASSERT(count == slots_.live_count(), "every live handle has one object");
+        CAIRN_ASSERT(pinned == counts_.pinned, "the count of pinned objects is true");
+    }
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -1,0 +1,221 @@
+// Cold half of cairn/movable/relocatable_heap.hpp: compact(), and how objects get from here to there.
+#include <cairn/core/poison.hpp>
+#include <cairn/movable/relocatable_heap.hpp>
+#include <cairn/os/clock.hpp>
+
+#include <cstring>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+using detail::granule_size;
+using detail::object_entry;
+using detail::verdict;
+
+/// A proposal of the planner.
+struct relocatable_heap::move {
+    std::uint32_t slot;
+    spot to;
+    spot via;  // where an object stops over that cannot slide over itself
+};
+
+/// The heap as the planner sees it: see movable/planner.hpp.
+struct relocatable_heap::planner_view {
+    const relocatable_heap& heap;
+    const detail::object_map& map;
+
+    [[nodiscard]] std::uint32_t top() const noexcept { return map.highest(); }
+    [[nodiscard]] std::uint32_t below(std::uint32_t at) const noexcept {
+        return map.entry(at).before;
+    }
+    [[nodiscard]] std::uint32_t first_gap() const noexcept { return map.hole_from(0).at; }
+    [[nodiscard]] std::uint32_t gap_after(std::uint32_t gap) const noexcept {
+        return map.hole_from(gap + 1).at;
+    }
+    [[nodiscard]] std::uint32_t gap_after_slide(std::uint32_t, const move& m) const noexcept {
+        return m.to.at + map.entry(m.slot).granules;
+    }
+
+    [[nodiscard]] verdict evacuation(std::uint32_t at, std::uint8_t round,
+                                     move& out) const noexcept {
+        const object_entry& e = map.entry(at);
+        if (!heap.may_move(e)) { return verdict::fixed; }
+        if (e.round == round) { return verdict::moved; }
+        const spot to = map.find_low(e.granules, alignment{std::size_t{1} << e.align_log2});
+        if (to && to.at < e.place) {
+            out = {at, to, {}};
+            return verdict::yes;
+        }
+        const spot lowest = map.hole_from(0);
+        return lowest && lowest.at < e.place ? verdict::no : verdict::pointless;
+    }
+
+    [[nodiscard]] verdict slide(std::uint32_t gap, std::uint8_t round, move& out) const noexcept {
+        const spot hole = map.hole_from(gap);
+        if (!hole) { return verdict::no; }
+        const std::uint32_t at = hole.owner == none ? map.lowest() : map.entry(hole.owner).after;
+        if (at == none) { return verdict::no; }
+        const object_entry& e = map.entry(at);
+        if (!heap.may_move(e)) { return verdict::fixed; }
+        const alignment align{std::size_t{1} << e.align_log2};
+        const std::uint32_t to = hole.at + map.gap_for(hole.at, align);
+        if (to >= e.place) { return verdict::no; }
+        if (e.round == round) { return verdict::moved; }
+        out = {at, {hole.owner, to}, {}};
+        if (e.place - to < e.granules && e.how->relocate != nullptr) {
+            out.via = map.find_high(e.granules, align);
+            if (!out.via) { return verdict::no; }
+        }
+        return verdict::yes;
+    }
+};
+
+/// The object of `e` at `from` moves to `to`; both spans belong to it.
+void relocatable_heap::carry(std::byte* to, std::byte* from, const object_entry& e,
+                             std::byte* via) noexcept {
+    const std::size_t size = size_of(e);
+    const std::size_t span = std::size_t{e.granules} * granule_size;
+    const auto relocate = e.how->relocate;
+    if (relocate == nullptr) {
+        // Only what lies before the old bytes is new: unpoisoning more would forget what is defined.
+        const auto distance = static_cast<std::size_t>(from - to);
+        const bool overlaps = to < from && distance < size;
+        unpoison(to, overlaps ? distance : size);
+        std::memmove(to, from, size);
+        leave(from, overlaps ? size - distance : 0, size, span);
+    } else {
+        std::byte* source = from;
+        if (via != nullptr) {
+            unpoison(via, size);
+            relocate(via, from, size);
+            leave(from, 0, size, span);
+            source = via;
+        }
+        unpoison(to, size);
+        relocate(to, source, size);
+        leave(source, 0, size, span);
+    }
+    if (e.how->on_relocated != nullptr) { e.how->on_relocated(to, from, size); }
+}
+
+bool relocatable_heap::apply(const move& m) noexcept {
+    if (gate_.close != nullptr && !gate_.close(gate_.context, m.slot)) { return false; }
+    object_entry& e = map_.entry(m.slot);
+    std::byte* const from = address(m.slot);
+    const std::uint32_t side = place(m.slot) - e.place;
+    const auto at = [&](spot s) { return base_ + (std::size_t{side} + s.at) * granule_size; };
+    map_.lift(m.slot, m.to);
+    carry(at(m.to), from, e, m.via ? at(m.via) : nullptr);
+    if (m.via && m.via.owner != m.slot) { map_.rewrite_hole(m.via.owner); }
+    map_.put(m.slot, m.to);
+    e.round = planner_.round();
+    slots_.set_value(m.slot, (side + m.to.at) * units);
+    if (gate_.open != nullptr) { gate_.open(gate_.context, m.slot, at(m.to)); }
+    const std::size_t bytes = m.via ? 2 * size_of(e) : size_of(e);
+    ++counts_.moves;
+    counts_.moved_size += bytes;
+    return true;
+}
+
+/// What a byte costs, from the last copies. A copy that was interrupted counts four times at most.
+void relocatable_heap::learn_speed(std::uint64_t nanoseconds, std::size_t size) noexcept {
+    const double speed = static_cast<double>(nanoseconds) / static_cast<double>(size);
+    const double most = 4 * ns_per_byte_;
+    ns_per_byte_ += ((speed < most ? speed : most) - ns_per_byte_) / 4;
+}
+
+compaction_report relocatable_heap::compact(const compaction_budget& budget) noexcept {
+    expect_no_move();
+    is_compacting_ = true;
+    ++epoch_;
+    ++counts_.calls;
+    compaction_report r;
+    const bool is_timed = budget.microseconds != compaction_budget::no_end;
+    const std::uint64_t start = is_timed ? monotonic_nanoseconds() : 0;
+    const std::uint64_t time_max = std::uint64_t{budget.microseconds} * 1000;
+    const std::size_t steps_max = budget.step_count();
+    std::uint64_t elapsed = 0;
+    const auto scattered = [&] { return map_.hole_count() > 1 && !planner_.is_settled(); };
+    const bool was_scattered = scattered();
+    planner_view map{*this, map_};
+    if (budget.is_unlimited() && was_scattered) { planner_.start_sliding(map); }
+    std::size_t moves_before_round = 0;
+    unsigned idle_rounds = 0;  // in a row: other threads kept all that could have moved
+    bool was_refused = false;  // in this round
+    while (scattered() && r.steps < steps_max && r.bytes < budget.bytes &&
+           (!is_timed || elapsed < time_max)) {
+        // Without moves nobody looks at the clock: only a few steps at a time.
+        constexpr std::size_t steps_per_look = 32;
+        const std::size_t wanted = steps_max - r.steps;
+        const std::size_t slice = is_timed && wanted > steps_per_look ? steps_per_look : wanted;
+        std::size_t left = slice;
+        std::size_t copied = 0;
+        move m;
+        const auto outcome = planner_.next(map, left, m);
+        r.steps += slice - left;
+        if (outcome == detail::compaction_planner::outcome::round_over) {
+            ++counts_.rounds;
+            const bool is_idle = was_refused && r.moves == moves_before_round;
+            idle_rounds = is_idle ? idle_rounds + 1 : 0;
+            if (idle_rounds == 3) { break; }  // all that is left is held by other threads
+            was_refused = false;
+            moves_before_round = r.moves;
+        } else if (outcome == detail::compaction_planner::outcome::move) {
+            const std::size_t size = size_of(map_.entry(m.slot)) * (m.via ? 2 : 1);
+            const auto guess = static_cast<std::uint64_t>(static_cast<double>(size) * ns_per_byte_);
+            const bool fits =
+                size <= budget.bytes - r.bytes && (!is_timed || elapsed + guess <= time_max);
+            if (r.moves != 0 && !fits) {
+                planner_.put_back();
+                ns_per_byte_ *= 31.0 / 32;  // or one bad guess would keep away all that corrects it
+                break;
+            }
+            if (apply(m)) {
+                planner_.accept();
+                ++r.moves;
+                r.bytes += size;
+                copied = size;
+            } else {
+                planner_.pass();
+                was_refused = true;
+            }
+        }
+        if (is_timed) {
+            const std::uint64_t now = monotonic_nanoseconds() - start;
+            if (copied >= 4096) { learn_speed(now - elapsed, copied); }
+            elapsed = now;
+        }
+    }
+    r.nanoseconds = elapsed;
+    r.one_piece = map_.hole_count() <= 1;
+    r.settled = !scattered();
+    if (was_scattered) {
+        ++counts_.scattered_calls;
+        if (r.settled) {
+            counts_.calls_to_converge = counts_.scattered_calls;
+            counts_.scattered_calls = 0;
+        }
+    }
+    if (other_side_ != 0) { change_sides(); }
+    is_compacting_ = false;
+    return r;
+}
+
+/// stress_relocate: every object that may move goes to the same place on the other side.
+void relocatable_heap::change_sides() noexcept {
+    for (std::uint32_t i = map_.lowest(); i != none; i = map_.entry(i).after) {
+        const object_entry& e = map_.entry(i);
+        const std::size_t distance = std::size_t{other_side_} * granule_size;
+        if (!may_move(e) || distance % (std::size_t{1} << e.align_log2) != 0) { continue; }
+        if (gate_.close != nullptr && !gate_.close(gate_.context, i)) { continue; }
+        std::byte* const from = address(i);
+        const std::uint32_t target = place(i) == e.place ? e.place + other_side_ : e.place;
+        std::byte* const to = base_ + std::size_t{target} * granule_size;
+        carry(to, from, e, nullptr);
+        slots_.set_value(i, target * units);
+        ++counts_.moves;
+        counts_.moved_size += size_of(e);
+        if (gate_.open != nullptr) { gate_.open(gate_.context, i, to); }
+    }
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

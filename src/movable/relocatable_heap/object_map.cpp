@@ -1,0 +1,233 @@
+// Cold half of cairn/movable/relocatable_heap/object_map.hpp.
+#include <cairn/core/assert.hpp>
+#include <cairn/movable/relocatable_heap/object_map.hpp>
+
+#include <new>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
+
+object_map::object_map(object_map&& other) noexcept
+    : entries_{static_cast<growable_memory&&>(other.entries_)} {
+    steal(other);
+}
+
+object_map& object_map::operator=(object_map&& other) noexcept {
+    if (this != &other) {
+        release();
+        entries_ = static_cast<growable_memory&&>(other.entries_);
+        steal(other);
+    }
+    return *this;
+}
+
+void object_map::steal(object_map& other) noexcept {
+    base_ = other.base_;
+    index_ = other.index_;
+    granules_ = other.granules_;
+    free_granules_ = other.free_granules_;
+    lowest_ = other.lowest_;
+    highest_ = other.highest_;
+    hole_count_ = other.hole_count_;
+    other.base_ = nullptr;
+    other.index_ = nullptr;
+    other.granules_ = other.free_granules_ = other.hole_count_ = 0;
+    other.lowest_ = other.highest_ = none;
+}
+
+bool object_map::create(std::byte* base, std::uint32_t granules) noexcept {
+    CAIRN_ASSERT(index_ == nullptr && granules != 0, "a map is created once, over some memory");
+    granules_ = granules;
+    void* const memory = entries_.upstream().allocate(index_size(), cache_line_alignment);
+    if (memory == nullptr) {
+        granules_ = 0;
+        return false;
+    }
+    base_ = base;
+    index_ = ::new (memory) index;
+    clear();
+    return true;
+}
+
+void object_map::clear() noexcept {
+    index_->clear(granules_);
+    lowest_ = highest_ = none;
+    free_granules_ = granules_;
+    hole_count_ = 0;
+    open(none);
+}
+
+void object_map::release() noexcept {
+    if (index_ != nullptr) {
+        entries_.upstream().deallocate(index_, index_size(), cache_line_alignment);
+    }
+    entries_.release();
+    base_ = nullptr;
+    index_ = nullptr;
+    granules_ = free_granules_ = hole_count_ = 0;
+    lowest_ = highest_ = none;
+}
+
+bool object_map::ensure(std::size_t count) noexcept {
+    const std::size_t size = count * sizeof(object_entry);
+    return size <= entries_.size() || entries_.grow(size, entries_.size());
+}
+
+// ---------------------------------------------------------------------------- finding
+
+auto object_map::find_low(std::uint32_t size, alignment align) const noexcept -> spot {
+    if (index_ == nullptr || size > free_granules_) { return {}; }
+    std::uint32_t hole = index_->find(map(), size);
+    if (hole == no_block) { return {}; }
+    std::uint32_t gap = gap_for(hole, align);
+    if (gap != 0 && gap > map().header(hole).size() - size) {
+        const std::size_t room = std::size_t{size} + align.bytes() / granule_size - 1;
+        if (room > free_granules_) { return {}; }
+        hole = index_->find(map(), static_cast<std::uint32_t>(room));
+        if (hole == no_block) { return {}; }
+        gap = gap_for(hole, align);
+    }
+    return {map().header(hole).previous(), hole + gap};
+}
+
+auto object_map::find_high(std::uint32_t size, alignment align) const noexcept -> spot {
+    if (index_ == nullptr || size > free_granules_) { return {}; }
+    const std::uint32_t page = align.bytes() <= granule_size
+                                   ? 1
+                                   : static_cast<std::uint32_t>(align.bytes() / granule_size);
+    const auto place_in = [&](std::uint32_t hole) {
+        const std::uint32_t top = hole + map().header(hole).size() - size;
+        // Down to a multiple: what is missing upwards, less one whole step.
+        const std::uint32_t up = gap_for(top, align);
+        const std::uint32_t down = up == 0 ? 0 : page - up;
+        return down > top - hole ? none : top - down;
+    };
+    std::uint32_t hole = index_->find_last(map(), size);
+    if (hole == no_block) { return {}; }
+    std::uint32_t at = place_in(hole);
+    if (at == none) {
+        const std::size_t room = std::size_t{size} + page - 1;
+        if (room > free_granules_) { return {}; }
+        hole = index_->find_last(map(), static_cast<std::uint32_t>(room));
+        if (hole == no_block) { return {}; }
+        at = place_in(hole);
+    }
+    return {map().header(hole).previous(), at};
+}
+
+auto object_map::hole_from(std::uint32_t from) const noexcept -> spot {
+    if (index_ == nullptr) { return {}; }
+    const std::uint32_t hole = index_->find_from(map(), from, 1);
+    if (hole == no_block) { return {}; }
+    return {map().header(hole).previous(), hole};
+}
+
+// ---------------------------------------------------------------------------- changing
+
+void object_map::open(std::uint32_t owner) noexcept {
+    const std::uint32_t size = hole_after(owner);
+    if (size == 0) { return; }
+    const std::uint32_t at = end_of(owner);
+    map().set_header(at, block_header::free(size, owner));
+    index_->insert(map(), at, size);
+    ++hole_count_;
+}
+
+void object_map::close(std::uint32_t owner) noexcept {
+    const std::uint32_t size = hole_after(owner);
+    if (size == 0) { return; }
+    CAIRN_ASSERT(map().header(end_of(owner)) == block_header::free(size, owner),
+                 "a hole is as the heap left it: nothing wrote into free memory");
+    index_->remove(map(), end_of(owner), size);
+    --hole_count_;
+}
+
+void object_map::link(std::uint32_t i, std::uint32_t owner) noexcept {
+    object_entry& e = entry(i);
+    e.before = owner;
+    e.after = owner == none ? lowest_ : entry(owner).after;
+    (owner == none ? lowest_ : entry(owner).after) = i;
+    (e.after == none ? highest_ : entry(e.after).before) = i;
+}
+
+void object_map::unlink(std::uint32_t i) noexcept {
+    const object_entry& e = entry(i);
+    (e.before == none ? lowest_ : entry(e.before).after) = e.after;
+    (e.after == none ? highest_ : entry(e.after).before) = e.before;
+}
+
+void object_map::insert(std::uint32_t i, spot s, std::uint32_t size) noexcept {
+    close(s.owner);
+    entry(i).place = s.at;
+    entry(i).granules = size;
+    link(i, s.owner);
+    open(s.owner);
+    open(i);
+    free_granules_ -= size;
+}
+
+void object_map::remove(std::uint32_t i) noexcept {
+    const std::uint32_t before = entry(i).before;
+    close(before);
+    close(i);
+    unlink(i);
+    open(before);
+    free_granules_ += entry(i).granules;
+}
+
+void object_map::lift(std::uint32_t i, const spot& to) noexcept {
+    const std::uint32_t before = entry(i).before;
+    close(before);
+    close(i);
+    if (to.owner != before && to.owner != i) { close(to.owner); }
+}
+
+void object_map::put(std::uint32_t i, const spot& to) noexcept {
+    const std::uint32_t before = entry(i).before;
+    entry(i).place = to.at;
+    if (to.owner != before && to.owner != i) {
+        unlink(i);
+        link(i, to.owner);
+        open(to.owner);
+    }
+    open(before);
+    open(i);
+}
+
+// ---------------------------------------------------------------------------- looking
+
+void object_map::validate() const noexcept {
+    if constexpr (asserts_enabled) {
+        if (index_ == nullptr) { return; }
+        std::uint32_t owner = none;
+        std::uint32_t holes = 0;
+        std::size_t free = 0;
+        for (std::uint32_t i = lowest_;; i = entry(i).after) {
+            CAIRN_ASSERT(start_of(i) >= end_of(owner), "objects do not overlap");
+            if (const std::uint32_t size = start_of(i) - end_of(owner); size != 0) {
+                CAIRN_ASSERT(map().header(end_of(owner)) == block_header::free(size, owner),
+                             "a hole is as the heap left it: nothing wrote into free memory");
+                ++holes;
+                free += size;
+            }
+            if (i == none) { break; }
+            CAIRN_ASSERT(entry(i).before == owner, "an object knows the one before it");
+            CAIRN_ASSERT(entry(i).granules != 0 && end_of(i) <= granules_,
+                         "objects end inside the region");
+            owner = i;
+        }
+        CAIRN_ASSERT(owner == highest_, "the list ends at the highest object");
+        CAIRN_ASSERT(free == free_granules_, "the count of free granules is true");
+        CAIRN_ASSERT(holes == hole_count_, "the count of holes is true");
+        std::uint32_t indexed = 0;
+        index_->validate(map(), [&](std::uint32_t at) {
+            const block_header h = map().header(at);
+            CAIRN_ASSERT(
+                h.is_free() && end_of(h.previous()) == at && hole_after(h.previous()) == h.size(),
+                "the index holds the holes");
+            ++indexed;
+        });
+        CAIRN_ASSERT(indexed == holes, "every hole is in the index once");
+    }
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -1,0 +1,111 @@
+#include <cairn/storage/growable_memory.hpp>
+
+#include <cstring>
+
+#include <cairn/core/assert.hpp>
+#include <cairn/core/bits.hpp>
+#include <cairn/core/poison.hpp>
+#include <cairn/os/page_memory.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+namespace {
+
+// One commit: large enough to be rare, small enough that its system call stays in microseconds.
+constexpr std::size_t commit_step = std::size_t{256} << 10;
+
+}  // namespace
+
+growable_memory::growable_memory(growable_memory&& other) noexcept
+    : data_{other.data_},
+      size_{other.size_},
+      reserved_{other.reserved_},
+      upstream_{other.upstream_},
+      align_{other.align_} {
+    other.data_ = nullptr;
+    other.size_ = other.reserved_ = 0;
+}
+
+growable_memory& growable_memory::operator=(growable_memory&& other) noexcept {
+    if (this != &other) {
+        release();
+        data_ = other.data_;
+        size_ = other.size_;
+        reserved_ = other.reserved_;
+        upstream_ = other.upstream_;
+        align_ = other.align_;
+        other.data_ = nullptr;
+        other.size_ = other.reserved_ = 0;
+    }
+    return *this;
+}
+
+bool growable_memory::reserve_address_space(std::size_t size_max) noexcept {
+    CAIRN_ASSERT(size_ == 0, "addresses are reserved before the first growth");
+    const std::size_t bytes = page_memory::round_up_to_pages(size_max);
+    void* const first = page_memory::reserve(bytes, align_);
+    if (first == nullptr) { return false; }
+    release();  // an earlier reservation
+    data_ = static_cast<std::byte*>(first);
+    reserved_ = bytes;
+    return true;
+}
+
+bool growable_memory::try_grow_in_place(std::size_t size) noexcept {
+    if (size <= size_) { return true; }
+    if (reserved_ == 0) {
+        if (data_ == nullptr || !upstream_.try_resize(data_, size_, size, align_)) { return false; }
+        size_ = size;
+        return true;
+    }
+    if (size > reserved_) { return false; }
+    const std::size_t stepped = round_up(size, alignment{commit_step});
+    const std::size_t target = stepped < reserved_ ? stepped : reserved_;
+    if (!page_memory::commit(data_ + size_, target - size_)) { return false; }
+    size_ = target;
+    return true;
+}
+
+std::byte* growable_memory::begin_move(std::size_t size) noexcept {
+    CAIRN_ASSERT(size > size_, "memory moves only to grow");
+    if (reserved_ != 0) { return nullptr; }
+    return static_cast<std::byte*>(upstream_.allocate(size, align_));
+}
+
+void growable_memory::finish_move(std::byte* block, std::size_t size) noexcept {
+    if (data_ != nullptr) {
+        unpoison(data_, size_);
+        upstream_.deallocate(data_, size_, align_);
+    }
+    data_ = block;
+    size_ = size;
+}
+
+void growable_memory::cancel_move(std::byte* block, std::size_t size) noexcept {
+    unpoison(block, size);
+    upstream_.deallocate(block, size, align_);
+}
+
+bool growable_memory::grow(std::size_t size, std::size_t used) noexcept {
+    CAIRN_ASSERT(used <= size_, "the used bytes lie inside");
+    if (try_grow_in_place(size)) { return true; }
+    std::byte* const block = begin_move(size);
+    if (block == nullptr) { return false; }
+    if (used != 0) { std::memcpy(block, data_, used); }
+    finish_move(block, size);
+    return true;
+}
+
+void growable_memory::release() noexcept {
+    if (reserved_ != 0) {
+        unpoison(data_, size_);  // the addresses may serve somebody else next
+        page_memory::release(data_, reserved_);
+    } else if (data_ != nullptr) {
+        unpoison(data_, size_);
+        upstream_.deallocate(data_, size_, align_);
+    }
+    data_ = nullptr;
+    size_ = reserved_ = 0;
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

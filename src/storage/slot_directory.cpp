@@ -1,0 +1,143 @@
+#include <cairn/storage/slot_directory.hpp>
+
+#include <cstring>
+#include <utility>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+slot_directory_base::slot_directory_base(slot_directory_base&& other) noexcept
+    : live_{std::exchange(other.live_, 0)},
+      limit_{std::exchange(other.limit_, 0)},
+      capacity_{std::exchange(other.capacity_, 0)},
+      head_{std::exchange(other.head_, 0)},
+      memory_{std::move(other.memory_)},
+      tail_{std::exchange(other.tail_, 0)},
+      lives_{std::move(other.lives_)},
+      rules_{other.rules_},
+      held_count_{std::exchange(other.held_count_, 0)},
+      retired_count_{std::exchange(other.retired_count_, 0)},
+      retired_head_{std::exchange(other.retired_head_, none)},
+      live_max_{std::exchange(other.live_max_, other.live_max_ == none ? none : 0)},
+      line_memory_{std::move(other.line_memory_)} {}
+
+slot_directory_base& slot_directory_base::operator=(slot_directory_base&& other) noexcept {
+    if (this != &other) {
+        live_ = std::exchange(other.live_, 0);
+        limit_ = std::exchange(other.limit_, 0);
+        capacity_ = std::exchange(other.capacity_, 0);
+        head_ = std::exchange(other.head_, 0);
+        memory_ = std::move(other.memory_);
+        tail_ = std::exchange(other.tail_, 0);
+        lives_ = std::move(other.lives_);
+        rules_ = other.rules_;
+        held_count_ = std::exchange(other.held_count_, 0);
+        retired_count_ = std::exchange(other.retired_count_, 0);
+        retired_head_ = std::exchange(other.retired_head_, none);
+        live_max_ = std::exchange(other.live_max_, other.live_max_ == none ? none : 0);
+        line_memory_ = std::move(other.line_memory_);
+    }
+    return *this;
+}
+
+std::uint32_t slot_directory_base::grown_capacity(std::size_t needed) const noexcept {
+    // Inside reserved addresses growth copies nothing, so small steps keep the worst insertion short.
+    constexpr std::size_t step = 4096;
+    const std::size_t wish =
+        memory_.is_reserved() ? (needed + step - 1) / step * step : grown_count(capacity_, needed);
+    const std::size_t max = rules_.slot_count_max;
+    return static_cast<std::uint32_t>(wish < max ? wish : max);
+}
+
+bool slot_directory_base::grow_slots(std::uint32_t count) noexcept {
+    return memory_.grow(count * sizeof(slot), capacity_ * sizeof(slot));
+}
+
+void slot_directory_base::start_slots(std::uint32_t count) noexcept {
+    lives_.begin();
+    const std::uint32_t first = vacant | lives_.first();
+    for (std::uint32_t i = capacity_; i < count; ++i) { slots()[i] = {first, none}; }
+    capacity_ = count;
+    set_limit();
+}
+
+//      before   [ c d | tail ... head | a b ]             oldest first: a b c d
+//      after    [ c d e f | tail ......... head | a b ]   e, f: the new slots, youngest of all
+void slot_directory_base::widen_ring(std::uint32_t count) noexcept {
+    const std::uint32_t free_before = free_count();
+    const std::uint32_t added = count - capacity_;
+    std::uint32_t* const ring = line();
+    if (free_before == 0) {
+        head_ = 0;
+        tail_ = 0;
+    } else if (tail_ <= head_) {  // wraps: the oldest move up to the new end
+        std::memmove(ring + head_ + added, ring + head_,
+                     (capacity_ - head_) * sizeof(std::uint32_t));
+        head_ += added;
+    }
+    for (std::uint32_t i = 0; i < added; ++i) {
+        ring[tail_] = capacity_ + i;
+        tail_ = tail_ + 1 == count ? 0 : tail_ + 1;
+    }
+}
+
+/// New slots go below the free ones, the lowest of them on top.
+void slot_directory_base::widen_stack(std::uint32_t count) noexcept {
+    const std::uint32_t added = count - capacity_;
+    std::uint32_t* const stack = line();
+    if (head_ != 0) { std::memmove(stack + added, stack, head_ * sizeof(std::uint32_t)); }
+    for (std::uint32_t i = 0; i < added; ++i) { stack[i] = count - 1 - i; }
+    head_ += added;
+}
+
+void slot_directory_base::set_limit() noexcept {
+    const std::uint32_t withheld = rules_.free_min + retired_count_ + held_count_;
+    limit_ = capacity_ > withheld ? capacity_ - withheld : 0;
+    limit_ = limit_ < live_max_ ? limit_ : live_max_;
+}
+
+void slot_directory_base::retire(std::uint32_t index) noexcept {
+    slots()[index] = {vacant, retired_head_};
+    retired_head_ = index;
+    ++retired_count_;
+    set_limit();
+}
+
+handle_fault slot_directory_base::fault_of(std::uint32_t index,
+                                           std::uint32_t generation) const noexcept {
+    if (index == 0 && generation == 0) { return handle_fault::null; }
+    if (index >= capacity_) { return handle_fault::foreign; }
+    const slot& s = slots()[index];
+    return lives_.judge(generation, s.word, is_held(index, generation));
+}
+
+void slot_directory_base::refuse(std::uint32_t index, std::uint32_t generation, const void* map,
+                                 const char* type, call_site from) const {
+    const std::uint32_t life = index < capacity_ ? slots()[index].word & ~vacant : 0;
+    detail::refuse_handle(
+        {fault_of(index, generation), map, type, index, capacity_, life, generation}, from);
+}
+
+void slot_directory_base::validate_counts(
+    [[maybe_unused]] std::uint32_t free_found) const noexcept {
+#if CAIRN_ASSERTS
+    std::uint32_t live_found = 0;
+    std::uint32_t held_found = 0;
+    for (std::uint32_t i = 0; i < capacity_; ++i) {
+        const slot& s = slots()[i];
+        const bool is_vacant = (s.word & vacant) != 0;
+        live_found += is_vacant ? 0 : 1;
+        held_found += is_vacant && (s.word & ~vacant) != 0 && s.value == held_mark ? 1 : 0;
+        CAIRN_ASSERT((s.word & ~vacant) <= lives_.max(), "generations stay in range");
+        CAIRN_ASSERT(is_vacant || s.word != 0, "a live slot has a generation");
+    }
+    std::uint32_t retired_found = 0;
+    for (std::uint32_t i = retired_head_; i != none; i = slots()[i].value) { ++retired_found; }
+    CAIRN_ASSERT(free_found == free_count(), "every free slot is found, once");
+    CAIRN_ASSERT(held_found == held_count_, "held slots are counted");
+    CAIRN_ASSERT(live_found == live_count(), "live slots are counted");
+    CAIRN_ASSERT(retired_found == retired_count_, "retired slots are counted");
+    CAIRN_ASSERT(capacity_ * sizeof(slot) <= memory_.size(), "slots lie inside their memory");
+#endif
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

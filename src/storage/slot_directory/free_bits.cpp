@@ -1,0 +1,23 @@
+#include <cairn/storage/slot_directory/free_bits.hpp>
+
+#include <cstring>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+bool free_bits::ensure(std::size_t count) noexcept {
+    const std::size_t groups = (count + 4095) / 4096;
+    if (groups <= group_count_) { return true; }
+    constexpr std::size_t group_size = group_words * sizeof(std::uint64_t);
+    const std::size_t used = group_count_ * group_size;
+    if (!memory_.grow(groups * group_size, used)) { return false; }
+    std::memset(memory_.data() + used, 0, groups * group_size - used);
+    group_count_ = static_cast<std::uint32_t>(groups);
+    return true;
+}
+
+bool free_bits::reserve_address_space(std::size_t count_max) noexcept {
+    return memory_.reserve_address_space((count_max + 4095) / 4096 * group_words *
+                                         sizeof(std::uint64_t));
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

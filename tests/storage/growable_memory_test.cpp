@@ -1,0 +1,112 @@
+// Sentences of cairn/storage/growable_memory.hpp and cairn/storage/slot_directory/free_bits.hpp.
+#include <cairn/alloc/arena.hpp>
+#include <cairn/core/sizes.hpp>
+#include <cairn/storage/growable_memory.hpp>
+#include <cairn/storage/slot_directory/free_bits.hpp>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <set>
+
+#include "support/test_upstream.hpp"
+
+using namespace cairn;
+
+TEST(growable_memory, grows_by_copying_through_the_upstream) {
+    test_upstream upstream;
+    growable_memory memory{cache_line_alignment, upstream};
+    EXPECT_EQ(memory.data(), nullptr);
+    ASSERT_TRUE(memory.grow(100, 0));
+    std::memset(memory.data(), 7, 100);
+    ASSERT_TRUE(memory.grow(1000, 100));
+    EXPECT_GE(memory.size(), 1000u);
+    for (int i = 0; i < 100; ++i) { EXPECT_EQ(memory.data()[i], std::byte{7}); }
+    EXPECT_TRUE(is_aligned(memory.data(), cache_line_alignment));
+    EXPECT_EQ(upstream.live_count(), 1u);
+}
+
+TEST(growable_memory, is_unchanged_when_the_upstream_refuses) {
+    test_upstream upstream;
+    growable_memory memory{cache_line_alignment, upstream};
+    ASSERT_TRUE(memory.grow(100, 0));
+    std::byte* const before = memory.data();
+    upstream.refuse_from(upstream.request_count());
+    EXPECT_FALSE(memory.grow(200, 100));
+    EXPECT_FALSE(memory.grow(SIZE_MAX, 100));
+    EXPECT_EQ(memory.data(), before);
+    EXPECT_EQ(memory.size(), 100u);
+}
+
+TEST(growable_memory, stays_where_it_is_inside_reserved_addresses) {
+    test_upstream upstream;
+    growable_memory memory{cache_line_alignment, upstream};
+    ASSERT_TRUE(memory.reserve_address_space(16_MiB));
+    std::byte* const before = memory.data();
+    ASSERT_TRUE(memory.grow(1, 0));
+    for (std::size_t size = 1_MiB; size <= 16_MiB; size += 1_MiB) {
+        ASSERT_TRUE(memory.grow(size, 1));
+        memory.data()[size - 1] = std::byte{1};
+    }
+    EXPECT_EQ(memory.data(), before);
+    EXPECT_FALSE(memory.grow(17_MiB, 1));
+    EXPECT_EQ(memory.begin_move(17_MiB), nullptr);
+    EXPECT_EQ(upstream.request_count(), 0u);
+    growable_memory moved{std::move(memory)};
+    EXPECT_EQ(moved.data(), before);
+    EXPECT_EQ(memory.data(), nullptr);
+}
+
+TEST(growable_memory, grows_in_place_where_the_upstream_can) {
+    arena upstream{64_KiB};
+    growable_memory memory{cache_line_alignment, upstream};
+    ASSERT_TRUE(memory.grow(1000, 0));
+    std::byte* const before = memory.data();
+    ASSERT_TRUE(memory.try_grow_in_place(2000));
+    EXPECT_GE(memory.size(), 2000u);
+    for (std::size_t size = 4000; size <= 40000; size += 4000) {
+        ASSERT_TRUE(memory.grow(size, 1000));
+        EXPECT_EQ(memory.data(), before) << size;
+    }
+    EXPECT_LT(upstream.used_size(), 45000u) << "no second block was taken";
+    ASSERT_NE(upstream.allocate(16), nullptr);
+    EXPECT_FALSE(memory.try_grow_in_place(memory.size() + 1000)) << "something follows it now";
+}
+
+TEST(growable_memory, addresses_that_nobody_has_are_refused) {
+    growable_memory memory;
+    EXPECT_FALSE(memory.reserve_address_space(SIZE_MAX));
+    EXPECT_FALSE(memory.is_reserved());
+    EXPECT_TRUE(memory.grow(10, 0));
+}
+
+TEST(free_bits, knows_its_lowest_against_a_set) {
+    test_upstream upstream;
+    free_bits bits{upstream};
+    std::set<std::uint32_t> model;
+    ASSERT_TRUE(bits.ensure(30000));
+    std::mt19937 random{5};
+    for (int i = 0; i < 100000; ++i) {
+        const auto n = static_cast<std::uint32_t>(random() % 30000);
+        if (i % 3 == 0 || model.contains(n)) {
+            bits.erase(n);
+            model.erase(n);
+        } else {
+            bits.insert(n);
+            model.insert(n);
+        }
+        if (!model.empty()) { ASSERT_EQ(bits.lowest(), *model.begin()); }
+    }
+    ASSERT_TRUE(bits.ensure(300000));
+    if (!model.empty()) { EXPECT_EQ(bits.lowest(), *model.begin()); }
+}
+
+TEST(free_bits, holds_as_many_as_it_was_asked_for) {
+    for (const std::uint32_t count : {4095u, 4096u, 4097u, 8192u, 8193u}) {
+        test_upstream upstream;
+        free_bits set{upstream};
+        ASSERT_TRUE(set.ensure(count));
+        const std::size_t groups = (count + 4095) / 4096;
+        EXPECT_EQ(upstream.live_bytes(), groups * 65 * 8) << count;
+    }
+}

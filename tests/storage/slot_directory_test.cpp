@@ -1,0 +1,237 @@
+// Sentences of cairn/storage/slot_directory.hpp; the maps built on it have the large model tests.
+#include <cairn/storage/slot_directory.hpp>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <random>
+#include <vector>
+
+#include "support/test_upstream.hpp"
+
+using namespace cairn;
+
+namespace {
+constexpr std::uint32_t none = slot_directory_base::none;
+}
+
+TEST(slot_directory, a_slot_is_found_only_in_the_life_it_was_given_out_in) {
+    slot_directory<> slots{{1000, 15, 0}};
+    const std::uint32_t s = slots.next();
+    slots.occupy(s, 77);
+    const std::uint32_t life = slots.generation(s);
+    EXPECT_EQ(slots.find(s, life), 77u);
+    slots.vacate(s);
+    EXPECT_EQ(slots.find(s, life), none);
+    EXPECT_EQ(slots.find(s, life + 1), none) << "not even with the life to come";
+    EXPECT_EQ(slots.find(0, 0), none);
+    EXPECT_EQ(slots.find(none, 1), none);
+    slots.validate();
+}
+
+TEST(slot_directory, fifo_takes_the_oldest_and_a_freed_slot_waits_behind_free_min_others) {
+    slot_directory<reuse::fifo> slots{{1000, 4095, 4}};
+    for (std::uint32_t i = 0; i < 10; ++i) { slots.occupy(slots.next(), i); }
+    for (const std::uint32_t i : {3u, 1u, 7u, 2u, 9u}) { slots.vacate(i); }
+    std::uint32_t waited = 0;
+    for (; slots.next() != 3; ++waited) { slots.occupy(slots.next(), 0); }
+    EXPECT_GE(waited, 4u);
+    for (const std::uint32_t i : {3u, 1u, 7u, 2u, 9u}) {
+        EXPECT_EQ(slots.next(), i);
+        slots.occupy(i, 0);
+    }
+    slots.validate();
+}
+
+TEST(slot_directory, fifo_spreads_the_lives_of_one_busy_object_over_all_slots) {
+    slot_directory<reuse::fifo> slots{{1000, 4095, 64}};
+    std::vector<std::uint32_t> lives(1000);
+    for (int i = 0; i < 6500; ++i) {
+        const std::uint32_t s = slots.next();
+        slots.occupy(s, 0);
+        slots.vacate(s);
+        ++lives[s];
+    }
+    for (const std::uint32_t count : lives) { EXPECT_LE(count, 101u); }
+}
+
+TEST(slot_directory, lifo_takes_the_newest_and_lowest_the_lowest) {
+    slot_directory<reuse::lifo> newest{{1000, 4095, 0}};
+    slot_directory<reuse::lowest> lowest{{1000, 4095, 0}};
+    for (std::uint32_t i = 0; i < 10; ++i) {
+        newest.occupy(newest.next(), i);
+        lowest.occupy(lowest.next(), i);
+    }
+    for (const std::uint32_t i : {3u, 1u, 7u}) {
+        newest.vacate(i);
+        lowest.vacate(i);
+    }
+    EXPECT_EQ(newest.next(), 7u);
+    EXPECT_EQ(lowest.next(), 1u);
+    newest.validate();
+    lowest.validate();
+}
+
+TEST(slot_directory, slots_that_are_reserved_twice_before_the_first_is_used_are_given_out_once) {
+    slot_directory<reuse::fifo> slots{{1000, 4095, 0}};
+    ASSERT_TRUE(slots.reserve(10));
+    ASSERT_TRUE(slots.reserve(100));
+    slots.validate();
+    std::vector<int> given(slots.capacity());
+    for (std::uint32_t i = slots.capacity(); i != 0; --i) {
+        const std::uint32_t s = slots.next();
+        ASSERT_LT(s, given.size());
+        EXPECT_EQ(given[s]++, 0) << s;
+        slots.occupy(s, 0);
+    }
+}
+
+TEST(slot_directory, lives_that_begin_in_the_middle_are_as_many) {
+    for (const std::uint32_t first : {1u, 2u, 9u, 15u}) {
+        slot_directory<reuse::lowest> slots{{1, 15, 0, first}};
+        std::vector<std::uint32_t> lives;
+        for (std::uint32_t s = slots.next(); s != none; s = slots.next()) {
+            slots.occupy(s, 1);
+            lives.push_back(slots.generation(s));
+            slots.vacate(s);
+            slots.validate();
+        }
+        ASSERT_EQ(lives.size(), 15u);
+        EXPECT_EQ(lives.front(), first);
+        EXPECT_EQ(slots.fault_of(0, first), handle_fault::stale);
+        EXPECT_EQ(slots.recycle_retired(no_handles_left), 1u);
+        EXPECT_EQ(slots.generation(0), first);
+    }
+}
+
+TEST(slot_directory, a_slot_whose_generations_are_used_up_is_retired_and_counted) {
+    slot_directory<reuse::lifo> slots{{2, 15, 0}};
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> given;
+    for (std::uint32_t s = slots.next(); s != none; s = slots.next()) {
+        slots.occupy(s, 1);
+        for (const auto& [index, life] : given) { ASSERT_EQ(slots.find(index, life), none); }
+        given.emplace_back(s, slots.generation(s));
+        slots.vacate(s);
+        slots.validate();
+    }
+    EXPECT_EQ(given.size(), 30u) << "two slots, fifteen lives each";
+    EXPECT_EQ(slots.retired_count(), 2u);
+    for (const auto& [index, life] : given) { EXPECT_EQ(slots.find(index, life), none); }
+
+    EXPECT_EQ(slots.recycle_retired(no_handles_left), 2u);
+    EXPECT_EQ(slots.retired_count(), 0u);
+    EXPECT_NE(slots.next(), none);
+    slots.validate();
+}
+
+TEST(slot_directory, a_held_slot_is_found_only_after_it_was_fulfilled) {
+    slot_directory<> slots{{1000, 15, 2}};
+    const std::uint32_t s = slots.next();
+    slots.hold(s);
+    const std::uint32_t life = slots.generation(s);
+    EXPECT_EQ(slots.find(s, life), none);
+    EXPECT_TRUE(slots.is_held(s, life));
+    EXPECT_FALSE(slots.is_held(s, life + 1));
+    slots.fulfil(s, 5);
+    EXPECT_EQ(slots.find(s, life), 5u);
+    EXPECT_FALSE(slots.is_held(s, life));
+    slots.vacate(s);
+    slots.hold(slots.next());
+    slots.vacate_held();
+    EXPECT_EQ(slots.in_use_count(), 0u);
+    slots.validate();
+}
+
+TEST(slot_directory, uses_a_free_slot_early_rather_than_fail) {
+    test_upstream upstream;
+    slot_directory<reuse::fifo> slots{{1000, 4095, 64}, upstream};
+    ASSERT_TRUE(slots.reserve(10));
+    upstream.refuse_from(upstream.request_count());
+    for (std::uint32_t i = 0; i < slots.capacity(); ++i) { slots.occupy(slots.next(), i); }
+    EXPECT_EQ(slots.next(), none);
+    slots.vacate(5);
+    EXPECT_EQ(slots.next(), 5u);
+}
+
+TEST(slot_directory, refuses_more_slots_than_the_handle_has_indices_for) {
+    slot_directory<reuse::fifo> slots{{100, 4095, 8}};
+    EXPECT_FALSE(slots.reserve(101));
+    EXPECT_TRUE(slots.reserve(100));
+    for (std::uint32_t i = 0; i < 100; ++i) { slots.occupy(slots.next(), i); }
+    EXPECT_EQ(slots.next(), none);
+}
+
+TEST(slot_directory, moved_from_is_empty_and_usable) {
+    slot_directory<reuse::lowest> a{{1000, 15, 0}};
+    for (std::uint32_t i = 0; i < 100; ++i) { a.occupy(a.next(), i); }
+    a.vacate(50);
+    slot_directory<reuse::lowest> b{std::move(a)};
+    EXPECT_EQ(b.next(), 50u);
+    EXPECT_EQ(a.in_use_count(), 0u);
+    a.occupy(a.next(), 1);
+    a.vacate(0);
+    EXPECT_EQ(a.next(), 0u);
+    a.validate();
+    b.validate();
+}
+
+TEST(slot_directory, moved_from_takes_as_many_slots_again) {
+    slot_directory<reuse::lowest> a{{1000, 15, 0}};
+    for (std::uint32_t i = 0; i < 100; ++i) { a.occupy(a.next(), i); }
+    slot_directory<reuse::lowest> b{{10, 15, 0}};
+    b = std::move(a);
+    ASSERT_TRUE(a.reserve(200));
+    for (std::uint32_t i = 0; i < 200; ++i) {
+        ASSERT_EQ(a.next(), i);
+        a.occupy(i, i);
+    }
+    a.validate();
+}
+
+TEST(slot_directory, a_refusal_at_any_request_leaves_it_usable) {
+    for (std::size_t first = 0; first < 6; ++first) {
+        test_upstream upstream;
+        upstream.refuse_from(first, 1);
+        slot_directory<reuse::lowest> slots{{10000, 15, 0}, upstream};
+        std::uint32_t used = 0;
+        for (int i = 0; i < 6000; ++i) {
+            const std::uint32_t at = slots.next();
+            if (at == none) { continue; }
+            slots.occupy(at, used++);
+        }
+        EXPECT_GT(used, 5000u);
+        EXPECT_EQ(slots.in_use_count(), used);
+        slots.validate();
+    }
+}
+
+TEST(slot_directory, inside_reserved_addresses_it_grows_to_what_was_asked_for) {
+    for (const std::size_t count : {4095u, 4096u, 4097u, 8193u}) {
+        slot_directory<reuse::lifo> slots{{20000, 15, 0}};
+        ASSERT_TRUE(slots.reserve_address_space(20000)) << "all that the rules allow";
+        ASSERT_TRUE(slots.reserve(count));
+        EXPECT_GE(slots.capacity(), count);
+    }
+}
+
+TEST(slot_directory, is_ready_again_when_a_held_slot_is_abandoned_or_retired_ones_come_back) {
+    slot_directory<reuse::lifo> slots{{4, 1, 0}};  // four slots of one life each
+    ASSERT_TRUE(slots.reserve(4));
+    for (std::uint32_t i = 0; i < 3; ++i) { slots.occupy(slots.next(), i); }
+    ASSERT_TRUE(slots.is_ready());
+    const std::uint32_t last = slots.next();
+    slots.hold(last);
+    EXPECT_FALSE(slots.is_ready());
+    slots.vacate(last);  // its only life is over: it retires
+    EXPECT_FALSE(slots.is_ready());
+    EXPECT_EQ(slots.recycle_retired(no_handles_left), 1u);
+    EXPECT_TRUE(slots.is_ready());
+
+    slot_directory<reuse::lifo> longer{{4, 4095, 0}};
+    ASSERT_TRUE(longer.reserve(4));
+    for (std::uint32_t i = 0; i < 3; ++i) { longer.occupy(longer.next(), i); }
+    const std::uint32_t one = longer.next();
+    longer.hold(one);
+    EXPECT_FALSE(longer.is_ready());
+    longer.vacate(one);
+    EXPECT_TRUE(longer.is_ready());
+}
