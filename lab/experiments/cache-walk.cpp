@@ -9,6 +9,7 @@
 // it is walked before), and cycles are those of the time stamp counter.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>

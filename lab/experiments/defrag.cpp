@@ -8,6 +8,7 @@
 //      converge                 from the worst state, a frame's budget at a time: how long, what remains
 //      footprint                the same load on heaps that cannot move: resident over live bytes
 //      get                      the price of the handle: beside an index into an array of pointers
+#include <algorithm>
 #include <memory>
 #include <string>
 

@@ -6,6 +6,7 @@
 //      curve, strip         a figure over the frames; the map of the region
 #pragma once
 
+#include <algorithm>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 #include <deque>
