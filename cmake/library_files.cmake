@@ -98,11 +98,13 @@ target_sources(cairn
         include/cairn/os/thread_identity.hpp
         # storage
         include/cairn/storage/allocator_watch.hpp
+        include/cairn/storage/atoms.hpp
         include/cairn/storage/block_table.hpp
         include/cairn/storage/dense_directory.hpp
         include/cairn/storage/generations.hpp
         include/cairn/storage/growable_memory.hpp
         include/cairn/storage/growth.hpp
+        include/cairn/storage/index_iterator.hpp
         include/cairn/storage/object_slots.hpp
         include/cairn/storage/row_fields.hpp
         include/cairn/storage/slot_directory.hpp
@@ -126,6 +128,7 @@ target_sources(cairn
         include/cairn/alloc/double_ended_arena.hpp
         include/cairn/alloc/first_fit.hpp
         include/cairn/alloc/first_fit/max_tree.hpp
+        include/cairn/alloc/fit.hpp
         include/cairn/alloc/fit/block.hpp
         include/cairn/alloc/fit/corrupt.hpp
         include/cairn/alloc/fit/free_lists.hpp
@@ -167,7 +170,6 @@ target_sources(cairn
         # containers
         include/cairn/containers/attached_column.hpp
         include/cairn/containers/chunks.hpp
-        include/cairn/containers/chunks/index_iterator.hpp
         include/cairn/containers/concurrent_object_pool.hpp
         include/cairn/containers/concurrent_object_pool/zeroed_memory.hpp
         include/cairn/containers/field.hpp

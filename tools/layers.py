@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
-"""Shows every include that points up the layers, and every file that opens another namespace than the
-library's. The order is read from docs/architecture.md, from
-its block that opens with ```layers, so the text and this check cannot disagree.
+"""Shows what breaks the rule of the tree: every include that points up the layers, every include of a
+header's inside by a file that is not its own, and every file that opens another namespace than the
+library's.
+
+The order is read from docs/architecture.md, from its block that opens with ```layers, so the text and
+this check cannot disagree. The inside of LAYER/NOUN.hpp is the folder LAYER/NOUN; NOUN.hpp, NOUN.cpp
+and that folder's own files include from there.
 
 Usage: tools/layers.py    exit status 0: all arrows point down; 1: some do not; 2: it cannot tell
 """
@@ -38,6 +42,13 @@ def layer_of(path):
     return below[0] if len(below) > 1 else None
 
 
+def is_inside(name, where):
+    """Is the header cairn/LAYER/NOUN/... the inside of another noun than the file `where` belongs to?"""
+    parts = name.split("/")[1:]   # LAYER, NOUN, ..., file
+    own = where.with_suffix("").parts[2 if where.parts[0] == "include" else 1:]
+    return len(parts) > 2 and list(own[:len(parts) - 1]) != parts[:-1]
+
+
 def findings(layers):
     rank = {name: index for index, name in enumerate(layers)}
     for folder in ("include/cairn", "src"):
@@ -72,6 +83,8 @@ def findings(layers):
                         yield f"{where}:{number}: {here} includes {there}, which is not in the layer list"
                     elif rank[there] > rank[here]:
                         yield f"{where}:{number}: {here} includes {there}"
+                    elif is_inside(name, where):
+                        yield f"{where}:{number}: <{name}> is the inside of another header"
                     elif not (root / "include" / name).exists():
                         yield f"{where}:{number}: <{name}> does not exist"
 

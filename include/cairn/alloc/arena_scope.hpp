@@ -27,8 +27,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <cairn/alloc/arena/makes_objects.hpp>
-#include <cairn/alloc/arena/mark_check.hpp>
+#include <cairn/alloc/arena.hpp>
 #include <cairn/core/byte_allocator.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {

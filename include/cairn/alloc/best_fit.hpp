@@ -19,8 +19,7 @@
 #include <cstdint>
 
 #include <cairn/alloc/best_fit/size_trie.hpp>
-#include <cairn/alloc/fit/block.hpp>
-#include <cairn/alloc/fit/free_lists.hpp>
+#include <cairn/alloc/fit.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

@@ -27,8 +27,7 @@
 #include <cstdint>
 
 #include <cairn/alloc/first_fit/max_tree.hpp>
-#include <cairn/alloc/fit/block.hpp>
-#include <cairn/alloc/fit/corrupt.hpp>
+#include <cairn/alloc/fit.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

@@ -26,9 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/fit/block.hpp>
-#include <cairn/alloc/fit/free_lists.hpp>
-#include <cairn/alloc/fit/size_class.hpp>
+#include <cairn/alloc/fit.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

@@ -28,9 +28,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/arena/bump_region.hpp>
-#include <cairn/alloc/arena/makes_objects.hpp>
-#include <cairn/alloc/arena/mark_check.hpp>
+#include <cairn/alloc/arena.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/os/system_allocator.hpp>

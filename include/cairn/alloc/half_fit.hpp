@@ -17,8 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/fit/block.hpp>
-#include <cairn/alloc/fit/free_lists.hpp>
+#include <cairn/alloc/fit.hpp>
 #include <cairn/core/bits.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {

@@ -37,8 +37,7 @@
 
 #include <cairn/alloc/best_fit.hpp>
 #include <cairn/alloc/first_fit.hpp>
-#include <cairn/alloc/fit/block.hpp>
-#include <cairn/alloc/fit/corrupt.hpp>
+#include <cairn/alloc/fit.hpp>
 #include <cairn/alloc/good_fit.hpp>
 #include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap/deferred.hpp>

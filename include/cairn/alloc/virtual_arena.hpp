@@ -25,9 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/arena/bump_region.hpp>
-#include <cairn/alloc/arena/makes_objects.hpp>
-#include <cairn/alloc/arena/mark_check.hpp>
+#include <cairn/alloc/arena.hpp>
 #include <cairn/core/byte_allocator.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/storage/allocator_watch.hpp>

@@ -28,7 +28,7 @@
 #include <span>
 #include <type_traits>
 
-#include <cairn/containers/table/memory.hpp>
+#include <cairn/containers/table.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/storage/growable_memory.hpp>
 

@@ -17,9 +17,9 @@
 #include <cstdint>
 #include <span>
 
-#include <cairn/containers/chunks/index_iterator.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/storage/index_iterator.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

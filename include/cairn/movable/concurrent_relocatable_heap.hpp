@@ -26,9 +26,9 @@
 // Threads: pin from any; everything else from one thread at a time, the owner.
 #pragma once
 
-#include <cairn/alloc/concurrent_pool/magazines.hpp>  // std_atoms
 #include <cairn/movable/concurrent_relocatable_heap/move_gate.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
+#include <cairn/storage/atoms.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

@@ -26,8 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/fit/free_lists.hpp>
-#include <cairn/alloc/fit/size_class.hpp>
+#include <cairn/alloc/good_fit.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/movable/planner.hpp>

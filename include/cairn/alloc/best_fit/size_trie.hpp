@@ -18,8 +18,7 @@
 
 #include <cstdint>
 
-#include <cairn/alloc/fit/block.hpp>
-#include <cairn/alloc/fit/corrupt.hpp>
+#include <cairn/alloc/fit.hpp>
 #include <cairn/core/assert.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {

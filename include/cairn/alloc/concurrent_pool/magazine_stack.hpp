@@ -8,8 +8,7 @@
 // notices that the stack has changed even when the same magazine is on top again. Indices instead of
 // pointers leave room for a tag that does not come round again during one nap.
 //
-// Used by: magazines.hpp, which has the proof. Atoms: where atomics and plain data come from:
-// std_atoms here, the explorer's in the tests.
+// Used by: magazines.hpp, which has the proof. Atoms: see storage/atoms.hpp.
 #pragma once
 
 #include <atomic>
@@ -17,16 +16,9 @@
 #include <cstdint>
 
 #include <cairn/core/flavour.hpp>
+#include <cairn/storage/atoms.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
-
-/// The real ones.
-struct std_atoms {
-    template <class T>
-    using atomic = std::atomic<T>;
-    template <class T>
-    using plain = T;
-};
 
 /// Why each order is what it is. "The pusher" gives a magazine to the depot, "the popper" takes it.
 /// For each of them tests/alloc/magazine_orders_test.cpp has an execution that goes wrong without.

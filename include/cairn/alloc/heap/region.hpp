@@ -27,8 +27,7 @@
 #include <cstdint>
 #include <new>
 
-#include <cairn/alloc/fit/block.hpp>
-#include <cairn/alloc/fit/corrupt.hpp>
+#include <cairn/alloc/fit.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/assert.hpp>
 

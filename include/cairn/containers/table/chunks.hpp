@@ -11,9 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/containers/chunks/index_iterator.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/storage/index_iterator.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

@@ -17,9 +17,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/chunks/index_iterator.hpp>
 #include <cairn/containers/table/components.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/storage/index_iterator.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

@@ -25,12 +25,12 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/chunks/index_iterator.hpp>
 #include <cairn/containers/table/chunks.hpp>
 #include <cairn/containers/table/column.hpp>
 #include <cairn/containers/table/row.hpp>
 #include <cairn/containers/table/written_arguments.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/storage/index_iterator.hpp>
 
 // gcc forgets `restrict` when it inlines the function that says it.
 #if defined(__GNUC__) && !defined(__clang__)
