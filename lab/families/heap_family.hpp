@@ -1,5 +1,5 @@
 // lab/families/heap_family.hpp - any size, any order, offered alike by everybody, for `heap`, `tail`
-// and `frames`.
+// and `game-frame`.
 //
 // An adapter:   void* allocate(std::size_t size);   void deallocate(void* p, std::size_t size);
 //

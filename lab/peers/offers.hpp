@@ -10,7 +10,7 @@
 //      offer_pools<Size>           slots of one size              families/pool_family.hpp
 //      offer_thread_pools<Size>    the same, from any thread      families/thread_family.hpp
 //      offer_heaps<RegionSize>     any size, any order            families/heap_family.hpp
-//      offer_object_pools<T>       construct(), destroy(p)        experiments/object_pool.cpp
+//      offer_object_pools<T>       construct(), destroy(p)        experiments/object-pool.cpp
 //      offer_stores<T>             things that come and go        families/particle_stores.hpp
 //      offer_node_allocators       a template for std::map        experiments/nodes.cpp
 //

@@ -1,4 +1,4 @@
-// lab/experiments/object_pool.cpp - allocPool's load: 10,000 objects taken, used and given back.
+// lab/experiments/object-pool.cpp - allocPool's load: 10,000 objects taken, used and given back.
 //
 // Its stub has a constructor of 1,000 increments; a cheap constructor stands beside it, because the
 // gain of a pool of built objects is the constructor that it avoids.
