@@ -8,13 +8,7 @@
 
 #include "lab/families/pool_family.hpp"
 #include "lab/harness/experiment.hpp"
-
-#if CAIRN_LAB_HAS_BOOST
-#    include <boost/pool/pool_alloc.hpp>
-#endif
-#if CAIRN_LAB_HAS_TBB
-#    include <tbb/scalable_allocator.h>
-#endif
+#include "lab/peers/offers.hpp"
 
 namespace {
 
@@ -126,20 +120,13 @@ struct stateless {
     Allocator get() { return {}; }
 };
 
-struct with_boost {
-#if CAIRN_LAB_HAS_BOOST
-    template <class T>
-    using boost_allocator = boost::fast_pool_allocator<T, boost::default_user_allocator_new_delete,
-                                                       boost::details::pool::null_mutex>;
-#endif
-};
-struct working : with_boost {
+struct working {
     template <class Map, class Source>
     static auto make() {
         return work<Map, Source>();
     }
 };
-struct looking : with_boost {
+struct looking {
     template <class Map, class Source>
     static auto make() {
         return look_up<Map, Source>();
@@ -167,22 +154,12 @@ void add_cases(lab::experiment& e, const char* name) {
             return maker_type::template make<Container<std::pmr::polymorphic_allocator>,
                                              from_pmr>();
         });
-#if CAIRN_LAB_HAS_BOOST
-        c.peer("boost::fast_pool_allocator", [] {
-            using allocator = boost::fast_pool_allocator<std::pair<const int, int>,
-                                                         boost::default_user_allocator_new_delete,
-                                                         boost::details::pool::null_mutex>;
-            return maker_type::template make<Container<maker_type::template boost_allocator>,
-                                             stateless<allocator>>();
+        lab::peer_node_allocators([&]<template <class> class A>(const char* name) {
+            c.peer(name, [] {
+                return maker_type::template make<Container<A>,
+                                                 stateless<A<std::pair<const int, int>>>>();
+            });
         });
-#endif
-#if CAIRN_LAB_HAS_TBB
-        c.peer("tbb::scalable_allocator", [] {
-            return maker_type::template make<
-                Container<tbb::scalable_allocator>,
-                stateless<tbb::scalable_allocator<std::pair<const int, int>>>>();
-        });
-#endif
     };
     add(e.compare(std::string{name} + ", inserts and erases"), working{});
     add(e.compare(std::string{name} + ", look-ups"), looking{});

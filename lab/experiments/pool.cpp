@@ -122,19 +122,12 @@ lab::comparison& add_case(lab::experiment& e, const std::string& name, double we
     c.baseline("fast-alloc pool", [] { return work_on<fast_alloc_pool<Size>, Work>(); });
     c.mallocs([] { return work_on<new_delete<Size>, Work>(); });
     c.peer("std::pmr::unsynchronized_pool", [] { return work_on<pmr_pool<Size>, Work>(); });
-#if CAIRN_LAB_HAS_BOOST
-    c.peer("boost::pool", [] { return work_on<boost_pool<Size>, Work>(); });
-    // Ordered frees walk the list: 5 microseconds each in a burst, so only where it is not hopeless.
-    if constexpr (std::is_same_v<Work, pairs> || std::is_same_v<Work, thesis_6_2>) {
-        c.peer("boost::pool, ordered", [] { return work_on<boost_ordered_pool<Size>, Work>(); });
-    }
-#endif
-#if CAIRN_LAB_HAS_FOONATHAN
-    c.peer("foonathan node_pool", [] { return work_on<foonathan_node_pool<Size>, Work>(); });
-#endif
-#if CAIRN_LAB_HAS_TBB
-    c.peer("tbb scalable_malloc", [] { return work_on<tbb_scalable<Size>, Work>(); });
-#endif
+    constexpr bool is_short = std::is_same_v<Work, pairs> || std::is_same_v<Work, thesis_6_2>;
+    lab::peer_pools<Size>([&]<class P>(const char* name) {
+        if constexpr (is_short || !requires { P::walks_on_free; }) {
+            c.peer(name, [] { return work_on<P, Work>(); });
+        }
+    });
     return c;
 }
 
@@ -278,16 +271,12 @@ const lab::registration pool{
         cold.peer("std::pmr::unsynchronized_pool", [] {
             return cold_fill([] { return std::make_unique<counted<pmr_pool<64>>>(); });
         });
-#if CAIRN_LAB_HAS_BOOST
-        cold.peer("boost::pool", [] {
-            return cold_fill([] { return std::make_unique<counted<boost_pool<64>>>(); });
+        lab::peer_pools<64>([&]<class P>(const char* name) {
+            if constexpr (requires { P::is_told_the_count; }) {
+                cold.peer(name,
+                          [] { return cold_fill([] { return std::make_unique<counted<P>>(); }); });
+            }
         });
-#endif
-#if CAIRN_LAB_HAS_FOONATHAN
-        cold.peer("foonathan node_pool", [] {
-            return cold_fill([] { return std::make_unique<counted<foonathan_node_pool<64>>>(); });
-        });
-#endif
         cold.baseline("fast-alloc pool", [] {
             return cold_fill([] { return std::make_unique<counted<fast_alloc_pool<64>>>(); });
         });
@@ -318,10 +307,11 @@ const lab::registration pool{
                     64, cairn::alignment{16}, cairn::system_memory(), {.slots_per_chunk = many}};
             });
         });
-#if CAIRN_LAB_HAS_FOONATHAN
-        create.peer("foonathan node_pool",
-                    [creation] { return creation([] { return foonathan_node_pool<64>{many}; }); });
-#endif
+        lab::peer_pools<64>([&]<class P>(const char* name) {
+            if constexpr (requires { P::is_told_the_count; }) {
+                create.peer(name, [creation] { return creation([] { return P{many}; }); });
+            }
+        });
         create.baseline("fast-alloc pool",
                         [creation] { return creation([] { return fast_alloc_pool<64>{many}; }); });
 

@@ -14,7 +14,8 @@ const std::vector<need>& needs() {
     // a line for each, and that each pattern covers a case.
     static const std::vector<need> all{
         {"temporary memory of a frame",
-         {{"frame", {"200 of *", "mixed *", "changing load"}}, {"linear", {"8 b", "256 b"}}}},
+         {{"temporary-objects", {"200 of *", "mixed *", "changing load"}},
+          {"linear", {"8 b", "256 b"}}}},
         {"objects of one size, freed in any order",
          {{"pool", {"pair *", "in order *", "reversed *", "random *", "churn *", "thesis 6.2"}}}},
         {"the same, from many threads", {{"threads", {"* threads", "producer and consumer"}}}},
@@ -33,10 +34,10 @@ const std::vector<need>& needs() {
            {"one size: allocate, * of minima", "one size: deallocate, * of minima",
             "one size: instructions, *allocate"}}}},
         {"large blocks that die all at once", {{"linear", {"8 kb", "1 mb"}}}},
-        {"all the memory work of a game's frame", {{"frames", {"time in memory, *"}}}},
+        {"all the memory work of a game's frame", {{"game-frame", {"time in memory, *"}}}},
         {"nodes of lists, maps and trees", {{"nodes", {"*"}}}},
         {"a growing phase of work (parser, level)", {{"parser", {"lines per second"}}}},
-        {"a list of unknown length", {{"grow", {"*push_backs*"}}}},
+        {"a list of unknown length", {{"unknown-length", {"*push_backs*"}}}},
         {"what another thread still reads", {{"double-buffer", {"*"}}}},
         // Those with handles: packed_array has none, and columns are a need of their own below.
         {"objects iterated often, referred to safely",
@@ -47,7 +48,7 @@ const std::vector<need>& needs() {
          {"cairn::slot_map", "cairn::stable_slot_map"}},
         {"finding an object that may be gone", {{"owners", {"weak*"}}}, {}, "cairn::slot_map"},
         {"growing without a pause",
-         {{"growth", {"worst insert"}}},
+         {{"worst-insert", {"worst insert"}}},
          {"packed_array, reserved", "stable_slot_map, paged"}},
         {"loops that read a part of each object", {{"aos-soa", {"* particles"}}}},
         {"objects that are dear to construct", {{"object-pool", {"constructor of *"}}}},

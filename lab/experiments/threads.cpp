@@ -236,13 +236,9 @@ void add_everybody(lab::comparison& c, Add add) {
     add.template operator()<shared_by_all<mutex_pool>>(c, kind::baseline, "fast-alloc, mutex pool");
     add.template operator()<shared_by_all<pmr_synchronized>>(c, kind::peer,
                                                              "std::pmr::synchronized_pool");
-#if CAIRN_LAB_HAS_BOOST
-    add.template operator()<shared_by_all<boost_lockfree>>(c, kind::peer, "boost::lockfree::stack");
-#endif
-#if CAIRN_LAB_HAS_TBB
-    add.template operator()<shared_by_all<tbb_scalable<slot_size>>>(c, kind::peer,
-                                                                    "tbb scalable_malloc");
-#endif
+    lab::peer_thread_pools<slot_size>([&]<class P>(const char* name) {
+        add.template operator()<shared_by_all<P>>(c, kind::peer, name);
+    });
 }
 
 template <class Work>

@@ -1,4 +1,4 @@
-// lab/families/arena_cairn.cpp - cairn's arenas in `linear` and `frame`.
+// lab/families/arena_cairn.cpp - cairn's arenas in `linear` and `temporary-objects`.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/double_ended_arena.hpp>
 #include <cairn/alloc/growing_arena.hpp>

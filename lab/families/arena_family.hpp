@@ -1,5 +1,5 @@
 // lab/families/arena_family.hpp - what every arena-like thing is asked to do in `linear` and
-// `frame`.
+// `temporary-objects`.
 //
 // An adapter makes one arena look alike; offering it puts it into all cases:
 //

@@ -1,5 +1,5 @@
 // lab/families/heap_family.hpp - any size, any order, offered alike by everybody, for `heap`, `tail`
-// and `frames`.
+// and `game-frame`.
 //
 // An adapter:   void* allocate(std::size_t size);   void deallocate(void* p, std::size_t size);
 //
@@ -24,10 +24,7 @@
 
 #include "lab/harness/experiment.hpp"
 #include "lab/harness/optimizer.hpp"
-
-#if CAIRN_LAB_HAS_BOOST
-#    include <boost/interprocess/managed_external_buffer.hpp>
-#endif
+#include "lab/peers/offers.hpp"
 
 namespace lab::heaps {
 
@@ -64,17 +61,6 @@ struct std_pmr_pool {
     void* allocate(std::size_t size) { return pool.allocate(size, 16); }
     void deallocate(void* p, std::size_t size) { pool.deallocate(p, size, 16); }
 };
-
-#if CAIRN_LAB_HAS_BOOST
-struct boost_rbtree_best_fit {
-    std::unique_ptr<std::byte, void (*)(void*)> memory{
-        static_cast<std::byte*>(std::malloc(region_size)), std::free};
-    boost::interprocess::managed_external_buffer buffer{boost::interprocess::create_only,
-                                                        memory.get(), region_size};
-    void* allocate(std::size_t size) { return buffer.allocate(size, std::nothrow); }
-    void deallocate(void* p, std::size_t) { buffer.deallocate(p); }
-};
-#endif
 
 /// The limit: classes, a list each, nothing ever merges or moves to another class.
 struct size_class_lifo {
@@ -186,9 +172,8 @@ void add_heaps(comparison& c, Make make, who w = {}) {
     c.with_malloc("mimalloc", "mimalloc heap", make(adapter_tag<mimalloc_heap>{}));
     if (w.slow_peers) {
         c.peer("std::pmr::unsynchronized_pool", make(adapter_tag<std_pmr_pool>{}));
-#if CAIRN_LAB_HAS_BOOST
-        c.peer("boost rbtree_best_fit", make(adapter_tag<boost_rbtree_best_fit>{}));
-#endif
+        peer_heaps<region_size>(
+            [&]<class A>(const char* name) { c.peer(name, make(adapter_tag<A>{})); });
     }
     if (w.lists) {
         c.baseline("linked list, first fit", make(adapter_tag<linked_list<false>>{}));

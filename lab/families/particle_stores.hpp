@@ -25,10 +25,7 @@
 #include <vector>
 
 #include "lab/harness/optimizer.hpp"
-
-#if CAIRN_LAB_HAS_PLF_COLONY
-#    include <plf_colony.h>
-#endif
+#include "lab/peers/offers.hpp"
 
 namespace lab {
 
@@ -351,22 +348,6 @@ struct vector_of_pointers {
     }
     std::size_t size() const { return all.size(); }
 };
-
-#if CAIRN_LAB_HAS_PLF_COLONY
-struct plf_colony_store {
-    using handle = plf::colony<particle>::iterator;
-    static constexpr bool by_index = false;
-    plf::colony<particle> all;
-    explicit plf_colony_store(std::size_t capacity) { all.reserve(capacity); }
-    handle insert(unsigned seed) { return all.emplace(seed); }
-    void erase(handle where) { all.erase(where); }
-    template <class F>
-    void each(F f) {
-        for (particle& p : all) { f(p); }
-    }
-    std::size_t size() const { return all.size(); }
-};
-#endif
 
 // ---- cairn ------------------------------------------------------------------------------------------
 

@@ -25,16 +25,7 @@
 #include <cairn/alloc/pool.hpp>
 
 #include "lab/harness/optimizer.hpp"
-
-#if CAIRN_LAB_HAS_BOOST
-#    include <boost/pool/pool.hpp>
-#endif
-#if CAIRN_LAB_HAS_FOONATHAN
-#    include <foonathan/memory/memory_pool.hpp>
-#endif
-#if CAIRN_LAB_HAS_TBB
-#    include <tbb/scalable_allocator.h>
-#endif
+#include "lab/peers/offers.hpp"
 
 namespace lab::slots {
 
@@ -168,7 +159,7 @@ struct cairn_pool {
     void deallocate(void* p) { slots.deallocate(p); }
 };
 
-// ---- peers -------------------------------------------------------------------------------------
+// ---- peers that come with C++: others are in lab/peers/ -------------------------------------------------------------------------------------
 
 /// Whatever malloc this process was started with, through new and delete, as users write it.
 template <std::size_t Size>
@@ -191,40 +182,5 @@ struct pmr_pool {
     void* allocate() { return slots.allocate(Size, 8); }
     void deallocate(void* p) { slots.deallocate(p, Size, 8); }
 };
-
-#if CAIRN_LAB_HAS_BOOST
-template <std::size_t Size>
-struct boost_pool {
-    boost::pool<> slots;
-    explicit boost_pool(std::size_t count) : slots{Size, count} {}
-    void* allocate() { return slots.malloc(); }
-    void deallocate(void* p) { slots.free(p); }
-};
-template <std::size_t Size>
-struct boost_ordered_pool {
-    boost::pool<> slots;
-    explicit boost_ordered_pool(std::size_t count) : slots{Size, count} {}
-    void* allocate() { return slots.ordered_malloc(); }
-    void deallocate(void* p) { slots.ordered_free(p); }
-};
-#endif
-#if CAIRN_LAB_HAS_FOONATHAN
-template <std::size_t Size>
-struct foonathan_node_pool {
-    foonathan::memory::memory_pool<> slots;
-    explicit foonathan_node_pool(std::size_t count)
-        : slots{Size, foonathan::memory::memory_pool<>::min_block_size(Size, count)} {}
-    void* allocate() { return slots.allocate_node(); }
-    void deallocate(void* p) { slots.deallocate_node(p); }
-};
-#endif
-#if CAIRN_LAB_HAS_TBB
-template <std::size_t Size>
-struct tbb_scalable {
-    explicit tbb_scalable(std::size_t) {}
-    void* allocate() { return ::scalable_malloc(Size); }
-    void deallocate(void* p) { ::scalable_free(p); }
-};
-#endif
 
 }  // namespace lab::slots

@@ -18,10 +18,6 @@
 #include "lab/families/crew.hpp"
 #include "lab/families/pool_family.hpp"
 
-#if CAIRN_LAB_HAS_BOOST
-#    include <boost/lockfree/stack.hpp>
-#endif
-
 namespace lab::slots {
 
 inline constexpr std::size_t slot_size = 64;
@@ -149,24 +145,6 @@ struct pmr_synchronized {
     void* allocate() { return slots.allocate(slot_size, 8); }
     void deallocate(void* p) { slots.deallocate(p, slot_size, 8); }
 };
-
-#if CAIRN_LAB_HAS_BOOST
-struct boost_lockfree {
-    std::vector<std::byte> memory;
-    boost::lockfree::stack<void*> free;
-    explicit boost_lockfree(std::size_t count) : memory(count * slot_size + 64), free{count} {
-        std::byte* first =
-            memory.data() + 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
-        for (std::size_t i = 0; i + 1 < count; ++i) free.bounded_push(first + i * slot_size);
-    }
-    void* allocate() {
-        void* p = nullptr;
-        free.pop(p);
-        return p;
-    }
-    void deallocate(void* p) { free.bounded_push(p); }
-};
-#endif
 
 /// Objects that were there before, one after the other, and nothing is freed.
 struct no_allocator {

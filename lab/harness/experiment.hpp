@@ -1,6 +1,6 @@
 // lab/harness/experiment.hpp - what an experiment is: a question, cases, and who competes in them.
 //
-//      experiment "frame"         "What does a frame of 1000 temporary objects cost?"
+//      experiment "temporary-objects"  "What does a frame of 1000 temporary objects cost?"
 //        comparison "mixed"       one table: unit, which direction is better
 //          contender "bump-up"        limit      the shortest hand-written loop
 //          contender "cairn::arena"   cairn
@@ -9,7 +9,7 @@
 //
 // An experiment is one file lab/experiments/<name>.cpp and one line in lab/CMakeLists.txt:
 //
-//      const lab::registration frame{"frame", "What does ... cost?", [](lab::experiment& e) {
+//      const lab::registration temporaries{"temporary-objects", "What does ... cost?", [](lab::experiment& e) {
 //          lab::comparison& mixed = e.compare("mixed 8..256 B");
 //          mixed.cairn("cairn::arena", [] {               // the factory: builds what is not timed
 //              return [a = std::make_unique<cairn::arena>(1 << 20)](lab::sample& s) {

@@ -45,9 +45,9 @@ def one_sentence(stderr):
 # ---- words that are wrong -----------------------------------------------------------------------
 for words in (["--nonsense"], ["lab", "--nonsense"], ["lab", "--json"], [], ["lab", "--quick", "--full"],
               ["lab", "--speed", "never"], ["elsewhere"],
-              *(["lab", "grow", word, value] for word in ("--speed", "--time-limit") for value in ("nan", "inf", "-inf", "-1", "0", "1e300", "")),
-              *(["lab", "grow", word, ""] for word in ("--json", "--html", "--markdown", "--source")),
-              ["lab", "grow", "--json="], ["lab", "--compare", "", "x"], ["lab", "--compare", "x", ""], ["lab", ""], [""]):
+              *(["lab", "unknown-length", word, value] for word in ("--speed", "--time-limit") for value in ("nan", "inf", "-inf", "-1", "0", "1e300", "")),
+              *(["lab", "unknown-length", word, ""] for word in ("--json", "--html", "--markdown", "--source")),
+              ["lab", "unknown-length", "--json="], ["lab", "--compare", "", "x"], ["lab", "--compare", "x", ""], ["lab", ""], [""]):
     code, out, err = run(*words)
     check(code == 2 and one_sentence(err), f"'cairn {' '.join(words)}' is refused with one sentence", err)
 
@@ -56,12 +56,12 @@ check(code == 0 and "--json" in out, "--help explains and succeeds")
 
 code, out, err = run("lab", "--list")
 names = [line.split()[0] for line in out.splitlines()]
-check(code == 0 and {"linear", "frame", "grow", "parser"} <= set(names), "--list names the experiments", out)
+check(code == 0 and {"linear", "temporary-objects", "unknown-length", "parser"} <= set(names), "--list names the experiments", out)
 
 code, out, err = run("lab", "nosuch")
 check(code == 2 and one_sentence(err) and "nosuch" in err, "an unknown experiment is named", err)
 
-code, out, err = run("lab", "frame", "--json", "/nowhere/at/all.json")
+code, out, err = run("lab", "temporary-objects", "--json", "/nowhere/at/all.json")
 check(code == 2 and one_sentence(err) and "/nowhere" in err, "an unwritable report is refused before measuring", err)
 
 # ---- where reports go -----------------------------------------------------------------------------
@@ -111,9 +111,9 @@ code, err = run_into(">/dev/null <&- 2>&-", "good", "--speed", "0.05", "--json",
 check(code == 0 and report("kept.json")["experiments"], "standard input and error may be closed")
 
 # ---- bad input costs only itself ----------------------------------------------------------------
-code, out, err = run("lab", "nosuch", "frame", "--speed", "0.02", "--quiet", "--json", "a.json", "--html", "/nowhere/a.html")
+code, out, err = run("lab", "nosuch", "temporary-objects", "--speed", "0.02", "--quiet", "--json", "a.json", "--html", "/nowhere/a.html")
 check(code == 2 and "nosuch" in err and "/nowhere" in err, "both mistakes are named", err)
-check([e["name"] for e in report("a.json")["experiments"]] == ["frame"], "the other experiment is written")
+check([e["name"] for e in report("a.json")["experiments"]] == ["temporary-objects"], "the other experiment is written")
 check(len(report("a.json")["errors"]) == 2, "errors are in the report")
 
 (folder / "wrong.txt").write_text("let a = f(1,\n  2;\n")
@@ -167,7 +167,7 @@ for words in (["struct-layout", "--compare", "c.json", "c.json"], ["--compare", 
               ["--compare", "c.json", "c.json", "--json", "x.json"], ["--compare", "c.json", "c.json", "--full"]):
     code, out, err = run("lab", *words)
     check(code == 2 and one_sentence(err), f"'{' '.join(words)}' is refused: --compare measures nothing", out + err)
-code, out, err = run("lab", "grow", "--speed", "0.02", "--quiet", "--markdown", "c.md")
+code, out, err = run("lab", "unknown-length", "--speed", "0.02", "--quiet", "--markdown", "c.md")
 check(code == 0 and "| you need |" not in out and "### grow" in (folder / "c.md").read_text(), "a run as Markdown", err)
 
 # ---- contenders that misbehave ------------------------------------------------------------------
@@ -234,7 +234,7 @@ check(preloaded.returncode == 0 and rows["glibc"] == "ok", "what the user preloa
 vanishing.unlink()
 
 # ---- an interrupt -------------------------------------------------------------------------------
-process = subprocess.Popen([cairn, "lab", "linear", "frame", "--quiet", "--json", "e.json"], stderr=subprocess.PIPE)
+process = subprocess.Popen([cairn, "lab", "linear", "temporary-objects", "--quiet", "--json", "e.json"], stderr=subprocess.PIPE)
 time.sleep(5)
 process.send_signal(signal.SIGINT)
 process.communicate(timeout=60)

@@ -1,5 +1,6 @@
 // What the lab uses of foonathan/memory.
-#include <foonathan/memory/memory_pool.hpp>
+#include "lab/peers/foonathan.hpp"
+
 #include <foonathan/memory/memory_stack.hpp>
 
 int main() {
@@ -9,9 +10,8 @@ int main() {
     stack.unwind(bottom);
     const bool same = stack.allocate(64, 8) == a;
 
-    using pool = foonathan::memory::memory_pool<>;
-    pool slots{64, pool::min_block_size(64, 100)};
-    void* const b = slots.allocate_node();
-    slots.deallocate_node(b);
+    lab::peers::foonathan::node_pool<64> slots{100};
+    void* const b = slots.allocate();
+    slots.deallocate(b);
     return same && b != nullptr ? 0 : 1;
 }

@@ -1,8 +1,8 @@
 // What the lab uses of plf::colony.
-#include <plf_colony.h>
+#include "lab/peers/plf_colony.hpp"
 
 int main() {
-    plf::colony<int> all;
+    lab::peers::plf_colony::store<unsigned> all{10};
     const auto first = all.insert(1);
     all.insert(2);
     all.erase(first);

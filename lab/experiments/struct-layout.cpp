@@ -1,4 +1,4 @@
-// lab/experiments/struct_layout.cpp - thesis listings 5.1 and 5.2: what the order of members costs.
+// lab/experiments/struct-layout.cpp - thesis listings 5.1 and 5.2: what the order of members costs.
 //
 // The same fifteen members in four orders: how many bytes each wastes, how many cache lines the
 // update of velocity and position touches on average, and how long it takes.

@@ -1,4 +1,4 @@
-// lab/experiments/frames.cpp - a simulated game at 90 Hz: what memory costs in each frame.
+// lab/experiments/game-frame.cpp - a simulated game at 90 Hz: what memory costs in each frame.
 //
 // Each frame kills and spawns mixed objects with random lifetimes, makes temporary arrays that die
 // with the frame, and fires particles; every hundredth frame a level changes: two thousand assets go
@@ -217,7 +217,7 @@ auto plays(int frame_count) {
 }
 
 const lab::registration frames{
-    "frames", "How much of a frame of a game goes into memory?", [](lab::experiment& e) {
+    "game-frame", "How much of a frame of a game goes into memory?", [](lab::experiment& e) {
         e.quick_seconds = 8;
         e.how =
             "Frames run back to back, without waiting for a display; a frame at 90 Hz has 11.1 ms, "

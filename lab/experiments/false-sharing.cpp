@@ -1,4 +1,4 @@
-// lab/experiments/false_sharing.cpp - thesis listings 7.1 and 7.2: counting odd numbers with P workers.
+// lab/experiments/false-sharing.cpp - thesis listings 7.1 and 7.2: counting odd numbers with P workers.
 //
 // 7.1 lets every worker count in its own element of one array: neighbours on one cache line. 7.2
 // counts in a local variable. per_thread<T> gives each its own line, without a local variable.

@@ -1,4 +1,4 @@
-// lab/experiments/growth.cpp - the worst single insertion while a store grows to 10^6 objects.
+// lab/experiments/worst-insert.cpp - the worst single insertion while a store grows to 10^6 objects.
 //
 // A frame does not care for the average: it is missed by the one insertion that copies everything.
 // Each contender inserts 10^6 particles of 24 bytes into an empty store, with a clock around every
@@ -69,7 +69,7 @@ auto reserved() {
 }
 
 const lab::registration growth{
-    "growth", "How long can a single insertion take while a store grows to a million?",
+    "worst-insert", "How long can a single insertion take while a store grows to a million?",
     [](lab::experiment& e) {
         e.quick_seconds = 10;
         lab::comparison& c = e.compare(

@@ -1,4 +1,4 @@
-// lab/experiments/frame.cpp - what a frame of temporary objects costs.
+// lab/experiments/temporary-objects.cpp - what a frame of temporary objects costs.
 #include "lab/families/arena_family.hpp"
 
 namespace {
@@ -8,7 +8,7 @@ namespace {
 constexpr double write_bound_ns = 1;
 
 const lab::registration frame{
-    "frame", "What do 1000 temporary objects of 8 to 256 bytes cost in a frame?",
+    "temporary-objects", "What do 1000 temporary objects of 8 to 256 bytes cost in a frame?",
     [](lab::experiment& e) {
         e.quick_seconds = 7;
         e.how =

@@ -1,4 +1,4 @@
-// lab/experiments/object_pool.cpp - allocPool's load: 10,000 objects taken, used and given back.
+// lab/experiments/object-pool.cpp - allocPool's load: 10,000 objects taken, used and given back.
 //
 // Its stub has a constructor of 1,000 increments; a cheap constructor stands beside it, because the
 // gain of a pool of built objects is the constructor that it avoids.
@@ -9,11 +9,9 @@
 #include <mutex>
 #include <string>
 #include <vector>
-#if CAIRN_LAB_HAS_BOOST
-#    include <boost/pool/object_pool.hpp>
-#endif
 
 #include "lab/harness/experiment.hpp"
+#include "lab/peers/offers.hpp"
 
 namespace {
 
@@ -194,16 +192,16 @@ void add_cases(lab::comparison& c) {
                 [&](std::size_t k) { held[k].reset(); });
         };
     });
-#if CAIRN_LAB_HAS_BOOST
-    c.peer("boost::object_pool, last in first out", [] {
-        return [pool = std::make_unique<boost::object_pool<T>>(),
-                held = std::vector<T*>(object_count)](lab::sample& s) mutable {
-            round_trip(
-                s, [&](std::size_t k) { lab::keep(held[k] = pool->construct()); },
-                [&](std::size_t k) { pool->destroy(held[object_count - 1 - k]); });
-        };
+    lab::peer_object_pools<T>([&]<class P>(const char* name) {
+        c.peer(name, [] {
+            return [pool = std::make_unique<P>(),
+                    held = std::vector<T*>(object_count)](lab::sample& s) mutable {
+                round_trip(
+                    s, [&](std::size_t k) { lab::keep(held[k] = pool->construct()); },
+                    [&](std::size_t k) { pool->destroy(held[object_count - 1 - k]); });
+            };
+        });
     });
-#endif
 }
 
 const lab::registration object_pool{

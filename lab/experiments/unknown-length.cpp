@@ -1,4 +1,4 @@
-// lab/experiments/grow.cpp - lists whose length nobody knows in advance.
+// lab/experiments/unknown-length.cpp - lists whose length nobody knows in advance.
 //
 // std::vector moves its elements at every doubling, because its allocator cannot say "you may have
 // more, right here". Something that asks the arena (builder, packed_array) need not.
@@ -147,7 +147,7 @@ auto copies() {
 }
 
 const lab::registration grow{
-    "grow", "What does it cost when a list grows and nobody knows how far?",
+    "unknown-length", "What does it cost when a list grows and nobody knows how far?",
     [](lab::experiment& e) {
         e.quick_seconds = 6;
         lab::comparison& one = e.compare("one vector, 1000000 push_backs");

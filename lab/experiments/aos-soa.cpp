@@ -1,4 +1,4 @@
-// lab/experiments/aos_soa.cpp - thesis figure 6.9: 128-byte particles of which a loop needs 36 bytes.
+// lab/experiments/aos-soa.cpp - thesis figure 6.9: 128-byte particles of which a loop needs 36 bytes.
 //
 // velocity += force * dt; position += velocity * dt; for 5,000 particles, which fit the second-level
 // cache in every layout, and for 1,000,000, which fit none.
