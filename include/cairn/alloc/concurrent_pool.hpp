@@ -270,6 +270,7 @@ private:
     bool add_chunk(std::size_t slot_count) noexcept;
     bool make_room_in_table(std::size_t more) noexcept;
     std::byte* take_block(std::size_t size) noexcept;
+    void give_newest_block_back() noexcept;
     std::size_t magazine_bytes() const noexcept;
     magazine& make_magazine(std::byte*& memory) noexcept;
     void equip(cache& c, std::byte*& memory) noexcept;
@@ -390,7 +391,7 @@ inline void* concurrent_pool::allocate(std::size_t size, alignment align) noexce
 
 inline void concurrent_pool::deallocate(void* p, [[maybe_unused]] std::size_t size,
                                         [[maybe_unused]] alignment align, call_site from) noexcept {
-    CAIRN_ASSERT(size <= stride_ && align <= align_,
+    CAIRN_ASSERT(p == nullptr || (size <= stride_ && align <= align_),
                  "a slot comes back with the size it was asked with",
                  {.kind = misuse_kind::wrong_size,
                   .object = this,
@@ -408,7 +409,7 @@ inline void* concurrent_pool::local_view::allocate(std::size_t size, alignment a
 inline void concurrent_pool::local_view::deallocate(void* p, [[maybe_unused]] std::size_t size,
                                                     [[maybe_unused]] alignment align,
                                                     call_site from) noexcept {
-    CAIRN_ASSERT(size <= pool_->stride_ && align <= pool_->align_,
+    CAIRN_ASSERT(p == nullptr || (size <= pool_->stride_ && align <= pool_->align_),
                  "a slot comes back with the size it was asked with",
                  {.kind = misuse_kind::wrong_size,
                   .object = pool_,

@@ -157,7 +157,16 @@ public:
 
     /// Room for `count` objects in all. Returns: false when exhausted; nothing has changed then.
     /// Throws: what copying a T throws, where its move may throw; nothing has changed then.
-    [[nodiscard]] bool reserve(std::size_t count) { return count <= capacity_ || grow_to(count); }
+    [[nodiscard]] bool reserve(std::size_t count) {
+        return count <= capacity_ || grow_to(count, [] { return true; });
+    }
+    /// As reserve(), for an owner who keeps something beside the rows: also() makes room there, and is
+    /// called once the room here is certain. Returns: false, too, when also() does; nothing has changed
+    /// here then.
+    template <class Also>
+    [[nodiscard]] bool reserve_with(std::size_t count, Also&& also) {
+        return count <= capacity_ ? also() : grow_to(count, also);
+    }
 
     /// From now on grows in place, up to `count_max` objects and what fits the last page beside them:
     /// no object ever moves, no reference dies, and no insertion copies the others. Costs addresses,
@@ -389,9 +398,10 @@ private:
                memory_.try_grow_in_place(saturating_multiply(needed, sizeof(T)));
     }
 
-    [[gnu::noinline]] bool grow_to(std::size_t count) {
+    template <class Also>
+    [[gnu::noinline]] bool grow_to(std::size_t count, Also&& also) {
         pending_block fresh{memory_, nullptr, 0};
-        if (!begin_growth(count, fresh)) { return false; }
+        if (!begin_growth(count, fresh) || !also()) { return false; }
         if (fresh.block == nullptr) {
             adopt_size();
             return true;

@@ -207,7 +207,11 @@ public:
     /// as an object.
     /// Returns: false when exhausted; then nothing that can be seen has changed.
     bool reserve(std::size_t count) {
-        if (!directory_.reserve(count) || !values_.reserve(count)) { return false; }
+        // The slots last: they are written, and kept, where objects that find no room cost nothing.
+        if (count > max_size() ||
+            !values_.reserve_with(count, [&] { return directory_.reserve(count); })) {
+            return false;
+        }
         directory_.set_row_max(values_.capacity());
         return true;
     }

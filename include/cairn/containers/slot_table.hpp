@@ -203,7 +203,10 @@ public:
     /// Room for `count` rows in all; a reserved handle counts as a row. Returns: false when exhausted;
     /// nothing that can be seen has changed then.
     [[nodiscard]] bool reserve(std::size_t count) {
-        if (!directory_.reserve(count) || !rows_.reserve(count)) { return false; }
+        if (count > max_size() ||
+            !rows_.reserve_with(count, [&] { return directory_.reserve(count); })) {
+            return false;
+        }
         directory_.set_row_max(rows_.capacity());
         return true;
     }

@@ -133,8 +133,7 @@ public:
 
     /// Slots for `count` objects in all, in pages that stay when they run empty: insertions up to
     /// there never allocate. A slot that is held, waits for its fence or is exhausted counts as one.
-    /// Returns: false when exhausted, what was gained until then stays; or when the handle has too few
-    /// index bits, nothing has changed then.
+    /// Returns: false when exhausted, or when the handle has too few index bits; nothing has changed then.
     bool reserve(std::size_t count) noexcept {
         if (count > std::size_t{handle_type::index_max} + 1) { return false; }
         return slots_.reserve_pages(count / slots_per_page + (count % slots_per_page != 0 ? 1 : 0));

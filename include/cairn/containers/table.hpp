@@ -100,6 +100,12 @@ public:
 
     /// Room for `rows` rows in all. Returns: false when the allocator is exhausted; unchanged then.
     [[nodiscard]] bool reserve(std::size_t rows) { return m_.reserve(form(), rows); }
+    /// As packed_array::reserve_with.
+    template <class Also>
+    [[nodiscard]] bool reserve_with(std::size_t rows, Also also) {
+        return m_.reserve(form(), rows,
+                          {&also, [](void* f) { return (*static_cast<Also*>(f))(); }});
+    }
     /// From now on grows in place, up to `rows_max` rows, rounded up to a capacity: no row moves, no view
     /// or span dies by growth, and no insertion copies the others. Costs addresses, not memory; never
     /// asks the allocator.

@@ -45,6 +45,11 @@ public:
     /// changed then.
     [[nodiscard]] bool grow(std::size_t wish, std::size_t least, std::size_t total_max) noexcept;
 
+    /// False: no memory holds `count` slots, or no stack counts them.
+    [[nodiscard]] bool can_ever_hold(std::size_t count) const noexcept {
+        return count <= UINT32_MAX && count <= (PTRDIFF_MAX - first_offset_) / slot_size_;
+    }
+
     /// A slot without an object: one that had one, or the next fresh one; nullptr: none left.
     [[nodiscard]] void* take_vacant() noexcept {
         if (vacant_count_ != 0) { return stack_[slot_count_ - vacant_count_--]; }

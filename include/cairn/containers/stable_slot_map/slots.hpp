@@ -225,7 +225,9 @@ private:
     [[nodiscard]] bool gather() noexcept;
     void drop_hand() noexcept;
     [[nodiscard]] bool add_page() noexcept;
+    [[nodiscard]] bool get_objects(std::size_t p) noexcept;
     [[nodiscard]] bool bring_back(std::size_t p) noexcept;
+    void give_back_reserved(std::size_t had) noexcept;
     void send_back(std::size_t p) noexcept;
     void page_is_empty(std::size_t p) noexcept;
 
