@@ -118,6 +118,13 @@ TEST(slot_map, a_refused_handle_is_reported_with_both_lives_and_the_line_that_as
         const auto by_operator = expect_broken_promise([&] { (void)map[stale]; });
         EXPECT_EQ(by_operator.kind(), misuse_kind::stale_handle) << by_operator;
         EXPECT_EQ(by_operator.value("life in the handle"), 3u);
+        const unsigned operator_line = std::source_location::current().line() + 1;
+        const auto read_only = expect_broken_promise([&] { (void)std::as_const(map)[stale]; });
+        EXPECT_EQ(read_only.line(), operator_line) << read_only;
+        const auto nothing = expect_broken_promise([&] { (void)map[{}]; });
+        EXPECT_EQ(nothing.line(), operator_line + 2) << nothing;
+        const auto unchecked = expect_broken_promise([&] { (void)map.find_unchecked(stale); });
+        EXPECT_EQ(unchecked.line(), operator_line + 4) << unchecked;
         const auto row = expect_broken_promise([&] { (void)map.dense_index(stale); });
         EXPECT_EQ(row.value("slot"), 4u) << row;
         EXPECT_TRUE(row.says("slot_map_test.cpp:")) << row;
@@ -137,7 +144,11 @@ TEST(slot_map, a_refused_handle_of_a_table_is_reported_as_well) {
     EXPECT_EQ(refused.value("life in the handle"), 3u);
     if (asserts_enabled) {
         EXPECT_EQ(refused.line(), line);
-        EXPECT_EQ(expect_broken_promise([&] { (void)rows[h]; }).kind(), misuse_kind::stale_handle);
+        const auto by_operator = expect_broken_promise([&] { (void)rows[h]; });
+        EXPECT_EQ(by_operator.kind(), misuse_kind::stale_handle);
+        EXPECT_EQ(by_operator.line(), line + 8) << by_operator;
+        const auto unchecked = expect_broken_promise([&] { (void)rows.find_unchecked(h); });
+        EXPECT_EQ(unchecked.line(), line + 11) << unchecked;
     }
 }
 

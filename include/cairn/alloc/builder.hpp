@@ -126,7 +126,8 @@ public:
     [[nodiscard]] T* begin() noexcept { return begin_; }
     [[nodiscard]] T* end() noexcept { return end_; }
     [[nodiscard]] T& operator[](std::size_t index) noexcept {
-        CAIRN_ASSERT(index < size(), "the index is below size()");
+        CAIRN_ASSERT(index < size(), "the index is below size()",
+                     detail::beyond_end(this, "builder", index, size()));
         return begin_[index];
     }
     [[nodiscard]] T& back() noexcept { return end_[-1]; }

@@ -145,11 +145,13 @@ public:
 
     /// Requires: row < size().
     [[nodiscard]] T& operator[](std::size_t row) noexcept {
-        CAIRN_ASSERT(row < size_, "a row is below size()");
+        CAIRN_ASSERT(row < size_, "a row is below size()",
+                     detail::beyond_end(this, "packed_array", row, size_));
         return rows()[row];
     }
     [[nodiscard]] const T& operator[](std::size_t row) const noexcept {
-        CAIRN_ASSERT(row < size_, "a row is below size()");
+        CAIRN_ASSERT(row < size_, "a row is below size()",
+                     detail::beyond_end(this, "packed_array", row, size_));
         return rows()[row];
     }
 
@@ -220,7 +222,8 @@ public:
     /// objects is unchanged then.
     /// Requires: row < size().
     moved_row erase_at(std::size_t row) {
-        CAIRN_ASSERT(row < size_, "a row is below size()");
+        CAIRN_ASSERT(row < size_, "a row is below size()",
+                     detail::beyond_end(this, "packed_array", row, size_));
         T* const hole = rows() + row;
         T* const last = rows() + (size_ - 1);
         if constexpr (std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T>) {

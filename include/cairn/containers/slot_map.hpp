@@ -103,17 +103,16 @@ public:
     }
 
     /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with it:
-    /// null, of another map, not fulfilled yet, stale.
-    [[nodiscard]] T& operator[](handle_type h) noexcept {
-        const std::uint32_t row = live_row(h);
+    /// null, of another map, not fulfilled yet, stale, and where it was asked for.
+    [[nodiscard]] T& operator[](detail::asked<handle_type> h) noexcept {
+        const std::uint32_t row = live_row(h, detail::line_of(h));
         return *own(h, values_.data() + row);
     }
-    [[nodiscard]] const T& operator[](handle_type h) const noexcept {
-        const std::uint32_t row = live_row(h);
+    [[nodiscard]] const T& operator[](detail::asked<handle_type> h) const noexcept {
+        const std::uint32_t row = live_row(h, detail::line_of(h));
         return *own(h, values_.data() + row);
     }
-    /// As operator[], and a handle that finds nothing stops every build. Checked builds tell the line that
-    /// called; operators have no parameter for it.
+    /// As operator[], and a handle that finds nothing stops every build.
     [[nodiscard]] T& at(handle_type h, call_site from = call_site::current()) noexcept {
         T* const object = find(h);
         if (object == nullptr) [[unlikely]] { directory_.refuse(h, this, from); }
@@ -125,11 +124,15 @@ public:
         return *object;
     }
     /// P0661's spelling of operator[]: as find(), pointer and iterator at once. Requires: contains(h).
-    [[nodiscard]] found<T> find_unchecked(handle_type h) noexcept {
-        return {detail::not_null(&(*this)[h]), values_.end()};
+    [[nodiscard]] found<T> find_unchecked(handle_type h,
+                                          call_site from = call_site::current()) noexcept {
+        const std::uint32_t row = live_row(h, from);
+        return {detail::not_null(own(h, values_.data() + row)), values_.end()};
     }
-    [[nodiscard]] found<const T> find_unchecked(handle_type h) const noexcept {
-        return {detail::not_null(&(*this)[h]), values_.end()};
+    [[nodiscard]] found<const T> find_unchecked(
+        handle_type h, call_site from = call_site::current()) const noexcept {
+        const std::uint32_t row = live_row(h, from);
+        return {detail::not_null(own(h, values_.data() + row)), values_.end()};
     }
     /// Why find(h) finds nothing. Any handle may be asked for. For messages: it costs a call.
     [[nodiscard]] handle_fault fault_of(handle_type h) const noexcept {

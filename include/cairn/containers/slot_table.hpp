@@ -85,13 +85,14 @@ public:
         return directory_.find_row(h, row);
     }
     /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with it:
-    /// null, of another map, not fulfilled yet, stale.
-    [[nodiscard]] reference operator[](handle_type h) noexcept { return rows_[dense_index(h, {})]; }
-    [[nodiscard]] const_reference operator[](handle_type h) const noexcept {
-        return rows_[dense_index(h, {})];
+    /// null, of another map, not fulfilled yet, stale, and where it was asked for.
+    [[nodiscard]] reference operator[](detail::asked<handle_type> h) noexcept {
+        return rows_[dense_index(h, detail::line_of(h))];
     }
-    /// As operator[], and a handle that finds nothing stops every build. Checked builds tell the line that
-    /// called; operators have no parameter for it.
+    [[nodiscard]] const_reference operator[](detail::asked<handle_type> h) const noexcept {
+        return rows_[dense_index(h, detail::line_of(h))];
+    }
+    /// As operator[], and a handle that finds nothing stops every build.
     [[nodiscard]] reference at(handle_type h, call_site from = call_site::current()) noexcept {
         return rows_[live_row(h, from)];
     }
@@ -100,11 +101,13 @@ public:
         return rows_[live_row(h, from)];
     }
     /// P0661's spelling of operator[], to be used as what find() returns.
-    [[nodiscard]] found_row<reference> find_unchecked(handle_type h) noexcept {
-        return found_row<reference>{(*this)[h]};
+    [[nodiscard]] found_row<reference> find_unchecked(
+        handle_type h, call_site from = call_site::current()) noexcept {
+        return found_row<reference>{rows_[dense_index(h, from)]};
     }
-    [[nodiscard]] found_row<const_reference> find_unchecked(handle_type h) const noexcept {
-        return found_row<const_reference>{(*this)[h]};
+    [[nodiscard]] found_row<const_reference> find_unchecked(
+        handle_type h, call_site from = call_site::current()) const noexcept {
+        return found_row<const_reference>{rows_[dense_index(h, from)]};
     }
     /// Why find(h) finds nothing. Any handle may be asked for. For messages: it costs a call.
     [[nodiscard]] handle_fault fault_of(handle_type h) const noexcept {

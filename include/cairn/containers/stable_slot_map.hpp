@@ -106,9 +106,20 @@ public:
     [[nodiscard]] bool contains(handle_type h) const noexcept { return locate(h) != nullptr; }
 
     /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with it:
-    /// null, of another map, not fulfilled yet, stale.
-    [[nodiscard]] T& operator[](handle_type h) noexcept { return *live(h); }
-    [[nodiscard]] const T& operator[](handle_type h) const noexcept { return *live(h); }
+    /// null, of another map, not fulfilled yet, stale, and where it was asked for.
+    [[nodiscard]] T& operator[](detail::asked<handle_type> h) noexcept {
+        return *live(h, detail::line_of(h));
+    }
+    [[nodiscard]] const T& operator[](detail::asked<handle_type> h) const noexcept {
+        return *live(h, detail::line_of(h));
+    }
+    /// As operator[], and a handle that finds nothing stops every build.
+    [[nodiscard]] T& at(handle_type h, call_site from = call_site::current()) noexcept {
+        return *found_at(h, from);
+    }
+    [[nodiscard]] const T& at(handle_type h, call_site from = call_site::current()) const noexcept {
+        return *found_at(h, from);
+    }
     /// Why find(h) finds nothing. Any handle may be asked for. For messages: it costs a call.
     [[nodiscard]] handle_fault fault_of(handle_type h) const noexcept {
         return slots_.fault_of(h.index(), h.generation());
@@ -374,11 +385,19 @@ private:
     }
 
     /// The object of `h`. Requires: contains(h).
-    [[nodiscard]] T* live(handle_type h) const noexcept {
-        T* const object = locate(h);
+    [[nodiscard]] T* live(handle_type h, [[maybe_unused]] call_site from) const noexcept {
 #if CAIRN_ASSERTS
-        if (object == nullptr) [[unlikely]] { slots_.refuse(h.index(), h.generation(), this); }
+        return found_at(h, from);
+#else
+        return locate(h);
 #endif
+    }
+    /// The same in every build.
+    [[nodiscard]] T* found_at(handle_type h, call_site from) const noexcept {
+        T* const object = locate(h);
+        if (object == nullptr) [[unlikely]] {
+            slots_.refuse(h.index(), h.generation(), this, from);
+        }
         return object;
     }
 

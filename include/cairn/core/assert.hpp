@@ -52,6 +52,7 @@ enum class misuse_kind : unsigned char {
     leak,             // an object ends while something in it is live
     wrong_thread,     // two threads use an object at once
     corrupted,        // memory was written to by code that it does not belong to
+    out_of_range,     // an index beyond the end
 };
 
 /// An integer of a report: "slot 4".
@@ -124,6 +125,15 @@ namespace detail {
 [[noreturn]] void assert_failed(
     const char* condition, const char* invariant, const evidence& details,
     const std::source_location& where = std::source_location::current());
+
+/// What is known about an index that is not below `size`.
+[[nodiscard]] constexpr evidence beyond_end(const void* object, const char* type, std::size_t index,
+                                            std::size_t size) noexcept {
+    return {.kind = misuse_kind::out_of_range,
+            .object = object,
+            .type = type,
+            .values = {{"index", index}, {"size", size}}};
+}
 
 /// Only for sizeof: the details are spelled right in unchecked builds, too.
 evidence as_evidence(const evidence& details) noexcept;

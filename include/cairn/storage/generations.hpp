@@ -36,6 +36,7 @@
 // Threads: as the map; drawing from many at once is safe.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include <cairn/core/assert.hpp>
@@ -139,6 +140,37 @@ private:
     std::uint32_t max_;
     std::uint32_t asked_;
 };
+
+/// A handle as operator[] of a map takes it. C++20 gives operators no default arguments, but a conversion
+/// has one: in checked builds it carries the line that asks.
+#if CAIRN_ASSERTS
+template <class Handle>
+class asked {
+public:
+    constexpr asked(call_site from = call_site::current()) noexcept : from_{from} {}  // map[{}]
+    template <std::convertible_to<Handle> H>
+    constexpr asked(const H& h, call_site from = call_site::current()) noexcept
+        : handle_{h}, from_{from} {}
+
+    [[nodiscard]] constexpr operator Handle() const noexcept { return handle_; }
+    [[nodiscard]] constexpr call_site from() const noexcept { return from_; }
+
+private:
+    Handle handle_{};
+    call_site from_;
+};
+template <class Handle>
+[[nodiscard]] constexpr call_site line_of(const asked<Handle>& h) noexcept {
+    return h.from();
+}
+#else
+template <class Handle>
+using asked = Handle;
+template <class Handle>
+[[nodiscard]] constexpr call_site line_of(const Handle&) noexcept {
+    return {};
+}
+#endif
 
 /// A handle that a map refuses: what is wrong with it, and where it leads.
 struct refused_handle {

@@ -192,7 +192,7 @@ public:
     /// Stops the program and names what is wrong with (index, generation), a handle of `map`.
     /// Requires: it finds nothing.
     [[noreturn, gnu::cold]] void refuse(std::uint32_t index, std::uint32_t generation,
-                                        const void* map) const;
+                                        const void* map, call_site from) const;
 
     /// The objects of word `w`: what is marked live, less the slots in hand.
     [[nodiscard]] std::uint64_t live_in(const page& state, std::uint32_t w) const noexcept {

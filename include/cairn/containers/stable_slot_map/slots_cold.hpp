@@ -45,14 +45,14 @@ handle_fault stable_slots<L, I, G>::fault_of(std::uint32_t index,
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
-void stable_slots<L, I, G>::refuse(std::uint32_t index, std::uint32_t generation,
-                                   const void* map) const {
+void stable_slots<L, I, G>::refuse(std::uint32_t index, std::uint32_t generation, const void* map,
+                                   call_site from) const {
     const std::size_t p = index >> L;
     const std::uint32_t word =
         p < page_count_ ? pages()[p].state->generation[index & slot_mask] : 0;
     refuse_handle({fault_of(index, generation), map, "stable_slot_map", index,
                    static_cast<std::uint32_t>(page_count_ << L), word & ~page::vacant, generation},
-                  {});
+                  from);
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
