@@ -320,9 +320,25 @@ TEST(slot_map, a_checked_build_notices_that_objects_changed_places_behind_their_
     if (asserts_enabled) {
         EXPECT_DEATH((void)map.find(all[2]), "objects change places by sort");
         EXPECT_DEATH((void)map[all[3]], "objects change places by sort");
+        const auto told = expect_broken_promise([&] { (void)map[all[3]]; });
+        EXPECT_EQ(told.value("slot"), all[3].index()) << told;
+        EXPECT_EQ(told.value("slot of the object"), all[2].index()) << told;
         EXPECT_DEATH((void)map.erase(all[2]), "objects change places by sort");
         EXPECT_DEATH((void)std::as_const(map).at(all[3]), "objects change places by sort");
     }
+}
+
+TEST(slot_map, values_that_are_exchanged_where_they_are_are_no_objects_that_change_places) {
+    // What std::rotate does to ints and a program that gives each the next one's value are the same:
+    // no check accuses either. (docs/decisions/0065-order-behind-the-handles-back.md)
+    slot_map<int> map;
+    std::vector<slot_map<int>::handle_type> all;
+    for (int i = 0; i < 5; ++i) { all.push_back(map.emplace(i)); }
+    const int first = map.values()[0];
+    for (std::size_t i = 0; i < 4; ++i) { map.values()[i] = map.values()[i + 1]; }
+    map.values()[4] = first;
+    for (int i = 0; i < 5; ++i) { EXPECT_EQ(map[all[static_cast<std::size_t>(i)]], (i + 1) % 5); }
+    map.validate();
 }
 
 TEST(slot_map, objects_are_built_in_place) {

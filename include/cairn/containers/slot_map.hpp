@@ -155,19 +155,23 @@ public:
     /// Requires: objects are changed where they are and do not change places through the span, by
     /// std::ranges::sort(values()) or std::swap: handles would find each other's objects. sort() and
     /// swap_rows() take the handles along. A checked build notices it at the next look-up where T
-    /// knows its handle: a const member function handle() that returns handle_type (null: not yet).
+    /// knows its handle: a const member function handle() that returns handle_type (null: not yet). For
+    /// another T none can: new values in two places are what an exchange of two objects is.
     [[nodiscard]] std::span<T> values() noexcept { return values_.values(); }
     [[nodiscard]] std::span<const T> values() const noexcept { return values_.values(); }
     [[nodiscard]] std::span<const handle_type> handles() const noexcept {
         return directory_.handles();
     }
-    /// values() in pieces of about `rows_per_chunk` whose boundaries share no cache line.
+    /// values() in pieces of about `rows_per_chunk` whose boundaries share no cache line. Requires: as
+    /// values().
     [[nodiscard]] chunked_rows<T> chunks(std::size_t rows_per_chunk) noexcept {
         return values_.chunks(rows_per_chunk);
     }
     [[nodiscard]] chunked_rows<const T> chunks(std::size_t rows_per_chunk) const noexcept {
         return values_.chunks(rows_per_chunk);
     }
+    /// Over values(), whose condition holds here too: std::ranges::sort(map) compiles, and leaves the
+    /// handles behind; map.sort(less) does not.
     [[nodiscard]] iterator begin() noexcept { return iterator{values_.begin()}; }
     [[nodiscard]] iterator end() noexcept { return iterator{values_.end()}; }
     [[nodiscard]] const_iterator begin() const noexcept { return cbegin(); }
@@ -454,7 +458,10 @@ private:
             [[maybe_unused]] const handle_type told = object->handle();
             CAIRN_ASSERT(
                 !told || (told.index() == h.index() && told.generation() == h.generation()),
-                "objects change places by sort() and swap_rows(), which tell their handles");
+                "objects change places by sort() and swap_rows(), which tell their handles",
+                {.object = object,
+                 .type = "object",
+                 .values = {{"slot", h.index()}, {"slot of the object", told.index()}}});
         }
         return object;
     }

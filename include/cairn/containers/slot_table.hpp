@@ -151,6 +151,7 @@ public:
     /// swap_rows() take them along. (No build notices.)
     [[nodiscard]] auto rows() noexcept { return rows_.view(); }
     [[nodiscard]] auto rows() const noexcept { return rows_.view(); }
+    /// Over rows(), with the same condition: algorithms that exchange rows leave the handles behind.
     [[nodiscard]] iterator begin() noexcept { return rows_.begin(); }
     [[nodiscard]] iterator end() noexcept { return rows_.end(); }
     [[nodiscard]] const_iterator begin() const noexcept { return rows_.begin(); }
