@@ -316,7 +316,8 @@ void guard::forget_since(std::uint64_t serial) noexcept {
     }
 }
 
-/// Live blocks, those in quarantine, and the last ones that were freed, whose bytes may be in use again.
+/// Live blocks, those in quarantine, and the last ones that were freed, whose bytes may be in use
+/// again.
 address_place guard::place_of(const void* object, const void* address) noexcept {
     const auto& g = *static_cast<const guard*>(object);
     const auto* const at = static_cast<const std::byte*>(address);

@@ -1,5 +1,5 @@
-// What a heap notices in every build, asserts on or off: writes into freed blocks, second frees, overruns.
-// docs/hardening.md says it in words.
+// What a heap notices in every build, asserts on or off: writes into freed blocks, second frees,
+// overruns. docs/hardening.md says it in words.
 #include <cairn/alloc/heap.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/debug/expect_broken_promise.hpp>
@@ -29,7 +29,8 @@ std::string sentence_of(Operation operation) {
     return told.sentence();
 }
 
-/// Ends an operation with a sentence of the test: what it finds aside it cannot tell in another way.
+/// Ends an operation with a sentence of the test: what it finds aside it cannot tell in another
+/// way.
 [[noreturn]] void tell(const char* what) { cairn::detail::assert_failed("told", what); }
 
 constexpr const char* went_wrong = "a heap that says nothing works";
@@ -46,7 +47,8 @@ struct block {
     std::size_t size;
 };
 
-/// A heap with free blocks of many sizes between live ones; made anew for each case, so it is small.
+/// A heap with free blocks of many sizes between live ones; made anew for each case, so it is
+/// small.
 template <class Fit>
 struct holes {
     test_region memory{memory_size};
@@ -65,8 +67,8 @@ struct holes {
     }
 };
 
-/// Allocates until the heap is full, then frees all of it. True when each block lay in `h`, and beside the
-/// live ones.
+/// Allocates until the heap is full, then frees all of it. True when each block lay in `h`, and
+/// beside the live ones.
 template <class Fit>
 bool goes_on_correctly(holes<Fit>& w) {
     std::vector<block> got;
@@ -133,7 +135,8 @@ TYPED_TEST(heap_hardening, an_address_written_into_a_freed_block_is_not_given_ou
         const std::string said = sentence_of([&] {
             holes<TypeParam> w;
             block& victim = w.freed[i % w.freed.size()];
-            // What an attacker of an unencoded list writes: the distance from the region to the target.
+            // What an attacker of an unencoded list writes: the distance from the region to the
+            // target.
             const std::int64_t offset = target + 16 - w.memory.span().data();
             std::memcpy(victim.data, &offset, sizeof offset);
             for (int n = 0; n < 200; ++n) {
@@ -146,8 +149,8 @@ TYPED_TEST(heap_hardening, an_address_written_into_a_freed_block_is_not_given_ou
     }
 }
 
-/// What a second free ends in. Where blocks wait, unchecked builds do not read a header for a free: the
-/// next request of the class that is given a block does.
+/// What a second free ends in. Where blocks wait, unchecked builds do not read a header for a free:
+/// the next request of the class that is given a block does.
 template <class Fit>
 void expect_second_free_is_told(const std::string& said) {
     const bool may_wait = !asserts_enabled && Fit::deferred_max != 0;

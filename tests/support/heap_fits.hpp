@@ -1,4 +1,5 @@
-// tests/support/heap_fits.hpp - the fits that every test of a heap's insides goes through, and their names.
+// tests/support/heap_fits.hpp - the fits that every test of a heap's insides goes through, and
+// their names.
 //
 //      TYPED_TEST_SUITE(heap_adopt, fits, fit_names);     heap_adopt/best_fit_trie.what_it_does
 #pragma once

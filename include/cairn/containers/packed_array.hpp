@@ -162,9 +162,9 @@ public:
     [[nodiscard]] bool reserve(std::size_t count) {
         return count <= capacity_ || grow_to(count, [] { return true; });
     }
-    /// As reserve(), for an owner who keeps something beside the rows: also() makes room there, and is
-    /// called once the room here is certain. Returns: false, too, when also() does; nothing has changed
-    /// here then.
+    /// As reserve(), for an owner who keeps something beside the rows: also() makes room there, and
+    /// is called once the room here is certain. Returns: false, too, when also() does; nothing has
+    /// changed here then.
     template <class Also>
     [[nodiscard]] bool reserve_with(std::size_t count, Also&& also) {
         return count <= capacity_ ? also() : grow_to(count, also);
@@ -391,8 +391,8 @@ private:
         fresh.size = size;
         return fresh.block != nullptr;
     }
-    /// The same for one row more, and as many as can be had up to twice the room. The last rows of all
-    /// come one by one only where they need no copy.
+    /// The same for one row more, and as many as can be had up to twice the room. The last rows of
+    /// all come one by one only where they need no copy.
     [[nodiscard]] bool begin_growth(pending_block& fresh) noexcept {
         const std::size_t needed = size_ + 1;
         const std::size_t wish = memory_.is_reserved() ? needed : grown_count(capacity_, needed);

@@ -274,7 +274,8 @@ public:
         expect_object();
         return store_->objects().find(handle_);
     }
-    /// Do both own the same object, or nothing? (Handles of two stores may be alike: slot_map_options.)
+    /// Do both own the same object, or nothing? (Handles of two stores may be alike:
+    /// slot_map_options.)
     friend bool operator==(const shared_handle& a, const shared_handle& b) noexcept {
         return a.handle_ == b.handle_ && (a.store_ == b.store_ || !a.handle_);
     }

@@ -84,8 +84,8 @@ public:
         std::uint32_t row;
         return directory_.find_row(h, row);
     }
-    /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with it:
-    /// null, of another map, not fulfilled yet, stale, and where it was asked for.
+    /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with
+    /// it: null, of another map, not fulfilled yet, stale, and where it was asked for.
     [[nodiscard]] reference operator[](detail::asked<handle_type> h) noexcept {
         return rows_[dense_index(h, detail::line_of(h))];
     }
@@ -151,7 +151,8 @@ public:
     /// swap_rows() take them along. (No build notices.)
     [[nodiscard]] auto rows() noexcept { return rows_.view(); }
     [[nodiscard]] auto rows() const noexcept { return rows_.view(); }
-    /// Over rows(), with the same condition: algorithms that exchange rows leave the handles behind.
+    /// Over rows(), with the same condition: algorithms that exchange rows leave the handles
+    /// behind.
     [[nodiscard]] iterator begin() noexcept { return rows_.begin(); }
     [[nodiscard]] iterator end() noexcept { return rows_.end(); }
     [[nodiscard]] const_iterator begin() const noexcept { return rows_.begin(); }

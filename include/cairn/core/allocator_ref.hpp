@@ -107,8 +107,8 @@ public:
         return ops_->allocate(self_, size, align);
     }
 
-    /// Requires: `p` came from allocate(size, align) of the same allocator and is still live, or is nullptr,
-    ///           which does nothing. Checked builds tell the line that called.
+    /// Requires: `p` came from allocate(size, align) of the same allocator and is still live, or is
+    ///           nullptr, which does nothing. Checked builds tell the line that called.
     void deallocate(void* p, std::size_t size, alignment align = default_alignment,
                     call_site from = call_site::current()) const noexcept {
         ops_->deallocate(self_, p, size, align, from);

@@ -175,8 +175,8 @@ table_memory::block table_memory::allocate_larger_block(const shape& form) noexc
 
 namespace {
 
-/// Moves all rows into a block for `rows` rows. False: no memory, or also() says so; nothing has changed
-/// then.
+/// Moves all rows into a block for `rows` rows. False: no memory, or also() says so; nothing has
+/// changed then.
 bool move_to_new_block(table_memory& m, const shape& form, std::size_t rows,
                        reserve_step also = {}) {
     struct guard {

@@ -182,7 +182,8 @@ public:
     [[nodiscard]] static constexpr std::uint32_t after(std::uint32_t generation) noexcept {
         return (generation == GenerationMax ? 1 : generation + 1) | page::vacant;
     }
-    /// What a slot's generation word is after life `generation`: as above, and 0 when that was the last.
+    /// What a slot's generation word is after life `generation`: as above, and 0 when that was the
+    /// last.
     [[nodiscard]] std::uint32_t next_life(std::uint32_t generation) const noexcept {
         return generation == lives_.last() ? page::vacant : after(generation);
     }
