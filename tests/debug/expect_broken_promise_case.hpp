@@ -1,5 +1,5 @@
-// The same test for every framework that has TEST_CASE, CHECK and REQUIRE: the files that include it
-// name the framework first.
+// The same test for every framework that has TEST_CASE, CHECK and REQUIRE: the files that include
+// it name the framework first.
 #pragma once
 
 #include <cairn/alloc/pool.hpp>
