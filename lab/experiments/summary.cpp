@@ -1,10 +1,10 @@
 // lab/experiments/summary.cpp - which allocator for which need: the choosing table of
-// docs/choosing.md, filled by the run. It measures nothing itself: each need names all cases that its
-// words cover, and lab/output/choosing.hpp judges by all of them. `cairn lab summary` runs those
-// experiments.
+// docs/choosing.md, filled by the run. It measures nothing itself: each need names all cases that
+// its words cover, and lab/output/choosing.hpp judges by all of them. `cairn lab summary` runs
+// those experiments.
 //
-// Not listed: what repeats a seed's table (fast-alloc, malloc-in-a-loop), what divides or counts the
-// same run again ("share of a frame", "calls to the allocator"), and what has no peer.
+// Not listed: what repeats a seed's table (fast-alloc, malloc-in-a-loop), what divides or counts
+// the same run again ("share of a frame", "calls to the allocator"), and what has no peer.
 #include "lab/output/choosing.hpp"
 
 namespace lab {

@@ -55,8 +55,8 @@ enum class measure {
 
 struct experiment_result;
 
-/// Why cairn is behind in a case, where that is known: a fact that was measured, not a guess. Shown only
-/// in runs in which cairn is behind a peer whose name begins with `peer` (empty: any).
+/// Why cairn is behind in a case, where that is known: a fact that was measured, not a guess. Shown
+/// only in runs in which cairn is behind a peer whose name begins with `peer` (empty: any).
 struct cause {
     const char* why;
     const char* peer = "";

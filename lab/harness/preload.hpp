@@ -1,7 +1,7 @@
 // lab/harness/preload.hpp - is the malloc of this process the one that was preloaded into it?
 //
-// The dynamic loader only warns about a library that it cannot preload: the process goes on with the
-// malloc of the C library, and its figures would stand under the other's name.
+// The dynamic loader only warns about a library that it cannot preload: the process goes on with
+// the malloc of the C library, and its figures would stand under the other's name.
 //
 // The worker asks before it measures, the command before it offers a row, and the probe
 // lab/peers/probes/preload.cpp when the lab is configured: the same function.
@@ -32,10 +32,10 @@ inline std::string name_in(const std::string& path) { return path.substr(path.rf
 
 }  // namespace detail
 
-/// `path`: the library that was preloaded, empty for the C library's own malloc. `symbol`: a function
-/// that only this library defines.
-/// Returns: "" when malloc and `symbol` of this process come from `path`, otherwise one sentence that
-/// names the library.
+/// `path`: the library that was preloaded, empty for the C library's own malloc. `symbol`: a
+/// function that only this library defines.
+/// Returns: "" when malloc and `symbol` of this process come from `path`, otherwise one sentence
+/// that names the library.
 [[nodiscard]] inline std::string preload_obstacle(const std::string& path, const char* symbol) {
     using detail::file_of, detail::name_in, detail::same_file;
     const std::string malloc_file = file_of(::dlsym(RTLD_DEFAULT, "malloc"));

@@ -45,9 +45,9 @@ struct malloc_library {
 [[nodiscard]] const std::vector<malloc_library>& malloc_libraries();
 [[nodiscard]] const malloc_library* find_malloc_library(std::string_view name);
 
-/// Starts this program once with each malloc library preloaded (some milliseconds each). What does not
-/// come up there is no longer in malloc_libraries(), and peers() says why. For the command, before it
-/// builds an experiment; a worker looks at its own process instead.
+/// Starts this program once with each malloc library preloaded (some milliseconds each). What does
+/// not come up there is no longer in malloc_libraries(), and peers() says why. For the command,
+/// before it builds an experiment; a worker looks at its own process instead.
 void look_at_mallocs();
 
 /// What an experiment runs this program for, under another program (cachegrind): `cairn WORD ...`.

@@ -63,11 +63,13 @@ struct case_result {
 /// The best row of a kind, or null.
 [[nodiscard]] const contender_result* best_row(const case_result& c, kind k);
 
-/// Which row stands for cairn: the first that is no worse than cairn's best beyond the noise. Of five
-/// allocators that tie, the plainest is named, in this run and in the next. Null where there is none.
+/// Which row stands for cairn: the first that is no worse than cairn's best beyond the noise. Of
+/// five allocators that tie, the plainest is named, in this run and in the next. Null where there
+/// is none.
 [[nodiscard]] const contender_result* cairn_row(const case_result& c);
 
-/// Why the best peer is ahead of that row, where it is ahead and the cause is known; empty otherwise.
+/// Why the best peer is ahead of that row, where it is ahead and the cause is known; empty
+/// otherwise.
 [[nodiscard]] std::string reason_of(const case_result& c);
 
 struct experiment_result {

@@ -36,8 +36,8 @@ bool may_take(const need& n, const contender_result& r) {
            std::find(n.takers.begin(), n.takers.end(), r.name) != n.takers.end();
 }
 
-/// The covered cases in which a row that meets the need stands beside a peer; where there is none, those
-/// in which it stands alone.
+/// The covered cases in which a row that meets the need stands beside a peer; where there is none,
+/// those in which it stands alone.
 std::vector<place> places_of(const run_result& run, const need& n) {
     std::vector<place> judged;
     std::vector<place> alone;
@@ -132,7 +132,8 @@ std::vector<std::string> in_most(const std::vector<place>& places, Asked asked) 
     return names;
 }
 
-/// Of the rows that meet the need in most cases, the first that is no dearer than the cheapest of them.
+/// Of the rows that meet the need in most cases, the first that is no dearer than the cheapest of
+/// them.
 std::string taken(const std::vector<place>& places, const need& n) {
     const std::vector<std::string> names =
         in_most(places, [&](const contender_result& r) { return may_take(n, r); });

@@ -1,4 +1,5 @@
-// lab/output/choosing.hpp - which allocator for which need, judged by all cases that the words cover.
+// lab/output/choosing.hpp - which allocator for which need, judged by all cases that the words
+// cover.
 //
 //      objects of one size, freed in any order                                    best peer / pool
 //        pool / pair 64 b      cairn::pool 1.0    boost::pool 0.7   slower               0.70
@@ -6,9 +7,10 @@
 //        pool / churn 64 b     cairn::pool 5.5    boost::pool 5.4   no difference        1
 //        ...                                                        mean 1.27, worst 0.70
 //
-// A ratio is the cost of the best peer of that case over the cost of what is taken: above 1, cairn is
-// better. No difference counts as 1; the mean is geometric. A program takes one allocator, not the best
-// of each case: the advice compares what is taken with the one peer that is cheapest over all cases.
+// A ratio is the cost of the best peer of that case over the cost of what is taken: above 1, cairn
+// is better. No difference counts as 1; the mean is geometric. A program takes one allocator, not
+// the best of each case: the advice compares what is taken with the one peer that is cheapest over
+// all cases.
 #pragma once
 
 #include <string>
@@ -58,8 +60,8 @@ enum class advice {
 };
 [[nodiscard]] const char* name_of(advice a);
 
-/// One line of the choosing table. Of the peers that stand in most cases the cheapest is the rival; it is
-/// empty where no peer stands in more than half of them.
+/// One line of the choosing table. Of the peers that stand in most cases the cheapest is the rival;
+/// it is empty where no peer stands in more than half of them.
 struct choice {
     std::string need;
     std::string take;

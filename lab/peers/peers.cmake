@@ -1,8 +1,9 @@
-# Which peers of the lab are here. Found is not enough: a peer is present when a program of a few lines,
-# lab/peers/probes/<name>.cpp, compiled, linked and ran with the flags of the lab. What failed is absent,
-# with one line that says why.
+# Which peers of the lab are here. Found is not enough: a peer is present when a program of a few
+# lines, lab/peers/probes/<name>.cpp, compiled, linked and ran with the flags of the lab. What
+# failed is absent, with one line that says why.
 #
-# Included by lab/CMakeLists.txt, and by cmake/needs for tools/bootstrap: both ask the same question.
+# Included by lab/CMakeLists.txt, and by cmake/needs for tools/bootstrap: both ask the same
+# question.
 # Requires: lab_flags (lab/flags.cmake). Gives: lab_peers, a list of names, and for each of them
 #
 #     lab_<name>_present    TRUE or FALSE
@@ -35,8 +36,9 @@ function(lab_first_error variable text)
 endfunction()
 
 # lab_probe(<why> <name> <source> [TARGET <target>] [ONLY_COMPILE | NOT_RUN] [FILES <file>...])
-# <why>: "" when <source>, with <target>, compiled, linked and ran, otherwise one line. An answer "yes" is
-# kept until the compiler, a flag, <source>, or one of FILES changes; "no" is asked again each time.
+# <why>: "" when <source>, with <target>, compiled, linked and ran, otherwise one line. An answer
+# "yes" is kept until the compiler, a flag, <source>, or one of FILES changes; "no" is asked again
+# each time.
 function(lab_probe why name source)
     cmake_parse_arguments(PARSE_ARGV 3 arg "ONLY_COMPILE;NOT_RUN" "TARGET" "FILES")
     set(facts "${CMAKE_CXX_COMPILER}|${CMAKE_CXX_COMPILER_VERSION}|${CMAKE_CXX_FLAGS}|${lab_flags}")
@@ -110,8 +112,8 @@ endmacro()
 
 # lab_peer(<name> <package> [HEADER <file>] [SUFFIXES <folder>...] [LIBRARIES <name>...]
 #          [ALSO <name>...] [PREFIXES <folder>...] [DEFINE <macro>...] [LARGE])
-# With PREFIXES header and libraries are taken from one and the same of them: the first that works. ALSO:
-# libraries of the system that some versions need, linked where they are there and needed.
+# With PREFIXES header and libraries are taken from one and the same of them: the first that works.
+# ALSO: libraries of the system that some versions need, linked where they are there and needed.
 function(lab_peer name package)
     cmake_parse_arguments(PARSE_ARGV 2 arg "LARGE" "HEADER" "SUFFIXES;LIBRARIES;ALSO;PREFIXES;DEFINE")
     set(is_large ${arg_LARGE})
@@ -201,8 +203,8 @@ function(lab_peer name package)
     lab_say_peer(${name})
 endfunction()
 
-# lab_malloc(<name> <package> <symbol> <soname>...): a malloc replacement that is preloaded into processes
-# of its own. Present: the probe saw that malloc and <symbol> were this file's.
+# lab_malloc(<name> <package> <symbol> <soname>...): a malloc replacement that is preloaded into
+# processes of its own. Present: the probe saw that malloc and <symbol> were this file's.
 function(lab_malloc name package symbol)
     set(present FALSE)
     set(is_large FALSE)

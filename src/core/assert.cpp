@@ -49,7 +49,8 @@ void print_to_stderr(const broken_promise& broken, void*) {
 }
 
 // A pair of words that is read and written as one: a version that is odd while it is being written.
-// Not a mutex: a child of fork() that breaks a promise must not wait for a thread that it has not got.
+// Not a mutex: a child of fork() that breaks a promise must not wait for a thread that it has not
+// got.
 constinit std::atomic<unsigned> version{0};
 constinit std::atomic<assert_handler> current_handler{&print_to_stderr};
 constinit std::atomic<void*> current_context{nullptr};

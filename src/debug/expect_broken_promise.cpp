@@ -36,7 +36,8 @@ struct promise_catcher {
 
     static caught_promise run(void (*call)(void*) noexcept, void* function) noexcept {
         caught_promise caught;
-        // Before the run: a child of fork() takes it along, and the thread on Windows needs it here.
+        // Before the run: a child of fork() takes it along, and the thread on Windows needs it
+        // here.
         const installed_handler before = set_assert_handler(&report);
         const detail::aside_end how = detail::run_aside(call, function, &caught, sizeof caught);
         (void)set_assert_handler(before.handler, before.context);

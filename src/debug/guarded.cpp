@@ -65,12 +65,12 @@ void check_fences(const block_record& r, const parts& b) noexcept {
     const auto front = static_cast<std::size_t>(b.data - b.base);
     const auto back = static_cast<std::size_t>(b.fence_end - b.end);
     if (const std::size_t i = first_other(b.base, front, fence_byte); i != front) {
-        misuse(misuse_kind::corrupted, r.where, "nobody writes in front of a block",
+        misuse(misuse_kind::corrupted, r.where, "the bytes in front of a block stay as they are",
                "a byte %zu in front of %p (%zu bytes, allocated here) was overwritten with %02x",
                front - i, static_cast<void*>(b.data), r.size, std::to_integer<unsigned>(b.base[i]));
     }
     if (const std::size_t i = first_other(b.end, back, fence_byte); i != back) {
-        misuse(misuse_kind::corrupted, r.where, "nobody writes behind a block",
+        misuse(misuse_kind::corrupted, r.where, "the bytes behind a block stay as they are",
                "byte %zu of %p (%zu bytes, allocated here) was overwritten with %02x", r.size + i,
                static_cast<void*>(b.data), r.size, std::to_integer<unsigned>(b.end[i]));
     }
@@ -79,7 +79,7 @@ void check_fences(const block_record& r, const parts& b) noexcept {
 /// Requires: the block is unpoisoned and readable.
 void check_freed(const block_record& r) noexcept {
     if (const std::size_t i = first_other(r.data, r.size, freed_byte); i != r.size) {
-        misuse(misuse_kind::corrupted, r.where, "nobody writes into a block that was freed",
+        misuse(misuse_kind::corrupted, r.where, "a block that was freed stays as it is",
                "byte %zu of %p (%zu bytes, freed here) was overwritten with %02x", i,
                static_cast<void*>(r.data), r.size, std::to_integer<unsigned>(r.data[i]));
     }
@@ -316,7 +316,8 @@ void guard::forget_since(std::uint64_t serial) noexcept {
     }
 }
 
-/// Live blocks, those in quarantine, and the last ones that were freed, whose bytes may be in use again.
+/// Live blocks, those in quarantine, and the last ones that were freed, whose bytes may be in use
+/// again.
 address_place guard::place_of(const void* object, const void* address) noexcept {
     const auto& g = *static_cast<const guard*>(object);
     const auto* const at = static_cast<const std::byte*>(address);

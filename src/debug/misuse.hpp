@@ -15,8 +15,8 @@
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
-/// Reports `invariant`, which should have been true at `where`, with the details that `format` (printf)
-/// spells out as its condition, and aborts.
+/// Reports `invariant`, which should have been true at `where`, with the details that `format`
+/// (printf) spells out as its condition, and aborts.
 #if defined(__GNUC__) && !defined(_WIN32)  // there, gcc checks against a printf without %zu
 [[gnu::format(printf, 4, 5), gnu::cold]]
 #endif

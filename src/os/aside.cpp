@@ -122,7 +122,8 @@ aside_end run_aside(void (*work)(void*) noexcept, void* context, void* report,
         work(context);
         const auto how = aside_end::returned;
         (void)write_all(report_end, &how, sizeof how);
-        // No destructors, no atexit, no flush of what the parent has written so far and flushes itself.
+        // No destructors, no atexit, no flush of what the parent has written so far and flushes
+        // itself.
         ::_exit(0);
     }
     ::close(ends[1]);

@@ -21,9 +21,10 @@ void pause() noexcept {
 #endif
 }
 
-// Not std::atomic::wait on Linux: whether anybody sleeps is in the word itself here (it is 2), and the
-// standard library keeps a second count in a table of its own, of which two modules of one process that
-// were compiled differently have one each. A mutex that both use would not wake the other's sleepers.
+// Not std::atomic::wait on Linux: whether a thread sleeps is in the word itself here (it is 2), and
+// the standard library keeps a second count in a table of its own, of which two modules of one
+// process that were compiled differently have one each. A mutex that both use would not wake the
+// other's sleepers.
 void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept {
 #if defined(__linux__)
     static_assert(sizeof(word) == 4);

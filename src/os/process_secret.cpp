@@ -38,8 +38,8 @@ std::uint64_t drawn() noexcept {
         if (rand_s(&half) == 0) { word = word << 32 | half; }
     }
 #endif
-    // Both words, so that neither follows from the sum: the C library guards stacks with them. Where a
-    // system gave nothing, the time and the place of the stack are better than a constant.
+    // Both words, so that neither follows from the sum: the C library guards stacks with them.
+    // Where a system gave nothing, the time and the place of the stack are better than a constant.
     return mixed(words[0]) + mixed(words[1] ^ reinterpret_cast<std::uintptr_t>(&words)) +
            mixed(monotonic_nanoseconds());
 }

@@ -50,8 +50,8 @@ void raise_bound(unsigned to) noexcept {
                                                      std::memory_order_relaxed)) {}
 }
 
-/// Gives the number back when the thread ends. What runs later in that thread, and asks, finds the shared
-/// number, which goes back to no list. The argument is the number plus one, as a pointer.
+/// Gives the number back when the thread ends. What runs later in that thread, and asks, finds the
+/// shared number, which goes back to no list. The argument is the number plus one, as a pointer.
 constinit thread_exit thread_ending{[](void* number_plus_one) noexcept {
     detail::this_thread.number_plus_one = thread_number_limit + 1;
     give_back(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(number_plus_one)) - 1);
@@ -80,8 +80,8 @@ unsigned assign_thread_number() noexcept {
 
 std::uint64_t assign_thread_serial() noexcept {
     // Serials of a module begin at an address that is no other module's, and so do not meet another
-    // module's: an address has at most 57 bits, of which these three are zero, so 10 bits are left for
-    // each address, and every module is many addresses large.
+    // module's: an address has at most 57 bits, of which these three are zero, so 10 bits are left
+    // for each address, and every module is many addresses large.
     static_assert(alignof(decltype(last_serial)) == 8);
     const std::uint64_t base = reinterpret_cast<std::uintptr_t>(&last_serial) / 8 << 10;
     this_thread.serial = base + last_serial.fetch_add(1, std::memory_order_relaxed) + 1;

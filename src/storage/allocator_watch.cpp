@@ -36,8 +36,8 @@ evidence watched_call::about(misuse_kind kind, std::size_t size,
 
 namespace detail {
 
-// Of this copy of cairn: an inline variable would be shared among modules, and keep a plugin from being
-// unloaded.
+// Of this copy of cairn: an inline variable would be shared among modules, and keep a plugin from
+// being unloaded.
 namespace {
 constinit std::atomic<bool> locked{false};
 constinit allocator_watch* first = nullptr;
@@ -130,8 +130,8 @@ void allocator_watch::set_name(const char* name, const void* object,
     type_ = &type;
     object_offset_ = static_cast<const char*>(object) - reinterpret_cast<const char*>(this);
     watch_list::link(*this);
-    // A child of fork() finds the lock free. Registered once, with the first name; where the system has no
-    // room for it, only a child that names allocators could wait.
+    // A child of fork() finds the lock free. Registered once, with the first name; where the system
+    // has no room for it, only a child that names allocators could wait.
     static const bool forks =
         around_fork([] { watch_list::lock::take(); }, [] { watch_list::lock::give(); },
                     [] { watch_list::lock::give(); });

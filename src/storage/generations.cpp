@@ -1,4 +1,5 @@
-// Cold half of cairn/storage/generations.hpp: drawing numbers, and naming what is wrong with a handle.
+// Cold half of cairn/storage/generations.hpp: drawing numbers, and naming what is wrong with a
+// handle.
 #include <cairn/storage/generations.hpp>
 
 #include <atomic>

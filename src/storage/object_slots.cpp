@@ -46,12 +46,9 @@ bool object_slots::grow(std::size_t wish, std::size_t least, std::size_t total_m
 
 bool object_slots::add_block(std::size_t added) noexcept {
     const std::size_t total = saturating_add(slot_count_, added);
-    const std::size_t stack_bytes = saturating_multiply(total, sizeof(void*));
-    const std::size_t block_bytes =
-        saturating_add(saturating_multiply(added, slot_size_), first_offset_);
-    if (total > UINT32_MAX || stack_bytes > PTRDIFF_MAX || block_bytes > PTRDIFF_MAX) {
-        return false;
-    }
+    if (!can_ever_hold(total)) { return false; }
+    const std::size_t stack_bytes = total * sizeof(void*);
+    const std::size_t block_bytes = added * slot_size_ + first_offset_;
     auto* const stack = static_cast<void**>(memory_.allocate(stack_bytes));
     if (stack == nullptr) { return false; }
     void* const block = memory_.allocate(block_bytes, align_);

@@ -50,6 +50,17 @@ TEST(double_ended_arena, the_ends_share_one_gap_to_the_last_byte) {
     EXPECT_NE(a.low().allocate(192), nullptr) << "what one end gives back the other may take";
 }
 
+TEST(double_ended_arena, ends_without_memory_take_nullptr_back_and_still_have_none) {
+    test_upstream upstream;
+    upstream.refuse_from(0);
+    double_ended_arena a{4096, upstream};
+    a.high().deallocate(nullptr, 100);
+    a.low().deallocate(nullptr, 100);
+    EXPECT_EQ(a.capacity(), 0u);
+    EXPECT_EQ(a.high().allocate(1), nullptr);
+    EXPECT_EQ(a.low().allocate(1), nullptr);
+}
+
 TEST(double_ended_arena, temporary_low_and_permanent_high) {
     double_ended_arena a{4_KiB};
     void* kept = nullptr;

@@ -82,13 +82,31 @@ private:
     recycling<Arena&> again_;
 };
 
+void check_against_model(unsigned seed, arena_model_options o) {
+    o.shrinking_fails = true;
+    test_upstream upstream;
+    recycling_arena<growing_arena> a{std::size_t{1_KiB}, upstream};
+    check_arena_against_model(a, seed, o);
+    recycling_arena<virtual_arena> v{std::size_t{16_MiB}};
+    check_arena_against_model(v, seed, o);
+}
+
 TEST(recycling, agrees_with_the_model_over_marks) {
     for (unsigned seed = 1; seed <= 40; ++seed) {
-        test_upstream upstream;
-        recycling_arena<growing_arena> a{std::size_t{1_KiB}, upstream};
-        check_arena_against_model(a, seed, {.operation_count = 5000, .shrinking_fails = true});
-        recycling_arena<virtual_arena> v{std::size_t{16_MiB}};
-        check_arena_against_model(v, seed, {.operation_count = 5000, .shrinking_fails = true});
+        check_against_model(seed, {.operation_count = 5000});
+    }
+}
+
+TEST(recycling, agrees_with_the_model_over_marks_where_all_blocks_share_a_list) {
+    for (const unsigned seed : {100u, 1u, 2u, 3u, 4u, 5u}) {
+        check_against_model(seed, {.operation_count = 20'000,
+                                   .size_min = 17,
+                                   .size_max = 32,
+                                   .align_log2_max = 4,
+                                   .large_every = 1'000'000,
+                                   .reset_every = 20,
+                                   .older_percent = 10,
+                                   .resize_percent = 0});
     }
 }
 

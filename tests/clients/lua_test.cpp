@@ -1,5 +1,6 @@
-// A client that was not written for cairn: Lua, which resizes and frees with the sizes that it asked for,
-// collects garbage when it is refused, and ends a script with an error when that does not help.
+// A client that was not written for cairn: Lua, which resizes and frees with the sizes that it
+// asked for, collects garbage when it is refused, and ends a script with an error when that does
+// not help.
 #include <cairn/alloc/heap.hpp>
 #include <cairn/debug/failing.hpp>
 #include <cairn/debug/guarded.hpp>

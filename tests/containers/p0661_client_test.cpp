@@ -1,6 +1,7 @@
-// Clients written for the slot_map of WG21 P0661, with nothing of cairn but the type: what that paper
-// names compiles against cairn::slot_map and means the same, for each width of key and for values that
-// cannot be copied. (One difference: at() with a stale key stops the program, where the paper throws.)
+// Clients written for the slot_map of WG21 P0661, with nothing of cairn but the type: what that
+// paper names compiles against cairn::slot_map and means the same, for each width of key and for
+// values that cannot be copied. (One difference: at() with a stale key stops the program, where the
+// paper throws.)
 #include <cairn/containers/slot_map.hpp>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // Sentences of cairn/containers/packed_array.hpp, chunks.hpp and sort_indices.hpp.
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/core/null_allocator.hpp>
+#include <cairn/debug/expect_broken_promise.hpp>
 #include <cairn/storage/sort_indices.hpp>
 #include <gtest/gtest.h>
 
@@ -28,6 +29,11 @@ TEST(packed_array, erase_moves_the_last_one_into_the_hole_and_says_so) {
     EXPECT_EQ(a.size(), 3u);
     if (asserts_enabled) {
         EXPECT_DEATH((void)a[3], "a row is below size");
+        const auto beyond = expect_broken_promise([&] { (void)a[3]; });
+        EXPECT_EQ(beyond.kind(), misuse_kind::out_of_range) << beyond;
+        EXPECT_EQ(beyond.object(), &a);
+        EXPECT_EQ(beyond.value("index"), 3u);
+        EXPECT_EQ(beyond.value("size"), 3u);
         EXPECT_DEATH(a.erase_at(3), "a row is below size");
     }
 }

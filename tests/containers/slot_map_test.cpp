@@ -118,6 +118,13 @@ TEST(slot_map, a_refused_handle_is_reported_with_both_lives_and_the_line_that_as
         const auto by_operator = expect_broken_promise([&] { (void)map[stale]; });
         EXPECT_EQ(by_operator.kind(), misuse_kind::stale_handle) << by_operator;
         EXPECT_EQ(by_operator.value("life in the handle"), 3u);
+        const unsigned operator_line = std::source_location::current().line() + 1;
+        const auto read_only = expect_broken_promise([&] { (void)std::as_const(map)[stale]; });
+        EXPECT_EQ(read_only.line(), operator_line) << read_only;
+        const auto nothing = expect_broken_promise([&] { (void)map[{}]; });
+        EXPECT_EQ(nothing.line(), operator_line + 2) << nothing;
+        const auto unchecked = expect_broken_promise([&] { (void)map.find_unchecked(stale); });
+        EXPECT_EQ(unchecked.line(), operator_line + 4) << unchecked;
         const auto row = expect_broken_promise([&] { (void)map.dense_index(stale); });
         EXPECT_EQ(row.value("slot"), 4u) << row;
         EXPECT_TRUE(row.says("slot_map_test.cpp:")) << row;
@@ -137,7 +144,11 @@ TEST(slot_map, a_refused_handle_of_a_table_is_reported_as_well) {
     EXPECT_EQ(refused.value("life in the handle"), 3u);
     if (asserts_enabled) {
         EXPECT_EQ(refused.line(), line);
-        EXPECT_EQ(expect_broken_promise([&] { (void)rows[h]; }).kind(), misuse_kind::stale_handle);
+        const auto by_operator = expect_broken_promise([&] { (void)rows[h]; });
+        EXPECT_EQ(by_operator.kind(), misuse_kind::stale_handle);
+        EXPECT_EQ(by_operator.line(), line + 8) << by_operator;
+        const auto unchecked = expect_broken_promise([&] { (void)rows.find_unchecked(h); });
+        EXPECT_EQ(unchecked.line(), line + 11) << unchecked;
     }
 }
 
@@ -309,9 +320,25 @@ TEST(slot_map, a_checked_build_notices_that_objects_changed_places_behind_their_
     if (asserts_enabled) {
         EXPECT_DEATH((void)map.find(all[2]), "objects change places by sort");
         EXPECT_DEATH((void)map[all[3]], "objects change places by sort");
+        const auto told = expect_broken_promise([&] { (void)map[all[3]]; });
+        EXPECT_EQ(told.value("slot"), all[3].index()) << told;
+        EXPECT_EQ(told.value("slot of the object"), all[2].index()) << told;
         EXPECT_DEATH((void)map.erase(all[2]), "objects change places by sort");
         EXPECT_DEATH((void)std::as_const(map).at(all[3]), "objects change places by sort");
     }
+}
+
+TEST(slot_map, values_that_are_exchanged_where_they_are_are_no_objects_that_change_places) {
+    // What std::rotate does to ints and a program that gives each the next one's value are the
+    // same: no check accuses either. (docs/decisions/0065-order-behind-the-handles-back.md)
+    slot_map<int> map;
+    std::vector<slot_map<int>::handle_type> all;
+    for (int i = 0; i < 5; ++i) { all.push_back(map.emplace(i)); }
+    const int first = map.values()[0];
+    for (std::size_t i = 0; i < 4; ++i) { map.values()[i] = map.values()[i + 1]; }
+    map.values()[4] = first;
+    for (int i = 0; i < 5; ++i) { EXPECT_EQ(map[all[static_cast<std::size_t>(i)]], (i + 1) % 5); }
+    map.validate();
 }
 
 TEST(slot_map, objects_are_built_in_place) {

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <ranges>
 #include <set>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -475,6 +476,36 @@ TEST(stable_slot_map, a_refused_handle_is_reported_with_both_lives) {
     EXPECT_EQ(beyond.value("slot"), 1'000'000u);
     EXPECT_EQ(beyond.value("slots of the map"), map.capacity());
     EXPECT_EQ(beyond.value("life in the handle"), 5u);
+}
+
+TEST(stable_slot_map, at_finds_the_object_or_ends_every_build_with_the_line_that_asked) {
+    stable_slot_map<int> map{system_memory(), {.first_generation = 3}};
+    const auto h = map.emplace(7);
+    const auto stale = map.emplace(8);
+    map.erase(stale);
+    map.at(h) = 9;
+    EXPECT_EQ(std::as_const(map).at(h), 9);
+    EXPECT_EQ(&map.at(h), map.find(h));
+    const unsigned line = std::source_location::current().line() + 1;
+    const auto refused = expect_broken_promise([&] { (void)map.at(stale); });
+    EXPECT_EQ(refused.kind(), misuse_kind::stale_handle) << refused;
+    EXPECT_EQ(refused.object(), &map);
+    EXPECT_STREQ(refused.type(), "stable_slot_map");
+    EXPECT_EQ(refused.value("slot"), stale.index());
+    EXPECT_EQ(refused.value("life of the slot"), 4u);
+    EXPECT_EQ(refused.value("life in the handle"), 3u);
+    const auto null = expect_broken_promise([&] { (void)std::as_const(map).at({}); });
+    EXPECT_EQ(null.kind(), misuse_kind::null_handle) << null;
+    const auto reserved = map.reserve_handle();
+    EXPECT_EQ(expect_broken_promise([&] { (void)map.at(reserved); }).kind(),
+              misuse_kind::reserved_handle);
+    if (asserts_enabled) {
+        EXPECT_EQ(refused.line(), line);
+        EXPECT_TRUE(null.says("stable_slot_map_test.cpp:")) << null;
+        const unsigned operator_line = std::source_location::current().line() + 1;
+        const auto by_operator = expect_broken_promise([&] { (void)map[stale]; });
+        EXPECT_EQ(by_operator.line(), operator_line) << by_operator;
+    }
 }
 
 TEST(stable_slot_map, lives_that_begin_in_the_middle_are_as_many) {

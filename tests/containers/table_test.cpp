@@ -2,6 +2,7 @@
 #include <cairn/containers/attached_column.hpp>
 #include <cairn/containers/table.hpp>
 #include <cairn/core/null_allocator.hpp>
+#include <cairn/debug/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -392,6 +393,9 @@ TEST(table, misuse_is_named_in_checked_builds) {
     table<particle<>, soa> t;
     fill(t, 2);
     EXPECT_DEATH((void)t[2], "a row is read inside the table");
+    const auto beyond = expect_broken_promise([&] { (void)t[2]; });
+    EXPECT_EQ(beyond.kind(), misuse_kind::out_of_range) << beyond;
+    EXPECT_EQ(beyond.value("index"), 2u);
     EXPECT_DEATH(t.swap_erase(2), "the erased row is inside the table");
     EXPECT_DEATH((table<particle<>, soa>{}.pop_back()),
                  "a row is removed from a table that has one");

@@ -1,5 +1,5 @@
-// What cairn/core/flavour.hpp, version.hpp and fwd.hpp promise to the compiler; what they promise to the
-// linker is in tests/modules.
+// What cairn/core/flavour.hpp, version.hpp and fwd.hpp promise to the compiler; what they promise
+// to the linker is in tests/modules.
 #include <cairn/fwd.hpp>
 
 // Declared ahead and pointed to, as a header would: before the classes are known.

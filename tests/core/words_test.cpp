@@ -1,5 +1,6 @@
 // Behaviours of the small words in cairn/core: alignment, sizes, bits, allocator_ref, the ends of
 // chains. Each name is a sentence the headers promise.
+#include <cairn/alloc/pool.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/bits.hpp>
@@ -9,10 +10,13 @@
 #include <cairn/core/or_abort.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/core/slice.hpp>
+#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/debug/guarded.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <gtest/gtest.h>
 
 #include <array>
+#include <source_location>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -75,6 +79,22 @@ TEST(slice, is_made_of_names_and_of_views_and_of_no_temporary_that_owns) {
     static_assert(!std::is_constructible_v<byte_slice, const bytes&>);
     // As std::span: constant elements may be a temporary's, for the length of a call.
     static_assert(std::is_constructible_v<slice<void* const>, std::vector<void*>>);
+}
+
+TEST(allocator_ref, carries_the_line_that_frees) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    pool slots{64};
+    const allocator_ref memory{slots};
+    void* const p = memory.allocate(64);
+    memory.deallocate(p, 64);
+    const unsigned line = std::source_location::current().line() + 1;
+    const auto told = expect_broken_promise([&] { memory.deallocate(p, 64); });
+    EXPECT_EQ(told.kind(), misuse_kind::double_free) << told;
+    EXPECT_EQ(told.line(), line) << told;
+    guarded<pool&> guard{slots};  // takes a line in every build
+    const allocator_ref guarded_memory{guard};
+    const auto foreign = expect_broken_promise([&] { guarded_memory.deallocate(&slots, 64); });
+    EXPECT_EQ(foreign.line(), line + 5) << foreign;
 }
 
 TEST(allocator_ref, missing_operations_have_a_plain_answer) {

@@ -1,24 +1,9 @@
 // expect_broken_promise with Catch2, version 2 or 3, where that is installed.
-#include <cairn/alloc/pool.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
-
 #if __has_include(<catch2/catch_test_macros.hpp>)
 #    include <catch2/catch_test_macros.hpp>
 #else
 #    define CATCH_CONFIG_MAIN
 #    include <catch2/catch.hpp>
 #endif
-
-TEST_CASE("a double free is told in checked builds") {
-    if (!cairn::asserts_enabled) { return; }
-    cairn::pool slots{64};
-    void* const p = slots.allocate();
-    slots.deallocate(p);
-    const auto broken = cairn::expect_broken_promise([&] { slots.deallocate(p); });
-    REQUIRE(broken);
-    CHECK(broken.says("a slot is freed once"));
-    CHECK(broken.kind() == cairn::misuse_kind::double_free);
-    CHECK(broken.value("slot") == 0);
-    CHECK_FALSE(cairn::expect_broken_promise([] {}));
-    CHECK(slots.allocate() == p);
-}
+//
+#include "expect_broken_promise_case.hpp"

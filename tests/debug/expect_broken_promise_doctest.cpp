@@ -1,22 +1,5 @@
 // expect_broken_promise with doctest, where that is installed.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include <cairn/alloc/pool.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
-
 #include <doctest/doctest.h>
-
-// [test]
-TEST_CASE("a double free is told in checked builds") {
-    if (!cairn::asserts_enabled) { return; }
-    cairn::pool slots{64};
-    void* const p = slots.allocate();
-    slots.deallocate(p);
-    const auto broken = cairn::expect_broken_promise([&] { slots.deallocate(p); });
-    REQUIRE(broken);
-    CHECK(broken.says("a slot is freed once"));
-    CHECK(broken.kind() == cairn::misuse_kind::double_free);
-    CHECK(broken.value("slot") == 0);
-    CHECK_FALSE(cairn::expect_broken_promise([] {}));
-    CHECK(slots.allocate() == p);
-}
-// [/test]
+//
+#include "expect_broken_promise_case.hpp"

@@ -1,5 +1,6 @@
-// What cairn/debug/expect_broken_promise.hpp promises, seen from GoogleTest. The same without a framework and in others:
-// expect_broken_promise_plain.cpp, expect_broken_promise_doctest.cpp, expect_broken_promise_catch2.cpp.
+// What cairn/debug/expect_broken_promise.hpp promises, seen from GoogleTest. The same without a
+// framework and in others: expect_broken_promise_plain.cpp, expect_broken_promise_doctest.cpp,
+// expect_broken_promise_catch2.cpp.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/pool_of.hpp>

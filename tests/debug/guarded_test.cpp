@@ -72,7 +72,7 @@ TEST(guarded, a_write_behind_a_block_is_named_when_it_comes_back) {
                     write_byte(p, offset);
                     memory.deallocate(p, size);
                 },
-                named("nobody writes behind a block"));
+                named("the bytes behind a block stay as they are"));
         }
         memory.deallocate(p, size);
     }
@@ -88,7 +88,7 @@ TEST(guarded, a_write_in_front_of_a_block_is_named_when_it_comes_back) {
                 write_byte(p, offset);
                 memory.deallocate(p, 100, alignment{64});
             },
-            named("nobody writes in front of a block"));
+            named("the bytes in front of a block stay as they are"));
     }
     memory.deallocate(p, 100, alignment{64});
 }
@@ -119,13 +119,13 @@ TEST(guarded, validate_looks_at_the_fences_of_freed_blocks_too) {
             write_byte(p, 64);
             memory.validate();
         },
-        named("nobody writes behind a block"));
+        named("the bytes behind a block stay as they are"));
     EXPECT_DEATH(
         {
             write_byte(p, -1);
             memory.validate();
         },
-        named("nobody writes in front of a block"));
+        named("the bytes in front of a block stay as they are"));
     memory.validate();
 }
 
@@ -197,7 +197,7 @@ TEST(guarded, a_write_after_the_free_is_named_when_the_block_leaves_the_quaranti
             memory.deallocate(memory.allocate(8), 8);
             memory.deallocate(memory.allocate(8), 8);
         },
-        named("nobody writes into a block that was freed"));
+        named("a block that was freed stays as it is"));
     guarded memory{heap, {.quarantine_count = 2}};
     void* const p = memory.allocate(100);
     memory.deallocate(p, 100);
@@ -238,7 +238,7 @@ TEST(guarded, with_a_page_guard_the_first_byte_too_far_faults) {
             write_byte(p, 13);
             memory.deallocate(p, 13);
         },
-        named("nobody writes behind a block"));
+        named("the bytes behind a block stay as they are"));
     void* const exact = memory.allocate(13, alignment{1});
     EXPECT_DEATH(write_byte(exact, 13), "") << "without alignment it ends there, to the byte";
     memory.deallocate(exact, 13, alignment{1});
@@ -273,7 +273,7 @@ TEST(guarded, grows_and_shrinks_in_place_with_its_fences) {
             write_byte(p, 50);
             memory.validate();
         },
-        named("nobody writes behind a block"));
+        named("the bytes behind a block stay as they are"));
     EXPECT_FALSE(memory.try_resize(p, 50, SIZE_MAX));
     memory.deallocate(p, 50);
     static_assert(!resizes_in_place<guarded<test_upstream&>>);
@@ -291,7 +291,7 @@ TEST(guarded, rewind_and_reset_check_what_they_forget) {
                 write_byte(lost, 100);
                 memory.rewind(here);
             },
-            named("nobody writes behind a block"));
+            named("the bytes behind a block stay as they are"));
         memory.rewind(here);
         EXPECT_EQ(memory.live_count(), 1u);
         memory.deallocate(kept, 100);

@@ -1,5 +1,5 @@
-// Programs that touch what they may not, in named allocators. named_reports_test.py runs them under the memory
-// checker of the build and looks for the names.
+// Programs that touch what they may not, in named allocators. named_reports_test.py runs them under
+// the memory checker of the build and looks for the names.
 //
 //      named_reports freed-slot | freed-block | freed-job | past-arena | freed-guarded | plain
 #include <cairn/alloc/arena.hpp>

@@ -11,7 +11,8 @@ import shutil
 import subprocess
 import sys
 
-# what the program does: (what AddressSanitizer's report says, what Valgrind's says); None: no report
+# what the program does: (what AddressSanitizer's report says, what Valgrind's says); None: no
+# report
 CASES = {
     "freed-slot": (r"cairn: 0x\w+ lies 8 bytes into slot 12 of pool 'enemies' \(64 bytes, freed\)",
                    r"is 776 bytes inside a pool 'enemies' of size 2,048"),

@@ -1,5 +1,6 @@
-// What every wrapper promises: the same program is legal with it and without it. The program is the shared
-// contract of the allocators (support/allocator_contract.hpp), and one that mixes everything a wrapper passes on.
+// What every wrapper promises: the same program is legal with it and without it. The program is the
+// shared contract of the allocators (support/allocator_contract.hpp), and one that mixes everything
+// a wrapper passes on.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/growing_arena.hpp>

@@ -1,4 +1,5 @@
-// tests/fuzz/heap_adopt.cpp - bytes as changes of a heap's region, which is then adopted without trust.
+// tests/fuzz/heap_adopt.cpp - bytes as changes of a heap's region, which is then adopted without
+// trust.
 //
 // First byte: which fit. Then three bytes a change: where (two), what.
 #include <cstdint>

@@ -56,7 +56,7 @@ def fake(path, text):
     return path
 
 
-# ---- peers that are broken --------------------------------------------------------------------------
+# ---- peers that are broken -----------------------------------------------------------------------
 probes = folder / "probes"
 shutil.copytree(known_probes, probes)
 
@@ -109,7 +109,7 @@ for name, piece in (("mimalloc", "libmimalloc.so.2 was preloaded and is not ther
                     *(("tbb", "does not compile"),) * ("tbb" in here), *(("foonathan", "does not compile"),) * ("foonathan" in here)):
     check(piece in why.get(name, ""), f"a broken or foreign library under the name of {name}: it is absent, and one line says why", why)
 
-# ---- a path with spaces and umlauts, umask 077, no HOME, locale C, an npm that fails ----------------
+# ---- a path with spaces and umlauts, umask 077, no HOME, locale C, an npm that fails -------------
 checkout = copy_checkout("Übung mit Leerzeichen")
 tools = folder / "tools"
 fake(tools / "npm", "#!/bin/sh\necho npm: no network >&2\nexit 1\n")
@@ -148,7 +148,7 @@ code, text = run("sh", "-c", command["command"], at=command["directory"], env=ba
 check(code == 0, "the page lies in the binary, in a path with spaces and umlauts", text)
 check(not list(source.rglob("cairn-lab.part")) and not (checkout / "report/node_modules").exists(), "packages go into the build folder")
 
-# ---- tools/lab, with a cmake that only pretends ------------------------------------------------------
+# ---- tools/lab, with a cmake that only pretends --------------------------------------------------
 # Each step can be told to interrupt everything, or to find the disk full.
 step = 'if [ "${STOP_AT-}" = %s ]; then kill -INT 0; sleep 5; fi\n'
 fake(tools / "cmake", "#!/bin/sh\ncase \"$*\" in\n--version) echo cmake version 3.25.1 ;;\n*cmake/needs*) " + step % "set-up"

@@ -213,7 +213,7 @@ present = {p["name"] for p in report("d.json")["peers"] if p["present"]}
 check("glibc" in mallocs and all(r["status"] == "ok" for r in mallocs.values()), "every malloc that is here was measured", mallocs)
 check(set(mallocs) - {"glibc"} <= present, "malloc rows are peers that are present")
 
-# ---- libraries under the name of others -----------------------------------------------------------
+# ---- libraries under the name of others ----------------------------------------------------------
 check({"small", "vanishing"} <= set(mallocs), "a library that is what it says is measured", mallocs)
 absent = {p["name"]: p["detail"] for p in report("d.json")["peers"] if not p["present"]}
 for name, sentence in (("text", "text.so was preloaded and is not there: malloc is that of libc.so"),

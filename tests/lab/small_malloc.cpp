@@ -1,4 +1,5 @@
-// A malloc that can be preloaded, for tests/lab/lab_test.py: that of the C library, under its own names.
+// A malloc that can be preloaded, for tests/lab/lab_test.py: that of the C library, under its own
+// names.
 #include <cstddef>
 
 extern "C" {

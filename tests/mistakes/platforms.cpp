@@ -1,4 +1,5 @@
-// What cairn is not written for is refused in its first line. Parsed without the precompiled header.
+// What cairn is not written for is refused in its first line. Parsed without the precompiled
+// header.
 
 //= mistake: C++17
 //= says: cairn needs C++20: compile with -std=c++20 or newer

@@ -1,5 +1,6 @@
-// Everything whose code is in the library's archive although it is a template, or that other compilers
-// name differently: built by one compiler, linked with a library by another (linking_test.py).
+// Everything whose code is in the library's archive although it is a template, or that other
+// compilers name differently: built by one compiler, linked with a library by another
+// (linking_test.py).
 #include <cairn/cairn.hpp>
 
 #include <cstdio>

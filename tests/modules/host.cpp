@@ -1,5 +1,5 @@
-// A program that loads plugins, each with a cairn of its own in it, and lets each work with what the
-// others made.
+// A program that loads plugins, each with a cairn of its own in it, and lets each work with what
+// the others made.
 //
 //      host local|global PLUGIN PLUGIN [--unloads]      exit status 0: nothing was mixed up
 //
@@ -235,7 +235,8 @@ int main(int argc, char** argv) {
 #endif
     for (const module& a : modules) {
         for (const module& b : modules) {
-            // What is made by one flavour is another type to the other one: no program hands it over.
+            // What is made by one flavour is another type to the other one: no program hands it
+            // over.
             const bool are_alike = std::strcmp(a.calls->flavour, b.calls->flavour) == 0;
             const std::string where = a.name + " and " + b.name;
             for (const pair_test test : all) {

@@ -1,5 +1,6 @@
-// tests/modules/module.hpp - what a module (plugin or program) with a cairn of its own in it can be asked to
-// do. All of it runs that module's copy of the library, on objects that may be another module's.
+// tests/modules/module.hpp - what a module (plugin or program) with a cairn of its own in it can be
+// asked to do. All of it runs that module's copy of the library, on objects that may be another
+// module's.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +35,8 @@ struct module_interface {
     void (*unlock)(void* mutex);
     void (*end_mutex)(void* mutex);
 
-    // Opens a scratch scope that avoids `taken` (nullptr, or what another module's call made), calls
-    // inside(scope's arena) and closes it.
+    // Opens a scratch scope that avoids `taken` (nullptr, or what another module's call made),
+    // calls inside(scope's arena) and closes it.
     void (*with_scratch)(void* taken, void (*inside)(void* arena, void* argument), void* argument);
     // A marker of a new arena, and whether it is that of another one.
     void* (*make_marked_arena)();

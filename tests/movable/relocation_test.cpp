@@ -1,4 +1,5 @@
 // How objects move: relocation_of<T>, relocatable<T>, view<T>, pinned<T>.
+#include <cairn/debug/expect_broken_promise.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 #include <gtest/gtest.h>
 
@@ -261,6 +262,10 @@ TEST(relocation_death_test, misuse_is_named) {
     const view<plain> v = p.view();
     heap.compact({});
     EXPECT_DEATH((void)v->a, "a view is used before the next safe point");
+    const auto late_view = cairn::expect_broken_promise([&] { (void)v->a; });
+    EXPECT_EQ(late_view.kind(), cairn::misuse_kind::outlived) << late_view;
+    EXPECT_EQ(late_view.object(), &heap);
+    EXPECT_EQ(late_view.value("epoch"), late_view.value("epoch of the view") + 1);
     {
         const auto brief = heap.make<plain>(3, 4);
         const view<plain> late = brief.view();
@@ -276,6 +281,9 @@ TEST(relocation_death_test, misuse_is_named) {
     }
     heap.destroy(p);
     EXPECT_DEATH((void)p->a, "an object is used while it lives");
+    const auto gone = cairn::expect_broken_promise([&] { (void)p->a; });
+    EXPECT_EQ(gone.kind(), cairn::misuse_kind::stale_handle) << gone;
+    EXPECT_EQ(gone.value("slot"), p.handle().index());
     EXPECT_DEATH(heap.destroy(p), "an object is destroyed once");
     EXPECT_DEATH((void)p.view(), "an object is used while it lives");
 }

@@ -107,8 +107,8 @@ void threads() {
     std::thread{[&] { second = thread_number(); }}.join();
     check(first == second && first != own, "thread numbers are recycled");
 
-    // What a thread held goes back when it ends: gcc's emulated thread-local memory on Windows is gone
-    // too early for that.
+    // What a thread held goes back when it ends: gcc's emulated thread-local memory on Windows is
+    // gone too early for that.
     concurrent_pool pool{64, alignment{16}, system_memory(), {.slot_count_max = 100}};
     for (int i = 0; i < 100; ++i) {
         std::thread{[&] {

@@ -2,6 +2,7 @@
 #include <cairn/std/node_pool.hpp>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <forward_list>
 #include <list>
 #include <map>
@@ -128,6 +129,18 @@ TEST(node_pool, exhaustion_throws_bad_alloc_and_the_container_is_unchanged) {
     EXPECT_THROW((void)a.allocate(SIZE_MAX / 2), std::bad_array_new_length);
 }
 #endif
+
+TEST(node_pool, nullptr_may_be_freed_as_one_node_and_as_many) {
+    node_pool nodes;
+    node_allocator<int> small{nodes};
+    node_allocator<std::array<int, 500>> large{nodes};
+    for (const std::size_t count : {0u, 1u, 2u, 1000u}) {
+        small.deallocate(nullptr, count);
+        large.deallocate(nullptr, count);
+    }
+    small.deallocate(small.allocate(1), 1);
+    EXPECT_EQ(nodes.stats().live_count, 0u);
+}
 
 TEST(node_pool, random_operations_agree_with_the_standard_allocator) {
     for (unsigned seed = 1; seed <= 5; ++seed) {

@@ -1,7 +1,14 @@
 // Behaviours of cairn/std/std_allocator.hpp: the standard containers on cairn memory.
 #include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/concurrent_pool.hpp>
+#include <cairn/alloc/double_ended_arena.hpp>
 #include <cairn/alloc/growing_arena.hpp>
+#include <cairn/alloc/heap.hpp>
+#include <cairn/alloc/pool.hpp>
+#include <cairn/alloc/recycling.hpp>
 #include <cairn/core/sizes.hpp>
+#include <cairn/debug/guarded.hpp>
+#include <cairn/debug/tracked.hpp>
 #include <cairn/os/page_allocator.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/std/std_allocator.hpp>
@@ -179,6 +186,93 @@ TEST(std_allocator, sizes_that_do_not_exist_are_refused_without_asking_the_alloc
     EXPECT_THROW((void)a.allocate_at_least(SIZE_MAX), std::bad_array_new_length);
     EXPECT_EQ(memory.request_count(), 0u);
     EXPECT_THROW((void)a.allocate(SIZE_MAX / sizeof(int)), std::bad_alloc);
+}
+
+namespace {
+/// Asks for more than there can be, in each way that containers have.
+template <class Container>
+void expect_refused_whole(Container& c) {
+    const auto before = c;
+    for (const std::size_t count : {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 8, SIZE_MAX / 16 + 1}) {
+        SCOPED_TRACE(count);
+        if constexpr (requires { c.rehash(count); }) {
+            // Its reserve() computes in floating point, and libstdc++'s wraps to 0.
+            EXPECT_ANY_THROW(c.rehash(count));
+        } else if constexpr (requires { c.reserve(count); }) {
+            EXPECT_ANY_THROW(c.reserve(count));
+        }
+        if constexpr (requires { c.resize(count); }) { EXPECT_ANY_THROW(c.resize(count)); }
+        EXPECT_EQ(c, before);
+    }
+}
+}  // namespace
+
+TEST(std_allocator, containers_refuse_absurd_counts_and_have_taken_nothing) {
+    test_upstream memory;
+    memory.limit_bytes(std::size_t{16} << 20);
+    vector_in<int> numbers{memory};
+    std::deque<int, in_test<int>> queue{memory};
+    std::basic_string<char, std::char_traits<char>, in_test<char>> text{memory};
+    std::unordered_map<int, int, std::hash<int>, std::equal_to<>,
+                       in_test<std::pair<const int, int>>>
+        table{memory};
+    fill(numbers);
+    fill(queue);
+    fill(text);
+    fill(table);
+    const std::size_t before = memory.live_bytes();
+    expect_refused_whole(numbers);
+    expect_refused_whole(queue);
+    expect_refused_whole(text);
+    expect_refused_whole(table);
+    EXPECT_EQ(memory.live_bytes(), before);
+    in_any<double> any{memory};
+    for (const std::size_t count : {SIZE_MAX, SIZE_MAX / 8, SIZE_MAX / 8 + 1, SIZE_MAX / 16 + 1}) {
+        EXPECT_THROW((void)any.allocate(count), std::bad_alloc) << count;
+        EXPECT_THROW((void)any.allocate_at_least(count), std::bad_alloc) << count;
+    }
+    EXPECT_EQ(memory.live_bytes(), before);
+}
+
+namespace {
+template <class A>
+void expect_nullptr_may_be_freed(A& memory) {
+    std_allocator<double, A> a{memory};
+    std_allocator<double> any{memory};
+    for (const std::size_t count : {0u, 1u, 100u}) {
+        a.deallocate(nullptr, count);
+        any.deallocate(nullptr, count);
+    }
+    double* const p = a.allocate(1);
+    EXPECT_NE(p, nullptr);
+    a.deallocate(p, 1);
+    if constexpr (validatable<A>) { memory.validate(); }
+}
+}  // namespace
+
+TEST(std_allocator, nullptr_may_be_freed_through_it_whatever_the_allocator) {
+    system_allocator system;
+    arena frame{4096};
+    growing_arena level;
+    double_ended_arena ends{4096};
+    heap<> objects{std::size_t{64} << 10};
+    pool slots{64};
+    concurrent_pool shared{64};
+    page_allocator pages;
+    tracked<pool> counted_slots{track_options{}, std::size_t{64}};
+    guarded<heap<>&> guarded_objects{objects};
+    recycling<arena&> lists{frame};
+    expect_nullptr_may_be_freed(system);
+    expect_nullptr_may_be_freed(frame);
+    expect_nullptr_may_be_freed(level);
+    expect_nullptr_may_be_freed(ends.high());
+    expect_nullptr_may_be_freed(objects);
+    expect_nullptr_may_be_freed(slots);
+    expect_nullptr_may_be_freed(shared);
+    expect_nullptr_may_be_freed(pages);
+    expect_nullptr_may_be_freed(counted_slots);
+    expect_nullptr_may_be_freed(guarded_objects);
+    expect_nullptr_may_be_freed(lists);
 }
 
 TEST(std_allocator, an_exhausted_allocator_throws_and_the_container_is_unchanged) {

@@ -90,6 +90,16 @@ TEST(unique_in, exhausted_memory_is_a_null_pointer) {
     EXPECT_EQ(citizen::alive, 0);
 }
 
+TEST(unique_in, its_deleters_do_nothing_with_nullptr) {
+    test_upstream memory;
+    auto one = make_unique_in<citizen>(memory, "ada");
+    auto many = make_unique_in<citizen[]>(memory, 5);
+    one.get_deleter()(nullptr);
+    many.get_deleter()(nullptr);
+    EXPECT_EQ(citizen::alive, 6);
+    EXPECT_EQ(memory.live_count(), 2u);
+}
+
 TEST(unique_in, a_throwing_constructor_leaves_nothing_behind) {
     test_upstream memory;
     citizen::throw_at = 0;
@@ -142,6 +152,10 @@ TEST(make_shared_in, converts_to_base_and_makes_arrays) {
 TEST(make_shared_in, exhausted_memory_throws_and_a_throwing_constructor_leaves_nothing_behind) {
     EXPECT_THROW((void)make_shared_in<citizen>(no_memory(), "nobody"), std::bad_alloc);
     test_upstream memory;
+    const allocator_ref ref{memory};
+    for (const std::size_t count : {SIZE_MAX, SIZE_MAX / 4, SIZE_MAX / 8 + 1, SIZE_MAX / 16 + 1}) {
+        EXPECT_THROW((void)make_shared_in<double[]>(ref, count), std::bad_alloc) << count;
+    }
     citizen::throw_at = 0;
     EXPECT_THROW((void)make_shared_in<citizen>(memory, "x"), std::runtime_error);
     citizen::throw_at = -1;

@@ -1,4 +1,5 @@
-// What checked builds know about an allocator (alloc/arena/allocator_watch.hpp): names, two threads at once, moves.
+// What checked builds know about an allocator (alloc/arena/allocator_watch.hpp): names, two
+// threads at once, moves.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/double_ended_arena.hpp>

@@ -1,4 +1,5 @@
-// Sentences of cairn/storage/growth.hpp, and what the containers that grow by it do where memory ends.
+// Sentences of cairn/storage/growth.hpp, and what the containers that grow by it do where memory
+// ends.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/builder.hpp>
 #include <cairn/containers/attached_column.hpp>

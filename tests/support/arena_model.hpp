@@ -15,10 +15,14 @@
 
 struct arena_model_options {
     std::size_t operation_count = 20000;
+    std::size_t size_min = 0;
     std::size_t size_max = 300;
+    unsigned align_log2_max = 7;
     std::size_t large_every = 500;  // one request in so many is up to large_max
     std::size_t large_max = 20000;
     std::size_t reset_every = 2000;
+    unsigned older_percent = 5;    // of the steps free a block that is not the newest
+    unsigned resize_percent = 15;  // marks and rewinds share what these two leave of 30
     bool shrinking_fails = false;  // at times: a block stays what it is then
 };
 
@@ -54,8 +58,9 @@ void check_arena_against_model(Arena& a, unsigned seed, arena_model_options o = 
         const auto dice = static_cast<unsigned>(random() % 100);
         if (dice < 55 || live.empty()) {
             const bool large = random() % o.large_every == 0;
-            const std::size_t size = random() % ((large ? o.large_max : o.size_max) + 1);
-            const cairn::alignment align{std::size_t{1} << (random() % 8)};
+            const std::size_t span = (large ? o.large_max : o.size_max) - o.size_min;
+            const std::size_t size = o.size_min + random() % (span + 1);
+            const cairn::alignment align{std::size_t{1} << (random() % (o.align_log2_max + 1))};
             auto* const p = static_cast<unsigned char*>(a.allocate(size, align));
             if (p == nullptr) {
                 a.validate();
@@ -70,17 +75,18 @@ void check_arena_against_model(Arena& a, unsigned seed, arena_model_options o = 
             ASSERT_TRUE(intact(b)) << "step " << step;
             live.pop_back();
             a.deallocate(b.data, b.size, b.align);
-        } else if (dice < 75) {  // free an older one: nobody else notices
+        } else if (dice < 70 + o.older_percent) {  // free an older one: nobody else notices
             const std::size_t i = random() % live.size();
             if (!marks.empty() && i < marks.back().live_count) { continue; }
             ASSERT_TRUE(intact(live[i])) << "step " << step;
             a.deallocate(live[i].data, live[i].size, live[i].align);
             live.erase(live.begin() + static_cast<std::ptrdiff_t>(i));
-        } else if (dice < 90) {  // resize the newest, sometimes another one
+        } else if (dice < 70 + o.older_percent +
+                              o.resize_percent) {  // resize the newest, sometimes another one
             const std::size_t i = random() % 4 != 0 ? live.size() - 1 : random() % live.size();
             if (!marks.empty() && i < marks.back().live_count) { continue; }
             block& b = live[i];
-            const std::size_t size = random() % (o.size_max + 1);
+            const std::size_t size = o.size_min + random() % (o.size_max - o.size_min + 1);
             const bool done = a.try_resize(b.data, b.size, size, b.align);
             if (done) {
                 const std::size_t kept = size < b.size ? size : b.size;
@@ -91,7 +97,7 @@ void check_arena_against_model(Arena& a, unsigned seed, arena_model_options o = 
                 ASSERT_TRUE(intact(b)) << "a refused resize changes nothing, step " << step;
                 if (!o.shrinking_fails) { ASSERT_GT(size, b.size) << "shrinking never fails"; }
             }
-        } else if (dice < 95) {
+        } else if (dice < 85 + (o.older_percent + o.resize_percent) / 2) {
             marks.push_back({a.mark(), live.size()});
         } else if (!marks.empty()) {
             const std::size_t depth = random() % marks.size();

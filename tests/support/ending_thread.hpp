@@ -1,7 +1,7 @@
 // tests/support/ending_thread.hpp - code that runs when a thread has ended already but for the
 // destructors of its pthread keys, where C libraries free what they kept for it.
 //
-//      in_ending_thread(2, [&] { pool.deallocate(p); });                // in the second round of four
+//      in_ending_thread(2, [&] { pool.deallocate(p); });        // in the second round of four
 //
 // POSIX only: where there are no pthread keys, nothing is defined.
 #pragma once
@@ -14,13 +14,13 @@
 
 #    include "support/sanitizers.hpp"
 
-/// As many rounds as POSIX promises and glibc makes; fewer under the thread sanitizer, which forgets a
-/// thread in the last one and crashes on what it does then.
+/// As many rounds as POSIX promises and glibc makes; fewer under the thread sanitizer, which
+/// forgets a thread in the last one and crashes on what it does then.
 inline constexpr int key_round_count = under_tsan ? 2 : 4;
 
-/// Runs `before` in a new thread, and `late` in round `round` (1 to key_round_count) of that thread's key
-/// destructors. Its stack is so large that the C library unmaps it, with the thread-local memory in it:
-/// what still points there faults. Returns when the thread is gone.
+/// Runs `before` in a new thread, and `late` in round `round` (1 to key_round_count) of that
+/// thread's key destructors. Its stack is so large that the C library unmaps it, with the
+/// thread-local memory in it: what still points there faults. Returns when the thread is gone.
 inline void in_ending_thread(int round, std::function<void()> late,
                              std::function<void()> before = {}) {
     struct plan {

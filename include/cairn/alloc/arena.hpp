@@ -67,8 +67,8 @@ public:
 
     arena(const arena&) = delete;
     arena& operator=(const arena&) = delete;
-    /// Live blocks stay where they are. `from` is empty, and may be assigned to, reset, asked and ended;
-    /// checked builds name an allocation from it.
+    /// Live blocks stay where they are. `from` is empty, and may be assigned to, reset, asked and
+    /// ended; checked builds name an allocation from it.
     arena(arena&& from) noexcept;
     arena& operator=(arena&& from) noexcept;
 
@@ -86,8 +86,8 @@ public:
         });
     }
 
-    /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind. nullptr does
-    /// nothing.
+    /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind.
+    /// nullptr does nothing.
     /// Requires: `p` came from allocate(size, ...) of this arena and was not freed or rewound.
     void deallocate(void* p, std::size_t size, alignment = default_alignment,
                     [[maybe_unused]] call_site from = call_site::current()) noexcept {
@@ -146,8 +146,8 @@ public:
     [[nodiscard]] std::size_t high_water_size() const noexcept { return region_.high_water_size(); }
     void reset_high_water() noexcept { region_.reset_high_water(); }
 
-    /// The name that reports of checked builds and the memory checkers give it; the string is not copied.
-    /// nullptr: none.
+    /// The name that reports of checked builds and the memory checkers give it; the string is not
+    /// copied. nullptr: none.
     void set_name(const char* name) noexcept;
 
     /// Checks the invariant; stops a checked build when it is broken. O(1).

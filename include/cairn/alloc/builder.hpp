@@ -126,7 +126,8 @@ public:
     [[nodiscard]] T* begin() noexcept { return begin_; }
     [[nodiscard]] T* end() noexcept { return end_; }
     [[nodiscard]] T& operator[](std::size_t index) noexcept {
-        CAIRN_ASSERT(index < size(), "the index is below size()");
+        CAIRN_ASSERT(index < size(), "the index is below size()",
+                     detail::beyond_end(this, "builder", index, size()));
         return begin_[index];
     }
     [[nodiscard]] T& back() noexcept { return end_[-1]; }
@@ -178,8 +179,8 @@ private:
     [[nodiscard, gnu::noinline]] static room grown(reference arena, room old,
                                                    std::size_t capacity_first) noexcept {
         const auto capacity = static_cast<std::size_t>(old.limit - old.begin);
-        // Twice the room; near the end of the arena what can be had of that, and the last elements one
-        // by one only where they need no copy.
+        // Twice the room; near the end of the arena what can be had of that, and the last elements
+        // one by one only where they need no copy.
         room larger = old;
         const auto attempt = [&](std::size_t wanted) {
             larger = grown_to(arena, old, wanted, true);

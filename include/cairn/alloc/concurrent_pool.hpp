@@ -25,11 +25,11 @@
 //            thread uses the pool; threads that used it may outlive it.
 // Thread exit: what a thread held goes back to the pool, after the destructors of its thread-local
 //            objects (thread_exit.hpp). Threads the library never saw register themselves by their
-//            first call. After that, in later destructors of pthread keys, allocation works through a
-//            lock. stats(), validate() and reset() may run beside threads that are ending.
-// Modules:   a program and its plugins may each contain a cairn. A pool that one of them made can be
-//            used in all of them: in the others through a call (docs/plugins.md). It ends before the
-//            module that made it is unloaded.
+//            first call. After that, in later destructors of pthread keys, allocation works through
+//            a lock. stats(), validate() and reset() may run beside threads that are ending.
+// Modules:   a program and its plugins may each contain a cairn. A pool that one of them made can
+//            be used in all of them: in the others through a call (docs/plugins.md). It ends before
+//            the module that made it is unloaded.
 // fork():    at any moment; the child may use the pool at once. What the other threads of the parent
 //            had in their hands is lost to it and counts as live: at most two magazines for each.
 //            What they had in their spares and all their magazines are the child's. A growth that
@@ -96,8 +96,9 @@ struct pool_cache : basic_cache<std_atoms> {
     bool is_view = false;  // of no_view alone
 };
 
-/// Head of the list of a thread's caches, guarded by the lock of the pool's home. Not in thread-local
-/// memory: a pool that dies takes its caches out of the lists, also of a thread that ended unseen.
+/// Head of the list of a thread's caches, guarded by the lock of the pool's home. Not in
+/// thread-local memory: a pool that dies takes its caches out of the lists, also of a thread that
+/// ended unseen.
 struct thread_record {
     pool_cache* first = nullptr;
 };
@@ -131,8 +132,8 @@ extern constinit thread_local thread_caches my_caches;
 CAIRN_DETAIL_MODULE_LOCAL inline constinit thread_local thread_caches my_caches{};
 #endif
 
-/// Stand for "no cache": empty and full at once, so that every operation takes the cold path. Known by
-/// what is in them: their addresses differ from module to module.
+/// Stand for "no cache": empty and full at once, so that every operation takes the cold path. Known
+/// by what is in them: their addresses differ from module to module.
 // of a thread: it looks for its own there
 CAIRN_DETAIL_MODULE_LOCAL inline constinit pool_cache no_cache{};
 // of a view: it works through the lock, and stays so
@@ -157,7 +158,8 @@ public:
     /// Returns: nullptr when exhausted up to slack(); the pool is unchanged then.
     [[nodiscard]] void* allocate() noexcept { return take(my_cache()); }
 
-    /// Gives a slot back, from any thread; nullptr does nothing. Never fails, never touches the slot.
+    /// Gives a slot back, from any thread; nullptr does nothing. Never fails, never touches the
+    /// slot.
     /// Requires: `p` came from allocate() of this pool or a view of it and is live.
     void deallocate(void* p, call_site from = call_site::current()) noexcept {
         give(my_cache(), p, from);
@@ -185,12 +187,12 @@ public:
     /// Makes sure that `slot_count` slots exist in all, and magazines for `cache_count` threads and
     /// views at once: then nothing is asked of the upstream until those are used up, or lie in the
     /// magazines of other threads (two magazines for each).
-    /// Returns: false when the upstream or slot_count_max refuses, and, before anything is taken, for more
-    ///          than four million caches.
+    /// Returns: false when the upstream or slot_count_max refuses, and, before anything is taken,
+    ///          for more than four million caches.
     [[nodiscard]] bool reserve(std::size_t slot_count, std::size_t cache_count = 0) noexcept;
 
-    /// Frees every slot at once and keeps the memory. Requires: no other thread uses the pool; those
-    /// that did may still be ending.
+    /// Frees every slot at once and keeps the memory. Requires: no other thread uses the pool;
+    /// those that did may still be ending.
     /// Cost: O(chunks + magazines).
     void reset() noexcept;
 
@@ -270,6 +272,7 @@ private:
     bool add_chunk(std::size_t slot_count) noexcept;
     bool make_room_in_table(std::size_t more) noexcept;
     std::byte* take_block(std::size_t size) noexcept;
+    void give_newest_block_back() noexcept;
     std::size_t magazine_bytes() const noexcept;
     magazine& make_magazine(std::byte*& memory) noexcept;
     void equip(cache& c, std::byte*& memory) noexcept;
@@ -390,7 +393,7 @@ inline void* concurrent_pool::allocate(std::size_t size, alignment align) noexce
 
 inline void concurrent_pool::deallocate(void* p, [[maybe_unused]] std::size_t size,
                                         [[maybe_unused]] alignment align, call_site from) noexcept {
-    CAIRN_ASSERT(size <= stride_ && align <= align_,
+    CAIRN_ASSERT(p == nullptr || (size <= stride_ && align <= align_),
                  "a slot comes back with the size it was asked with",
                  {.kind = misuse_kind::wrong_size,
                   .object = this,
@@ -408,7 +411,7 @@ inline void* concurrent_pool::local_view::allocate(std::size_t size, alignment a
 inline void concurrent_pool::local_view::deallocate(void* p, [[maybe_unused]] std::size_t size,
                                                     [[maybe_unused]] alignment align,
                                                     call_site from) noexcept {
-    CAIRN_ASSERT(size <= pool_->stride_ && align <= pool_->align_,
+    CAIRN_ASSERT(p == nullptr || (size <= pool_->stride_ && align <= pool_->align_),
                  "a slot comes back with the size it was asked with",
                  {.kind = misuse_kind::wrong_size,
                   .object = pool_,

@@ -188,8 +188,8 @@ public:
     }
     [[nodiscard]] std::size_t capacity() const noexcept { return used_size() + free_size(); }
 
-    /// The name of both ends in reports of checked builds and the memory checkers; the string is not
-    /// copied. nullptr: none.
+    /// The name of both ends in reports of checked builds and the memory checkers; the string is
+    /// not copied. nullptr: none.
     void set_name(const char* name) noexcept;
 
     void validate() const noexcept { high_.validate(); }

@@ -179,8 +179,8 @@ public:
     /// Most bytes ever in use at once. Exact at every rewind, reset and question.
     [[nodiscard]] std::size_t high_water_size() const noexcept;
 
-    /// The name that reports of checked builds and the memory checkers give it; the string is not copied.
-    /// nullptr: none.
+    /// The name that reports of checked builds and the memory checkers give it; the string is not
+    /// copied. nullptr: none.
     void set_name(const char* name) noexcept;
 
     void validate() const noexcept;

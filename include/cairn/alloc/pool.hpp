@@ -48,8 +48,8 @@ struct pool_options {
     std::size_t slot_count_max = std::numeric_limits<std::size_t>::max();  // of all chunks together
     /// For reports of checked builds and the memory checkers; not copied. nullptr: none.
     const char* name = nullptr;
-    /// Checked builds: the pool ends with no slot live. (Dropping all slots at once is what pools are good
-    /// for, so it is legal unless this is set.)
+    /// Checked builds: the pool ends with no slot live. (Dropping all slots at once is what pools
+    /// are good for, so it is legal unless this is set.)
     bool all_back_at_end = false;
 };
 
@@ -152,7 +152,8 @@ public:
 protected:
     /// Checked builds: of a pool whose slots hold objects with destructors.
     void check_objects_end() const noexcept;
-    /// Checked builds: `p` may be given back. Asked before a destructor runs, which would run twice.
+    /// Checked builds: `p` may be given back. Asked before a destructor runs, which would run
+    /// twice.
     void check_destroyed(const void* p, call_site from) const noexcept {
         (void)check_live(p, from);
     }

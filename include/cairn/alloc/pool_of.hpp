@@ -8,9 +8,10 @@
 // Look elsewhere for: objects that stay constructed (object_pool), handles (slot_map).
 //
 // Cost:      that of pool and of T's constructor and destructor.
-// Lifetimes: reset() gives memory back without running destructors, and so does the end of the pool. Where
-//            T has a destructor, checked builds name a pool that ends with live objects: call
-//            destroy_all(), or reset() where dropping them is meant. Without one, dropping is fine.
+// Lifetimes: reset() gives memory back without running destructors, and so does the end of the
+//            pool. Where T has a destructor, checked builds name a pool that ends with live
+//            objects: call destroy_all(), or reset() where dropping them is meant. Without one,
+//            dropping is fine.
 // Threads:   none.
 #pragma once
 

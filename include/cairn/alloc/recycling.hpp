@@ -15,10 +15,10 @@
 // Cost:     allocate: one compare and one list head more than the arena; sizes are rounded up to
 //           powers of two, so use it for arrays that double, not for single objects.
 // Overhead: 41 list heads in the wrapper; no headers.
-// mark, rewind and reset empty the lists. What they hold may lie in the part that a rewind forgets; and an
-// array older than a mark, given out again behind it and freed as the last block, would make the arena
-// shrink below the mark. So mark and rewind the wrapper, not the arena behind its back, and put no
-// arena_scope on that arena while arrays are freed through the wrapper.
+// mark, rewind and reset empty the lists. What they hold may lie in the part that a rewind forgets;
+// and an array older than a mark, given out again behind it and freed as the last block, would make
+// the arena shrink below the mark. So mark and rewind the wrapper, not the arena behind its back,
+// and put no arena_scope on that arena while arrays are freed through the wrapper.
 // Threads:  none.
 #pragma once
 
@@ -60,8 +60,8 @@ public:
         return reused;
     }
 
-    /// Requires: as A::deallocate. The last block goes back to the arena, any other one to its list; nullptr
-    /// does nothing.
+    /// Requires: as A::deallocate. The last block goes back to the arena, any other one to its
+    /// list; nullptr does nothing.
     void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
         if (p == nullptr) [[unlikely]] { return; }
         if (size > largest_recycled || align > default_alignment) [[unlikely]] {

@@ -17,8 +17,8 @@
 // Cost:    a thread-local address, one or two compares, and an arena_scope. Nothing is allocated on
 //          a thread before its first use; 64 KiB blocks from system_memory() then, kept until the
 //          thread ends or release_scratch().
-// Threads: any; each has its own two arenas, and in each plugin that contains a cairn of its own two
-//          more (docs/plugins.md).
+// Threads: any; each has its own two arenas, and in each plugin that contains a cairn of its own
+//          two more (docs/plugins.md).
 #pragma once
 
 #include <type_traits>

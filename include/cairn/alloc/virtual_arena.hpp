@@ -153,8 +153,8 @@ public:
         return reinterpret_cast<const void*>(region_.begin());
     }
 
-    /// The name that reports of checked builds and the memory checkers give it; the string is not copied.
-    /// nullptr: none.
+    /// The name that reports of checked builds and the memory checkers give it; the string is not
+    /// copied. nullptr: none.
     void set_name(const char* name) noexcept;
 
     void validate() const noexcept {

@@ -86,11 +86,13 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return rows_ != nullptr ? rows_->size_ : 0; }
     /// The value of row i. Requires: i < size().
     [[nodiscard]] T& operator[](std::size_t i) noexcept {
-        CAIRN_ASSERT(i < size(), "a column is read inside its rows");
+        CAIRN_ASSERT(i < size(), "a column is read inside its rows",
+                     detail::beyond_end(this, "attached_column", i, size()));
         return data()[i];
     }
     [[nodiscard]] const T& operator[](std::size_t i) const noexcept {
-        CAIRN_ASSERT(i < size(), "a column is read inside its rows");
+        CAIRN_ASSERT(i < size(), "a column is read inside its rows",
+                     detail::beyond_end(this, "attached_column", i, size()));
         return data()[i];
     }
     /// The values of all rows, from a cache line on.

@@ -51,7 +51,8 @@ public:
 
     /// Chunk `k`, from row k * rows_per_chunk() on. Requires: k < size().
     [[nodiscard]] constexpr std::span<T> operator[](std::size_t k) const noexcept {
-        CAIRN_ASSERT(k < size(), "a chunk index is below size()");
+        CAIRN_ASSERT(k < size(), "a chunk index is below size()",
+                     detail::beyond_end(this, "chunked_rows", k, size()));
         const std::size_t first = k * step_;
         const std::size_t left = rows_.size() - first;
         return rows_.subspan(first, left < step_ ? left : step_);

@@ -52,11 +52,13 @@ public:
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return object_ != nullptr; }
     [[nodiscard]] constexpr element_type* get() const noexcept { return object_; }
     [[nodiscard]] constexpr element_type& operator*() const noexcept {
-        CAIRN_ASSERT(object_ != nullptr, "a lease is used while it holds an object");
+        CAIRN_ASSERT(object_ != nullptr, "a lease is used while it holds an object",
+                     {.kind = misuse_kind::null_handle, .object = this, .type = "lease"});
         return *object_;
     }
     [[nodiscard]] constexpr element_type* operator->() const noexcept {
-        CAIRN_ASSERT(object_ != nullptr, "a lease is used while it holds an object");
+        CAIRN_ASSERT(object_ != nullptr, "a lease is used while it holds an object",
+                     {.kind = misuse_kind::null_handle, .object = this, .type = "lease"});
         return object_;
     }
     friend constexpr bool operator==(const lease& l, std::nullptr_t) noexcept {

@@ -281,7 +281,10 @@ template <class T, class Hooks, hook_rules Rules>
 template <class T, class Hooks, hook_rules Rules>
 bool object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread_count) {
     if (count <= slots_.idle_count_) { return true; }
-    if (count - slots_.idle_count_ > options_.object_count_max - built_count_) { return false; }
+    if (count - slots_.idle_count_ > options_.object_count_max - built_count_ ||
+        !slots_.can_ever_hold(built_count_ + (count - slots_.idle_count_))) {
+        return false;
+    }
     // Vacant slots one by one, and fresh ones up to the beginning of a cache line.
     while (slots_.idle_count_ < count &&
            (slots_.vacant_count_ != 0 ||

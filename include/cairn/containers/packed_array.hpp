@@ -145,11 +145,13 @@ public:
 
     /// Requires: row < size().
     [[nodiscard]] T& operator[](std::size_t row) noexcept {
-        CAIRN_ASSERT(row < size_, "a row is below size()");
+        CAIRN_ASSERT(row < size_, "a row is below size()",
+                     detail::beyond_end(this, "packed_array", row, size_));
         return rows()[row];
     }
     [[nodiscard]] const T& operator[](std::size_t row) const noexcept {
-        CAIRN_ASSERT(row < size_, "a row is below size()");
+        CAIRN_ASSERT(row < size_, "a row is below size()",
+                     detail::beyond_end(this, "packed_array", row, size_));
         return rows()[row];
     }
 
@@ -157,7 +159,16 @@ public:
 
     /// Room for `count` objects in all. Returns: false when exhausted; nothing has changed then.
     /// Throws: what copying a T throws, where its move may throw; nothing has changed then.
-    [[nodiscard]] bool reserve(std::size_t count) { return count <= capacity_ || grow_to(count); }
+    [[nodiscard]] bool reserve(std::size_t count) {
+        return count <= capacity_ || grow_to(count, [] { return true; });
+    }
+    /// As reserve(), for an owner who keeps something beside the rows: also() makes room there, and
+    /// is called once the room here is certain. Returns: false, too, when also() does; nothing has
+    /// changed here then.
+    template <class Also>
+    [[nodiscard]] bool reserve_with(std::size_t count, Also&& also) {
+        return count <= capacity_ ? also() : grow_to(count, also);
+    }
 
     /// From now on grows in place, up to `count_max` objects and what fits the last page beside them:
     /// no object ever moves, no reference dies, and no insertion copies the others. Costs addresses,
@@ -211,7 +222,8 @@ public:
     /// objects is unchanged then.
     /// Requires: row < size().
     moved_row erase_at(std::size_t row) {
-        CAIRN_ASSERT(row < size_, "a row is below size()");
+        CAIRN_ASSERT(row < size_, "a row is below size()",
+                     detail::beyond_end(this, "packed_array", row, size_));
         T* const hole = rows() + row;
         T* const last = rows() + (size_ - 1);
         if constexpr (std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T>) {
@@ -379,8 +391,8 @@ private:
         fresh.size = size;
         return fresh.block != nullptr;
     }
-    /// The same for one row more, and as many as can be had up to twice the room. The last rows of all
-    /// come one by one only where they need no copy.
+    /// The same for one row more, and as many as can be had up to twice the room. The last rows of
+    /// all come one by one only where they need no copy.
     [[nodiscard]] bool begin_growth(pending_block& fresh) noexcept {
         const std::size_t needed = size_ + 1;
         const std::size_t wish = memory_.is_reserved() ? needed : grown_count(capacity_, needed);
@@ -389,9 +401,10 @@ private:
                memory_.try_grow_in_place(saturating_multiply(needed, sizeof(T)));
     }
 
-    [[gnu::noinline]] bool grow_to(std::size_t count) {
+    template <class Also>
+    [[gnu::noinline]] bool grow_to(std::size_t count, Also&& also) {
         pending_block fresh{memory_, nullptr, 0};
-        if (!begin_growth(count, fresh)) { return false; }
+        if (!begin_growth(count, fresh) || !also()) { return false; }
         if (fresh.block == nullptr) {
             adopt_size();
             return true;

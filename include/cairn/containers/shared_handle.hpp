@@ -265,21 +265,34 @@ public:
     [[nodiscard]] std::uint32_t use_count() const noexcept {
         return handle_ ? store_->use_count(handle_) : 0;
     }
-    /// Requires: it owns an object.
+    /// Requires: it owns an object, which was not erased behind its owners' backs.
     [[nodiscard]] decltype(auto) operator*() const noexcept {
-        CAIRN_ASSERT(handle_, "an owner is used while it has an object");
+        expect_object();
         return store_->objects()[handle_];
     }
     [[nodiscard]] auto operator->() const noexcept {
-        CAIRN_ASSERT(handle_, "an owner is used while it has an object");
+        expect_object();
         return store_->objects().find(handle_);
     }
-    /// Do both own the same object, or nothing? (Handles of two stores may be alike: slot_map_options.)
+    /// Do both own the same object, or nothing? (Handles of two stores may be alike:
+    /// slot_map_options.)
     friend bool operator==(const shared_handle& a, const shared_handle& b) noexcept {
         return a.handle_ == b.handle_ && (a.store_ == b.store_ || !a.handle_);
     }
 
 private:
+    /// As unique_handle's.
+    void expect_object() const noexcept {
+        CAIRN_ASSERT(handle_, "an owner is used while it has an object",
+                     {.kind = misuse_kind::null_handle, .object = this, .type = "shared_handle"});
+        CAIRN_ASSERT(
+            store_->objects().contains(handle_), "an owner is used while its object lives",
+            {.kind = misuse_kind::stale_handle,
+             .object = this,
+             .type = "shared_handle",
+             .values = {{"slot", handle_.index()}, {"life in the handle", handle_.generation()}}});
+    }
+
     friend Store;
     shared_handle(Store& store, handle_type h) noexcept : store_{&store}, handle_{h} {}
 

@@ -18,10 +18,10 @@
 // Invariant: handle_at(dense_index(h)) == h for every live h.
 // Cost:      find: one bounds check, one 8-byte load, one compare, and the object.
 //            emplace, erase: about ten loads and stores beside the object's own.
-// Foreign:   a handle of another map of the same type, or of what this one held before it was replaced (m = {}),
-//            moved from or made again, finds nothing either: never while few maps are made, else but for a chance
-//            of 1 in 2^31 (64 bits), 4095 (32), 63 (16): alloc/generations.hpp. Tags (slot_policy) keep maps
-//            apart at compile time.
+// Foreign:   a handle of another map of the same type, or of what this one held before it was
+//            replaced (m = {}), moved from or made again, finds nothing either: never while few
+//            maps are made, else but for a chance of 1 in 2^31 (64 bits), 4095 (32), 63 (16):
+//            alloc/generations.hpp. Tags (slot_policy) keep maps apart at compile time.
 // Handles keep through everything but the end of their object. References die on growth (never after
 // reserve_address_space()) and rename when another object is erased (the last row moves).
 // Re-entrancy: constructors, moves and destructors of objects, `make` and predicates may look things up in this
@@ -102,18 +102,17 @@ public:
         return directory_.find_row(h, row);
     }
 
-    /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with it:
-    /// null, of another map, not fulfilled yet, stale.
-    [[nodiscard]] T& operator[](handle_type h) noexcept {
-        const std::uint32_t row = live_row(h);
+    /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with
+    /// it: null, of another map, not fulfilled yet, stale, and where it was asked for.
+    [[nodiscard]] T& operator[](detail::asked<handle_type> h) noexcept {
+        const std::uint32_t row = live_row(h, detail::line_of(h));
         return *own(h, values_.data() + row);
     }
-    [[nodiscard]] const T& operator[](handle_type h) const noexcept {
-        const std::uint32_t row = live_row(h);
+    [[nodiscard]] const T& operator[](detail::asked<handle_type> h) const noexcept {
+        const std::uint32_t row = live_row(h, detail::line_of(h));
         return *own(h, values_.data() + row);
     }
-    /// As operator[], and a handle that finds nothing stops every build. Checked builds tell the line that
-    /// called; operators have no parameter for it.
+    /// As operator[], and a handle that finds nothing stops every build.
     [[nodiscard]] T& at(handle_type h, call_site from = call_site::current()) noexcept {
         T* const object = find(h);
         if (object == nullptr) [[unlikely]] { directory_.refuse(h, this, from); }
@@ -124,12 +123,17 @@ public:
         if (object == nullptr) [[unlikely]] { directory_.refuse(h, this, from); }
         return *object;
     }
-    /// P0661's spelling of operator[]: as find(), pointer and iterator at once. Requires: contains(h).
-    [[nodiscard]] found<T> find_unchecked(handle_type h) noexcept {
-        return {detail::not_null(&(*this)[h]), values_.end()};
+    /// P0661's spelling of operator[]: as find(), pointer and iterator at once. Requires:
+    /// contains(h).
+    [[nodiscard]] found<T> find_unchecked(handle_type h,
+                                          call_site from = call_site::current()) noexcept {
+        const std::uint32_t row = live_row(h, from);
+        return {detail::not_null(own(h, values_.data() + row)), values_.end()};
     }
-    [[nodiscard]] found<const T> find_unchecked(handle_type h) const noexcept {
-        return {detail::not_null(&(*this)[h]), values_.end()};
+    [[nodiscard]] found<const T> find_unchecked(
+        handle_type h, call_site from = call_site::current()) const noexcept {
+        const std::uint32_t row = live_row(h, from);
+        return {detail::not_null(own(h, values_.data() + row)), values_.end()};
     }
     /// Why find(h) finds nothing. Any handle may be asked for. For messages: it costs a call.
     [[nodiscard]] handle_fault fault_of(handle_type h) const noexcept {
@@ -150,21 +154,26 @@ public:
 
     /// All objects, packed, from a cache line on; and their handles in the same order.
     /// Requires: objects are changed where they are and do not change places through the span, by
-    /// std::ranges::sort(values()) or std::swap: handles would find each other's objects. sort() and
-    /// swap_rows() take the handles along. A checked build notices it at the next look-up where T
-    /// knows its handle: a const member function handle() that returns handle_type (null: not yet).
+    /// std::ranges::sort(values()) or std::swap: handles would find each other's objects. sort()
+    /// and swap_rows() take the handles along. A checked build notices it at the next look-up where
+    /// T knows its handle: a const member function handle() that returns handle_type (null: not
+    /// yet). For another T none can: new values in two places are what an exchange of two objects
+    /// is.
     [[nodiscard]] std::span<T> values() noexcept { return values_.values(); }
     [[nodiscard]] std::span<const T> values() const noexcept { return values_.values(); }
     [[nodiscard]] std::span<const handle_type> handles() const noexcept {
         return directory_.handles();
     }
-    /// values() in pieces of about `rows_per_chunk` whose boundaries share no cache line.
+    /// values() in pieces of about `rows_per_chunk` whose boundaries share no cache line. Requires:
+    /// as values().
     [[nodiscard]] chunked_rows<T> chunks(std::size_t rows_per_chunk) noexcept {
         return values_.chunks(rows_per_chunk);
     }
     [[nodiscard]] chunked_rows<const T> chunks(std::size_t rows_per_chunk) const noexcept {
         return values_.chunks(rows_per_chunk);
     }
+    /// Over values(), whose condition holds here too: std::ranges::sort(map) compiles, and leaves
+    /// the handles behind; map.sort(less) does not.
     [[nodiscard]] iterator begin() noexcept { return iterator{values_.begin()}; }
     [[nodiscard]] iterator end() noexcept { return iterator{values_.end()}; }
     [[nodiscard]] const_iterator begin() const noexcept { return cbegin(); }
@@ -207,7 +216,11 @@ public:
     /// as an object.
     /// Returns: false when exhausted; then nothing that can be seen has changed.
     bool reserve(std::size_t count) {
-        if (!directory_.reserve(count) || !values_.reserve(count)) { return false; }
+        // The slots last: they are written, and kept, where objects that find no room cost nothing.
+        if (count > max_size() ||
+            !values_.reserve_with(count, [&] { return directory_.reserve(count); })) {
+            return false;
+        }
         directory_.set_row_max(values_.capacity());
         return true;
     }
@@ -447,7 +460,10 @@ private:
             [[maybe_unused]] const handle_type told = object->handle();
             CAIRN_ASSERT(
                 !told || (told.index() == h.index() && told.generation() == h.generation()),
-                "objects change places by sort() and swap_rows(), which tell their handles");
+                "objects change places by sort() and swap_rows(), which tell their handles",
+                {.object = object,
+                 .type = "object",
+                 .values = {{"slot", h.index()}, {"slot of the object", told.index()}}});
         }
         return object;
     }

@@ -84,14 +84,15 @@ public:
         std::uint32_t row;
         return directory_.find_row(h, row);
     }
-    /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with it:
-    /// null, of another map, not fulfilled yet, stale.
-    [[nodiscard]] reference operator[](handle_type h) noexcept { return rows_[dense_index(h, {})]; }
-    [[nodiscard]] const_reference operator[](handle_type h) const noexcept {
-        return rows_[dense_index(h, {})];
+    /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with
+    /// it: null, of another map, not fulfilled yet, stale, and where it was asked for.
+    [[nodiscard]] reference operator[](detail::asked<handle_type> h) noexcept {
+        return rows_[dense_index(h, detail::line_of(h))];
     }
-    /// As operator[], and a handle that finds nothing stops every build. Checked builds tell the line that
-    /// called; operators have no parameter for it.
+    [[nodiscard]] const_reference operator[](detail::asked<handle_type> h) const noexcept {
+        return rows_[dense_index(h, detail::line_of(h))];
+    }
+    /// As operator[], and a handle that finds nothing stops every build.
     [[nodiscard]] reference at(handle_type h, call_site from = call_site::current()) noexcept {
         return rows_[live_row(h, from)];
     }
@@ -100,11 +101,13 @@ public:
         return rows_[live_row(h, from)];
     }
     /// P0661's spelling of operator[], to be used as what find() returns.
-    [[nodiscard]] found_row<reference> find_unchecked(handle_type h) noexcept {
-        return found_row<reference>{(*this)[h]};
+    [[nodiscard]] found_row<reference> find_unchecked(
+        handle_type h, call_site from = call_site::current()) noexcept {
+        return found_row<reference>{rows_[dense_index(h, from)]};
     }
-    [[nodiscard]] found_row<const_reference> find_unchecked(handle_type h) const noexcept {
-        return found_row<const_reference>{(*this)[h]};
+    [[nodiscard]] found_row<const_reference> find_unchecked(
+        handle_type h, call_site from = call_site::current()) const noexcept {
+        return found_row<const_reference>{rows_[dense_index(h, from)]};
     }
     /// Why find(h) finds nothing. Any handle may be asked for. For messages: it costs a call.
     [[nodiscard]] handle_fault fault_of(handle_type h) const noexcept {
@@ -148,6 +151,8 @@ public:
     /// swap_rows() take them along. (No build notices.)
     [[nodiscard]] auto rows() noexcept { return rows_.view(); }
     [[nodiscard]] auto rows() const noexcept { return rows_.view(); }
+    /// Over rows(), with the same condition: algorithms that exchange rows leave the handles
+    /// behind.
     [[nodiscard]] iterator begin() noexcept { return rows_.begin(); }
     [[nodiscard]] iterator end() noexcept { return rows_.end(); }
     [[nodiscard]] const_iterator begin() const noexcept { return rows_.begin(); }
@@ -203,7 +208,10 @@ public:
     /// Room for `count` rows in all; a reserved handle counts as a row. Returns: false when exhausted;
     /// nothing that can be seen has changed then.
     [[nodiscard]] bool reserve(std::size_t count) {
-        if (!directory_.reserve(count) || !rows_.reserve(count)) { return false; }
+        if (count > max_size() ||
+            !rows_.reserve_with(count, [&] { return directory_.reserve(count); })) {
+            return false;
+        }
         directory_.set_row_max(rows_.capacity());
         return true;
     }

@@ -22,7 +22,8 @@
 //             of a set that is mostly holes (slot_map keeps it packed).
 //
 // Invariant: an object lives where it was built until it is erased.
-// Foreign:   handles of another map, or of what this one held before it was replaced or moved from: as slot_map.
+// Foreign:   handles of another map, or of what this one held before it was replaced or moved from:
+//            as slot_map.
 // Cost:      find: page, generation, compare, object. emplace: the slot's number, and four stores beside
 //            the object's own; every 64th or so gathers slots. erase: six stores. Growth: one page,
 //            nothing is copied. The page is as many slots as fit 64 KiB (64 to 4096).
@@ -105,10 +106,21 @@ public:
     [[nodiscard]] const T* find(handle_type h) const noexcept { return locate(h); }
     [[nodiscard]] bool contains(handle_type h) const noexcept { return locate(h) != nullptr; }
 
-    /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with it:
-    /// null, of another map, not fulfilled yet, stale.
-    [[nodiscard]] T& operator[](handle_type h) noexcept { return *live(h); }
-    [[nodiscard]] const T& operator[](handle_type h) const noexcept { return *live(h); }
+    /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with
+    /// it: null, of another map, not fulfilled yet, stale, and where it was asked for.
+    [[nodiscard]] T& operator[](detail::asked<handle_type> h) noexcept {
+        return *live(h, detail::line_of(h));
+    }
+    [[nodiscard]] const T& operator[](detail::asked<handle_type> h) const noexcept {
+        return *live(h, detail::line_of(h));
+    }
+    /// As operator[], and a handle that finds nothing stops every build.
+    [[nodiscard]] T& at(handle_type h, call_site from = call_site::current()) noexcept {
+        return *found_at(h, from);
+    }
+    [[nodiscard]] const T& at(handle_type h, call_site from = call_site::current()) const noexcept {
+        return *found_at(h, from);
+    }
     /// Why find(h) finds nothing. Any handle may be asked for. For messages: it costs a call.
     [[nodiscard]] handle_fault fault_of(handle_type h) const noexcept {
         return slots_.fault_of(h.index(), h.generation());
@@ -133,8 +145,8 @@ public:
 
     /// Slots for `count` objects in all, in pages that stay when they run empty: insertions up to
     /// there never allocate. A slot that is held, waits for its fence or is exhausted counts as one.
-    /// Returns: false when exhausted, what was gained until then stays; or when the handle has too few
-    /// index bits, nothing has changed then.
+    /// Returns: false when exhausted, or when the handle has too few index bits; nothing has
+    /// changed then.
     bool reserve(std::size_t count) noexcept {
         if (count > std::size_t{handle_type::index_max} + 1) { return false; }
         return slots_.reserve_pages(count / slots_per_page + (count % slots_per_page != 0 ? 1 : 0));
@@ -375,11 +387,19 @@ private:
     }
 
     /// The object of `h`. Requires: contains(h).
-    [[nodiscard]] T* live(handle_type h) const noexcept {
-        T* const object = locate(h);
+    [[nodiscard]] T* live(handle_type h, [[maybe_unused]] call_site from) const noexcept {
 #if CAIRN_ASSERTS
-        if (object == nullptr) [[unlikely]] { slots_.refuse(h.index(), h.generation(), this); }
+        return found_at(h, from);
+#else
+        return locate(h);
 #endif
+    }
+    /// The same in every build.
+    [[nodiscard]] T* found_at(handle_type h, call_site from) const noexcept {
+        T* const object = locate(h);
+        if (object == nullptr) [[unlikely]] {
+            slots_.refuse(h.index(), h.generation(), this, from);
+        }
         return object;
     }
 

@@ -26,9 +26,9 @@
 // Threads:   as std::vector.
 // Errors:    out of memory is `false`, the table unchanged. A constructor that throws leaves the
 //            table as it was (strong) in push_back, emplace_back and growth, unless elements can
-//            only be moved by a throwing constructor. A field whose move throws is copied where rows
-//            change places (insert, erase, swap_erase, swap_rows): no row is lost, and none holds fields
-//            of two; each function says where its rows stand then.
+//            only be moved by a throwing constructor. A field whose move throws is copied where
+//            rows change places (insert, erase, swap_erase, swap_rows): no row is lost, and none
+//            holds fields of two; each function says where its rows stand then.
 #pragma once
 
 #include <cstddef>
@@ -100,6 +100,12 @@ public:
 
     /// Room for `rows` rows in all. Returns: false when the allocator is exhausted; unchanged then.
     [[nodiscard]] bool reserve(std::size_t rows) { return m_.reserve(form(), rows); }
+    /// As packed_array::reserve_with.
+    template <class Also>
+    [[nodiscard]] bool reserve_with(std::size_t rows, Also also) {
+        return m_.reserve(form(), rows,
+                          {&also, [](void* f) { return (*static_cast<Also*>(f))(); }});
+    }
     /// From now on grows in place, up to `rows_max` rows, rounded up to a capacity: no row moves, no view
     /// or span dies by growth, and no insertion copies the others. Costs addresses, not memory; never
     /// asks the allocator.
@@ -162,13 +168,14 @@ public:
 
     /// Inserts before row `index`, keeping the order. O(rows behind it).
     /// Returns: false when the allocator is exhausted; unchanged then.
-    /// Throws:  as emplace_back, unchanged then; and as swap_rows: the new row then stands somewhere
-    ///          behind `index`, between rows that have kept their order.
+    /// Throws:  as emplace_back, unchanged then; and as swap_rows: the new row then stands
+    ///          somewhere behind `index`, between rows that have kept their order.
     template <class... Args>
     [[nodiscard]] bool insert(std::size_t index, Args&&... args) {
         CAIRN_ASSERT(index <= size(), "a row is inserted inside the table");
         if (!emplace_back(static_cast<Args&&>(args)...)) { return false; }
-        // Rotate the new last row down to its place: field by field, or row by row where one may throw.
+        // Rotate the new last row down to its place: field by field, or row by row where one may
+        // throw.
         if constexpr (!moves_whole()) {
             for (std::size_t i = size() - 1; i > index; --i) { swap_rows(i, i - 1); }
             return true;
@@ -186,9 +193,10 @@ public:
     }
 
     /// Exchanges two rows, and what other owners have attached to them (swap(t[a], t[b]) leaves that).
-    /// Throws: what copying a field throws whose move may throw (moving it, where it has no copy). Both
-    ///         rows are then as they were: fields that were exchanged already are put back. (A field
-    ///         that throws again while it is put back, or that has no copy, may be lost; no other.)
+    /// Throws: what copying a field throws whose move may throw (moving it, where it has no copy).
+    ///         Both rows are then as they were: fields that were exchanged already are put back. (A
+    ///         field that throws again while it is put back, or that has no copy, may be lost; no
+    ///         other.)
     void swap_rows(std::size_t a, std::size_t b) {
         CAIRN_ASSERT(a < size() && b < size(), "rows are exchanged inside the table");
         if (a == b) { return; }
@@ -220,8 +228,8 @@ public:
     }
 
     /// Removes row i and keeps the order of the others. O(rows behind it).
-    /// Throws: as swap_rows; the row is still there then, somewhere behind i, and all others are whole
-    ///         and in their order.
+    /// Throws: as swap_rows; the row is still there then, somewhere behind i, and all others are
+    ///         whole and in their order.
     void erase(std::size_t i) {
         CAIRN_ASSERT(i < size(), "the erased row is inside the table");
         if constexpr (!moves_whole()) {

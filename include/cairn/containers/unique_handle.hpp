@@ -61,17 +61,27 @@ public:
     [[nodiscard]] constexpr handle_type handle() const noexcept { return handle_; }
     /// Requires: the object lives. In a table: a row.
     [[nodiscard]] constexpr decltype(auto) operator*() const noexcept {
-        CAIRN_ASSERT(handle_, "an owner is used while it has an object");
+        expect_object();
         return (*store_)[handle_];
     }
     [[nodiscard]] constexpr auto operator->() const noexcept {
-        CAIRN_ASSERT(handle_, "an owner is used while it has an object");
-        auto found = store_->find(handle_);
-        CAIRN_ASSERT(found != nullptr, "an owner is used while its object lives");
-        return found;
+        expect_object();
+        return store_->find(handle_);
     }
 
 private:
+    /// Reports lack the line that used the owner: these operators have no parameter at all.
+    constexpr void expect_object() const noexcept {
+        CAIRN_ASSERT(handle_, "an owner is used while it has an object",
+                     {.kind = misuse_kind::null_handle, .object = this, .type = "unique_handle"});
+        CAIRN_ASSERT(
+            store_->contains(handle_), "an owner is used while its object lives",
+            {.kind = misuse_kind::stale_handle,
+             .object = this,
+             .type = "unique_handle",
+             .values = {{"slot", handle_.index()}, {"life in the handle", handle_.generation()}}});
+    }
+
     Store* store_ = nullptr;
     handle_type handle_{};
 };

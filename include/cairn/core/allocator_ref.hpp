@@ -23,6 +23,7 @@
 #include <type_traits>
 
 #include <cairn/core/alignment.hpp>
+#include <cairn/core/assert.hpp>
 #include <cairn/core/byte_allocator.hpp>
 
 #if defined(__clang__)
@@ -37,12 +38,18 @@ namespace detail {
 
 struct allocator_ops {
     void* (*allocate)(void* self, std::size_t size, alignment align) noexcept;
-    void (*deallocate)(void* self, void* p, std::size_t size, alignment align) noexcept;
+    void (*deallocate)(void* self, void* p, std::size_t size, alignment align,
+                       call_site from) noexcept;
     bool (*try_resize)(void* self, void* p, std::size_t old_size, std::size_t new_size,
                        alignment align) noexcept;
     std::size_t (*good_size)(const void* self, std::size_t size, alignment align) noexcept;
     bool (*owns)(const void* self, const void* p) noexcept;
 };
+
+/// Tells in its reports who freed.
+template <class A>
+concept takes_call_site = requires(A& a, void* p, std::size_t size, alignment align,
+                                   call_site from) { a.deallocate(p, size, align, from); };
 
 template <byte_allocator A>
 consteval allocator_ops make_allocator_ops() {
@@ -50,8 +57,13 @@ consteval allocator_ops make_allocator_ops() {
     ops.allocate = [](void* self, std::size_t size, alignment align) noexcept {
         return static_cast<A*>(self)->allocate(size, align);
     };
-    ops.deallocate = [](void* self, void* p, std::size_t size, alignment align) noexcept {
-        static_cast<A*>(self)->deallocate(p, size, align);
+    ops.deallocate = [](void* self, void* p, std::size_t size, alignment align,
+                        [[maybe_unused]] call_site from) noexcept {
+        if constexpr (asserts_enabled && takes_call_site<A>) {
+            static_cast<A*>(self)->deallocate(p, size, align, from);
+        } else {
+            static_cast<A*>(self)->deallocate(p, size, align);
+        }
     };
     if constexpr (resizes_in_place<A>) {
         ops.try_resize = [](void* self, void* p, std::size_t old_size, std::size_t new_size,
@@ -95,10 +107,11 @@ public:
         return ops_->allocate(self_, size, align);
     }
 
-    /// Requires: `p` came from allocate(size, align) of the same allocator and is still live, or is nullptr,
-    ///           which does nothing.
-    void deallocate(void* p, std::size_t size, alignment align = default_alignment) const noexcept {
-        ops_->deallocate(self_, p, size, align);
+    /// Requires: `p` came from allocate(size, align) of the same allocator and is still live, or is
+    ///           nullptr, which does nothing. Checked builds tell the line that called.
+    void deallocate(void* p, std::size_t size, alignment align = default_alignment,
+                    call_site from = call_site::current()) const noexcept {
+        ops_->deallocate(self_, p, size, align, from);
     }
 
     /// Changes the size of a live block in place.

@@ -6,8 +6,8 @@
 //
 //      CAIRN_ASSERT(top <= end, "top stays inside the buffer");
 //      CAIRN_ASSERT(is_live(slot), "a slot is freed once",
-//                   {.kind = misuse_kind::double_free, .object = this, .type = "pool", .caller = from,
-//                    .values = {{"slot", slot}}});
+//                   {.kind = misuse_kind::double_free, .object = this, .type = "pool",
+//                    .caller = from, .values = {{"slot", slot}}});
 //
 //      game.cpp:41: broken promise: a slot is freed once
 //          pool 'enemies' at 0x7ffd9c3f11b0, slot 4
@@ -21,10 +21,10 @@
 // State the invariant in the positive: "top stays inside the buffer". Condition and details are not
 // evaluated when asserts are off: no side effects inside.
 //
-// What a handler may do: log, flush a trace, show a dialog, stop in a debugger, end the process, and
-// return: the program aborts then. It must not throw and must not leave by longjmp: nearly every
-// function of cairn is noexcept (an exception ends in std::terminate), locks would stay held, and the
-// object that broke is in an unknown state. A test that wants to see a sentence calls
+// What a handler may do: log, flush a trace, show a dialog, stop in a debugger, end the process,
+// and return: the program aborts then. It must not throw and must not leave by longjmp: nearly
+// every function of cairn is noexcept (an exception ends in std::terminate), locks would stay held,
+// and the object that broke is in an unknown state. A test that wants to see a sentence calls
 // expect_broken_promise (cairn/debug/expect_broken_promise.hpp), in any test framework.
 // (docs/decisions/0069-a-handler-never-leaves.md)
 #pragma once
@@ -52,6 +52,7 @@ enum class misuse_kind : unsigned char {
     leak,             // an object ends while something in it is live
     wrong_thread,     // two threads use an object at once
     corrupted,        // memory was written to by code that it does not belong to
+    out_of_range,     // an index beyond the end
 };
 
 /// An integer of a report: "slot 4".
@@ -78,8 +79,8 @@ struct broken_promise : evidence {
     std::source_location check{};     // the line that noticed
 };
 
-/// Called for a broken promise, by the thread that broke it, before the program aborts; `context` is
-/// what was installed with it. See above for what it may do.
+/// Called for a broken promise, by the thread that broke it, before the program aborts; `context`
+/// is what was installed with it. See above for what it may do.
 /// Threads: several may break promises at once; each calls the handler.
 using assert_handler = void (*)(const broken_promise& broken, void* context);
 
@@ -89,8 +90,8 @@ struct installed_handler {
     void* context = nullptr;
 };
 
-/// Installs `handler` (nullptr: the default, which prints describe() to stderr) with its context, and
-/// returns what was there before.
+/// Installs `handler` (nullptr: the default, which prints describe() to stderr) with its context,
+/// and returns what was there before.
 /// Threads: any; a thread that fails meanwhile sees the old pair or the new one.
 installed_handler set_assert_handler(assert_handler handler, void* context = nullptr) noexcept;
 
@@ -105,7 +106,8 @@ inline constexpr bool asserts_enabled = CAIRN_ASSERTS != 0;
 ///
 ///      void deallocate(void* p, call_site from = call_site::current()) noexcept;
 ///
-/// In checked builds std::source_location; otherwise an empty class, which is passed in no register.
+/// In checked builds std::source_location; otherwise an empty class, which is passed in no
+/// register.
 #if CAIRN_ASSERTS
 using call_site = std::source_location;
 #else
@@ -124,6 +126,15 @@ namespace detail {
 [[noreturn]] void assert_failed(
     const char* condition, const char* invariant, const evidence& details,
     const std::source_location& where = std::source_location::current());
+
+/// What is known about an index that is not below `size`.
+[[nodiscard]] constexpr evidence beyond_end(const void* object, const char* type, std::size_t index,
+                                            std::size_t size) noexcept {
+    return {.kind = misuse_kind::out_of_range,
+            .object = object,
+            .type = type,
+            .values = {{"index", index}, {"size", size}}};
+}
 
 /// Only for sizeof: the details are spelled right in unchecked builds, too.
 evidence as_evidence(const evidence& details) noexcept;

@@ -2,9 +2,9 @@
 //
 // Three things change what cairn's objects look like and what its inline functions do:
 //
-//      version            0.1                      (minor versions may change anything below 1.0)
-//      CAIRN_ASSERTS      0 or 1                   (checked objects are larger: arena 696 bytes or 72)
-//      AddressSanitizer   compiled in or not       (only then are freed bytes poisoned)
+//      version            0.1                  (minor versions may change anything below 1.0)
+//      CAIRN_ASSERTS      0 or 1               (checked objects are larger: arena 696 bytes or 72)
+//      AddressSanitizer   compiled in or not   (only then are freed bytes poisoned)
 //
 // So all three are in the name of every function: everything lies in an inline namespace,
 // cairn::v0_1_checked, cairn::v0_1, cairn::v0_1_checked_asan or cairn::v0_1_asan. Users write
@@ -17,8 +17,8 @@
 //
 //      namespace cairn::inline CAIRN_FLAVOUR {
 //
-// Users specialize templates by their qualified name (cairn::relocatable<T>) and declare names ahead
-// with <cairn/fwd.hpp>.
+// Users specialize templates by their qualified name (cairn::relocatable<T>) and declare names
+// ahead with <cairn/fwd.hpp>.
 //
 // Cost: 8 bytes and one relocation in a linked program; nothing at run time.
 #pragma once
@@ -86,8 +86,8 @@ extern "C" const char CAIRN_DETAIL_FLAVOUR_MARK;
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
-// `used` keeps the reference when no code needs it; `retain` keeps it from --gc-sections, for which an
-// undefined symbol in a section that goes is no error.
+// `used` keeps the reference when no code needs it; `retain` keeps it from --gc-sections, for which
+// an undefined symbol in a section that goes is no error.
 #if defined(__has_cpp_attribute)
 #    if __has_cpp_attribute(gnu::retain)
 [[gnu::used, gnu::retain]]

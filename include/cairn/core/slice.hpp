@@ -83,7 +83,8 @@ public:
     [[nodiscard]] constexpr T* begin() const noexcept { return data_; }
     [[nodiscard]] constexpr T* end() const noexcept { return data_ + count_; }
     [[nodiscard]] constexpr T& operator[](std::size_t index) const noexcept {
-        CAIRN_ASSERT(index < count_, "the index is below size()");
+        CAIRN_ASSERT(index < count_, "the index is below size()",
+                     detail::beyond_end(this, "slice", index, count_));
         return data_[index];
     }
     [[nodiscard]] constexpr T& front() const noexcept { return (*this)[0]; }

@@ -2,8 +2,8 @@
 //
 //      #if CAIRN_VERSION >= 200          // 0.2.0 or newer
 //
-// Below 1.0 a minor version may change the interface, a patch does not. Programs and libraries of two
-// minor versions do not link with each other: flavour.hpp.
+// Below 1.0 a minor version may change the interface, a patch does not. Programs and libraries of
+// two minor versions do not link with each other: flavour.hpp.
 #pragma once
 
 #define CAIRN_VERSION_MAJOR 0

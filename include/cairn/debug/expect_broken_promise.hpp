@@ -1,4 +1,5 @@
-// cairn/debug/expect_broken_promise.hpp - a test that wants to see a broken promise, in any framework.
+// cairn/debug/expect_broken_promise.hpp - a test that wants to see a broken promise, in any
+// framework.
 //
 //      cairn::pool slots{64};
 //      void* const p = slots.allocate();
@@ -9,21 +10,21 @@
 //      CHECK(broken.value("slot") == 0);
 //      assert(broken);                                                // no framework at all
 //
-// A broken promise ends the program, and no handler may throw (core/assert.hpp). So the function runs
-// aside: on POSIX in a child of fork(), as death tests do; its memory is a copy, so `slots` above is
-// what it was, the next line of the test may use it, and nothing leaks. On Windows it runs in a thread
-// that is parked for ever when it breaks a promise: what it changed stays changed, and the memory of
-// its own objects is not given back.
+// A broken promise ends the program, and no handler may throw (core/assert.hpp). So the function
+// runs aside: on POSIX in a child of fork(), as death tests do; its memory is a copy, so `slots`
+// above is what it was, the next line of the test may use it, and nothing leaks. On Windows it runs
+// in a thread that is parked for ever when it breaks a promise: what it changed stays changed, and
+// the memory of its own objects is not given back.
 //
 // Use it in: checked builds, or with the wrappers of debug/, which report in every build. Without
 //   asserts nothing is reported: skip such tests where !cairn::asserts_enabled.
 //
-// The function's own checks (EXPECT, CHECK) count nothing: they happen in the child. An exception that
-// leaves the function ends the child: died().
+// The function's own checks (EXPECT, CHECK) count nothing: they happen in the child. An exception
+// that leaves the function ends the child: died().
 //
 // Cost:    a process: about a millisecond.
-// Threads: one caller at a time, and no other thread may hold a lock that the function wants (malloc's
-//          among them, under AddressSanitizer): the rule of death tests.
+// Threads: one caller at a time, and no other thread may hold a lock that the function wants
+//          (malloc's among them, under AddressSanitizer): the rule of death tests.
 #pragma once
 
 #include <cstddef>
@@ -48,18 +49,20 @@ public:
     /// The sentence that should have been true; "" when no promise was broken.
     [[nodiscard]] const char* sentence() const noexcept { return sentence_; }
 
-    /// True when a promise was broken and its paragraph contains `part`: words of the sentence, a name.
+    /// True when a promise was broken and its paragraph contains `part`: words of the sentence, a
+    /// name.
     [[nodiscard]] bool says(const char* part) const noexcept;
 
     /// The paragraph that the default handler prints, or a line that says how the function ended.
     [[nodiscard]] const char* text() const noexcept { return text_; }
 
-    /// The line that broke it where the function called carries it (core/assert.hpp), else the line that
-    /// noticed. Cut off after 255 bytes.
+    /// The line that broke it where the function called carries it (core/assert.hpp), else the line
+    /// that noticed. Cut off after 255 bytes.
     [[nodiscard]] const char* file() const noexcept { return file_; }
     [[nodiscard]] unsigned line() const noexcept { return line_; }
 
-    /// The object, as an address in the test's process, and its type; nullptr and "" when not known.
+    /// The object, as an address in the test's process, and its type; nullptr and "" when not
+    /// known.
     [[nodiscard]] const void* object() const noexcept { return object_; }
     [[nodiscard]] const char* type() const noexcept { return type_; }
 

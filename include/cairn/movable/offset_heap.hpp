@@ -51,8 +51,8 @@ struct offset_allocation {
 static_assert(sizeof(offset_allocation) == 8);
 
 struct offset_heap_options {
-    /// The first generation of all names. 0: a number of the heap's own. A number makes equal names on
-    /// two machines that do the same; see slot_map_options.
+    /// The first generation of all names. 0: a number of the heap's own. A number makes equal names
+    /// on two machines that do the same; see slot_map_options.
     std::uint32_t first_generation = 0;
 };
 

@@ -60,7 +60,12 @@ public:
 private:
     [[nodiscard]] T* live() const noexcept {
         T* const p = get();
-        CAIRN_ASSERT(p != nullptr, "an object is used while it lives");
+        CAIRN_ASSERT(
+            p != nullptr, "an object is used while it lives",
+            {.kind = handle_ ? misuse_kind::stale_handle : misuse_kind::null_handle,
+             .object = heap_,
+             .type = "relocatable_heap",
+             .values = {{"slot", handle_.index()}, {"life in the handle", handle_.generation()}}});
         return p;
     }
 
@@ -82,9 +87,17 @@ public:
     [[nodiscard]] T* get() const noexcept {
 #if CAIRN_ASSERTS
         CAIRN_ASSERT(heap_ == nullptr || heap_->epoch() == epoch_,
-                     "a view is used before the next safe point");
-        CAIRN_ASSERT(heap_ == nullptr || heap_->contains(handle_),
-                     "a view is used while its object lives");
+                     "a view is used before the next safe point",
+                     {.kind = misuse_kind::outlived,
+                      .object = heap_,
+                      .type = "relocatable_heap",
+                      .values = {{"epoch", heap_->epoch()}, {"epoch of the view", epoch_}}});
+        CAIRN_ASSERT(
+            heap_ == nullptr || heap_->contains(handle_), "a view is used while its object lives",
+            {.kind = misuse_kind::stale_handle,
+             .object = heap_,
+             .type = "relocatable_heap",
+             .values = {{"slot", handle_.index()}, {"life in the handle", handle_.generation()}}});
 #endif
         return object_;
     }

@@ -36,8 +36,8 @@ namespace cairn::inline CAIRN_FLAVOUR {
 template <class T>
 inline constexpr bool enable_trivial_relocation = false;
 
-/// True when memmove relocates a T. (A type whose copies and moves are all deleted counts as trivially
-/// copyable, and must stay where it is.)
+/// True when memmove relocates a T. (A type whose copies and moves are all deleted counts as
+/// trivially copyable, and must stay where it is.)
 template <class T>
 inline constexpr bool is_trivially_relocatable =
     (std::is_trivially_copyable_v<T> && std::is_move_constructible_v<T>) ||

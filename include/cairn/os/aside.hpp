@@ -1,14 +1,14 @@
 // cairn/os/aside.hpp - runs a function where what it breaks stays behind.
 //
-//      POSIX     a child of fork() runs it and ends; its report comes back through a pipe. Nothing that
-//                it did to memory is seen by the caller.
-//      Windows   a thread runs it. end_aside() parks the thread for ever: what it holds stays held, and
-//                what it changed stays changed.
+//      POSIX     a child of fork() runs it and ends; its report comes back through a pipe. Nothing
+//                that it did to memory is seen by the caller.
+//      Windows   a thread runs it. end_aside() parks the thread for ever: what it holds stays held,
+//                and what it changed stays changed.
 //
 // Use it for: tests of broken promises (debug/expect_broken_promise.hpp).
 //
-// Threads: one caller at a time. The child of a fork has only the calling thread: `work` must not wait for
-//          other threads, nor for locks that they may hold.
+// Threads: one caller at a time. The child of a fork has only the calling thread: `work` must not
+//          wait for other threads, nor for locks that they may hold.
 #pragma once
 
 #include <cstddef>

@@ -21,9 +21,9 @@
 // Invariant: the slots are constructed with the object and destroyed with it. A slot belongs to the
 //            living thread with its number, then to the next thread that gets the number, with the
 //            value as it was left.
-// Cost:      update: a load of the thread number and two compares; no atomics. Threads with a number
-//            of capacity() or above: two atomic exchanges more. In another module than the one that
-//            made the object: a call more. Memory: a multiple of 64
+// Cost:      update: a load of the thread number and two compares; no atomics. Threads with a
+//            number of capacity() or above: two atomic exchanges more. In another module than the
+//            one that made the object: a call more. Memory: a multiple of 64
 //            bytes for each slot.
 // Threads:   update, local and at(own index): any thread, at once.
 //            for_each, combine, at(another's index): while nobody updates; joining the threads or
@@ -153,7 +153,8 @@ private:
     detail::per_thread_slots<slot> slots_;
     std::size_t own_count_ =
         0;  // slots that one thread may have: the number at the limit is shared
-    // Of the module that made this object: in another one (docs/plugins.md) a thread has other numbers.
+    // Of the module that made this object: in another one (docs/plugins.md) a thread has other
+    // numbers.
     const detail::thread_numbers* numbers_ = &detail::numbers_of_this_module;
     shared_slot shared_;
 };

@@ -5,7 +5,8 @@
 // Use it for: keys of what lies in memory that programs write to by mistake.
 // Look elsewhere for: cryptography.
 //
-// Linux:    from AT_RANDOM, the 16 bytes that the kernel gives each program: no system call, no file.
+// Linux:    from AT_RANDOM, the 16 bytes that the kernel gives each program: no system call, no
+//           file.
 // Others:   the system's random numbers (macOS: arc4random, Windows: rand_s).
 // Cost:     once a process the above, then one load.
 // Threads:  any.

@@ -5,8 +5,8 @@
 //
 // Not the destructor of a thread_local object, for two reasons. Such a destructor never runs for a
 // thread that needs it for the first time when it is ending already, in the destructor of a pthread
-// key: C libraries free what C++ gave them there. And it keeps a plugin from being unloaded while any
-// thread lives that once used it.
+// key: C libraries free what C++ gave them there. And it keeps a plugin from being unloaded while
+// any thread lives that once used it.
 //
 // POSIX:   a pthread key. The function runs after the destructors of thread_local objects, beside
 //          those of other keys. First watched there, it still runs, in the same round or the next;

@@ -13,9 +13,9 @@
 //
 // Cost:    a load from thread-local memory and one predictable branch; the first call in a thread
 //          searches a bitmap, O(thread_number_limit / 64).
-// Modules: a program and its plugins that each contain a cairn give numbers and serials of their own
-//          (docs/plugins.md). What is indexed by a number and used in several modules goes by that of
-//          one of them, as per_thread.hpp does. Serials of two modules are never equal.
+// Modules: a program and its plugins that each contain a cairn give numbers and serials of their
+//          own (docs/plugins.md). What is indexed by a number and used in several modules goes by
+//          that of one of them, as per_thread.hpp does. Serials of two modules are never equal.
 // Threads: any. Everything a thread did before it exited happens before anything that a later
 //          thread with the same number does after asking for it: an array slot can be taken over
 //          without further synchronization.
@@ -29,8 +29,8 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Numbers below this belong to one living thread each. When so many threads live at once, and for
 /// a thread that asks so late in its exit that its number has gone back already (from the destructor
-/// of a pthread key: thread_exit.hpp), the number is thread_number_limit itself: it is shared, so what
-/// is indexed by it needs a lock.
+/// of a pthread key: thread_exit.hpp), the number is thread_number_limit itself: it is shared, so
+/// what is indexed by it needs a lock.
 inline constexpr unsigned thread_number_limit = 4096;
 
 namespace detail {

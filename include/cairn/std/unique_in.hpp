@@ -23,6 +23,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -41,6 +42,7 @@ public:
 
     explicit deleter_in(detail::held_allocator<A> held) noexcept : held_{held} {}
 
+    /// nullptr does nothing.
     void operator()(T* object) noexcept { cairn::destroy(held_.get(), object); }
 
     /// The allocator behind it: an A&, or the allocator_ref.
@@ -58,7 +60,9 @@ public:
     deleter_in(detail::held_allocator<A> held, std::size_t count) noexcept
         : held_{held}, count_{count} {}
 
+    /// nullptr does nothing.
     void operator()(T* first) noexcept {
+        if (first == nullptr) { return; }
         for (std::size_t i = count_; i != 0;) {  // newest first, as arrays do
             first[--i].~T();
         }
@@ -146,10 +150,16 @@ template <class T, class... Args>
 }
 
 /// `count` value-initialized elements, shared as one.
+/// Throws: as above, and std::bad_array_new_length when their size does not exist.
 template <class T>
     requires std::is_unbounded_array_v<T>
 [[nodiscard]] std::shared_ptr<T> make_shared_in(allocator_ref allocator, std::size_t count) {
-    return std::allocate_shared<T>(std_allocator<std::remove_extent_t<T>>{allocator}, count);
+    using element = std::remove_extent_t<T>;
+    // libstdc++ (gcc 12) multiplies without a look.
+    if (count > static_cast<std::size_t>(PTRDIFF_MAX) / sizeof(element)) [[unlikely]] {
+        detail::refuse_length(count, alignment::of<element>());
+    }
+    return std::allocate_shared<T>(std_allocator<element>{allocator}, count);
 }
 
 static_assert(sizeof(unique_in<int>) == 3 * sizeof(void*));

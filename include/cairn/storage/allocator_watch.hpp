@@ -1,17 +1,18 @@
-// cairn/storage/allocator_watch.hpp - what checked builds know about one allocator: its name, the
-// thread that is inside, and whether it was moved from.
+// cairn/storage/allocator_watch.hpp - what checked builds know about one allocator: its name,
+// the thread that is inside, and whether it was moved from.
 //
 //      thread A    enter ---- allocate ---- leave
 //      thread B          enter: named, "one thread at a time uses an allocator"
 //
-// One word holds the thread that is inside a call. Two threads are named when they are inside at one
-// time, whether they happen to collide on memory or not; threads that take turns under a lock, or hand
-// the allocator over, are legal and are never named. All accesses are relaxed: they order nothing, so
-// ThreadSanitizer sees the allocator's own races as it did before.
+// One word holds the thread that is inside a call. Two threads are named when they are inside at
+// one time, whether they happen to collide on memory or not; threads that take turns under a lock,
+// or hand the allocator over, are legal and are never named. All accesses are relaxed: they order
+// nothing, so ThreadSanitizer sees the allocator's own races as it did before.
 // (docs/decisions/0070-overlap-is-named-not-a-second-thread.md)
 //
-// A name is the user's string, which is not copied. Named allocators stand in one list for the process
-// (of the copy of cairn that made them): describe_address() and the memory checkers' reports look there.
+// A name is the user's string, which is not copied. Named allocators stand in one list for the
+// process (of the copy of cairn that made them): describe_address() and the memory checkers'
+// reports look there.
 //
 // Without asserts the class is empty, and every call vanishes.
 #pragma once
@@ -45,8 +46,8 @@ struct watched_call {
     const char* name;
     call_site from;
 
-    /// Of a block of `size` bytes, `offset` bytes from the begin of the allocator's memory. Out of line: the
-    /// callers are inlined, and this is not for speed.
+    /// Of a block of `size` bytes, `offset` bytes from the begin of the allocator's memory. Out of
+    /// line: the callers are inlined, and this is not for speed.
     [[nodiscard]] evidence about(misuse_kind kind, std::size_t size,
                                  std::size_t offset) const noexcept;
     [[nodiscard]] evidence about(misuse_kind kind) const noexcept;
@@ -82,7 +83,8 @@ public:
     [[nodiscard]] const char* name() const noexcept { return name_; }
     [[nodiscard]] bool moved_from() const noexcept { return moved_from_; }
 
-    /// Valgrind calls these bytes by the name from now on, until it is told to forget the number returned.
+    /// Valgrind calls these bytes by the name from now on, until it is told to forget the number
+    /// returned.
     [[nodiscard]] unsigned describe(const void* address, std::size_t size) const noexcept;
     /// The same for an allocator of one region, whose number is kept here: it goes with the name.
     void describe_region(const void* address, std::size_t size) noexcept;
@@ -111,8 +113,8 @@ public:
         const void* object_;
         const char* type_;
         call_site from_;
-        // A word that each thread has for itself, and that is the same in every module of the process,
-        // as a thread-local variable of a plugin's own cairn is not.
+        // A word that each thread has for itself, and that is the same in every module of the
+        // process, as a thread-local variable of a plugin's own cairn is not.
         const void* thread_ = &errno;
         const void* outer_;  // this thread, when it was inside already
     };
@@ -160,8 +162,9 @@ public:
 
 }  // namespace detail
 
-/// Writes where `address` lies, when it lies in a named allocator: "0x55d0 lies 8 bytes into slot 12 of pool
-/// 'enemies' (64 bytes, freed)"; ended by 0, cut off after `size` bytes. Good in a debugger, too.
+/// Writes where `address` lies, when it lies in a named allocator: "0x55d0 lies 8 bytes into slot
+/// 12 of pool 'enemies' (64 bytes, freed)"; ended by 0, cut off after `size` bytes. Good in a
+/// debugger, too.
 /// Returns: false when no named allocator has it, and always without asserts.
 /// Threads: any; no other thread may be changing the allocator that has it.
 bool describe_address(const void* address, char* text, std::size_t size) noexcept;

@@ -89,7 +89,8 @@ public:
     [[nodiscard]] handle_fault fault_of(Handle h) const noexcept {
         return slots_.fault_of(h.index(), h.generation());
     }
-    /// Stops the program and names what is wrong with `h`, a handle of `map`. Requires: it finds nothing.
+    /// Stops the program and names what is wrong with `h`, a handle of `map`. Requires: it finds
+    /// nothing.
     [[noreturn, gnu::cold, gnu::noinline]] void refuse(Handle h, const void* map,
                                                        call_site from) const {
         slots_.refuse(h.index(), h.generation(), map, "slot_map", from);

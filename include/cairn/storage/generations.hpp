@@ -1,4 +1,5 @@
-// cairn/storage/generations.hpp - where the lives of a map's slots begin, so that foreign handles are told.
+// cairn/storage/generations.hpp - where the lives of a map's slots begin, so that foreign handles are
+// told.
 //
 //      the generations of a handle, 1 to max, are a ring:
 //
@@ -7,18 +8,18 @@
 //               map 1 begins here   map 3       map 2         each map draws a number of its own
 //               |----->             |-->        |------->     and its slots walk up from there
 //
-// A handle remembers the life of its slot. If every map began at life 1, a handle of one map would find
-// an object of the next: of the one that replaced it (m = {}), of the one that was made where it had
-// been, of another map of the same type. So each map begins at a number of its own, which it
+// A handle remembers the life of its slot. If every map began at life 1, a handle of one map would
+// find an object of the next: of the one that replaced it (m = {}), of the one that was made where
+// it had been, of another map of the same type. So each map begins at a number of its own, which it
 // draws when it first grows; what was moved from or assigned to draws again.
 //
 // The n-th number is max * frac(n / golden ratio): each falls into the widest gap that the numbers
-// before it have left (three-gap theorem: Steinhaus, Sos), so the ring is shared as evenly as it can
-// be without knowing how many there will be. In figures:
+// before it have left (three-gap theorem: Steinhaus, Sos), so the ring is shared as evenly as it
+// can be without knowing how many there will be. In figures:
 //
 //   exact      Two maps of which one was made as the d-th after the other begin at least
 //              max / (2.62 d) lives apart. So as long as
-//                  (maps made with handles of these bits) x (lives of the most used slot) x 2.62 <= max
+//                (maps made with handles of these bits) x (lives of the busiest slot) x 2.62 <= max
 //              no handle of one map finds anything in another.
 //   by chance  Beyond that a foreign handle finds an object with a probability of 1 / max.
 //
@@ -28,14 +29,16 @@
 //      16 bits    63               4 maps, 6 lives; or 24 maps of one life        63
 //
 // A slot walks the ring once and is retired then: it has as many lives wherever it begins. The
-// numbers differ from process to process and between the modules of one, as far as the system places
-// them at random. Where two machines must count alike (lockstep), name the first life: see
+// numbers differ from process to process and between the modules of one, as far as the system
+// places them at random. Where two machines must count alike (lockstep), name the first life: see
 // slot_map_options. Two maps that are given the same number do not tell each other's handles.
 //
-// Cost:    nothing at look-ups. Drawing: one atomic addition and four multiplications, at first growth.
+// Cost:    nothing at look-ups. Drawing: one atomic addition and four multiplications, at first
+//          growth.
 // Threads: as the map; drawing from many at once is safe.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include <cairn/core/assert.hpp>
@@ -53,11 +56,12 @@ enum class handle_fault : unsigned char {
 
 /// What a map may be told at run time.
 struct slot_map_options {
-    /// The first life of every slot, up to handle_type::generation_max. 0: a number of the map's own, which
-    /// differs from map to map and from run to run, so that handles of another map are told
-    /// (generations.hpp). A number makes equal handles on two machines that do the same (lockstep);
-    /// give each map another one, far from the others, or they find objects with each other's handles.
-    /// What a map with a number is moved from or assigned to, begins at another one, the same everywhere.
+    /// The first life of every slot, up to handle_type::generation_max. 0: a number of the map's
+    /// own, which differs from map to map and from run to run, so that handles of another map are
+    /// told (generations.hpp). A number makes equal handles on two machines that do the same
+    /// (lockstep); give each map another one, far from the others, or they find objects with each
+    /// other's handles. What a map with a number is moved from or assigned to, begins at another
+    /// one, the same everywhere.
     std::uint32_t first_generation = 0;
 };
 
@@ -115,8 +119,9 @@ public:
     /// The next number of the sequence, 1 to max: each is drawn once by one module of the process.
     [[nodiscard]] static std::uint32_t draw(std::uint32_t max) noexcept;
 
-    /// What is wrong with a handle of life `generation` in a slot whose word is `word`: the life that
-    /// it is in or will be in next, `vacant` while no object can be found; vacant alone: used up.
+    /// What is wrong with a handle of life `generation` in a slot whose word is `word`: the life
+    /// that it is in or will be in next, `vacant` while no object can be found; vacant alone: used
+    /// up.
     [[nodiscard]] handle_fault judge(std::uint32_t generation, std::uint32_t word,
                                      bool is_held) const noexcept;
 
@@ -140,6 +145,37 @@ private:
     std::uint32_t asked_;
 };
 
+/// A handle as operator[] of a map takes it. C++20 gives operators no default arguments, but a
+/// conversion has one: in checked builds it carries the line that asks.
+#if CAIRN_ASSERTS
+template <class Handle>
+class asked {
+public:
+    constexpr asked(call_site from = call_site::current()) noexcept : from_{from} {}  // map[{}]
+    template <std::convertible_to<Handle> H>
+    constexpr asked(const H& h, call_site from = call_site::current()) noexcept
+        : handle_{h}, from_{from} {}
+
+    [[nodiscard]] constexpr operator Handle() const noexcept { return handle_; }
+    [[nodiscard]] constexpr call_site from() const noexcept { return from_; }
+
+private:
+    Handle handle_{};
+    call_site from_;
+};
+template <class Handle>
+[[nodiscard]] constexpr call_site line_of(const asked<Handle>& h) noexcept {
+    return h.from();
+}
+#else
+template <class Handle>
+using asked = Handle;
+template <class Handle>
+[[nodiscard]] constexpr call_site line_of(const Handle&) noexcept {
+    return {};
+}
+#endif
+
 /// A handle that a map refuses: what is wrong with it, and where it leads.
 struct refused_handle {
     handle_fault fault;
@@ -151,8 +187,8 @@ struct refused_handle {
     std::uint32_t handle_life;  // the generation in the handle
 };
 
-/// Stops the program, in every build, with the sentence of the fault and these figures. `from`: the line
-/// that has the handle, where it is known. Requires: the fault is not none.
+/// Stops the program, in every build, with the sentence of the fault and these figures. `from`: the
+/// line that has the handle, where it is known. Requires: the fault is not none.
 [[noreturn]] void refuse_handle(const refused_handle& refused, call_site from);
 
 }  // namespace detail

@@ -1,14 +1,14 @@
 // cairn/storage/growth.hpp - how much more a container asks for, and what it settles for.
 //
-//      now      needed                        wish
-//      |--------|-|---------------------------|        twice as much ...
-//      |--------|-|------------|                       half of the surplus ...
-//      |--------|-|----|                               half of that: down to an eighth of what there is
-//      refused                                         and not one element at a time
+//      now      needed                    wish
+//      |--------|-|-----------------------|      twice as much ...
+//      |--------|-|----------|                   half of the surplus ...
+//      |--------|-|---|                          half of that: down to an eighth of what there is
+//      refused                                   and not one element at a time
 //
 // A container that grows by copying and takes whatever is left, one element at a time, copies
-// everything for each of the last insertions: O(n^2) where memory ends. It refuses instead, when less
-// than an eighth is to be had. What reserve() asks for is taken exactly.
+// everything for each of the last insertions: O(n^2) where memory ends. It refuses instead, when
+// less than an eighth is to be had. What reserve() asks for is taken exactly.
 //
 // Cost: with a wish of twice `now` at most five attempts, each a request to an upstream.
 #pragma once
@@ -25,8 +25,9 @@ namespace cairn::inline CAIRN_FLAVOUR {
     return twice > needed ? twice : needed;
 }
 
-/// Calls attempt(count) with `wish`, then with `now` and a half, a quarter ... of the surplus, until one
-/// succeeds; last with `now` and an eighth of it, or with `needed` where that is more (`wish` at most).
+/// Calls attempt(count) with `wish`, then with `now` and a half, a quarter ... of the surplus,
+/// until one succeeds; last with `now` and an eighth of it, or with `needed` where that is more
+/// (`wish` at most).
 /// Requires: now < needed <= wish.
 /// Returns:  the count that succeeded; 0: none did.
 template <class Attempt>

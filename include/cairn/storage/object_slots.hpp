@@ -39,11 +39,16 @@ public:
     object_slots(const object_slots&) = delete;
     object_slots& operator=(const object_slots&) = delete;
 
-    /// One more block: of `wish` objects, or of as many as there are when that is more; of less when
-    /// memory is short, down to `least` or an eighth of what there is. Never beyond `total_max` slots in
-    /// all. Returns: false when that leaves no room for `least`, or when the allocator is exhausted; nothing has
-    /// changed then.
+    /// One more block: of `wish` objects, or of as many as there are when that is more; of less
+    /// when memory is short, down to `least` or an eighth of what there is. Never beyond
+    /// `total_max` slots in all. Returns: false when that leaves no room for `least`, or when the
+    /// allocator is exhausted; nothing has changed then.
     [[nodiscard]] bool grow(std::size_t wish, std::size_t least, std::size_t total_max) noexcept;
+
+    /// False: no memory holds `count` slots, or no stack counts them.
+    [[nodiscard]] bool can_ever_hold(std::size_t count) const noexcept {
+        return count <= UINT32_MAX && count <= (PTRDIFF_MAX - first_offset_) / slot_size_;
+    }
 
     /// A slot without an object: one that had one, or the next fresh one; nullptr: none left.
     [[nodiscard]] void* take_vacant() noexcept {

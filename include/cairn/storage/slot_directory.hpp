@@ -24,8 +24,8 @@
 //                   of one busy slot are spread over all, so even 12-bit generations last (default)
 //            lifo   the newest first: warmest cache, one slot's lives burn fastest
 //            lowest the lowest index: small handles, and the same choice whatever happened before
-// Lives:     begin at a number of the directory's own (generations.hpp), so that handles of another one,
-//            or of what a directory held before it was moved from or assigned to, are told.
+// Lives:     begin at a number of the directory's own (generations.hpp), so that handles of another
+//            one, or of what a directory held before it was moved from or assigned to, are told.
 // Retired:   a slot whose generations are used up is set aside and counted, never used again.
 //            recycle_retired() brings all of them back, once you know that no old handle is left.
 // Cost:      find: bounds check, one 8-byte load, one compare. occupy/vacate: a few loads and stores.
@@ -128,8 +128,8 @@ public:
     /// Why (index, generation) finds nothing. Any arguments are allowed. O(1), cold.
     [[nodiscard]] handle_fault fault_of(std::uint32_t index,
                                         std::uint32_t generation) const noexcept;
-    /// Stops the program and names what is wrong with (index, generation), a handle of `map`, which is a
-    /// `type`. Requires: it finds nothing.
+    /// Stops the program and names what is wrong with (index, generation), a handle of `map`, which
+    /// is a `type`. Requires: it finds nothing.
     [[noreturn, gnu::cold]] void refuse(std::uint32_t index, std::uint32_t generation,
                                         const void* map, const char* type, call_site from) const;
 

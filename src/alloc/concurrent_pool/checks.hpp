@@ -1,4 +1,5 @@
-// What reports of checked builds say of a concurrent_pool, and of a slot of it. Private to the library.
+// What reports of checked builds say of a concurrent_pool, and of a slot of it. Private to the
+// library.
 #pragma once
 
 #include <cairn/alloc/concurrent_pool.hpp>

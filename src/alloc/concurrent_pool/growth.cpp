@@ -99,6 +99,15 @@ std::byte* concurrent_pool::take_block(std::size_t size) noexcept {
     return memory + cache_line_size;
 }
 
+/// Requires: nothing in it is known to others.
+void concurrent_pool::give_newest_block_back() noexcept {
+    block* const b = blocks_;
+    blocks_ = b->next;
+    finish_step();
+    upstream_size_ -= b->size;
+    upstream_.deallocate(b, b->size, cache_line_alignment);
+}
+
 bool concurrent_pool::make_room_in_table(std::size_t more) noexcept {
     auto& magazines = depot_.magazines();
     const std::size_t needed = magazines.size() + more;
@@ -120,14 +129,18 @@ bool concurrent_pool::add_chunk(std::size_t slot_count) noexcept {
     const bool needs_shared = shared_ == nullptr;  // written under grow_lock_, too
     const std::size_t depot_magazines = slot_count / depot_.magazine_size() + 1;
     const std::size_t magazines = depot_magazines + (needs_shared ? 2 : 0);
-    if (!make_room_in_table(magazines)) { return false; }
+    if (magazines > decltype(depot_)::magazine_count_max - depot_.magazines().size()) {
+        return false;
+    }
+    // The largest first: what is refused then has taken nothing.
     auto* const first = static_cast<std::byte*>(upstream_.allocate(size, chunk_alignment(align_)));
     if (first == nullptr) { return false; }
     constexpr std::size_t chunk_room = round_up(sizeof(chunk), cache_line_alignment);
     constexpr std::size_t cache_room = round_up(sizeof(cache), cache_line_alignment);
     std::byte* memory = take_block(chunk_room + (needs_shared ? cache_room : 0) +
                                    saturating_multiply(magazines, magazine_bytes()));
-    if (memory == nullptr) {
+    if (memory == nullptr || !make_room_in_table(magazines)) {
+        if (memory != nullptr) { give_newest_block_back(); }
         upstream_.deallocate(first, size, chunk_alignment(align_));
         return false;
     }

@@ -33,9 +33,9 @@ constinit thread_exit thread_ending{[](void* record) noexcept {
 
 bool watch_exit_here(thread_record& record) noexcept { return thread_ending.watch(&record); }
 
-/// No two pools of a process have the same, whichever modules they are of: a module's numbers begin at
-/// the address of its home, whose bytes are no other module's. Numbers of two modules meet after 256
-/// pools for each byte between their homes: millions.
+/// No two pools of a process have the same, whichever modules they are of: a module's numbers begin
+/// at the address of its home, whose bytes are no other module's. Numbers of two modules meet after
+/// 256 pools for each byte between their homes: millions.
 std::uint64_t pool_number(const pool_home& home) noexcept {
     static_assert(alignof(pool_home) == 8);
     return (reinterpret_cast<std::uintptr_t>(&home) / alignof(pool_home) << 11) + home.pool_count;

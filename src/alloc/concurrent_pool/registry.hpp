@@ -4,14 +4,14 @@
 //                          lock         thread A: record -> c(P3) -> c(P1)
 //                                       thread B: record -> c(P1)
 //
-// A program and its plugins may each contain a copy of this code and of its thread-local memory. A pool
-// belongs to the home of the module that made it, in which its serial and all its caches are; every
-// function here works on the home of the pool that it gets, whichever module's copy of the function
-// runs. (The dynamic linker may let one module's call end in another module's copy.)
+// A program and its plugins may each contain a copy of this code and of its thread-local memory. A
+// pool belongs to the home of the module that made it, in which its serial and all its caches are;
+// every function here works on the home of the pool that it gets, whichever module's copy of the
+// function runs. (The dynamic linker may let one module's call end in another module's copy.)
 //
-// One lock a home for all lists, taken when a thread first uses a pool, when a thread exits, when a pool
-// is made or dies, and around fork(). Order of locks: home, then a pool's shared_lock_. No upstream is
-// ever called under either.
+// One lock a home for all lists, taken when a thread first uses a pool, when a thread exits, when a
+// pool is made or dies, and around fork(). Order of locks: home, then a pool's shared_lock_. No
+// upstream is ever called under either.
 #pragma once
 
 #include <cairn/alloc/concurrent_pool.hpp>

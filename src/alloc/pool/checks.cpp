@@ -58,7 +58,7 @@ void pool::check_freed(void* p, call_site from) noexcept {
 void pool::check_size([[maybe_unused]] const void* p, [[maybe_unused]] std::size_t size,
                       [[maybe_unused]] alignment align,
                       [[maybe_unused]] call_site from) const noexcept {
-    CAIRN_ASSERT(size <= stride_ && align <= align_,
+    CAIRN_ASSERT(p == nullptr || (size <= stride_ && align <= align_),
                  "a slot comes back with the size it was asked with",
                  {.kind = misuse_kind::wrong_size,
                   .object = this,

@@ -100,11 +100,15 @@ table_memory::block table_memory::allocate_block(const shape& form, std::size_t 
     const std::size_t capacity = rounded_capacity(form, rows);
     const std::size_t bytes = block_size(form, capacity);
     if (capacity == SIZE_MAX || bytes > PTRDIFF_MAX) { return {}; }
-    for (table_follower* f = followers_; f != nullptr; f = f->next) {
-        if (!f->reserve(*f, capacity)) { return {}; }
-    }
     auto* const base = static_cast<std::byte*>(memory_.allocate(bytes, alignment{form.line}));
     if (base == nullptr) { return {}; }
+    // After the rows, which are nearly always larger: what a column has taken it keeps.
+    for (table_follower* f = followers_; f != nullptr; f = f->next) {
+        if (!f->reserve(*f, capacity)) {
+            memory_.deallocate(base, bytes, alignment{form.line});
+            return {};
+        }
+    }
     // Clear what will not be overwritten by the rows that move in: the tail that kernels may read.
     for (std::size_t s = 0; s < form.strip_count; ++s) {
         if (form.strips[s].construct == nullptr) {
@@ -171,15 +175,17 @@ table_memory::block table_memory::allocate_larger_block(const shape& form) noexc
 
 namespace {
 
-/// Moves all rows into a block for `rows` rows. False: no memory; nothing has changed then.
-bool move_to_new_block(table_memory& m, const shape& form, std::size_t rows) {
+/// Moves all rows into a block for `rows` rows. False: no memory, or also() says so; nothing has
+/// changed then.
+bool move_to_new_block(table_memory& m, const shape& form, std::size_t rows,
+                       reserve_step also = {}) {
     struct guard {
         table_memory& m;
         const shape& form;
         table_memory::block fresh;
         ~guard() { m.free_block(form, fresh); }
     } g{m, form, m.allocate_block(form, rows)};
-    if (g.fresh.base == nullptr) { return false; }
+    if (g.fresh.base == nullptr || !also()) { return false; }
     m.move_into(form, g.fresh);
     g.fresh = {};
     return true;
@@ -187,9 +193,10 @@ bool move_to_new_block(table_memory& m, const shape& form, std::size_t rows) {
 
 }  // namespace
 
-bool table_memory::reserve(const shape& form, std::size_t rows) {
-    if (rows <= capacity_) { return true; }
-    return is_reserved_ ? commit_rows(form, rows) : move_to_new_block(*this, form, rows);
+bool table_memory::reserve(const shape& form, std::size_t rows, reserve_step also) {
+    if (rows <= capacity_) { return also(); }
+    return is_reserved_ ? rows <= pitch_ && also() && commit_rows(form, rows)
+                        : move_to_new_block(*this, form, rows, also);
 }
 
 bool table_memory::shrink_to_fit(const shape& form) {

@@ -113,7 +113,8 @@ public:
     }
 
     /// Gives the bytes back when the block is the last one; otherwise they wait for a rewind.
-    /// nullptr does nothing, and costs nothing: it is never the last block, not even of an empty region.
+    /// nullptr does nothing, and costs nothing: it is never the last block, not even of an empty
+    /// region.
     void deallocate(void* p, std::size_t size, [[maybe_unused]] const watched_call& call) noexcept {
         if constexpr (asserts_enabled || poison_is_watched) {
             if (p == nullptr) { return; }

@@ -91,16 +91,19 @@ public:
     }
     /// Requires: something was found.
     [[nodiscard]] constexpr T& operator*() const noexcept {
-        CAIRN_ASSERT(object_ != nullptr, "an object is used when it was found");
+        CAIRN_ASSERT(object_ != nullptr, "an object is used when it was found",
+                     {.kind = misuse_kind::null_handle});
         return *object_;
     }
     [[nodiscard]] constexpr T* operator->() const noexcept {
-        CAIRN_ASSERT(object_ != nullptr, "an object is used when it was found");
+        CAIRN_ASSERT(object_ != nullptr, "an object is used when it was found",
+                     {.kind = misuse_kind::null_handle});
         return object_;
     }
     /// The next one; at the end: null.
     constexpr found& operator++() noexcept {
-        CAIRN_ASSERT(object_ != nullptr, "an object is used when it was found");
+        CAIRN_ASSERT(object_ != nullptr, "an object is used when it was found",
+                     {.kind = misuse_kind::null_handle});
         object_ = object_ + 1 != end_ ? object_ + 1 : nullptr;
         return *this;
     }

@@ -29,11 +29,13 @@ public:
 
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return is_there_; }
     [[nodiscard]] constexpr Reference operator*() const noexcept {
-        CAIRN_ASSERT(is_there_, "a row is used when it was found");
+        CAIRN_ASSERT(is_there_, "a row is used when it was found",
+                     {.kind = misuse_kind::null_handle});
         return holder_.row;
     }
     [[nodiscard]] constexpr auto* operator->() const noexcept {
-        CAIRN_ASSERT(is_there_, "a row is used when it was found");
+        CAIRN_ASSERT(is_there_, "a row is used when it was found",
+                     {.kind = misuse_kind::null_handle});
         return __builtin_addressof(holder_.row);
     }
     friend constexpr bool operator==(const found_row& f, std::nullptr_t) noexcept {
@@ -56,11 +58,13 @@ public:
     constexpr explicit found_row(T& row) noexcept : row_{&row} {}
     [[nodiscard]] constexpr explicit operator bool() const noexcept { return row_ != nullptr; }
     [[nodiscard]] constexpr T& operator*() const noexcept {
-        CAIRN_ASSERT(row_ != nullptr, "a row is used when it was found");
+        CAIRN_ASSERT(row_ != nullptr, "a row is used when it was found",
+                     {.kind = misuse_kind::null_handle});
         return *row_;
     }
     [[nodiscard]] constexpr T* operator->() const noexcept {
-        CAIRN_ASSERT(row_ != nullptr, "a row is used when it was found");
+        CAIRN_ASSERT(row_ != nullptr, "a row is used when it was found",
+                     {.kind = misuse_kind::null_handle});
         return row_;
     }
     friend constexpr bool operator==(const found_row& f, std::nullptr_t) noexcept {

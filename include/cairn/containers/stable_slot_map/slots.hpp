@@ -182,7 +182,8 @@ public:
     [[nodiscard]] static constexpr std::uint32_t after(std::uint32_t generation) noexcept {
         return (generation == GenerationMax ? 1 : generation + 1) | page::vacant;
     }
-    /// What a slot's generation word is after life `generation`: as above, and 0 when that was the last.
+    /// What a slot's generation word is after life `generation`: as above, and 0 when that was the
+    /// last.
     [[nodiscard]] std::uint32_t next_life(std::uint32_t generation) const noexcept {
         return generation == lives_.last() ? page::vacant : after(generation);
     }
@@ -192,7 +193,7 @@ public:
     /// Stops the program and names what is wrong with (index, generation), a handle of `map`.
     /// Requires: it finds nothing.
     [[noreturn, gnu::cold]] void refuse(std::uint32_t index, std::uint32_t generation,
-                                        const void* map) const;
+                                        const void* map, call_site from) const;
 
     /// The objects of word `w`: what is marked live, less the slots in hand.
     [[nodiscard]] std::uint64_t live_in(const page& state, std::uint32_t w) const noexcept {
@@ -225,7 +226,9 @@ private:
     [[nodiscard]] bool gather() noexcept;
     void drop_hand() noexcept;
     [[nodiscard]] bool add_page() noexcept;
+    [[nodiscard]] bool get_objects(std::size_t p) noexcept;
     [[nodiscard]] bool bring_back(std::size_t p) noexcept;
+    void give_back_reserved(std::size_t had) noexcept;
     void send_back(std::size_t p) noexcept;
     void page_is_empty(std::size_t p) noexcept;
 

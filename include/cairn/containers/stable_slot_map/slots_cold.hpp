@@ -45,14 +45,14 @@ handle_fault stable_slots<L, I, G>::fault_of(std::uint32_t index,
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
-void stable_slots<L, I, G>::refuse(std::uint32_t index, std::uint32_t generation,
-                                   const void* map) const {
+void stable_slots<L, I, G>::refuse(std::uint32_t index, std::uint32_t generation, const void* map,
+                                   call_site from) const {
     const std::size_t p = index >> L;
     const std::uint32_t word =
         p < page_count_ ? pages()[p].state->generation[index & slot_mask] : 0;
     refuse_handle({fault_of(index, generation), map, "stable_slot_map", index,
                    static_cast<std::uint32_t>(page_count_ << L), word & ~page::vacant, generation},
-                  {});
+                  from);
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
@@ -150,12 +150,20 @@ template <unsigned L, std::uint32_t I, std::uint32_t G>
     return true;
 }
 
+/// Page `p` has memory for its objects again, if it had none; it is not open yet.
 template <unsigned L, std::uint32_t I, std::uint32_t G>
-bool stable_slots<L, I, G>::bring_back(std::size_t p) noexcept {
+bool stable_slots<L, I, G>::get_objects(std::size_t p) noexcept {
+    if (pages()[p].objects != nullptr) { return true; }
     void* const objects = upstream().allocate(block_size_, align_);
     if (objects == nullptr) { return false; }
     poison(objects, block_size_);
     pages()[p].objects = static_cast<std::byte*>(objects);
+    return true;
+}
+
+template <unsigned L, std::uint32_t I, std::uint32_t G>
+bool stable_slots<L, I, G>::bring_back(std::size_t p) noexcept {
+    if (!get_objects(p)) { return false; }
     pages()[p].state->open = pages()[p].state->count_open();
     return true;
 }
@@ -188,17 +196,39 @@ template <unsigned L, std::uint32_t I, std::uint32_t G>
 template <unsigned L, std::uint32_t I, std::uint32_t G>
 bool stable_slots<L, I, G>::reserve_pages(std::size_t count) noexcept {
     if (count > page_count_max) { return false; }
-    while (page_count_ < count) {
-        if (!add_page()) { return false; }
+    const std::size_t had = page_count_;
+    std::size_t p = 0;
+    while (p < count && (p < page_count_ ? get_objects(p) : add_page())) { ++p; }
+    if (p < count) {
+        give_back_reserved(had);
+        return false;
     }
-    for (std::size_t p = 0; p < count; ++p) {
-        if (pages()[p].objects == nullptr) {
-            if (!bring_back(p)) { return false; }
-            open_page_ = p < open_page_ ? p : open_page_;
-        }
+    for (p = 0; p < had && p < count; ++p) {
+        page& state = *pages()[p].state;
+        if (state.open != 0) { continue; }
+        state.open = state.count_open();
+        open_page_ = state.open != 0 && p < open_page_ ? p : open_page_;
     }
     kept_page_count_ = count > kept_page_count_ ? count : kept_page_count_;
     return true;
+}
+
+/// Undoes a reservation that failed, from when there were `had` pages. Those of them that got their
+/// objects for it are empty and not yet open.
+template <unsigned L, std::uint32_t I, std::uint32_t G>
+void stable_slots<L, I, G>::give_back_reserved(std::size_t had) noexcept {
+    for (std::size_t p = 0; p < had; ++p) {
+        const page& state = *pages()[p].state;
+        if (pages()[p].objects != nullptr && (state.open | state.used) == 0 &&
+            !state.keeps_memory()) {
+            send_back(p);
+        }
+    }
+    for (; page_count_ > had; --page_count_) {
+        page* const state = pages()[page_count_ - 1].state;
+        send_back(page_count_ - 1);
+        upstream().deallocate(state, sizeof(page), alignment::of<page>());
+    }
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>

@@ -41,7 +41,8 @@ public:
     [[nodiscard]] std::size_t rows_per_chunk() const noexcept { return step_; }
     /// Part `k`: rows k * rows_per_chunk() and on. Requires: k < size().
     [[nodiscard]] View operator[](std::size_t k) const noexcept {
-        CAIRN_ASSERT(k < size(), "a chunk index is below size()");
+        CAIRN_ASSERT(k < size(), "a chunk index is below size()",
+                     detail::beyond_end(this, "table_chunks", k, size()));
         const std::size_t first = k * step_;
         const std::size_t left = rows_.size() - first;
         return rows_.subview(first, left < step_ ? left : step_);

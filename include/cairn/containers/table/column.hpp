@@ -38,7 +38,8 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
     [[nodiscard]] T& operator[](std::size_t i) const noexcept {
-        CAIRN_ASSERT(i < count_, "a column is read inside its rows");
+        CAIRN_ASSERT(i < count_, "a column is read inside its rows",
+                     detail::beyond_end(this, "column", i, count_));
         return *reinterpret_cast<T*>(first_ + i * stride_);
     }
     [[nodiscard]] auto begin() const noexcept { return index_iterator{*this, 0}; }
@@ -64,7 +65,8 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
     [[nodiscard]] T& operator[](std::size_t i) const noexcept {
-        CAIRN_ASSERT(i < count_, "a column is read inside its rows");
+        CAIRN_ASSERT(i < count_, "a column is read inside its rows",
+                     detail::beyond_end(this, "column", i, count_));
         return reinterpret_cast<T*>(first_ + i / Lanes * block_bytes_)[i % Lanes];
     }
     /// How many blocks hold rows; the last one may be partly tail.
@@ -102,7 +104,8 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
     [[nodiscard]] split_ref<V, is_const> operator[](std::size_t i) const noexcept {
-        CAIRN_ASSERT(i < count_, "a column is read inside its rows");
+        CAIRN_ASSERT(i < count_, "a column is read inside its rows",
+                     detail::beyond_end(this, "column", i, count_));
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
             return split_ref<V, is_const>{components_[I] + i...};
         }(std::make_index_sequence<component_count>{});

@@ -52,6 +52,13 @@ struct table_follower {
     void (*rehomed)(table_follower& self, void* table) noexcept = nullptr;
 };
 
+/// What an owner of rows does once room for more of them is certain; none: true.
+struct reserve_step {
+    void* context = nullptr;
+    bool (*run)(void* context) = nullptr;
+    [[nodiscard]] bool operator()() const { return run == nullptr || run(context); }
+};
+
 class table_memory {
 public:
     explicit table_memory(allocator_ref memory) noexcept : memory_{memory} {}
@@ -73,8 +80,9 @@ public:
     ///         by a throwing constructor may be left moved-from then; otherwise nothing has changed.
     void move_into(const shape& form, block fresh);
 
-    /// Room for `rows` rows in all. Returns: false when the allocator is exhausted.
-    [[nodiscard]] bool reserve(const shape& form, std::size_t rows);
+    /// Room for `rows` rows in all. Returns: false when the allocator is exhausted, or also() says
+    /// so; nothing has changed then.
+    [[nodiscard]] bool reserve(const shape& form, std::size_t rows, reserve_step also = {});
     /// Without effect inside reserved addresses.
     [[nodiscard]] bool shrink_to_fit(const shape& form);
 
@@ -85,7 +93,8 @@ public:
     /// Returns: false when they are too few, or the system or a follower refuses.
     [[nodiscard]] bool commit_rows(const shape& form, std::size_t rows) noexcept;
 
-    /// A block for one row more than there are: twice the rows, or what can be had of that (growth.hpp).
+    /// A block for one row more than there are: twice the rows, or what can be had of that
+    /// (growth.hpp).
     /// Returns: a null base when the allocator or a follower is exhausted; nothing has changed then.
     [[nodiscard]] block allocate_larger_block(const shape& form) noexcept;
 

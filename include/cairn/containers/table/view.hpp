@@ -98,7 +98,8 @@ public:
 
     /// Row i. Requires: i < size().
     [[nodiscard]] reference operator[](std::size_t i) const noexcept {
-        CAIRN_ASSERT(i < size_, "a row is read inside the table");
+        CAIRN_ASSERT(i < size_, "a row is read inside the table",
+                     detail::beyond_end(this, "table_view", i, size_));
         if constexpr (Layout::one_array) {
             return *place::template element<0, maybe_const<Row>>(base_, capacity_, first_ + i);
         } else if constexpr (place::is_named) {
@@ -158,7 +159,8 @@ public:
     /// Some fields of row i, for structured bindings: auto [p, v] = t.row<&P::position, ...>(i).
     template <auto... Members>
     [[nodiscard]] auto row(std::size_t i) const noexcept {
-        CAIRN_ASSERT(i < size_, "a row is read inside the table");
+        CAIRN_ASSERT(i < size_, "a row is read inside the table",
+                     detail::beyond_end(this, "table_view", i, size_));
         return selected_fields<table_view, detail::own_field<Row, Members>()...>{*this, i};
     }
 
