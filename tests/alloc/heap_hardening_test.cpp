@@ -2,6 +2,7 @@
 // docs/hardening.md says it in words.
 #include <cairn/alloc/heap.hpp>
 #include <cairn/core/sizes.hpp>
+#include <cairn/os/process_secret.hpp>
 #include <gtest/gtest.h>
 
 #include <csetjmp>
@@ -22,15 +23,17 @@ namespace {
 
 std::jmp_buf last_word;
 std::string sentence;
+misuse_kind kind;
 
-/// Runs `operation`. Returns: the sentence that it ended in, or nothing. A process for each of
-/// thousands of cases would take minutes, so this handler leaves; the heap, which holds no lock, is
-/// not used again.
+/// Runs `operation`. Returns: the sentence that it ended in, or nothing; `kind` says what it was. A
+/// process for each of thousands of cases would take minutes, so this handler leaves; the heap, which
+/// holds no lock, is not used again.
 template <class Operation>
 std::string sentence_of(Operation operation) {
     sentence.clear();
     const installed_handler before = set_assert_handler([](const broken_promise& b, void*) {
         sentence = b.invariant;
+        kind = b.kind;
         std::longjmp(last_word, 1);
     });
     if (setjmp(last_word) == 0) { operation(); }
@@ -212,6 +215,7 @@ TYPED_TEST(heap_hardening, a_second_free_after_the_block_has_merged_is_told) {
             }
         });
         EXPECT_EQ(said, "a block is freed once") << sized;
+        EXPECT_EQ(kind, misuse_kind::double_free);
     }
 }
 
@@ -254,7 +258,26 @@ TYPED_TEST(heap_hardening, an_overrun_into_a_neighbour_is_called_an_overrun) {
             }
             EXPECT_NE(said.find("overran"), std::string::npos)
                 << said << ": " << fill << ", " << over << " bytes";
+            EXPECT_EQ(kind, misuse_kind::corrupted) << said;
         }
+    }
+}
+
+TYPED_TEST(heap_hardening, an_overrun_is_called_an_overrun_when_its_own_block_is_freed) {
+    if (checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
+    for (const int fill : {0x00, 0x41, 0x7F, 0xFF}) {
+        const std::string said = sentence_of([&] {
+            test_region memory{memory_size};
+            heap<TypeParam> h{memory.span()};
+            (void)h.allocate(104);
+            auto* const p = static_cast<std::byte*>(h.allocate(104));
+            (void)h.allocate(104);
+            std::memset(p + h.usable_size(p), fill, 8);  // the header behind it
+            h.deallocate(p, 104);
+            h.trim();
+        });
+        EXPECT_NE(said.find("overran"), std::string::npos) << said << ": " << fill;
+        EXPECT_EQ(kind, misuse_kind::corrupted) << said;
     }
 }
 
@@ -282,6 +305,7 @@ TYPED_TEST(heap_hardening, an_overrun_into_a_free_neighbour_is_noticed_before_it
                 for (int i = 0; i < 70; ++i) { (void)h.allocate(1000); }
             });
             EXPECT_EQ(said.empty(), !changed) << fill << ", " << over << " bytes: " << said;
+            if (changed) { EXPECT_EQ(kind, misuse_kind::corrupted) << said; }
         }
     }
 }
@@ -320,6 +344,13 @@ TEST(heap_hardening, the_words_in_freed_blocks_differ_from_heap_to_heap) {
     EXPECT_NE(link_in(a.span()), link_in(b.span()));
 }
 
+TEST(heap_hardening, the_secret_of_a_process_is_drawn_once) {
+    const std::uint64_t first = detail::process_secret();
+    EXPECT_NE(first, 0u);
+    EXPECT_EQ(detail::process_secret(), first);
+    EXPECT_EQ(detail::secret_of(&first), detail::secret_of(&first));
+}
+
 TEST(heap_hardening, a_link_that_is_cut_short_ends_in_the_sentence) {
     // The last byte of a link leads far outside, whatever the key is.
     if (checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
@@ -335,4 +366,5 @@ TEST(heap_hardening, a_link_that_is_cut_short_ends_in_the_sentence) {
         (void)h.allocate(100);
     });
     EXPECT_NE(said.find("a block that waits is as the heap wrote it"), std::string::npos) << said;
+    EXPECT_EQ(kind, misuse_kind::corrupted);
 }
