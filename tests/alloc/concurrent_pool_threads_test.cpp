@@ -143,6 +143,14 @@ TEST(concurrent_pool, a_thread_that_gave_back_what_it_held_works_through_a_lock)
     EXPECT_EQ(p.stats().cache_count, 0u);
     EXPECT_EQ(p.stats().live_count, 0u);
 }
+
+TEST(concurrent_pool, a_thread_that_gave_back_what_it_held_may_give_it_back_again) {
+    concurrent_pool p{64, alignment{64}};
+    in_ending_thread(
+        key_round_count, [&] { p.release_this_thread(); }, [&] { p.deallocate(p.allocate()); });
+    EXPECT_EQ(p.stats().cache_count, 0u);
+    p.validate();
+}
 #endif
 
 TEST(concurrent_pool, is_asked_and_reset_beside_threads_that_are_ending) {

@@ -149,6 +149,26 @@ TEST(owners, exhausted_stores_give_empty_owners) {
     }
 }
 
+TEST(owners, a_store_without_an_index_left_touches_no_count) {
+    shared_store<slot_map<door, slot_policy<16, 7>>> store;
+    std::vector<decltype(store)::shared_type> owners;
+    while (auto a = store.make(1)) { owners.push_back(std::move(a)); }
+    const auto second = owners[0];
+    EXPECT_EQ(store.use_count(second.handle()), 2u);
+    EXPECT_FALSE(store.make(2));
+    EXPECT_EQ(store.use_count(second.handle()), 2u);
+    owners.clear();
+    EXPECT_EQ(door::alive, 1);
+}
+
+TEST(owners, an_index_behind_the_last_block_of_cells_has_no_cell) {
+    detail::cell_blocks cells{8, system_memory()};
+    const std::size_t end = (std::size_t{1} << detail::cell_blocks::block_count_max) - 1;
+    EXPECT_EQ(cells.ensure(end * detail::cell_blocks::first_count), nullptr);
+    EXPECT_EQ(cells.ensure(SIZE_MAX), nullptr);
+    EXPECT_NE(cells.ensure(0), nullptr);
+}
+
 namespace {
 struct anything {
     virtual ~anything() = default;
