@@ -212,11 +212,11 @@ struct first_calls {  // its first constructor does something else before
 
 TEST(concurrent_object_pool, a_prewarm_keeps_no_slot_when_others_have_built_enough_meanwhile) {
     constexpr std::size_t count = 1000;
-    using pool_type = concurrent_object_pool<first_calls>;
-    pool_type pool{{.object_count_max = count + 100}};
+    using first_calls_pool = concurrent_object_pool<first_calls>;
+    first_calls_pool pool{{.object_count_max = count + 100}};
     first_calls::before_the_first = [&] {
         std::thread{[&] {
-            std::vector<lease<pool_type>> held;
+            std::vector<lease<first_calls_pool>> held;
             for (int i = 0; i < 100; ++i) { held.push_back(pool.acquire()); }
             held.clear();
             pool.release_this_thread();
@@ -225,7 +225,7 @@ TEST(concurrent_object_pool, a_prewarm_keeps_no_slot_when_others_have_built_enou
     EXPECT_TRUE(pool.prewarm(count));
     EXPECT_GE(pool.object_count(), count);
     pool.validate();
-    std::vector<lease<pool_type>> all;
+    std::vector<lease<first_calls_pool>> all;
     while (auto object = pool.acquire()) { all.push_back(std::move(object)); }
     EXPECT_EQ(all.size(), count + 100);
 }
