@@ -78,7 +78,7 @@ def masked(text):
     for m in re.finditer(r"\b(concept|using|enum|case|requires)\b[^;{]*|\boperator\s*[^\w\s(]+", code):
         blank(m.start(), m.end())
     for m in re.finditer(r"(?:^|(?<=[;{}]))\s*(?:static |inline )*constexpr [^;(){}]*(=|\{)[^;]*;", code):
-        if "(" not in code[m.start():m.start(1)]:
+        if not re.search(r"[(]|=\s*\[", code[m.start():m.end(1)] + code[m.end(1):m.end(1) + 2]):
             blank(m.start(), m.end())
     return "".join(out)
 

@@ -102,13 +102,14 @@ TEST(builder, moves_into_room_for_just_one_element_more) {
     struct alignas(16) element {
         int value;
     };
-    arena a{4 * sizeof(element)};
-    builder<element> list{a, 1};
+    arena a{6 * sizeof(element)};
+    builder<element> list{a, 2};
     ASSERT_TRUE(list.push_back({1}));
-    ASSERT_NE(a.allocate(1), nullptr);  // it cannot grow where it is; 32 bytes are left
-    EXPECT_TRUE(list.push_back({2}));
-    EXPECT_EQ(list[0].value, 1);
-    EXPECT_EQ(list[1].value, 2);
+    ASSERT_TRUE(list.push_back({2}));
+    ASSERT_NE(a.allocate(1), nullptr);  // it cannot grow where it is, and three fit behind
+    ASSERT_TRUE(list.push_back({3}));
+    for (std::size_t i = 0; i < 3; ++i) { EXPECT_EQ(list[i].value, static_cast<int>(i) + 1); }
+    EXPECT_FALSE(list.push_back({4}));
 }
 
 TEST(builder, an_unfinished_one_destroys_and_gives_back) {

@@ -186,7 +186,8 @@ TEST(concurrent_pool, after_reserve_no_upstream_is_needed) {
     EXPECT_TRUE(p.reserve(1000, 3));
     const std::size_t requests = upstream.request_count();
     EXPECT_TRUE(p.reserve(1000, 3));
-    EXPECT_EQ(upstream.request_count(), requests) << "again costs nothing: the caches wait";
+    EXPECT_EQ(upstream.request_count(), requests) << "again costs nothing";
+    EXPECT_EQ(p.stats().cache_count, 0u) << "the caches wait for threads";
     upstream.refuse_from(0);
     auto slots = take_all(p);
     EXPECT_EQ(slots.size(), 1000u);

@@ -128,12 +128,14 @@ TYPED_TEST(heap_adopt, a_region_that_begins_between_two_granules_is_refused) {
     }
 }
 
-TYPED_TEST(heap_adopt, the_smallest_region_is_adopted) {
+TYPED_TEST(heap_adopt, the_smallest_region_is_adopted_and_no_fewer_bytes) {
     const std::size_t size = heap<TypeParam>::region_size_for_granules(1) - 15;  // at a granule
     test_region memory{size};
     { const heap<TypeParam> h{memory.span()}; }
     EXPECT_EQ(heap<TypeParam>::adopt(memory.span()).stats().capacity, 16u);
     EXPECT_EQ(heap<TypeParam>::adopt_untrusted(memory.span()).stats().capacity, 16u);
+    EXPECT_EQ(heap<TypeParam>::adopt(byte_slice{}).stats().capacity, 0u);
+    EXPECT_EQ(heap<TypeParam>::adopt_untrusted(byte_slice{}).stats().capacity, 0u);
     EXPECT_EQ(heap<TypeParam>::adopt(memory.span(size - 1)).stats().capacity, 0u);
     EXPECT_EQ(heap<TypeParam>::adopt_untrusted(memory.span(size - 1)).stats().capacity, 0u);
 }

@@ -281,6 +281,25 @@ TYPED_TEST(heap_hardening, an_overrun_is_called_an_overrun_when_its_own_block_is
     }
 }
 
+TYPED_TEST(heap_hardening, an_overrun_that_looks_like_a_second_free_is_called_an_overrun) {
+    if (checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
+    if (!asserts_enabled) { GTEST_SKIP() << "unchecked builds do not ask the neighbours"; }
+    for (const std::uint32_t bit : {1u << 30, 1u << 31}) {  // free, waiting
+        const std::string said = sentence_of([&] {
+            test_region memory{memory_size};
+            heap<TypeParam> h{memory.span()};
+            auto* const p = static_cast<std::byte*>(h.allocate(104));
+            void* const q = h.allocate(104);
+            (void)h.allocate(104);
+            const std::uint32_t two_granules = bit | 2;
+            std::memcpy(p + h.usable_size(p), &two_granules, sizeof two_granules);
+            h.deallocate(q, 104);
+        });
+        EXPECT_NE(said.find("overran"), std::string::npos) << said;
+        EXPECT_EQ(kind, misuse_kind::corrupted) << said;
+    }
+}
+
 TYPED_TEST(heap_hardening, an_overrun_into_a_free_neighbour_is_noticed_before_it_spreads) {
     if (checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
     for (const int fill : {0x00, 0x01, 0x41, 0xFF}) {
