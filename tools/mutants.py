@@ -77,8 +77,10 @@ def masked(text):
     code = "".join(out)
     for m in re.finditer(r"\b(concept|using|enum|case|requires)\b[^;{]*|\boperator\s*[^\w\s(]+", code):
         blank(m.start(), m.end())
-    for m in re.finditer(r"(?:^|(?<=[;{}]))\s*(?:static |inline )*constexpr [^;(){}]*(=|\{)[^;]*;", code):
-        if not re.search(r"[(]|=\s*\[", code[m.start():m.end(1)] + code[m.end(1):m.end(1) + 2]):
+    for m in re.finditer(r"(?:^|(?<=[;{}]))\s*(?:static |inline )*constexpr [^;(){}]*(?<!operator)(=|\{)[^;]*;",
+                         code):
+        makes_it_in_a_lambda = re.search(r"=\s*\[", code[m.start():m.end(1) + 2])
+        if "(" not in code[m.start():m.start(1)] and not makes_it_in_a_lambda:
             blank(m.start(), m.end())
     return "".join(out)
 

@@ -222,6 +222,16 @@ TEST(owners, are_equal_when_they_own_the_same_object_or_nothing) {
     EXPECT_TRUE(a == nullptr);
 }
 
+TYPED_TEST(owners_in, a_unique_handle_that_is_assigned_to_erases_what_it_owned) {
+    TypeParam map;
+    unique_handle a{map, map.emplace(1)};
+    unique_handle b{map, map.emplace(2)};
+    a = std::move(b);
+    EXPECT_EQ(map.size(), 1u);
+    EXPECT_EQ(a->number, 2);
+    EXPECT_EQ(door::alive, 1);
+}
+
 TYPED_TEST(owners_in, misuse_is_named_in_checked_builds) {
     if (!asserts_enabled) { GTEST_SKIP(); }
     TypeParam map;
