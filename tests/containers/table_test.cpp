@@ -288,6 +288,17 @@ TYPED_TEST(table_in, without_memory_it_grows_to_nothing_and_says_so) {
     EXPECT_TRUE((t.template sort_by<&particle<>::id>())) << "and so is none";
 }
 
+TYPED_TEST(table_in, a_row_becomes_what_is_assigned_to_it) {
+    table<particle<>, TypeParam> t;
+    fill(t, 3);
+    const particle<> other = sample(77);
+    t[1] = other;
+    EXPECT_TRUE(equal(t[1], other));
+    t[2] = sample(78);
+    EXPECT_TRUE(equal(t[2], sample(78)));
+    EXPECT_TRUE(equal(t[0], sample(0)));
+}
+
 TYPED_TEST(table_in, reserving_what_there_is_asks_for_nothing) {
     test_upstream upstream;
     table<particle<>, TypeParam> t{upstream};
