@@ -61,22 +61,26 @@ def masked(text):
     for m in re.finditer(r"\[\[.*?\]\]", code, re.S):
         blank(*m.span())
     code = "".join(out)
+    # What runs only where a sanitizer watches.
+    for m in re.finditer(r"\bif constexpr \(\w*poison\w*\)\s*\{", code):
+        blank(m.end(), matching(code, m.end() - 1))
+    code = "".join(out)
     calls = re.compile(r"\b(CAIRN_ASSERT|static_assert|noexcept|sizeof|alignof|alignas|decltype|requires|"
                        r"if constexpr|__builtin_assume\w*|offsetof)\s*\(")
     for m in calls.finditer(code):
         blank(m.end(), matching(code, m.end() - 1))
-    for m in re.finditer(r"\bif constexpr \(\w*poison\w*\)\s*\{", code):  # only where a sanitizer watches
-        blank(m.end(), matching(code, m.end() - 1))
     for m in re.finditer(r"[^;{}]*\w*poison\w*\([^;]*;", code):
         if "{" not in m[0] and ")" in m[0]:
             blank(m.start(), m.end())
-    for m in re.finditer(r"\b(template|requires)\s*<", code):
+    for m in re.finditer(r"\b(template(\s+\w+)?|requires)\s*<", code):
         blank(m.end(), angle(code, m.end() - 1))
     code = "".join(out)
     for m in re.finditer(r"\b(concept|using|enum|case|requires)\b[^;{]*|\boperator\s*[^\w\s(]+", code):
         blank(m.start(), m.end())
-    for m in re.finditer(r"(?:^|(?<=[;{}]))\s*(?:static |inline )*constexpr [^;(){}]*(=|\{)[^;]*;", code):
-        if "(" not in code[m.start():m.start(1)]:
+    for m in re.finditer(r"(?:^|(?<=[;{}]))\s*(?:static |inline )*constexpr [^;(){}]*(?<!operator)(=|\{)[^;]*;",
+                         code):
+        makes_it_in_a_lambda = re.search(r"=\s*\[", code[m.start():m.end(1) + 2])
+        if "(" not in code[m.start():m.start(1)] and not makes_it_in_a_lambda:
             blank(m.start(), m.end())
     return "".join(out)
 
@@ -113,6 +117,10 @@ def bodies(code):
             before = code[head:i]
             if not before.endswith((" ", "\n")) or re.search(r"(=|return)\s*$", before):
                 i = matching(code, i)       # an initializer
+            elif re.search(r"\bconstexpr\b[^;()]*=\s*\[[^\]]*\]\s*$", before):
+                end = matching(code, i)     # a lambda that makes a constant
+                found.append((i + 1, end, True))
+                i, head = end, end + 1
             elif re.match(r"\s*(template\s*<.*?>\s*)?(namespace|struct|class|union|enum|extern)\b",
                           before, re.S) or ")" not in before:
                 head = i + 1                # a scope

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
 #include <cstring>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -239,6 +241,19 @@ TEST(arena, freed_and_unallocated_memory_is_poisoned) {
     { arena b{buffer}; }
     EXPECT_FALSE(is_poisoned(buffer.data())) << "the caller gets its buffer back";
 }
+
+#if CAIRN_ASSERTS
+TEST(mark_check, a_moved_from_one_marks_with_a_number_that_none_had_before) {
+    detail::mark_check a;
+    detail::mark_check b;
+    std::set<std::uint64_t> numbers{a.mark(1).arena_id, b.mark(1).arena_id};
+    const detail::mark_check from_a{std::move(a)};
+    const detail::mark_check from_b{std::move(b)};
+    numbers.insert(a.mark(1).arena_id);  // NOLINT: a new life begins
+    numbers.insert(b.mark(1).arena_id);  // NOLINT
+    EXPECT_EQ(numbers.size(), 4u);
+}
+#endif
 
 // ------------------------------------------------------------------ misuse is named
 

@@ -98,6 +98,20 @@ TEST(builder, an_exhausted_arena_is_a_false_and_the_elements_stay) {
     EXPECT_EQ(list[static_cast<std::size_t>(pushed) - 1], pushed - 1);
 }
 
+TEST(builder, moves_into_room_for_just_one_element_more) {
+    struct alignas(16) element {
+        int value;
+    };
+    arena a{6 * sizeof(element)};
+    builder<element> list{a, 2};
+    ASSERT_TRUE(list.push_back({1}));
+    ASSERT_TRUE(list.push_back({2}));
+    ASSERT_NE(a.allocate(1), nullptr);  // it cannot grow where it is, and three fit behind
+    ASSERT_TRUE(list.push_back({3}));
+    for (std::size_t i = 0; i < 3; ++i) { EXPECT_EQ(list[i].value, static_cast<int>(i) + 1); }
+    EXPECT_FALSE(list.push_back({4}));
+}
+
 TEST(builder, an_unfinished_one_destroys_and_gives_back) {
     arena a{4_KiB};
     auto shared = std::make_shared<int>(1);

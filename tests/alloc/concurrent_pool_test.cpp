@@ -83,6 +83,14 @@ TEST(concurrent_pool, one_thread_gets_every_slot_of_a_bounded_pool) {
     }
 }
 
+TEST(concurrent_pool, good_size_is_that_of_a_slot_unless_more_is_asked_for) {
+    const concurrent_pool p{64, alignment{64}};
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{64}}) {
+        EXPECT_EQ(p.good_size(size, alignment{1}), p.slot_size());
+    }
+    EXPECT_EQ(p.good_size(65, alignment{1}), 65u);
+}
+
 TEST(concurrent_pool, first_addresses_ascend_within_a_magazine) {
     concurrent_pool p{32, alignment{32}, cairn::system_memory(), {.magazine_size = 16}};
     auto slots = take_all(p, 16);
@@ -176,8 +184,10 @@ TEST(concurrent_pool, after_reserve_no_upstream_is_needed) {
     test_upstream upstream;
     concurrent_pool p{64, alignment{64}, upstream, {.magazine_size = 8}};
     EXPECT_TRUE(p.reserve(1000, 3));
-    EXPECT_TRUE(p.reserve(1000, 3)) << "and again costs nothing";
     const std::size_t requests = upstream.request_count();
+    EXPECT_TRUE(p.reserve(1000, 3));
+    EXPECT_EQ(upstream.request_count(), requests) << "again costs nothing";
+    EXPECT_EQ(p.stats().cache_count, 0u) << "the caches wait for threads";
     upstream.refuse_from(0);
     auto slots = take_all(p);
     EXPECT_EQ(slots.size(), 1000u);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -142,6 +143,40 @@ TEST(concurrent_pool, a_thread_that_gave_back_what_it_held_works_through_a_lock)
         [&] { p.deallocate(p.allocate()); });
     EXPECT_EQ(p.stats().cache_count, 0u);
     EXPECT_EQ(p.stats().live_count, 0u);
+}
+
+TEST(concurrent_pool, a_thread_that_gave_back_what_it_held_may_give_it_back_again) {
+    concurrent_pool p{64, alignment{64}};
+    in_ending_thread(
+        key_round_count, [&] { p.release_this_thread(); }, [&] { p.deallocate(p.allocate()); });
+    EXPECT_EQ(p.stats().cache_count, 0u);
+    p.validate();
+}
+
+void use_without_keys() {
+    pthread_key_t key;
+    while (pthread_key_create(&key, nullptr) == 0) {}  // all that the process can have
+    test_upstream upstream;
+    bool is_whole = true;
+    {
+        concurrent_pool p{64, alignment{64}, upstream, {.slot_count_max = 100}};
+        for (int round = 0; round < 3; ++round) {
+            const std::vector<void*> slots = take_all(p);
+            is_whole = is_whole && slots.size() == 100;
+            for (void* s : slots) { p.deallocate(s); }
+        }
+        is_whole = is_whole && p.stats().live_count == 0 && p.stats().cache_count == 0;
+    }
+    std::_Exit(is_whole && upstream.live_count() == 0 ? 0 : 1);
+}
+
+TEST(concurrent_pool, works_through_a_lock_where_it_cannot_hear_of_the_end_of_threads) {
+    if (under_tsan) { GTEST_SKIP() << "death tests fork"; }
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(use_without_keys(), testing::ExitedWithCode(0), "");
+    concurrent_pool p{64};  // with keys it has a cache
+    p.deallocate(p.allocate());
+    EXPECT_EQ(p.stats().cache_count, 1u);
 }
 #endif
 

@@ -101,3 +101,45 @@ TYPED_TEST(heap_adopt, bytes_that_are_no_region_make_an_empty_heap) {
     }
     EXPECT_EQ(heap<TypeParam>::adopt_untrusted(memory.span(4000)).stats().region_count, 1u);
 }
+
+TYPED_TEST(heap_adopt, a_region_that_begins_between_two_granules_is_refused) {
+    const std::vector<std::byte> bytes = test::used_region<TypeParam>(4000, 1);
+    test_region memory{4096};
+    for (const std::size_t skipped : {0u, 8u, 1u}) {
+        std::byte* const begin = memory.span().data() + skipped;
+        std::memcpy(begin, bytes.data(), bytes.size());
+        const byte_slice region{begin, bytes.size()};
+        const std::size_t regions = skipped == 0 ? 1 : 0;
+        EXPECT_EQ(heap<TypeParam>::adopt(region).stats().region_count, regions) << skipped;
+        EXPECT_EQ(heap<TypeParam>::adopt_untrusted(region).stats().region_count, regions)
+            << skipped;
+    }
+}
+
+TYPED_TEST(heap_adopt, the_smallest_region_is_adopted_and_no_fewer_bytes) {
+    const std::size_t size = heap<TypeParam>::region_size_for_granules(1) - 15;  // at a granule
+    test_region memory{size};
+    { const heap<TypeParam> h{memory.span()}; }
+    EXPECT_EQ(heap<TypeParam>::adopt(memory.span()).stats().capacity, 16u);
+    EXPECT_EQ(heap<TypeParam>::adopt_untrusted(memory.span()).stats().capacity, 16u);
+    EXPECT_EQ(heap<TypeParam>::adopt(byte_slice{}).stats().capacity, 0u);
+    EXPECT_EQ(heap<TypeParam>::adopt_untrusted(byte_slice{}).stats().capacity, 0u);
+    EXPECT_EQ(heap<TypeParam>::adopt(memory.span(size - 1)).stats().capacity, 0u);
+    EXPECT_EQ(heap<TypeParam>::adopt_untrusted(memory.span(size - 1)).stats().capacity, 0u);
+}
+
+TYPED_TEST(heap_adopt, a_region_whose_bins_lie_in_its_index_is_refused) {
+    const std::vector<std::byte> bytes = test::used_region<TypeParam>(8000, 1);
+    test_region memory{8000};
+    std::byte* const begin = memory.span().data();
+    for (std::uint32_t up = 8;; up += 8) {
+        std::memcpy(begin, bytes.data(), bytes.size());
+        std::uint32_t words[4];  // granules, ., where the blocks begin, where the bins do
+        std::memcpy(words, begin, sizeof words);
+        if (words[3] < sizeof words + up) { break; }
+        std::memmove(begin + words[3] - up, begin + words[3], words[2] - words[3]);
+        words[3] -= up;
+        std::memcpy(begin, words, sizeof words);
+        ASSERT_EQ(heap<TypeParam>::adopt_untrusted(memory.span()).stats().region_count, 0u) << up;
+    }
+}

@@ -3,6 +3,7 @@
 #include <cairn/alloc/heap.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/os/process_secret.hpp>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -21,11 +22,14 @@ using namespace cairn::literals;
 
 namespace {
 
-/// Runs `operation` aside. Returns: the sentence that it ended in, or nothing.
+misuse_kind kind;  // of the last sentence_of()
+
+/// Runs `operation` aside. Returns: the sentence that it ended in, or nothing; `kind` says what it was.
 template <class Operation>
 std::string sentence_of(Operation operation) {
     const caught_promise told = expect_broken_promise(operation);
     EXPECT_FALSE(told.died()) << told;
+    kind = told.kind();
     return told.sentence();
 }
 
@@ -196,6 +200,7 @@ TYPED_TEST(heap_hardening, a_second_free_after_the_block_has_merged_is_told) {
             }
         });
         EXPECT_EQ(said, "a block is freed once") << sized;
+        EXPECT_EQ(kind, misuse_kind::double_free);
     }
 }
 
@@ -238,7 +243,45 @@ TYPED_TEST(heap_hardening, an_overrun_into_a_neighbour_is_called_an_overrun) {
             }
             EXPECT_NE(said.find("overran"), std::string::npos)
                 << said << ": " << fill << ", " << over << " bytes";
+            EXPECT_EQ(kind, misuse_kind::corrupted) << said;
         }
+    }
+}
+
+TYPED_TEST(heap_hardening, an_overrun_is_called_an_overrun_when_its_own_block_is_freed) {
+    if (checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
+    for (const int fill : {0x00, 0x41, 0x7F, 0xFF}) {
+        const std::string said = sentence_of([&] {
+            test_region memory{memory_size};
+            heap<TypeParam> h{memory.span()};
+            (void)h.allocate(104);
+            auto* const p = static_cast<std::byte*>(h.allocate(104));
+            (void)h.allocate(104);
+            std::memset(p + h.usable_size(p), fill, 8);  // the header behind it
+            h.deallocate(p, 104);
+            h.trim();
+        });
+        EXPECT_NE(said.find("overran"), std::string::npos) << said << ": " << fill;
+        EXPECT_EQ(kind, misuse_kind::corrupted) << said;
+    }
+}
+
+TYPED_TEST(heap_hardening, an_overrun_that_looks_like_a_second_free_is_called_an_overrun) {
+    if (checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
+    if (!asserts_enabled) { GTEST_SKIP() << "unchecked builds do not ask the neighbours"; }
+    for (const std::uint32_t bit : {1u << 30, 1u << 31}) {  // free, waiting
+        const std::string said = sentence_of([&] {
+            test_region memory{memory_size};
+            heap<TypeParam> h{memory.span()};
+            auto* const p = static_cast<std::byte*>(h.allocate(104));
+            void* const q = h.allocate(104);
+            (void)h.allocate(104);
+            const std::uint32_t two_granules = bit | 2;
+            std::memcpy(p + h.usable_size(p), &two_granules, sizeof two_granules);
+            h.deallocate(q, 104);
+        });
+        EXPECT_NE(said.find("overran"), std::string::npos) << said;
+        EXPECT_EQ(kind, misuse_kind::corrupted) << said;
     }
 }
 
@@ -266,6 +309,7 @@ TYPED_TEST(heap_hardening, an_overrun_into_a_free_neighbour_is_noticed_before_it
                 tell(went_wrong);
             });
             EXPECT_NE(said, went_wrong) << fill << ", " << over << " bytes";
+            if (!said.empty()) { EXPECT_EQ(kind, misuse_kind::corrupted) << said; }
         }
     }
 }
@@ -304,6 +348,13 @@ TEST(heap_hardening, the_words_in_freed_blocks_differ_from_heap_to_heap) {
     EXPECT_NE(link_in(a.span()), link_in(b.span()));
 }
 
+TEST(heap_hardening, the_secret_of_a_process_is_drawn_once) {
+    const std::uint64_t first = detail::process_secret();
+    EXPECT_NE(first, 0u);
+    EXPECT_EQ(detail::process_secret(), first);
+    EXPECT_EQ(detail::secret_of(&first), detail::secret_of(&first));
+}
+
 TEST(heap_hardening, a_link_that_is_cut_short_ends_in_the_sentence) {
     // The last byte of a link leads far outside, whatever the key is.
     if (checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
@@ -319,4 +370,5 @@ TEST(heap_hardening, a_link_that_is_cut_short_ends_in_the_sentence) {
         (void)h.allocate(100);
     });
     EXPECT_NE(said.find("a block that waits is as the heap wrote it"), std::string::npos) << said;
+    EXPECT_EQ(kind, misuse_kind::corrupted);
 }

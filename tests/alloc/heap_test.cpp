@@ -771,6 +771,21 @@ TEST(heap, region_size_for_says_what_no_region_has) {
     EXPECT_GT(heap<best_fit>::region_size_for_granules(all), all * 16);
 }
 
+TYPED_TEST(heap_test, a_region_of_region_size_for_granules_has_them_wherever_it_begins) {
+    using heap_type = heap<TypeParam>;
+    std::vector<std::byte> bytes(heap_type::region_size_for_granules(2200) + 16);
+    std::byte* const begin =
+        bytes.data() +
+        padding_to(reinterpret_cast<std::uintptr_t>(bytes.data()), default_alignment);
+    for (std::size_t granules = 1; granules <= 2200; granules += granules < 1900 ? 7 : 1) {
+        for (const std::size_t skipped : {0u, 1u}) {
+            const std::size_t size = heap_type::region_size_for_granules(granules);
+            const heap_type h{byte_slice{begin + skipped, size}};
+            ASSERT_GE(h.stats().capacity, granules * 16) << granules << " at " << skipped;
+        }
+    }
+}
+
 TEST(heap, adopts_no_region_of_a_fit_of_another_shape) {
     test_region memory{64_KiB};
     heap<best_fit> h{memory.span()};
@@ -809,4 +824,29 @@ TEST(heap, all_of_usable_size_may_be_used_once_it_was_asked_for) {
         ASSERT_EQ(is_poisoned(p), poison_is_queryable);
     }
     h.validate();
+}
+
+TEST(deferred_surplus, a_heap_wants_to_shrink_when_more_waits_than_is_in_use) {
+    detail::deferred_surplus surplus;
+    detail::deferred_bin bin;
+    surplus.start(1000, 100, 0, 0);
+    surplus.set_may_shrink(true);
+    ASSERT_TRUE(surplus.joined(bin, 30));
+    ASSERT_TRUE(surplus.joined(bin, 30));
+    surplus.left(bin, 30);
+    EXPECT_EQ(surplus.waiting(), 30u);
+    EXPECT_FALSE(surplus.wants_to_shrink()) << "what has left waits no longer";
+    ASSERT_TRUE(surplus.joined(bin, 30));
+    EXPECT_TRUE(surplus.wants_to_shrink()) << "60 of 100";
+    surplus.set_may_shrink(false);
+    EXPECT_FALSE(surplus.wants_to_shrink());
+}
+
+TEST(free_lists, are_cleared_with_as_many_heads_as_there_are_bins) {
+    std::uint32_t heads[65];
+    heads[64] = 7;  // what lies behind them
+    detail::free_lists<64, uncounted> lists;
+    lists.clear(heads, 64);
+    for (int bin = 0; bin < 64; ++bin) { EXPECT_EQ(heads[bin], detail::no_block); }
+    EXPECT_EQ(heads[64], 7u);
 }

@@ -162,6 +162,15 @@ TEST(virtual_arena, steps_of_zero_and_no_guard_are_allowed) {
     EXPECT_EQ(a.allocate(1), nullptr);
 }
 
+TEST(virtual_arena, a_step_of_zero_is_a_step_of_one_page) {
+    virtual_arena zero{1_MiB, {.commit_step_min = 0}};
+    virtual_arena page{1_MiB, {.commit_step_min = 1}};
+    while (page.allocate(page_memory::size()) != nullptr) {
+        ASSERT_NE(zero.allocate(page_memory::size()), nullptr);
+        ASSERT_EQ(zero.committed_size(), page.committed_size());
+    }
+}
+
 TEST(virtual_arena, assigned_to_itself_it_keeps_everything) {
     virtual_arena a{1_MiB};
     void* const p = a.allocate(16);

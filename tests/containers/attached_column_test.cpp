@@ -1,10 +1,12 @@
 // Sentences of cairn/containers/attached_column.hpp.
 #include <cairn/containers/attached_column.hpp>
 #include <cairn/containers/slot_table.hpp>
+#include <cairn/debug/guarded.hpp>
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <random>
+#include <vector>
 
 #include "support/test_upstream.hpp"
 
@@ -114,4 +116,51 @@ TEST(attached_column, never_moves_beside_a_table_in_reserved_addresses) {
     ASSERT_TRUE(
         rows.sort([](auto&& a, auto&& b) { return get<&unit::id>(a) > get<&unit::id>(b); }));
     EXPECT_EQ(late[99999], 7);
+}
+
+TEST(attached_column, is_permuted_inside_its_memory_when_the_table_is_full) {
+    table<unit, soa> rows;
+    ASSERT_TRUE(rows.reserve(64));
+    system_allocator system;
+    guarded memory{system};  // which looks behind the column when it goes back
+    {
+        attached_column<std::uint64_t> full{rows, 0, memory};
+        ASSERT_TRUE(full.is_attached());
+        for (int i = 0; rows.size() != rows.capacity(); ++i) {
+            ASSERT_TRUE(rows.push_back({-i, 0}));
+        }
+        full[0] = 7;
+        ASSERT_TRUE(rows.sort_by<&unit::id>());
+        EXPECT_EQ(full[rows.size() - 1], 7u);
+        memory.validate();
+    }
+}
+
+namespace {
+struct counting_follower : detail::table_follower {
+    std::vector<int> told;  // how often each row was said to be new
+    counting_follower() {
+        reserve = [](detail::table_follower& f, std::size_t rows) noexcept {
+            static_cast<counting_follower&>(f).told.resize(rows + 1);
+            return true;
+        };
+        added = [](detail::table_follower& f, std::size_t first, std::size_t count) noexcept {
+            for (std::size_t i = first; i < first + count; ++i) {
+                ++static_cast<counting_follower&>(f).told[i];
+            }
+        };
+        rehomed = [](detail::table_follower&, void*) noexcept {};
+    }
+};
+}  // namespace
+
+TEST(attached_column, hears_of_each_new_row_once) {
+    counting_follower follower;
+    table<unit, soa> rows;
+    rows.rows_memory().follow(follower);
+    for (int i = 0; i < 1000; ++i) { ASSERT_TRUE(rows.push_back({i, 0})); }
+    for (std::size_t i = 0; i < follower.told.size(); ++i) {
+        EXPECT_EQ(follower.told[i], i < 1000 ? 1 : 0) << i;
+    }
+    rows.rows_memory().unfollow(follower);
 }

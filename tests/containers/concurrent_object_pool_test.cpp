@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <random>
 #include <set>
@@ -195,6 +196,47 @@ TEST(concurrent_object_pool, prewarms_up_to_its_maximum_on_any_number_of_threads
             EXPECT_EQ(pool.stats().live, 1u);
         }
     }
+}
+
+namespace {
+
+struct first_calls {  // its first constructor does something else before
+    static inline std::function<void()> before_the_first;
+    first_calls() {
+        if (const auto call = std::exchange(before_the_first, nullptr)) { call(); }
+    }
+    int value = 0;
+};
+
+}  // namespace
+
+TEST(concurrent_object_pool, a_prewarm_keeps_no_slot_when_others_have_built_enough_meanwhile) {
+    constexpr std::size_t count = 1000;
+    using first_calls_pool = concurrent_object_pool<first_calls>;
+    first_calls_pool pool{{.object_count_max = count + 100}};
+    first_calls::before_the_first = [&] {
+        std::thread{[&] {
+            std::vector<lease<first_calls_pool>> held;
+            for (int i = 0; i < 100; ++i) { held.push_back(pool.acquire()); }
+            held.clear();
+            pool.release_this_thread();
+        }}.join();
+    };
+    EXPECT_TRUE(pool.prewarm(count));
+    EXPECT_GE(pool.object_count(), count);
+    pool.validate();
+    std::vector<lease<first_calls_pool>> all;
+    while (auto object = pool.acquire()) { all.push_back(std::move(object)); }
+    EXPECT_EQ(all.size(), count + 100);
+}
+
+TEST(concurrent_object_pool, an_object_is_given_back_by_reference_too) {
+    pool_type pool;
+    counted* const object = pool.acquire_raw();
+    ASSERT_NE(object, nullptr);
+    pool.release(*object);
+    EXPECT_EQ(pool.stats().live, 0u);
+    EXPECT_EQ(object->enters, 1);
 }
 
 TEST(concurrent_object_pool, a_prewarm_beyond_its_maximum_asks_for_no_memory) {

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
+#include <map>
 #include <random>
 #include <set>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -235,6 +238,28 @@ TEST(object_pool, prewarms_on_several_threads) {
         EXPECT_FALSE((object_pool<counted>{{.object_count_max = 5}}.prewarm(6, threads)));
     }
     EXPECT_EQ(counted::alive, 0);
+}
+
+namespace {
+struct knows_its_builder {
+    std::thread::id builder = std::this_thread::get_id();
+};
+}  // namespace
+
+TEST(object_pool, in_a_prewarm_no_two_threads_build_on_one_cache_line) {
+    using pool_type = object_pool<knows_its_builder>;
+    pool_type pool{{.first_block = 2000}};
+    const auto early = pool.acquire();  // the block goes on within a line
+    ASSERT_TRUE(pool.prewarm(1000, 4));
+    std::map<std::uintptr_t, std::thread::id> builder_of_line;
+    std::vector<lease<pool_type>> held;
+    for (int i = 0; i < 1000; ++i) {
+        held.push_back(pool.acquire());
+        const auto line = reinterpret_cast<std::uintptr_t>(held.back().get()) / cache_line_size;
+        const std::thread::id builder = held.back()->builder;
+        EXPECT_EQ(builder_of_line.emplace(line, builder).first->second, builder);
+    }
+    EXPECT_GT(builder_of_line.size(), 1u);
 }
 
 TEST(object_pool, every_refused_allocation_leaves_the_pool_unchanged) {

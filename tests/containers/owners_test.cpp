@@ -150,6 +150,26 @@ TEST(owners, exhausted_stores_give_empty_owners) {
     }
 }
 
+TEST(owners, a_store_without_an_index_left_touches_no_count) {
+    shared_store<slot_map<door, slot_policy<16, 7>>> store;
+    std::vector<decltype(store)::shared_type> owners;
+    while (auto a = store.make(1)) { owners.push_back(std::move(a)); }
+    const auto second = owners[0];
+    EXPECT_EQ(store.use_count(second.handle()), 2u);
+    EXPECT_FALSE(store.make(2));
+    EXPECT_EQ(store.use_count(second.handle()), 2u);
+    owners.clear();
+    EXPECT_EQ(door::alive, 1);
+}
+
+TEST(owners, an_index_behind_the_last_block_of_cells_has_no_cell) {
+    detail::cell_blocks cells{8, system_memory()};
+    const std::size_t end = (std::size_t{1} << detail::cell_blocks::block_count_max) - 1;
+    EXPECT_EQ(cells.ensure(end * detail::cell_blocks::first_count), nullptr);
+    EXPECT_EQ(cells.ensure(SIZE_MAX), nullptr);
+    EXPECT_NE(cells.ensure(0), nullptr);
+}
+
 namespace {
 struct anything {
     virtual ~anything() = default;
@@ -201,6 +221,16 @@ TEST(owners, are_equal_when_they_own_the_same_object_or_nothing) {
     b.reset();
     EXPECT_TRUE(a == b) << "nothing is the same nothing everywhere";
     EXPECT_TRUE(a == nullptr);
+}
+
+TYPED_TEST(owners_in, a_unique_handle_that_is_assigned_to_erases_what_it_owned) {
+    TypeParam map;
+    unique_handle a{map, map.emplace(1)};
+    unique_handle b{map, map.emplace(2)};
+    a = std::move(b);
+    EXPECT_EQ(map.size(), 1u);
+    EXPECT_EQ(a->number, 2);
+    EXPECT_EQ(door::alive, 1);
 }
 
 TYPED_TEST(owners_in, misuse_is_named_in_checked_builds) {

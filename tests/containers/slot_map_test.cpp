@@ -533,6 +533,29 @@ TEST(slot_map, out_of_memory_is_a_null_handle_and_nothing_has_changed) {
     EXPECT_GT(failures, 5u);
 }
 
+TEST(slot_map, emplace_with_makes_nothing_when_no_index_is_left) {
+    slot_map<char, slot_policy<16, 7>> map;
+    std::size_t count = 0;
+    while (map.emplace_with([](auto) { return 'x'; })) { ++count; }
+    EXPECT_EQ(map.size(), count);
+    map.validate();
+}
+
+TEST(slot_map, reserving_less_than_there_is_changes_nothing) {
+    test_upstream upstream;
+    slot_map<std::uint64_t> map{upstream};
+    ASSERT_TRUE(map.reserve(1000));
+    for (std::uint64_t i = 0; i < 1000; ++i) { ASSERT_TRUE(map.emplace(i)); }
+    const std::size_t capacity = map.capacity();
+    const std::size_t requests = upstream.request_count();
+    for (const std::size_t count : {0u, 10u, 999u, 1000u}) {
+        EXPECT_TRUE(map.reserve(count));
+        EXPECT_EQ(map.capacity(), capacity);
+        EXPECT_EQ(upstream.request_count(), requests) << count;
+    }
+    map.validate();
+}
+
 TEST(slot_map, a_sort_without_memory_changes_nothing) {
     test_upstream upstream;
     slot_map<int> map{upstream};

@@ -269,3 +269,13 @@ TYPED_TEST(slot_map_of_table, has_the_names_of_slot_map) {
     EXPECT_DEATH((void)world.at(all[1]), "the handle is not stale") << "at() in every build";
     world.validate();
 }
+
+TYPED_TEST(slot_map_of_table, addresses_for_more_rows_than_a_handle_can_name_are_refused) {
+    slot_map<table<unit<>, TypeParam>, slot_policy<16>> small;
+    EXPECT_FALSE(small.reserve_address_space(100000));
+    EXPECT_TRUE(small.emplace(1, vec2{}, "a"));
+    slot_map<table<unit<>, TypeParam>> world;
+    EXPECT_FALSE(world.reserve_address_space(0));
+    EXPECT_TRUE(world.emplace(1, vec2{}, "a"));
+    world.validate();
+}

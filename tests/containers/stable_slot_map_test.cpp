@@ -136,6 +136,42 @@ TEST(stable_slot_map, a_map_around_a_page_boundary_does_not_allocate_at_each_ste
     EXPECT_EQ(upstream.request_count(), requests);
 }
 
+TEST(stable_slot_map, the_page_that_is_kept_empty_stays_however_often_it_empties) {
+    test_upstream upstream;
+    stable_slot_map<int> map{upstream};
+    std::vector<stable_slot_map<int>::handle_type> handles;
+    std::size_t requests = 0;
+    for (int round = 0; round < 4; ++round) {
+        for (std::size_t i = 0; i < map.slots_per_page; ++i) { handles.push_back(map.emplace(0)); }
+        for (const auto h : handles) { map.erase(h); }
+        handles.clear();
+        EXPECT_EQ(map.pages_with_memory(), 1u);
+        if (round == 0) { requests = upstream.request_count(); }
+    }
+    EXPECT_EQ(upstream.request_count(), requests);
+}
+
+TEST(stable_slot_map, empty_pages_go_back_with_the_slots_that_wait_in_hand) {
+    stable_slot_map<int> map;
+    map.erase(map.emplace(1));
+    EXPECT_EQ(map.pages_with_memory(), 1u);
+    map.return_empty_pages();
+    EXPECT_EQ(map.pages_with_memory(), 0u);
+    EXPECT_TRUE(map.emplace(2));
+    map.validate();
+}
+
+TEST(stable_slot_map, a_moved_from_map_keeps_no_more_empty_pages_than_a_new_one) {
+    stable_slot_map<int> map;
+    ASSERT_TRUE(map.reserve(10));
+    const stable_slot_map<int> other{std::move(map)};
+    std::vector<stable_slot_map<int>::handle_type> handles;
+    for (std::size_t i = 0; i < 2 * map.slots_per_page; ++i) { handles.push_back(map.emplace(0)); }
+    for (const auto h : handles) { map.erase(h); }
+    EXPECT_EQ(map.pages_with_memory(), 1u);
+    EXPECT_EQ(other.pages_with_memory(), 1u);
+}
+
 TEST(stable_slot_map, iterates_in_slot_order_by_loop_and_by_for_each) {
     stable_slot_map<int> map;
     std::vector<stable_slot_map<int>::handle_type> handles;
@@ -157,6 +193,16 @@ TEST(stable_slot_map, iterates_in_slot_order_by_loop_and_by_for_each) {
     EXPECT_TRUE(std::ranges::is_sorted(by_loop));
     map.for_each([&](auto h, int& value) { EXPECT_EQ(map.find(h), &value); });
     for (auto it = map.begin(); it != map.end(); ++it) { EXPECT_EQ(map.find(it.handle()), &*it); }
+}
+
+TEST(stable_slot_map, a_map_that_is_only_read_visits_all_pages) {
+    stable_slot_map<int> map;
+    const int count = static_cast<int>(2 * map.slots_per_page + 1);
+    for (int i = 0; i < count; ++i) { map.emplace(i); }
+    const auto& read_only = map;
+    int next = 0;
+    read_only.for_each([&](const int& value) { EXPECT_EQ(value, next++); });
+    EXPECT_EQ(next, count);
 }
 
 TEST(stable_slot_map, erasing_anything_while_iterating_is_defined) {
@@ -227,6 +273,7 @@ TEST(stable_slot_map, a_handle_can_be_reserved_now_and_filled_later) {
     const auto other = map.reserve_handle();
     map.abandon(other);
     EXPECT_FALSE(map.is_reserved(other));
+    EXPECT_FALSE(stable_slot_map<int>{}.is_reserved(other)) << "there is no page of this index";
     map.validate();
     if (asserts_enabled) {
         EXPECT_DEATH(map.abandon(other), "only a reserved handle");
@@ -256,6 +303,19 @@ TEST(stable_slot_map, out_of_memory_is_a_null_handle_and_nothing_has_changed) {
         }
         for (const auto h : live) { ASSERT_TRUE(map.contains(h)); }
     }
+}
+
+TEST(stable_slot_map, no_page_is_added_that_the_table_of_pages_has_no_room_for) {
+    test_upstream upstream;
+    stable_slot_map<std::uint64_t> map{upstream};
+    upstream.refuse_from(0, 4);  // tables of 16, 8, 4 and 2 pages: it has room for one
+    for (std::size_t i = 0; i < map.slots_per_page; ++i) { ASSERT_TRUE(map.emplace(0u)); }
+    upstream.refuse_from(upstream.request_count(), 4);  // once more, and one is not enough
+    EXPECT_FALSE(map.emplace(1u));
+    EXPECT_EQ(map.page_count(), 1u);
+    map.validate();
+    EXPECT_TRUE(map.emplace(1u));
+    map.validate();
 }
 
 TEST(stable_slot_map, a_small_handle_ends_where_its_indices_end) {
@@ -434,6 +494,8 @@ TEST(stable_slot_map, what_is_wrong_with_a_handle_is_named) {
     ASSERT_TRUE(map.retire(waiting, 5));
     EXPECT_EQ(map.fault_of(map.emplace(3)), handle_fault::none);
     EXPECT_EQ(map.fault_of({}), handle_fault::null);
+    EXPECT_EQ(map.fault_of(stable_slot_map<int>::handle_type::from_raw(1)), handle_fault::foreign)
+        << "an index without a life";
     EXPECT_EQ(map.fault_of(stale), handle_fault::stale);
     EXPECT_EQ(map.fault_of(waiting), handle_fault::stale);
     EXPECT_EQ(map.fault_of(reserved), handle_fault::reserved);
@@ -539,4 +601,52 @@ TEST(stable_slot_map, lives_that_begin_in_the_middle_are_as_many) {
         EXPECT_EQ(map.recycle_slots(no_handles_left), 4096u);
         EXPECT_EQ(map.emplace(1).generation(), first);
     }
+}
+
+#if defined(__cpp_exceptions)
+TEST(stable_slot_map, a_page_whose_only_object_was_not_made_is_an_empty_page) {
+    struct refuses {
+        explicit refuses(bool now) {
+            if (now) { throw 1; }
+        }
+        int value = 0;
+    };
+    stable_slot_map<refuses> map;
+    std::vector<stable_slot_map<refuses>::handle_type> handles;
+    for (std::size_t i = 0; i < map.slots_per_page; ++i) { handles.push_back(map.emplace(false)); }
+    for (int i = 0; i < 64; ++i) {  // until none of the page's first word waits in hand
+        EXPECT_THROW(map.emplace(true), int);
+    }
+    EXPECT_EQ(map.pages_with_memory(), 2u);
+    for (const auto h : handles) { map.erase(h); }
+    EXPECT_EQ(map.pages_with_memory(), 1u) << "one of two empty pages goes back";
+    map.validate();
+}
+#endif
+
+TEST(stable_page, a_word_without_a_free_slot_is_not_open) {
+    detail::stable_page<7> page;
+    page.start(1);
+    EXPECT_EQ(page.count_open(), 0b11u);
+    page.live[0] = ~std::uint64_t{0};
+    EXPECT_EQ(page.count_open(), 0b10u);
+    page.blocked[1] = ~std::uint64_t{0};
+    EXPECT_EQ(page.count_open(), 0u);
+}
+
+TEST(stable_hand, what_is_gathered_anew_is_given_out_from_its_first_slot) {
+    detail::stable_page<7> page;
+    page.start(1);
+    detail::stable_hand<detail::stable_page<7>> hand;
+    for (const std::uint32_t first : {0u, 64u}) {
+        ASSERT_TRUE(hand.gather(page));
+        EXPECT_EQ(hand.taken_count(), 0u);
+        for (std::uint32_t slot = first; slot < first + 64; ++slot) {
+            ASSERT_FALSE(hand.empty());
+            EXPECT_EQ(hand.peek(), slot);
+            hand.pop();
+        }
+        EXPECT_TRUE(hand.empty());
+    }
+    EXPECT_FALSE(hand.gather(page));
 }

@@ -270,6 +270,64 @@ TYPED_TEST(table_in, one_allocation_that_goes_back) {
     }
 }
 
+TYPED_TEST(table_in, without_memory_it_grows_to_nothing_and_says_so) {
+    test_upstream upstream;
+    table<particle<>, soa> source;
+    fill(source, 1000);
+    table<particle<>, TypeParam> t{upstream};
+    fill(t, 10);
+    upstream.refuse_from(upstream.request_count());
+    EXPECT_FALSE(t.resize(1000));
+    EXPECT_FALSE(t.resize_for_overwrite(1000));
+    EXPECT_FALSE(t.copy_from(source));
+    EXPECT_EQ(t.size(), 10u);
+    EXPECT_FALSE((t.template sort_by<&particle<>::id>()));
+    t.validate();
+    EXPECT_TRUE(t.resize(1));
+    EXPECT_TRUE((t.template sort_by<&particle<>::id>())) << "one row is in order";
+    t.clear();
+    EXPECT_TRUE((t.template sort_by<&particle<>::id>())) << "and so is none";
+}
+
+TYPED_TEST(table_in, a_row_becomes_what_is_assigned_to_it) {
+    table<particle<>, TypeParam> t;
+    fill(t, 3);
+    const particle<> other = sample(77);
+    t[1] = other;
+    EXPECT_TRUE(equal(t[1], other));
+    t[2] = sample(78);
+    EXPECT_TRUE(equal(t[2], sample(78)));
+    EXPECT_TRUE(equal(t[0], sample(0)));
+}
+
+TYPED_TEST(table_in, reserving_what_there_is_asks_for_nothing) {
+    test_upstream upstream;
+    table<particle<>, TypeParam> t{upstream};
+    ASSERT_TRUE(t.reserve(100));
+    const std::size_t requests = upstream.request_count();
+    EXPECT_TRUE(t.reserve(t.capacity()));
+    EXPECT_EQ(upstream.request_count(), requests);
+}
+
+TYPED_TEST(table_in, a_part_that_begins_and_ends_anywhere_is_visited_in_order) {
+    table<particle<>, TypeParam> t;
+    fill(t, 40);
+    for (std::size_t first = 0; first <= 17; ++first) {
+        for (std::size_t count = 0; count <= 20; ++count) {
+            const auto part = t.view().subview(first, count);
+            int next = static_cast<int>(first);
+            part.for_each([&](auto&& row) { EXPECT_EQ(row.id, next++); });
+            EXPECT_EQ(next, static_cast<int>(first + count));
+            next = static_cast<int>(first);
+            part.template each<&particle<>::id, &particle<>::life>([&](int id, float life) {
+                EXPECT_EQ(id, next);
+                EXPECT_EQ(life, sample(next++).life);
+            });
+            EXPECT_EQ(next, static_cast<int>(first + count));
+        }
+    }
+}
+
 TYPED_TEST(table_in, the_tail_may_be_read_by_kernels_and_holds_no_garbage) {
     if (std::is_same_v<TypeParam, aos>) { GTEST_SKIP() << "rows of aos have no tail"; }
     test_upstream upstream;  // fills fresh memory with 0xA5
@@ -367,6 +425,9 @@ TEST(table, split_columns_hand_out_components) {
     const vec3 v = velocity[5];
     EXPECT_EQ(v.x, 55.0f);
     EXPECT_EQ(t[5].velocity, v);
+    std::size_t row = 0;
+    for (const vec3 each : velocity) { EXPECT_EQ(t[row++].velocity, each); }
+    EXPECT_EQ(row, 100u);
 }
 
 namespace {
@@ -472,6 +533,20 @@ TEST(table, an_address_space_of_nothing_is_refused_and_the_table_grows_as_before
     EXPECT_FALSE(t.reserve_address_space(0));
     fill(t, 100);
     EXPECT_EQ(t.size(), 100u);
+    t.validate();
+}
+
+TEST(table, in_reserved_addresses_it_does_not_shrink) {
+    table<particle<>, soa> t;
+    ASSERT_TRUE(t.reserve_address_space(100000));
+    fill(t, 10);
+    const auto* const first = t.column<&particle<>::id>().data();
+    const std::size_t capacity = t.capacity();
+    EXPECT_TRUE(t.shrink_to_fit());
+    EXPECT_EQ(t.column<&particle<>::id>().data(), first);
+    EXPECT_EQ(t.capacity(), capacity);
+    fill(t, 1000);
+    EXPECT_EQ(t.column<&particle<>::id>().data(), first);
     t.validate();
 }
 
@@ -589,5 +664,51 @@ TEST(table, rows_are_neither_lost_nor_mixed_when_moving_a_field_throws) {
     check_throwing_moves<aos>();
     check_throwing_moves<soa>();
     check_throwing_moves<aosoa<8>>();
+}
+
+namespace {
+struct counted_touchy : touchy {
+    static inline int alive = 0;
+    explicit counted_touchy(int v) : touchy{v} { ++alive; }
+    counted_touchy(const counted_touchy& other) : touchy{other} { ++alive; }
+    counted_touchy& operator=(const counted_touchy&) = default;
+    ~counted_touchy() { --alive; }
+};
+struct counted_row {
+    counted_touchy first;
+    int number;
+    counted_touchy second;
+};
+
+template <class Layout>
+void check_throwing_growth() {
+    bool thrown = true;
+    int at = 0;
+    for (; thrown; ++at) {
+        ASSERT_LT(at, 1000);
+        {
+            table<counted_row, Layout> rows;
+            for (int i = 0; i < 20; ++i) {
+                ASSERT_TRUE(rows.emplace_back(counted_touchy{i}, i, counted_touchy{i}));
+            }
+            touchy::until = at;
+            thrown = false;
+            try {
+                (void)rows.reserve(rows.capacity() + 1);
+            } catch (int) { thrown = true; }
+            touchy::until = -1;
+            EXPECT_EQ(counted_touchy::alive, 40) << at;
+            rows.validate();
+        }
+        EXPECT_EQ(counted_touchy::alive, 0) << at;
+    }
+    EXPECT_GT(at, 40) << "each copy has thrown";
+}
+}  // namespace
+
+TEST(table, growth_that_throws_leaves_no_copy_behind) {
+    check_throwing_growth<aos>();
+    check_throwing_growth<soa>();
+    check_throwing_growth<aosoa<8>>();
 }
 #endif

@@ -115,6 +115,15 @@ TEST(describe, says_the_sentence_the_object_the_values_and_both_lines) {
               std::string::npos);
     EXPECT_EQ(described(broken).find("checked by"), std::string::npos)
         << "one line, when caller and check are one";
+    broken.values[0] = {"slot", 4};
+    EXPECT_NE(described(broken).find("\n    slot 4\n    in "), std::string::npos)
+        << "no object, where none is known: " << described(broken);
+    broken.type = "pool";
+    EXPECT_NE(described(broken).find("\n    pool, slot 4\n    in "), std::string::npos)
+        << described(broken);
+    broken.type = nullptr;
+    broken.object = &broken;
+    EXPECT_NE(described(broken).find("\n    object at 0x"), std::string::npos);
     broken.object = &broken;
     broken.type = "pool";
     broken.name = "enemies";

@@ -41,6 +41,17 @@ TEST(handle, user_bits_travel_along_and_disturb_nothing) {
     if (asserts_enabled) { EXPECT_DEATH((void)h.with_user(512), "a user value fits its bits"); }
 }
 
+TEST(handle, a_user_value_that_is_set_at_run_time_is_read_back) {
+    const tagged h = tagged::make(77, 1234);
+    for (const std::uint64_t value : {0u, 1u, 300u, 511u}) {
+        const tagged with = h.with_user(value);
+        EXPECT_EQ(with.user(), value);
+        EXPECT_EQ(with.index(), 77u);
+        EXPECT_EQ(with.generation(), 1234u);
+        EXPECT_EQ(with.with_user(0), h);
+    }
+}
+
 TEST(handle, raw_and_back_is_the_same_handle_and_drops_bits_that_no_handle_has) {
     constexpr wide h = wide::make(9, 42);
     static_assert(wide::from_raw(h.raw()) == h);

@@ -9,6 +9,7 @@
 #include <cairn/debug/guarded.hpp>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -120,6 +121,11 @@ TEST(expect_broken_promise, prints_what_was_said) {
     std::ostringstream out;
     out << expect_broken_promise([] {});
     EXPECT_EQ(out.str(), "no promise was broken\n");
+}
+
+TEST(expect_broken_promise, does_not_wait_for_what_ended_without_a_word) {
+    errno = EINTR;  // of a call before
+    EXPECT_TRUE(expect_broken_promise([] { std::_Exit(3); }).died());
 }
 
 TEST(expect_broken_promise, cuts_long_words_off) {

@@ -403,4 +403,25 @@ TEST(guarded, with_a_name_tells_who_allocated_or_freed_what_lies_at_an_address) 
     memory.deallocate(memory.allocate(10), 10);  // out of the quarantine, and remembered
     EXPECT_NE(where(p + 4).find("(100 bytes, freed), freed by " __FILE__), std::string::npos);
     EXPECT_EQ(where(&memory), "");
+
+    guarded waits{upstream, {.quarantine_count = 80, .name = "waits"}};  // more than are remembered
+    std::vector<char*> blocks;
+    for (std::size_t i = 0; i < 80; ++i) {
+        blocks.push_back(static_cast<char*>(waits.allocate(100 + i)));
+    }
+    for (std::size_t i = 0; i < 80; ++i) { waits.deallocate(blocks[i], 100 + i); }
+    for (std::size_t i = 0; i < 80; ++i) {
+        const std::string expected = "block " + std::to_string(i) + " of guarded 'waits' (" +
+                                     std::to_string(100 + i) + " bytes, freed)";
+        EXPECT_NE(where(blocks[i]).find(expected), std::string::npos) << where(blocks[i]);
+    }
+
+    arena same{1_KiB};
+    guarded<arena&> in_arena{same, {.name = "in arena"}};
+    for (const std::size_t size : {48u, 40u, 33u}) {  // at one address, each
+        void* const block = in_arena.allocate(size);
+        in_arena.deallocate(block, size);
+        const std::string expected = "(" + std::to_string(size) + " bytes, freed)";
+        EXPECT_NE(where(block).find(expected), std::string::npos) << where(block);
+    }
 }

@@ -314,3 +314,13 @@ TEST(block_table, without_memory_it_says_no_and_is_unchanged) {
         EXPECT_EQ(table.find(&addresses[i]) != nullptr, i < 32);
     }
 }
+
+TEST(block_table, gives_each_table_that_it_grew_out_of_back_as_it_was_taken) {
+    test_upstream heap;  // which looks at the sizes
+    static std::byte addresses[300];
+    detail::block_table table{heap};
+    for (std::byte& at : addresses) { ASSERT_TRUE(table.insert({.data = &at})); }
+    EXPECT_EQ(heap.live_count(), 1u);
+    EXPECT_GT(heap.request_count(), 2u);
+    for (std::byte& at : addresses) { EXPECT_NE(table.find(&at), nullptr); }
+}

@@ -391,6 +391,83 @@ TYPED_TEST(offset_heap_test, what_is_larger_than_the_limit_does_not_stop_the_oth
     h.validate();
 }
 
+TYPED_TEST(offset_heap_test, with_all_holes_that_there_can_be_an_allocation_still_finds_its_nodes) {
+    test_upstream upstream;
+    basic_offset_heap<TypeParam> h{1000, 3, upstream};
+    const auto first = h.allocate(10);
+    const auto second = h.allocate(10);
+    ASSERT_TRUE(h.allocate(10));
+    h.deallocate(first);
+    ASSERT_TRUE(h.allocate(30, 64));  // [30, 64) stays free in front of it
+    h.deallocate(second);
+    EXPECT_EQ(h.stats().free_range_count, 3u);
+    upstream.refuse_from(upstream.request_count());
+    EXPECT_TRUE(h.allocate(25, 16)) << "from 32 on, with a hole on both sides";
+    h.validate();
+}
+
+TYPED_TEST(offset_heap_test, without_overlaps_it_slides_what_fits_beside_itself) {
+    basic_offset_heap<TypeParam> h{45};
+    const auto gone = h.allocate(10);
+    ASSERT_TRUE(h.allocate(4));
+    const auto gone_too = h.allocate(6);
+    const auto moves_first = h.allocate(10);
+    const auto slides = h.allocate(15);
+    h.deallocate(gone);
+    h.deallocate(gone_too);
+    typename basic_offset_heap<TypeParam>::move moves[4];
+    ASSERT_EQ(h.plan(moves, 1, {1, 1000, 1000, false}), 1u);
+    EXPECT_EQ(moves[0].what, moves_first);
+    h.commit(moves[0]);  // leaves 16 free in front of the 15
+    ASSERT_EQ(h.plan(moves, 4, {4, 1000, 1000, false}), 1u);
+    EXPECT_EQ(moves[0].what, slides);
+    EXPECT_FALSE(moves[0].overlaps);
+    h.commit(moves[0]);
+    EXPECT_EQ(h.offset(slides), 14u);
+    h.validate();
+}
+
+TYPED_TEST(offset_heap_test, what_slides_takes_its_hole_whole_until_the_copy_is_done) {
+    basic_offset_heap<TypeParam> h{120};
+    const auto gone = h.allocate(30);
+    const auto slides = h.allocate(40);
+    ASSERT_TRUE(h.allocate(50));
+    h.deallocate(gone);
+    typename basic_offset_heap<TypeParam>::move moves[4];
+    ASSERT_EQ(h.plan(moves, 1, {1, 1000, 1000}), 1u);
+    EXPECT_TRUE(moves[0].overlaps);
+    EXPECT_EQ(h.stats().free_range_count, 0u);
+    h.validate();
+    h.commit(moves[0]);
+    EXPECT_EQ(h.offset(slides), 0u);
+    EXPECT_EQ(h.stats().free_size, 30u);
+    h.validate();
+}
+
+TYPED_TEST(offset_heap_test, a_commit_between_two_calls_does_not_lead_a_round_astray) {
+    basic_offset_heap<TypeParam> h{28};
+    ASSERT_TRUE(h.allocate(10));
+    const auto hole = h.allocate(4);
+    ASSERT_TRUE(h.allocate(3));
+    const auto gap = h.allocate(2);
+    const auto slides = h.allocate(5);
+    const auto top = h.allocate(4);
+    h.deallocate(hole);
+    h.deallocate(gap);
+    typename basic_offset_heap<TypeParam>::move moves[4];
+    ASSERT_EQ(h.plan(moves, 1, {1, 1000, 1000}), 1u);
+    const auto first = moves[0];
+    EXPECT_EQ(first.what, top);
+    // Down to the end of the first phase, and to the place that the move goes to in the second.
+    EXPECT_EQ(h.plan(moves, 1, {1, 1000, 6}), 0u);
+    ASSERT_FALSE(h.round_is_over());
+    h.commit(first);
+    ASSERT_EQ(h.plan(moves, 4, {4, 1000, 1000}), 1u) << "the round goes on above that place";
+    EXPECT_EQ(moves[0].what, slides);
+    h.commit(moves[0]);
+    h.validate();
+}
+
 TYPED_TEST(offset_heap_test, pinned_allocations_stay) {
     basic_offset_heap<TypeParam> h{1000};
     const auto a = h.allocate(100);

@@ -187,6 +187,23 @@ TEST(relocatable_heap_test, every_alignment_is_kept_before_and_after_moves) {
     }
 }
 
+TEST(relocatable_heap_test, what_is_over_aligned_takes_the_last_hole_that_it_just_fits_into) {
+    alignas(64) static std::byte memory[4096];
+    {
+        relocatable_heap heap{cairn::byte_slice{memory}};
+        ASSERT_TRUE(heap.allocate(48));
+        EXPECT_TRUE(heap.allocate(4096 - 64, alignment{64})) << "from 64 to the end";
+    }
+    {
+        relocatable_heap heap{
+            cairn::byte_slice{memory}, cairn::system_memory(), {.largest_movable = 10}};
+        for (int i = 0; i < 4; ++i) { ASSERT_TRUE(heap.allocate(10)); }
+        ASSERT_TRUE(heap.allocate(4096 - 128, alignment{64}));  // at the other end
+        EXPECT_TRUE(heap.allocate(64, alignment{64})) << "from 64 to 128";
+        EXPECT_EQ(heap.stats().free_size, 0u);
+    }
+}
+
 TEST(relocatable_heap_test, size_zero_has_a_handle_and_an_address_of_its_own) {
     relocatable_heap heap{4_KiB};
     const handle a = heap.allocate(0);
@@ -602,6 +619,35 @@ TEST(relocatable_heap_test, stress_relocate_keeps_every_alignment_up_to_a_page_o
             heap.deallocate(h);
         }
     }
+}
+
+TEST(relocatable_heap_test, stress_relocate_asks_at_the_gate_and_says_where_the_object_is) {
+    relocatable_heap heap{64_KiB, cairn::system_memory(), {.stress_relocate = true}};
+    const handle moves = heap.allocate(100);
+    const handle stays = heap.allocate(100);
+    struct seen {
+        std::uint32_t stays;
+        std::uint32_t told = 0;
+        void* address = nullptr;
+    } gate{stays.index()};
+    heap.set_move_gate({.context = &gate,
+                        .close =
+                            [](void* context, std::uint32_t slot) noexcept {
+                                return slot != static_cast<seen*>(context)->stays;
+                            },
+                        .open =
+                            [](void* context, std::uint32_t slot, void* address) noexcept {
+                                auto& g = *static_cast<seen*>(context);
+                                g.told = slot;
+                                g.address = address;
+                            }});
+    const std::uintptr_t before[] = {address(heap, moves), address(heap, stays)};
+    heap.compact({.steps = 0});
+    EXPECT_NE(address(heap, moves), before[0]);
+    EXPECT_EQ(address(heap, stays), before[1]) << "the gate did not close";
+    EXPECT_EQ(gate.told, moves.index());
+    EXPECT_EQ(gate.address, heap.get(moves));
+    heap.set_move_gate({});
 }
 
 TEST(relocatable_heap_test, stress_relocate_counts_what_it_copies) {

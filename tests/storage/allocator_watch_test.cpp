@@ -13,6 +13,11 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <set>
 #include <source_location>
 #include <string>
 #include <thread>
@@ -20,6 +25,7 @@
 #include <vector>
 
 #include "support/forking.hpp"
+#include "support/heap_model.hpp"
 #include "support/sanitizers.hpp"
 
 using namespace cairn;
@@ -54,6 +60,30 @@ TEST(a_named_pool, tells_slot_and_state_of_an_address) {
     EXPECT_EQ(where(&slots), "") << "the object is not its memory";
     slots.reset();
     EXPECT_TRUE(says(where(p), "not given out since the last reset"));
+}
+
+/// The number in "into slot 7 of".
+std::size_t slot_in(const std::string& text) {
+    const std::size_t at = text.find("into slot ");
+    return at == std::string::npos ? SIZE_MAX : std::stoul(text.substr(at + 10));
+}
+
+TEST(a_named_pool, gives_each_slot_a_number_of_its_own_from_0_on) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    pool slots{48, alignment{16}, system_memory(), {.slots_per_chunk = 4, .name = "slots"}};
+    concurrent_pool jobs{
+        48, alignment{16}, system_memory(), {.slots_per_chunk = 4, .name = "jobs"}};
+    std::set<std::size_t> numbers;
+    std::set<std::size_t> job_numbers;
+    for (int i = 0; i < 200; ++i) {
+        numbers.insert(slot_in(where(slots.allocate())));
+        job_numbers.insert(slot_in(where(jobs.allocate())));
+    }
+    EXPECT_EQ(numbers.size(), 200u);
+    EXPECT_LT(*numbers.rbegin(), slots.stats().slot_count);
+    EXPECT_EQ(job_numbers.size(), 200u);
+    EXPECT_EQ(*job_numbers.begin(), 0u);
+    EXPECT_LT(*job_numbers.rbegin(), jobs.stats().slot_count);
 }
 
 TEST(a_named_arena, tells_the_side_of_its_top) {
@@ -137,6 +167,23 @@ TEST(a_named_heap, tells_block_and_state_of_an_address) {
     for (char* block : blocks) { grown.deallocate(block, 3000); }
     grown.trim();
     EXPECT_EQ(where(blocks.front()), "");
+}
+
+TEST(a_named_heap, numbers_its_blocks_by_address_and_believes_no_header_that_was_overrun) {
+    if (!asserts_enabled || checker_is_faster()) { GTEST_SKIP(); }
+    test_region memory{4096};
+    heap<best_fit> level{memory.span()};
+    level.set_name("level");
+    char* blocks[4];
+    for (char*& block : blocks) { block = static_cast<char*>(level.allocate(104)); }
+    for (int i = 0; i < 4; ++i) {
+        const std::string number = " block " + std::to_string(i) + " of heap 'level'";
+        EXPECT_TRUE(says(where(blocks[i]), number.c_str())) << where(blocks[i]);
+    }
+    std::memset(blocks[1] + level.usable_size(blocks[1]), 0x3F, 4);  // a size beyond the region
+    EXPECT_TRUE(says(where(blocks[1]), " block 1 of heap")) << where(blocks[1]);
+    EXPECT_TRUE(says(where(blocks[2]), "or was overrun")) << where(blocks[2]);
+    EXPECT_TRUE(says(where(blocks[3]), "or was overrun")) << where(blocks[3]);
 }
 
 TEST(a_named_heap, is_told_when_a_block_comes_back_wrongly_with_the_line_that_freed) {
@@ -256,6 +303,22 @@ TEST(a_name, goes_with_a_move_and_ends_with_the_allocator) {
     EXPECT_EQ(where(address), "");
 }
 
+TEST(a_name, ends_without_the_others_that_were_given_before_and_after) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    std::vector<std::unique_ptr<arena>> all;
+    std::vector<const void*> addresses;
+    for (int i = 0; i < 5; ++i) {
+        all.push_back(std::make_unique<arena>(256, system_memory(), arena_options{.name = "one"}));
+        addresses.push_back(all.back()->allocate(16));
+    }
+    for (const std::size_t gone : {2u, 0u, 4u, 1u, 3u}) {
+        all[gone].reset();
+        for (std::size_t i = 0; i < 5; ++i) {
+            EXPECT_EQ(says(where(addresses[i]), "'one'"), all[i] != nullptr) << i;
+        }
+    }
+}
+
 TEST(a_name, of_the_innermost_allocator_is_told) {
     if (!asserts_enabled) { GTEST_SKIP(); }
     arena level{64 << 10, system_memory(), {.name = "level"}};
@@ -351,6 +414,22 @@ TEST(two_threads_at_once, are_named_when_they_collide_on_an_arena) {
     // Whatever the race breaks first: in most runs it is the overlap itself.
     EXPECT_DEATH(race_for_an_arena(), "broken promise");
 }
+
+#if CAIRN_ASSERTS
+TEST(two_threads_at_once, are_named_by_the_one_that_leaves_when_both_came_in_unseen) {
+    if (under_tsan) { GTEST_SKIP() << "death tests fork"; }
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto both_inside = [] {
+        using detail::allocator_watch;
+        alignas(allocator_watch) std::byte memory[sizeof(allocator_watch)];
+        auto* const watch = ::new (memory) allocator_watch;
+        const allocator_watch::use mine{*watch, memory, "arena", {}};
+        ::new (memory) allocator_watch;  // as the other thread saw it when it came in
+        std::thread{[&] { new allocator_watch::use{*watch, memory, "arena", {}}; }}.join();
+    };
+    EXPECT_DEATH(both_inside(), "one thread at a time uses an allocator");
+}
+#endif
 
 TEST(threads_that_take_turns, are_legal_under_a_lock) {
     locked<pool> slots{std::size_t{64}};

@@ -66,6 +66,14 @@ TEST(generations, two_that_begin_one_after_the_other_draw_different_numbers) {
     EXPECT_EQ(a.first(), first) << "drawn once";
 }
 
+TEST(generations, those_drawn_one_after_the_other_lie_as_far_apart_as_the_ring_allows) {
+    generations a{4095};
+    generations b{4095};
+    a.begin();
+    b.begin();
+    EXPECT_GE(distance(a.first(), b.first(), 4095), 4095 / 2.62);
+}
+
 TEST(generations, a_slot_walks_the_whole_ring_wherever_it_begins) {
     for (std::uint32_t first = 1; first <= 15; ++first) {
         generations lives{15, first};

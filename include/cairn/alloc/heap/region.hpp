@@ -373,7 +373,8 @@ public:
             CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g,
                          "blocks end inside the region");
             CAIRN_ASSERT(h.previous() == previous,
-                         "a header knows the size of the block before it: nothing overran it");
+                         "a header knows the size of the block before it: nothing overran it",
+                         misused(misuse_kind::corrupted));
             CAIRN_ASSERT(!(h.is_free() && h.is_deferred()), "a block is in one state");
             CAIRN_ASSERT(!(h.is_free() && previous_free), "two neighbours are never both free");
             if (h.is_free()) {
@@ -387,7 +388,8 @@ public:
         }
         const block_header last = b.header(granules_);
         CAIRN_ASSERT(last == block_header::used(0, previous),
-                     "the end of the region is as the heap wrote it: nothing overran it");
+                     "the end of the region is as the heap wrote it: nothing overran it",
+                     misused(misuse_kind::corrupted));
         CAIRN_ASSERT(free_total == free_granules_, "the count of free granules is true");
         std::uint32_t indexed = 0;
         index_.validate(b, [&](std::uint32_t at) {
@@ -412,11 +414,14 @@ public:
     void check_live([[maybe_unused]] blocks b, [[maybe_unused]] std::uint32_t g,
                     [[maybe_unused]] block_header h) const noexcept {
         if constexpr (asserts_enabled) {
-            CAIRN_ASSERT(g < granules_, "a block is freed to the heap that it came from");
-            CAIRN_ASSERT(!was_freed(b, g, h), "a block is freed once");
+            CAIRN_ASSERT(g < granules_, "a block is freed to the heap that it came from",
+                         misused(misuse_kind::foreign_pointer));
+            CAIRN_ASSERT(!was_freed(b, g, h), "a block is freed once",
+                         misused(misuse_kind::double_free));
             check_header(b, g, h);
             CAIRN_ASSERT(h.size_and_bits() < block_header::free_bit,
-                         "a block's header is as the heap wrote it: nothing overran it");
+                         "a block's header is as the heap wrote it: nothing overran it",
+                         misused(misuse_kind::corrupted));
         }
     }
 
@@ -425,13 +430,16 @@ public:
                       [[maybe_unused]] block_header h) const noexcept {
         if constexpr (asserts_enabled) {
             CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g && h.previous() <= g,
-                         "a block's header is as the heap wrote it: nothing overran it");
+                         "a block's header is as the heap wrote it: nothing overran it",
+                         misused(misuse_kind::corrupted));
             CAIRN_ASSERT(b.header(g + h.size()).previous() == h.size(),
-                         "the header after a block is as the heap wrote it: nothing overran it");
+                         "the header after a block is as the heap wrote it: nothing overran it",
+                         misused(misuse_kind::corrupted));
             // Only the first block has none before it.
             CAIRN_ASSERT(
                 h.previous() == 0 ? g == 0 : b.header(g - h.previous()).size() == h.previous(),
-                "the header before a block is as the heap wrote it: nothing overran it");
+                "the header before a block is as the heap wrote it: nothing overran it",
+                misused(misuse_kind::corrupted));
         }
     }
 
@@ -454,6 +462,10 @@ private:
     }
 
     // ---------------------------------------------------------------- what headers say of each other
+
+    [[nodiscard]] static evidence misused(misuse_kind kind) noexcept {
+        return {.kind = kind, .type = "heap"};
+    }
 
     /// `g` is in use, its size ends inside the region, and the block after it knows that size.
     /// Returns: the header of the block after it.
