@@ -80,6 +80,7 @@ target_sources(cairn
         include/cairn/core/or_abort.hpp
         include/cairn/core/poison.hpp
         include/cairn/core/prefetch.hpp
+        include/cairn/core/rollback.hpp
         include/cairn/core/sizes.hpp
         include/cairn/core/slice.hpp
         include/cairn/core/supported.hpp

@@ -47,6 +47,7 @@
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/core/rollback.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/object_slots.hpp>
 
@@ -108,20 +109,14 @@ public:
             misses_.fetch_add(1, std::memory_order_relaxed);
             return nullptr;
         }
-        struct undo {
-            concurrent_object_pool& pool;
-            slot* s;
-            ~undo() {
-                if (s != nullptr) { pool.give_slot(s); }
-            }
-        } guard{*this, s};
+        detail::rollback undo{[&]() noexcept { give_slot(s); }};
         if (s->mark.load(std::memory_order_relaxed) == 0) [[unlikely]] {
             misses_.fetch_add(1, std::memory_order_relaxed);
             build(s);
         }
         detail::tell_acquired<Rules>(hooks_, *s->object());
         s->mark.store(live_mark(), std::memory_order_relaxed);
-        guard.s = nullptr;
+        undo.cancel();
         return s->object();
     }
 

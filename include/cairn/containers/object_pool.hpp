@@ -41,6 +41,7 @@
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/core/rollback.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/object_slots.hpp>
 
@@ -169,17 +170,11 @@ private:
 
     [[nodiscard]] T* take_idle() {
         void* const slot = slots_.stack_[--slots_.idle_count_];
-        struct undo {
-            object_pool& pool;
-            void* slot;
-            ~undo() {
-                if (slot != nullptr) { pool.push(slot); }
-            }
-        } guard{*this, slot};
+        detail::rollback undo{[&]() noexcept { push(slot); }};
         unpoison_defined(slot, sizeof(T));
         T* const object = static_cast<T*>(slot);
         detail::tell_acquired<Rules>(hooks_, *object);  // may acquire others, or throw
-        guard.slot = nullptr;
+        undo.cancel();
         return object;
     }
     [[noreturn, gnu::cold, gnu::noinline]] static void stop() {
@@ -218,15 +213,9 @@ private:
             if (!slots_.grow(first_growth(1), 1, options_.object_count_max)) { return false; }
             slot = slots_.take_vacant();
         }
-        struct undo {
-            detail::object_slots& slots;
-            void* slot;
-            ~undo() {
-                if (slot != nullptr) { slots.give_vacant(slot); }
-            }
-        } guard{slots_, slot};
+        detail::rollback undo{[&]() noexcept { slots_.give_vacant(slot); }};
         construct(slot);
-        guard.slot = nullptr;
+        undo.cancel();
         add_idle(slot);
         return true;
     }

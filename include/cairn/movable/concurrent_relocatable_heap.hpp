@@ -26,6 +26,7 @@
 // Threads: pin from any; everything else from one thread at a time, the owner.
 #pragma once
 
+#include <cairn/core/rollback.hpp>
 #include <cairn/movable/concurrent_relocatable_heap/move_gate.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 #include <cairn/storage/atoms.hpp>
@@ -112,15 +113,9 @@ public:
                                        Fill fill) {
         const handle_type h = take(size, align, how);
         if (h) {
-            struct unfilled {
-                relocatable_heap& heap;
-                handle_type bytes;
-                ~unfilled() {
-                    if (bytes) { heap.deallocate(bytes); }
-                }
-            } guard{heap_, h};
+            detail::rollback undo{[&]() noexcept { heap_.deallocate(h); }};
             fill(heap_.get(h));
-            guard.bytes = {};
+            undo.cancel();
             publish(h);
         }
         return h;

@@ -23,6 +23,7 @@
 #pragma once
 
 #include <cairn/core/assert.hpp>
+#include <cairn/core/rollback.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -189,15 +190,9 @@ relocatable<T> relocatable_heap::make(Args&&... args) {
     if constexpr (std::is_nothrow_constructible_v<T, Args...>) {
         detail::construct_at<T>(get(h), static_cast<Args&&>(args)...);
     } else {
-        struct guard {  // the constructor may throw
-            relocatable_heap& heap;
-            handle_type h;
-            ~guard() {
-                if (h) { heap.deallocate(h); }
-            }
-        } undo{*this, h};
+        detail::rollback undo{[&]() noexcept { deallocate(h); }};
         detail::construct_at<T>(get(h), static_cast<Args&&>(args)...);
-        undo.h = {};
+        undo.cancel();
     }
     return {*this, h};
 }
