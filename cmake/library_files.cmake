@@ -74,6 +74,7 @@ target_sources(cairn
         include/cairn/core/byte_allocator.hpp
         include/cairn/core/cache_line.hpp
         include/cairn/core/flavour.hpp
+        include/cairn/core/forwards.hpp
         include/cairn/core/handle.hpp
         include/cairn/core/make.hpp
         include/cairn/core/null_allocator.hpp

@@ -5,7 +5,9 @@ using namespace cairn;
 
 TEST(rollback, undoes_what_was_not_finished) {
     int undone = 0;
-    { detail::rollback undo{[&]() noexcept { ++undone; }}; }
+    {
+        detail::rollback undo{[&]() noexcept { ++undone; }};
+    }
     EXPECT_EQ(undone, 1);
 }
 

@@ -24,30 +24,17 @@
 #pragma once
 
 #include <cstddef>
-#include <type_traits>
 
-#include <cairn/core/byte_allocator.hpp>
+#include <cairn/core/forwards.hpp>
 #include <cairn/core/poison.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-/// Owns an arena A, or refers to one (`keeping{a}` is `keeping<A&>`).
+/// Owns an arena A, or refers to one (`keeping{a}` is `keeping<A&>`). All but deallocate() is A's.
 template <byte_allocator A>
-class keeping {
-    using arena_type = std::remove_reference_t<A>;
-
+class keeping : public detail::forwards<A> {
 public:
-    template <class... Args>
-        requires std::is_constructible_v<A, Args...>
-    explicit keeping(Args&&... args) : inner_(static_cast<Args&&>(args)...) {}
-
-    keeping(const keeping&) = delete;
-    keeping& operator=(const keeping&) = delete;
-
-    /// As A::allocate.
-    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
-        return inner_.allocate(size, align);
-    }
+    using detail::forwards<A>::forwards;
 
     /// Nothing: the bytes wait for a rewind or the reset.
     void deallocate([[maybe_unused]] void* p, [[maybe_unused]] std::size_t size,
@@ -56,26 +43,6 @@ public:
             if (p != nullptr) { poison(p, size); }
         }
     }
-
-    /// As A::try_resize.
-    [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
-                                  alignment align = default_alignment) noexcept {
-        return inner_.try_resize(p, old_size, new_size, align);
-    }
-
-    [[nodiscard]] std::size_t good_size(std::size_t size, alignment align) const noexcept {
-        return inner_.good_size(size, align);
-    }
-    [[nodiscard]] bool owns(const void* p) const noexcept { return inner_.owns(p); }
-
-    [[nodiscard]] auto mark() noexcept { return inner_.mark(); }
-    void rewind(const typename arena_type::marker& to) noexcept { inner_.rewind(to); }
-    void reset() noexcept { inner_.reset(); }
-
-    [[nodiscard]] arena_type& inner() noexcept { return inner_; }
-
-private:
-    A inner_;
 };
 
 template <class A>

@@ -24,26 +24,21 @@
 
 #include <bit>
 #include <cstddef>
-#include <type_traits>
 
 #include <cairn/core/bits.hpp>
-#include <cairn/core/byte_allocator.hpp>
+#include <cairn/core/forwards.hpp>
 #include <cairn/core/poison.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Owns an arena A, or refers to one (`recycling{a}` is `recycling<A&>`).
 template <byte_allocator A>
-class recycling {
-    using arena_type = std::remove_reference_t<A>;
+class recycling : public detail::forwards<A> {
+    using base = detail::forwards<A>;
+    using base::inner_;
 
 public:
-    template <class... Args>
-        requires std::is_constructible_v<A, Args...>
-    explicit recycling(Args&&... args) : inner_(static_cast<Args&&>(args)...) {}
-
-    recycling(const recycling&) = delete;
-    recycling& operator=(const recycling&) = delete;
+    using base::base;
 
     /// As A::allocate, from the list of its size first. O(1).
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
@@ -104,7 +99,6 @@ public:
         return size > largest_recycled ? size : std::bit_ceil(size < 16 ? std::size_t{16} : size);
     }
 
-    [[nodiscard]] bool owns(const void* p) const noexcept { return inner_.owns(p); }
     [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
         return inner_.is_last(p, good_size(size, default_alignment));
     }
@@ -113,7 +107,8 @@ public:
         forget();
         return inner_.mark();
     }
-    void rewind(const typename arena_type::marker& to) noexcept {
+    template <class Marker>
+    void rewind(const Marker& to) noexcept {
         forget();
         inner_.rewind(to);
     }
@@ -121,8 +116,6 @@ public:
         forget();
         inner_.reset();
     }
-
-    [[nodiscard]] arena_type& inner() noexcept { return inner_; }
 
 private:
     struct link {
@@ -134,7 +127,6 @@ private:
         for (link*& head : free_) { head = nullptr; }
     }
 
-    A inner_;
     link* free_[41] = {};  // by log2 of the size
 };
 

@@ -24,21 +24,21 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
-#include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/forwards.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Owns an A (`failing<pool>{args...}`) or refers to one (`failing{a}` is `failing<A&>`).
 template <byte_allocator A>
-class failing {
-public:
-    static constexpr std::size_t all = static_cast<std::size_t>(-1);
+class failing : public detail::forwards<A> {
+    using base = detail::forwards<A>;
+    using base::inner_;
 
-    template <class... Args>
-        requires std::constructible_from<A, Args...>
-    explicit failing(Args&&... args) : inner_(std::forward<Args>(args)...) {}
+public:
+    using base::base;
+
+    static constexpr std::size_t all = static_cast<std::size_t>(-1);
 
     /// Refuses `count` requests beginning with number `first`; the first request ever is number 0.
     void refuse_from(std::size_t first, std::size_t count = all) noexcept {
@@ -91,19 +91,6 @@ public:
         return true;
     }
 
-    [[nodiscard]] std::size_t good_size(std::size_t size,
-                                        alignment align = default_alignment) const noexcept
-        requires has_good_size<A>
-    {
-        return inner_.good_size(size, align);
-    }
-
-    [[nodiscard]] bool owns(const void* p) const noexcept
-        requires has_owns<A>
-    {
-        return inner_.owns(p);
-    }
-
     void reset() noexcept
         requires resettable<A>
     {
@@ -125,12 +112,6 @@ public:
         live_bytes_ = to.live_bytes;
     }
 
-    void validate() const noexcept
-        requires validatable<A>
-    {
-        inner_.validate();
-    }
-
     /// Requests so far, refused ones included.
     [[nodiscard]] std::size_t request_count() const noexcept { return request_count_; }
 
@@ -139,8 +120,6 @@ public:
 
     /// Bytes given out and not yet back.
     [[nodiscard]] std::size_t live_bytes() const noexcept { return live_bytes_; }
-
-    [[nodiscard]] std::remove_reference_t<A>& inner() noexcept { return inner_; }
 
 private:
     template <class M>
@@ -167,7 +146,6 @@ private:
         return z ^ (z >> 31);
     }
 
-    A inner_;
     std::size_t first_ = all;  // request number
     std::size_t count_ = 0;
     std::size_t every_ = 0;

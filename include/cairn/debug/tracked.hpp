@@ -26,7 +26,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/forwards.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 #include <cairn/storage/block_table.hpp>
 
@@ -138,20 +138,20 @@ private:
 /// Owns an A (`tracked<pool>{track_options{...}, args...}`) or refers to one
 /// (`tracked{a, {.name = "textures"}}` is `tracked<A&>`).
 template <byte_allocator A>
-class tracked {
+class tracked : public detail::forwards<A> {
+    using base = detail::forwards<A>;
+    using base::inner_;
+
 public:
     template <class... Args>
         requires std::constructible_from<A, Args...>
     explicit tracked(track_options options, Args&&... args)
-        : inner_(std::forward<Args>(args)...), tracker_{options} {}
+        : base(static_cast<Args&&>(args)...), tracker_{options} {}
 
-    explicit tracked(std::type_identity_t<A>& inner CAIRN_DETAIL_LIFETIMEBOUND,
+    explicit tracked(std::type_identity_t<A>& allocator CAIRN_DETAIL_LIFETIMEBOUND,
                      track_options options = {}) noexcept
         requires std::is_reference_v<A>
-        : inner_{inner}, tracker_{options} {}
-
-    tracked(const tracked&) = delete;
-    tracked& operator=(const tracked&) = delete;
+        : base(allocator), tracker_{options} {}
 
     /// As the allocator inside. `where` is the line of the caller, unless somebody knows better.
     [[nodiscard]] void* allocate(
@@ -177,19 +177,6 @@ public:
         return true;
     }
 
-    [[nodiscard]] std::size_t good_size(std::size_t size,
-                                        alignment align = default_alignment) const noexcept
-        requires has_good_size<A>
-    {
-        return inner_.good_size(size, align);
-    }
-
-    [[nodiscard]] bool owns(const void* p) const noexcept
-        requires has_owns<A>
-    {
-        return inner_.owns(p);
-    }
-
     void reset() noexcept
         requires resettable<A>
     {
@@ -211,12 +198,6 @@ public:
     {
         inner_.rewind(to.inner);
         tracker_.forget_since(to.serial, to.live_count, to.live_bytes);
-    }
-
-    void validate() const noexcept
-        requires validatable<A>
-    {
-        inner_.validate();
     }
 
     /// A byte_allocator that does the same and signs for its blocks with the line that made it (and
@@ -270,8 +251,6 @@ public:
     /// nothing is.
     void report() const noexcept { tracker_.report(); }
 
-    [[nodiscard]] std::remove_reference_t<A>& inner() noexcept { return inner_; }
-
 private:
     template <class M>
     struct marker {
@@ -288,7 +267,6 @@ private:
         return p;
     }
 
-    A inner_;
     detail::tracker tracker_;  // dies first: the report comes while the memory is still there
 };
 
