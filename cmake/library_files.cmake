@@ -116,6 +116,7 @@ target_sources(cairn
         include/cairn/storage/step_counter.hpp
         # alloc
         include/cairn/alloc/arena.hpp
+        include/cairn/alloc/arena/bump_arena.hpp
         include/cairn/alloc/arena/bump_region.hpp
         include/cairn/alloc/arena/makes_objects.hpp
         include/cairn/alloc/arena/mark_check.hpp

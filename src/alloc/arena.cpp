@@ -28,12 +28,11 @@ arena::arena(std::size_t size, allocator_ref upstream, arena_options options) no
 }
 
 arena::arena(arena&& from) noexcept
-    : region_{std::exchange(from.region_, {})},
+    : bump_arena{std::move(from)},
+      region_{std::exchange(from.region_, {})},
       block_{std::exchange(from.block_, nullptr)},
       block_size_{std::exchange(from.block_size_, 0)},
-      upstream_{from.upstream_},
-      marks_{std::move(from.marks_)},
-      watch_{std::move(from.watch_)} {}
+      upstream_{from.upstream_} {}
 
 arena& arena::operator=(arena&& from) noexcept {
     if (this != &from) {
@@ -42,8 +41,7 @@ arena& arena::operator=(arena&& from) noexcept {
         block_ = std::exchange(from.block_, nullptr);
         block_size_ = std::exchange(from.block_size_, 0);
         upstream_ = from.upstream_;
-        marks_ = std::move(from.marks_);
-        watch_ = std::move(from.watch_);
+        bump_arena::operator=(std::move(from));
     }
     return *this;
 }
@@ -70,8 +68,8 @@ void double_ended_arena::set_name(const char* name) noexcept {
                                            : "at the high end: given out, perhaps freed since";
             return place;
         }};
-    watch_.set_name(name, this, type);
-    watch_.describe_region(low_.region_.begin_pointer(), capacity());
+    high_.watch_.set_name(name, this, type);
+    high_.watch_.describe_region(low_.region_.begin_pointer(), capacity());
 }
 
 void arena::check_not_moved_from() const noexcept {

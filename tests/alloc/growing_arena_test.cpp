@@ -197,6 +197,8 @@ TEST(growing_arena, knows_its_high_water_mark_over_blocks) {
     a.reset();
     (void)a.allocate(16);
     EXPECT_EQ(a.high_water_size(), 50u * 112u);
+    a.reset_high_water();
+    EXPECT_EQ(a.high_water_size(), 16u);
 }
 
 TEST(growing_arena, moves_with_its_blocks) {

@@ -37,7 +37,6 @@
 #include <cstdint>
 #include <source_location>
 #include <type_traits>
-#include <utility>
 
 #include <cairn/core/forwards.hpp>
 #include <cairn/storage/allocator_watch.hpp>

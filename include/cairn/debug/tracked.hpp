@@ -24,7 +24,6 @@
 #include <cstdint>
 #include <source_location>
 #include <type_traits>
-#include <utility>
 
 #include <cairn/core/forwards.hpp>
 #include <cairn/storage/allocator_watch.hpp>
