@@ -121,6 +121,7 @@ target_sources(cairn
         include/cairn/alloc/arena/makes_objects.hpp
         include/cairn/alloc/arena/mark_check.hpp
         include/cairn/alloc/arena_scope.hpp
+        include/cairn/alloc/array_recycler.hpp
         include/cairn/alloc/best_fit.hpp
         include/cairn/alloc/best_fit/size_trie.hpp
         include/cairn/alloc/builder.hpp
@@ -146,11 +147,10 @@ target_sources(cairn
         include/cairn/alloc/heap/deferred.hpp
         include/cairn/alloc/heap/heap_cold.hpp
         include/cairn/alloc/heap/region.hpp
-        include/cairn/alloc/keeping.hpp
         include/cairn/alloc/locked.hpp
+        include/cairn/alloc/monotonic.hpp
         include/cairn/alloc/pool.hpp
         include/cairn/alloc/pool_of.hpp
-        include/cairn/alloc/recycling.hpp
         include/cairn/alloc/required_size.hpp
         include/cairn/alloc/scratch.hpp
         include/cairn/alloc/virtual_arena.hpp

@@ -3,9 +3,9 @@
 // std::vector moves its elements at every doubling, because its allocator cannot say "you may have
 // more, right here". Something that asks the arena (builder, packed_array) need not.
 #include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/array_recycler.hpp>
 #include <cairn/alloc/builder.hpp>
 #include <cairn/alloc/growing_arena.hpp>
-#include <cairn/alloc/recycling.hpp>
 #include <cairn/alloc/virtual_arena.hpp>
 #include <cairn/std/std_allocator.hpp>
 
@@ -63,7 +63,7 @@ struct from_cairn {
 };
 
 struct from_recycling {
-    using allocator = cairn::recycling<cairn::growing_arena>;
+    using allocator = cairn::array_recycler<cairn::growing_arena>;
     using vector = std::vector<int, cairn::std_allocator<int, allocator>>;
     allocator arena;
     vector make() { return vector{cairn::std_allocator<int, allocator>{arena}}; }
@@ -183,7 +183,7 @@ const lab::registration grow{
                           many_vectors<from_cairn<cairn::growing_arena>>());
         interleaved.cairn("std::vector on cairn::virtual_arena",
                           many_vectors<from_cairn<reserving_arena>>());
-        interleaved.cairn("std::vector on cairn::recycling", many_vectors<from_recycling>());
+        interleaved.cairn("std::vector on cairn::array_recycler", many_vectors<from_recycling>());
         interleaved.cairn("cairn::builder on growing_arena",
                           many_vectors<collector<cairn::growing_arena>>());
     }};

@@ -1,10 +1,10 @@
 // What a wrapper around an allocator offers: what the allocator offers, whole and nothing else.
+#include <cairn/alloc/array_recycler.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/heap.hpp>
-#include <cairn/alloc/keeping.hpp>
 #include <cairn/alloc/locked.hpp>
+#include <cairn/alloc/monotonic.hpp>
 #include <cairn/alloc/pool.hpp>
-#include <cairn/alloc/recycling.hpp>
 #include <cairn/core/forwards.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/core/or_abort.hpp>
@@ -36,8 +36,8 @@ static_assert(follows_its_allocator<detail::forwards>);
 static_assert(follows_its_allocator<or_abort>);
 static_assert(follows_its_allocator<failing>);
 static_assert(follows_its_allocator<tracked>);
-static_assert(offers_the_same<keeping<growing_arena>, growing_arena>);
-static_assert(offers_the_same<recycling<growing_arena>, growing_arena>);
+static_assert(offers_the_same<monotonic<growing_arena>, growing_arena>);
+static_assert(offers_the_same<array_recycler<growing_arena>, growing_arena>);
 
 // A request between two fences is exactly as large as it was asked for.
 static_assert(!has_good_size<guarded<growing_arena>> && has_owns<guarded<growing_arena>>);

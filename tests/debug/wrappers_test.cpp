@@ -1,13 +1,13 @@
 // What every wrapper promises: the same program is legal with it and without it. The program is the shared
 // contract of the allocators (support/allocator_contract.hpp), and one that mixes everything a wrapper passes on.
 #include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/array_recycler.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/heap.hpp>
-#include <cairn/alloc/keeping.hpp>
 #include <cairn/alloc/locked.hpp>
+#include <cairn/alloc/monotonic.hpp>
 #include <cairn/alloc/pool.hpp>
-#include <cairn/alloc/recycling.hpp>
 #include <cairn/core/make.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/core/or_abort.hpp>
@@ -120,9 +120,9 @@ TEST(legal_programs, pass_through_every_wrapper_of_an_arena) {
     test_upstream upstream;
     growing_arena memory{4_KiB, upstream};
     expect_legal(memory);
-    recycling again{memory};
+    array_recycler again{memory};
     expect_legal(again);
-    keeping kept{memory};
+    monotonic kept{memory};
     expect_legal(kept);
     tracked counted{memory};
     expect_legal(counted);
@@ -141,7 +141,7 @@ TEST(legal_programs, pass_through_every_wrapper_of_an_arena) {
 TEST(legal_programs, pass_through_wrappers_of_wrappers) {
     test_upstream upstream;
     growing_arena memory{4_KiB, upstream};
-    recycling again{memory};
+    array_recycler again{memory};
     guarded guard{again, {.quarantine_count = 4}};
     failing never{guard};
     tracked listed{never, {.list = true}};

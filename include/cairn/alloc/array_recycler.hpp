@@ -1,4 +1,4 @@
-// cairn/alloc/recycling.hpp - an arena whose dead arrays serve again.
+// cairn/alloc/array_recycler.hpp - an arena whose dead arrays serve again.
 //
 //      free_[5]: 32-byte blocks   -> [ next | ... ] -> [ next | ... ]
 //      free_[6]: 64-byte blocks   -> [ next | ..................... ]
@@ -9,7 +9,7 @@
 // the next vector that outgrows its own. (The idea is protobuf's and LLVM's ArrayRecycler.)
 //
 //      cairn::growing_arena memory;
-//      cairn::recycling frame{memory};              // recycling<growing_arena&>
+//      cairn::array_recycler frame{memory};         // array_recycler<growing_arena&>
 //      std::vector<int, cairn::std_allocator<int, decltype(frame)>> v{frame};
 //
 // Cost:     allocate: one compare and one list head more than the arena; sizes are rounded up to
@@ -31,9 +31,9 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-/// Owns an arena A, or refers to one (`recycling{a}` is `recycling<A&>`).
+/// Owns an arena A, or refers to one (`array_recycler{a}` is `array_recycler<A&>`).
 template <byte_allocator A>
-class recycling : public detail::forwards<A> {
+class array_recycler : public detail::forwards<A> {
     using base = detail::forwards<A>;
     using base::inner_;
 
@@ -42,7 +42,7 @@ public:
 
     /// As A::allocate, from the list of its size first. O(1).
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
-        if (size > largest_recycled || align > default_alignment) [[unlikely]] {
+        if (size > recycled_size_max || align > default_alignment) [[unlikely]] {
             return inner_.allocate(size, align);
         }
         const std::size_t rounded = good_size(size, align);
@@ -59,7 +59,7 @@ public:
     /// does nothing.
     void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
         if (p == nullptr) [[unlikely]] { return; }
-        if (size > largest_recycled || align > default_alignment) [[unlikely]] {
+        if (size > recycled_size_max || align > default_alignment) [[unlikely]] {
             inner_.deallocate(p, size, align);
             return;
         }
@@ -77,7 +77,7 @@ public:
     /// In place within the power of two, or at the tip of the arena.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment align = default_alignment) noexcept {
-        if (new_size > largest_recycled || old_size > largest_recycled ||
+        if (new_size > recycled_size_max || old_size > recycled_size_max ||
             align > default_alignment) {
             return false;
         }
@@ -96,7 +96,7 @@ public:
 
     /// The power of two that a request occupies, 16 at least.
     [[nodiscard]] std::size_t good_size(std::size_t size, alignment) const noexcept {
-        return size > largest_recycled ? size : std::bit_ceil(size < 16 ? std::size_t{16} : size);
+        return size > recycled_size_max ? size : std::bit_ceil(size < 16 ? std::size_t{16} : size);
     }
 
     [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
@@ -121,7 +121,7 @@ private:
     struct link {
         link* next;
     };
-    static constexpr std::size_t largest_recycled = std::size_t{1} << 40;
+    static constexpr std::size_t recycled_size_max = std::size_t{1} << 40;
 
     void forget() noexcept {
         for (link*& head : free_) { head = nullptr; }
@@ -131,6 +131,6 @@ private:
 };
 
 template <class A>
-recycling(A&) -> recycling<A&>;
+array_recycler(A&) -> array_recycler<A&>;
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

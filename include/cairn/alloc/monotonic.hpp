@@ -1,23 +1,23 @@
-// cairn/alloc/keeping.hpp - an arena to whom single frees mean nothing at all.
+// cairn/alloc/monotonic.hpp - an arena to whom single frees mean nothing at all.
 //
 //      ~vector() ... ~vector() ... ~vector()      100,000 destructors: each would ask the arena
 //          |             |             |          "am I the last block?"
 //          v             v             v
-//       keeping: deallocate() { }                 nothing is left of them, the loop disappears
+//     monotonic: deallocate() { }                 nothing is left of them, the loop disappears
 //
 // An arena gives the last block's bytes back when it is freed; asking costs a few instructions for
 // each block. Where a whole structure dies at once (a syntax tree, a level), the answer is of no
 // use, and an empty deallocate lets the compiler remove the destruction of trivial elements
 // altogether.
 //
-//      cairn::keeping<cairn::growing_arena> memory;
+//      cairn::monotonic<cairn::growing_arena> memory;
 //      std::vector<int, cairn::std_allocator<int, decltype(memory)>> v{memory};
 //      ...
 //      memory.reset();
 //
 // Use it for: many small containers that live until the reset.
 // Look elsewhere for: containers that come and go (the arena itself), arrays that are outgrown again
-//   and again (recycling.hpp).
+//   and again (array_recycler.hpp).
 //
 // Cost:    allocate as A; deallocate: nothing. Under ASan freed memory is poisoned all the same.
 // Threads: those of A.
@@ -30,9 +30,9 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-/// Owns an arena A, or refers to one (`keeping{a}` is `keeping<A&>`). All but deallocate() is A's.
+/// Owns an arena A, or refers to one (`monotonic{a}` is `monotonic<A&>`). All but deallocate() is A's.
 template <byte_allocator A>
-class keeping : public detail::forwards<A> {
+class monotonic : public detail::forwards<A> {
 public:
     using detail::forwards<A>::forwards;
 
@@ -46,6 +46,6 @@ public:
 };
 
 template <class A>
-keeping(A&) -> keeping<A&>;
+monotonic(A&) -> monotonic<A&>;
 
 }  // namespace cairn::inline CAIRN_FLAVOUR
