@@ -157,7 +157,7 @@ target_sources(cairn
         # movable
         include/cairn/movable/budget.hpp
         include/cairn/movable/concurrent_relocatable_heap.hpp
-        include/cairn/movable/concurrent_relocatable_heap/move_gate.hpp
+        include/cairn/movable/concurrent_relocatable_heap/pin_word.hpp
         include/cairn/movable/map_json.hpp
         include/cairn/movable/offset_heap.hpp
         include/cairn/movable/offset_heap/allocate.hpp

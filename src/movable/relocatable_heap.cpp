@@ -160,7 +160,7 @@ void relocatable_heap::steal(relocatable_heap& other) noexcept {
     other.use_table();
     base_ = other.base_;
     planner_ = other.planner_;
-    gate_ = other.gate_;
+    observer_ = other.observer_;
     owned_ = other.owned_;
     owned_size_ = other.owned_size_;
     region_size_ = other.region_size_;

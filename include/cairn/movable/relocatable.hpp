@@ -2,7 +2,7 @@
 //
 //      relocatable<T>   heap, handle    16 bytes   a look-up at each access: always right, null when
 //                                                  the object is gone
-//      view<T>          T*  (+ epoch)    8 bytes   one look-up, then a pointer: until the next
+//      frame_ptr<T>     T*  (+ epoch)    8 bytes   one look-up, then a pointer: until the next
 //                                                  compact(), or the object's end; checked builds
 //                                                  say when it came too late
 //      pinned<T>        heap, handle, T* 24 bytes  a pointer that stays right: the object does not
@@ -11,14 +11,14 @@
 //      relocatable<mesh> m = heap.make<mesh>(file);
 //      m->draw();                                     // anywhere, any time
 //      {
-//          view<mesh> v = m.view();                   // a loop inside one frame
+//          frame_ptr<mesh> v = m.frame_ptr();         // a loop inside one frame
 //          for (auto& part : v->parts) { ... }
 //      }
 //      pinned<mesh> p = m.pin();                      // across frames, for DMA or another thread
 //
 // None of them owns: destroy() is the heap's (unique ownership: destroy it in your own destructor).
 //
-// Cost:      relocatable: as get(). view: a pointer. pinned: an increment and a decrement.
+// Cost:      relocatable: as get(). frame_ptr: a pointer. pinned: an increment and a decrement.
 // Threads:   as the heap.
 #pragma once
 
@@ -49,7 +49,7 @@ public:
     [[nodiscard]] explicit operator bool() const noexcept { return get() != nullptr; }
 
     /// The pointer for this frame. Requires: the object lives.
-    [[nodiscard]] cairn::view<T> view() const noexcept;
+    [[nodiscard]] cairn::frame_ptr<T> frame_ptr() const noexcept;
     /// Keeps the object where it is. Null when the object is gone.
     [[nodiscard]] pinned<T> pin() const noexcept;
 
@@ -75,17 +75,17 @@ static_assert(sizeof(relocatable<int>) == 16 && std::is_trivially_copyable_v<rel
 /// the program when it is used after the next compact(), whether or not the object has moved, or
 /// after the object's end.
 template <class T>
-class view {
+class frame_ptr {
 public:
-    view() noexcept = default;
+    frame_ptr() noexcept = default;
 
     /// Requires, for all: no compact() since this was made, and the object lives.
     [[nodiscard]] T* get() const noexcept {
 #if CAIRN_ASSERTS
         CAIRN_ASSERT(heap_ == nullptr || heap_->epoch() == epoch_,
-                     "a view is used before the next safe point");
+                     "a frame pointer is used before the next safe point");
         CAIRN_ASSERT(heap_ == nullptr || heap_->contains(handle_),
-                     "a view is used while its object lives");
+                     "a frame pointer is used while its object lives");
 #endif
         return object_;
     }
@@ -97,10 +97,10 @@ private:
     friend class relocatable<T>;
 
 #if CAIRN_ASSERTS
-    view(const relocatable_heap& heap, relocatable_heap::handle_type h, T* object) noexcept
+    frame_ptr(const relocatable_heap& heap, relocatable_heap::handle_type h, T* object) noexcept
         : object_{object}, heap_{&heap}, handle_{h}, epoch_{heap.epoch()} {}
 #else
-    view(const relocatable_heap&, relocatable_heap::handle_type, T* object) noexcept
+    frame_ptr(const relocatable_heap&, relocatable_heap::handle_type, T* object) noexcept
         : object_{object} {}
 #endif
 
@@ -169,7 +169,7 @@ private:
 };
 
 template <class T>
-view<T> relocatable<T>::view() const noexcept {
+frame_ptr<T> relocatable<T>::frame_ptr() const noexcept {
     return {*heap_, handle_, live()};
 }
 

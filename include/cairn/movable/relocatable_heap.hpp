@@ -70,7 +70,7 @@ class relocatable;
 template <class T>
 class pinned;
 template <class T>
-class view;
+class frame_ptr;
 
 class relocatable_heap {
 public:
@@ -83,7 +83,7 @@ public:
     /// A region of `size` bytes, 16 GiB at most, taken from `upstream` now, as the tables are.
     explicit relocatable_heap(std::size_t size, allocator_ref upstream = system_memory(),
                               const relocatable_heap_options& options = {}) noexcept;
-    /// Movable while no relocatable, pinned or view of it is in use. Requires: nothing is pinned.
+    /// Movable while no relocatable, pinned or frame_ptr of it is in use. Requires: nothing is pinned.
     relocatable_heap(relocatable_heap&& other) noexcept;
     relocatable_heap& operator=(relocatable_heap&& other) noexcept;
     relocatable_heap(const relocatable_heap&) = delete;
@@ -159,7 +159,7 @@ public:
         const std::size_t movable = largest_movable_ < capacity() ? largest_movable_ : capacity();
         return capacity() / 32 + movable;
     }
-    /// Counts the calls of compact(): what a view was made in.
+    /// Counts the calls of compact(): what a frame_ptr was made in.
     [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
     [[nodiscard]] std::size_t largest_movable() const noexcept { return largest_movable_; }
 
@@ -193,13 +193,15 @@ public:
     /// Checks every invariant; a broken one stops a checked build. O(n).
     void validate() const noexcept;
 
-    /// Who asks before each move and hears of it after: for other threads that hold on to objects.
-    struct move_gate {
+    /// Called before each move, which it may refuse, and after it: for other threads that hold on to
+    /// objects.
+    struct move_observer {
         void* context = nullptr;
-        bool (*close)(void* context, std::uint32_t slot) noexcept = nullptr;  // false: not now
-        void (*open)(void* context, std::uint32_t slot, void* address) noexcept = nullptr;
+        bool (*before_move)(void* context,
+                            std::uint32_t slot) noexcept = nullptr;  // false: not now
+        void (*after_move)(void* context, std::uint32_t slot, void* address) noexcept = nullptr;
     };
-    void set_move_gate(const move_gate& gate) noexcept { gate_ = gate; }
+    void set_move_observer(const move_observer& observer) noexcept { observer_ = observer; }
 
 private:
     template <class T>
@@ -252,7 +254,7 @@ private:
     slot_directory<reuse::lifo> slots_;  // value: its place in units of 8 bytes from base_
     detail::object_map map_;
     detail::compaction_planner planner_;
-    move_gate gate_;
+    move_observer observer_;
     allocator_ref upstream_ = system_memory();
     std::byte* owned_ = nullptr;  // the region, when it came from upstream
     std::size_t owned_size_ = 0;
