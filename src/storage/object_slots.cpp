@@ -46,17 +46,17 @@ bool object_slots::grow(std::size_t wish, std::size_t least, std::size_t total_m
 
 bool object_slots::add_block(std::size_t added) noexcept {
     const std::size_t total = saturating_add(slot_count_, added);
-    const std::size_t stack_bytes = saturating_multiply(total, sizeof(void*));
-    const std::size_t block_bytes =
+    const std::size_t stack_size = saturating_multiply(total, sizeof(void*));
+    const std::size_t block_size =
         saturating_add(saturating_multiply(added, slot_size_), first_offset_);
-    if (total > UINT32_MAX || stack_bytes > PTRDIFF_MAX || block_bytes > PTRDIFF_MAX) {
+    if (total > UINT32_MAX || stack_size > PTRDIFF_MAX || block_size > PTRDIFF_MAX) {
         return false;
     }
-    auto* const stack = static_cast<void**>(memory_.allocate(stack_bytes));
+    auto* const stack = static_cast<void**>(memory_.allocate(stack_size));
     if (stack == nullptr) { return false; }
-    void* const block = memory_.allocate(block_bytes, align_);
+    void* const block = memory_.allocate(block_size, align_);
     if (block == nullptr) {
-        memory_.deallocate(stack, stack_bytes);
+        memory_.deallocate(stack, stack_size);
         return false;
     }
     if (stack_ != nullptr) {

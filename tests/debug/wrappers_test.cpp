@@ -100,7 +100,7 @@ TEST(legal_programs, pass_through_every_wrapper_of_a_heap) {
     auto place = listed.at("place");
     expect_legal(place);
     EXPECT_EQ(listed.stats().live_count, 0u);
-    EXPECT_EQ(listed.stats().live_bytes, 0u);
+    EXPECT_EQ(listed.stats().live_size, 0u);
     guarded guard{memory};
     expect_legal(guard);
     guarded quarantine{memory, {.quarantine_count = 8}};
@@ -109,7 +109,7 @@ TEST(legal_programs, pass_through_every_wrapper_of_a_heap) {
     expect_legal(pages);
     failing never{memory};
     expect_legal(never);
-    EXPECT_EQ(never.live_bytes(), 0u);
+    EXPECT_EQ(never.live_size(), 0u);
     locked one_at_a_time{memory};
     expect_legal(one_at_a_time);
     or_abort certain{memory};
@@ -148,7 +148,7 @@ TEST(legal_programs, pass_through_wrappers_of_wrappers) {
     locked all{listed};
     expect_legal(all);
     EXPECT_EQ(listed.stats().live_count, 0u);
-    EXPECT_EQ(never.live_bytes(), 0u);
+    EXPECT_EQ(never.live_size(), 0u);
 }
 
 TEST(legal_programs, free_nullptr_to_what_serves_one_size_pages_or_nothing) {

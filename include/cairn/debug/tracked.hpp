@@ -12,7 +12,7 @@
 // Use it for: budgets, high-water marks, leaks, "which container asks so often?".
 // Look elsewhere for: overruns and double frees (guarded.hpp); a profile by time.
 //
-// Invariant: stats().live_bytes is what was given out through this object and has not come back.
+// Invariant: stats().live_size is what was given out through this object and has not come back.
 // Cost:      without the list: five additions and two compares around each call, no memory.
 //            With it: a hash table beside the blocks, 96 to 192 bytes and about 35 ns for each one
 //            (gcc 12, two shared cores, November 2026).
@@ -46,13 +46,13 @@ struct track_options {
 
 struct track_stats {
     std::size_t live_count = 0;  // blocks
-    std::size_t live_bytes = 0;
+    std::size_t live_size = 0;
     std::size_t peak_count = 0;  // the most there ever were
-    std::size_t peak_bytes = 0;
+    std::size_t peak_size = 0;
     std::size_t allocated_count = 0;  // since the beginning
-    std::size_t allocated_bytes = 0;
+    std::size_t allocated_size = 0;
     std::size_t refused_count = 0;   // requests that got nullptr
-    std::size_t refused_bytes = 0;   // the largest of them
+    std::size_t refused_size = 0;    // the largest of them
     std::size_t unlisted_count = 0;  // blocks that the list had no memory for
 };
 
@@ -70,13 +70,13 @@ public:
                const std::source_location& where) noexcept {
         if (p == nullptr) [[unlikely]] {
             ++stats_.refused_count;
-            stats_.refused_bytes = size > stats_.refused_bytes ? size : stats_.refused_bytes;
+            stats_.refused_size = size > stats_.refused_size ? size : stats_.refused_size;
             return;
         }
         ++stats_.allocated_count;
-        stats_.allocated_bytes += size;
+        stats_.allocated_size += size;
         ++stats_.live_count;
-        stats_.live_bytes += size;
+        stats_.live_size += size;
         raise_peaks();
         if (options_.list) { list(p, size, align, label, where); }
     }
@@ -85,23 +85,22 @@ public:
               const std::source_location& where) noexcept {
         if (options_.list) {
             unlist(p, size, align, where);
-        } else if (stats_.live_count == 0 || size > stats_.live_bytes) [[unlikely]] {
+        } else if (stats_.live_count == 0 || size > stats_.live_size) [[unlikely]] {
             too_much_came_back(p, size, where);
         }
         --stats_.live_count;
-        stats_.live_bytes -= size;
+        stats_.live_size -= size;
     }
 
     void resized(void* p, std::size_t old_size, std::size_t new_size) noexcept {
-        stats_.live_bytes = stats_.live_bytes - old_size + new_size;
-        if (new_size > old_size) { stats_.allocated_bytes += new_size - old_size; }
+        stats_.live_size = stats_.live_size - old_size + new_size;
+        if (new_size > old_size) { stats_.allocated_size += new_size - old_size; }
         raise_peaks();
         if (options_.list) { relist(p, new_size); }
     }
 
     /// Everything given out since request number `serial` is gone.
-    void forget_since(std::uint64_t serial, std::size_t live_count,
-                      std::size_t live_bytes) noexcept;
+    void forget_since(std::uint64_t serial, std::size_t live_count, std::size_t live_size) noexcept;
 
     void report() const noexcept;
 
@@ -113,8 +112,8 @@ private:
     void raise_peaks() noexcept {
         stats_.peak_count =
             stats_.live_count > stats_.peak_count ? stats_.live_count : stats_.peak_count;
-        stats_.peak_bytes =
-            stats_.live_bytes > stats_.peak_bytes ? stats_.live_bytes : stats_.peak_bytes;
+        stats_.peak_size =
+            stats_.live_size > stats_.peak_size ? stats_.live_size : stats_.peak_size;
     }
     void list(void* p, std::size_t size, alignment align, const char* label,
               const std::source_location& where) noexcept;
@@ -187,7 +186,7 @@ public:
         requires markable<A>
     {
         return marker<decltype(inner_.mark())>{inner_.mark(), tracker_.next_serial(),
-                                               stats().live_count, stats().live_bytes};
+                                               stats().live_count, stats().live_size};
     }
 
     /// Requires: what was live at the mark is still live (as an arena requires it).
@@ -196,7 +195,7 @@ public:
         requires markable<A>
     {
         inner_.rewind(to.inner);
-        tracker_.forget_since(to.serial, to.live_count, to.live_bytes);
+        tracker_.forget_since(to.serial, to.live_count, to.live_size);
     }
 
     /// A byte_allocator that does the same and signs for its blocks with the line that made it (and
@@ -256,7 +255,7 @@ private:
         M inner;
         std::uint64_t serial;
         std::size_t live_count;
-        std::size_t live_bytes;
+        std::size_t live_size;
     };
 
     void* allocate_as(const char* label, const std::source_location& where, std::size_t size,

@@ -66,8 +66,9 @@ struct basic_offset_heap<Offset, Steps>::plan_view {
 template <std::unsigned_integral Offset, class Steps>
 std::size_t basic_offset_heap<Offset, Steps>::plan(move* out, std::size_t out_count,
                                                    const plan_limits<Offset>& limits) noexcept {
-    const std::size_t count_max = out_count < limits.max_moves ? out_count : limits.max_moves;
-    std::size_t steps = limits.max_steps;
+    const std::size_t count_max =
+        out_count < limits.move_count_max ? out_count : limits.move_count_max;
+    std::size_t steps = limits.step_count_max;
     std::size_t count = 0;
     Offset bytes = 0;
     plan_view view{*this, limits.allow_overlap};
@@ -78,8 +79,8 @@ std::size_t basic_offset_heap<Offset, Steps>::plan(move* out, std::size_t out_co
         const bool has_gap = hole.offset != m.to;
         // A slide takes the hole whole: its rest lies under the allocation until the copy is done.
         const bool has_rest = hole.next != m.what.index && hole.offset + hole.size != m.to + m.size;
-        const bool is_too_large = m.size > limits.max_bytes;
-        const bool fits = m.size <= limits.max_bytes - bytes &&
+        const bool is_too_large = m.size > limits.size_max;
+        const bool fits = m.size <= limits.size_max - bytes &&
                           have_nodes((has_gap ? 1u : 0u) + (has_rest ? 1u : 0u));
         if (is_too_large || (!fits && in_flight_ == 0 && count == 0)) {
             planner_.pass();  // waiting would not help it: what comes after it goes on
