@@ -162,13 +162,13 @@ target_sources(cairn
         include/cairn/movable/offset_heap.hpp
         include/cairn/movable/offset_heap/allocate.hpp
         include/cairn/movable/offset_heap/compaction.hpp
-        include/cairn/movable/offset_heap/life.hpp
-        include/cairn/movable/offset_heap/looking.hpp
+        include/cairn/movable/offset_heap/lifetime.hpp
+        include/cairn/movable/offset_heap/stats.hpp
         include/cairn/movable/planner.hpp
         include/cairn/movable/relocatable.hpp
         include/cairn/movable/relocatable_heap.hpp
-        include/cairn/movable/relocatable_heap/heap_report.hpp
         include/cairn/movable/relocatable_heap/object_map.hpp
+        include/cairn/movable/relocatable_heap/stats.hpp
         include/cairn/movable/relocation.hpp
         # containers
         include/cairn/containers/attached_column.hpp

@@ -350,8 +350,8 @@ using offset_heap_32 = basic_offset_heap<std::uint32_t>;
 
 #include <cairn/movable/offset_heap/allocate.hpp>
 #include <cairn/movable/offset_heap/compaction.hpp>
-#include <cairn/movable/offset_heap/life.hpp>
-#include <cairn/movable/offset_heap/looking.hpp>
+#include <cairn/movable/offset_heap/lifetime.hpp>
+#include <cairn/movable/offset_heap/stats.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

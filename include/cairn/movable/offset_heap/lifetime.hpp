@@ -1,4 +1,4 @@
-// cairn/movable/offset_heap/life.hpp - offset_heap: made, moved, reset, grown and shrunk.
+// cairn/movable/offset_heap/lifetime.hpp - offset_heap: made, moved, reset, grown and shrunk.
 #pragma once
 
 #include <cairn/movable/offset_heap.hpp>
