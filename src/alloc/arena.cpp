@@ -16,15 +16,14 @@ detail::address_place detail::place_in_region(const bump_region& region, std::ui
             .state = at < region.top() ? given_out : not_given_out};
 }
 
-arena::arena(std::size_t size, allocator_ref upstream, arena_options options) noexcept
-    : upstream_{upstream} {
+arena::arena(std::size_t size, allocator_ref upstream, options how) noexcept : upstream_{upstream} {
     // Cache-line aligned: the first block then starts a line, whatever the upstream's habits.
     void* const block = upstream_.allocate(size, cache_line_alignment);
     if (block == nullptr) { return; }
     region_ = detail::bump_region{block, size};
     block_ = block;
     block_size_ = size;
-    if (options.name != nullptr) { set_name(options.name); }
+    if (how.name != nullptr) { set_name(how.name); }
 }
 
 arena::arena(arena&& from) noexcept

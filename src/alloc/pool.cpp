@@ -24,10 +24,9 @@ constexpr std::size_t first_chunk_size = std::size_t{16} << 10;
 // ------------------------------------------------------------------------------------------------
 // birth, moves and death
 
-pool::pool(std::size_t slot_size, alignment align, allocator_ref upstream,
-           pool_options options) noexcept
+pool::pool(std::size_t slot_size, alignment align, allocator_ref upstream, options how) noexcept
     : stride_{detail::stride_of(slot_size, align)},
-      options_{options},
+      options_{how},
       upstream_{upstream},
       align_{align} {
     if (options_.slots_per_chunk == 0) {

@@ -41,18 +41,20 @@ struct arena_options {
 
 class arena : public detail::bump_arena<arena> {
 public:
+    using options = arena_options;
+
     /// Holds nothing: every allocation of more than 0 bytes is refused.
     arena() noexcept = default;
 
     /// Over memory of the caller, who keeps it alive.
-    explicit arena(byte_slice buffer, arena_options options = {}) noexcept
+    explicit arena(byte_slice buffer, options how = {}) noexcept
         : region_{buffer.data(), buffer.size()}, upstream_{system_memory()} {
-        if (options.name != nullptr) { set_name(options.name); }
+        if (how.name != nullptr) { set_name(how.name); }
     }
 
     /// Over one block of `size` bytes from `upstream`. When upstream refuses, capacity() is 0.
     explicit arena(std::size_t size, allocator_ref upstream = system_memory(),
-                   arena_options options = {}) noexcept;
+                   options how = {}) noexcept;
 
     ~arena() { release(); }
 

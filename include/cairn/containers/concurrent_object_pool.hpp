@@ -72,14 +72,19 @@ public:
     using value_type = T;
     using lease_type = lease<concurrent_object_pool>;
 
-    explicit concurrent_object_pool(allocator_ref memory = system_memory()) noexcept
-        : concurrent_object_pool{concurrent_object_pool_options{}, Hooks{}, memory} {}
-    explicit concurrent_object_pool(const concurrent_object_pool_options& options, Hooks hooks = {},
-                                    allocator_ref memory = system_memory()) noexcept
-        : memory_{memory},
-          slots_{sizeof(slot), alignment::of<slot>(), memory_, slot_options(options)},
+    using options = concurrent_object_pool_options;
+
+    explicit concurrent_object_pool(allocator_ref upstream = system_memory(),
+                                    const options& how = {}) noexcept
+        : concurrent_object_pool{Hooks{}, upstream, how} {}
+    explicit concurrent_object_pool(const options& how) noexcept
+        : concurrent_object_pool{Hooks{}, system_memory(), how} {}
+    explicit concurrent_object_pool(Hooks hooks, allocator_ref upstream = system_memory(),
+                                    const options& how = {}) noexcept
+        : upstream_{upstream},
+          slots_{sizeof(slot), alignment::of<slot>(), upstream_, slot_options(how)},
           hooks_{std::move(hooks)},
-          object_count_max_{options.object_count_max} {}
+          object_count_max_{how.object_count_max} {}
     concurrent_object_pool(const concurrent_object_pool&) = delete;
     concurrent_object_pool& operator=(const concurrent_object_pool&) = delete;
 
@@ -236,7 +241,7 @@ private:
         built_count_.fetch_add(1, std::memory_order_relaxed);
     }
 
-    detail::zeroed_memory memory_;
+    detail::zeroed_memory upstream_;
     concurrent_pool slots_;
     [[no_unique_address]] Hooks hooks_;
     std::size_t object_count_max_;
@@ -281,13 +286,13 @@ bool concurrent_object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::si
                 pool->give_slot(held[i]);
             }
             pool->slots_.with_upstream([this](allocator_ref) {
-                pool->memory_.unzeroed().deallocate(held, held_max * sizeof(slot*),
-                                                    default_alignment);
+                pool->upstream_.unzeroed().deallocate(held, held_max * sizeof(slot*),
+                                                      default_alignment);
             });
         }
     };
     void* const held = slots_.with_upstream([this, count](allocator_ref) {
-        return memory_.unzeroed().allocate(count * sizeof(slot*), default_alignment);
+        return upstream_.unzeroed().allocate(count * sizeof(slot*), default_alignment);
     });
     if (held == nullptr) { return false; }
     work job{this, static_cast<slot**>(held), count};

@@ -79,15 +79,17 @@ public:
     using value_type = T;
     using lease_type = lease<object_pool>;
 
-    explicit object_pool(allocator_ref memory = system_memory()) noexcept
-        : object_pool{object_pool_options{}, Hooks{}, memory} {}
-    explicit object_pool(const object_pool_options& options, allocator_ref memory) noexcept
-        : object_pool{options, Hooks{}, memory} {}
-    explicit object_pool(const object_pool_options& options, Hooks hooks = {},
-                         allocator_ref memory = system_memory()) noexcept
-        : slots_{slot_size, state_offset, alignment{block_alignment}, memory},
+    using options = object_pool_options;
+
+    explicit object_pool(allocator_ref upstream = system_memory(), const options& how = {}) noexcept
+        : object_pool{Hooks{}, upstream, how} {}
+    explicit object_pool(const options& how) noexcept
+        : object_pool{Hooks{}, system_memory(), how} {}
+    explicit object_pool(Hooks hooks, allocator_ref upstream = system_memory(),
+                         const options& how = {}) noexcept
+        : slots_{slot_size, state_offset, alignment{block_alignment}, upstream},
           hooks_{std::move(hooks)},
-          options_{options} {}
+          options_{how} {}
     object_pool(const object_pool&) = delete;
     object_pool& operator=(const object_pool&) = delete;
 
@@ -134,7 +136,7 @@ public:
     /// Returns: false when the pool would exceed its maximum or the allocator is exhausted.
     /// Throws:  what the first constructor that threw has thrown, after all threads have ended; the
     ///          objects that were built stay, idle, and the pool works on.
-    bool prewarm(std::size_t count, std::size_t thread_count = 1);
+    [[nodiscard]] bool prewarm(std::size_t count, std::size_t thread_count = 1);
 
     /// Destroys idle objects until `count` are left. Their slots are used again; memory goes back
     /// when the pool ends.
@@ -251,7 +253,7 @@ private:
     std::size_t peak_count_ = 0;
     std::size_t miss_count_ = 0;
     [[no_unique_address]] Hooks hooks_;
-    object_pool_options options_;
+    options options_;
 };
 
 // ------- cold

@@ -57,8 +57,8 @@
 #include <cairn/movable/budget.hpp>
 #include <cairn/movable/map_json.hpp>
 #include <cairn/movable/planner.hpp>
-#include <cairn/movable/relocatable_heap/stats.hpp>
 #include <cairn/movable/relocatable_heap/object_map.hpp>
+#include <cairn/movable/relocatable_heap/stats.hpp>
 #include <cairn/movable/relocation.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/slot_directory.hpp>
