@@ -33,13 +33,13 @@ std::size_t magazine_size_for(std::size_t stride, const concurrent_pool_options&
 }  // namespace
 
 concurrent_pool::concurrent_pool(std::size_t slot_size, alignment align, allocator_ref upstream,
-                                 concurrent_pool_options options) noexcept
+                                 options how) noexcept
     : serial_{0},
       stride_{detail::stride_of(slot_size, align)},
       align_{align},
-      depot_{magazine_size_for(stride_, options)},
+      depot_{magazine_size_for(stride_, how)},
       upstream_{upstream},
-      options_{options} {
+      options_{how} {
     if (options_.slots_per_chunk == 0) {
         options_.slots_per_chunk = saturating_multiply(4, depot_.magazine_size());
     }

@@ -18,15 +18,15 @@ thread_local const concurrent_relocatable_heap* moving_here = nullptr;
 
 }  // namespace
 
-concurrent_relocatable_heap::concurrent_relocatable_heap(
-    std::size_t size, allocator_ref upstream, const relocatable_heap_options& options) noexcept
-    : heap_{size, upstream, with_count(options)}, upstream_{upstream} {
+concurrent_relocatable_heap::concurrent_relocatable_heap(std::size_t size, allocator_ref upstream,
+                                                         const options& how) noexcept
+    : heap_{size, upstream, with_count(how)}, upstream_{upstream} {
     make_pin_words(upstream);
 }
 
-concurrent_relocatable_heap::concurrent_relocatable_heap(
-    byte_slice region, allocator_ref upstream, const relocatable_heap_options& options) noexcept
-    : heap_{region, upstream, with_count(options)}, upstream_{upstream} {
+concurrent_relocatable_heap::concurrent_relocatable_heap(byte_slice region, allocator_ref upstream,
+                                                         const options& how) noexcept
+    : heap_{region, upstream, with_count(how)}, upstream_{upstream} {
     make_pin_words(upstream);
 }
 

@@ -146,7 +146,7 @@ TEST(tracked, many_lines_are_summed_up) {
     test_upstream heap;
     collected seen;
     tracked memory{heap, seen.options()};
-    std::vector<tracked<test_upstream&>::place> places;
+    std::vector<tracked<test_upstream&>::call_site_allocator> places;
     static const char* const labels[] = {
         "0",  "1",  "2",  "3",  "4",  "5",  "6",  "7",  "8",  "9",  "10", "11", "12", "13",
         "14", "15", "16", "17", "18", "19", "20", "21", "22", "23", "24", "25", "26", "27",

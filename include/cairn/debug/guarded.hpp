@@ -133,15 +133,17 @@ class guarded : detail::forwards<A> {
     using base::inner_;
 
 public:
+    using options = guard_options;
+
     template <class... Args>
         requires std::constructible_from<A, Args...>
-    explicit guarded(guard_options options, Args&&... args)
-        : base(static_cast<Args&&>(args)...), guard_{options, inner_} {}
+    explicit guarded(options how, Args&&... args)
+        : base(static_cast<Args&&>(args)...), guard_{how, inner_} {}
 
     explicit guarded(std::type_identity_t<A>& allocator CAIRN_DETAIL_LIFETIMEBOUND,
-                     guard_options options = {}) noexcept
+                     options how = {}) noexcept
         requires std::is_reference_v<A>
-        : base(allocator), guard_{options, inner_} {}
+        : base(allocator), guard_{how, inner_} {}
 
     using base::inner;
     using base::owns;

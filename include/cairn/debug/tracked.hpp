@@ -17,7 +17,7 @@
 //            With it: a hash table beside the blocks, 96 to 192 bytes and about 35 ns for each one
 //            (gcc 12, two shared cores, November 2026).
 // Threads:   none: wrap it in locked<>.
-// Lifetimes: stays where it is (not movable): places and refs point at it.
+// Lifetimes: stays where it is (not movable): what at() gives, and refs, point at it.
 #pragma once
 
 #include <cstddef>
@@ -141,15 +141,17 @@ class tracked : public detail::forwards<A> {
     using base::inner_;
 
 public:
+    using options = track_options;
+
     template <class... Args>
         requires std::constructible_from<A, Args...>
-    explicit tracked(track_options options, Args&&... args)
-        : base(static_cast<Args&&>(args)...), tracker_{options} {}
+    explicit tracked(options how, Args&&... args)
+        : base(static_cast<Args&&>(args)...), tracker_{how} {}
 
     explicit tracked(std::type_identity_t<A>& allocator CAIRN_DETAIL_LIFETIMEBOUND,
-                     track_options options = {}) noexcept
+                     options how = {}) noexcept
         requires std::is_reference_v<A>
-        : base(allocator), tracker_{options} {}
+        : base(allocator), tracker_{how} {}
 
     /// As the allocator inside. `where` is the line of the caller, unless somebody knows better.
     [[nodiscard]] void* allocate(
@@ -201,7 +203,7 @@ public:
     /// A byte_allocator that does the same and signs for its blocks with the line that made it (and
     /// a label, which must live as long as the blocks). Give it to what asks from deep inside: an
     /// arena, a container, an allocator_ref. Must outlive them, as any allocator.
-    class place {
+    class call_site_allocator {
     public:
         [[nodiscard]] void* allocate(std::size_t size,
                                      alignment align = default_alignment) noexcept {
@@ -230,17 +232,18 @@ public:
 
     private:
         friend class tracked;
-        place(tracked* owner, const char* label, const std::source_location& where) noexcept
+        call_site_allocator(tracked* owner, const char* label,
+                            const std::source_location& where) noexcept
             : owner_{owner}, label_{label}, where_{where} {}
         tracked* owner_;
         const char* label_;
         std::source_location where_;
     };
 
-    [[nodiscard]] place at(
+    [[nodiscard]] call_site_allocator at(
         const char* label = nullptr,
         const std::source_location& where = std::source_location::current()) noexcept {
-        return place{this, label, where};
+        return call_site_allocator{this, label, where};
     }
 
     [[nodiscard]] const track_stats& stats() const noexcept { return tracker_.stats(); }

@@ -79,13 +79,14 @@ private:
 class concurrent_relocatable_heap {
 public:
     using handle_type = relocatable_heap::handle_type;
+    using options = relocatable_heap::options;
 
     /// As relocatable_heap. Tables and pin words are taken from `upstream` now.
     explicit concurrent_relocatable_heap(std::size_t size, allocator_ref upstream = system_memory(),
-                                         const relocatable_heap_options& options = {}) noexcept;
+                                         const options& how = {}) noexcept;
     explicit concurrent_relocatable_heap(byte_slice region,
                                          allocator_ref upstream = system_memory(),
-                                         const relocatable_heap_options& options = {}) noexcept;
+                                         const options& how = {}) noexcept;
     concurrent_relocatable_heap(const concurrent_relocatable_heap&) = delete;
     concurrent_relocatable_heap& operator=(const concurrent_relocatable_heap&) = delete;
     /// Requires: nobody holds anything.

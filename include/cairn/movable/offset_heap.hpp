@@ -101,6 +101,7 @@ class basic_offset_heap {
 
 public:
     using offset_type = Offset;
+    using options = offset_heap_options;
     using move = offset_move<Offset>;
     static constexpr std::uint32_t unlimited = 0xFFFF'FFFF;
     /// Steps (heap/step_counter.hpp) of allocate or deallocate; doubling the nodes comes on top.
@@ -113,7 +114,7 @@ public:
     /// An upstream that refuses makes a heap that refuses everything.
     explicit basic_offset_heap(Offset capacity, std::uint32_t allocation_count_max = unlimited,
                                allocator_ref upstream = system_memory(),
-                               const offset_heap_options& options = {}) noexcept;
+                               const options& how = {}) noexcept;
     basic_offset_heap(basic_offset_heap&& other) noexcept;
     basic_offset_heap& operator=(basic_offset_heap&& other) noexcept;
     basic_offset_heap(const basic_offset_heap&) = delete;

@@ -75,14 +75,15 @@ class frame_ptr;
 class relocatable_heap {
 public:
     using handle_type = handle<relocatable_heap>;
+    using options = relocatable_heap_options;
 
     /// Over memory of the caller, of which it uses 16 GiB at most; tables come from `upstream`.
     /// An upstream that refuses makes a heap that refuses everything.
     explicit relocatable_heap(byte_slice region, allocator_ref upstream = system_memory(),
-                              const relocatable_heap_options& options = {}) noexcept;
+                              const options& how = {}) noexcept;
     /// A region of `size` bytes, 16 GiB at most, taken from `upstream` now, as the tables are.
     explicit relocatable_heap(std::size_t size, allocator_ref upstream = system_memory(),
-                              const relocatable_heap_options& options = {}) noexcept;
+                              const options& how = {}) noexcept;
     /// Movable while no relocatable, pinned or frame_ptr of it is in use. Requires: nothing is pinned.
     relocatable_heap(relocatable_heap&& other) noexcept;
     relocatable_heap& operator=(relocatable_heap&& other) noexcept;
@@ -216,8 +217,7 @@ private:
     struct move;
     struct planner_view;
 
-    void start(std::byte* memory, std::size_t size,
-               const relocatable_heap_options& options) noexcept;
+    void start(std::byte* memory, std::size_t size, const options& how) noexcept;
     void release() noexcept;
     void use_table() noexcept;
     void steal(relocatable_heap& other) noexcept;

@@ -11,9 +11,9 @@ template <std::unsigned_integral Offset, class Steps>
 basic_offset_heap<Offset, Steps>::basic_offset_heap(Offset capacity,
                                                     std::uint32_t allocation_count_max,
                                                     allocator_ref upstream,
-                                                    const offset_heap_options& options) noexcept
+                                                    const options& how) noexcept
     : allocation_count_max_{allocation_count_max},
-      first_generation_{options.first_generation},
+      first_generation_{how.first_generation},
       capacity_{capacity},
       upstream_{upstream} {
     CAIRN_ASSERT(allocation_count_max == unlimited || allocation_count_max < 1u << 29,
