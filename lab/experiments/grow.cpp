@@ -88,7 +88,8 @@ auto one_vector() {
                 {
                     auto v = from->make();
                     if constexpr (Reserve) v.reserve(one_size);
-                    for (std::size_t i = 0; i != one_size; ++i) v.push_back(static_cast<int>(i));
+                    for (std::size_t i = 0; i != one_size; ++i)
+                        (void)v.push_back(static_cast<int>(i));
                     lab::keep(&v[0]);
                 }
                 from->forget();
@@ -116,7 +117,7 @@ auto many_vectors() {
                     }
                     for (std::size_t i = 0; i != each_size; ++i) {
                         for (std::size_t k = 0; k != many; ++k) {
-                            vectors[k]->push_back(static_cast<int>(i));
+                            vectors[k]->(void)push_back(static_cast<int>(i));
                         }
                     }
                     lab::keep(vectors.get());
@@ -138,7 +139,7 @@ auto copies() {
             std::uint64_t moved = 0;
             for (std::size_t i = 0; i != one_size; ++i) {
                 const int* const before = i == 0 ? nullptr : &v[0];
-                v.push_back(static_cast<int>(i));
+                (void)v.push_back(static_cast<int>(i));
                 if (before != nullptr && before != &v[0]) moved += i;
             }
             s.value(static_cast<double>(moved));
