@@ -321,7 +321,7 @@ private:
     void carve(std::uint32_t hole, Offset gap, Offset size, std::uint32_t rest_node,
                std::uint32_t gap_node) noexcept;
     void free_node(std::uint32_t i) noexcept;
-    struct plan_view;
+    struct compaction_view;
     void reserve(const move& m, std::uint32_t gap_node, std::uint32_t rest_node) noexcept;
     void start() noexcept;
     void release() noexcept;

@@ -215,7 +215,7 @@ private:
     static constexpr slot_directory_base::slot no_slot{0xFFFF'FFFF, 0};  // no handle matches it
     using spot = detail::object_map::spot;
     struct move;
-    struct planner_view;
+    struct compaction_view;
 
     void start(std::byte* memory, std::size_t size, const options& how) noexcept;
     void release() noexcept;

@@ -19,7 +19,7 @@ struct relocatable_heap::move {
 };
 
 /// The heap as the planner sees it: see movable/planner.hpp.
-struct relocatable_heap::planner_view {
+struct relocatable_heap::compaction_view {
     const relocatable_heap& heap;
     const detail::object_map& map;
 
@@ -128,6 +128,7 @@ void relocatable_heap::learn_speed(std::uint64_t nanoseconds, std::size_t size) 
 }
 
 compaction_report relocatable_heap::compact(const compaction_budget& budget) noexcept {
+    static_assert(detail::compaction_map<compaction_view, move>);
     expect_no_move();
     is_compacting_ = true;
     ++epoch_;
@@ -140,7 +141,7 @@ compaction_report relocatable_heap::compact(const compaction_budget& budget) noe
     std::uint64_t elapsed = 0;
     const auto scattered = [&] { return map_.hole_count() > 1 && !planner_.is_settled(); };
     const bool was_scattered = scattered();
-    planner_view map{*this, map_};
+    compaction_view map{*this, map_};
     if (budget.is_unlimited() && was_scattered) { planner_.start_sliding(map); }
     std::size_t moves_before_round = 0;
     unsigned idle_rounds = 0;  // in a row: other threads kept all that could have moved

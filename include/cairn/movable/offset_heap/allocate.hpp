@@ -183,7 +183,6 @@ bool basic_offset_heap<Offset, Steps>::grow_nodes() noexcept {
     nodes_ = static_cast<node*>(memory);
     if (first_generation_ == 0) { first_generation_ = detail::generations::draw(0xFFFF'FFFF); }
     for (std::uint32_t i = node_count_; i < count; ++i) {
-        Steps::touch();
         node* const n = ::new (static_cast<void*>(nodes_ + i)) node{};
         n->generation = first_generation_;
         n->next = i + 1 < count ? i + 1 : unused_;

@@ -13,7 +13,7 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 /// The heap as the planner sees it: see movable/planner.hpp. Places are nodes.
 template <std::unsigned_integral Offset, class Steps>
-struct basic_offset_heap<Offset, Steps>::plan_view {
+struct basic_offset_heap<Offset, Steps>::compaction_view {
     const basic_offset_heap& heap;
     bool allow_overlap;
 
@@ -31,7 +31,6 @@ struct basic_offset_heap<Offset, Steps>::plan_view {
 
     [[nodiscard]] detail::verdict evacuation(std::uint32_t at, std::uint8_t round,
                                              move& out) const noexcept {
-        Steps::touch();
         const node& n = heap.nodes_[at];
         if (n.kind != state::used) { return detail::verdict::fixed; }
         if (n.round == round) { return detail::verdict::moved; }
@@ -46,7 +45,6 @@ struct basic_offset_heap<Offset, Steps>::plan_view {
 
     [[nodiscard]] detail::verdict slide(std::uint32_t hole, std::uint8_t round,
                                         move& out) const noexcept {
-        Steps::touch();
         const node& h = heap.nodes_[hole];
         const std::uint32_t at = h.next;
         if (h.kind != state::free || at == none || heap.nodes_[at].kind != state::used) {
@@ -66,12 +64,13 @@ struct basic_offset_heap<Offset, Steps>::plan_view {
 template <std::unsigned_integral Offset, class Steps>
 std::size_t basic_offset_heap<Offset, Steps>::plan(move* out, std::size_t out_count,
                                                    const plan_limits<Offset>& limits) noexcept {
+    static_assert(detail::compaction_map<compaction_view, move>);
     const std::size_t count_max =
         out_count < limits.move_count_max ? out_count : limits.move_count_max;
     std::size_t steps = limits.step_count_max;
     std::size_t count = 0;
     Offset bytes = 0;
-    plan_view view{*this, limits.allow_overlap};
+    compaction_view view{*this, limits.allow_overlap};
     while (count < count_max) {
         move m;
         if (planner_.next(view, steps, m) != detail::compaction_planner::outcome::move) { break; }
