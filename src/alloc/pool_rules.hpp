@@ -23,7 +23,8 @@ inline alignment chunk_alignment(alignment align) noexcept {
     return std::max(align, cache_line_alignment);
 }
 
-/// Slots of the chunk that follows one of `slots`: twice as many, up to options.chunk_size_max bytes.
+/// Slots of the chunk that follows one of `slots`: twice as many, up to options.chunk_size_max
+/// bytes.
 template <class Options>
 std::size_t next_chunk_slots(std::size_t slots, std::size_t stride,
                              const Options& options) noexcept {

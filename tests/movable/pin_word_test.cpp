@@ -1,5 +1,5 @@
-// Every interleaving of readers, a mover and an owner at the pin word of one object, and what happens when
-// one of its memory orders is weakened. Prints the number of executions seen.
+// Every interleaving of readers, a mover and an owner at the pin word of one object, and what
+// happens when one of its memory orders is weakened. Prints the number of executions seen.
 #include <cairn/movable/concurrent_relocatable_heap/pin_word.hpp>
 #include <gtest/gtest.h>
 
@@ -64,8 +64,8 @@ struct world {
     pin_word object;
 };
 
-/// What a thread does: 'r' reads, 'w' writes under the pin, 'm' moves, 'e' ends the life, 'b' begins
-/// the next one, '2' reads with the next life's handle.
+/// What a thread does: 'r' reads, 'w' writes under the pin, 'm' moves, 'e' ends the life, 'b'
+/// begins the next one, '2' reads with the next life's handle.
 template <class Orders>
 explorer::result run_scripts(std::initializer_list<const char*> list, int preemptions) {
     const std::vector<const char*> scripts = list;

@@ -16,8 +16,8 @@
 //      memory.reset();
 //
 // Use it for: many small containers that live until the reset.
-// Look elsewhere for: containers that come and go (the arena itself), arrays that are outgrown again
-//   and again (array_recycler.hpp).
+// Look elsewhere for: containers that come and go (the arena itself), arrays that are outgrown
+//   again and again (array_recycler.hpp).
 //
 // Cost:    allocate as A; deallocate: nothing. Under ASan freed memory is poisoned all the same.
 // Threads: those of A.
@@ -30,7 +30,8 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-/// Owns an arena A, or refers to one (`monotonic{a}` is `monotonic<A&>`). All but deallocate() is A's.
+/// Owns an arena A, or refers to one (`monotonic{a}` is `monotonic<A&>`). All but deallocate() is
+/// A's.
 template <byte_allocator A>
 class monotonic : public detail::forwards<A> {
 public:

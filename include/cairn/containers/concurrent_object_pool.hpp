@@ -1,36 +1,36 @@
-// cairn/containers/concurrent_object_pool.hpp - objects that are built once, for any number of threads.
+// cairn/containers/concurrent_object_pool.hpp - objects built once, for any number of threads.
+//
+//      slot:  | object | mark | next |     mark: 0 no object yet; idle; live
+//
+//      acquire   a slot from the concurrent_pool; its mark says whether an object is built in it
+//      release   the slot goes back; the object in it stays as it is
 //
 //      thread A                     thread B                   depot of the concurrent_pool
 //      +------------------+         +------------------+       +--------------------------+
 //      | idle [o o o . .] |         | idle [o . . . .] | <---> | magazines of idle slots, |
 //      +------------------+         +------------------+       | slots never used yet     |
 //                                                              +--------------------------+
-//      slot:  | object | mark | next |      mark: 0 no object yet, `idle` or `live` of this pool
 //
-// An object_pool over a concurrent_pool: that one never touches the slots that it keeps, so an object
-// stays built while its slot is free, and whoever is given the slot next finds it there. An acquire
-// that is given a slot without an object builds one.
+// A concurrent_pool never touches the slots that it keeps. So an object stays built while its slot
+// is free, and the thread that is given the slot next finds it there. That is all: this class adds
+// the mark, the hooks and the leases.
 //
-// Use it for: what object_pool is for, where threads hand objects to each other (messages, requests).
+// Use it for: what object_pool is for, where threads hand objects to each other (messages).
 // Look elsewhere for: one thread at a time (object_pool: no atomic, trim(), surplus destroyed);
-//                     a pool for each thread (per_thread<object_pool<T>>) when none is handed over.
+//   a pool for each thread (per_thread<object_pool<T>>) when none is handed over.
 //
 // Invariant: an object is destroyed only by the pool's destructor.
-// Cost:      acquire: concurrent_pool's, one atomic exchange, the hooks. release: the same. Overhead: 16
-//            bytes a slot. A thread may build although idle objects lie in the magazines of others.
-// Threads:   acquire, release, prewarm and the counts: any. An object may be released by another thread
-//            than the one that acquired it, and is then seen by the next one as it was left. Hooks and
-//            constructors run on the thread that calls, at the same time on several.
-//            Construction, destruction, stats() and validate(): while no other thread uses the pool.
-// fork():    at any moment; the child may use the pool at once, and end it. What other threads of the
-//            parent had acquired stays live in the child. What they kept at hand is out of its reach
-//            (concurrent_pool says how much) and counts as idle; an object that one of them was
-//            building is not there.
-// Errors:    exhausted or full: an empty lease, nullptr; a thread may be refused while other threads keep
-//            idle objects at hand (concurrent_pool::slack()). An object that is released twice, even by two
-//            threads at once, or to the wrong pool, stops the program in every build. A second release
-//            after somebody else has acquired the object again is a release of theirs: the pool cannot tell
-//            (a lease cannot do it).
+// Cost:      acquire: concurrent_pool's, one atomic exchange, the hooks. release: the same. 16
+//            bytes a slot. A thread may build an object although other threads keep idle ones at
+//            hand.
+// Threads:   acquire, release, prewarm and the counts: any; an object may be released by another
+//            thread than acquired it. Hooks and constructors run on the calling thread, at the same
+//            time on several. All else: while no other thread uses the pool.
+// fork():    at any moment: docs/gotchas.md.
+// Errors:    exhausted or full: an empty lease, nullptr (a thread may be refused while others keep
+//            idle objects: concurrent_pool::slack()). A release of what is not live in this pool
+//            stops the program in every build. A second release after the object was acquired again
+//            is one of the new owner's: the pool cannot tell, and a lease cannot do it.
 #pragma once
 
 #include <atomic>

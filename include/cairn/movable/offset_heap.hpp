@@ -107,9 +107,10 @@ public:
     /// Steps (heap/step_counter.hpp) of allocate or deallocate; doubling the nodes comes on top.
     static constexpr std::uint32_t steps_max = 40;
 
-    /// Manages [0, capacity). With `allocation_count_max`, exactly that many may live at a time, and
-    /// the nodes for them and the holes between them are taken from `upstream` now: nothing but
-    /// plan(), whose moves in flight need nodes too, asks it again. Otherwise they grow by doubling.
+    /// Manages [0, capacity). With `allocation_count_max`, exactly that many may live at a time,
+    /// and the nodes for them and the holes between them are taken from `upstream` now: nothing but
+    /// plan(), whose moves in flight need nodes too, asks it again. Otherwise they grow by
+    /// doubling.
     /// Requires: allocation_count_max < 2^29, or unlimited.
     /// An upstream that refuses makes a heap that refuses everything.
     explicit basic_offset_heap(Offset capacity, std::uint32_t allocation_count_max = unlimited,
@@ -196,8 +197,8 @@ public:
     /// allocation is proposed once at most.
     ///
     /// Returns: how many moves were written to `out` (at most out_count and limits.move_count_max).
-    /// Cost:    at most limits.step_count_max nodes, each with at most four probes of holes; it goes on
-    ///          where the last call stopped.
+    /// Cost:    at most limits.step_count_max nodes, each with at most four probes of holes; it
+    ///          goes on where the last call stopped.
     [[nodiscard]] std::size_t plan(move* out, std::size_t out_count,
                                    const plan_limits<Offset>& limits) noexcept;
 

@@ -39,8 +39,8 @@ enum class verdict : std::uint8_t {
     pointless,  // neither this nor anything that follows in this phase can move
 };
 
-/// What the planner compacts: objects and gaps, each named by a number. Every answer costs O(log n) or
-/// less and changes nothing.
+/// What the planner compacts: objects and gaps, each named by a number. Every answer costs O(log n)
+/// or less and changes nothing.
 template <class Map, class Move>
 concept compaction_map = requires(const Map& map, std::uint32_t at, std::uint8_t round, Move& out) {
     // The object with the highest address; none in an empty map.

@@ -39,7 +39,8 @@ public:
     block_table& operator=(const block_table&) = delete;
 
     /// Requires: no record has the same data.
-    /// Returns: false when the table would have to grow and `upstream` is exhausted; unchanged then.
+    /// Returns: false when the table would have to grow and `upstream` is exhausted; unchanged
+    ///          then.
     [[nodiscard]] bool insert(const block_record& record) noexcept;
 
     /// Returns: nullptr when no live block begins at `data`. Stays valid until the next change.

@@ -40,9 +40,9 @@ public:
     object_slots& operator=(const object_slots&) = delete;
 
     /// One more block: of `wish` objects, or of as many as there are when that is more; of less when
-    /// the upstream is short, down to `least` or an eighth of what there is. Never beyond `total_max` slots in
-    /// all. Returns: false when that leaves no room for `least`, or when the allocator is exhausted; nothing has
-    /// changed then.
+    /// the upstream is short, down to `least` or an eighth of what there is. Never beyond
+    /// `total_max` slots in all. Returns: false when that leaves no room for `least`, or when the
+    /// allocator is exhausted; nothing has changed then.
     [[nodiscard]] bool grow(std::size_t wish, std::size_t least, std::size_t total_max) noexcept;
 
     /// A slot without an object: one that had one, or the next fresh one; nullptr: none left.

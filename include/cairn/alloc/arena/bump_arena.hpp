@@ -2,9 +2,9 @@
 //
 //      class arena : public bump_arena<arena>
 //
-//                 mark()                                rewind(marker)
-//      bump_arena:  position() + a stamp (checked)        the stamp is checked, then retreat(position)
-//      the arena:   where is the tip?                     forgets what lies beyond
+//                   mark()                          rewind(marker)
+//      bump_arena:  position() + a stamp (checked)  the stamp is checked, then retreat(position)
+//      the arena:   where is the tip?               forgets what lies beyond
 //
 // An arena derives from it and has, for it alone:
 //   type_name                 in reports of checked builds
@@ -40,8 +40,8 @@ public:
         [[no_unique_address]] mark_stamp stamp_;
     };
 
-    /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind. nullptr
-    /// does nothing.
+    /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind.
+    /// nullptr does nothing.
     /// Requires: `p` came from allocate(size, ...) of this arena and was not freed or rewound.
     void deallocate(void* p, std::size_t size, alignment = default_alignment,
                     call_site from = call_site::current()) noexcept {
