@@ -3,9 +3,9 @@
 // std::vector moves its elements at every doubling, because its allocator cannot say "you may have
 // more, right here". Something that asks the arena (builder, packed_array) need not.
 #include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/array_recycler.hpp>
 #include <cairn/alloc/builder.hpp>
 #include <cairn/alloc/growing_arena.hpp>
-#include <cairn/alloc/array_recycler.hpp>
 #include <cairn/alloc/virtual_arena.hpp>
 #include <cairn/std/std_allocator.hpp>
 
@@ -88,7 +88,8 @@ auto one_vector() {
                 {
                     auto v = from->make();
                     if constexpr (Reserve) v.reserve(one_size);
-                    for (std::size_t i = 0; i != one_size; ++i) (void)v.push_back(static_cast<int>(i));
+                    for (std::size_t i = 0; i != one_size; ++i)
+                        (void)v.push_back(static_cast<int>(i));
                     lab::keep(&v[0]);
                 }
                 from->forget();

@@ -1,8 +1,8 @@
 // cairn/movable/relocatable_heap.hpp - objects may move, so that free memory comes together.
 //
 // Objects are named by handles. The heap moves them in compact(), and only there: between two calls
-// (the safe points of the program) every address that get() gave is good. What must stay longer (for
-// DMA, the GPU, another thread) is pinned.
+// (the safe points of the program) every address that get() gave is good. What must stay longer
+// (for DMA, the GPU, another thread) is pinned.
 //
 //      handle {index 2, generation 5}           the region: bytes of objects, and nothing else
 //                    |                          +---------+-----+--------+-----+--------+-------+
@@ -12,9 +12,9 @@
 //      +---------+---------+---------+            place 37                                move
 //
 //      compact({.microseconds = 50}), once a frame:
-//      [ A ][    hole    ][ B ][  ][ C ][      ][ D ][ E ]........     evacuate E, then D: holes fill
-//      [ A ][ E ][ D ]    [ B ][  ][ C ].........................     slide B, then C: holes rise
-//      [ A ][ E ][ D ][ B ][ C ]................................     one free piece
+//      [ A ][    hole    ][ B ][  ][ C ][      ][ D ][ E ]........    evacuate E, then D: holes fill
+//      [ A ][ E ][ D ]    [ B ][  ][ C ].........................    slide B, then C: holes rise
+//      [ A ][ E ][ D ][ B ][ C ]................................    one free piece
 //
 //      relocatable<mesh> m = heap.make<mesh>(file);   m->draw();          16 bytes, as a pointer
 //      auto h = heap.allocate(48_KiB);                heap.get(h)         8 bytes, for raw bytes
