@@ -12,9 +12,9 @@
 //      +---------+---------+---------+            place 37                                move
 //
 //      compact({.microseconds = 50}), once a frame:
-//      [ A ][    hole    ][ B ][  ][ C ][      ][ D ][ E ]........    evacuate E, then D: holes fill
-//      [ A ][ E ][ D ]    [ B ][  ][ C ].........................    slide B, then C: holes rise
-//      [ A ][ E ][ D ][ B ][ C ]................................    one free piece
+//      [ A ][    hole    ][ B ][  ][ C ][      ][ D ][ E ]........   evacuate E, then D: holes fill
+//      [ A ][ E ][ D ]    [ B ][  ][ C ].........................   slide B, then C: holes rise
+//      [ A ][ E ][ D ][ B ][ C ]................................   one free piece
 //
 //      relocatable<mesh> m = heap.make<mesh>(file);   m->draw();          16 bytes, as a pointer
 //      auto h = heap.allocate(48_KiB);                heap.get(h)         8 bytes, for raw bytes
