@@ -38,6 +38,7 @@ target_sources(cairn
         src/alloc/arena/mark_check.cpp
         src/alloc/concurrent_pool.cpp
         src/alloc/concurrent_pool/checks.cpp
+        src/alloc/concurrent_pool/fork.cpp
         src/alloc/concurrent_pool/growth.cpp
         src/alloc/concurrent_pool/registry.cpp
         src/alloc/growing_arena.cpp

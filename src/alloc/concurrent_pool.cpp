@@ -1,6 +1,6 @@
 // Cold half of cairn/alloc/concurrent_pool.hpp: magazines used up, caches taken and given back.
 // Growth is in concurrent_pool/growth.cpp, questions and checks in concurrent_pool/checks.cpp;
-// threads coming, going and forking in concurrent_pool/registry.cpp.
+// threads coming and going in concurrent_pool/registry.cpp, fork() in concurrent_pool/fork.cpp.
 #include <cairn/alloc/concurrent_pool.hpp>
 
 #include <algorithm>

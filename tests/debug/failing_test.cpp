@@ -86,7 +86,7 @@ TEST(failing, random_refusals_repeat_with_their_seed) {
     EXPECT_LT(refused, 140);
 }
 
-TEST(failing, live_bytes_stay_within_the_budget) {
+TEST(failing, live_size_stays_within_the_budget) {
     test_upstream heap;
     failing memory{heap};
     memory.limit_size(100);

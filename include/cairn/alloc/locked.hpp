@@ -12,7 +12,7 @@
 //   (concurrent_pool, or an allocator for each thread).
 //
 // Cost:    a lock and an unlock on top of the allocator: 10 ns uncontended, 100 and more contended.
-// Threads: any, as long as everybody goes through this wrapper. Constructor and destructor: one.
+// Threads: any, as long as every call goes through this wrapper. Constructor and destructor: one.
 // fork():  the child of a fork finds the mutex as it was: held for ever, if another thread held it then.
 #pragma once
 
@@ -52,7 +52,7 @@ public:
     using base::usable_size;
     using base::validate;
 
-    /// Calls f(allocator) while nobody else uses it: batches, reserve(), statistics, all that has
+    /// Calls f(allocator) while no other thread is in it: batches, reserve(), statistics, all that has
     /// no function here. `f` must not come back through this wrapper. Returns: what f returns.
     template <class F>
     decltype(auto) with(F&& f) {

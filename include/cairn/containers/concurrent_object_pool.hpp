@@ -148,7 +148,7 @@ public:
     /// Cost:    8 bytes of memory for each of `count`, given back at the end.
     /// Throws:  what the first constructor that threw has thrown, after all threads have ended; the
     ///          objects that were built stay, idle, and the pool works on.
-    bool prewarm(std::size_t count, std::size_t thread_count = 1);
+    [[nodiscard]] bool prewarm(std::size_t count, std::size_t thread_count = 1);
 
     /// Objects that are built, live and idle.
     [[nodiscard]] std::size_t object_count() const noexcept {

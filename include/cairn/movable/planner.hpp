@@ -145,7 +145,7 @@ public:
     template <class Map>
     void start_sliding(Map& map) noexcept {
         start_round(map);
-        left_over_ = true;  // nobody was asked to evacuate
+        left_over_ = true;  // no object was asked to evacuate
         phase_ = phase::slide;
         cursor_ = map.first_gap();
     }
