@@ -38,6 +38,7 @@ target_sources(cairn
         src/alloc/arena/mark_check.cpp
         src/alloc/concurrent_pool.cpp
         src/alloc/concurrent_pool/checks.cpp
+        src/alloc/concurrent_pool/fork.cpp
         src/alloc/concurrent_pool/growth.cpp
         src/alloc/concurrent_pool/registry.cpp
         src/alloc/growing_arena.cpp
@@ -74,12 +75,14 @@ target_sources(cairn
         include/cairn/core/byte_allocator.hpp
         include/cairn/core/cache_line.hpp
         include/cairn/core/flavour.hpp
+        include/cairn/core/forwards.hpp
         include/cairn/core/handle.hpp
         include/cairn/core/make.hpp
         include/cairn/core/null_allocator.hpp
         include/cairn/core/or_abort.hpp
         include/cairn/core/poison.hpp
         include/cairn/core/prefetch.hpp
+        include/cairn/core/rollback.hpp
         include/cairn/core/sizes.hpp
         include/cairn/core/slice.hpp
         include/cairn/core/supported.hpp
@@ -114,10 +117,12 @@ target_sources(cairn
         include/cairn/storage/step_counter.hpp
         # alloc
         include/cairn/alloc/arena.hpp
+        include/cairn/alloc/arena/bump_arena.hpp
         include/cairn/alloc/arena/bump_region.hpp
         include/cairn/alloc/arena/makes_objects.hpp
         include/cairn/alloc/arena/mark_check.hpp
         include/cairn/alloc/arena_scope.hpp
+        include/cairn/alloc/array_recycler.hpp
         include/cairn/alloc/best_fit.hpp
         include/cairn/alloc/best_fit/size_trie.hpp
         include/cairn/alloc/builder.hpp
@@ -143,29 +148,28 @@ target_sources(cairn
         include/cairn/alloc/heap/deferred.hpp
         include/cairn/alloc/heap/heap_cold.hpp
         include/cairn/alloc/heap/region.hpp
-        include/cairn/alloc/keeping.hpp
         include/cairn/alloc/locked.hpp
+        include/cairn/alloc/monotonic.hpp
         include/cairn/alloc/pool.hpp
         include/cairn/alloc/pool_of.hpp
-        include/cairn/alloc/recycling.hpp
         include/cairn/alloc/required_size.hpp
         include/cairn/alloc/scratch.hpp
         include/cairn/alloc/virtual_arena.hpp
         # movable
         include/cairn/movable/budget.hpp
         include/cairn/movable/concurrent_relocatable_heap.hpp
-        include/cairn/movable/concurrent_relocatable_heap/move_gate.hpp
+        include/cairn/movable/concurrent_relocatable_heap/pin_word.hpp
         include/cairn/movable/map_json.hpp
         include/cairn/movable/offset_heap.hpp
         include/cairn/movable/offset_heap/allocate.hpp
         include/cairn/movable/offset_heap/compaction.hpp
-        include/cairn/movable/offset_heap/life.hpp
-        include/cairn/movable/offset_heap/looking.hpp
+        include/cairn/movable/offset_heap/lifetime.hpp
+        include/cairn/movable/offset_heap/stats.hpp
         include/cairn/movable/planner.hpp
         include/cairn/movable/relocatable.hpp
         include/cairn/movable/relocatable_heap.hpp
-        include/cairn/movable/relocatable_heap/heap_report.hpp
         include/cairn/movable/relocatable_heap/object_map.hpp
+        include/cairn/movable/relocatable_heap/stats.hpp
         include/cairn/movable/relocation.hpp
         # containers
         include/cairn/containers/attached_column.hpp

@@ -32,7 +32,7 @@ int main() {
         void* const leaked = grass.allocate(5000);    // to containers and arenas inside
 
         textures.deallocate(stone, 1000);
-        most = textures.stats().peak_bytes;  // 6000: the budget this part really needs
+        most = textures.stats().peak_size;  // 6000: the budget this part really needs
         // [/tracked]
         remains = leaked;
         if (leaked == nullptr) { return 1; }

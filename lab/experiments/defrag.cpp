@@ -112,7 +112,7 @@ struct convergence {
         s.also("fragmentation after", memory.fragmentation());
         s.also("free pieces after", static_cast<double>(memory.heap.stats().hole_count));
         s.also("copied over live",
-               static_cast<double>(bytes) / static_cast<double>(game.live_bytes()));
+               static_cast<double>(bytes) / static_cast<double>(game.live_size()));
         s.plot(std::move(before));
         s.plot(strip(memory.heap, "after"));
         game.remove_all();
@@ -139,7 +139,7 @@ struct footprint_run {
         double last = 0;
         unsigned points = 0;
         const auto over_live = [&](std::size_t bytes) {
-            return static_cast<double>(bytes) / static_cast<double>(game.live_bytes());
+            return static_cast<double>(bytes) / static_cast<double>(game.live_size());
         };
         const outcome r = game.play(0, [&](unsigned frame) {
             if (!growth.wants(frame)) return;

@@ -121,7 +121,7 @@ void add_cases(lab::comparison& c) {
     });
     c.cairn("cairn::object_pool", [] {
         auto made = std::make_unique<cairn::object_pool<T>>();
-        made->prewarm(object_count);
+        (void)made->prewarm(object_count);
         return
             [pool = std::move(made), held = std::vector<T*>(object_count)](lab::sample& s) mutable {
                 round_trip(
@@ -131,7 +131,7 @@ void add_cases(lab::comparison& c) {
     });
     c.cairn("cairn::object_pool, lease", [] {
         auto made = std::make_unique<cairn::object_pool<T>>();
-        made->prewarm(object_count);
+        (void)made->prewarm(object_count);
         using lease = cairn::lease<cairn::object_pool<T>>;
         return [pool = std::move(made),
                 held = std::vector<lease>(object_count)](lab::sample& s) mutable {
@@ -146,7 +146,7 @@ void add_cases(lab::comparison& c) {
     });
     c.cairn("cairn::concurrent_object_pool, lease", [] {
         auto made = std::make_unique<cairn::concurrent_object_pool<T>>();
-        made->prewarm(object_count);
+        (void)made->prewarm(object_count);
         using lease = cairn::lease<cairn::concurrent_object_pool<T>>;
         return [pool = std::move(made),
                 held = std::vector<lease>(object_count)](lab::sample& s) mutable {
@@ -228,7 +228,7 @@ const lab::registration object_pool{
                 return [=](lab::sample& s) {
                     for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
                         cairn::object_pool<stub> pool;
-                        pool.prewarm(object_count, threads);
+                        (void)pool.prewarm(object_count, threads);
                         lab::keep(&pool);
                     }
                     s.did(s.repetitions());

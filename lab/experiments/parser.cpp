@@ -233,8 +233,8 @@ const lab::registration parser_experiment{
         speed.peer("std::pmr::monotonic", parse<pmr_lists>(path));
         speed.peer("std::pmr::monotonic, warm buffer", parse<pmr_buffer_lists>(path));
         speed.cairn("cairn::std_allocator on growing_arena", parse<cairn_vector_lists<>>(path));
-        speed.cairn("cairn::std_allocator on keeping<growing_arena>",
-                    parse<cairn_vector_lists<cairn::keeping<coalescing_arena>>>(path));
+        speed.cairn("cairn::std_allocator on monotonic<growing_arena>",
+                    parse<cairn_vector_lists<cairn::monotonic<coalescing_arena>>>(path));
         speed.cairn("cairn::growing_arena and builder", parse<cairn_builder_lists<>>(path));
         speed.limit("small vector of 8 inside the node", parse<small_vector_lists>(path));
         speed.baseline("the article's arena", parse<article_lists>(path))
@@ -244,7 +244,7 @@ const lab::registration parser_experiment{
         constexpr const char* note = "arena over new, parser article";
         ratio.publish("the article's arena", 835'977.0 / 743'330.0, note);
         ratio.publish("cairn::std_allocator on growing_arena", 835'977.0 / 743'330.0, note);
-        ratio.publish("cairn::std_allocator on keeping<growing_arena>", 835'977.0 / 743'330.0,
+        ratio.publish("cairn::std_allocator on monotonic<growing_arena>", 835'977.0 / 743'330.0,
                       note);
 
         lab::comparison& counts =

@@ -3,9 +3,9 @@
 // std::vector moves its elements at every doubling, because its allocator cannot say "you may have
 // more, right here". Something that asks the arena (builder, packed_array) need not.
 #include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/array_recycler.hpp>
 #include <cairn/alloc/builder.hpp>
 #include <cairn/alloc/growing_arena.hpp>
-#include <cairn/alloc/recycling.hpp>
 #include <cairn/alloc/virtual_arena.hpp>
 #include <cairn/std/std_allocator.hpp>
 
@@ -63,7 +63,7 @@ struct from_cairn {
 };
 
 struct from_recycling {
-    using allocator = cairn::recycling<cairn::growing_arena>;
+    using allocator = cairn::array_recycler<cairn::growing_arena>;
     using vector = std::vector<int, cairn::std_allocator<int, allocator>>;
     allocator arena;
     vector make() { return vector{cairn::std_allocator<int, allocator>{arena}}; }
@@ -88,7 +88,8 @@ auto one_vector() {
                 {
                     auto v = from->make();
                     if constexpr (Reserve) v.reserve(one_size);
-                    for (std::size_t i = 0; i != one_size; ++i) v.push_back(static_cast<int>(i));
+                    for (std::size_t i = 0; i != one_size; ++i)
+                        (void)v.push_back(static_cast<int>(i));
                     lab::keep(&v[0]);
                 }
                 from->forget();
@@ -116,7 +117,7 @@ auto many_vectors() {
                     }
                     for (std::size_t i = 0; i != each_size; ++i) {
                         for (std::size_t k = 0; k != many; ++k) {
-                            vectors[k]->push_back(static_cast<int>(i));
+                            (void)vectors[k]->push_back(static_cast<int>(i));
                         }
                     }
                     lab::keep(vectors.get());
@@ -138,7 +139,7 @@ auto copies() {
             std::uint64_t moved = 0;
             for (std::size_t i = 0; i != one_size; ++i) {
                 const int* const before = i == 0 ? nullptr : &v[0];
-                v.push_back(static_cast<int>(i));
+                (void)v.push_back(static_cast<int>(i));
                 if (before != nullptr && before != &v[0]) moved += i;
             }
             s.value(static_cast<double>(moved));
@@ -183,7 +184,7 @@ const lab::registration grow{
                           many_vectors<from_cairn<cairn::growing_arena>>());
         interleaved.cairn("std::vector on cairn::virtual_arena",
                           many_vectors<from_cairn<reserving_arena>>());
-        interleaved.cairn("std::vector on cairn::recycling", many_vectors<from_recycling>());
+        interleaved.cairn("std::vector on cairn::array_recycler", many_vectors<from_recycling>());
         interleaved.cairn("cairn::builder on growing_arena",
                           many_vectors<collector<cairn::growing_arena>>());
     }};

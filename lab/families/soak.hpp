@@ -83,7 +83,7 @@ public:
         return r;
     }
 
-    [[nodiscard]] std::size_t live_bytes() const { return live_; }
+    [[nodiscard]] std::size_t live_size() const { return live_; }
     [[nodiscard]] std::size_t object_count() const { return objects_.size(); }
     /// Every object still holds what was written into it.
     [[nodiscard]] bool is_intact() const {

@@ -3,7 +3,7 @@
 
 #include <cairn/alloc/builder.hpp>
 #include <cairn/alloc/growing_arena.hpp>
-#include <cairn/alloc/keeping.hpp>
+#include <cairn/alloc/monotonic.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/std/std_allocator.hpp>
 

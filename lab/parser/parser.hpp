@@ -134,10 +134,10 @@ private:
             const int strength = precedence(operation);
             if (strength <= above) break;
             auto operands = lists_.start();
-            operands.push_back(left);
+            (void)operands.push_back(left);
             do {
                 advance();
-                operands.push_back(expression(strength));
+                (void)operands.push_back(expression(strength));
             } while (now_.kind == operation);
             left = add<infix_node<children>>(operation, lists_.finish(std::move(operands)));
         }
@@ -175,7 +175,7 @@ private:
         advance();
         auto collected = lists_.start();
         if (now_.kind != token_kind::right_paren) {
-            do collected.push_back(expression(0));
+            do (void)collected.push_back(expression(0));
             while (accept(token_kind::comma));
         }
         expect(token_kind::right_paren, "')'");
@@ -212,7 +212,7 @@ private:
         auto statements = lists_.start();
         while (now_.kind != token_kind::right_brace && !error_) {
             bool is_value = false;
-            statements.push_back(statement(is_value));
+            (void)statements.push_back(statement(is_value));
             // The last expression of a block is its value and needs no ';'.
             if (is_value && now_.kind != token_kind::right_brace) {
                 expect(token_kind::semicolon, "';' or '}'");
@@ -230,7 +230,7 @@ private:
             do {
                 const text_piece name = piece();
                 expect(token_kind::name, "a parameter's name");
-                parameters.push_back(add<name_node>(name));
+                (void)parameters.push_back(add<name_node>(name));
             } while (accept(token_kind::comma));
         }
         expect(token_kind::right_paren, "')'");

@@ -16,24 +16,22 @@ detail::address_place detail::place_in_region(const bump_region& region, std::ui
             .state = at < region.top() ? given_out : not_given_out};
 }
 
-arena::arena(std::size_t size, allocator_ref upstream, arena_options options) noexcept
-    : upstream_{upstream} {
+arena::arena(std::size_t size, allocator_ref upstream, options how) noexcept : upstream_{upstream} {
     // Cache-line aligned: the first block then starts a line, whatever the upstream's habits.
     void* const block = upstream_.allocate(size, cache_line_alignment);
     if (block == nullptr) { return; }
     region_ = detail::bump_region{block, size};
     block_ = block;
     block_size_ = size;
-    if (options.name != nullptr) { set_name(options.name); }
+    if (how.name != nullptr) { set_name(how.name); }
 }
 
 arena::arena(arena&& from) noexcept
-    : region_{std::exchange(from.region_, {})},
+    : bump_arena{std::move(from)},
+      region_{std::exchange(from.region_, {})},
       block_{std::exchange(from.block_, nullptr)},
       block_size_{std::exchange(from.block_size_, 0)},
-      upstream_{from.upstream_},
-      marks_{std::move(from.marks_)},
-      watch_{std::move(from.watch_)} {}
+      upstream_{from.upstream_} {}
 
 arena& arena::operator=(arena&& from) noexcept {
     if (this != &from) {
@@ -42,8 +40,7 @@ arena& arena::operator=(arena&& from) noexcept {
         block_ = std::exchange(from.block_, nullptr);
         block_size_ = std::exchange(from.block_size_, 0);
         upstream_ = from.upstream_;
-        marks_ = std::move(from.marks_);
-        watch_ = std::move(from.watch_);
+        bump_arena::operator=(std::move(from));
     }
     return *this;
 }
@@ -70,8 +67,8 @@ void double_ended_arena::set_name(const char* name) noexcept {
                                            : "at the high end: given out, perhaps freed since";
             return place;
         }};
-    watch_.set_name(name, this, type);
-    watch_.describe_region(low_.region_.begin_pointer(), capacity());
+    high_.watch_.set_name(name, this, type);
+    high_.watch_.describe_region(low_.region_.begin_pointer(), capacity());
 }
 
 void arena::check_not_moved_from() const noexcept {

@@ -1,6 +1,6 @@
 // Cold half of cairn/alloc/concurrent_pool.hpp: magazines used up, caches taken and given back.
 // Growth is in concurrent_pool/growth.cpp, questions and checks in concurrent_pool/checks.cpp;
-// threads coming, going and forking in concurrent_pool/registry.cpp.
+// threads coming and going in concurrent_pool/registry.cpp, fork() in concurrent_pool/fork.cpp.
 #include <cairn/alloc/concurrent_pool.hpp>
 
 #include <algorithm>
@@ -8,14 +8,10 @@
 #include <cairn/core/bits.hpp>
 
 #include "concurrent_pool/registry.hpp"
+#include "pool_rules.hpp"
 
 namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
-
-std::size_t stride_of(std::size_t slot_size, alignment align) noexcept {
-    const std::size_t size = slot_size != 0 ? slot_size : 1;
-    return size > SIZE_MAX - align.mask() ? round_down(SIZE_MAX, align) : round_up(size, align);
-}
 
 std::size_t magazine_size_for(std::size_t stride, const concurrent_pool_options& o) noexcept {
     std::size_t size =
@@ -37,13 +33,13 @@ std::size_t magazine_size_for(std::size_t stride, const concurrent_pool_options&
 }  // namespace
 
 concurrent_pool::concurrent_pool(std::size_t slot_size, alignment align, allocator_ref upstream,
-                                 concurrent_pool_options options) noexcept
+                                 options how) noexcept
     : serial_{0},
-      stride_{stride_of(slot_size, align)},
+      stride_{detail::stride_of(slot_size, align)},
       align_{align},
-      depot_{magazine_size_for(stride_, options)},
+      depot_{magazine_size_for(stride_, how)},
       upstream_{upstream},
-      options_{options} {
+      options_{how} {
     if (options_.slots_per_chunk == 0) {
         options_.slots_per_chunk = saturating_multiply(4, depot_.magazine_size());
     }
@@ -110,11 +106,7 @@ void concurrent_pool::give_shared(void* p) noexcept {
 }
 
 std::size_t concurrent_pool::allocate_n(slice<void*> out) noexcept {
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        out[i] = allocate();
-        if (out[i] == nullptr) { return i; }
-    }
-    return out.size();
+    return detail::allocate_each(*this, out);
 }
 
 void concurrent_pool::deallocate_n(slice<void* const> slots) noexcept {

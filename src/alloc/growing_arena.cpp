@@ -82,8 +82,7 @@ void growing_arena::steal(growing_arena& from) noexcept {
     cycle_peak_ = std::exchange(from.cycle_peak_, 0);
     recent_ = std::exchange(from.recent_, 0);
     growth_ = from.growth_;
-    marks_ = std::move(from.marks_);
-    watch_ = std::move(from.watch_);
+    bump_arena::operator=(std::move(from));
 }
 
 // ------------------------------------------------------------------ taking blocks into use
@@ -247,14 +246,14 @@ void growing_arena::retire_youngest() noexcept {
     spare_ = b;
 }
 
-void growing_arena::rewind_over_blocks(const marker& to) noexcept {
+void growing_arena::rewind_over_blocks(detail::block_position to) noexcept {
     note_peak();
     if (used_ != nullptr && !used_->oversized) {  // the current block counts as full from here on
         used_->top = region_.top();
         full_size_ += region_.used_size();
     }
     // Blocks younger than the marker lie in front ...
-    while (used_ != nullptr && used_->serial > to.serial_) {
+    while (used_ != nullptr && used_->serial > to.serial) {
         full_size_ -= used_->top - used_->begin();
         retire_youngest();
     }
@@ -262,20 +261,20 @@ void growing_arena::rewind_over_blocks(const marker& to) noexcept {
     if (used_ != nullptr && !used_->oversized) {
         block* const current = used_;
         used_ = current->next;
-        while (used_ != nullptr && used_->serial > to.serial_) {
+        while (used_ != nullptr && used_->serial > to.serial) {
             full_size_ -= used_->top - used_->begin();
             retire_youngest();
         }
         current->next = used_;
         used_ = current;
         full_size_ -= current->top - current->begin();
-        CAIRN_ASSERT(to.top_ >= current->begin() && to.top_ <= current->top,
+        CAIRN_ASSERT(to.top >= current->begin() && to.top <= current->top,
                      "a marker lies inside the live part of its arena",
                      {.kind = misuse_kind::outlived,
                       .object = this,
                       .type = "growing_arena",
                       .name = watch_.name()});
-        region_ = detail::bump_region::resumed(current->begin(), to.top_, current->end());
+        region_ = detail::bump_region::resumed(current->begin(), to.top, current->end());
     } else {
         region_ = {};
     }
@@ -283,7 +282,7 @@ void growing_arena::rewind_over_blocks(const marker& to) noexcept {
 }
 
 void growing_arena::reset(reset_policy policy) noexcept {
-    [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "growing_arena", {}};
+    [[maybe_unused]] const auto inside = enter();
     marks_.reset();
     if (policy.what_ == reset_policy::kind::keep && used_ != nullptr && used_->next == nullptr &&
         !used_->oversized && held_size_ <= policy.bytes_) {
@@ -432,6 +431,11 @@ std::size_t growing_arena::block_count() const noexcept { return block_count_; }
 std::size_t growing_arena::high_water_size() const noexcept {
     const std::size_t now = full_size_ + region_.high_water_size();
     return now > peak_ ? now : peak_;
+}
+
+void growing_arena::reset_high_water() noexcept {
+    peak_ = 0;
+    region_.reset_high_water();
 }
 
 void growing_arena::validate() const noexcept {

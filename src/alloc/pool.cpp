@@ -12,26 +12,23 @@
 #include <cairn/core/null_allocator.hpp>
 
 #include "pool/checks.hpp"
+#include "pool_rules.hpp"
 
 namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
 constexpr std::size_t first_chunk_size = std::size_t{16} << 10;
 
-std::size_t stride_of(std::size_t slot_size, alignment align) noexcept {
-    const std::size_t size = slot_size != 0 ? slot_size : 1;
-    // A slot that wraps when rounded is kept absurd: the upstream refuses it.
-    return size > SIZE_MAX - align.mask() ? round_down(SIZE_MAX, align) : round_up(size, align);
-}
-
 }  // namespace
 
 // ------------------------------------------------------------------------------------------------
 // birth, moves and death
 
-pool::pool(std::size_t slot_size, alignment align, allocator_ref upstream,
-           pool_options options) noexcept
-    : stride_{stride_of(slot_size, align)}, options_{options}, upstream_{upstream}, align_{align} {
+pool::pool(std::size_t slot_size, alignment align, allocator_ref upstream, options how) noexcept
+    : stride_{detail::stride_of(slot_size, align)},
+      options_{how},
+      upstream_{upstream},
+      align_{align} {
     if (options_.slots_per_chunk == 0) {
         options_.slots_per_chunk = std::max<std::size_t>(1, first_chunk_size / stride_);
     }
@@ -40,7 +37,7 @@ pool::pool(std::size_t slot_size, alignment align, allocator_ref upstream,
 }
 
 pool::pool(slice<std::byte> buffer, std::size_t slot_size, alignment align) noexcept
-    : stride_{stride_of(slot_size, align)},
+    : stride_{detail::stride_of(slot_size, align)},
       next_chunk_slots_{0},
       upstream_{no_memory()},
       align_{align},
@@ -129,11 +126,7 @@ void pool::forget() noexcept {
 // batches
 
 std::size_t pool::allocate_n(slice<void*> out) noexcept {
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        out[i] = allocate();
-        if (out[i] == nullptr) { return i; }
-    }
-    return out.size();
+    return detail::allocate_each(*this, out);
 }
 
 void pool::deallocate_n(slice<void* const> slots) noexcept {

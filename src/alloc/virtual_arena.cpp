@@ -53,8 +53,7 @@ void virtual_arena::steal(virtual_arena& from) noexcept {
     reservation_size_ = std::exchange(from.reservation_size_, 0);
     next_step_ = from.next_step_;
     how_ = from.how_;
-    marks_ = std::move(from.marks_);
-    watch_ = std::move(from.watch_);
+    bump_arena::operator=(std::move(from));
 }
 
 void virtual_arena::release() noexcept {

@@ -8,14 +8,14 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 cell_blocks::~cell_blocks() {
     for (std::size_t b = 0; b < block_count_max; ++b) {
         if (blocks_[b] != nullptr) {
-            memory_.deallocate(blocks_[b], (first_count << b) * cell_size_, cache_line_alignment);
+            upstream_.deallocate(blocks_[b], (first_count << b) * cell_size_, cache_line_alignment);
         }
     }
 }
 
 bool cell_blocks::add(std::size_t b) noexcept {
     const std::size_t bytes = (first_count << b) * cell_size_;
-    void* const block = memory_.allocate(bytes, cache_line_alignment);
+    void* const block = upstream_.allocate(bytes, cache_line_alignment);
     if (block == nullptr) { return false; }
     std::memset(block, 0, bytes);
     blocks_[b] = static_cast<std::byte*>(block);

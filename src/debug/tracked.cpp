@@ -101,14 +101,14 @@ void tracker::too_much_came_back(void* p, std::size_t size,
                                  const std::source_location& where) noexcept {
     misuse(misuse_kind::foreign_pointer, where, "no more comes back than was given out",
            "%p is freed with %zu bytes; '%s' has %zu blocks with %zu bytes live", p, size,
-           options_.name, stats_.live_count, stats_.live_bytes);
+           options_.name, stats_.live_count, stats_.live_size);
 }
 
 void tracker::forget_since(std::uint64_t serial, std::size_t live_count,
-                           std::size_t live_bytes) noexcept {
+                           std::size_t live_size) noexcept {
     blocks_.erase_since(serial, [](const block_record&) {});
     stats_.live_count = live_count;
-    stats_.live_bytes = live_bytes;
+    stats_.live_size = live_size;
     if (live_count == 0) { stats_.unlisted_count = 0; }
 }
 
@@ -125,8 +125,8 @@ void tracker::report() const noexcept {
     char line[512];
     std::snprintf(line, sizeof line,
                   "%s: %zu block%s with %zu bytes %s never freed (at most %zu bytes were live)",
-                  options_.name, stats_.live_count, plural(stats_.live_count), stats_.live_bytes,
-                  stats_.live_count == 1 ? "was" : "were", stats_.peak_bytes);
+                  options_.name, stats_.live_count, plural(stats_.live_count), stats_.live_size,
+                  stats_.live_count == 1 ? "was" : "were", stats_.peak_size);
     say(line);
 
     site sites[site_max];

@@ -62,46 +62,45 @@ static_assert([] {
 // ---------------------------------------------------------------------------- life
 
 relocatable_heap::relocatable_heap(byte_slice region, allocator_ref upstream,
-                                   const relocatable_heap_options& options) noexcept
-    : slots_{rules(options.first_generation), upstream},
+                                   const options& how) noexcept
+    : slots_{rules(how.first_generation), upstream},
       map_{upstream},
       upstream_{upstream},
-      largest_movable_{options.largest_movable} {
-    start(region.data(), region.size(), options);
+      largest_movable_{how.largest_movable} {
+    start(region.data(), region.size(), how);
 }
 
 relocatable_heap::relocatable_heap(std::size_t size, allocator_ref upstream,
-                                   const relocatable_heap_options& options) noexcept
-    : slots_{rules(options.first_generation), upstream},
+                                   const options& how) noexcept
+    : slots_{rules(how.first_generation), upstream},
       map_{upstream},
       upstream_{upstream},
-      largest_movable_{options.largest_movable} {
+      largest_movable_{how.largest_movable} {
     if (size > SIZE_MAX / 2 - 256) { return; }
     const std::size_t wanted = round_up(size, alignment{granule_size}) / granule_size;
     const std::size_t granules = wanted < granule_count_max ? wanted : granule_count_max;
     const std::size_t total =
-        granule_size * (granules + (options.stress_relocate ? distance_for(granules) : 0));
+        granule_size * (granules + (how.stress_relocate ? distance_for(granules) : 0));
     void* const memory = upstream.allocate(total, cache_line_alignment);
     if (memory == nullptr) { return; }
     owned_ = static_cast<std::byte*>(memory);
     owned_size_ = total;
-    start(owned_, total, options);
+    start(owned_, total, how);
     if (map_.granules() == 0) { release(); }
 }
 
-void relocatable_heap::start(std::byte* memory, std::size_t size,
-                             const relocatable_heap_options& options) noexcept {
+void relocatable_heap::start(std::byte* memory, std::size_t size, const options& how) noexcept {
     const std::size_t skip =
         padding_to(reinterpret_cast<std::uintptr_t>(memory), alignment{granule_size});
     if (size < skip + granule_size) { return; }
     const std::size_t granules = (size - skip) / granule_size;
-    const std::size_t most = granule_count_max * (options.stress_relocate ? 2 : 1);
+    const std::size_t most = granule_count_max * (how.stress_relocate ? 2 : 1);
     two_sides r{granules < most ? granules : most, 0};
-    if (options.stress_relocate) { r = sides_in(r.side); }
+    if (how.stress_relocate) { r = sides_in(r.side); }
     if (r.side == 0) { return; }
     // The tables first: without them there is no heap.
-    if (options.object_count != 0 &&
-        (!slots_.reserve(options.object_count) || !map_.ensure(slots_.capacity()))) {
+    if (how.object_count != 0 &&
+        (!slots_.reserve(how.object_count) || !map_.ensure(slots_.capacity()))) {
         release();  // half of the tables is none
         return;
     }
@@ -160,7 +159,7 @@ void relocatable_heap::steal(relocatable_heap& other) noexcept {
     other.use_table();
     base_ = other.base_;
     planner_ = other.planner_;
-    gate_ = other.gate_;
+    observer_ = other.observer_;
     owned_ = other.owned_;
     owned_size_ = other.owned_size_;
     region_size_ = other.region_size_;

@@ -10,7 +10,8 @@ block_table::~block_table() { clear(); }
 
 void block_table::clear() noexcept {
     if (slots_ != nullptr) {
-        memory_.deallocate(slots_, capacity_ * sizeof(block_record), alignment::of<block_record>());
+        upstream_.deallocate(slots_, capacity_ * sizeof(block_record),
+                             alignment::of<block_record>());
     }
     slots_ = nullptr;
     capacity_ = count_ = 0;
@@ -32,7 +33,7 @@ void block_table::place(const block_record& record) noexcept {
 bool block_table::grow() noexcept {
     const std::size_t new_capacity = capacity_ != 0 ? capacity_ * 2 : 64;
     void* const memory =
-        memory_.allocate(new_capacity * sizeof(block_record), alignment::of<block_record>());
+        upstream_.allocate(new_capacity * sizeof(block_record), alignment::of<block_record>());
     if (memory == nullptr) { return false; }
     block_record* const old_slots = slots_;
     const std::size_t old_capacity = capacity_;
@@ -43,8 +44,8 @@ bool block_table::grow() noexcept {
         if (old_slots[i].data != nullptr) { place(old_slots[i]); }
     }
     if (old_slots != nullptr) {
-        memory_.deallocate(old_slots, old_capacity * sizeof(block_record),
-                           alignment::of<block_record>());
+        upstream_.deallocate(old_slots, old_capacity * sizeof(block_record),
+                             alignment::of<block_record>());
     }
     return true;
 }

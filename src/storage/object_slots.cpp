@@ -15,20 +15,20 @@
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 object_slots::object_slots(std::size_t slot_size, std::size_t state_offset, alignment align,
-                           allocator_ref memory) noexcept
+                           allocator_ref upstream) noexcept
     : slot_size_{slot_size},
       state_offset_{state_offset},
       first_offset_{round_up(sizeof(header), align)},
       align_{align},
-      memory_{memory} {}
+      upstream_{upstream} {}
 
 object_slots::~object_slots() {
     while (blocks_ != nullptr) {
         header* const next = blocks_->next;
-        memory_.deallocate(blocks_, first_offset_ + blocks_->count * slot_size_, align_);
+        upstream_.deallocate(blocks_, first_offset_ + blocks_->count * slot_size_, align_);
         blocks_ = next;
     }
-    if (stack_ != nullptr) { memory_.deallocate(stack_, slot_count_ * sizeof(void*)); }
+    if (stack_ != nullptr) { upstream_.deallocate(stack_, slot_count_ * sizeof(void*)); }
 }
 
 bool object_slots::grow(std::size_t wish, std::size_t least, std::size_t total_max) noexcept {
@@ -47,20 +47,20 @@ bool object_slots::grow(std::size_t wish, std::size_t least, std::size_t total_m
 bool object_slots::add_block(std::size_t added) noexcept {
     const std::size_t total = saturating_add(slot_count_, added);
     if (!can_ever_hold(total)) { return false; }
-    const std::size_t stack_bytes = total * sizeof(void*);
-    const std::size_t block_bytes = added * slot_size_ + first_offset_;
-    auto* const stack = static_cast<void**>(memory_.allocate(stack_bytes));
+    const std::size_t stack_size = total * sizeof(void*);
+    const std::size_t block_size = added * slot_size_ + first_offset_;
+    auto* const stack = static_cast<void**>(upstream_.allocate(stack_size));
     if (stack == nullptr) { return false; }
-    void* const block = memory_.allocate(block_bytes, align_);
+    void* const block = upstream_.allocate(block_size, align_);
     if (block == nullptr) {
-        memory_.deallocate(stack, stack_bytes);
+        upstream_.deallocate(stack, stack_size);
         return false;
     }
     if (stack_ != nullptr) {
         std::memcpy(stack, stack_, idle_count_ * sizeof(void*));
         std::memcpy(stack + total - vacant_count_, stack_ + slot_count_ - vacant_count_,
                     vacant_count_ * sizeof(void*));
-        memory_.deallocate(stack_, slot_count_ * sizeof(void*));
+        upstream_.deallocate(stack_, slot_count_ * sizeof(void*));
     }
     stack_ = stack;
     slot_count_ = total;

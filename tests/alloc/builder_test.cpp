@@ -1,10 +1,10 @@
-// Behaviours of cairn/alloc/builder.hpp, recycling.hpp and keeping.hpp.
+// Behaviours of cairn/alloc/builder.hpp, array_recycler.hpp and monotonic.hpp.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/arena_scope.hpp>
+#include <cairn/alloc/array_recycler.hpp>
 #include <cairn/alloc/builder.hpp>
 #include <cairn/alloc/growing_arena.hpp>
-#include <cairn/alloc/keeping.hpp>
-#include <cairn/alloc/recycling.hpp>
+#include <cairn/alloc/monotonic.hpp>
 #include <cairn/core/sizes.hpp>
 #include <gtest/gtest.h>
 
@@ -156,17 +156,17 @@ TEST(builder, agrees_with_a_vector) {
     }
 }
 
-TEST(keeping, keeps_the_common_contract) {
+TEST(monotonic, keeps_the_common_contract) {
     for (unsigned seed = 1; seed <= 20; ++seed) {
         test_upstream upstream;
-        keeping<growing_arena> a{std::size_t{1_KiB}, allocator_ref{upstream}};
+        monotonic<growing_arena> a{std::size_t{1_KiB}, allocator_ref{upstream}};
         check_allocator_contract(a, seed);
     }
 }
 
-TEST(keeping, freed_memory_waits_for_the_reset) {
+TEST(monotonic, freed_memory_waits_for_the_reset) {
     arena memory{64_KiB};
-    keeping a{memory};
+    monotonic a{memory};
     void* const first = a.allocate(100);
     a.deallocate(first, 100);
     EXPECT_NE(a.allocate(100), first) << "even the last block is kept";
@@ -178,17 +178,17 @@ TEST(keeping, freed_memory_waits_for_the_reset) {
     EXPECT_EQ(a.allocate(10), second);
 }
 
-TEST(recycling, keeps_the_common_contract) {
+TEST(array_recycler, keeps_the_common_contract) {
     for (unsigned seed = 1; seed <= 20; ++seed) {
         test_upstream upstream;
-        recycling<growing_arena> a{std::size_t{1_KiB}, allocator_ref{upstream}};
+        array_recycler<growing_arena> a{std::size_t{1_KiB}, allocator_ref{upstream}};
         check_allocator_contract(a, seed);
     }
 }
 
-TEST(recycling, an_outgrown_array_serves_again) {
+TEST(array_recycler, an_outgrown_array_serves_again) {
     arena memory{64_KiB};
-    recycling a{memory};
+    array_recycler a{memory};
     void* const first = a.allocate(100);
     void* const behind = a.allocate(100);
     a.deallocate(first, 100);
@@ -197,10 +197,10 @@ TEST(recycling, an_outgrown_array_serves_again) {
     EXPECT_EQ(memory.used_size(), 128u) << "the last block goes back to the arena itself";
 }
 
-TEST(recycling, growing_vectors_stop_taking_more_than_they_hold) {
+TEST(array_recycler, growing_vectors_stop_taking_more_than_they_hold) {
     arena plain{1_MiB};
     arena memory{1_MiB};
-    recycling recycled{memory};
+    array_recycler recycled{memory};
     const auto grow_many = [](auto& a) {  // 64 arrays that double in turn, as vectors do
         void* arrays[64] = {};
         std::size_t sizes[64] = {};
@@ -223,9 +223,9 @@ TEST(recycling, growing_vectors_stop_taking_more_than_they_hold) {
     EXPECT_LE(memory.high_water_size() + 64 * 512, plain.high_water_size());
 }
 
-TEST(recycling, resizes_within_the_power_of_two_and_at_the_tip) {
+TEST(array_recycler, resizes_within_the_power_of_two_and_at_the_tip) {
     arena a{64_KiB};
-    recycling r{a};
+    array_recycler r{a};
     void* const p = r.allocate(20);
     EXPECT_TRUE(r.try_resize(p, 20, 32)) << "32 bytes were taken";
     EXPECT_TRUE(r.try_resize(p, 32, 60)) << "nothing lies behind it";
@@ -237,9 +237,9 @@ TEST(recycling, resizes_within_the_power_of_two_and_at_the_tip) {
         << "such blocks come from the arena itself";
 }
 
-TEST(recycling, rewind_and_reset_empty_the_lists) {
+TEST(array_recycler, rewind_and_reset_empty_the_lists) {
     arena memory{4_KiB};
-    recycling a{memory};
+    array_recycler a{memory};
     const auto start = a.mark();
     void* const first = a.allocate(64);
     (void)a.allocate(64);

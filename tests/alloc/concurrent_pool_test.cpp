@@ -202,11 +202,11 @@ TEST(concurrent_pool, after_reserve_no_upstream_is_needed) {
 
 TEST(concurrent_pool, an_absurd_number_of_caches_is_refused_before_anything_is_taken) {
     test_upstream upstream;
-    upstream.limit_bytes(std::size_t{32} << 20);
+    upstream.limit_size(std::size_t{32} << 20);
     cairn::concurrent_pool p{64, cairn::default_alignment, upstream};
     for (const std::size_t count : {SIZE_MAX, SIZE_MAX / 2, std::size_t{1} << 40}) {
         EXPECT_FALSE(p.reserve(10, count)) << count;
-        EXPECT_EQ(upstream.live_bytes(), 0u) << count;
+        EXPECT_EQ(upstream.live_size(), 0u) << count;
     }
     EXPECT_TRUE(p.reserve(10, 2));
 }

@@ -100,6 +100,8 @@ TEST(double_ended_arena, the_high_end_knows_its_peak_after_its_last_block_came_b
     a.high().deallocate(p, 112);
     EXPECT_EQ(a.high().high_water_size(), 160u);
     EXPECT_EQ(a.high().used_size(), 0u);
+    a.high().reset_high_water();
+    EXPECT_EQ(a.high().high_water_size(), 0u);
 }
 
 TEST(double_ended_arena, misuse_is_named_in_checked_builds) {

@@ -42,7 +42,7 @@ TEST(growing_arena, takes_nothing_before_the_first_allocation_and_grows_geometri
         ASSERT_NE(a.allocate(100), nullptr);
         total += 112;
     }
-    EXPECT_EQ(upstream.live_bytes(), 1_KiB + 2_KiB + 4_KiB + 4_KiB + 4_KiB) << "up to the cap";
+    EXPECT_EQ(upstream.live_size(), 1_KiB + 2_KiB + 4_KiB + 4_KiB + 4_KiB) << "up to the cap";
     EXPECT_EQ(a.used_size(), total);
 }
 
@@ -82,7 +82,7 @@ TEST(growing_arena, an_exhausted_upstream_leaves_it_unchanged_at_every_point) {
 
 TEST(growing_arena, halves_its_wish_when_upstream_has_only_small_blocks) {
     test_upstream upstream;
-    upstream.limit_bytes(20_KiB);
+    upstream.limit_size(20_KiB);
     growing_arena a{16_KiB, upstream};
     ASSERT_NE(a.allocate(16000), nullptr);
     EXPECT_NE(a.allocate(1000), nullptr) << "32 KiB are refused, a smaller block is not";
@@ -125,10 +125,10 @@ TEST(growing_arena, release_gives_everything_back_and_keep_keeps_at_most_n_bytes
     growing_arena a{1_KiB, upstream};
     for (int i = 0; i < 100; ++i) { (void)a.allocate(100); }
     a.reset(reset_policy::keep(5_KiB));
-    EXPECT_LE(upstream.live_bytes(), 5_KiB);
-    EXPECT_GT(upstream.live_bytes(), 0u);
+    EXPECT_LE(upstream.live_size(), 5_KiB);
+    EXPECT_GT(upstream.live_size(), 0u);
     a.reset(reset_policy::release());
-    EXPECT_EQ(upstream.live_bytes(), 0u);
+    EXPECT_EQ(upstream.live_size(), 0u);
 }
 
 TEST(growing_arena, adaptive_forgets_one_worst_frame) {
@@ -140,9 +140,9 @@ TEST(growing_arena, adaptive_forgets_one_worst_frame) {
     };
     for (int i = 0; i < 10; ++i) { frame(20); }
     frame(10000);
-    EXPECT_GT(upstream.live_bytes(), 1000000u);
+    EXPECT_GT(upstream.live_size(), 1000000u);
     for (int i = 0; i < 200; ++i) { frame(20); }
-    EXPECT_LT(upstream.live_bytes(), 20u * 112u * 3u);
+    EXPECT_LT(upstream.live_size(), 20u * 112u * 3u);
     const std::size_t warm = upstream.request_count();
     for (int i = 0; i < 50; ++i) { frame(20); }
     EXPECT_EQ(upstream.request_count(), warm) << "a steady load calls no upstream";
@@ -197,6 +197,8 @@ TEST(growing_arena, knows_its_high_water_mark_over_blocks) {
     a.reset();
     (void)a.allocate(16);
     EXPECT_EQ(a.high_water_size(), 50u * 112u);
+    a.reset_high_water();
+    EXPECT_EQ(a.high_water_size(), 16u);
 }
 
 TEST(growing_arena, moves_with_its_blocks) {

@@ -33,7 +33,7 @@ TEST(pool, chunks_double_up_to_their_cap) {
     (void)take(p, 2 + 4 + 8 + 16 + 16);
     EXPECT_EQ(p.stats().chunk_count, 5u);
     EXPECT_EQ(p.stats().slot_count, 46u);
-    EXPECT_EQ(p.stats().upstream_size, upstream.live_bytes());
+    EXPECT_EQ(p.stats().upstream_size, upstream.live_size());
 }
 
 TEST(pool, after_reserve_no_upstream_is_needed) {
@@ -87,7 +87,7 @@ TEST(pool, trim_gives_back_chunks_that_are_entirely_free) {
     p.validate();
     EXPECT_EQ(p.stats().chunk_count, 4u);
     EXPECT_EQ(p.stats().live_count, 26u);
-    EXPECT_EQ(p.stats().upstream_size, upstream.live_bytes());
+    EXPECT_EQ(p.stats().upstream_size, upstream.live_size());
     // What is left of the last chunk is still carved, and the two free slots come back by address.
     const std::size_t requests = upstream.request_count();
     auto again = take(p, 6);

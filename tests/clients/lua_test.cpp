@@ -121,7 +121,7 @@ TYPED_TEST(lua_on_heap, scripts_return_what_they_return_with_malloc) {
         EXPECT_EQ(result_of(script, serve<memory>, &m),
                   result_of(script, serve_by_malloc, nullptr));
         m.validate();
-        EXPECT_EQ(m.live_bytes(), 0u);
+        EXPECT_EQ(m.live_size(), 0u);
     }
 }
 
@@ -143,7 +143,7 @@ TYPED_TEST(lua_on_heap, a_region_that_is_too_small_ends_a_script_and_nothing_els
     for (const char* const script : scripts) {
         refused += result_of(script, serve<memory>, &m) == no_memory;
         m.validate();
-        EXPECT_EQ(m.live_bytes(), 0u);
+        EXPECT_EQ(m.live_size(), 0u);
     }
     EXPECT_GT(refused, 0);
 }
@@ -166,7 +166,7 @@ TYPED_TEST(lua_on_heap, a_refusal_at_any_request_ends_the_script_or_is_made_good
                 EXPECT_TRUE(result == expected || result == no_memory) << result;
                 (result == expected ? made_good : ended) += 1;
                 m.validate();
-                EXPECT_EQ(m.live_bytes(), 0u);
+                EXPECT_EQ(m.live_size(), 0u);
             }
         }
     }

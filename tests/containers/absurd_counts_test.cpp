@@ -30,7 +30,7 @@ using block_of_64 = std::array<std::byte, 64>;
 
 /// Has 256 MiB.
 struct small_machine : test_upstream {
-    small_machine() { limit_bytes(std::size_t{256} << 20); }
+    small_machine() { limit_size(std::size_t{256} << 20); }
 };
 
 /// Counts of elements of `size` bytes that no memory holds, those next to each limit among them.
@@ -46,10 +46,10 @@ std::vector<std::size_t> absurd_counts(std::size_t size) {
 /// reserve(count) is false for each of them, and nothing came from `upstream`.
 template <class Reserve>
 void expect_refused(test_upstream& upstream, std::size_t element_size, Reserve reserve) {
-    const std::size_t before = upstream.live_bytes();
+    const std::size_t before = upstream.live_size();
     for (const std::size_t count : absurd_counts(element_size)) {
         EXPECT_FALSE(reserve(count)) << count;
-        ASSERT_EQ(upstream.live_bytes(), before) << count;
+        ASSERT_EQ(upstream.live_size(), before) << count;
     }
 }
 
@@ -109,9 +109,9 @@ TYPED_TEST(absurd_tables, take_nothing_for_their_columns_when_the_rows_are_refus
     small_machine upstream;
     table<gate<>, TypeParam> rows{upstream};
     attached_column<char> beside{rows, 'x', upstream};
-    upstream.limit_bytes(std::size_t{10} << 20);
+    upstream.limit_size(std::size_t{10} << 20);
     EXPECT_FALSE(rows.reserve(std::size_t{2} << 20)) << "26 MB of rows, and 4 MB beside them";
-    EXPECT_EQ(upstream.live_bytes(), 0u);
+    EXPECT_EQ(upstream.live_size(), 0u);
     EXPECT_TRUE(rows.reserve(1000));
 }
 
@@ -156,15 +156,15 @@ TEST(absurd_counts, slot_maps_take_no_slots_when_there_is_no_room_for_the_object
     slot_map<table<gate<>>> rows{upstream};
     const auto h = map.emplace();
     const auto r = rows.emplace();
-    const std::size_t before = upstream.live_bytes();
+    const std::size_t before = upstream.live_size();
     const std::size_t capacity = map.capacity();
     const auto* const first = &map.at(h);
-    upstream.limit_bytes(std::size_t{32} << 20);
+    upstream.limit_size(std::size_t{32} << 20);
     EXPECT_FALSE(map.reserve(std::size_t{1} << 20)) << "64 MiB of objects, 20 MiB beside them";
-    EXPECT_EQ(upstream.live_bytes(), before);
+    EXPECT_EQ(upstream.live_size(), before);
     EXPECT_FALSE(rows.reserve(std::size_t{3} << 20)) << "39 MB of rows, 60 MB beside them";
-    EXPECT_EQ(upstream.live_bytes(), before);
-    upstream.limit_bytes(std::size_t{80} << 20);
+    EXPECT_EQ(upstream.live_size(), before);
+    upstream.limit_size(std::size_t{80} << 20);
     EXPECT_FALSE(map.reserve(std::size_t{1} << 20)) << "room for the objects, none for the slots";
     EXPECT_FALSE(rows.reserve(std::size_t{3} << 20));
     EXPECT_EQ(map.capacity(), capacity);
@@ -172,7 +172,7 @@ TEST(absurd_counts, slot_maps_take_no_slots_when_there_is_no_room_for_the_object
     EXPECT_TRUE(rows.contains(r));
     map.validate();
     rows.validate();
-    upstream.limit_bytes(test_upstream::never);
+    upstream.limit_size(test_upstream::never);
     EXPECT_TRUE(map.reserve(1000));
     EXPECT_TRUE(rows.reserve(1000));
 }
@@ -193,7 +193,7 @@ TEST(absurd_counts, a_stable_slot_map_gives_back_what_it_took_for_a_reservation_
     const auto h = map.emplace();
     const std::size_t before = upstream.live_count();
     const std::size_t pages = map.page_count();
-    upstream.limit_bytes(std::size_t{8} << 20);
+    upstream.limit_size(std::size_t{8} << 20);
     EXPECT_FALSE(map.reserve(std::size_t{1} << 20));
     EXPECT_EQ(map.page_count(), pages);
     EXPECT_LE(upstream.live_count(), before + 1) << "a larger table of pages may stay";
@@ -243,13 +243,13 @@ TEST(absurd_counts, of_a_concurrent_pool) {
     slots.deallocate(slots.allocate());
     expect_refused(upstream, 64, reserve);
     expect_refused(upstream, 64, [&](std::size_t count) { return slots.reserve(1, count); });
-    upstream.limit_bytes(std::size_t{32} << 20);
-    const std::size_t before = upstream.live_bytes();
+    upstream.limit_size(std::size_t{32} << 20);
+    const std::size_t before = upstream.live_size();
     EXPECT_FALSE(slots.reserve(std::size_t{100} << 20))
         << "6 GiB of slots, 13 MB of magazines' table";
-    EXPECT_EQ(upstream.live_bytes(), before);
+    EXPECT_EQ(upstream.live_size(), before);
     EXPECT_FALSE(slots.reserve(490'000)) << "31 MB of slots, 5 MB of magazines";
-    EXPECT_EQ(upstream.live_bytes(), before);
+    EXPECT_EQ(upstream.live_size(), before);
     EXPECT_TRUE(slots.reserve(1000));
 }
 

@@ -100,7 +100,7 @@ TEST(concurrent_object_pool_fork, the_child_goes_on_while_another_thread_waits_f
         SCOPED_TRACE(request);
         auto upstream = std::make_unique<stopping_upstream>();
         upstream->requests_left = request;
-        pool_type pool{{.object_count_max = object_count}, {}, *upstream};
+        pool_type pool{*upstream, {.object_count_max = object_count}};
         std::atomic<bool> ended{false};
         std::thread other{[&] {
             (void)pool.prewarm(3);  // asks for memory of its own first
@@ -129,8 +129,7 @@ TEST(concurrent_object_pool_fork, the_child_goes_on_from_every_instruction_of_an
     if (under_tsan || cairn::poison_is_queryable) { GTEST_SKIP() << "steps through the library"; }
     auto upstream = std::make_unique<stopping_upstream>();
     std::optional<pool_type> pool;
-    pool.emplace(cairn::concurrent_object_pool_options{.object_count_max = object_count},
-                 cairn::pool_hooks<>{}, *upstream);
+    pool.emplace(*upstream, pool_type::options{.object_count_max = object_count});
     const forks done = forks_at_each_change(
         *pool, *upstream,
         [&] {

@@ -241,7 +241,7 @@ TEST(concurrent_object_pool, an_object_is_given_back_by_reference_too) {
 
 TEST(concurrent_object_pool, a_prewarm_beyond_its_maximum_asks_for_no_memory) {
     test_upstream upstream;
-    pool_type pool{{.object_count_max = 100}, {}, upstream};
+    pool_type pool{upstream, {.object_count_max = 100}};
     EXPECT_FALSE(pool.prewarm(101));
     EXPECT_FALSE(pool.prewarm(SIZE_MAX, 4));
     EXPECT_EQ(upstream.request_count(), 0u);
@@ -327,7 +327,7 @@ TEST(concurrent_object_pool, a_constructor_or_hook_that_throws_leaves_the_slot_f
         auto hook = [&armed](counted&) {
             if (armed) { throw 1; }
         };
-        concurrent_object_pool<counted, pool_hooks<decltype(hook)>> hooked{{}, pool_hooks{hook}};
+        concurrent_object_pool<counted, pool_hooks<decltype(hook)>> hooked{pool_hooks{hook}};
         EXPECT_THROW((void)hooked.acquire(), int);
         EXPECT_EQ(hooked.stats().live, 0u);
         EXPECT_EQ(hooked.stats().idle, 1u);

@@ -89,7 +89,7 @@ TEST(object_pool, a_lease_moves_and_comes_back_once) {
 TEST(object_pool, tells_members_and_functions_and_the_rules_switch_either_off) {
     const auto add = [](told& t) { ++t.functions; };
     const auto run = [&]<hook_rules Rules>() {
-        object_pool<told, decltype(pool_hooks{add, add}), Rules> pool{{}, pool_hooks{add, add}};
+        object_pool<told, decltype(pool_hooks{add, add}), Rules> pool{pool_hooks{add, add}};
         told* const object = pool.acquire_raw();
         pool.release(object);
         (void)pool.acquire_raw();
@@ -120,7 +120,7 @@ TEST(object_pool, builds_with_a_function_when_there_is_no_default_constructor) {
     int next = 10;
     auto create = [&next] { return numbered{next++}; };
     object_pool<numbered, pool_hooks<no_hook, no_hook, decltype(create)>> pool{
-        {}, pool_hooks{no_hook{}, no_hook{}, create}};
+        pool_hooks{no_hook{}, no_hook{}, create}};
     auto a = pool.acquire();
     auto b = pool.acquire();
     EXPECT_EQ(a->number, 10);
@@ -183,7 +183,7 @@ TEST(object_pool, counts_live_idle_peak_and_misses) {
 TEST(object_pool, prewarming_counts_no_miss_even_when_it_fails) {
     {
         test_upstream upstream;
-        object_pool<counted> pool{{.first_block = 4}, upstream};
+        object_pool<counted> pool{upstream, {.first_block = 4}};
         EXPECT_TRUE(pool.prewarm(1));
         upstream.refuse_from(upstream.request_count());
         EXPECT_FALSE(pool.prewarm(100));
@@ -209,7 +209,7 @@ TEST(object_pool, no_block_exceeds_the_maximum_and_a_small_one_will_do_when_memo
     EXPECT_TRUE(doubled.prewarm(5));
     EXPECT_EQ(doubled.capacity(), 7u);
     test_upstream upstream;
-    object_pool<counted> tight{{.first_block = 32}, upstream};
+    object_pool<counted> tight{upstream, {.first_block = 32}};
     EXPECT_TRUE(tight.prewarm(32));
     upstream.refuse_from(upstream.request_count(), 4);  // the larger stacks of 64, 48, 40 and 36
     EXPECT_FALSE(tight.prewarm(33)) << "an eighth is refused, too";
@@ -266,7 +266,7 @@ TEST(object_pool, every_refused_allocation_leaves_the_pool_unchanged) {
     for (std::size_t refused = 0; refused < 8; ++refused) {
         test_upstream upstream;
         upstream.refuse_from(refused, 1);
-        object_pool<counted> pool{{.first_block = 2}, upstream};
+        object_pool<counted> pool{upstream, {.first_block = 2}};
         std::vector<lease<object_pool<counted>>> held;
         for (int i = 0; i < 40; ++i) {
             const std::size_t live = pool.live_count();
@@ -312,7 +312,7 @@ TEST(object_pool, a_hook_that_throws_leaves_the_object_idle) {
     auto hook = [&armed](counted&) {
         if (armed) { throw 1; }
     };
-    object_pool<counted, pool_hooks<decltype(hook)>> pool{{}, pool_hooks{hook}};
+    object_pool<counted, pool_hooks<decltype(hook)>> pool{pool_hooks{hook}};
     EXPECT_THROW((void)pool.acquire(), int);
     EXPECT_EQ(pool.live_count(), 0u);
     armed = false;
@@ -326,8 +326,8 @@ TEST(object_pool, random_operations_agree_with_a_set) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         std::mt19937 random{seed};
         test_upstream upstream;
-        object_pool<counted> pool{{.first_block = 3, .object_count_max = 90, .idle_count_max = 20},
-                                  upstream};
+        object_pool<counted> pool{upstream,
+                                  {.first_block = 3, .object_count_max = 90, .idle_count_max = 20}};
         std::vector<counted*> live;
         for (int op = 0; op < 100000; ++op) {
             const auto what = random() % 100;
@@ -432,7 +432,7 @@ TEST(object_pool, constructors_that_acquire_are_refused_at_the_maximum_too) {
         object_pool_options options;
         options.object_count_max = 2;
         options.first_block = first_block;
-        object_pool<nest> pool{options, system_memory()};
+        object_pool<nest> pool{system_memory(), options};
         nest::pool = &pool;
         nest::wanted = 5;
         nest::built = 0;

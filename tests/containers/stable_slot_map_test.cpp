@@ -100,10 +100,10 @@ TEST(stable_slot_map, empty_pages_go_back_and_their_handles_stay_stale) {
     std::vector<stable_slot_map<std::uint64_t>::handle_type> handles;
     for (std::size_t i = 0; i < 10 * per_page; ++i) { handles.push_back(map.emplace(i)); }
     EXPECT_EQ(map.pages_with_memory(), 10u);
-    const std::size_t before = upstream.live_bytes();
+    const std::size_t before = upstream.live_size();
     for (const auto h : handles) { map.erase(h); }
     EXPECT_EQ(map.pages_with_memory(), 1u) << "one is kept for what comes next";
-    EXPECT_LT(upstream.live_bytes(), before / 2);
+    EXPECT_LT(upstream.live_size(), before / 2);
     for (const auto h : handles) { ASSERT_FALSE(map.contains(h)); }
     map.validate();
     map.return_empty_pages();

@@ -256,7 +256,7 @@ TYPED_TEST(table_in, one_allocation_that_goes_back) {
         table<particle<>, TypeParam> t{upstream};
         ASSERT_TRUE(t.reserve(1000));
         EXPECT_EQ(upstream.live_count(), 1u);
-        EXPECT_EQ(upstream.live_bytes(), t.memory_size());
+        EXPECT_EQ(upstream.live_size(), t.memory_size());
         fill(t, 1000);
         EXPECT_EQ(upstream.request_count(), 1u);
         ASSERT_TRUE(t.reserve(100));

@@ -36,7 +36,7 @@ TEST(failing, keeps_the_shared_contract_and_refuses_nothing_unless_told) {
     failing memory{heap};
     check_allocator_contract(memory, 1);
     EXPECT_EQ(memory.refused_count(), 0u);
-    EXPECT_EQ(memory.live_bytes(), 0u);
+    EXPECT_EQ(memory.live_size(), 0u);
     EXPECT_GT(memory.request_count(), 300u);
 }
 
@@ -86,10 +86,10 @@ TEST(failing, random_refusals_repeat_with_their_seed) {
     EXPECT_LT(refused, 140);
 }
 
-TEST(failing, live_bytes_stay_within_the_budget) {
+TEST(failing, live_size_stays_within_the_budget) {
     test_upstream heap;
     failing memory{heap};
-    memory.limit_bytes(100);
+    memory.limit_size(100);
     void* const a = memory.allocate(60);
     EXPECT_EQ(memory.allocate(41), nullptr);
     void* const b = memory.allocate(40);
@@ -98,7 +98,7 @@ TEST(failing, live_bytes_stay_within_the_budget) {
     memory.deallocate(a, 60);
     void* const c = memory.allocate(60);
     EXPECT_NE(c, nullptr);
-    EXPECT_EQ(memory.live_bytes(), 100u);
+    EXPECT_EQ(memory.live_size(), 100u);
     EXPECT_EQ(memory.allocate(SIZE_MAX), nullptr);
     memory.deallocate(b, 40);
     memory.deallocate(c, 60);
@@ -111,7 +111,7 @@ TEST(failing, growing_in_place_is_a_request_and_shrinking_is_not) {
     memory.refuse_from(1);
     EXPECT_FALSE(memory.try_resize(p, 100, 200));
     EXPECT_TRUE(memory.try_resize(p, 100, 50));
-    EXPECT_EQ(memory.live_bytes(), 50u);
+    EXPECT_EQ(memory.live_size(), 50u);
     EXPECT_EQ(memory.request_count(), 2u);
     EXPECT_EQ(memory.good_size(1), page_memory::size());
     memory.refuse_nothing();
@@ -129,11 +129,11 @@ TEST(failing, markers_and_reset_pass_through_and_keep_the_count_right) {
     EXPECT_TRUE(memory.owns(first));
     const auto here = memory.mark();
     (void)memory.allocate(200);
-    EXPECT_EQ(memory.live_bytes(), 300u);
+    EXPECT_EQ(memory.live_size(), 300u);
     memory.rewind(here);
-    EXPECT_EQ(memory.live_bytes(), 100u);
+    EXPECT_EQ(memory.live_size(), 100u);
     memory.reset();
-    EXPECT_EQ(memory.live_bytes(), 0u);
+    EXPECT_EQ(memory.live_size(), 0u);
     memory.validate();
 }
 

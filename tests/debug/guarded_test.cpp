@@ -322,7 +322,7 @@ TEST(guarded, wrappers_compose_in_any_order) {
     guarded fenced{outer_counted};
     tracked counted{fenced, {.list = true}};
     check_allocator_contract(counted, 5);
-    EXPECT_GT(outer_counted.stats().peak_bytes, counted.stats().peak_bytes);
+    EXPECT_GT(outer_counted.stats().peak_size, counted.stats().peak_size);
 }
 
 TEST(guarded, random_operations_with_every_option_never_cry_wolf) {

@@ -42,7 +42,7 @@ TEST(tracked, keeps_the_shared_contract_with_and_without_the_list) {
     check_allocator_contract(plain, 1);
     tracked listed{heap, {.list = true}};
     check_allocator_contract(listed, 2);
-    EXPECT_EQ(plain.stats().live_bytes + listed.stats().live_bytes, 0u);
+    EXPECT_EQ(plain.stats().live_size + listed.stats().live_size, 0u);
 }
 
 TEST(tracked, with_the_list_tells_who_allocated_what_lies_at_an_address) {
@@ -72,13 +72,13 @@ TEST(tracked, counts_what_is_live_the_most_there_was_and_what_was_refused) {
     EXPECT_EQ(memory.allocate(SIZE_MAX), nullptr);
     const track_stats& s = memory.stats();
     EXPECT_EQ(s.live_count, 2u);
-    EXPECT_EQ(s.live_bytes, 70u);
-    EXPECT_EQ(s.peak_bytes, 150u);
+    EXPECT_EQ(s.live_size, 70u);
+    EXPECT_EQ(s.peak_size, 150u);
     EXPECT_EQ(s.peak_count, 2u);
     EXPECT_EQ(s.allocated_count, 3u);
-    EXPECT_EQ(s.allocated_bytes, 170u);
+    EXPECT_EQ(s.allocated_size, 170u);
     EXPECT_EQ(s.refused_count, 1u);
-    EXPECT_EQ(s.refused_bytes, SIZE_MAX);
+    EXPECT_EQ(s.refused_size, SIZE_MAX);
     memory.deallocate(b, 50);
     memory.deallocate(c, 20);
 }
@@ -146,7 +146,7 @@ TEST(tracked, many_lines_are_summed_up) {
     test_upstream heap;
     collected seen;
     tracked memory{heap, seen.options()};
-    std::vector<tracked<test_upstream&>::place> places;
+    std::vector<tracked<test_upstream&>::call_site_allocator> places;
     static const char* const labels[] = {
         "0",  "1",  "2",  "3",  "4",  "5",  "6",  "7",  "8",  "9",  "10", "11", "12", "13",
         "14", "15", "16", "17", "18", "19", "20", "21", "22", "23", "24", "25", "26", "27",
@@ -200,10 +200,10 @@ TEST(tracked, resizing_is_counted) {
     tracked memory{pages, {.list = true}};
     void* const p = memory.allocate(100);
     ASSERT_TRUE(memory.try_resize(p, 100, 3000));
-    EXPECT_EQ(memory.stats().live_bytes, 3000u);
-    EXPECT_EQ(memory.stats().peak_bytes, 3000u);
+    EXPECT_EQ(memory.stats().live_size, 3000u);
+    EXPECT_EQ(memory.stats().peak_size, 3000u);
     ASSERT_TRUE(memory.try_resize(p, 3000, 10));
-    EXPECT_EQ(memory.stats().live_bytes, 10u);
+    EXPECT_EQ(memory.stats().live_size, 10u);
     memory.deallocate(p, 10);  // and the list knows the new size
 }
 
@@ -216,18 +216,18 @@ TEST(tracked, markers_and_reset_forget_what_the_arena_forgets) {
     EXPECT_EQ(memory.stats().live_count, 51u);
     memory.rewind(here);
     EXPECT_EQ(memory.stats().live_count, 1u);
-    EXPECT_EQ(memory.stats().live_bytes, 100u);
+    EXPECT_EQ(memory.stats().live_size, 100u);
     memory.report();
     EXPECT_EQ(seen.lines.size(), 2u) << "one line is left in the list";
     memory.reset();
-    EXPECT_EQ(memory.stats().live_bytes, 0u);
-    EXPECT_EQ(memory.stats().peak_bytes, 1300u);
+    EXPECT_EQ(memory.stats().live_size, 0u);
+    EXPECT_EQ(memory.stats().peak_size, 1300u);
 }
 
 TEST(tracked, wrappers_compose_in_any_order) {
     test_upstream heap;
     failing limited{heap};
-    limited.limit_bytes(100);
+    limited.limit_size(100);
     tracked outer{limited};
     tracked<failing<test_upstream&>> owning{track_options{}, heap};
     void* const p = outer.allocate(100);
@@ -261,7 +261,7 @@ TEST(tracked, the_list_agrees_with_a_model_over_random_operations) {
             bytes -= it->second;
             model.erase(it);
         }
-        ASSERT_EQ(memory.stats().live_bytes, bytes);
+        ASSERT_EQ(memory.stats().live_size, bytes);
         ASSERT_EQ(memory.stats().live_count, model.size());
     }
     for (const auto& [p, size] : model) { memory.deallocate(p, size); }

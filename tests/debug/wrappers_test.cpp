@@ -2,13 +2,13 @@
 // shared contract of the allocators (support/allocator_contract.hpp), and one that mixes everything
 // a wrapper passes on.
 #include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/array_recycler.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/heap.hpp>
-#include <cairn/alloc/keeping.hpp>
 #include <cairn/alloc/locked.hpp>
+#include <cairn/alloc/monotonic.hpp>
 #include <cairn/alloc/pool.hpp>
-#include <cairn/alloc/recycling.hpp>
 #include <cairn/core/make.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/core/or_abort.hpp>
@@ -101,7 +101,7 @@ TEST(legal_programs, pass_through_every_wrapper_of_a_heap) {
     auto place = listed.at("place");
     expect_legal(place);
     EXPECT_EQ(listed.stats().live_count, 0u);
-    EXPECT_EQ(listed.stats().live_bytes, 0u);
+    EXPECT_EQ(listed.stats().live_size, 0u);
     guarded guard{memory};
     expect_legal(guard);
     guarded quarantine{memory, {.quarantine_count = 8}};
@@ -110,7 +110,7 @@ TEST(legal_programs, pass_through_every_wrapper_of_a_heap) {
     expect_legal(pages);
     failing never{memory};
     expect_legal(never);
-    EXPECT_EQ(never.live_bytes(), 0u);
+    EXPECT_EQ(never.live_size(), 0u);
     locked one_at_a_time{memory};
     expect_legal(one_at_a_time);
     or_abort certain{memory};
@@ -121,9 +121,9 @@ TEST(legal_programs, pass_through_every_wrapper_of_an_arena) {
     test_upstream upstream;
     growing_arena memory{4_KiB, upstream};
     expect_legal(memory);
-    recycling again{memory};
+    array_recycler again{memory};
     expect_legal(again);
-    keeping kept{memory};
+    monotonic kept{memory};
     expect_legal(kept);
     tracked counted{memory};
     expect_legal(counted);
@@ -142,14 +142,14 @@ TEST(legal_programs, pass_through_every_wrapper_of_an_arena) {
 TEST(legal_programs, pass_through_wrappers_of_wrappers) {
     test_upstream upstream;
     growing_arena memory{4_KiB, upstream};
-    recycling again{memory};
+    array_recycler again{memory};
     guarded guard{again, {.quarantine_count = 4}};
     failing never{guard};
     tracked listed{never, {.list = true}};
     locked all{listed};
     expect_legal(all);
     EXPECT_EQ(listed.stats().live_count, 0u);
-    EXPECT_EQ(never.live_bytes(), 0u);
+    EXPECT_EQ(never.live_size(), 0u);
 }
 
 TEST(legal_programs, free_nullptr_to_what_serves_one_size_pages_or_nothing) {

@@ -630,24 +630,24 @@ TEST(relocatable_heap_test, stress_relocate_asks_at_the_gate_and_says_where_the_
         std::uint32_t told = 0;
         void* address = nullptr;
     } gate{stays.index()};
-    heap.set_move_gate({.context = &gate,
-                        .close =
-                            [](void* context, std::uint32_t slot) noexcept {
-                                return slot != static_cast<seen*>(context)->stays;
-                            },
-                        .open =
-                            [](void* context, std::uint32_t slot, void* address) noexcept {
-                                auto& g = *static_cast<seen*>(context);
-                                g.told = slot;
-                                g.address = address;
-                            }});
+    heap.set_move_observer({.context = &gate,
+                            .close =
+                                [](void* context, std::uint32_t slot) noexcept {
+                                    return slot != static_cast<seen*>(context)->stays;
+                                },
+                            .open =
+                                [](void* context, std::uint32_t slot, void* address) noexcept {
+                                    auto& g = *static_cast<seen*>(context);
+                                    g.told = slot;
+                                    g.address = address;
+                                }});
     const std::uintptr_t before[] = {address(heap, moves), address(heap, stays)};
     heap.compact({.steps = 0});
     EXPECT_NE(address(heap, moves), before[0]);
     EXPECT_EQ(address(heap, stays), before[1]) << "the gate did not close";
     EXPECT_EQ(gate.told, moves.index());
     EXPECT_EQ(gate.address, heap.get(moves));
-    heap.set_move_gate({});
+    heap.set_move_observer({});
 }
 
 TEST(relocatable_heap_test, stress_relocate_counts_what_it_copies) {

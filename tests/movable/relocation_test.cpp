@@ -1,4 +1,4 @@
-// How objects move: relocation_of<T>, relocatable<T>, view<T>, pinned<T>.
+// How objects move: relocation_of<T>, relocatable<T>, frame_ptr<T>, pinned<T>.
 #include <cairn/debug/expect_broken_promise.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 #include <gtest/gtest.h>
@@ -15,11 +15,11 @@ namespace {
 
 using namespace cairn::literals;
 using cairn::compaction_budget;
+using cairn::frame_ptr;
 using cairn::pinned;
 using cairn::relocatable;
 using cairn::relocatable_heap;
 using cairn::relocation_of;
-using cairn::view;
 
 constexpr auto everything = compaction_budget::unlimited();
 
@@ -76,7 +76,7 @@ static_assert(cairn::is_trivially_relocatable<marked>);
 static_assert(!cairn::is_trivially_relocatable<moved>);
 static_assert(sizeof(relocatable<plain>) == 16);
 static_assert(std::is_trivially_copyable_v<relocatable<plain>>);
-static_assert(cairn::asserts_enabled || sizeof(view<plain>) == sizeof(void*));
+static_assert(cairn::asserts_enabled || sizeof(frame_ptr<plain>) == sizeof(void*));
 
 /// Frees something below the object and compacts.
 template <class T, class... Args>
@@ -245,11 +245,11 @@ TEST(relocation_test, a_pinned_object_is_a_pointer_that_stays_right) {
 TEST(relocation_test, a_view_is_a_pointer_for_one_epoch) {
     relocatable_heap heap{4_KiB};
     const auto p = heap.make<plain>(1, 2);
-    const view<plain> v = p.view();
+    const frame_ptr<plain> v = p.frame_ptr();
     EXPECT_EQ(v.get(), p.get());
     EXPECT_EQ(v->a + (*v).b, 3);
     EXPECT_TRUE(v);
-    EXPECT_FALSE(view<plain>{});
+    EXPECT_FALSE(frame_ptr<plain>{});
     const std::uint32_t epoch = heap.epoch();
     heap.compact({});
     EXPECT_EQ(heap.epoch(), epoch + 1) << "every compact() is a safe point, moves or not";
@@ -261,19 +261,19 @@ TEST(relocation_death_test, misuse_is_named) {
     relocatable_heap heap{4_KiB};
     relocatable_heap other{4_KiB};
     const auto p = heap.make<plain>(1, 2);
-    const view<plain> v = p.view();
+    const frame_ptr<plain> v = p.frame_ptr();
     heap.compact({});
-    EXPECT_DEATH((void)v->a, "a view is used before the next safe point");
+    EXPECT_DEATH((void)v->a, "a frame pointer is used before the next safe point");
     const auto late_view = cairn::expect_broken_promise([&] { (void)v->a; });
     EXPECT_EQ(late_view.kind(), cairn::misuse_kind::outlived) << late_view;
     EXPECT_EQ(late_view.object(), &heap);
-    EXPECT_EQ(late_view.value("epoch"), late_view.value("epoch of the view") + 1);
+    EXPECT_EQ(late_view.value("epoch"), late_view.value("epoch of the pointer") + 1);
     {
         const auto brief = heap.make<plain>(3, 4);
-        const view<plain> late = brief.view();
+        const frame_ptr<plain> late = brief.frame_ptr();
         heap.destroy(brief);
         const auto next = heap.make<plain>(5, 6);  // in its place
-        EXPECT_DEATH((void)late->a, "a view is used while its object lives");
+        EXPECT_DEATH((void)late->a, "a frame pointer is used while its object lives");
         heap.destroy(next);
     }
     EXPECT_DEATH(other.destroy(p), "an object is destroyed by the heap that made it");
@@ -287,7 +287,7 @@ TEST(relocation_death_test, misuse_is_named) {
     EXPECT_EQ(gone.kind(), cairn::misuse_kind::stale_handle) << gone;
     EXPECT_EQ(gone.value("slot"), p.handle().index());
     EXPECT_DEATH(heap.destroy(p), "an object is destroyed once");
-    EXPECT_DEATH((void)p.view(), "an object is used while it lives");
+    EXPECT_DEATH((void)p.frame_ptr(), "an object is used while it lives");
 }
 
 struct anchored {

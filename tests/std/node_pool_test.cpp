@@ -77,9 +77,9 @@ TEST(node_pool, containers_that_die_leave_nothing_behind) {
         for (int i = 0; i < 5000; ++i) { m[i] = i; }
     }
     EXPECT_EQ(nodes.stats().live_count, 0u);
-    EXPECT_EQ(nodes.stats().upstream_size, upstream.live_bytes());
+    EXPECT_EQ(nodes.stats().upstream_size, upstream.live_size());
     nodes.trim();
-    EXPECT_EQ(upstream.live_bytes(), 0u);
+    EXPECT_EQ(upstream.live_size(), 0u);
 }
 
 TEST(node_pool, containers_on_one_pool_exchange_nodes) {

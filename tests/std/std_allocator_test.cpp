@@ -1,11 +1,11 @@
 // Behaviours of cairn/std/std_allocator.hpp: the standard containers on cairn memory.
 #include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/array_recycler.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/double_ended_arena.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/pool.hpp>
-#include <cairn/alloc/recycling.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/debug/guarded.hpp>
 #include <cairn/debug/tracked.hpp>
@@ -209,7 +209,7 @@ void expect_refused_whole(Container& c) {
 
 TEST(std_allocator, containers_refuse_absurd_counts_and_have_taken_nothing) {
     test_upstream memory;
-    memory.limit_bytes(std::size_t{16} << 20);
+    memory.limit_size(std::size_t{16} << 20);
     vector_in<int> numbers{memory};
     std::deque<int, in_test<int>> queue{memory};
     std::basic_string<char, std::char_traits<char>, in_test<char>> text{memory};
@@ -220,18 +220,18 @@ TEST(std_allocator, containers_refuse_absurd_counts_and_have_taken_nothing) {
     fill(queue);
     fill(text);
     fill(table);
-    const std::size_t before = memory.live_bytes();
+    const std::size_t before = memory.live_size();
     expect_refused_whole(numbers);
     expect_refused_whole(queue);
     expect_refused_whole(text);
     expect_refused_whole(table);
-    EXPECT_EQ(memory.live_bytes(), before);
+    EXPECT_EQ(memory.live_size(), before);
     in_any<double> any{memory};
     for (const std::size_t count : {SIZE_MAX, SIZE_MAX / 8, SIZE_MAX / 8 + 1, SIZE_MAX / 16 + 1}) {
         EXPECT_THROW((void)any.allocate(count), std::bad_alloc) << count;
         EXPECT_THROW((void)any.allocate_at_least(count), std::bad_alloc) << count;
     }
-    EXPECT_EQ(memory.live_bytes(), before);
+    EXPECT_EQ(memory.live_size(), before);
 }
 
 namespace {
@@ -261,7 +261,7 @@ TEST(std_allocator, nullptr_may_be_freed_through_it_whatever_the_allocator) {
     page_allocator pages;
     tracked<pool> counted_slots{track_options{}, std::size_t{64}};
     guarded<heap<>&> guarded_objects{objects};
-    recycling<arena&> lists{frame};
+    array_recycler<arena&> lists{frame};
     expect_nullptr_may_be_freed(system);
     expect_nullptr_may_be_freed(frame);
     expect_nullptr_may_be_freed(level);

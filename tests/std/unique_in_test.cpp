@@ -33,7 +33,7 @@ TEST(unique_in, destroys_the_object_and_gives_the_memory_back) {
         unique_in<citizen> p = make_unique_in<citizen>(memory, "ada");
         ASSERT_NE(p, nullptr);
         EXPECT_EQ(p->name, "ada");
-        EXPECT_EQ(memory.live_bytes(), sizeof(citizen));
+        EXPECT_EQ(memory.live_size(), sizeof(citizen));
         unique_in<citizen> q = std::move(p);
         EXPECT_EQ(p, nullptr);
         EXPECT_EQ(citizen::alive, 1);

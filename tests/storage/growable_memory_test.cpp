@@ -107,6 +107,6 @@ TEST(free_bits, holds_as_many_as_it_was_asked_for) {
         free_bits set{upstream};
         ASSERT_TRUE(set.ensure(count));
         const std::size_t groups = (count + 4095) / 4096;
-        EXPECT_EQ(upstream.live_bytes(), groups * 65 * 8) << count;
+        EXPECT_EQ(upstream.live_size(), groups * 65 * 8) << count;
     }
 }

@@ -30,7 +30,7 @@ public:
     void* allocate(std::size_t size, cairn::alignment align) noexcept {
         const std::size_t number = request_count_++;
         if (number >= refuse_from_ && number < refuse_until_) { return nullptr; }
-        if (size > byte_limit_ - live_bytes_) { return nullptr; }
+        if (size > byte_limit_ - live_size_) { return nullptr; }
         if (size > PTRDIFF_MAX - align.bytes()) { return nullptr; }
         void* const base = std::malloc(size + align.bytes());
         if (base == nullptr) { return nullptr; }
@@ -38,8 +38,8 @@ public:
         p += cairn::padding_to(reinterpret_cast<std::uintptr_t>(p), align);
         std::memset(p, 0xA5, size);  // fresh memory is not zero
         live_.emplace(p, block{base, size, align});
-        live_bytes_ += size;
-        peak_bytes_ = live_bytes_ > peak_bytes_ ? live_bytes_ : peak_bytes_;
+        live_size_ += size;
+        peak_size_ = live_size_ > peak_size_ ? live_size_ : peak_size_;
         return p;
     }
 
@@ -51,7 +51,7 @@ public:
         }
         EXPECT_EQ(found->second.size, size) << "a block goes back with the size it was asked with";
         EXPECT_EQ(found->second.align, align) << "and with the alignment";
-        live_bytes_ -= found->second.size;
+        live_size_ -= found->second.size;
         std::free(found->second.base);
         live_.erase(found);
     }
@@ -63,12 +63,12 @@ public:
         refuse_until_ = count == never ? never : first + count;
     }
     void refuse_nothing() { refuse_from_ = refuse_until_ = never; }
-    void limit_bytes(std::size_t bytes) { byte_limit_ = bytes; }
+    void limit_size(std::size_t bytes) { byte_limit_ = bytes; }
 
     std::size_t request_count() const { return request_count_; }
     std::size_t live_count() const { return live_.size(); }
-    std::size_t live_bytes() const { return live_bytes_; }
-    std::size_t peak_bytes() const { return peak_bytes_; }
+    std::size_t live_size() const { return live_size_; }
+    std::size_t peak_size() const { return peak_size_; }
 
 private:
     struct block {
@@ -78,8 +78,8 @@ private:
     };
     std::map<std::byte*, block> live_;
     std::size_t request_count_ = 0;
-    std::size_t live_bytes_ = 0;
-    std::size_t peak_bytes_ = 0;
+    std::size_t live_size_ = 0;
+    std::size_t peak_size_ = 0;
     std::size_t byte_limit_ = never;
     std::size_t refuse_from_ = never;
     std::size_t refuse_until_ = never;

@@ -26,9 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/arena/bump_region.hpp>
-#include <cairn/alloc/arena/makes_objects.hpp>
-#include <cairn/alloc/arena/mark_check.hpp>
+#include <cairn/alloc/arena/bump_arena.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
@@ -41,27 +39,22 @@ struct arena_options {
     const char* name = nullptr;
 };
 
-class arena : public detail::makes_objects<arena> {
+class arena : public detail::bump_arena<arena> {
 public:
-    /// A point in the arena's life to rewind to; dies with a rewind to an older one, or a reset.
-    class marker {
-        friend class arena;
-        std::uintptr_t top_ = 0;
-        [[no_unique_address]] detail::mark_stamp stamp_;
-    };
+    using options = arena_options;
 
     /// Holds nothing: every allocation of more than 0 bytes is refused.
     arena() noexcept = default;
 
     /// Over memory of the caller, who keeps it alive.
-    explicit arena(byte_slice buffer, arena_options options = {}) noexcept
+    explicit arena(byte_slice buffer, options how = {}) noexcept
         : region_{buffer.data(), buffer.size()}, upstream_{system_memory()} {
-        if (options.name != nullptr) { set_name(options.name); }
+        if (how.name != nullptr) { set_name(how.name); }
     }
 
     /// Over one block of `size` bytes from `upstream`. When upstream refuses, capacity() is 0.
     explicit arena(std::size_t size, allocator_ref upstream = system_memory(),
-                   arena_options options = {}) noexcept;
+                   options how = {}) noexcept;
 
     ~arena() { release(); }
 
@@ -79,72 +72,33 @@ public:
     /// Cost:    see above; an alignment above 16 costs two more instructions and a compare.
     [[nodiscard]] [[gnu::always_inline]] void* allocate(
         std::size_t size, alignment align = default_alignment) noexcept {
-        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "arena", {}};
+        [[maybe_unused]] const auto inside = enter();
         return region_.allocate_or(size, align, [this]() noexcept -> void* {
             if constexpr (asserts_enabled) { check_not_moved_from(); }
             return nullptr;
         });
     }
 
-    /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind.
-    /// nullptr does nothing.
-    /// Requires: `p` came from allocate(size, ...) of this arena and was not freed or rewound.
-    void deallocate(void* p, std::size_t size, alignment = default_alignment,
-                    [[maybe_unused]] call_site from = call_site::current()) noexcept {
-        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "arena", from};
-        region_.deallocate(p, size, {this, "arena", watch_.name(), from});
-    }
-
     /// Grows the last block, or shrinks any block, where it is.
     /// Returns: false when it cannot; nothing has changed then.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment = default_alignment) noexcept {
-        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "arena", {}};
+        [[maybe_unused]] const auto inside = enter();
         return region_.try_resize(p, old_size, new_size);
-    }
-
-    /// `size` rounded to the granule of 16 bytes: that much costs no more than `size`.
-    [[nodiscard]] std::size_t good_size(std::size_t size, alignment) const noexcept {
-        return size > SIZE_MAX - 15 ? size : round_up(size, detail::bump_granule);
     }
 
     /// True when `p` points into the region, allocated or not.
     [[nodiscard]] bool owns(const void* p) const noexcept { return region_.owns(p); }
 
-    /// True when `p` is the newest block: only then freeing and growing help. O(1).
-    [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
-        return region_.is_last(p, size);
-    }
-
-    [[nodiscard]] marker mark() noexcept {
-        marker here;
-        here.top_ = region_.top();
-        here.stamp_ = marks_.mark(here.top_);
-        return here;
-    }
-
-    /// Forgets everything allocated since `to` was taken. O(1).
-    /// Requires: `to` came from this arena and is not dead (see marker).
-    void rewind(marker to, [[maybe_unused]] call_site from = call_site::current()) noexcept {
-        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "arena", from};
-        marks_.rewind(to.stamp_, {this, "arena", watch_.name(), from});
-        region_.rewind(to.top_, {this, "arena", watch_.name(), from});
-    }
-
     /// Forgets everything. All markers die. O(1).
     void reset() noexcept {
-        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "arena", {}};
+        [[maybe_unused]] const auto inside = enter();
         marks_.reset();
         region_.reset();
     }
 
     [[nodiscard]] std::size_t capacity() const noexcept { return region_.capacity(); }  // bytes
-    [[nodiscard]] std::size_t used_size() const noexcept { return region_.used_size(); }
     [[nodiscard]] std::size_t free_size() const noexcept { return region_.free_size(); }
-
-    /// Most bytes ever in use at once, padding included.
-    [[nodiscard]] std::size_t high_water_size() const noexcept { return region_.high_water_size(); }
-    void reset_high_water() noexcept { region_.reset_high_water(); }
 
     /// The name that reports of checked builds and the memory checkers give it; the string is not
     /// copied. nullptr: none.
@@ -156,7 +110,9 @@ public:
 private:
     friend class double_ended_arena;
     friend class arena_high_end;
-    friend struct detail::mark_access;
+    friend class detail::bump_arena<arena>;
+
+    static constexpr const char* type_name = "arena";
 
     void release() noexcept;
     void check_not_moved_from() const noexcept;
@@ -165,8 +121,6 @@ private:
     void* block_ = nullptr;       // from upstream_; nullptr when the memory is the caller's
     std::size_t block_size_ = 0;  // bytes asked of upstream_
     allocator_ref upstream_ = system_memory();
-    [[no_unique_address]] detail::mark_check marks_;
-    [[no_unique_address]] detail::allocator_watch watch_;
 };
 
 static_assert(byte_allocator<arena> && resizes_in_place<arena> && has_good_size<arena>);

@@ -63,7 +63,7 @@ public:
     ///           push_back() may be given one.
     /// Returns: false when the arena is exhausted; nothing has changed then.
     template <class... Args>
-    bool emplace_back(Args&&... args) {
+    [[nodiscard]] bool emplace_back(Args&&... args) {
         if (end_ == limit_) [[unlikely]] {
             if (!grow()) { return false; }
         }
@@ -73,7 +73,7 @@ public:
     }
 
     /// `value` may be an element of this builder.
-    bool push_back(const T& value)
+    [[nodiscard]] bool push_back(const T& value)
         requires std::is_copy_constructible_v<T>
     {
         if (end_ != limit_) [[likely]] {
@@ -84,7 +84,7 @@ public:
         T copy = value;  // growth may move the element that it refers to
         return emplace_back(static_cast<T&&>(copy));
     }
-    bool push_back(T&& value) {
+    [[nodiscard]] bool push_back(T&& value) {
         if (end_ != limit_) [[likely]] {
             ::new (static_cast<void*>(end_)) T(static_cast<T&&>(value));
             ++end_;

@@ -144,12 +144,13 @@ CAIRN_DETAIL_MODULE_LOCAL inline constinit pool_cache no_view{{},      nullptr, 
 
 class concurrent_pool {
 public:
+    using options = concurrent_pool_options;
+
     /// A pool of slots of `slot_size` bytes at multiples of `align`; takes no memory yet.
     /// Slots lie slot_size bytes apart, rounded up to a multiple of `align`; 0 counts as 1.
     /// `upstream` is called by one thread at a time.
     explicit concurrent_pool(std::size_t slot_size, alignment align = default_alignment,
-                             allocator_ref upstream = system_memory(),
-                             concurrent_pool_options options = {}) noexcept;
+                             allocator_ref upstream = system_memory(), options how = {}) noexcept;
     ~concurrent_pool();
     concurrent_pool(const concurrent_pool&) = delete;
     concurrent_pool& operator=(const concurrent_pool&) = delete;
@@ -302,7 +303,7 @@ private:
     // Growth: under grow_lock_, which is held while the upstream works.
     mutex grow_lock_;
     allocator_ref upstream_;
-    concurrent_pool_options options_;
+    options options_;
     std::size_t next_chunk_slots_;
     std::size_t table_capacity_ = 0;
     std::size_t upstream_size_ = 0;

@@ -28,19 +28,12 @@
 namespace cairn::inline CAIRN_FLAVOUR {
 
 /// The upper end of a double_ended_arena: bumps downwards.
-class arena_high_end : public detail::makes_objects<arena_high_end> {
+class arena_high_end : public detail::bump_arena<arena_high_end> {
 public:
-    class marker {
-        friend class arena_high_end;
-        std::uintptr_t top_ = 0;
-        [[no_unique_address]] detail::mark_stamp stamp_;
-    };
-
     /// As arena::allocate; the bytes lie below everything allocated here before.
     /// Cost: 6 instructions, one branch.
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
-        [[maybe_unused]] const detail::allocator_watch::use inside{
-            low_->watch_, this, "arena_high_end", {}};
+        [[maybe_unused]] const auto inside = enter();
         detail::bump_region& gap = low_->region_;
         if (size > gap.free_size()) [[unlikely]] { return nullptr; }
         const alignment at_least = align > detail::bump_granule ? align : detail::bump_granule;
@@ -59,12 +52,10 @@ public:
         if constexpr (asserts_enabled || poison_is_watched) {
             if (p == nullptr) { return; }
         }
-        [[maybe_unused]] const detail::allocator_watch::use inside{low_->watch_, this,
-                                                                   "arena_high_end", from};
+        [[maybe_unused]] const auto inside = enter(from);
         CAIRN_ASSERT(size == 0 || owns(p),
                      "a block comes back to the end that it was allocated from",
-                     detail::watched_call{this, "arena_high_end", low_->watch_.name(), from}.about(
-                         misuse_kind::foreign_pointer));
+                     call_of(from).about(misuse_kind::foreign_pointer));
         const std::size_t step = round_up(size, detail::bump_granule);
         if (reinterpret_cast<std::uintptr_t>(p) == low_->region_.end()) {
             note_peak();
@@ -79,9 +70,6 @@ public:
         return detail::bump_region::resize_inner(p, old_size, new_size);
     }
 
-    [[nodiscard]] std::size_t good_size(std::size_t size, alignment align) const noexcept {
-        return low_->good_size(size, align);
-    }
     [[nodiscard]] bool owns(const void* p) const noexcept {
         const std::uintptr_t begin = low_->region_.end();
         return reinterpret_cast<std::uintptr_t>(p) - begin < limit_ - begin;
@@ -90,28 +78,9 @@ public:
         return reinterpret_cast<std::uintptr_t>(p) == low_->region_.end();
     }
 
-    [[nodiscard]] marker mark() noexcept {
-        marker here;
-        here.top_ = low_->region_.end();
-        here.stamp_ = marks_.mark(here.top_);
-        return here;
-    }
-
-    /// Forgets everything allocated at this end since `to` was taken. O(1).
-    void rewind(marker to, [[maybe_unused]] call_site from = call_site::current()) noexcept {
-        [[maybe_unused]] const detail::allocator_watch::use inside{low_->watch_, this,
-                                                                   "arena_high_end", from};
-        marks_.rewind(to.stamp_, {this, "arena_high_end", low_->watch_.name(), from});
-        CAIRN_ASSERT(to.top_ >= low_->region_.end() && to.top_ <= limit_,
-                     "a marker lies inside the live part of its end",
-                     detail::watched_call{this, "arena_high_end", low_->watch_.name(), from}.about(
-                         misuse_kind::outlived));
-        retreat(to.top_);
-    }
-
     void reset() noexcept {
         marks_.reset();
-        retreat(limit_);
+        go_back(limit_);
     }
 
     [[nodiscard]] std::size_t used_size() const noexcept { return limit_ - low_->region_.end(); }
@@ -121,6 +90,8 @@ public:
         return used_size() > peak_ ? used_size() : peak_;
     }
 
+    void reset_high_water() noexcept { peak_ = 0; }
+
     void validate() const noexcept {
         low_->validate();
         CAIRN_ASSERT(low_->region_.end() <= limit_, "the upper end stays inside the region");
@@ -128,12 +99,23 @@ public:
 
 private:
     friend class double_ended_arena;
-    friend struct detail::mark_access;
+    friend class detail::bump_arena<arena_high_end>;
+
+    static constexpr const char* type_name = "arena_high_end";
 
     explicit arena_high_end(arena& low) noexcept : low_{&low}, limit_{low.region_.end()} {}
 
     void note_peak() noexcept { peak_ = used_size() > peak_ ? used_size() : peak_; }
-    void retreat(std::uintptr_t to) noexcept {
+    [[nodiscard]] detail::bump_position position() const noexcept { return {low_->region_.end()}; }
+    void retreat(detail::bump_position to,
+                 [[maybe_unused]] const detail::watched_call& call) noexcept {
+        CAIRN_ASSERT(to.top >= low_->region_.end() && to.top <= limit_,
+                     "a marker lies inside the live part of its end",
+                     call.about(misuse_kind::outlived));
+        go_back(to.top);
+    }
+    [[nodiscard]] detail::allocator_watch& watch() noexcept { return low_->watch_; }
+    void go_back(std::uintptr_t to) noexcept {
         note_peak();
         const std::uintptr_t from = low_->region_.end();
         low_->region_.set_end(to);
@@ -156,7 +138,6 @@ private:
     std::uintptr_t limit_;            // end of the whole region
     std::size_t peak_ = 0;            // highest used_size() at any retreat
     std::uintptr_t large_begin_ = 0;  // start of the newest page-multiple block
-    [[no_unique_address]] detail::mark_check marks_;
 };
 
 class double_ended_arena {
@@ -196,8 +177,7 @@ public:
 
 private:
     arena low_;
-    arena_high_end high_;
-    [[no_unique_address]] detail::allocator_watch watch_;  // of the name alone
+    arena_high_end high_;  // its watch has the name of both
 };
 
 static_assert(byte_allocator<arena_high_end> && resizes_in_place<arena_high_end>);

@@ -65,17 +65,20 @@ private:
     std::size_t bytes_;
 };
 
-class growing_arena : public detail::makes_objects<growing_arena> {
+namespace detail {
+
+/// What a marker remembers where blocks follow each other.
+struct block_position {
+    std::uintptr_t top = 0;
+    std::uint64_t serial = 0;  // blocks with larger numbers are younger
+};
+
+}  // namespace detail
+
+class growing_arena : public detail::bump_arena<growing_arena, detail::block_position> {
     struct block;
 
 public:
-    class marker {
-        friend class growing_arena;
-        std::uintptr_t top_ = 0;
-        std::uint64_t serial_ = 0;  // blocks with larger numbers are younger
-        [[no_unique_address]] detail::mark_stamp stamp_;
-    };
-
     enum class growth : unsigned char { allowed, forbidden };
 
     struct options {
@@ -102,19 +105,17 @@ public:
     /// Returns: nullptr when upstream refuses the block; the arena is then unchanged.
     [[nodiscard]] [[gnu::always_inline]] void* allocate(
         std::size_t size, alignment align = default_alignment) noexcept {
-        [[maybe_unused]] const detail::allocator_watch::use inside{
-            watch_, this, "growing_arena", {}};
+        [[maybe_unused]] const auto inside = enter();
         return region_.allocate_or(
             size, align, [=, this]() noexcept { return allocate_in_other_block(size, align); });
     }
 
     /// As arena::deallocate: the last block's bytes come back at once.
     void deallocate(void* p, std::size_t size, alignment = default_alignment,
-                    [[maybe_unused]] call_site from = call_site::current()) noexcept {
-        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "growing_arena",
-                                                                   from};
+                    call_site from = call_site::current()) noexcept {
+        [[maybe_unused]] const auto inside = enter(from);
         if (region_.contains(p)) [[likely]] {
-            region_.deallocate(p, size, {this, "growing_arena", watch_.name(), from});
+            region_.deallocate(p, size, call_of(from));
         } else {
             deallocate_in_full_block(p, size, from);
         }
@@ -123,14 +124,9 @@ public:
     /// As arena::try_resize; the last allocation grows up to the end of its block.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment = default_alignment) noexcept {
-        [[maybe_unused]] const detail::allocator_watch::use inside{
-            watch_, this, "growing_arena", {}};
+        [[maybe_unused]] const auto inside = enter();
         if (region_.contains(p)) [[likely]] { return region_.try_resize(p, old_size, new_size); }
         return detail::bump_region::resize_inner(p, old_size, new_size);
-    }
-
-    [[nodiscard]] std::size_t good_size(std::size_t size, alignment) const noexcept {
-        return size > SIZE_MAX - 15 ? size : round_up(size, detail::bump_granule);
     }
 
     /// True when `p` points into a used block. O(used blocks).
@@ -138,27 +134,6 @@ public:
 
     [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
         return region_.contains(p) && region_.is_last(p, size);
-    }
-
-    [[nodiscard]] marker mark() noexcept {
-        marker here;
-        here.top_ = region_.top();
-        here.serial_ = last_serial_;
-        here.stamp_ = marks_.mark(here.top_);
-        return here;
-    }
-
-    /// Forgets everything allocated since `to` was taken; blocks that become empty are kept as
-    /// spares. O(blocks dropped).
-    void rewind(marker to, [[maybe_unused]] call_site from = call_site::current()) noexcept {
-        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "growing_arena",
-                                                                   from};
-        marks_.rewind(to.stamp_, {this, "growing_arena", watch_.name(), from});
-        if (to.serial_ == last_serial_) [[likely]] {
-            region_.rewind(to.top_, {this, "growing_arena", watch_.name(), from});
-        } else {
-            rewind_over_blocks(to);
-        }
     }
 
     /// Forgets everything; keeps blocks by the policy given at construction.
@@ -178,6 +153,7 @@ public:
     [[nodiscard]] std::size_t block_count() const noexcept;  // used and spare
     /// Most bytes ever in use at once. Exact at every rewind, reset and question.
     [[nodiscard]] std::size_t high_water_size() const noexcept;
+    void reset_high_water() noexcept;
 
     /// The name that reports of checked builds and the memory checkers give it; the string is not
     /// copied. nullptr: none.
@@ -186,11 +162,24 @@ public:
     void validate() const noexcept;
 
 private:
-    friend struct detail::mark_access;
+    friend class detail::bump_arena<growing_arena, detail::block_position>;
+
+    static constexpr const char* type_name = "growing_arena";
+
+    [[nodiscard]] detail::block_position position() const noexcept {
+        return {region_.top(), last_serial_};
+    }
+    void retreat(detail::block_position to, const detail::watched_call& call) noexcept {
+        if (to.serial == last_serial_) [[likely]] {
+            region_.rewind(to.top, call);
+        } else {
+            rewind_over_blocks(to);
+        }
+    }
 
     void* allocate_in_other_block(std::size_t size, alignment align) noexcept;
     void deallocate_in_full_block(void* p, std::size_t size, call_site from) noexcept;
-    void rewind_over_blocks(const marker& to) noexcept;
+    void rewind_over_blocks(detail::block_position to) noexcept;
     void* allocate_oversized(block* b, std::size_t needed, std::size_t size,
                              alignment align) noexcept;
     block* take_spare(std::size_t payload_min, bool for_oversized) noexcept;
@@ -218,8 +207,6 @@ private:
     allocator_ref upstream_;
     options how_;
     growth growth_ = growth::allowed;
-    [[no_unique_address]] detail::mark_check marks_;
-    [[no_unique_address]] detail::allocator_watch watch_;
 };
 
 static_assert(byte_allocator<growing_arena> && resizes_in_place<growing_arena>);

@@ -63,10 +63,12 @@ struct pool_stats {
 
 class pool {
 public:
+    using options = pool_options;
+
     /// A pool of slots of `slot_size` bytes at multiples of `align`; takes no memory yet.
     /// Slots lie slot_size bytes apart, rounded up to a multiple of `align`; 0 counts as 1.
     explicit pool(std::size_t slot_size, alignment align = default_alignment,
-                  allocator_ref upstream = system_memory(), pool_options options = {}) noexcept;
+                  allocator_ref upstream = system_memory(), options how = {}) noexcept;
 
     /// A pool of as many slots as fit into `buffer`, which must outlive it; it never grows.
     pool(slice<std::byte> buffer, std::size_t slot_size,
@@ -218,7 +220,7 @@ private:
     std::size_t slot_count_ = 0;     // of all chunks
     std::size_t selected_ = none;    // index of the chunk being carved
     std::size_t next_chunk_slots_;   // slots of the next chunk
-    pool_options options_;
+    options options_;
     allocator_ref upstream_;
     alignment align_;
     bool fixed_ = false;  // over a buffer: nothing goes back

@@ -27,8 +27,8 @@ namespace cairn::inline CAIRN_FLAVOUR {
 template <class T>
 class pool_of : public pool {
 public:
-    explicit pool_of(allocator_ref upstream = system_memory(), pool_options options = {}) noexcept
-        : pool{sizeof(T), alignment::of<T>(), upstream, options} {}
+    explicit pool_of(allocator_ref upstream = system_memory(), options how = {}) noexcept
+        : pool{sizeof(T), alignment::of<T>(), upstream, how} {}
 
     /// As many T as fit into `buffer`, which must outlive the pool; it never grows.
     explicit pool_of(slice<std::byte> buffer) noexcept

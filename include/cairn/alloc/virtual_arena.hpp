@@ -32,14 +32,8 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-class virtual_arena : public detail::makes_objects<virtual_arena> {
+class virtual_arena : public detail::bump_arena<virtual_arena> {
 public:
-    class marker {
-        friend class virtual_arena;
-        std::uintptr_t top_ = 0;
-        [[no_unique_address]] detail::mark_stamp stamp_;
-    };
-
     static constexpr const char* default_name = "cairn virtual_arena";
 
     enum class huge_pages : unsigned char { no, advised };
@@ -73,60 +67,27 @@ public:
     ///   then unchanged.
     [[nodiscard]] [[gnu::always_inline]] void* allocate(
         std::size_t size, alignment align = default_alignment) noexcept {
-        [[maybe_unused]] const detail::allocator_watch::use inside{
-            watch_, this, "virtual_arena", {}};
+        [[maybe_unused]] const auto inside = enter();
         return region_.allocate_or(
             size, align, [=, this]() noexcept { return commit_and_allocate(size, align); });
-    }
-
-    /// As arena::deallocate.
-    void deallocate(void* p, std::size_t size, alignment = default_alignment,
-                    [[maybe_unused]] call_site from = call_site::current()) noexcept {
-        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "virtual_arena",
-                                                                   from};
-        region_.deallocate(p, size, {this, "virtual_arena", watch_.name(), from});
     }
 
     /// As arena::try_resize; the last block grows up to the end of the reservation.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment = default_alignment) noexcept {
-        [[maybe_unused]] const detail::allocator_watch::use inside{
-            watch_, this, "virtual_arena", {}};
+        [[maybe_unused]] const auto inside = enter();
         if (region_.try_resize(p, old_size, new_size)) [[likely]] { return true; }
         return commit_and_resize(p, old_size, new_size);
-    }
-
-    [[nodiscard]] std::size_t good_size(std::size_t size, alignment) const noexcept {
-        return size > SIZE_MAX - 15 ? size : round_up(size, detail::bump_granule);
     }
 
     /// True when `p` points into the reservation.
     [[nodiscard]] bool owns(const void* p) const noexcept {
         return reinterpret_cast<std::uintptr_t>(p) - region_.begin() < capacity();
     }
-    [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
-        return region_.is_last(p, size);
-    }
-
-    [[nodiscard]] marker mark() noexcept {
-        marker here;
-        here.top_ = region_.top();
-        here.stamp_ = marks_.mark(here.top_);
-        return here;
-    }
-
-    /// Forgets everything allocated since `to`; memory stays committed. O(1).
-    void rewind(marker to, [[maybe_unused]] call_site from = call_site::current()) noexcept {
-        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "virtual_arena",
-                                                                   from};
-        marks_.rewind(to.stamp_, {this, "virtual_arena", watch_.name(), from});
-        region_.rewind(to.top_, {this, "virtual_arena", watch_.name(), from});
-    }
 
     /// Forgets everything; decommits what lies above retain_size (one system call at most).
     void reset() noexcept {
-        [[maybe_unused]] const detail::allocator_watch::use inside{
-            watch_, this, "virtual_arena", {}};
+        [[maybe_unused]] const auto inside = enter();
         marks_.reset();
         region_.reset();
         if (region_.capacity() > how_.retain_size) { decommit_above_retained(); }
@@ -143,10 +104,7 @@ public:
         return reserved_end_ - region_.begin();
     }
     [[nodiscard]] std::size_t committed_size() const noexcept { return region_.capacity(); }
-    [[nodiscard]] std::size_t used_size() const noexcept { return region_.used_size(); }
     [[nodiscard]] std::size_t free_size() const noexcept { return capacity() - used_size(); }
-    [[nodiscard]] std::size_t high_water_size() const noexcept { return region_.high_water_size(); }
-    void reset_high_water() noexcept { region_.reset_high_water(); }
 
     /// First byte of the reservation; positions relative to it survive growth.
     [[nodiscard]] const void* data() const noexcept {
@@ -163,7 +121,9 @@ public:
     }
 
 private:
-    friend struct detail::mark_access;
+    friend class detail::bump_arena<virtual_arena>;
+
+    static constexpr const char* type_name = "virtual_arena";
 
     void* commit_and_allocate(std::size_t size, alignment align) noexcept;
     bool commit_and_resize(void* p, std::size_t old_size, std::size_t new_size) noexcept;
@@ -178,8 +138,6 @@ private:
     std::size_t reservation_size_ = 0;               // bytes to release, guard included
     std::size_t next_step_ = 0;                      // bytes to commit next
     options how_;
-    [[no_unique_address]] detail::mark_check marks_;
-    [[no_unique_address]] detail::allocator_watch watch_;
 };
 
 static_assert(byte_allocator<virtual_arena> && resizes_in_place<virtual_arena>);

@@ -1,36 +1,36 @@
-// cairn/containers/concurrent_object_pool.hpp - objects that are built once, for any number of threads.
+// cairn/containers/concurrent_object_pool.hpp - objects built once, for any number of threads.
+//
+//      slot:  | object | mark | next |     mark: 0 no object yet; idle; live
+//
+//      acquire   a slot from the concurrent_pool; its mark says whether an object is built in it
+//      release   the slot goes back; the object in it stays as it is
 //
 //      thread A                     thread B                   depot of the concurrent_pool
 //      +------------------+         +------------------+       +--------------------------+
 //      | idle [o o o . .] |         | idle [o . . . .] | <---> | magazines of idle slots, |
 //      +------------------+         +------------------+       | slots never used yet     |
 //                                                              +--------------------------+
-//      slot:  | object | mark | next |      mark: 0 no object yet, `idle` or `live` of this pool
 //
-// An object_pool over a concurrent_pool: that one never touches the slots that it keeps, so an object
-// stays built while its slot is free, and whoever is given the slot next finds it there. An acquire
-// that is given a slot without an object builds one.
+// A concurrent_pool never touches the slots that it keeps. So an object stays built while its slot
+// is free, and the thread that is given the slot next finds it there. That is all: this class adds
+// the mark, the hooks and the leases.
 //
-// Use it for: what object_pool is for, where threads hand objects to each other (messages, requests).
+// Use it for: what object_pool is for, where threads hand objects to each other (messages).
 // Look elsewhere for: one thread at a time (object_pool: no atomic, trim(), surplus destroyed);
-//                     a pool for each thread (per_thread<object_pool<T>>) when none is handed over.
+//   a pool for each thread (per_thread<object_pool<T>>) when none is handed over.
 //
 // Invariant: an object is destroyed only by the pool's destructor.
-// Cost:      acquire: concurrent_pool's, one atomic exchange, the hooks. release: the same. Overhead: 16
-//            bytes a slot. A thread may build although idle objects lie in the magazines of others.
-// Threads:   acquire, release, prewarm and the counts: any. An object may be released by another thread
-//            than the one that acquired it, and is then seen by the next one as it was left. Hooks and
-//            constructors run on the thread that calls, at the same time on several.
-//            Construction, destruction, stats() and validate(): while no other thread uses the pool.
-// fork():    at any moment; the child may use the pool at once, and end it. What other threads of the
-//            parent had acquired stays live in the child. What they kept at hand is out of its reach
-//            (concurrent_pool says how much) and counts as idle; an object that one of them was
-//            building is not there.
-// Errors:    exhausted or full: an empty lease, nullptr; a thread may be refused while other threads keep
-//            idle objects at hand (concurrent_pool::slack()). An object that is released twice, even by two
-//            threads at once, or to the wrong pool, stops the program in every build. A second release
-//            after somebody else has acquired the object again is a release of theirs: the pool cannot tell
-//            (a lease cannot do it).
+// Cost:      acquire: concurrent_pool's, one atomic exchange, the hooks. release: the same. 16
+//            bytes a slot. A thread may build an object although other threads keep idle ones at
+//            hand.
+// Threads:   acquire, release, prewarm and the counts: any; an object may be released by another
+//            thread than acquired it. Hooks and constructors run on the calling thread, at the same
+//            time on several. All else: while no other thread uses the pool.
+// fork():    at any moment: docs/gotchas.md.
+// Errors:    exhausted or full: an empty lease, nullptr (a thread may be refused while others keep
+//            idle objects: concurrent_pool::slack()). A release of what is not live in this pool
+//            stops the program in every build. A second release after the object was acquired again
+//            is one of the new owner's: the pool cannot tell, and a lease cannot do it.
 #pragma once
 
 #include <atomic>
@@ -47,6 +47,7 @@
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/core/rollback.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/object_slots.hpp>
 
@@ -71,14 +72,19 @@ public:
     using value_type = T;
     using lease_type = lease<concurrent_object_pool>;
 
-    explicit concurrent_object_pool(allocator_ref memory = system_memory()) noexcept
-        : concurrent_object_pool{concurrent_object_pool_options{}, Hooks{}, memory} {}
-    explicit concurrent_object_pool(const concurrent_object_pool_options& options, Hooks hooks = {},
-                                    allocator_ref memory = system_memory()) noexcept
-        : memory_{memory},
-          slots_{sizeof(slot), alignment::of<slot>(), memory_, slot_options(options)},
+    using options = concurrent_object_pool_options;
+
+    explicit concurrent_object_pool(allocator_ref upstream = system_memory(),
+                                    const options& how = {}) noexcept
+        : concurrent_object_pool{Hooks{}, upstream, how} {}
+    explicit concurrent_object_pool(const options& how) noexcept
+        : concurrent_object_pool{Hooks{}, system_memory(), how} {}
+    explicit concurrent_object_pool(Hooks hooks, allocator_ref upstream = system_memory(),
+                                    const options& how = {}) noexcept
+        : upstream_{upstream},
+          slots_{sizeof(slot), alignment::of<slot>(), upstream_, slot_options(how)},
           hooks_{std::move(hooks)},
-          object_count_max_{options.object_count_max} {}
+          object_count_max_{how.object_count_max} {}
     concurrent_object_pool(const concurrent_object_pool&) = delete;
     concurrent_object_pool& operator=(const concurrent_object_pool&) = delete;
 
@@ -108,20 +114,14 @@ public:
             misses_.fetch_add(1, std::memory_order_relaxed);
             return nullptr;
         }
-        struct undo {
-            concurrent_object_pool& pool;
-            slot* s;
-            ~undo() {
-                if (s != nullptr) { pool.give_slot(s); }
-            }
-        } guard{*this, s};
+        detail::rollback undo{[&]() noexcept { give_slot(s); }};
         if (s->mark.load(std::memory_order_relaxed) == 0) [[unlikely]] {
             misses_.fetch_add(1, std::memory_order_relaxed);
             build(s);
         }
         detail::tell_acquired<Rules>(hooks_, *s->object());
         s->mark.store(live_mark(), std::memory_order_relaxed);
-        guard.s = nullptr;
+        undo.cancel();
         return s->object();
     }
 
@@ -148,7 +148,7 @@ public:
     /// Cost:    8 bytes of memory for each of `count`, given back at the end.
     /// Throws:  what the first constructor that threw has thrown, after all threads have ended; the
     ///          objects that were built stay, idle, and the pool works on.
-    bool prewarm(std::size_t count, std::size_t thread_count = 1);
+    [[nodiscard]] bool prewarm(std::size_t count, std::size_t thread_count = 1);
 
     /// Objects that are built, live and idle.
     [[nodiscard]] std::size_t object_count() const noexcept {
@@ -241,7 +241,7 @@ private:
         built_count_.fetch_add(1, std::memory_order_relaxed);
     }
 
-    detail::zeroed_memory memory_;
+    detail::zeroed_memory upstream_;
     concurrent_pool slots_;
     [[no_unique_address]] Hooks hooks_;
     std::size_t object_count_max_;
@@ -286,13 +286,13 @@ bool concurrent_object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::si
                 pool->give_slot(held[i]);
             }
             pool->slots_.with_upstream([this](allocator_ref) {
-                pool->memory_.unzeroed().deallocate(held, held_max * sizeof(slot*),
-                                                    default_alignment);
+                pool->upstream_.unzeroed().deallocate(held, held_max * sizeof(slot*),
+                                                      default_alignment);
             });
         }
     };
     void* const held = slots_.with_upstream([this, count](allocator_ref) {
-        return memory_.unzeroed().allocate(count * sizeof(slot*), default_alignment);
+        return upstream_.unzeroed().allocate(count * sizeof(slot*), default_alignment);
     });
     if (held == nullptr) { return false; }
     work job{this, static_cast<slot**>(held), count};

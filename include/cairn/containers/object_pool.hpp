@@ -41,6 +41,7 @@
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/core/rollback.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/object_slots.hpp>
 
@@ -78,15 +79,17 @@ public:
     using value_type = T;
     using lease_type = lease<object_pool>;
 
-    explicit object_pool(allocator_ref memory = system_memory()) noexcept
-        : object_pool{object_pool_options{}, Hooks{}, memory} {}
-    explicit object_pool(const object_pool_options& options, allocator_ref memory) noexcept
-        : object_pool{options, Hooks{}, memory} {}
-    explicit object_pool(const object_pool_options& options, Hooks hooks = {},
-                         allocator_ref memory = system_memory()) noexcept
-        : slots_{slot_size, state_offset, alignment{block_alignment}, memory},
+    using options = object_pool_options;
+
+    explicit object_pool(allocator_ref upstream = system_memory(), const options& how = {}) noexcept
+        : object_pool{Hooks{}, upstream, how} {}
+    explicit object_pool(const options& how) noexcept
+        : object_pool{Hooks{}, system_memory(), how} {}
+    explicit object_pool(Hooks hooks, allocator_ref upstream = system_memory(),
+                         const options& how = {}) noexcept
+        : slots_{slot_size, state_offset, alignment{block_alignment}, upstream},
           hooks_{std::move(hooks)},
-          options_{options} {}
+          options_{how} {}
     object_pool(const object_pool&) = delete;
     object_pool& operator=(const object_pool&) = delete;
 
@@ -133,7 +136,7 @@ public:
     /// Returns: false when the pool would exceed its maximum or the allocator is exhausted.
     /// Throws:  what the first constructor that threw has thrown, after all threads have ended; the
     ///          objects that were built stay, idle, and the pool works on.
-    bool prewarm(std::size_t count, std::size_t thread_count = 1);
+    [[nodiscard]] bool prewarm(std::size_t count, std::size_t thread_count = 1);
 
     /// Destroys idle objects until `count` are left. Their slots are used again; memory goes back
     /// when the pool ends.
@@ -169,17 +172,11 @@ private:
 
     [[nodiscard]] T* take_idle() {
         void* const slot = slots_.stack_[--slots_.idle_count_];
-        struct undo {
-            object_pool& pool;
-            void* slot;
-            ~undo() {
-                if (slot != nullptr) { pool.push(slot); }
-            }
-        } guard{*this, slot};
+        detail::rollback undo{[&]() noexcept { push(slot); }};
         unpoison_defined(slot, sizeof(T));
         T* const object = static_cast<T*>(slot);
         detail::tell_acquired<Rules>(hooks_, *object);  // may acquire others, or throw
-        guard.slot = nullptr;
+        undo.cancel();
         return object;
     }
     [[noreturn, gnu::cold, gnu::noinline]] static void stop() {
@@ -218,15 +215,9 @@ private:
             if (!slots_.grow(first_growth(1), 1, options_.object_count_max)) { return false; }
             slot = slots_.take_vacant();
         }
-        struct undo {
-            detail::object_slots& slots;
-            void* slot;
-            ~undo() {
-                if (slot != nullptr) { slots.give_vacant(slot); }
-            }
-        } guard{slots_, slot};
+        detail::rollback undo{[&]() noexcept { slots_.give_vacant(slot); }};
         construct(slot);
-        guard.slot = nullptr;
+        undo.cancel();
         add_idle(slot);
         return true;
     }
@@ -262,7 +253,7 @@ private:
     std::size_t peak_count_ = 0;
     std::size_t miss_count_ = 0;
     [[no_unique_address]] Hooks hooks_;
-    object_pool_options options_;
+    options options_;
 };
 
 // ------- cold

@@ -85,8 +85,8 @@ public:
     static constexpr std::size_t first_count = 64;
     static constexpr std::size_t block_count_max = 27;
 
-    cell_blocks(std::size_t cell_size, allocator_ref memory) noexcept
-        : cell_size_{cell_size}, memory_{memory} {}
+    cell_blocks(std::size_t cell_size, allocator_ref upstream) noexcept
+        : cell_size_{cell_size}, upstream_{upstream} {}
     ~cell_blocks();
     cell_blocks(const cell_blocks&) = delete;
     cell_blocks& operator=(const cell_blocks&) = delete;
@@ -114,7 +114,7 @@ private:
 
     std::byte* blocks_[block_count_max] = {};
     std::size_t cell_size_;
-    allocator_ref memory_;
+    allocator_ref upstream_;
 };
 
 }  // namespace detail
@@ -130,10 +130,10 @@ public:
     using handle_type = typename Map::handle_type;
     using shared_type = shared_handle<shared_store>;
 
-    explicit shared_store(allocator_ref memory = system_memory()) noexcept
-        : cells_{sizeof(cell), memory}, map_{memory} {}
-    explicit shared_store(allocator_ref memory, const slot_map_options& options) noexcept
-        : cells_{sizeof(cell), memory}, map_{memory, options} {}
+    explicit shared_store(allocator_ref upstream = system_memory()) noexcept
+        : cells_{sizeof(cell), upstream}, map_{upstream} {}
+    explicit shared_store(allocator_ref upstream, const slot_map_options& options) noexcept
+        : cells_{sizeof(cell), upstream}, map_{upstream, options} {}
     shared_store(const shared_store&) = delete;
     shared_store& operator=(const shared_store&) = delete;
     ~shared_store() {

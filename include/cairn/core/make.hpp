@@ -12,22 +12,11 @@
 #include <type_traits>
 
 #include <cairn/core/byte_allocator.hpp>
+#include <cairn/core/rollback.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace detail {
-
-/// Gives memory back unless told that construction succeeded: the constructor may throw.
-template <class A>
-struct allocation_guard {
-    A& allocator;
-    void* memory;
-    std::size_t size;
-    alignment align;
-    ~allocation_guard() {
-        if (memory != nullptr) { allocator.deallocate(memory, size, align); }
-    }
-};
 
 template <class T, class... Args>
 inline constexpr bool is_made_from =
@@ -70,9 +59,10 @@ template <class T, byte_allocator A, class... Args>
     if constexpr (std::is_nothrow_constructible_v<T, Args...>) {
         return detail::construct_at<T>(memory, static_cast<Args&&>(args)...);
     } else {
-        detail::allocation_guard<A> guard{allocator, memory, sizeof(T), alignment::of<T>()};
+        detail::rollback undo{
+            [&]() noexcept { allocator.deallocate(memory, sizeof(T), alignment::of<T>()); }};
         T* const object = detail::construct_at<T>(memory, static_cast<Args&&>(args)...);
-        guard.memory = nullptr;
+        undo.cancel();
         return object;
     }
 }

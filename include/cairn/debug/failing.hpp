@@ -5,7 +5,7 @@
 //                .   .   .   X   X   .   .   .   .   .    refuse_from(3, 2)
 //                .   .   .   X   .   .   .   X   .   .    refuse_every(4)
 //                .   X   .   .   .   .   X   .   .   X    refuse_randomly(3, seed)
-//                .   .   .   .   .   X big   .   .   .    limit_bytes(n): live bytes stay within n
+//                .   .   .   .   .   X big   .   .   .    limit_size(n): live bytes stay within n
 //
 //      for (std::size_t n = 0; !passed_without_refusal; ++n) {   // failure at every point
 //          cairn::failing memory{heap};
@@ -24,21 +24,21 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
-#include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/forwards.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Owns an A (`failing<pool>{args...}`) or refers to one (`failing{a}` is `failing<A&>`).
 template <byte_allocator A>
-class failing {
-public:
-    static constexpr std::size_t all = static_cast<std::size_t>(-1);
+class failing : public detail::forwards<A> {
+    using base = detail::forwards<A>;
+    using base::inner_;
 
-    template <class... Args>
-        requires std::constructible_from<A, Args...>
-    explicit failing(Args&&... args) : inner_(std::forward<Args>(args)...) {}
+public:
+    using base::base;
+
+    static constexpr std::size_t all = static_cast<std::size_t>(-1);
 
     /// Refuses `count` requests beginning with number `first`; the first request ever is number 0.
     void refuse_from(std::size_t first, std::size_t count = all) noexcept {
@@ -56,27 +56,27 @@ public:
     }
 
     /// Refuses what would bring the live bytes above `bytes`.
-    void limit_bytes(std::size_t bytes) noexcept { byte_limit_ = bytes; }
+    void limit_size(std::size_t bytes) noexcept { byte_limit_ = bytes; }
 
     void refuse_nothing() noexcept {
         refuse_from(all, 0);
         refuse_every(0);
         refuse_randomly(0, 0);
-        limit_bytes(all);
+        limit_size(all);
     }
 
     /// Returns: nullptr when a rule refuses (the allocator inside is not asked) or it is exhausted.
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
         if (refuses(size)) { return nullptr; }
         void* const p = inner_.allocate(size, align);
-        live_bytes_ += p != nullptr ? size : 0;
+        live_size_ += p != nullptr ? size : 0;
         return p;
     }
 
     void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
         if (p == nullptr) { return; }
         inner_.deallocate(p, size, align);
-        live_bytes_ -= size;
+        live_size_ -= size;
     }
 
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
@@ -87,34 +87,21 @@ public:
             !inner_.try_resize(p, old_size, new_size, align)) {
             return false;
         }
-        live_bytes_ = live_bytes_ - old_size + new_size;
+        live_size_ = live_size_ - old_size + new_size;
         return true;
-    }
-
-    [[nodiscard]] std::size_t good_size(std::size_t size,
-                                        alignment align = default_alignment) const noexcept
-        requires has_good_size<A>
-    {
-        return inner_.good_size(size, align);
-    }
-
-    [[nodiscard]] bool owns(const void* p) const noexcept
-        requires has_owns<A>
-    {
-        return inner_.owns(p);
     }
 
     void reset() noexcept
         requires resettable<A>
     {
         inner_.reset();
-        live_bytes_ = 0;
+        live_size_ = 0;
     }
 
     [[nodiscard]] auto mark() noexcept
         requires markable<A>
     {
-        return marker<decltype(inner_.mark())>{inner_.mark(), live_bytes_};
+        return marker<decltype(inner_.mark())>{inner_.mark(), live_size_};
     }
 
     template <class M>
@@ -122,13 +109,7 @@ public:
         requires markable<A>
     {
         inner_.rewind(to.inner);
-        live_bytes_ = to.live_bytes;
-    }
-
-    void validate() const noexcept
-        requires validatable<A>
-    {
-        inner_.validate();
+        live_size_ = to.live_size;
     }
 
     /// Requests so far, refused ones included.
@@ -138,15 +119,13 @@ public:
     [[nodiscard]] std::size_t refused_count() const noexcept { return refused_count_; }
 
     /// Bytes given out and not yet back.
-    [[nodiscard]] std::size_t live_bytes() const noexcept { return live_bytes_; }
-
-    [[nodiscard]] std::remove_reference_t<A>& inner() noexcept { return inner_; }
+    [[nodiscard]] std::size_t live_size() const noexcept { return live_size_; }
 
 private:
     template <class M>
     struct marker {
         M inner;
-        std::size_t live_bytes;
+        std::size_t live_size;
     };
 
     bool refuses(std::size_t size) noexcept {
@@ -155,7 +134,7 @@ private:
             (number >= first_ && number - first_ < count_) ||
             (every_ != 0 && (number + 1) % every_ == 0) ||
             (one_in_ != 0 && next_random() % one_in_ == 0) ||
-            (byte_limit_ != all && (live_bytes_ > byte_limit_ || size > byte_limit_ - live_bytes_));
+            (byte_limit_ != all && (live_size_ > byte_limit_ || size > byte_limit_ - live_size_));
         refused_count_ += refused ? 1 : 0;
         return refused;
     }
@@ -167,13 +146,12 @@ private:
         return z ^ (z >> 31);
     }
 
-    A inner_;
     std::size_t first_ = all;  // request number
     std::size_t count_ = 0;
     std::size_t every_ = 0;
     std::size_t one_in_ = 0;
     std::size_t byte_limit_ = all;
-    std::size_t live_bytes_ = 0;
+    std::size_t live_size_ = 0;
     std::size_t request_count_ = 0;
     std::size_t refused_count_ = 0;
     std::uint64_t random_ = 0;

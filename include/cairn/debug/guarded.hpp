@@ -37,9 +37,8 @@
 #include <cstdint>
 #include <source_location>
 #include <type_traits>
-#include <utility>
 
-#include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/forwards.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 #include <cairn/storage/block_table.hpp>
 
@@ -129,20 +128,25 @@ private:
 /// There is no good_size(): every request is exactly as large as it was asked for, so that the first
 /// byte too far is one too far.
 template <byte_allocator A>
-class guarded {
+class guarded : detail::forwards<A> {
+    using base = detail::forwards<A>;
+    using base::inner_;
+
 public:
+    using options = guard_options;
+
     template <class... Args>
         requires std::constructible_from<A, Args...>
-    explicit guarded(guard_options options, Args&&... args)
-        : inner_(std::forward<Args>(args)...), guard_{options, inner_} {}
+    explicit guarded(options how, Args&&... args)
+        : base(static_cast<Args&&>(args)...), guard_{how, inner_} {}
 
-    explicit guarded(std::type_identity_t<A>& inner CAIRN_DETAIL_LIFETIMEBOUND,
-                     guard_options options = {}) noexcept
+    explicit guarded(std::type_identity_t<A>& allocator CAIRN_DETAIL_LIFETIMEBOUND,
+                     options how = {}) noexcept
         requires std::is_reference_v<A>
-        : inner_{inner}, guard_{options, inner_} {}
+        : base(allocator), guard_{how, inner_} {}
 
-    guarded(const guarded&) = delete;
-    guarded& operator=(const guarded&) = delete;
+    using base::inner;
+    using base::owns;
 
     /// `size` bytes between two fences, filled with CD: nobody can take fresh memory for zeros.
     /// Returns: nullptr when the allocator inside is exhausted, or the record found no memory.
@@ -166,12 +170,6 @@ public:
         requires resizes_in_place<A>
     {
         return guard_.try_resize(p, old_size, new_size, align, where);
-    }
-
-    [[nodiscard]] bool owns(const void* p) const noexcept
-        requires has_owns<A>
-    {
-        return inner_.owns(p);
     }
 
     /// Checks every fence first.
@@ -213,8 +211,6 @@ public:
         return guard_.quarantined_count();
     }
 
-    [[nodiscard]] std::remove_reference_t<A>& inner() noexcept { return inner_; }
-
 private:
     template <class M>
     struct marker {
@@ -222,7 +218,6 @@ private:
         std::uint64_t serial;
     };
 
-    A inner_;
     detail::guard guard_;  // refers to inner_; dies first and empties the quarantine into it
 };
 

@@ -12,21 +12,20 @@
 // Use it for: budgets, high-water marks, leaks, "which container asks so often?".
 // Look elsewhere for: overruns and double frees (guarded.hpp); a profile by time.
 //
-// Invariant: stats().live_bytes is what was given out through this object and has not come back.
+// Invariant: stats().live_size is what was given out through this object and has not come back.
 // Cost:      without the list: five additions and two compares around each call, no memory.
 //            With it: a hash table beside the blocks, 96 to 192 bytes and about 35 ns for each one
 //            (gcc 12, two shared cores, November 2026).
 // Threads:   none: wrap it in locked<>.
-// Lifetimes: stays where it is (not movable): places and refs point at it.
+// Lifetimes: stays where it is (not movable): what at() gives, and refs, point at it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
 #include <type_traits>
-#include <utility>
 
-#include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/forwards.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 #include <cairn/storage/block_table.hpp>
 
@@ -47,13 +46,13 @@ struct track_options {
 
 struct track_stats {
     std::size_t live_count = 0;  // blocks
-    std::size_t live_bytes = 0;
+    std::size_t live_size = 0;
     std::size_t peak_count = 0;  // the most there ever were
-    std::size_t peak_bytes = 0;
+    std::size_t peak_size = 0;
     std::size_t allocated_count = 0;  // since the beginning
-    std::size_t allocated_bytes = 0;
+    std::size_t allocated_size = 0;
     std::size_t refused_count = 0;   // requests that got nullptr
-    std::size_t refused_bytes = 0;   // the largest of them
+    std::size_t refused_size = 0;    // the largest of them
     std::size_t unlisted_count = 0;  // blocks that the list had no memory for
 };
 
@@ -71,13 +70,13 @@ public:
                const std::source_location& where) noexcept {
         if (p == nullptr) [[unlikely]] {
             ++stats_.refused_count;
-            stats_.refused_bytes = size > stats_.refused_bytes ? size : stats_.refused_bytes;
+            stats_.refused_size = size > stats_.refused_size ? size : stats_.refused_size;
             return;
         }
         ++stats_.allocated_count;
-        stats_.allocated_bytes += size;
+        stats_.allocated_size += size;
         ++stats_.live_count;
-        stats_.live_bytes += size;
+        stats_.live_size += size;
         raise_peaks();
         if (options_.list) { list(p, size, align, label, where); }
     }
@@ -86,23 +85,22 @@ public:
               const std::source_location& where) noexcept {
         if (options_.list) {
             unlist(p, size, align, where);
-        } else if (stats_.live_count == 0 || size > stats_.live_bytes) [[unlikely]] {
+        } else if (stats_.live_count == 0 || size > stats_.live_size) [[unlikely]] {
             too_much_came_back(p, size, where);
         }
         --stats_.live_count;
-        stats_.live_bytes -= size;
+        stats_.live_size -= size;
     }
 
     void resized(void* p, std::size_t old_size, std::size_t new_size) noexcept {
-        stats_.live_bytes = stats_.live_bytes - old_size + new_size;
-        if (new_size > old_size) { stats_.allocated_bytes += new_size - old_size; }
+        stats_.live_size = stats_.live_size - old_size + new_size;
+        if (new_size > old_size) { stats_.allocated_size += new_size - old_size; }
         raise_peaks();
         if (options_.list) { relist(p, new_size); }
     }
 
     /// Everything given out since request number `serial` is gone.
-    void forget_since(std::uint64_t serial, std::size_t live_count,
-                      std::size_t live_bytes) noexcept;
+    void forget_since(std::uint64_t serial, std::size_t live_count, std::size_t live_size) noexcept;
 
     void report() const noexcept;
 
@@ -114,8 +112,8 @@ private:
     void raise_peaks() noexcept {
         stats_.peak_count =
             stats_.live_count > stats_.peak_count ? stats_.live_count : stats_.peak_count;
-        stats_.peak_bytes =
-            stats_.live_bytes > stats_.peak_bytes ? stats_.live_bytes : stats_.peak_bytes;
+        stats_.peak_size =
+            stats_.live_size > stats_.peak_size ? stats_.live_size : stats_.peak_size;
     }
     void list(void* p, std::size_t size, alignment align, const char* label,
               const std::source_location& where) noexcept;
@@ -138,20 +136,22 @@ private:
 /// Owns an A (`tracked<pool>{track_options{...}, args...}`) or refers to one
 /// (`tracked{a, {.name = "textures"}}` is `tracked<A&>`).
 template <byte_allocator A>
-class tracked {
+class tracked : public detail::forwards<A> {
+    using base = detail::forwards<A>;
+    using base::inner_;
+
 public:
+    using options = track_options;
+
     template <class... Args>
         requires std::constructible_from<A, Args...>
-    explicit tracked(track_options options, Args&&... args)
-        : inner_(std::forward<Args>(args)...), tracker_{options} {}
+    explicit tracked(options how, Args&&... args)
+        : base(static_cast<Args&&>(args)...), tracker_{how} {}
 
-    explicit tracked(std::type_identity_t<A>& inner CAIRN_DETAIL_LIFETIMEBOUND,
-                     track_options options = {}) noexcept
+    explicit tracked(std::type_identity_t<A>& allocator CAIRN_DETAIL_LIFETIMEBOUND,
+                     options how = {}) noexcept
         requires std::is_reference_v<A>
-        : inner_{inner}, tracker_{options} {}
-
-    tracked(const tracked&) = delete;
-    tracked& operator=(const tracked&) = delete;
+        : base(allocator), tracker_{how} {}
 
     /// As the allocator inside. `where` is the line of the caller, unless somebody knows better.
     [[nodiscard]] void* allocate(
@@ -177,19 +177,6 @@ public:
         return true;
     }
 
-    [[nodiscard]] std::size_t good_size(std::size_t size,
-                                        alignment align = default_alignment) const noexcept
-        requires has_good_size<A>
-    {
-        return inner_.good_size(size, align);
-    }
-
-    [[nodiscard]] bool owns(const void* p) const noexcept
-        requires has_owns<A>
-    {
-        return inner_.owns(p);
-    }
-
     void reset() noexcept
         requires resettable<A>
     {
@@ -201,7 +188,7 @@ public:
         requires markable<A>
     {
         return marker<decltype(inner_.mark())>{inner_.mark(), tracker_.next_serial(),
-                                               stats().live_count, stats().live_bytes};
+                                               stats().live_count, stats().live_size};
     }
 
     /// Requires: what was live at the mark is still live (as an arena requires it).
@@ -210,19 +197,13 @@ public:
         requires markable<A>
     {
         inner_.rewind(to.inner);
-        tracker_.forget_since(to.serial, to.live_count, to.live_bytes);
-    }
-
-    void validate() const noexcept
-        requires validatable<A>
-    {
-        inner_.validate();
+        tracker_.forget_since(to.serial, to.live_count, to.live_size);
     }
 
     /// A byte_allocator that does the same and signs for its blocks with the line that made it (and
     /// a label, which must live as long as the blocks). Give it to what asks from deep inside: an
     /// arena, a container, an allocator_ref. Must outlive them, as any allocator.
-    class place {
+    class call_site_allocator {
     public:
         [[nodiscard]] void* allocate(std::size_t size,
                                      alignment align = default_alignment) noexcept {
@@ -251,17 +232,18 @@ public:
 
     private:
         friend class tracked;
-        place(tracked* owner, const char* label, const std::source_location& where) noexcept
+        call_site_allocator(tracked* owner, const char* label,
+                            const std::source_location& where) noexcept
             : owner_{owner}, label_{label}, where_{where} {}
         tracked* owner_;
         const char* label_;
         std::source_location where_;
     };
 
-    [[nodiscard]] place at(
+    [[nodiscard]] call_site_allocator at(
         const char* label = nullptr,
         const std::source_location& where = std::source_location::current()) noexcept {
-        return place{this, label, where};
+        return call_site_allocator{this, label, where};
     }
 
     [[nodiscard]] const track_stats& stats() const noexcept { return tracker_.stats(); }
@@ -270,15 +252,13 @@ public:
     /// nothing is.
     void report() const noexcept { tracker_.report(); }
 
-    [[nodiscard]] std::remove_reference_t<A>& inner() noexcept { return inner_; }
-
 private:
     template <class M>
     struct marker {
         M inner;
         std::uint64_t serial;
         std::size_t live_count;
-        std::size_t live_bytes;
+        std::size_t live_size;
     };
 
     void* allocate_as(const char* label, const std::source_location& where, std::size_t size,
@@ -288,7 +268,6 @@ private:
         return p;
     }
 
-    A inner_;
     detail::tracker tracker_;  // dies first: the report comes while the memory is still there
 };
 

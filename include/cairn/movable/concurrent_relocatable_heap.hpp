@@ -5,7 +5,7 @@
 //               |                                        |
 //               v                                        v
 //      +---------------------------------------------------------------+
-//      | gates, one an object:  [ generation | moving | pins ] address |    detail: move_gate.hpp
+//      | pin words, one an object: [generation | moving | pins] address|
 //      +---------------------------------------------------------------+
 //      | relocatable_heap                                              |
 //      +---------------------------------------------------------------+
@@ -16,7 +16,7 @@
 //
 // Use it for: job systems and loaders that read assets while the frame thread compacts.
 // Look elsewhere for: one thread, or a barrier once a frame: relocatable_heap costs nothing then.
-// The object that moves is told with its gate closed: its on_relocated() may not pin it.
+// The object that moves is told with its pin word closed: its on_relocated() may not pin it.
 //
 // Freeing: try_deallocate() refuses while somebody holds the object; try again next frame.
 // Limits:  options.object_count objects, and no more than the table was made for: one that grows
@@ -26,7 +26,8 @@
 // Threads: pin from any; everything else from one thread at a time, the owner.
 #pragma once
 
-#include <cairn/movable/concurrent_relocatable_heap/move_gate.hpp>
+#include <cairn/core/rollback.hpp>
+#include <cairn/movable/concurrent_relocatable_heap/pin_word.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 #include <cairn/storage/atoms.hpp>
 
@@ -39,19 +40,19 @@ template <class T>
 class held {
 public:
     held() noexcept = default;
-    held(held&& other) noexcept : gate_{other.gate_} { other.gate_ = nullptr; }
+    held(held&& other) noexcept : word_{other.word_} { other.word_ = nullptr; }
     held& operator=(held&& other) noexcept {
         if (this != &other) {
             reset();
-            gate_ = other.gate_;
-            other.gate_ = nullptr;
+            word_ = other.word_;
+            other.word_ = nullptr;
         }
         return *this;
     }
     ~held() { reset(); }
 
     [[nodiscard]] T* get() const noexcept {
-        return gate_ == nullptr ? nullptr : static_cast<T*>(static_cast<void*>(gate_->address()));
+        return word_ == nullptr ? nullptr : static_cast<T*>(static_cast<void*>(word_->address()));
     }
     [[nodiscard]] T* operator->() const noexcept { return get(); }
     [[nodiscard]] std::add_lvalue_reference_t<T> operator*() const noexcept
@@ -60,31 +61,32 @@ public:
         return *get();
     }
     /// False: the handle was stale.
-    [[nodiscard]] explicit operator bool() const noexcept { return gate_ != nullptr; }
+    [[nodiscard]] explicit operator bool() const noexcept { return word_ != nullptr; }
 
     void reset() noexcept {
-        if (gate_ != nullptr) { gate_->leave(); }
-        gate_ = nullptr;
+        if (word_ != nullptr) { word_->leave(); }
+        word_ = nullptr;
     }
 
 private:
     friend class concurrent_relocatable_heap;
-    using gate = detail::basic_move_gate<detail::std_atoms>;
-    explicit held(gate* g) noexcept : gate_{g} {}
+    using pin_word = detail::basic_pin_word<detail::std_atoms>;
+    explicit held(pin_word* word) noexcept : word_{word} {}
 
-    gate* gate_ = nullptr;
+    pin_word* word_ = nullptr;
 };
 
 class concurrent_relocatable_heap {
 public:
     using handle_type = relocatable_heap::handle_type;
+    using options = relocatable_heap::options;
 
-    /// As relocatable_heap. Tables and gates are taken from `upstream` now.
+    /// As relocatable_heap. Tables and pin words are taken from `upstream` now.
     explicit concurrent_relocatable_heap(std::size_t size, allocator_ref upstream = system_memory(),
-                                         const relocatable_heap_options& options = {}) noexcept;
+                                         const options& how = {}) noexcept;
     explicit concurrent_relocatable_heap(byte_slice region,
                                          allocator_ref upstream = system_memory(),
-                                         const relocatable_heap_options& options = {}) noexcept;
+                                         const options& how = {}) noexcept;
     concurrent_relocatable_heap(const concurrent_relocatable_heap&) = delete;
     concurrent_relocatable_heap& operator=(const concurrent_relocatable_heap&) = delete;
     /// Requires: nobody holds anything.
@@ -95,11 +97,13 @@ public:
     /// Holds the object still. Null when `h` is null or stale.
     template <class T = void>
     [[nodiscard]] held<T> pin(handle_type h) noexcept {
-        if (!h || h.index() >= gate_count_) [[unlikely]] { return {}; }
-        gate& g = gates_[h.index()];
-        detail::entry e = g.try_enter(h.generation());
-        if (e == detail::entry::busy) [[unlikely]] { e = wait_and_enter(g, h.generation()); }
-        return e == detail::entry::entered ? held<T>{&g} : held<T>{};
+        if (!h || h.index() >= pin_word_count_) [[unlikely]] { return {}; }
+        pin_word& word = pin_words_[h.index()];
+        detail::enter_result e = word.try_enter(h.generation());
+        if (e == detail::enter_result::busy) [[unlikely]] {
+            e = wait_and_enter(word, h.generation());
+        }
+        return e == detail::enter_result::entered ? held<T>{&word} : held<T>{};
     }
 
     // ------------------------------------------------------------------- the owner
@@ -112,15 +116,9 @@ public:
                                        Fill fill) {
         const handle_type h = take(size, align, how);
         if (h) {
-            struct unfilled {
-                relocatable_heap& heap;
-                handle_type bytes;
-                ~unfilled() {
-                    if (bytes) { heap.deallocate(bytes); }
-                }
-            } guard{heap_, h};
+            detail::rollback undo{[&]() noexcept { heap_.deallocate(h); }};
             fill(heap_.get(h));
-            guard.bytes = {};
+            undo.cancel();
             publish(h);
         }
         return h;
@@ -157,22 +155,23 @@ public:
     compaction_report compact(const compaction_budget& budget) noexcept;
 
     /// For numbers and maps: stats(), write_json(), validate(). For the owner only. Who holds what
-    /// stands in the gates and changes while one looks: these call nothing pinned.
+    /// stands in the pin words and changes while one looks: these call nothing pinned.
     [[nodiscard]] const relocatable_heap& inner() const noexcept { return heap_; }
 
 private:
-    using gate = detail::basic_move_gate<detail::std_atoms>;
+    using pin_word = detail::basic_pin_word<detail::std_atoms>;
 
-    void make_gates(allocator_ref upstream) noexcept;
+    void make_pin_words(allocator_ref upstream) noexcept;
     [[nodiscard]] handle_type take(std::size_t size, alignment align,
                                    const relocation& how) noexcept;
     void publish(handle_type h) noexcept;
     [[nodiscard]] bool unpublish(handle_type h) noexcept;
-    [[nodiscard]] detail::entry wait_and_enter(gate& g, std::uint32_t generation) const noexcept;
+    [[nodiscard]] detail::enter_result wait_and_enter(pin_word& word,
+                                                      std::uint32_t generation) const noexcept;
 
     relocatable_heap heap_;
-    gate* gates_ = nullptr;
-    std::uint32_t gate_count_ = 0;
+    pin_word* pin_words_ = nullptr;
+    std::uint32_t pin_word_count_ = 0;
     allocator_ref upstream_;
 };
 

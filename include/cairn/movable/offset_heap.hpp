@@ -71,10 +71,10 @@ struct offset_move {
 /// How much of the work one call of plan() may do.
 template <class Offset>
 struct plan_limits {
-    std::size_t max_moves;
-    Offset max_bytes;
-    std::size_t max_steps;      // nodes looked at
-    bool allow_overlap = true;  // propose slides over the allocation's own bytes
+    std::size_t move_count_max;
+    Offset size_max;
+    std::size_t step_count_max;  // nodes looked at
+    bool allow_overlap = true;   // propose slides over the allocation's own bytes
 };
 
 template <class Offset>
@@ -101,19 +101,21 @@ class basic_offset_heap {
 
 public:
     using offset_type = Offset;
+    using options = offset_heap_options;
     using move = offset_move<Offset>;
     static constexpr std::uint32_t unlimited = 0xFFFF'FFFF;
     /// Steps (heap/step_counter.hpp) of allocate or deallocate; doubling the nodes comes on top.
     static constexpr std::uint32_t steps_max = 40;
 
-    /// Manages [0, capacity). With `max_allocations`, exactly that many may live at a time, and the
-    /// nodes for them and the holes between them are taken from `upstream` now: nothing but plan(),
-    /// whose moves in flight need nodes too, asks it again. Otherwise the nodes grow by doubling.
-    /// Requires: max_allocations < 2^29, or unlimited.
+    /// Manages [0, capacity). With `allocation_count_max`, exactly that many may live at a time,
+    /// and the nodes for them and the holes between them are taken from `upstream` now: nothing but
+    /// plan(), whose moves in flight need nodes too, asks it again. Otherwise they grow by
+    /// doubling.
+    /// Requires: allocation_count_max < 2^29, or unlimited.
     /// An upstream that refuses makes a heap that refuses everything.
-    explicit basic_offset_heap(Offset capacity, std::uint32_t max_allocations = unlimited,
+    explicit basic_offset_heap(Offset capacity, std::uint32_t allocation_count_max = unlimited,
                                allocator_ref upstream = system_memory(),
-                               const offset_heap_options& options = {}) noexcept;
+                               const options& how = {}) noexcept;
     basic_offset_heap(basic_offset_heap&& other) noexcept;
     basic_offset_heap& operator=(basic_offset_heap&& other) noexcept;
     basic_offset_heap(const basic_offset_heap&) = delete;
@@ -123,7 +125,8 @@ public:
     // ------------------------------------------------------------------- allocate, deallocate
 
     /// A range of `size` at a multiple of `align`, which is a power of two.
-    /// Returns: no range when none fits within the bound, or max_allocations live; nothing changed.
+    /// Returns: no range when none fits within the bound, or allocation_count_max live; nothing
+    ///          changed.
     /// Size 0:  takes a range of 1, so that every allocation has an offset of its own.
     [[nodiscard]] offset_allocation allocate(Offset size, Offset align = 1,
                                              std::uint64_t user_data = 0) noexcept;
@@ -193,9 +196,9 @@ public:
     /// down over it. Call it again for more: when a round is over, the next begins. In one round an
     /// allocation is proposed once at most.
     ///
-    /// Returns: how many moves were written to `out` (at most out_count and limits.max_moves).
-    /// Cost:    at most limits.max_steps nodes, each with at most four probes of holes; it goes on
-    ///          where the last call stopped.
+    /// Returns: how many moves were written to `out` (at most out_count and limits.move_count_max).
+    /// Cost:    at most limits.step_count_max nodes, each with at most four probes of holes; it
+    ///          goes on where the last call stopped.
     [[nodiscard]] std::size_t plan(move* out, std::size_t out_count,
                                    const plan_limits<Offset>& limits) noexcept;
 
@@ -319,7 +322,7 @@ private:
     void carve(std::uint32_t hole, Offset gap, Offset size, std::uint32_t rest_node,
                std::uint32_t gap_node) noexcept;
     void free_node(std::uint32_t i) noexcept;
-    struct plan_view;
+    struct compaction_view;
     void reserve(const move& m, std::uint32_t gap_node, std::uint32_t rest_node) noexcept;
     void start() noexcept;
     void release() noexcept;
@@ -332,7 +335,7 @@ private:
     std::uint32_t first_ = none;      // lowest range
     std::uint32_t last_ = none;       // highest range
     std::uint32_t live_count_ = 0;
-    std::uint32_t max_allocations_;
+    std::uint32_t allocation_count_max_;
     std::uint32_t in_flight_ = 0;
     std::uint32_t first_generation_ = 0;  // 0: drawn when the first nodes are made
     detail::compaction_planner planner_;
@@ -349,8 +352,8 @@ using offset_heap_32 = basic_offset_heap<std::uint32_t>;
 
 #include <cairn/movable/offset_heap/allocate.hpp>
 #include <cairn/movable/offset_heap/compaction.hpp>
-#include <cairn/movable/offset_heap/life.hpp>
-#include <cairn/movable/offset_heap/looking.hpp>
+#include <cairn/movable/offset_heap/lifetime.hpp>
+#include <cairn/movable/offset_heap/stats.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

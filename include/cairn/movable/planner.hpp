@@ -16,18 +16,14 @@
 // remembers where it stands, so a round is cut into as many calls as the budget asks for.
 //
 // It knows no memory and no lists: relocatable_heap (which then copies) and offset_heap::plan (whose
-// caller copies) show it their map. What a Map answers, all in O(log n) or less:
-//
-//      top(), below(at)             objects in falling order of address, or none
-//      first_gap(), gap_after(at)   where a slide may be possible, in rising order, or none
-//      evacuation(at, round, out)   may this object move into a hole below?  fills `out`
-//      slide(gap, round, out)       may what follows this gap move down over it?  fills `out`
+// caller copies) show it their map, which answers the questions of the concept compaction_map.
 //
 // Invariant: within a round no object is proposed again after a move of it was accepted: the map
 //            stamps what moves with the number of the round, and answers verdict::moved.
 // Cost:      one question to the map for each step.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -43,6 +39,28 @@ enum class verdict : std::uint8_t {
     pointless,  // neither this nor anything that follows in this phase can move
 };
 
+/// What the planner compacts: objects and gaps, each named by a number. Every answer costs O(log n)
+/// or less and changes nothing.
+template <class Map, class Move>
+concept compaction_map = requires(const Map& map, std::uint32_t at, std::uint8_t round, Move& out) {
+    // The object with the highest address; none in an empty map.
+    { map.top() } noexcept -> std::same_as<std::uint32_t>;
+    // The object before object `at` in order of address, or none.
+    { map.below(at) } noexcept -> std::same_as<std::uint32_t>;
+    // The lowest place at which a slide may be possible, or none.
+    { map.first_gap() } noexcept -> std::same_as<std::uint32_t>;
+    // The next such place above place `at`, or none.
+    { map.gap_after(at) } noexcept -> std::same_as<std::uint32_t>;
+    // Where to go on after slide(at, ..., out) has said yes: the gap behind the object, as it
+    // will be when the move is made.
+    { map.gap_after_slide(at, out) } noexcept -> std::same_as<std::uint32_t>;
+    // May object `at` move into a hole below it? yes: `out` says where to. `moved` when it bears
+    // the number of this round.
+    { map.evacuation(at, round, out) } noexcept -> std::same_as<verdict>;
+    // May what follows gap `at` move down over it? As evacuation.
+    { map.slide(at, round, out) } noexcept -> std::same_as<verdict>;
+};
+
 class compaction_planner {
 public:
     static constexpr std::uint32_t none = 0xFFFF'FFFF;
@@ -52,6 +70,7 @@ public:
     /// The next move, or why there is none. Each object or gap looked at takes one of `steps`.
     /// After `move` the caller says accept(), put_back() or pass().
     template <class Map, class Move>
+        requires compaction_map<Map, Move>
     [[nodiscard]] outcome next(Map& map, std::size_t& steps, Move& out) noexcept {
         if (phase_ == phase::over) { start_round(map); }
         while (phase_ == phase::evacuate) {
@@ -126,7 +145,7 @@ public:
     template <class Map>
     void start_sliding(Map& map) noexcept {
         start_round(map);
-        left_over_ = true;  // nobody was asked to evacuate
+        left_over_ = true;  // no object was asked to evacuate
         phase_ = phase::slide;
         cursor_ = map.first_gap();
     }

@@ -2,7 +2,7 @@
 //
 //      relocatable<T>   heap, handle    16 bytes   a look-up at each access: always right, null when
 //                                                  the object is gone
-//      view<T>          T*  (+ epoch)    8 bytes   one look-up, then a pointer: until the next
+//      frame_ptr<T>     T*  (+ epoch)    8 bytes   one look-up, then a pointer: until the next
 //                                                  compact(), or the object's end; checked builds
 //                                                  say when it came too late
 //      pinned<T>        heap, handle, T* 24 bytes  a pointer that stays right: the object does not
@@ -11,18 +11,19 @@
 //      relocatable<mesh> m = heap.make<mesh>(file);
 //      m->draw();                                     // anywhere, any time
 //      {
-//          view<mesh> v = m.view();                   // a loop inside one frame
+//          frame_ptr<mesh> v = m.frame_ptr();         // a loop inside one frame
 //          for (auto& part : v->parts) { ... }
 //      }
 //      pinned<mesh> p = m.pin();                      // across frames, for DMA or another thread
 //
 // None of them owns: destroy() is the heap's (unique ownership: destroy it in your own destructor).
 //
-// Cost:      relocatable: as get(). view: a pointer. pinned: an increment and a decrement.
+// Cost:      relocatable: as get(). frame_ptr: a pointer. pinned: an increment and a decrement.
 // Threads:   as the heap.
 #pragma once
 
 #include <cairn/core/assert.hpp>
+#include <cairn/core/rollback.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -48,7 +49,7 @@ public:
     [[nodiscard]] explicit operator bool() const noexcept { return get() != nullptr; }
 
     /// The pointer for this frame. Requires: the object lives.
-    [[nodiscard]] cairn::view<T> view() const noexcept;
+    [[nodiscard]] cairn::frame_ptr<T> frame_ptr() const noexcept;
     /// Keeps the object where it is. Null when the object is gone.
     [[nodiscard]] pinned<T> pin() const noexcept;
 
@@ -79,21 +80,22 @@ static_assert(sizeof(relocatable<int>) == 16 && std::is_trivially_copyable_v<rel
 /// the program when it is used after the next compact(), whether or not the object has moved, or
 /// after the object's end.
 template <class T>
-class view {
+class frame_ptr {
 public:
-    view() noexcept = default;
+    frame_ptr() noexcept = default;
 
     /// Requires, for all: no compact() since this was made, and the object lives.
     [[nodiscard]] T* get() const noexcept {
 #if CAIRN_ASSERTS
         CAIRN_ASSERT(heap_ == nullptr || heap_->epoch() == epoch_,
-                     "a view is used before the next safe point",
+                     "a frame pointer is used before the next safe point",
                      {.kind = misuse_kind::outlived,
                       .object = heap_,
                       .type = "relocatable_heap",
-                      .values = {{"epoch", heap_->epoch()}, {"epoch of the view", epoch_}}});
+                      .values = {{"epoch", heap_->epoch()}, {"epoch of the pointer", epoch_}}});
         CAIRN_ASSERT(
-            heap_ == nullptr || heap_->contains(handle_), "a view is used while its object lives",
+            heap_ == nullptr || heap_->contains(handle_),
+            "a frame pointer is used while its object lives",
             {.kind = misuse_kind::stale_handle,
              .object = heap_,
              .type = "relocatable_heap",
@@ -109,10 +111,10 @@ private:
     friend class relocatable<T>;
 
 #if CAIRN_ASSERTS
-    view(const relocatable_heap& heap, relocatable_heap::handle_type h, T* object) noexcept
+    frame_ptr(const relocatable_heap& heap, relocatable_heap::handle_type h, T* object) noexcept
         : object_{object}, heap_{&heap}, handle_{h}, epoch_{heap.epoch()} {}
 #else
-    view(const relocatable_heap&, relocatable_heap::handle_type, T* object) noexcept
+    frame_ptr(const relocatable_heap&, relocatable_heap::handle_type, T* object) noexcept
         : object_{object} {}
 #endif
 
@@ -181,7 +183,7 @@ private:
 };
 
 template <class T>
-view<T> relocatable<T>::view() const noexcept {
+frame_ptr<T> relocatable<T>::frame_ptr() const noexcept {
     return {*heap_, handle_, live()};
 }
 
@@ -202,15 +204,9 @@ relocatable<T> relocatable_heap::make(Args&&... args) {
     if constexpr (std::is_nothrow_constructible_v<T, Args...>) {
         detail::construct_at<T>(get(h), static_cast<Args&&>(args)...);
     } else {
-        struct guard {  // the constructor may throw
-            relocatable_heap& heap;
-            handle_type h;
-            ~guard() {
-                if (h) { heap.deallocate(h); }
-            }
-        } undo{*this, h};
+        detail::rollback undo{[&]() noexcept { deallocate(h); }};
         detail::construct_at<T>(get(h), static_cast<Args&&>(args)...);
-        undo.h = {};
+        undo.cancel();
     }
     return {*this, h};
 }

@@ -1,46 +1,39 @@
-// cairn/movable/relocatable_heap.hpp - a heap that heals itself: what lives in it may move.
+// cairn/movable/relocatable_heap.hpp - objects may move, so that free memory comes together.
+//
+// Objects are named by handles. The heap moves them in compact(), and only there: between two calls
+// (the safe points of the program) every address that get() gave is good. What must stay longer
+// (for DMA, the GPU, another thread) is pinned.
 //
 //      handle {index 2, generation 5}           the region: bytes of objects, and nothing else
-//                    |                          +---------+-----+--------+-------+----------+-------+
-//      slots:        v                          | obj 0   | ... | obj 2  |  ...  |  free    | large |
-//      +---------+---------+---------+          +---------+-----+--------+-------+----------+-------+
-//      | 4 | 0   | 9 | -   | 5 | 37 -+---------------------------^                            does not
-//      +---------+---------+---------+            place 37                                    move
-//       generation, place: 8 bytes (a free slot matches no generation)
+//                    |                          +---------+-----+--------+-----+--------+-------+
+//      slots:        v                          | obj 0   | ... | obj 2  | ... |  free  | large |
+//      +---------+---------+---------+          +---------+-----+--------+-----+--------+-------+
+//      | 4 | 0   | 9 | -   | 5 | 37 -+---------------------------^                        does not
+//      +---------+---------+---------+            place 37                                move
 //
 //      compact({.microseconds = 50}), once a frame:
+//      [ A ][    hole    ][ B ][  ][ C ][      ][ D ][ E ]........   evacuate E, then D: holes fill
+//      [ A ][ E ][ D ]    [ B ][  ][ C ].........................   slide B, then C: holes rise
+//      [ A ][ E ][ D ][ B ][ C ]................................   one free piece
 //
-//      [ A ][    hole    ][ B ][  ][ C ][      ][ D ][ E ]........     evacuate E, then D: holes fill
-//      [ A ][ E ][ D ]    [ B ][  ][ C ].........................     slide B, then C: holes rise
-//      [ A ][ E ][ D ][ B ][ C ]................................     one free piece
+//      relocatable<mesh> m = heap.make<mesh>(file);   m->draw();          16 bytes, as a pointer
+//      auto h = heap.allocate(48_KiB);                heap.get(h)         8 bytes, for raw bytes
+//      pinned<mesh> still = m.pin();                  dma(still.get());   until `still` dies
 //
-// Objects are named by handles, so the heap may move them; it does so in compact(), and only there.
-// Between two calls of compact() (the safe points of the program) every address that get() gave is
-// good. Whoever needs an address for longer (DMA, the GPU, another thread) pins the object.
-//
-//      relocatable<mesh> m = heap.make<mesh>(file);     m->draw();          16 bytes, acts as a pointer
-//      auto h = heap.allocate(48_KiB);                  heap.get(h)         8 bytes, for raw bytes
-//      pinned<mesh> still = m.pin();                    dma(still.get());   until `still` dies
-//
-// Use it for: long-lived objects of many sizes (assets, audio, streaming) in a region that is nearly
-//   full: it never dies of fragmentation.
+// Use it for: long-lived objects of many sizes (assets, audio, streaming) in a nearly full region.
 // Look elsewhere for: objects of one size (pool, slot_map: they cannot fragment); short lives
 //   (arenas); pointers that other code keeps (heap).
 //
-// Placement: the lowest hole that fits; above largest_movable, the highest, from the other end: such
-//            objects never move, and what moves never waits for them.
+// Placement: the lowest hole that fits; above largest_movable, the highest: these never move.
 // Invariant: objects do not overlap; every live handle leads to exactly one; a pinned one stays.
 // Bound:     a request is served whenever one hole holds it, rounded up to 16 bytes (for alignments
-//            above 16: when one holds size + alignment - 16). How much larger than live + request
-//            the region must be for that: slack(), below.
-// Cost:      get: two loads from one line, a compare, an addition: five instructions where an array
-//            of pointers takes one. allocate, deallocate: O(log n), about 100 ns; they never compact.
-//            compact: O(log n) for each step (an object or a hole that is looked at; a pinned one is
-//            a step too), and the copies. No call of the three does work for all objects, unless a
-//            table doubles. Beside the region: 44 bytes for each object, 10 bytes for each KiB.
-// Growth:    the table of slots doubles when it is full, unless options.object_count made it large
-//            enough; the region never grows.
-// Threads:   one at a time; get() from many while nobody changes the heap. Threads that read while
+//            above 16: size + alignment - 16). What the region needs for that: slack() below.
+// Cost:      get: two loads from one line, a compare, an addition. allocate, deallocate: O(log n),
+//            about 100 ns; they never compact. compact: O(log n) for each step (an object or a hole
+//            that is looked at), and the copies. None does work for all objects, but when the table
+//            of slots doubles: options::object_count makes it large enough. The region never grows.
+//            Beside it: 44 bytes for each object, 10 bytes for each KiB.
+// Threads:   one at a time; get() from many while nothing changes the heap. Threads that read while
 //            another compacts: concurrent_relocatable_heap.
 #pragma once
 
@@ -57,8 +50,8 @@
 #include <cairn/movable/budget.hpp>
 #include <cairn/movable/map_json.hpp>
 #include <cairn/movable/planner.hpp>
-#include <cairn/movable/relocatable_heap/heap_report.hpp>
 #include <cairn/movable/relocatable_heap/object_map.hpp>
+#include <cairn/movable/relocatable_heap/stats.hpp>
 #include <cairn/movable/relocation.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/slot_directory.hpp>
@@ -70,20 +63,22 @@ class relocatable;
 template <class T>
 class pinned;
 template <class T>
-class view;
+class frame_ptr;
 
 class relocatable_heap {
 public:
     using handle_type = handle<relocatable_heap>;
+    using options = relocatable_heap_options;
 
     /// Over memory of the caller, of which it uses 16 GiB at most; tables come from `upstream`.
     /// An upstream that refuses makes a heap that refuses everything.
     explicit relocatable_heap(byte_slice region, allocator_ref upstream = system_memory(),
-                              const relocatable_heap_options& options = {}) noexcept;
+                              const options& how = {}) noexcept;
     /// A region of `size` bytes, 16 GiB at most, taken from `upstream` now, as the tables are.
     explicit relocatable_heap(std::size_t size, allocator_ref upstream = system_memory(),
-                              const relocatable_heap_options& options = {}) noexcept;
-    /// Movable while no relocatable, pinned or view of it is in use. Requires: nothing is pinned.
+                              const options& how = {}) noexcept;
+    /// Movable while no relocatable, pinned or frame_ptr of it is in use. Requires: nothing is
+    /// pinned.
     relocatable_heap(relocatable_heap&& other) noexcept;
     relocatable_heap& operator=(relocatable_heap&& other) noexcept;
     relocatable_heap(const relocatable_heap&) = delete;
@@ -159,7 +154,7 @@ public:
         const std::size_t movable = largest_movable_ < capacity() ? largest_movable_ : capacity();
         return capacity() / 32 + movable;
     }
-    /// Counts the calls of compact(): what a view was made in.
+    /// Counts the calls of compact(): what a frame_ptr was made in.
     [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
     [[nodiscard]] std::size_t largest_movable() const noexcept { return largest_movable_; }
 
@@ -193,13 +188,15 @@ public:
     /// Checks every invariant; a broken one stops a checked build. O(n).
     void validate() const noexcept;
 
-    /// Who asks before each move and hears of it after: for other threads that hold on to objects.
-    struct move_gate {
+    /// Called before each move, which it may refuse, and after it: for other threads that hold on
+    /// to objects.
+    struct move_observer {
         void* context = nullptr;
-        bool (*close)(void* context, std::uint32_t slot) noexcept = nullptr;  // false: not now
-        void (*open)(void* context, std::uint32_t slot, void* address) noexcept = nullptr;
+        bool (*before_move)(void* context,
+                            std::uint32_t slot) noexcept = nullptr;  // false: not now
+        void (*after_move)(void* context, std::uint32_t slot, void* address) noexcept = nullptr;
     };
-    void set_move_gate(const move_gate& gate) noexcept { gate_ = gate; }
+    void set_move_observer(const move_observer& observer) noexcept { observer_ = observer; }
 
 private:
     template <class T>
@@ -212,10 +209,9 @@ private:
     static constexpr slot_directory_base::slot no_slot{0xFFFF'FFFF, 0};  // no handle matches it
     using spot = detail::object_map::spot;
     struct move;
-    struct planner_view;
+    struct compaction_view;
 
-    void start(std::byte* memory, std::size_t size,
-               const relocatable_heap_options& options) noexcept;
+    void start(std::byte* memory, std::size_t size, const options& how) noexcept;
     void release() noexcept;
     void use_table() noexcept;
     void steal(relocatable_heap& other) noexcept;
@@ -252,7 +248,7 @@ private:
     slot_directory<reuse::lifo> slots_;  // value: its place in units of 8 bytes from base_
     detail::object_map map_;
     detail::compaction_planner planner_;
-    move_gate gate_;
+    move_observer observer_;
     allocator_ref upstream_ = system_memory();
     std::byte* owned_ = nullptr;  // the region, when it came from upstream
     std::size_t owned_size_ = 0;

@@ -30,6 +30,7 @@
 #include <utility>
 
 #include <cairn/core/make.hpp>
+#include <cairn/core/rollback.hpp>
 #include <cairn/std/std_allocator.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -113,12 +114,11 @@ template <class T, byte_allocator A = allocator_ref>
     if (memory == nullptr) [[unlikely]] {
         return unique_in<T, A>{nullptr, deleter_in<T, A>{held, 0}};
     }
-    auto& allocator_again = held.get();
-    detail::allocation_guard<std::remove_reference_t<decltype(allocator_again)>> guard{
-        allocator_again, memory, size, alignment::of<element>()};
+    detail::rollback undo{
+        [&]() noexcept { held.get().deallocate(memory, size, alignment::of<element>()); }};
     auto* const first = static_cast<element*>(memory);
     std::uninitialized_value_construct_n(first, count);  // destroys what it made when one throws
-    guard.memory = nullptr;
+    undo.cancel();
     return unique_in<T, A>{first, deleter_in<T, A>{held, count}};
 }
 

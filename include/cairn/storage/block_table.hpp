@@ -7,7 +7,7 @@
 // Beside the blocks, not in headers in front of them: a wild write cannot damage it, the layout of
 // the blocks stays what it was, and a pointer that was never given out is simply not found.
 //
-// Cost:    insert, find, erase O(1) on average; the slots come from `memory`, 48 bytes for each.
+// Cost:    insert, find, erase O(1) on average; the slots come from `upstream`, 48 bytes for each.
 // Threads: none, like the wrappers.
 // Source:  linear probing with deletion by backward shift, Knuth 6.4, algorithm R.
 #pragma once
@@ -33,13 +33,14 @@ struct block_record {
 
 class block_table {
 public:
-    explicit block_table(allocator_ref memory = system_memory()) noexcept : memory_{memory} {}
+    explicit block_table(allocator_ref upstream = system_memory()) noexcept : upstream_{upstream} {}
     ~block_table();
     block_table(const block_table&) = delete;
     block_table& operator=(const block_table&) = delete;
 
     /// Requires: no record has the same data.
-    /// Returns: false when the table would have to grow and `memory` is exhausted; unchanged then.
+    /// Returns: false when the table would have to grow and `upstream` is exhausted; unchanged
+    ///          then.
     [[nodiscard]] bool insert(const block_record& record) noexcept;
 
     /// Returns: nullptr when no live block begins at `data`. Stays valid until the next change.
@@ -78,7 +79,7 @@ private:
     [[nodiscard]] bool grow() noexcept;
     void place(const block_record& record) noexcept;
 
-    allocator_ref memory_;
+    allocator_ref upstream_;
     block_record* slots_ = nullptr;
     std::size_t capacity_ = 0;  // slots, a power of two
     std::size_t count_ = 0;     // records, at most capacity_ / 2

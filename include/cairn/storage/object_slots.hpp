@@ -34,13 +34,13 @@ public:
     };
 
     object_slots(std::size_t slot_size, std::size_t state_offset, alignment align,
-                 allocator_ref memory) noexcept;
+                 allocator_ref upstream) noexcept;
     ~object_slots();
     object_slots(const object_slots&) = delete;
     object_slots& operator=(const object_slots&) = delete;
 
     /// One more block: of `wish` objects, or of as many as there are when that is more; of less
-    /// when memory is short, down to `least` or an eighth of what there is. Never beyond
+    /// when the upstream is short, down to `least` or an eighth of what there is. Never beyond
     /// `total_max` slots in all. Returns: false when that leaves no room for `least`, or when the
     /// allocator is exhausted; nothing has changed then.
     [[nodiscard]] bool grow(std::size_t wish, std::size_t least, std::size_t total_max) noexcept;
@@ -101,7 +101,7 @@ public:
     std::size_t first_offset_;  // of the first slot in a block
     alignment align_;
     header* blocks_ = nullptr;
-    allocator_ref memory_;
+    allocator_ref upstream_;
 };
 
 /// Calls run(context, part, first, last) for consecutive parts of [0, count), each on its own

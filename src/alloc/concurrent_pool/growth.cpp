@@ -13,6 +13,7 @@
 
 #include <cairn/core/bits.hpp>
 
+#include "../pool_rules.hpp"
 #include "checks.hpp"
 #include "registry.hpp"
 
@@ -20,10 +21,6 @@ namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
 constexpr std::size_t magazine_head = cache_line_size;
-
-alignment chunk_alignment(alignment align) noexcept {
-    return std::max(align, cache_line_alignment);
-}
 
 /// What stands above is in memory before what stands below, as far as a fork can see. No code.
 void finish_step() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
@@ -37,7 +34,7 @@ concurrent_pool::~concurrent_pool() {
         const auto* const next = static_cast<const chunk*>(c->next.load(std::memory_order_relaxed));
         unpoison(c->first, c->slot_count * stride_);
         std::free(c->live);
-        upstream_.deallocate(c->first, c->slot_count * stride_, chunk_alignment(align_));
+        upstream_.deallocate(c->first, c->slot_count * stride_, detail::chunk_alignment(align_));
         c = next;
     }
     while (blocks_ != nullptr) {
@@ -56,8 +53,7 @@ bool concurrent_pool::grow(std::size_t seen_slot_count) noexcept {
         !add_chunk(std::min(next_chunk_slots_, options_.slot_count_max - slot_count))) {
         return false;
     }
-    const std::size_t cap = std::max(options_.slots_per_chunk, options_.chunk_size_max / stride_);
-    next_chunk_slots_ = std::min(saturating_multiply(next_chunk_slots_, 2), cap);
+    next_chunk_slots_ = detail::next_chunk_slots(next_chunk_slots_, stride_, options_);
     return true;
 }
 
@@ -133,7 +129,8 @@ bool concurrent_pool::add_chunk(std::size_t slot_count) noexcept {
         return false;
     }
     // The largest first: what is refused then has taken nothing.
-    auto* const first = static_cast<std::byte*>(upstream_.allocate(size, chunk_alignment(align_)));
+    auto* const first =
+        static_cast<std::byte*>(upstream_.allocate(size, detail::chunk_alignment(align_)));
     if (first == nullptr) { return false; }
     constexpr std::size_t chunk_room = round_up(sizeof(chunk), cache_line_alignment);
     constexpr std::size_t cache_room = round_up(sizeof(cache), cache_line_alignment);
@@ -141,7 +138,7 @@ bool concurrent_pool::add_chunk(std::size_t slot_count) noexcept {
                                    saturating_multiply(magazines, magazine_bytes()));
     if (memory == nullptr || !make_room_in_table(magazines)) {
         if (memory != nullptr) { give_newest_block_back(); }
-        upstream_.deallocate(first, size, chunk_alignment(align_));
+        upstream_.deallocate(first, size, detail::chunk_alignment(align_));
         return false;
     }
     upstream_size_ += size;

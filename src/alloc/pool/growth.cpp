@@ -9,17 +9,13 @@
 
 #include <cairn/core/bits.hpp>
 
+#include "../pool_rules.hpp"
 #include "checks.hpp"
 
 namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
 constexpr std::size_t first_chunk_capacity = 4;
-
-/// Slots never begin below a cache line boundary of their own chunk.
-alignment chunk_alignment(alignment align) noexcept {
-    return align < cache_line_alignment ? cache_line_alignment : align;
-}
 
 }  // namespace
 
@@ -40,8 +36,7 @@ void* pool::allocate_in_next_chunk() noexcept {
     if (!add_chunk(std::min(next_chunk_slots_, options_.slot_count_max - slot_count_))) {
         return nullptr;
     }
-    const std::size_t cap = std::max(options_.slots_per_chunk, options_.chunk_size_max / stride_);
-    next_chunk_slots_ = std::min(saturating_multiply(next_chunk_slots_, 2), cap);
+    next_chunk_slots_ = detail::next_chunk_slots(next_chunk_slots_, stride_, options_);
     return allocate();
 }
 
@@ -60,14 +55,15 @@ bool pool::add_chunk(std::size_t slot_count) noexcept {
         brings_side ? saturating_add(side_begin, side_size_for(first_chunk_capacity, slot_count))
                     : slots_size;
     if (size > PTRDIFF_MAX) { return false; }
-    auto* const first = static_cast<std::byte*>(upstream_.allocate(size, chunk_alignment(align_)));
+    auto* const first =
+        static_cast<std::byte*>(upstream_.allocate(size, detail::chunk_alignment(align_)));
     if (first == nullptr) { return false; }
     if (brings_side) {
         embedded_side_ = first + side_begin;
         embedded_size_ = size - slots_size;
         move_side_to(embedded_side_, first_chunk_capacity, slot_count);
     } else if (!make_room_in_side(chunk_count_ + 1, slot_count_ + slot_count)) {
-        upstream_.deallocate(first, size, chunk_alignment(align_));
+        upstream_.deallocate(first, size, detail::chunk_alignment(align_));
         return false;
     }
     std::size_t place = chunk_count_;
@@ -155,7 +151,7 @@ void pool::give_chunk_back(const chunk& c) noexcept {
         embedded_size_ = 0;
     }
     unpoison(c.first, c.slot_count * stride_);
-    upstream_.deallocate(c.first, size, chunk_alignment(align_));
+    upstream_.deallocate(c.first, size, detail::chunk_alignment(align_));
 }
 
 void pool::give_side_back() noexcept {

@@ -19,7 +19,7 @@ struct relocatable_heap::move {
 };
 
 /// The heap as the planner sees it: see movable/planner.hpp.
-struct relocatable_heap::planner_view {
+struct relocatable_heap::compaction_view {
     const relocatable_heap& heap;
     const detail::object_map& map;
 
@@ -98,7 +98,9 @@ void relocatable_heap::carry(std::byte* to, std::byte* from, const object_entry&
 }
 
 bool relocatable_heap::apply(const move& m) noexcept {
-    if (gate_.close != nullptr && !gate_.close(gate_.context, m.slot)) { return false; }
+    if (observer_.before_move != nullptr && !observer_.before_move(observer_.context, m.slot)) {
+        return false;
+    }
     object_entry& e = map_.entry(m.slot);
     std::byte* const from = address(m.slot);
     const std::uint32_t side = place(m.slot) - e.place;
@@ -109,7 +111,9 @@ bool relocatable_heap::apply(const move& m) noexcept {
     map_.put(m.slot, m.to);
     e.round = planner_.round();
     slots_.set_value(m.slot, (side + m.to.at) * units);
-    if (gate_.open != nullptr) { gate_.open(gate_.context, m.slot, at(m.to)); }
+    if (observer_.after_move != nullptr) {
+        observer_.after_move(observer_.context, m.slot, at(m.to));
+    }
     const std::size_t bytes = m.via ? 2 * size_of(e) : size_of(e);
     ++counts_.moves;
     counts_.moved_size += bytes;
@@ -124,6 +128,7 @@ void relocatable_heap::learn_speed(std::uint64_t nanoseconds, std::size_t size) 
 }
 
 compaction_report relocatable_heap::compact(const compaction_budget& budget) noexcept {
+    static_assert(detail::compaction_map<compaction_view, move>);
     expect_no_move();
     is_compacting_ = true;
     ++epoch_;
@@ -136,7 +141,7 @@ compaction_report relocatable_heap::compact(const compaction_budget& budget) noe
     std::uint64_t elapsed = 0;
     const auto scattered = [&] { return map_.hole_count() > 1 && !planner_.is_settled(); };
     const bool was_scattered = scattered();
-    planner_view map{*this, map_};
+    compaction_view map{*this, map_};
     if (budget.is_unlimited() && was_scattered) { planner_.start_sliding(map); }
     std::size_t moves_before_round = 0;
     unsigned idle_rounds = 0;  // in a row: other threads kept all that could have moved
@@ -206,7 +211,9 @@ void relocatable_heap::change_sides() noexcept {
         const object_entry& e = map_.entry(i);
         const std::size_t distance = std::size_t{other_side_} * granule_size;
         if (!may_move(e) || distance % (std::size_t{1} << e.align_log2) != 0) { continue; }
-        if (gate_.close != nullptr && !gate_.close(gate_.context, i)) { continue; }
+        if (observer_.before_move != nullptr && !observer_.before_move(observer_.context, i)) {
+            continue;
+        }
         std::byte* const from = address(i);
         const std::uint32_t target = place(i) == e.place ? e.place + other_side_ : e.place;
         std::byte* const to = base_ + std::size_t{target} * granule_size;
@@ -214,7 +221,7 @@ void relocatable_heap::change_sides() noexcept {
         slots_.set_value(i, target * units);
         ++counts_.moves;
         counts_.moved_size += size_of(e);
-        if (gate_.open != nullptr) { gate_.open(gate_.context, i, to); }
+        if (observer_.after_move != nullptr) { observer_.after_move(observer_.context, i, to); }
     }
 }
 

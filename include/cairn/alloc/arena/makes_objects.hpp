@@ -11,6 +11,7 @@
 
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/make.hpp>
+#include <cairn/core/rollback.hpp>
 #include <cairn/core/slice.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
@@ -28,18 +29,12 @@ slice<T> construct_array(void* memory, std::size_t count) {
     if constexpr (std::is_trivially_destructible_v<T>) {
         for (std::size_t i = 0; i < count; ++i) { ::new (static_cast<void*>(first + i)) T(); }
     } else {
-        struct undo {
-            T* first;
-            std::size_t built = 0;
-            bool done = false;
-            ~undo() {
-                while (!done && built != 0) { first[--built].~T(); }
-            }
-        } guard{first};
-        for (; guard.built < count; ++guard.built) {
-            ::new (static_cast<void*>(first + guard.built)) T();
-        }
-        guard.done = true;
+        std::size_t built = 0;
+        rollback undo{[&]() noexcept {
+            while (built != 0) { first[--built].~T(); }
+        }};
+        for (; built < count; ++built) { ::new (static_cast<void*>(first + built)) T(); }
+        undo.cancel();
     }
     return {first, count};
 }

@@ -16,22 +16,22 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 class zeroed_memory {
 public:
-    explicit zeroed_memory(allocator_ref memory) noexcept : memory_{memory} {}
+    explicit zeroed_memory(allocator_ref upstream) noexcept : upstream_{upstream} {}
 
     [[nodiscard]] void* allocate(std::size_t size, alignment align) noexcept {
-        void* const block = memory_.allocate(size, align);
+        void* const block = upstream_.allocate(size, align);
         if (block != nullptr) { std::memset(block, 0, size); }
         return block;
     }
     void deallocate(void* block, std::size_t size, alignment align) noexcept {
-        memory_.deallocate(block, size, align);
+        upstream_.deallocate(block, size, align);
     }
 
     /// The memory behind it, for blocks that need no zeros.
-    [[nodiscard]] allocator_ref unzeroed() const noexcept { return memory_; }
+    [[nodiscard]] allocator_ref unzeroed() const noexcept { return upstream_; }
 
 private:
-    allocator_ref memory_;
+    allocator_ref upstream_;
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

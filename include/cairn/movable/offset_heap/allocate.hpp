@@ -80,7 +80,7 @@ inline offset_allocation basic_offset_heap<Offset, Steps>::allocate(
     Offset size, Offset align, std::uint64_t user_data) noexcept {
     CAIRN_ASSERT(align != 0 && (align & (align - 1)) == 0, "an alignment is a power of two");
     if (size == 0) { size = 1; }
-    if (size > capacity_ || live_count_ == max_allocations_) { return {}; }
+    if (size > capacity_ || live_count_ == allocation_count_max_) { return {}; }
     const std::uint32_t hole = find_hole(size, align, static_cast<Offset>(~Offset{0}));
     if (hole == none) { return {}; }
     const Offset gap = gap_for(nodes_[hole].offset, align);
@@ -168,9 +168,9 @@ template <std::unsigned_integral Offset, class Steps>
 bool basic_offset_heap<Offset, Steps>::grow_nodes() noexcept {
     if (node_count_ >= 0x4000'0000) { return false; }
     std::uint32_t count = node_count_ == 0 ? 64 : node_count_ * 2;
-    if (max_allocations_ != unlimited) {
+    if (allocation_count_max_ != unlimited) {
         // Every allocation and a hole beside each. The destinations of moves in flight come on top.
-        const std::uint64_t all = std::uint64_t{max_allocations_} * 2 + 1;
+        const std::uint64_t all = std::uint64_t{allocation_count_max_} * 2 + 1;
         if (all > 0x4000'0000) { return false; }
         count = node_count_ == 0 ? static_cast<std::uint32_t>(all) : node_count_ * 2;
     }
@@ -183,7 +183,6 @@ bool basic_offset_heap<Offset, Steps>::grow_nodes() noexcept {
     nodes_ = static_cast<node*>(memory);
     if (first_generation_ == 0) { first_generation_ = detail::generations::draw(0xFFFF'FFFF); }
     for (std::uint32_t i = node_count_; i < count; ++i) {
-        Steps::touch();
         node* const n = ::new (static_cast<void*>(nodes_ + i)) node{};
         n->generation = first_generation_;
         n->next = i + 1 < count ? i + 1 : unused_;

@@ -13,7 +13,7 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 /// The heap as the planner sees it: see movable/planner.hpp. Places are nodes.
 template <std::unsigned_integral Offset, class Steps>
-struct basic_offset_heap<Offset, Steps>::plan_view {
+struct basic_offset_heap<Offset, Steps>::compaction_view {
     const basic_offset_heap& heap;
     bool allow_overlap;
 
@@ -31,7 +31,6 @@ struct basic_offset_heap<Offset, Steps>::plan_view {
 
     [[nodiscard]] detail::verdict evacuation(std::uint32_t at, std::uint8_t round,
                                              move& out) const noexcept {
-        Steps::touch();
         const node& n = heap.nodes_[at];
         if (n.kind != state::used) { return detail::verdict::fixed; }
         if (n.round == round) { return detail::verdict::moved; }
@@ -46,7 +45,6 @@ struct basic_offset_heap<Offset, Steps>::plan_view {
 
     [[nodiscard]] detail::verdict slide(std::uint32_t hole, std::uint8_t round,
                                         move& out) const noexcept {
-        Steps::touch();
         const node& h = heap.nodes_[hole];
         const std::uint32_t at = h.next;
         if (h.kind != state::free || at == none || heap.nodes_[at].kind != state::used) {
@@ -66,11 +64,13 @@ struct basic_offset_heap<Offset, Steps>::plan_view {
 template <std::unsigned_integral Offset, class Steps>
 std::size_t basic_offset_heap<Offset, Steps>::plan(move* out, std::size_t out_count,
                                                    const plan_limits<Offset>& limits) noexcept {
-    const std::size_t count_max = out_count < limits.max_moves ? out_count : limits.max_moves;
-    std::size_t steps = limits.max_steps;
+    static_assert(detail::compaction_map<compaction_view, move>);
+    const std::size_t count_max =
+        out_count < limits.move_count_max ? out_count : limits.move_count_max;
+    std::size_t steps = limits.step_count_max;
     std::size_t count = 0;
     Offset bytes = 0;
-    plan_view view{*this, limits.allow_overlap};
+    compaction_view view{*this, limits.allow_overlap};
     while (count < count_max) {
         move m;
         if (planner_.next(view, steps, m) != detail::compaction_planner::outcome::move) { break; }
@@ -78,8 +78,8 @@ std::size_t basic_offset_heap<Offset, Steps>::plan(move* out, std::size_t out_co
         const bool has_gap = hole.offset != m.to;
         // A slide takes the hole whole: its rest lies under the allocation until the copy is done.
         const bool has_rest = hole.next != m.what.index && hole.offset + hole.size != m.to + m.size;
-        const bool is_too_large = m.size > limits.max_bytes;
-        const bool fits = m.size <= limits.max_bytes - bytes &&
+        const bool is_too_large = m.size > limits.size_max;
+        const bool fits = m.size <= limits.size_max - bytes &&
                           have_nodes((has_gap ? 1u : 0u) + (has_rest ? 1u : 0u));
         if (is_too_large || (!fits && in_flight_ == 0 && count == 0)) {
             planner_.pass();  // waiting would not help it: what comes after it goes on

@@ -1,4 +1,4 @@
-// cairn/alloc/recycling.hpp - an arena whose dead arrays serve again.
+// cairn/alloc/array_recycler.hpp - an arena whose dead arrays serve again.
 //
 //      free_[5]: 32-byte blocks   -> [ next | ... ] -> [ next | ... ]
 //      free_[6]: 64-byte blocks   -> [ next | ..................... ]
@@ -9,7 +9,7 @@
 // the next vector that outgrows its own. (The idea is protobuf's and LLVM's ArrayRecycler.)
 //
 //      cairn::growing_arena memory;
-//      cairn::recycling frame{memory};              // recycling<growing_arena&>
+//      cairn::array_recycler frame{memory};         // array_recycler<growing_arena&>
 //      std::vector<int, cairn::std_allocator<int, decltype(frame)>> v{frame};
 //
 // Cost:     allocate: one compare and one list head more than the arena; sizes are rounded up to
@@ -24,30 +24,25 @@
 
 #include <bit>
 #include <cstddef>
-#include <type_traits>
 
 #include <cairn/core/bits.hpp>
-#include <cairn/core/byte_allocator.hpp>
+#include <cairn/core/forwards.hpp>
 #include <cairn/core/poison.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-/// Owns an arena A, or refers to one (`recycling{a}` is `recycling<A&>`).
+/// Owns an arena A, or refers to one (`array_recycler{a}` is `array_recycler<A&>`).
 template <byte_allocator A>
-class recycling {
-    using arena_type = std::remove_reference_t<A>;
+class array_recycler : public detail::forwards<A> {
+    using base = detail::forwards<A>;
+    using base::inner_;
 
 public:
-    template <class... Args>
-        requires std::is_constructible_v<A, Args...>
-    explicit recycling(Args&&... args) : inner_(static_cast<Args&&>(args)...) {}
-
-    recycling(const recycling&) = delete;
-    recycling& operator=(const recycling&) = delete;
+    using base::base;
 
     /// As A::allocate, from the list of its size first. O(1).
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
-        if (size > largest_recycled || align > default_alignment) [[unlikely]] {
+        if (size > recycled_size_max || align > default_alignment) [[unlikely]] {
             return inner_.allocate(size, align);
         }
         const std::size_t rounded = good_size(size, align);
@@ -64,7 +59,7 @@ public:
     /// list; nullptr does nothing.
     void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
         if (p == nullptr) [[unlikely]] { return; }
-        if (size > largest_recycled || align > default_alignment) [[unlikely]] {
+        if (size > recycled_size_max || align > default_alignment) [[unlikely]] {
             inner_.deallocate(p, size, align);
             return;
         }
@@ -82,7 +77,7 @@ public:
     /// In place within the power of two, or at the tip of the arena.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment align = default_alignment) noexcept {
-        if (new_size > largest_recycled || old_size > largest_recycled ||
+        if (new_size > recycled_size_max || old_size > recycled_size_max ||
             align > default_alignment) {
             return false;
         }
@@ -101,10 +96,9 @@ public:
 
     /// The power of two that a request occupies, 16 at least.
     [[nodiscard]] std::size_t good_size(std::size_t size, alignment) const noexcept {
-        return size > largest_recycled ? size : std::bit_ceil(size < 16 ? std::size_t{16} : size);
+        return size > recycled_size_max ? size : std::bit_ceil(size < 16 ? std::size_t{16} : size);
     }
 
-    [[nodiscard]] bool owns(const void* p) const noexcept { return inner_.owns(p); }
     [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
         return inner_.is_last(p, good_size(size, default_alignment));
     }
@@ -113,7 +107,8 @@ public:
         forget();
         return inner_.mark();
     }
-    void rewind(const typename arena_type::marker& to) noexcept {
+    template <class Marker>
+    void rewind(const Marker& to) noexcept {
         forget();
         inner_.rewind(to);
     }
@@ -122,23 +117,20 @@ public:
         inner_.reset();
     }
 
-    [[nodiscard]] arena_type& inner() noexcept { return inner_; }
-
 private:
     struct link {
         link* next;
     };
-    static constexpr std::size_t largest_recycled = std::size_t{1} << 40;
+    static constexpr std::size_t recycled_size_max = std::size_t{1} << 40;
 
     void forget() noexcept {
         for (link*& head : free_) { head = nullptr; }
     }
 
-    A inner_;
     link* free_[41] = {};  // by log2 of the size
 };
 
 template <class A>
-recycling(A&) -> recycling<A&>;
+array_recycler(A&) -> array_recycler<A&>;
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

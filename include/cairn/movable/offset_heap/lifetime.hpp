@@ -1,4 +1,4 @@
-// cairn/movable/offset_heap/life.hpp - offset_heap: made, moved, reset, grown and shrunk.
+// cairn/movable/offset_heap/lifetime.hpp - offset_heap: made, moved, reset, grown and shrunk.
 #pragma once
 
 #include <cairn/movable/offset_heap.hpp>
@@ -8,14 +8,15 @@ namespace cairn::inline CAIRN_FLAVOUR {
 // ---------------------------------------------------------------------------- life
 
 template <std::unsigned_integral Offset, class Steps>
-basic_offset_heap<Offset, Steps>::basic_offset_heap(Offset capacity, std::uint32_t max_allocations,
+basic_offset_heap<Offset, Steps>::basic_offset_heap(Offset capacity,
+                                                    std::uint32_t allocation_count_max,
                                                     allocator_ref upstream,
-                                                    const offset_heap_options& options) noexcept
-    : max_allocations_{max_allocations},
-      first_generation_{options.first_generation},
+                                                    const options& how) noexcept
+    : allocation_count_max_{allocation_count_max},
+      first_generation_{how.first_generation},
       capacity_{capacity},
       upstream_{upstream} {
-    CAIRN_ASSERT(max_allocations == unlimited || max_allocations < 1u << 29,
+    CAIRN_ASSERT(allocation_count_max == unlimited || allocation_count_max < 1u << 29,
                  "at most 2^29 - 1 allocations are promised");
     if (!grow_nodes()) { capacity_ = 0; }
     start();
@@ -70,7 +71,7 @@ void basic_offset_heap<Offset, Steps>::steal(basic_offset_heap& other) noexcept 
     first_ = other.first_;
     last_ = other.last_;
     live_count_ = other.live_count_;
-    max_allocations_ = other.max_allocations_;
+    allocation_count_max_ = other.allocation_count_max_;
     in_flight_ = other.in_flight_;
     first_generation_ = other.first_generation_;
     planner_ = other.planner_;
@@ -84,7 +85,7 @@ void basic_offset_heap<Offset, Steps>::steal(basic_offset_heap& other) noexcept 
 
 template <std::unsigned_integral Offset, class Steps>
 basic_offset_heap<Offset, Steps>::basic_offset_heap(basic_offset_heap&& other) noexcept
-    : max_allocations_{0}, capacity_{0}, upstream_{other.upstream_} {
+    : allocation_count_max_{0}, capacity_{0}, upstream_{other.upstream_} {
     steal(other);
 }
 

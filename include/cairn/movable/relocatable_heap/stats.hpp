@@ -1,4 +1,4 @@
-// cairn/movable/relocatable_heap/heap_report.hpp - what a relocatable heap is told, and what it tells.
+// cairn/movable/relocatable_heap/stats.hpp - what a relocatable heap is told, and what it tells.
 //
 //      options  before the first allocation: what may move, room for how many, the debug mode
 //      stats    any time, O(1): fragmentation and progress as numbers

@@ -1,4 +1,4 @@
-// cairn/movable/concurrent_relocatable_heap/move_gate.hpp - readers and one mover at the gate of an object.
+// cairn/movable/concurrent_relocatable_heap/pin_word.hpp - readers and one mover of one object.
 //
 //      63          33  32        31            0
 //      +-------------+---------+---------------+
@@ -17,7 +17,7 @@
 // Who waits: a reader that comes during a move, until that one object is copied. The mover and the
 // owner never wait: what is held is passed over.
 //
-// Every order stands in gate_orders with its reason; tests/movable/move_gate_test.cpp runs the
+// Every order stands in pin_word_orders with its reason; tests/movable/pin_word_test.cpp runs the
 // interleavings with a few preemptions, and finds a failing one when any of them is weakened.
 #pragma once
 
@@ -29,7 +29,7 @@
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
-struct gate_orders {
+struct pin_word_orders {
     // Acquire: the reader sees the address and the bytes that begin() or open() released. Changes by
     // other readers in between are read-modify-writes, so they belong to that release sequence.
     static constexpr auto enter = std::memory_order_acquire;
@@ -50,19 +50,19 @@ struct gate_orders {
     static constexpr bool closes_at_once = true;
 };
 
-enum class entry : std::uint8_t { entered, stale, busy };
+enum class enter_result : std::uint8_t { entered, stale, busy };
 
-template <class Atoms, class Orders = gate_orders>
-class basic_move_gate {
+template <class Atoms, class Orders = pin_word_orders>
+class basic_pin_word {
 public:
     /// Any thread. busy: it is being moved; try again.
-    [[nodiscard]] entry try_enter(std::uint32_t generation) noexcept {
+    [[nodiscard]] enter_result try_enter(std::uint32_t generation) noexcept {
         std::uint64_t seen = word_.load(Orders::look);
         while (true) {
-            if (generation_in(seen) != generation) { return entry::stale; }
-            if ((seen & moving) != 0) { return entry::busy; }
+            if (generation_in(seen) != generation) { return enter_result::stale; }
+            if ((seen & moving) != 0) { return enter_result::busy; }
             if (word_.compare_exchange_weak(seen, seen + 1, Orders::enter, Orders::look)) {
-                return entry::entered;
+                return enter_result::entered;
             }
         }
     }

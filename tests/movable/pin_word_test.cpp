@@ -1,6 +1,6 @@
-// Every interleaving of readers, a mover and an owner at the gate of an object, and what happens when
-// one of its memory orders is weakened. Prints the number of executions seen.
-#include <cairn/movable/concurrent_relocatable_heap/move_gate.hpp>
+// Every interleaving of readers, a mover and an owner at the pin word of one object, and what
+// happens when one of its memory orders is weakened. Prints the number of executions seen.
+#include <cairn/movable/concurrent_relocatable_heap/pin_word.hpp>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -12,14 +12,14 @@
 
 namespace {
 
-using cairn::detail::entry;
-using cairn::detail::gate_orders;
+using cairn::detail::enter_result;
+using cairn::detail::pin_word_orders;
 using explorer::require;
 
 /// One object, two places where it can be. A place that holds nothing holds -1, as if poisoned.
 template <class Orders>
 struct world {
-    using gate = cairn::detail::basic_move_gate<explorer::atoms, Orders>;
+    using pin_word = cairn::detail::basic_pin_word<explorer::atoms, Orders>;
 
     world() {
         place[0] = 7;
@@ -34,9 +34,9 @@ struct world {
     bool read(std::uint32_t generation, bool writes) {
         // A reader that finds the object moving would wait; here it gives up, and the explorer
         // starts it later in another execution.
-        const entry e = object.try_enter(generation);
-        if (e == entry::stale) { return false; }
-        if (e == entry::busy) { return true; }
+        const enter_result e = object.try_enter(generation);
+        if (e == enter_result::stale) { return false; }
+        if (e == enter_result::busy) { return true; }
         std::byte* const address = object.address();
         explorer::plain<int>& o = at(address);
         require(static_cast<int>(o) >= 7, "a reader finds the object, not what it left");
@@ -61,11 +61,11 @@ struct world {
 
     std::array<std::byte, 2> bytes{};
     std::array<explorer::plain<int>, 2> place;
-    gate object;
+    pin_word object;
 };
 
-/// What a thread does: 'r' reads, 'w' writes under the pin, 'm' moves, 'e' ends the life, 'b' begins
-/// the next one, '2' reads with the next life's handle.
+/// What a thread does: 'r' reads, 'w' writes under the pin, 'm' moves, 'e' ends the life, 'b'
+/// begins the next one, '2' reads with the next life's handle.
 template <class Orders>
 explorer::result run_scripts(std::initializer_list<const char*> list, int preemptions) {
     const std::vector<const char*> scripts = list;
@@ -113,9 +113,9 @@ void expect_exhausted(const char* name, const explorer::result& r) {
                 r.exhausted ? ", exhausted" : "");
 }
 
-TEST(move_gate, a_pinned_object_never_moves_in_any_interleaving) {
+TEST(pin_word, a_pinned_object_never_moves_in_any_interleaving) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }
-    using o = gate_orders;
+    using o = pin_word_orders;
     expect_exhausted("m | r", run_scripts<o>({"m", "r"}, 8));
     expect_exhausted("mm | rr", run_scripts<o>({"mm", "rr"}, 5));
     expect_exhausted("mm | wr", run_scripts<o>({"mm", "wr"}, 5));
@@ -124,9 +124,9 @@ TEST(move_gate, a_pinned_object_never_moves_in_any_interleaving) {
     expect_exhausted("mm | r | r", run_scripts<o>({"mm", "r", "r"}, 2));
 }
 
-TEST(move_gate, an_object_ends_only_when_nobody_holds_it) {
+TEST(pin_word, an_object_ends_only_when_nobody_holds_it) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }
-    using o = gate_orders;
+    using o = pin_word_orders;
     expect_exhausted("e | w", run_scripts<o>({"e", "w"}, 8));
     expect_exhausted("me | wr", run_scripts<o>({"me", "wr"}, 6));
     expect_exhausted("mbm | r2", run_scripts<o>({"mbm", "r2"}, 4));
@@ -138,25 +138,25 @@ TEST(move_gate, an_object_ends_only_when_nobody_holds_it) {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
-struct weak_enter : gate_orders {
+struct weak_enter : pin_word_orders {
     static constexpr auto enter = relaxed;
 };
-struct weak_leave : gate_orders {
+struct weak_leave : pin_word_orders {
     static constexpr auto leave = relaxed;
 };
-struct weak_close : gate_orders {
+struct weak_close : pin_word_orders {
     static constexpr auto close = relaxed;
 };
-struct weak_open : gate_orders {
+struct weak_open : pin_word_orders {
     static constexpr auto open = relaxed;
 };
-struct weak_begin : gate_orders {
+struct weak_begin : pin_word_orders {
     static constexpr auto begin = relaxed;
 };
-struct weak_end : gate_orders {
+struct weak_end : pin_word_orders {
     static constexpr auto end = relaxed;
 };
-struct closes_in_two_steps : gate_orders {
+struct closes_in_two_steps : pin_word_orders {
     static constexpr bool closes_at_once = false;
 };
 
@@ -175,9 +175,9 @@ bool is_caught() {
     return false;
 }
 
-TEST(move_gate, every_memory_order_is_needed) {
+TEST(pin_word, every_memory_order_is_needed) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }
-    EXPECT_FALSE(is_caught<gate_orders>());
+    EXPECT_FALSE(is_caught<pin_word_orders>());
     EXPECT_TRUE(is_caught<weak_enter>());
     EXPECT_TRUE(is_caught<weak_leave>());
     EXPECT_TRUE(is_caught<weak_close>());

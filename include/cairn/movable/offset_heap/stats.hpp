@@ -1,4 +1,4 @@
-// cairn/movable/offset_heap/looking.hpp - offset_heap: statistics, the map as JSON, validate().
+// cairn/movable/offset_heap/stats.hpp - offset_heap: statistics, the map as JSON, validate().
 #pragma once
 
 #include <cstring>

@@ -1,7 +1,7 @@
-// What cairn/alloc/recycling.hpp promises; its use by containers is in tests/std.
+// What cairn/alloc/array_recycler.hpp promises; its use by containers is in tests/std.
 #include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/array_recycler.hpp>
 #include <cairn/alloc/growing_arena.hpp>
-#include <cairn/alloc/recycling.hpp>
 #include <cairn/alloc/virtual_arena.hpp>
 #include <gtest/gtest.h>
 
@@ -15,9 +15,9 @@ using namespace cairn;
 
 namespace {
 
-TEST(recycling, a_freed_array_serves_the_next_request_of_its_size) {
+TEST(array_recycler, a_freed_array_serves_the_next_request_of_its_size) {
     arena memory{4_KiB};
-    recycling again{memory};
+    array_recycler again{memory};
     void* const x = again.allocate(100);
     (void)again.allocate(16);
     again.deallocate(x, 100);
@@ -25,9 +25,9 @@ TEST(recycling, a_freed_array_serves_the_next_request_of_its_size) {
     EXPECT_NE(again.allocate(65), x);
 }
 
-TEST(recycling, a_mark_forgets_the_lists_as_a_rewind_does) {
+TEST(array_recycler, a_mark_forgets_the_lists_as_a_rewind_does) {
     arena memory{4_KiB};
-    recycling again{memory};
+    array_recycler again{memory};
     void* const x = again.allocate(64);
     void* const y = again.allocate(64);
     again.deallocate(x, 64);  // to its list
@@ -41,11 +41,11 @@ TEST(recycling, a_mark_forgets_the_lists_as_a_rewind_does) {
     memory.validate();
 }
 
-TEST(recycling, keeps_the_common_contract) {
+TEST(array_recycler, keeps_the_common_contract) {
     for (unsigned seed = 1; seed <= 10; ++seed) {
         test_upstream upstream;
         growing_arena memory{1_KiB, upstream};
-        recycling again{memory};
+        array_recycler again{memory};
         check_allocator_contract(again, seed);
     }
 }
@@ -79,7 +79,7 @@ public:
 
 private:
     Arena inner_;
-    recycling<Arena&> again_;
+    array_recycler<Arena&> again_;
 };
 
 void check_against_model(unsigned seed, arena_model_options o) {
@@ -91,13 +91,13 @@ void check_against_model(unsigned seed, arena_model_options o) {
     check_arena_against_model(v, seed, o);
 }
 
-TEST(recycling, agrees_with_the_model_over_marks) {
+TEST(array_recycler, agrees_with_the_model_over_marks) {
     for (unsigned seed = 1; seed <= 40; ++seed) {
         check_against_model(seed, {.operation_count = 5000});
     }
 }
 
-TEST(recycling, agrees_with_the_model_over_marks_where_all_blocks_share_a_list) {
+TEST(array_recycler, agrees_with_the_model_over_marks_where_all_blocks_share_a_list) {
     for (const unsigned seed : {100u, 1u, 2u, 3u, 4u, 5u}) {
         check_against_model(seed, {.operation_count = 20'000,
                                    .size_min = 17,

@@ -1,0 +1,111 @@
+// cairn/alloc/arena/bump_arena.hpp - what is the same in every arena.
+//
+//      class arena : public bump_arena<arena>
+//
+//                   mark()                          rewind(marker)
+//      bump_arena:  position() + a stamp (checked)  the stamp is checked, then retreat(position)
+//      the arena:   where is the tip?               forgets what lies beyond
+//
+// An arena derives from it and has, for it alone:
+//   type_name                 in reports of checked builds
+//   position()                what a marker remembers: at least `top`, the address of the tip
+//   retreat(position, call)   forgets what was allocated since
+//   region_                   the bump_region of the functions below that it does not write itself
+//
+// Cost: none of its own: inlined. One empty base where asserts are off.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/alloc/arena/bump_region.hpp>
+#include <cairn/alloc/arena/makes_objects.hpp>
+#include <cairn/alloc/arena/mark_check.hpp>
+#include <cairn/storage/allocator_watch.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
+
+/// What the marker of an arena with one region remembers.
+struct bump_position {
+    std::uintptr_t top = 0;
+};
+
+template <class Arena, class Position = bump_position>
+class bump_arena : public makes_objects<Arena> {
+public:
+    /// A point in the arena's life to rewind to; dies with a rewind to an older one, or a reset.
+    class marker {
+        friend class bump_arena;
+        Position at_;
+        [[no_unique_address]] mark_stamp stamp_;
+    };
+
+    /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind.
+    /// nullptr does nothing.
+    /// Requires: `p` came from allocate(size, ...) of this arena and was not freed or rewound.
+    void deallocate(void* p, std::size_t size, alignment = default_alignment,
+                    call_site from = call_site::current()) noexcept {
+        [[maybe_unused]] const auto inside = enter(from);
+        self().region_.deallocate(p, size, call_of(from));
+    }
+
+    /// `size` rounded to the granule of 16 bytes: that much costs no more than `size`.
+    [[nodiscard]] std::size_t good_size(std::size_t size, alignment) const noexcept {
+        return size > SIZE_MAX - 15 ? size : round_up(size, bump_granule);
+    }
+
+    /// True when `p` is the newest block: only then freeing and growing help. O(1).
+    [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
+        return self().region_.is_last(p, size);
+    }
+
+    [[nodiscard]] marker mark() noexcept {
+        marker here;
+        here.at_ = self().position();
+        here.stamp_ = marks_.mark(here.at_.top);
+        return here;
+    }
+
+    /// Forgets everything allocated since `to` was taken; memory stays with the arena. O(1), in a
+    /// growing_arena O(blocks dropped).
+    /// Requires: `to` came from this arena and is not dead (see marker).
+    void rewind(marker to, call_site from = call_site::current()) noexcept {
+        [[maybe_unused]] const auto inside = enter(from);
+        marks_.rewind(to.stamp_, call_of(from));
+        self().retreat(to.at_, call_of(from));
+    }
+
+    [[nodiscard]] std::size_t used_size() const noexcept { return self().region_.used_size(); }
+
+    /// Most bytes ever in use at once, padding included.
+    [[nodiscard]] std::size_t high_water_size() const noexcept {
+        return self().region_.high_water_size();
+    }
+    void reset_high_water() noexcept { self().region_.reset_high_water(); }
+
+protected:
+    friend struct mark_access;
+
+    [[nodiscard]] bump_position position() const noexcept { return {self().region_.top()}; }
+    void retreat(bump_position to, const watched_call& call) noexcept {
+        self().region_.rewind(to.top, call);
+    }
+    /// Where the calling thread is noted, and what reports name.
+    [[nodiscard]] allocator_watch& watch() noexcept { return watch_; }
+
+    [[nodiscard]] allocator_watch::use enter(call_site from = {}) noexcept {
+        return {self().watch(), this, Arena::type_name, from};
+    }
+    [[nodiscard]] watched_call call_of(call_site from = {}) noexcept {
+        return {this, Arena::type_name, self().watch().name(), from};
+    }
+
+    [[no_unique_address]] mark_check marks_;
+    [[no_unique_address]] allocator_watch watch_;
+
+private:
+    [[nodiscard]] Arena& self() noexcept { return static_cast<Arena&>(*this); }
+    [[nodiscard]] const Arena& self() const noexcept { return static_cast<const Arena&>(*this); }
+};
+
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail
