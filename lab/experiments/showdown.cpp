@@ -230,7 +230,7 @@ void add_all(lab::comparison& c, published ms, double operations, Make make,
     c.cairn("cairn::packed_array", make.template operator()<lab::cairn_packed_array>());
     c.cairn("cairn::slot_map", make.template operator()<lab::cairn_slot_map>());
     c.cairn("cairn::stable_slot_map", make.template operator()<lab::cairn_stable_slot_map>());
-    c.cairn("cairn::slot_map<table<soa>>", make.template operator()<lab::cairn_slot_map_soa>());
+    c.cairn("cairn::slot_table", make.template operator()<lab::cairn_slot_table>());
 #if CAIRN_LAB_HAS_PLF_COLONY
     c.peer("plf::colony", make.template operator()<lab::plf_colony_store>());
 #endif

@@ -125,7 +125,7 @@ TEST(slot_map, a_refused_handle_is_reported_with_both_lives_and_the_line_that_as
 }
 
 TEST(slot_map, a_refused_handle_of_a_table_is_reported_as_well) {
-    slot_map<table<one_int, soa>> rows{system_memory(), {.first_generation = 3}};
+    slot_table<one_int, soa> rows{system_memory(), {.first_generation = 3}};
     const auto h = rows.emplace(1);
     rows.erase(h);
     const unsigned line = std::source_location::current().line() + 1;
@@ -198,7 +198,7 @@ TEST(slot_map, a_tag_makes_handles_of_their_own_type) {
     const red_team::handle_type h = reds.emplace(1);
     EXPECT_EQ(reds[h], 1);
     EXPECT_EQ(std::hash<red_team::handle_type>{}(h), hash_value(h));
-    slot_map<table<one_int, soa>, slot_policy<>::tagged<red>> rows;
+    slot_table<one_int, soa, slot_policy<>::tagged<red>> rows;
     stable_slot_map<int, slot_policy<>::tagged<red>> fixed;
     EXPECT_TRUE(rows.emplace(1));
     EXPECT_TRUE(fixed.emplace(1));
@@ -215,7 +215,7 @@ void with_every_map(F f) {
     f.template operator()<slot_map<int, slot_policy<64, 32, reuse::lowest>>>();
     f.template operator()<stable_slot_map<int>>();
     f.template operator()<stable_slot_map<int, slot_policy<32>>>();
-    f.template operator()<slot_map<table<one_int, soa>>>();
+    f.template operator()<slot_table<one_int, soa>>();
 }
 }  // namespace
 

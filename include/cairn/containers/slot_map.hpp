@@ -13,7 +13,7 @@
 //
 // Use it for: entities, particles, assets: anything that is iterated and referred to.
 // Look elsewhere for: addresses that must not change (stable_slot_map), columns instead of structs
-//                     (slot_map<table<Row, soa>>), no references at all (packed_array).
+//                     (slot_table), no references at all (packed_array).
 //
 // Invariant: handle_at(dense_index(h)) == h for every live h.
 // Cost:      find: one bounds check, one 8-byte load, one compare, and the object.
@@ -58,6 +58,9 @@ concept tells_its_handle = requires(const T& object) {
 
 template <class T, class Policy = slot_policy<>>
 class slot_map {
+    static_assert(!detail::is_table<T>,
+                  "handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>");
+
 public:
     using handle_type = typename Policy::template handle_type<T>;
     using key_type = handle_type;  // the names of P0661

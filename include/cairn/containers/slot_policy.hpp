@@ -39,7 +39,16 @@ struct slot_policy {
     };
 };
 
+template <class Row, class Layout>
+class table;
+
 namespace detail {
+
+/// For the sentence of the maps: handles over rows are a class of their own, slot_table.
+template <class T>
+inline constexpr bool is_table = false;
+template <class Row, class Layout>
+inline constexpr bool is_table<table<Row, Layout>> = true;
 
 template <class Policy>
 inline constexpr bool names_handles = requires { typename Policy::template handle_type<int>; };

@@ -1,4 +1,4 @@
-// cairn/containers/slot_table.hpp - handles over columns: slot_map<table<Row, soa>>.
+// cairn/containers/slot_table.hpp - handles over columns.
 //
 //      handle {slot 2, life 5}         position:  | p0 | p2 | p3 |
 //              |                       velocity:  | v0 | v2 | v3 |     one allocation, packed
@@ -7,7 +7,7 @@
 //      | 0 | - | 1 | 2 |  slot -> row  handles:   | h0 | h2 | h3 |     row -> handle
 //      +---+---+---+---+
 //
-//      cairn::slot_map<cairn::table<particle<>, cairn::soa>> world;
+//      cairn::slot_table<particle<>, cairn::soa> world;
 //      auto h = world.emplace(position, velocity);
 //      if (auto p = world.find(h)) { p->velocity = {}; }        a row, if it is alive
 //      world.each<&particle<>::position, &particle<>::velocity>(...);
@@ -34,15 +34,15 @@
 #include <utility>
 
 #include <cairn/containers/packed_array.hpp>
-#include <cairn/containers/slot_map.hpp>
+#include <cairn/containers/slot_policy.hpp>
 #include <cairn/containers/slot_table/found_row.hpp>
 #include <cairn/containers/table.hpp>
 #include <cairn/storage/dense_directory.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-template <class Row, class Layout, class Policy>
-class slot_map<table<Row, Layout>, Policy> {
+template <class Row, class Layout = soa, class Policy = slot_policy<>>
+class slot_table {
     using rows_type = table<Row, Layout>;
 
 public:
@@ -59,13 +59,13 @@ public:
     using reverse_iterator = typename rows_type::reverse_iterator;
     using const_reverse_iterator = typename rows_type::const_reverse_iterator;
 
-    explicit slot_map(allocator_ref upstream = system_memory(),
-                      const slot_map_options& options = {}) noexcept
+    explicit slot_table(allocator_ref upstream = system_memory(),
+                        const slot_map_options& options = {}) noexcept
         : directory_{upstream, options.first_generation}, rows_{upstream}, limbo_{upstream} {
         directory_.set_row_max(0);
     }
-    slot_map(slot_map&&) noexcept = default;
-    slot_map& operator=(slot_map&&) noexcept = default;
+    slot_table(slot_table&&) noexcept = default;
+    slot_table& operator=(slot_table&&) noexcept = default;
 
     // ---- finding ------------------------------------------------------------------------------
 
@@ -408,12 +408,12 @@ public:
         directory_.swap_rows(a, b);
     }
 
-    void swap(slot_map& other) noexcept {
-        slot_map mine{std::move(*this)};
+    void swap(slot_table& other) noexcept {
+        slot_table mine{std::move(*this)};
         *this = std::move(other);
         other = std::move(mine);
     }
-    friend void swap(slot_map& a, slot_map& b) noexcept { a.swap(b); }
+    friend void swap(slot_table& a, slot_table& b) noexcept { a.swap(b); }
 
     /// For columns that follow the rows: attached_column.hpp.
     [[nodiscard]] detail::table_memory& rows_memory() noexcept { return rows_.rows_memory(); }
@@ -494,21 +494,21 @@ private:
 /// Another type in the policy's place, or in the layout's: the sentence, and then a map by default.
 template <class Row, class Layout, class Policy>
     requires(detail::is_layout<Layout> && !detail::names_handles<Policy>)
-class slot_map<table<Row, Layout>, Policy> : public slot_map<table<Row, Layout>> {
+class slot_table<Row, Layout, Policy> : public slot_table<Row, Layout> {
     static_assert(detail::names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
 
 public:
-    using slot_map<table<Row, Layout>>::slot_map;
+    using slot_table<Row, Layout>::slot_table;
 };
 template <class Row, class Layout, class Policy>
     requires(!detail::is_layout<Layout>)
-class slot_map<table<Row, Layout>, Policy> : public slot_map<table<Row>, Policy> {
+class slot_table<Row, Layout, Policy> : public slot_table<Row, soa, Policy> {
     static_assert(detail::is_layout<Layout>,
                   "a layout is aos, soa, split_soa, aosoa<a power of two> or "
                   "grouped_soa<group<...>...>");
 
 public:
-    using slot_map<table<Row>, Policy>::slot_map;
+    using slot_table<Row, soa, Policy>::slot_table;
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

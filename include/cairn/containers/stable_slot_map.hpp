@@ -18,7 +18,7 @@
 //
 // Use it for: objects that others point into, that cannot move (mutexes, intrusive lists), or that
 //             are replaced much more often than they are iterated.
-// Look elsewhere for: spans and sorting (slot_map); columns (slot_map<table>); the fastest iteration
+// Look elsewhere for: spans and sorting (slot_map); columns (slot_table); the fastest iteration
 //             of a set that is mostly holes (slot_map keeps it packed).
 //
 // Invariant: an object lives where it was built until it is erased.
@@ -54,6 +54,9 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class T, class Policy = slot_policy<>>
 class stable_slot_map {
+    static_assert(!detail::is_table<T>,
+                  "handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>");
+
 public:
     using handle_type = typename Policy::template handle_type<T>;
 

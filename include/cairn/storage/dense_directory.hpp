@@ -7,7 +7,7 @@
 //      | 0 | - | 1 | 2 |   slot -> row           your data: any number of columns, same rows
 //      +---+---+---+---+
 //
-// The bookkeeping of slot_map<T> and slot_map<table<...>>: which row a handle means, and which handle
+// The bookkeeping of slot_map and slot_table: which row a handle means, and which handle
 // lives in a row. It owns no objects. The caller keeps its columns in step:
 //
 //      insert   h = next_handle();  build row size() from whatever it takes;  commit(h);

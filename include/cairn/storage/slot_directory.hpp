@@ -13,7 +13,7 @@
 // The free slots stand in a row of their own and are not chained through each other: a chain would
 // make every insertion wait for the cache miss of the one before.
 //
-// What slot_map and slot_map<table> share: it gives out slots, counts their lives
+// What slot_map and slot_table share: it gives out slots, counts their lives
 // and finds the 32-bit value of a live one. What the value means (a row, an offset) is the caller's.
 //
 // Use it for: any store that wants handles: keep it beside your data and let `value` lead there.
