@@ -100,13 +100,13 @@ target_sources(cairn
         include/cairn/storage/allocator_watch.hpp
         include/cairn/storage/atoms.hpp
         include/cairn/storage/block_table.hpp
-        include/cairn/storage/dense_directory.hpp
         include/cairn/storage/generations.hpp
         include/cairn/storage/growable_memory.hpp
         include/cairn/storage/growth.hpp
         include/cairn/storage/index_iterator.hpp
         include/cairn/storage/object_slots.hpp
         include/cairn/storage/row_fields.hpp
+        include/cairn/storage/slot_core.hpp
         include/cairn/storage/slot_directory.hpp
         include/cairn/storage/slot_directory/free_bits.hpp
         include/cairn/storage/sort_indices.hpp

@@ -379,7 +379,7 @@ struct cairn_packed_array {
         all.emplace(seed);
         return static_cast<handle>(all.size() - 1);
     }
-    void erase(handle index) { all.erase_at(index); }
+    void erase(handle index) { all.swap_erase(index); }
     template <class F>
     void each(F f) {
         const auto rows = all.values();

@@ -4,11 +4,12 @@
 //      slot_map<particle, slot_policy<32>>                  32-bit handles: 20 index, 12 generation
 //      slot_map<particle, slot_policy<32, 16, reuse::lifo>> 16 and 16, newest free slot first
 //
-//      slot_map<enemy, slot_policy<>::tagged<struct red>>   handles that no other map of enemies takes
+//      slot_map<enemy, slot_policy<>::tagged<struct red>>   handles that no other map of enemies
+//      takes
 //
-// The order and the minimum of free slots are for slot_map; stable_slot_map always takes the lowest slots.
-// Everything here changes the handle or the hot path and is therefore a type; what changes only the
-// cold path (which allocator, reserved addresses) is an argument at run time.
+// The order and the minimum of free slots are for slot_map; stable_slot_map always takes the lowest
+// slots. Everything here changes the handle or the hot path and is therefore a type; what changes
+// only the cold path (which allocator, reserved addresses) is an argument at run time.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ struct slot_policy {
     static constexpr reuse order = Order;
     static constexpr std::uint32_t free_min = Order == reuse::fifo ? FreeMin : 0;
 
-    /// The same with handles of their own type: two maps with different tags, which may be incomplete
+    /// The same with handles of their own type: two maps with different tags, which may be
+    ///                                          incomplete
     /// types, do not compile with each other's handles.
     template <class Tag>
     struct tagged {

@@ -279,7 +279,7 @@ public:
                 ++i;
                 continue;
             }
-            limbo_.erase_at(i);  // first: ~T() may come back here
+            limbo_.swap_erase(i);  // first: ~T() may come back here
             const std::size_t p = w.index >> slots_log2;
             const std::uint32_t slot = w.index & slot_mask;
             T* const object = reinterpret_cast<T*>(slots_.pages()[p].objects) + slot;

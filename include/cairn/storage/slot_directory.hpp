@@ -208,6 +208,16 @@ protected:
 
 namespace detail {
 
+/// Tells the compiler that an object that was found has an address, so that the caller's own null
+/// test vanishes where it follows ours.
+template <class T>
+[[nodiscard]] inline T* not_null(T* object) noexcept {
+#if defined(__GNUC__)
+    if (object == nullptr) { __builtin_unreachable(); }
+#endif
+    return object;
+}
+
 struct no_free_bits {
     explicit no_free_bits(allocator_ref) noexcept {}
 };

@@ -29,6 +29,16 @@
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
+/// A pointer that the compiler keeps in a register as it is. gcc would rather take base + first * 64 +
+/// bit apart again, and add the middle at each bit.
+template <class T>
+[[nodiscard]] inline T* as_it_is(T* p) noexcept {
+#if defined(__GNUC__)
+    __asm__("" : "+r"(p));
+#endif
+    return p;
+}
+
 template <unsigned SlotsLog2, std::uint32_t IndexMax, std::uint32_t GenerationMax>
 class stable_slots {
 public:
