@@ -39,6 +39,26 @@ slot_directory_base& slot_directory_base::operator=(slot_directory_base&& other)
     return *this;
 }
 
+bool slot_directory_base::copy_slots(const slot_directory_base& other, bool has_line) noexcept {
+    CAIRN_ASSERT(capacity_ == 0, "slots are copied into a directory without any");
+    if (other.capacity_ == 0) { return true; }
+    const std::size_t line_size = has_line ? other.capacity_ * sizeof(std::uint32_t) : 0;
+    if (!memory_.grow(other.capacity_ * sizeof(slot), 0)) { return false; }
+    if (has_line && !line_memory_.grow(line_size, 0)) { return false; }
+    std::memcpy(memory_.data(), other.memory_.data(), other.capacity_ * sizeof(slot));
+    if (has_line) { std::memcpy(line_memory_.data(), other.line_memory_.data(), line_size); }
+    live_ = other.live_;
+    capacity_ = other.capacity_;
+    head_ = other.head_;
+    tail_ = other.tail_;
+    lives_.copy_from(other.lives_);
+    held_count_ = other.held_count_;
+    retired_count_ = other.retired_count_;
+    retired_head_ = other.retired_head_;
+    set_limit();
+    return true;
+}
+
 std::uint32_t slot_directory_base::grown_capacity(std::size_t needed) const noexcept {
     // Inside reserved addresses growth copies nothing, so small steps keep the worst insertion short.
     constexpr std::size_t step = 4096;

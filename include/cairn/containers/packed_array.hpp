@@ -22,6 +22,7 @@
 // Threads:   one at a time; reading from many.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -125,6 +126,25 @@ public:
     /// Room for `count` objects in all. Returns: false when exhausted; nothing has changed then.
     /// Throws: what copying a T throws, where its move may throw; nothing has changed then.
     [[nodiscard]] bool reserve(std::size_t count) { return count <= capacity_ || grow_to(count); }
+
+    /// Becomes a copy of `other`, in memory of its own upstream. (storage/clone.hpp: a copy by value.)
+    /// Returns: false when exhausted; the array is empty or unchanged then.
+    /// Throws:  what copying a T throws; the array holds some of the copies then.
+    [[nodiscard]] bool copy_from(const packed_array& other) {
+        if (this == &other) { return true; }
+        if (!reserve(other.size_)) { return false; }
+        clear();
+        for (const T& object : other) { emplace_in_room(object); }
+        return true;
+    }
+    /// True when both hold equal objects in the same rows.
+    friend bool operator==(const packed_array& a, const packed_array& b)
+        requires std::equality_comparable<T>
+    {
+        bool are_equal = a.size_ == b.size_;
+        for (std::size_t i = 0; are_equal && i < a.size_; ++i) { are_equal = a[i] == b[i]; }
+        return are_equal;
+    }
 
     /// From now on grows in place, up to `count_max` objects and what fits the last page beside
     /// them: no object ever moves, no reference dies, and no insertion copies the others. Costs
@@ -266,6 +286,7 @@ public:
         *this = std::move(other);
         other = std::move(mine);
     }
+    friend void swap(packed_array& a, packed_array& b) noexcept { a.swap(b); }
 
     /// Exchanges two rows.
     void swap_rows(std::size_t a, std::size_t b) {

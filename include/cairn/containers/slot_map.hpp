@@ -119,6 +119,15 @@ public:
         return core::fulfil_row(h, std::forward<Args>(args)...) ? rows_.end() - 1 : nullptr;
     }
 
+    /// A copy in which every handle finds what it finds here; a reserved one can be fulfilled in both.
+    /// What is retired stays here. Handles that either map gives out later may find another object
+    /// in the other, and no build notices.
+    /// Returns: nothing when `upstream` (here: that of this map) is exhausted.
+    [[nodiscard]] std::optional<slot_map> clone() const { return clone(core::upstream()); }
+    [[nodiscard]] std::optional<slot_map> clone(allocator_ref upstream) const {
+        return cairn::clone(*this, upstream);
+    }
+
     friend void swap(slot_map& a, slot_map& b) noexcept { a.swap(b); }
 
 private:

@@ -97,15 +97,7 @@ public:
     [[nodiscard]] auto column() const noexcept {
         return rows_.view().template column_of<detail::own_field<Row, Member>()>();
     }
-    /// Loops over all rows: see table/view.hpp.
-    template <class F>
-    void for_each(F f) {
-        rows_.for_each(std::move(f));
-    }
-    template <class F>
-    void for_each(F f) const {
-        rows_.for_each(std::move(f));
-    }
+    /// Loops over some fields of all rows: see table/view.hpp.
     template <auto... Members, class F>
     void each(F f) {
         rows_.template each<Members...>(std::move(f));
@@ -155,6 +147,15 @@ public:
 
     /// For columns that follow the rows: attached_column.hpp.
     [[nodiscard]] detail::table_memory& rows_memory() noexcept { return rows_.rows_memory(); }
+
+    /// A copy in which every handle finds what it finds here; a reserved one can be fulfilled in both.
+    /// What is retired stays here. Handles that either map gives out later may find another object
+    /// in the other, and no build notices.
+    /// Returns: nothing when `upstream` (here: that of this map) is exhausted.
+    [[nodiscard]] std::optional<slot_table> clone() const { return clone(core::upstream()); }
+    [[nodiscard]] std::optional<slot_table> clone(allocator_ref upstream) const {
+        return cairn::clone(*this, upstream);
+    }
 
     friend void swap(slot_table& a, slot_table& b) noexcept { a.swap(b); }
 };

@@ -1,4 +1,4 @@
-// cairn/containers/stable_slot_map.hpp - handles that cannot lie, and addresses that never change.
+// cairn/containers/stable_slot_map.hpp - handles as of slot_map, and addresses that never change.
 //
 //      handle {page 1, slot 3, life 5}
 //      pages:   +--------+--------+--------+
@@ -22,23 +22,25 @@
 //             of a set that is mostly holes (slot_map keeps it packed).
 //
 // Invariant: an object lives where it was built until it is erased.
-// Foreign:   handles of another map, or of what this one held before it was replaced or moved from: as slot_map.
-// Cost:      find: page, generation, compare, object. emplace: the slot's number, and four stores beside
-//            the object's own; every 64th or so gathers slots. erase: six stores. Growth: one page,
-//            nothing is copied. The page is as many slots as fit 64 KiB (64 to 4096).
-// Reuse:     the lowest free slots, whatever order the policy names. Busy slots use up their generations:
-//            keep 31 bits of them (the default) where the first slots are replaced thousands of times.
-// Re-entrancy: constructors and destructors of objects may look up, insert, erase and retire others here: the
-//            object that begins or ends cannot be found meanwhile, and its slot is not given out. They may
-//            not iterate: for_each would meet that object. The map ends when nobody inserts any more.
-// Threads:   one at a time; find and iteration from many while nobody changes it.
+// Cost:      find: page, generation, compare, object. emplace: the slot's number, and four stores
+//            beside the object's own; every 64th or so gathers slots. erase: six stores. Growth: one
+//            page, nothing is copied. A page is as many slots as fit 64 KiB (64 to 4096).
+// Foreign:   handles of other maps, or of what this one held before it was replaced: as slot_map.
+// Reuse:     the lowest free slots, whatever order the policy names. Busy slots use up their lives: keep
+//            31 bits of them (the default) where the first slots are replaced thousands of times.
+// While iterating: any object may be erased and others inserted; a new one is visited or not.
+// Re-entrancy: constructors and destructors of objects may look up, insert, erase and retire others
+//            here: the object that begins or ends cannot be found meanwhile, and its slot is not given
+//            out. They must not iterate: for_each would meet that object. The map's destructor ends
+//            when no destructor of an object inserts any more.
+// Threads:   one at a time; find and iteration from many while no thread changes the map.
 #pragma once
 
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -49,6 +51,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/make.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/storage/clone.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -79,6 +82,7 @@ public:
     using mapped_type = T;
     using value_type = T;
     using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
     using reference = T&;
     using const_reference = const T&;
     using iterator = detail::stable_iterator<slots, handle_type, T>;
@@ -103,15 +107,47 @@ public:
 
     // ---- finding ------------------------------------------------------------------------------
 
-    /// The object that `h` names; nullptr when it is gone. Any handle may be asked for.
-    [[nodiscard]] T* find(handle_type h) noexcept { return locate(h); }
-    [[nodiscard]] const T* find(handle_type h) const noexcept { return locate(h); }
+    /// The object that `h` names; null (and == end()) when it is gone. Any handle may be asked for.
+    /// What it returns is a pointer, or an iterator.
+    [[nodiscard]] detail::stable_found<iterator> find(handle_type h) noexcept {
+        T* const object = locate(h);
+        return {object, {&slots_, object != nullptr ? h.index() : slots::no_index}};
+    }
+    [[nodiscard]] detail::stable_found<const_iterator> find(handle_type h) const noexcept {
+        const T* const object = locate(h);
+        return {object, {&slots_, object != nullptr ? h.index() : slots::no_index}};
+    }
     [[nodiscard]] bool contains(handle_type h) const noexcept { return locate(h) != nullptr; }
 
     /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with it:
     /// null, of another map, not fulfilled yet, stale.
     [[nodiscard]] T& operator[](handle_type h) noexcept { return *live(h); }
     [[nodiscard]] const T& operator[](handle_type h) const noexcept { return *live(h); }
+    /// As operator[], and a handle that finds nothing stops every build. Checked builds tell the line
+    /// that called; operators have no parameter for it.
+    [[nodiscard]] T& at(handle_type h, call_site from = call_site::current()) noexcept {
+        return *found_or_stop(h, from);
+    }
+    [[nodiscard]] const T& at(handle_type h, call_site from = call_site::current()) const noexcept {
+        return *found_or_stop(h, from);
+    }
+    /// The handle of an object that lives here. Requires: `object` is in this map. Cost: O(pages).
+    [[nodiscard]] handle_type handle_of(const T& object) const noexcept {
+        const auto address = reinterpret_cast<std::uintptr_t>(&object);
+        for (std::size_t p = 0; p < page_count(); ++p) {
+            const auto first = reinterpret_cast<std::uintptr_t>(slots_.pages()[p].objects);
+            if (first != 0 && address - first < slots_per_page * sizeof(T)) {
+                const auto slot = static_cast<std::uint32_t>((address - first) / sizeof(T));
+                return const_iterator{&slots_, slots::index_of(p, slot)}.handle();
+            }
+        }
+        CAIRN_ASSERT(false, "the object lives in this map");
+        return {};
+    }
+    /// The handle of the object here. Requires: `where` is in this map, and not end().
+    [[nodiscard]] handle_type handle_of(const_iterator where) const noexcept {
+        return where.handle();
+    }
     /// Why find(h) finds nothing. Any handle may be asked for. For messages: it costs a call.
     [[nodiscard]] handle_fault fault_of(handle_type h) const noexcept {
         return slots_.fault_of(h.index(), h.generation());
@@ -138,7 +174,7 @@ public:
     /// there never allocate. A slot that is held, waits for its fence or is exhausted counts as one.
     /// Returns: false when exhausted, what was gained until then stays; or when the handle has too few
     /// index bits, nothing has changed then.
-    bool reserve(std::size_t count) noexcept {
+    [[nodiscard]] bool reserve(std::size_t count) noexcept {
         if (count > std::size_t{handle_type::index_max} + 1) { return false; }
         return slots_.reserve_pages(count / slots_per_page + (count % slots_per_page != 0 ? 1 : 0));
     }
@@ -221,10 +257,12 @@ public:
         slots_.leave(p, state, slot, generation);
         return true;
     }
-    /// Erases `*where`. Returns: the next one.
-    iterator erase(iterator where) noexcept {
+    /// Erases `*where`. Returns: the next one:
+    ///     for (auto it = m.begin(); it != m.end();) { it = dead(*it) ? m.erase(it) : std::next(it); }
+    iterator erase(const_iterator where) noexcept {
+        const auto index = where.handle().index();
         erase(where.handle());
-        return ++where;
+        return {&slots_, slots_.next_live(std::size_t{index} + 1)};
     }
     /// Moves the object out (copies it, where its move may throw) and erases it.
     /// Returns: nothing when the handle is stale.
@@ -344,6 +382,63 @@ public:
     [[nodiscard]] iterator end() noexcept { return {&slots_, slots::no_index}; }
     [[nodiscard]] const_iterator begin() const noexcept { return {&slots_, slots_.next_live(0)}; }
     [[nodiscard]] const_iterator end() const noexcept { return {&slots_, slots::no_index}; }
+    [[nodiscard]] const_iterator cbegin() const noexcept { return begin(); }
+    [[nodiscard]] const_iterator cend() const noexcept { return end(); }
+    /// Handle and object of each, by slot: for (auto [h, object] : map.items()).
+    [[nodiscard]] auto items() noexcept {
+        return detail::stable_items<iterator, slot_item<handle_type, T&>>{begin(), end()};
+    }
+    [[nodiscard]] auto items() const noexcept {
+        return detail::stable_items<const_iterator, slot_item<handle_type, const T&>>{begin(),
+                                                                                      end()};
+    }
+    /// True when the same handles find equal objects in both.
+    friend bool operator==(const stable_slot_map& a, const stable_slot_map& b)
+        requires std::equality_comparable<T>
+    {
+        bool are_equal = a.size() == b.size();
+        for (auto it = a.begin(); are_equal && it != a.end(); ++it) {
+            const T* const other = b.locate(it.handle());
+            are_equal = other != nullptr && *it == *other;
+        }
+        return are_equal;
+    }
+
+    /// A copy in which every handle finds what it finds here; a reserved one can be fulfilled in both.
+    /// What is retired stays here. Handles that either map gives out later may find another object
+    /// in the other, and no build notices.
+    /// Returns: nothing when `upstream` (here: that of this map) is exhausted.
+    [[nodiscard]] std::optional<stable_slot_map> clone() const { return clone(upstream()); }
+    [[nodiscard]] std::optional<stable_slot_map> clone(allocator_ref upstream) const {
+        return cairn::clone(*this, upstream);
+    }
+
+    /// The same objects, handles and slots as in `other`: see clone(). What is retired stays there.
+    /// Requires: nothing was inserted or reserved yet.
+    /// Returns: false when exhausted; the map can only be destroyed then.
+    [[nodiscard]] bool copy_from(const stable_slot_map& other) {
+        CAIRN_ASSERT(page_count() == 0, "slots are copied into a map without any");
+        if (!slots_.copy_pages(other.slots_)) { return false; }
+        for (auto it = other.begin(); it != other.end(); ++it) {
+            const handle_type h = it.handle();
+            const std::size_t p = h.index() >> slots_log2;
+            const std::uint32_t slot = h.index() & slot_mask;
+            T* const object = reinterpret_cast<T*>(slots_.pages()[p].objects) + slot;
+            unpoison(object, sizeof(T));
+            ::new (static_cast<void*>(object)) T(*it);
+            slots_.enter_copy(p, slot, h.generation());
+        }
+        for (const waiting& w : other.limbo_) {
+            slots_.finish(w.index >> slots_log2, w.index & slot_mask);
+        }
+        return true;
+    }
+    void swap(stable_slot_map& other) noexcept {
+        stable_slot_map mine{std::move(*this)};
+        *this = std::move(other);
+        other = std::move(mine);
+    }
+    friend void swap(stable_slot_map& a, stable_slot_map& b) noexcept { a.swap(b); }
 
     /// O(slots). A broken invariant stops a checked build.
     void validate() const noexcept {
@@ -381,8 +476,15 @@ private:
     [[nodiscard]] T* live(handle_type h) const noexcept {
         T* const object = locate(h);
 #if CAIRN_ASSERTS
-        if (object == nullptr) [[unlikely]] { slots_.refuse(h.index(), h.generation(), this); }
+        if (object == nullptr) [[unlikely]] { slots_.refuse(h.index(), h.generation(), this, {}); }
 #endif
+        return object;
+    }
+    [[nodiscard]] T* found_or_stop(handle_type h, call_site from) const noexcept {
+        T* const object = locate(h);
+        if (object == nullptr) [[unlikely]] {
+            slots_.refuse(h.index(), h.generation(), this, from);
+        }
         return object;
     }
 

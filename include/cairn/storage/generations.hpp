@@ -87,6 +87,14 @@ public:
         return *this;
     }
 
+    /// The same lives as those of `other`, from here on: for a copy of its slots.
+    constexpr void copy_from(const generations& other) noexcept {
+        first_ = other.first_;
+        last_ = other.last_;
+        max_ = other.max_;
+        asked_ = other.asked_;
+    }
+
     /// Draws where lives begin, once.
     void begin() noexcept {
         if (first_ == 0) { begin_at(asked_ != 0 ? asked_ : draw(max_)); }

@@ -32,7 +32,9 @@
 #include <utility>
 
 #include <cairn/core/assert.hpp>
+#include <cairn/storage/clone.hpp>
 #include <cairn/storage/growable_memory.hpp>
+#include <cairn/storage/index_iterator.hpp>
 #include <cairn/storage/slot_directory.hpp>
 #include <cairn/storage/sort_indices.hpp>
 
@@ -56,6 +58,8 @@ concept packed_rows =
     rows.swap_erase(n);                                // the last row moves into row n
     rows.swap_rows(n, n);                              // two rows change places
     { rows.permute(order) } -> std::same_as<bool>;     // row r becomes order[r]; false: exhausted
+    { rows.copy_from(read) } -> std::same_as<bool>;    // the rows of another; false: exhausted
+    rows.for_each([](auto&&) {});                      // calls f(row) for each, in row order
     rows.clear();                                      // no rows; keeps the memory
     read.validate();                                   // a broken invariant stops a checked build
 };
@@ -72,6 +76,28 @@ template <class Reference>
 [[nodiscard]] auto taken_from(Reference&& row) {
     return take(row);
 }
+
+/// The handles and rows of a map, side by side, in row order.
+template <class Handle, class RowIterator>
+class slot_items {
+public:
+    using value_type = slot_item<Handle, decltype(std::declval<const RowIterator&>()[0])>;
+
+    slot_items() noexcept = default;
+    slot_items(std::span<const Handle> handles, RowIterator rows) noexcept
+        : handles_{handles}, rows_{rows} {}
+
+    [[nodiscard]] std::size_t size() const noexcept { return handles_.size(); }
+    [[nodiscard]] value_type operator[](std::size_t row) const noexcept {
+        return {handles_[row], rows_[static_cast<std::ptrdiff_t>(row)]};
+    }
+    [[nodiscard]] auto begin() const noexcept { return index_iterator{*this, 0}; }
+    [[nodiscard]] auto end() const noexcept { return index_iterator{*this, size()}; }
+
+private:
+    std::span<const Handle> handles_{};
+    RowIterator rows_{};
+};
 
 /// Parts: the row type `value`, its `rows`, `iterator` and `const_iterator`, an `array` of
 ///        anything, and
@@ -181,6 +207,41 @@ public:
     /// The handles of all rows, in row order.
     [[nodiscard]] std::span<const handle_type> handles() const noexcept {
         return {handle_rows(), size()};
+    }
+
+    /// Handle and row of each, in row order: for (auto [h, row] : map.items()).
+    [[nodiscard]] auto items() noexcept {
+        return slot_items<handle_type, iterator>{handles(), begin()};
+    }
+    [[nodiscard]] auto items() const noexcept {
+        return slot_items<handle_type, const_iterator>{handles(), begin()};
+    }
+    /// Calls f(row) or f(handle, row) for each, in row order. `f` must not insert or erase.
+    template <class F>
+    void for_each(F&& f) {
+        visit<reference>(*this, f);
+    }
+    template <class F>
+    void for_each(F&& f) const {
+        visit<const_reference>(*this, f);
+    }
+    /// True when the same handles find equal rows in both, in whatever order the rows stand.
+    friend bool operator==(const slot_core& a, const slot_core& b)
+        requires std::equality_comparable<value_type>
+    {
+        std::uint32_t there = 0;
+        for (std::size_t row = 0; a.size() == b.size() && row < a.size(); ++row) {
+            if (!b.find_row(a.handle_rows()[row], there)) { return false; }
+            if constexpr (rows_are_objects) {
+                if (!(a.rows_[row] == b.rows_[there])) { return false; }
+            } else {
+                if (!(static_cast<value_type>(a.rows_[row]) ==
+                      static_cast<value_type>(b.rows_[there]))) {
+                    return false;
+                }
+            }
+        }
+        return a.size() == b.size();
     }
 
     [[nodiscard]] iterator begin() noexcept { return iterator{rows_.begin()}; }
@@ -423,6 +484,18 @@ public:
         lead(b, first);
     }
 
+    /// The same rows, handles and slots as in `other`: see clone(). What is retired stays there.
+    /// Requires: nothing was inserted or reserved yet.
+    /// Returns: false when exhausted; the map can only be destroyed then.
+    [[nodiscard]] bool copy_from(const slot_core& other) {
+        if (!slots_.copy_from(other.slots_) || !grow_handles(other.size(), false) ||
+            !rows_.copy_from(other.rows_)) {
+            return false;
+        }
+        for (std::size_t r = 0; r < size(); ++r) { handle_rows()[r] = other.handle_rows()[r]; }
+        set_row_max();
+        return true;
+    }
     void swap(slot_core& other) noexcept {
         slot_core mine{std::move(*this)};
         *this = std::move(other);
@@ -534,6 +607,18 @@ private:
         slots_.refuse(h.index(), h.generation(), this, Parts::name, from);
     }
 
+    template <class Reference, class Self, class F>
+    static void visit(Self& self, F& f) {
+        if constexpr (std::is_invocable_v<F&, handle_type, Reference>) {
+            const std::size_t count = self.size();
+            const auto rows = self.begin();
+            for (std::size_t row = 0; row < count; ++row) {
+                f(self.handle_rows()[row], rows[static_cast<std::ptrdiff_t>(row)]);
+            }
+        } else {
+            self.rows_.for_each(f);
+        }
+    }
     [[nodiscard]] handle_type handle_of_slot(std::uint32_t slot) const noexcept {
         return handle_type::make(slot, slots_.generation(slot));
     }
@@ -602,9 +687,8 @@ private:
     [[nodiscard]] bool grow_handles(std::size_t count, bool geometric) noexcept {
         if (count <= handle_capacity_) { return true; }
         if (count > max_size()) { return false; }
-        const std::size_t wish = geometric && !handles_.is_reserved()
-                                     ? grown_count(handle_capacity_, count)
-                                     : count;
+        const std::size_t wish =
+            geometric && !handles_.is_reserved() ? grown_count(handle_capacity_, count) : count;
         const auto attempt = [this](std::size_t rows) {
             return handles_.grow(rows * sizeof(handle_type), size() * sizeof(handle_type));
         };

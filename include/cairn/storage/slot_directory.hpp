@@ -45,6 +45,13 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 enum class reuse { fifo, lifo, lowest };
 
+/// A handle and its object, as items() of a map names them: for (auto [h, object] : map.items()).
+template <class Handle, class Reference>
+struct slot_item {
+    Handle handle;
+    Reference object;
+};
+
 /// The proof that recycle_retired() asks for: write it only where it is true.
 struct no_handles_left_t {
     explicit no_handles_left_t() = default;
@@ -178,6 +185,7 @@ protected:
         return reinterpret_cast<std::uint32_t*>(line_memory_.data());
     }
 
+    [[nodiscard]] bool copy_slots(const slot_directory_base& other, bool has_line) noexcept;
     [[nodiscard]] std::uint32_t grown_capacity(std::size_t needed) const noexcept;
     [[nodiscard]] bool grow_slots(std::uint32_t count) noexcept;
     void start_slots(std::uint32_t count) noexcept;
@@ -241,6 +249,16 @@ public:
 
     slot_directory(slot_directory&&) noexcept = default;
     slot_directory& operator=(slot_directory&&) noexcept = default;
+
+    /// The same slots in the same lives, free ones in the same order. Values are copied as they are.
+    /// Requires: no slot was used or reserved yet; the same rules.
+    /// Returns: false when exhausted; the directory can only be destroyed then.
+    [[nodiscard]] bool copy_from(const slot_directory& other) noexcept {
+        if constexpr (Order == reuse::lowest) {
+            if (!bits_.copy_from(other.bits_)) { return false; }
+        }
+        return copy_slots(other, Order != reuse::lowest);
+    }
 
     /// Makes room, so that `live_count` slots can be in use at once without growth.
     /// Returns: false when exhausted, or when the handle has too few index bits.

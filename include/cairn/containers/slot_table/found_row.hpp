@@ -63,6 +63,7 @@ public:
         CAIRN_ASSERT(row_ != nullptr, "a row is used when it was found");
         return row_;
     }
+    [[nodiscard]] constexpr operator T*() const noexcept { return row_; }
     friend constexpr bool operator==(const found_row& f, std::nullptr_t) noexcept {
         return f.row_ == nullptr;
     }

@@ -66,4 +66,71 @@ private:
     std::size_t index_ = 0;
 };
 
+/// What find() returns: null and end() at once when nothing was found, as slot_map's.
+template <class Iterator>
+class stable_found {
+public:
+    using pointer = typename Iterator::pointer;
+    stable_found(pointer object, Iterator where) noexcept : object_{object}, where_{where} {}
+
+    [[nodiscard]] operator pointer() const noexcept { return object_; }
+    [[nodiscard]] operator Iterator() const noexcept { return where_; }
+    /// Requires: an object was found.
+    [[nodiscard]] auto& operator*() const noexcept {
+        CAIRN_ASSERT(object_ != nullptr, "an object is used when it was found");
+        return *object_;
+    }
+    [[nodiscard]] pointer operator->() const noexcept {
+        CAIRN_ASSERT(object_ != nullptr, "an object is used when it was found");
+        return object_;
+    }
+    friend bool operator==(const stable_found& a, const stable_found& b) noexcept {
+        return a.object_ == b.object_;
+    }
+    friend bool operator==(const stable_found& f, std::nullptr_t) noexcept {
+        return f.object_ == nullptr;
+    }
+    template <class U>
+        requires std::is_convertible_v<U*, const typename Iterator::value_type*>
+    friend bool operator==(const stable_found& f, U* object) noexcept {
+        return f.object_ == object;
+    }
+    friend bool operator==(const stable_found& f, Iterator where) noexcept {
+        return f.where_ == where;
+    }
+
+private:
+    pointer object_;
+    Iterator where_;
+};
+
+/// Handle and object of each, by slot.
+template <class Iterator, class Item>
+class stable_items {
+public:
+    class iterator {
+    public:
+        using value_type = Item;
+        using difference_type = std::ptrdiff_t;
+
+        iterator() noexcept = default;
+        explicit iterator(Iterator where) noexcept : where_{where} {}
+        [[nodiscard]] Item operator*() const noexcept { return {where_.handle(), *where_}; }
+        iterator& operator++() noexcept { return ++where_, *this; }
+        iterator operator++(int) noexcept { return iterator{where_++}; }
+        friend bool operator==(const iterator&, const iterator&) noexcept = default;
+
+    private:
+        Iterator where_{};
+    };
+
+    stable_items(Iterator first, Iterator last) noexcept : first_{first}, last_{last} {}
+    [[nodiscard]] iterator begin() const noexcept { return first_; }
+    [[nodiscard]] iterator end() const noexcept { return last_; }
+
+private:
+    iterator first_;
+    iterator last_;
+};
+
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

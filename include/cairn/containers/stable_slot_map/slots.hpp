@@ -202,7 +202,7 @@ public:
     /// Stops the program and names what is wrong with (index, generation), a handle of `map`.
     /// Requires: it finds nothing.
     [[noreturn, gnu::cold]] void refuse(std::uint32_t index, std::uint32_t generation,
-                                        const void* map) const;
+                                        const void* map, call_site from) const;
 
     /// The objects of word `w`: what is marked live, less the slots in hand.
     [[nodiscard]] std::uint64_t live_in(const page& state, std::uint32_t w) const noexcept {
@@ -214,6 +214,17 @@ public:
 
     // ---- pages come and go: cold ------------------------------------------------------------------
 
+    /// For a copy of the map: pages as in `other`, where no object is found yet. enter_copy() follows for
+    /// each of its objects, then finish() for each that waits. Requires: no page was added yet.
+    /// Returns: false when exhausted; the pages can only be released then.
+    [[nodiscard]] bool copy_pages(const stable_slots& other) noexcept;
+    /// A slot whose object was just copied.
+    void enter_copy(std::size_t p, std::uint32_t slot, std::uint32_t generation) noexcept {
+        page& state = *pages()[p].state;
+        state.enter(slot);
+        state.generation[slot] = generation;
+        ++size_;
+    }
     [[nodiscard]] bool reserve_pages(std::size_t count) noexcept;
     void return_empty_pages() noexcept;
     /// Requires: nobody lives, waits or is held.

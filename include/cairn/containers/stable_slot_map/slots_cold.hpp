@@ -45,14 +45,14 @@ handle_fault stable_slots<L, I, G>::fault_of(std::uint32_t index,
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
-void stable_slots<L, I, G>::refuse(std::uint32_t index, std::uint32_t generation,
-                                   const void* map) const {
+void stable_slots<L, I, G>::refuse(std::uint32_t index, std::uint32_t generation, const void* map,
+                                   call_site from) const {
     const std::size_t p = index >> L;
     const std::uint32_t word =
         p < page_count_ ? pages()[p].state->generation[index & slot_mask] : 0;
     refuse_handle({fault_of(index, generation), map, "stable_slot_map", index,
                    static_cast<std::uint32_t>(page_count_ << L), word & ~page::vacant, generation},
-                  {});
+                  from);
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
@@ -147,6 +147,31 @@ template <unsigned L, std::uint32_t I, std::uint32_t G>
     ::new (static_cast<void*>(pages() + page_count_))
         entry{state, static_cast<std::byte*>(objects)};
     ++page_count_;
+    return true;
+}
+
+template <unsigned L, std::uint32_t I, std::uint32_t G>
+bool stable_slots<L, I, G>::copy_pages(const stable_slots& other) noexcept {
+    lives_.copy_from(other.lives_);
+    for (std::size_t p = 0; p < other.page_count_; ++p) {
+        if (!add_page()) { return false; }
+        const page& from = *other.pages()[p].state;
+        page& to = *pages()[p].state;
+        for (std::uint32_t slot = 0; slot < page::slot_count; ++slot) {
+            to.generation[slot] = from.generation[slot] | page::vacant;
+        }
+        for (std::uint32_t w = 0; w < page::word_count; ++w) {
+            to.blocked[w] = from.blocked[w];
+            to.held[w] = from.held[w];
+        }
+        to.held_count = from.held_count;
+        to.waiting_count = from.waiting_count;
+        to.open = to.count_open();
+        if (other.pages()[p].objects == nullptr) { send_back(p); }
+    }
+    kept_page_count_ = other.kept_page_count_;
+    spare_page_ = other.spare_page_;
+    exhausted_count_ = other.exhausted_count_;
     return true;
 }
 
