@@ -186,9 +186,9 @@ target_sources(cairn
         include/cairn/containers/slot_table.hpp
         include/cairn/containers/slot_table/found_row.hpp
         include/cairn/containers/stable_slot_map.hpp
-        include/cairn/containers/stable_slot_map/hand.hpp
+        include/cairn/containers/stable_slot_map/chunk.hpp
+        include/cairn/containers/stable_slot_map/free_slot_batch.hpp
         include/cairn/containers/stable_slot_map/iterator.hpp
-        include/cairn/containers/stable_slot_map/page.hpp
         include/cairn/containers/stable_slot_map/slots.hpp
         include/cairn/containers/stable_slot_map/slots_cold.hpp
         include/cairn/containers/table.hpp

@@ -149,26 +149,26 @@ TYPED_TEST(slot_table_in, a_retired_row_waits_for_its_fence) {
     EXPECT_FALSE(world.find(a));
     EXPECT_FALSE(world.retire(a, 10)) << "stale";
     EXPECT_EQ(world.size(), 1u);
-    EXPECT_EQ(world.retired_count(), 1u);
+    EXPECT_EQ(world.pending_count(), 1u);
     EXPECT_EQ(world.collect(9), 0u);
     EXPECT_EQ(world.collect(10), 1u);
-    EXPECT_EQ(world.retired_count(), 0u);
+    EXPECT_EQ(world.pending_count(), 0u);
     EXPECT_EQ(world[b].name, "b");
 }
 
 TYPED_TEST(slot_table_in, a_handle_now_and_the_row_later) {
     slot_table<unit<>, TypeParam> world;
-    const auto h = world.reserve_handle();
-    EXPECT_TRUE(world.is_reserved(h));
+    const auto h = world.promise_handle();
+    EXPECT_TRUE(world.is_promised(h));
     EXPECT_FALSE(world.find(h));
     const auto row = world.fulfil(h, 5, vec2{1, 2}, "later");
     ASSERT_TRUE(row);
     EXPECT_EQ(row->id, 5);
     EXPECT_EQ(world.find(h)->name, "later");
-    EXPECT_FALSE(world.is_reserved(h));
-    const auto never = world.reserve_handle();
+    EXPECT_FALSE(world.is_promised(h));
+    const auto never = world.promise_handle();
     world.abandon(never);
-    EXPECT_FALSE(world.is_reserved(never));
+    EXPECT_FALSE(world.is_promised(never));
     const auto taken = world.take(h);
     ASSERT_TRUE(taken.has_value());
     EXPECT_EQ(taken->name, "later");
@@ -176,8 +176,8 @@ TYPED_TEST(slot_table_in, a_handle_now_and_the_row_later) {
     world.validate();
     if constexpr (asserts_enabled) {
         EXPECT_DEATH((void)world.fulfil(h, 1, vec2{}, ""),
-                     "only a reserved handle can be fulfilled");
-        EXPECT_DEATH(world.abandon(h), "only a handle that is held can be abandoned");
+                     "only a promised handle can be fulfilled");
+        EXPECT_DEATH(world.abandon(h), "only a promised handle can be abandoned");
         EXPECT_DEATH((void)world[h].id, "the handle is not stale");
         EXPECT_DEATH((void)world.find(h)->id, "a row is used when it was found");
         EXPECT_DEATH((void)*world.find(h), "a row is used when it was found");

@@ -119,7 +119,9 @@ TYPED_TEST(every_container, an_exhausted_upstream_is_an_answer) {
 }
 
 TYPED_TEST(every_container, a_sorted_one_keeps_equal_elements_in_order) {
-    if constexpr (requires(TypeParam& t) { t.sort([](const auto&, const auto&) { return true; }); }) {
+    if constexpr (requires(TypeParam& t) {
+                      t.sort([](const auto&, const auto&) { return true; });
+                  }) {
         TypeParam all;
         for (const int id : {23, 11, 25, 13}) { EXPECT_TRUE(add(all, id)); }
         EXPECT_TRUE(all.sort([](const auto& a, const auto& b) { return a.id / 10 < b.id / 10; }));
@@ -192,8 +194,7 @@ TYPED_TEST(every_map, an_object_is_found_by_its_handle_and_its_handle_by_it) {
     TypeParam map;
     const auto a = map.emplace(1, 10);
     const auto b = map.insert(unit<>{2, 20});
-    const auto c =
-        map.emplace_with([](auto h) { return unit<>{static_cast<int>(h.index()), 30}; });
+    const auto c = map.emplace_with([](auto h) { return unit<>{static_cast<int>(h.index()), 30}; });
     EXPECT_EQ(map[a].id, 1);
     EXPECT_EQ(map.at(b).health, 20);
     EXPECT_EQ(std::as_const(map).at(b).id, 2);
@@ -260,22 +261,22 @@ TYPED_TEST(every_map, handles_stay_valid_in_a_clone) {
             EXPECT_TRUE(map.retire(gone.back(), 1));
         }
     }
-    const auto later = map.reserve_handle();
+    const auto later = map.promise_handle();
     auto copy = map.clone();
     ASSERT_TRUE(copy);
     copy->validate();
     EXPECT_TRUE(*copy == map);
-    EXPECT_EQ(copy->retired_count(), 0u) << "what is retired stays with the original";
+    EXPECT_EQ(copy->pending_count(), 0u) << "what is retired stays with the original";
     for (int i = 0; i < 3000; ++i) {
         const auto h = all[static_cast<std::size_t>(i)];
         ASSERT_EQ(copy->contains(h), map.contains(h));
         if (copy->contains(h)) { ASSERT_EQ((*copy)[h].id, i); }
     }
     for (const auto h : gone) { EXPECT_FALSE(copy->contains(h)); }
-    EXPECT_TRUE(copy->is_reserved(later));
+    EXPECT_TRUE(copy->is_promised(later));
     EXPECT_TRUE(copy->fulfil(later, 77, 0));
     EXPECT_EQ((*copy)[later].id, 77);
-    EXPECT_TRUE(map.is_reserved(later)) << "the original is as before";
+    EXPECT_TRUE(map.is_promised(later)) << "the original is as before";
     for (int i = 0; i < 4000; ++i) { EXPECT_TRUE(copy->emplace(i, 1)); }
     for (const auto h : gone) { EXPECT_FALSE(copy->contains(h)) << "a stale handle stays stale"; }
     copy->validate();
@@ -349,18 +350,18 @@ TEST(clone, of_objects_whose_copies_throw_leaves_nothing_behind) {
 TEST(clone, of_slots_that_are_worn_out_keeps_them_so) {
     const auto wears_out = []<class Map>(Map&& map) {
         for (int i = 0; i < 15; ++i) { map.erase(map.emplace(1, 1)); }
-        const auto worn_out = map.exhausted_slot_count();
+        const auto worn_out = map.worn_out_slot_count();
         const auto waits = map.emplace(1, 1);
         EXPECT_TRUE(map.retire(waits, 1));
         auto copy = map.clone();
         ASSERT_TRUE(copy);
-        EXPECT_GE(copy->exhausted_slot_count(), worn_out);
+        EXPECT_GE(copy->worn_out_slot_count(), worn_out);
         copy->validate();
         copy->recycle_slots(no_handles_left);
-        EXPECT_EQ(copy->exhausted_slot_count(), 0u);
+        EXPECT_EQ(copy->worn_out_slot_count(), 0u);
         copy->validate();
         EXPECT_TRUE(copy->emplace(1, 1));
-        EXPECT_EQ(map.exhausted_slot_count(), worn_out);
+        EXPECT_EQ(map.worn_out_slot_count(), worn_out);
         EXPECT_EQ(map.collect(1), 1u);
         map.validate();
     };

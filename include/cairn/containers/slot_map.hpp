@@ -58,7 +58,7 @@ struct slot_map_parts {
 ///     finding      contains  []  at  fault_of  dense_index  handle_at  handle_of(iterator)
 ///     all of them  size  capacity  handles  items  begin ... crend  for_each  ==
 ///     room         reserve  reserve_address_space
-///     inserting    emplace  emplace_with  insert  reserve_handle  is_reserved  abandon
+///     inserting    emplace  emplace_with  insert  promise_handle  is_reserved  abandon
 ///     erasing      erase  erase_if  take  clear  retire  collect  recycle_slots
 ///     order        sort  swap_rows
 template <class T, class Policy = slot_policy<>>
@@ -111,15 +111,15 @@ public:
         return rows_.chunks(rows_per_chunk);
     }
 
-    /// Builds the object of a reserved handle.
-    /// Returns: nullptr when exhausted; the handle stays reserved then.
-    /// Requires: is_reserved(h).
+    /// Builds the object of a promised handle.
+    /// Returns: nullptr when exhausted; the handle stays promised then.
+    /// Requires: is_promised(h).
     template <class... Args>
     T* fulfil(handle_type h, Args&&... args) {
         return core::fulfil_row(h, std::forward<Args>(args)...) ? rows_.end() - 1 : nullptr;
     }
 
-    /// A copy in which every handle finds what it finds here; a reserved one can be fulfilled in both.
+    /// A copy in which every handle finds what it finds here; a promised one can be fulfilled in both.
     /// What is retired stays here. Handles that either map gives out later may find another object
     /// in the other, and no build notices.
     /// Returns: nothing when `upstream` (here: that of this map) is exhausted.

@@ -122,9 +122,9 @@ public:
         return rows_.view().chunks(rows_per_chunk);
     }
 
-    /// Builds the row of a reserved handle.
-    /// Returns: nothing when exhausted; the handle stays reserved then.
-    /// Requires: is_reserved(h).
+    /// Builds the row of a promised handle.
+    /// Returns: nothing when exhausted; the handle stays promised then.
+    /// Requires: is_promised(h).
     template <class... Args>
     found_row<reference> fulfil(handle_type h, Args&&... args) {
         if (!core::fulfil_row(h, std::forward<Args>(args)...)) [[unlikely]] { return {}; }
@@ -148,7 +148,7 @@ public:
     /// For columns that follow the rows: attached_column.hpp.
     [[nodiscard]] detail::table_memory& rows_memory() noexcept { return rows_.rows_memory(); }
 
-    /// A copy in which every handle finds what it finds here; a reserved one can be fulfilled in both.
+    /// A copy in which every handle finds what it finds here; a promised one can be fulfilled in both.
     /// What is retired stays here. Handles that either map gives out later may find another object
     /// in the other, and no build notices.
     /// Returns: nothing when `upstream` (here: that of this map) is exhausted.

@@ -201,7 +201,7 @@ public:
     [[nodiscard]] static constexpr std::size_t max_size() noexcept {
         return std::size_t{handle_type::index_max} + 1;
     }
-    /// All slots: live, free, held and exhausted.
+    /// All slots: live, free, promised and worn out.
     [[nodiscard]] std::size_t slot_count() const noexcept { return slots_.capacity(); }
     [[nodiscard]] allocator_ref upstream() const noexcept { return handles_.upstream(); }
     /// The handles of all rows, in row order.
@@ -263,7 +263,7 @@ public:
 
     // ---- room ---------------------------------------------------------------------------------
 
-    /// Room for `count` rows in all; insertions up to there never allocate. A reserved handle
+    /// Room for `count` rows in all; insertions up to there never allocate. A promised handle
     /// counts as a row.
     /// Returns: false when exhausted, or when the handle has too few index bits; then nothing that
     ///          can
@@ -325,20 +325,20 @@ public:
 
     /// A handle now, the row later: find() finds nothing until fulfil().
     /// Returns: null when exhausted.
-    [[nodiscard]] handle_type reserve_handle() noexcept {
+    [[nodiscard]] handle_type promise_handle() noexcept {
         const std::uint32_t slot = slots_.next();
         if (slot == none) [[unlikely]] { return {}; }
         const handle_type h = handle_of_slot(slot);
-        slots_.hold(slot);
+        slots_.promise(slot);
         return h;
     }
-    /// True when `h` came from reserve_handle() and was neither fulfilled nor abandoned.
-    [[nodiscard]] bool is_reserved(handle_type h) const noexcept {
-        return slots_.is_held(h.index(), h.generation());
+    /// True when `h` came from promise_handle() and was neither fulfilled nor abandoned.
+    [[nodiscard]] bool is_promised(handle_type h) const noexcept {
+        return slots_.is_promised(h.index(), h.generation());
     }
-    /// Gives a reserved handle back unused: it is stale from now on. Requires: is_reserved(h).
+    /// Gives a promised handle back unused: it is stale from now on. Requires: is_promised(h).
     void abandon(handle_type h) noexcept {
-        CAIRN_ASSERT(is_reserved(h), "only a handle that is held can be abandoned");
+        CAIRN_ASSERT(is_promised(h), "only a promised handle can be abandoned");
         slots_.vacate(h.index());
     }
 
@@ -400,11 +400,11 @@ public:
         }
         return taken;
     }
-    /// Every row is destroyed and every handle is stale, reserved ones too. Keeps the memory.
+    /// Every row is destroyed and every handle is stale, promised ones too. Keeps the memory.
     /// What is retired still waits for its fence. O(rows).
     void clear() noexcept {
         for (std::size_t r = size(); r != 0; --r) { slots_.vacate(handle_rows()[r - 1].index()); }
-        slots_.vacate_held();
+        slots_.vacate_promised();
         rows_.clear();
     }
 
@@ -430,25 +430,25 @@ public:
         guard.rows = nullptr;
         return true;
     }
-    /// Destroys what was retired with a fence <= completed. Returns: how many. O(retired).
+    /// Destroys what was retired with a fence <= completed. Returns: how many. O(pending).
     std::size_t collect(std::uint64_t completed) {
         return limbo_.erase_if([=](const waiting& w) { return w.fence <= completed; });
     }
     /// Rows that wait for their fence.
-    [[nodiscard]] std::size_t retired_count() const noexcept { return limbo_.size(); }
+    [[nodiscard]] std::size_t pending_count() const noexcept { return limbo_.size(); }
 
     // ---- generations --------------------------------------------------------------------------
 
     /// Slots whose generations are used up. They are never used again, until recycle_slots().
-    [[nodiscard]] std::size_t exhausted_slot_count() const noexcept {
-        return slots_.retired_count();
+    [[nodiscard]] std::size_t worn_out_slot_count() const noexcept {
+        return slots_.worn_out_count();
     }
-    /// Brings exhausted slots back, all of them, with their first generation.
+    /// Brings worn-out slots back, all of them, with their first generation.
     /// Requires: no handle of any row that ever lived in them is left, anywhere. At a level change
     ///           you
     /// may know that; say so with cairn::no_handles_left. Returns: how many came back.
     std::size_t recycle_slots(no_handles_left_t proof) noexcept {
-        return slots_.recycle_retired(proof);
+        return slots_.recycle_worn_out(proof);
     }
 
     // ---- order --------------------------------------------------------------------------------
@@ -507,8 +507,8 @@ public:
         slots_.validate();
         rows_.validate();
         CAIRN_ASSERT(slots_.live_count() == size(), "every row has a handle");
-        CAIRN_ASSERT(slots_.in_use_count() == size() + slots_.held_count(),
-                     "every slot in use has a row or is held");
+        CAIRN_ASSERT(slots_.in_use_count() == size() + slots_.promised_count(),
+                     "every slot in use has a row or is promised");
         for (std::size_t r = 0; asserts_enabled && r < size(); ++r) {
             CAIRN_ASSERT(row_of(handle_rows()[r]) == r, "slot and row lead to each other");
         }
@@ -542,11 +542,11 @@ protected:
         }
         return object;
     }
-    /// Builds the row of a reserved handle. Returns: false when exhausted. Requires:
-    /// is_reserved(h).
+    /// Builds the row of a promised handle. Returns: false when exhausted. Requires:
+    /// is_promised(h).
     template <class... Args>
     [[nodiscard]] bool fulfil_row(handle_type h, Args&&... args) {
-        CAIRN_ASSERT(is_reserved(h), "only a reserved handle can be fulfilled");
+        CAIRN_ASSERT(is_promised(h), "only a promised handle can be fulfilled");
         if (!make_room() || !rows_.emplace_back(std::forward<Args>(args)...)) [[unlikely]] {
             return false;
         }

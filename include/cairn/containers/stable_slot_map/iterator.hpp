@@ -1,8 +1,8 @@
 // cairn/containers/stable_slot_map/iterator.hpp - a position in a stable_slot_map: a slot's index.
 //
-//      ++   the next live bit: in the word, in the page's summary, in the pages behind
+//      ++   the next live bit: in the word, in the chunk's summary, in the chunks behind
 //
-// An index and no pointer: any object may be erased and others inserted while it is held.
+// An index and no pointer: any object may be erased and others inserted while one exists.
 //
 // Cost: ++ is a bit scan, and two loads more at the end of a word.
 #pragma once
@@ -37,14 +37,14 @@ public:
     /// Requires: not end().
     [[nodiscard]] U& operator*() const noexcept {
         CAIRN_ASSERT(index_ != Slots::no_index, "an iterator is used before the end");
-        std::byte* const objects = slots_->pages()[index_ >> Slots::slots_log2].objects;
+        std::byte* const objects = slots_->chunks()[index_ >> Slots::slots_log2].objects;
         return reinterpret_cast<U*>(objects)[index_ & Slots::slot_mask];
     }
     [[nodiscard]] U* operator->() const noexcept { return &**this; }
     /// The handle of the object here.
     [[nodiscard]] Handle handle() const noexcept {
         CAIRN_ASSERT(index_ != Slots::no_index, "an iterator is used before the end");
-        const auto* const state = slots_->pages()[index_ >> Slots::slots_log2].state;
+        const auto* const state = slots_->chunks()[index_ >> Slots::slots_log2].state;
         return Handle::make(static_cast<std::uint32_t>(index_),
                             state->generation[index_ & Slots::slot_mask]);
     }
