@@ -103,13 +103,14 @@ target_sources(cairn
         include/cairn/storage/allocator_watch.hpp
         include/cairn/storage/atoms.hpp
         include/cairn/storage/block_table.hpp
-        include/cairn/storage/dense_directory.hpp
+        include/cairn/storage/clone.hpp
         include/cairn/storage/generations.hpp
         include/cairn/storage/growable_memory.hpp
         include/cairn/storage/growth.hpp
         include/cairn/storage/index_iterator.hpp
         include/cairn/storage/object_slots.hpp
         include/cairn/storage/row_fields.hpp
+        include/cairn/storage/slot_core.hpp
         include/cairn/storage/slot_directory.hpp
         include/cairn/storage/slot_directory/free_bits.hpp
         include/cairn/storage/sort_indices.hpp
@@ -189,9 +190,9 @@ target_sources(cairn
         include/cairn/containers/slot_table.hpp
         include/cairn/containers/slot_table/found_row.hpp
         include/cairn/containers/stable_slot_map.hpp
-        include/cairn/containers/stable_slot_map/hand.hpp
+        include/cairn/containers/stable_slot_map/chunk.hpp
+        include/cairn/containers/stable_slot_map/free_slot_batch.hpp
         include/cairn/containers/stable_slot_map/iterator.hpp
-        include/cairn/containers/stable_slot_map/page.hpp
         include/cairn/containers/stable_slot_map/slots.hpp
         include/cairn/containers/stable_slot_map/slots_cold.hpp
         include/cairn/containers/table.hpp

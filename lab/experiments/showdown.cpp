@@ -230,7 +230,7 @@ void add_all(lab::comparison& c, published ms, double operations, Make make,
     c.cairn("cairn::packed_array", make.template operator()<lab::cairn_packed_array>());
     c.cairn("cairn::slot_map", make.template operator()<lab::cairn_slot_map>());
     c.cairn("cairn::stable_slot_map", make.template operator()<lab::cairn_stable_slot_map>());
-    c.cairn("cairn::slot_map<table<soa>>", make.template operator()<lab::cairn_slot_map_soa>());
+    c.cairn("cairn::slot_table", make.template operator()<lab::cairn_slot_table>());
     lab::peer_stores<lab::particle>(
         [&]<class Store>(const char* name) { c.peer(name, make.template operator()<Store>()); });
     c.peer("vector of unique_ptr", make.template operator()<lab::vector_of_pointers>());

@@ -360,7 +360,7 @@ struct cairn_packed_array {
         all.emplace(seed);
         return static_cast<handle>(all.size() - 1);
     }
-    void erase(handle index) { all.erase_at(index); }
+    void erase(handle index) { all.swap_erase(index); }
     template <class F>
     void each(F f) {
         const auto rows = all.values();
@@ -391,16 +391,16 @@ struct cairn_map {
     std::size_t size() const { return all.size(); }
 };
 /// The particle in columns. The visitor cannot be handed a particle&, so the update is written by column.
-struct cairn_slot_map_soa {
+struct cairn_slot_table {
     struct flat_particle {
         float x, y, velocity_x, velocity_y, lifetime_remaining;
         bool is_active;
     };
-    using map = cairn::slot_map<cairn::table<flat_particle, cairn::soa>>;
+    using map = cairn::slot_table<flat_particle, cairn::soa>;
     using handle = map::handle_type;
     static constexpr bool by_index = false;
     map all;
-    explicit cairn_slot_map_soa(std::size_t capacity) { (void)all.reserve(capacity); }
+    explicit cairn_slot_table(std::size_t capacity) { (void)all.reserve(capacity); }
     handle insert(unsigned seed) {
         return all.emplace(static_cast<float>(seed), 1.0f, 0.5f, 0.25f, 100.0f, true);
     }

@@ -28,12 +28,12 @@ std::uint32_t generations::draw(std::uint32_t max) noexcept {
 }
 
 handle_fault generations::judge(std::uint32_t generation, std::uint32_t word,
-                                bool is_held) const noexcept {
+                                bool is_promised) const noexcept {
     if (generation == 0 || generation > max_) { return handle_fault::foreign; }
     const std::uint32_t life = word & ~vacant;
     if (life == 0) { return handle_fault::stale; }  // every life of the slot is over
     if (generation == life && word != life) {
-        return is_held ? handle_fault::reserved : handle_fault::foreign;  // not given out yet
+        return is_promised ? handle_fault::promised : handle_fault::foreign;  // not given out yet
     }
     if (generation == life) { return handle_fault::none; }
     return lives_before(generation) < lives_before(life) ? handle_fault::stale
@@ -58,7 +58,7 @@ void refuse_handle(const refused_handle& refused, call_site from) {
         case handle_fault::foreign:
             known.kind = misuse_kind::foreign_handle;
             assert_failed("contains(h)", "the handle is of this map", known);
-        case handle_fault::reserved:
+        case handle_fault::promised:
             known.kind = misuse_kind::reserved_handle;
             assert_failed("contains(h)", "the handle has its object: it was fulfilled", known);
         case handle_fault::none:

@@ -14,9 +14,9 @@ slot_directory_base::slot_directory_base(slot_directory_base&& other) noexcept
       tail_{std::exchange(other.tail_, 0)},
       lives_{std::move(other.lives_)},
       rules_{other.rules_},
-      held_count_{std::exchange(other.held_count_, 0)},
-      retired_count_{std::exchange(other.retired_count_, 0)},
-      retired_head_{std::exchange(other.retired_head_, none)},
+      promised_count_{std::exchange(other.promised_count_, 0)},
+      worn_out_count_{std::exchange(other.worn_out_count_, 0)},
+      worn_out_head_{std::exchange(other.worn_out_head_, none)},
       live_max_{std::exchange(other.live_max_, other.live_max_ == none ? none : 0)},
       line_memory_{std::move(other.line_memory_)} {}
 
@@ -30,13 +30,33 @@ slot_directory_base& slot_directory_base::operator=(slot_directory_base&& other)
         tail_ = std::exchange(other.tail_, 0);
         lives_ = std::move(other.lives_);
         rules_ = other.rules_;
-        held_count_ = std::exchange(other.held_count_, 0);
-        retired_count_ = std::exchange(other.retired_count_, 0);
-        retired_head_ = std::exchange(other.retired_head_, none);
+        promised_count_ = std::exchange(other.promised_count_, 0);
+        worn_out_count_ = std::exchange(other.worn_out_count_, 0);
+        worn_out_head_ = std::exchange(other.worn_out_head_, none);
         live_max_ = std::exchange(other.live_max_, other.live_max_ == none ? none : 0);
         line_memory_ = std::move(other.line_memory_);
     }
     return *this;
+}
+
+bool slot_directory_base::copy_slots(const slot_directory_base& other, bool has_line) noexcept {
+    CAIRN_ASSERT(capacity_ == 0, "slots are copied into a directory without any");
+    if (other.capacity_ == 0) { return true; }
+    const std::size_t line_size = has_line ? other.capacity_ * sizeof(std::uint32_t) : 0;
+    if (!memory_.grow(other.capacity_ * sizeof(slot), 0)) { return false; }
+    if (has_line && !line_memory_.grow(line_size, 0)) { return false; }
+    std::memcpy(memory_.data(), other.memory_.data(), other.capacity_ * sizeof(slot));
+    if (has_line) { std::memcpy(line_memory_.data(), other.line_memory_.data(), line_size); }
+    live_ = other.live_;
+    capacity_ = other.capacity_;
+    head_ = other.head_;
+    tail_ = other.tail_;
+    lives_.copy_from(other.lives_);
+    promised_count_ = other.promised_count_;
+    worn_out_count_ = other.worn_out_count_;
+    worn_out_head_ = other.worn_out_head_;
+    set_limit();
+    return true;
 }
 
 std::uint32_t slot_directory_base::grown_capacity(std::size_t needed) const noexcept {
@@ -90,15 +110,15 @@ void slot_directory_base::widen_stack(std::uint32_t count) noexcept {
 }
 
 void slot_directory_base::set_limit() noexcept {
-    const std::uint32_t withheld = rules_.free_min + retired_count_ + held_count_;
+    const std::uint32_t withheld = rules_.free_min + worn_out_count_ + promised_count_;
     limit_ = capacity_ > withheld ? capacity_ - withheld : 0;
     limit_ = limit_ < live_max_ ? limit_ : live_max_;
 }
 
-void slot_directory_base::retire(std::uint32_t index) noexcept {
-    slots()[index] = {vacant, retired_head_};
-    retired_head_ = index;
-    ++retired_count_;
+void slot_directory_base::wear_out(std::uint32_t index) noexcept {
+    slots()[index] = {vacant, worn_out_head_};
+    worn_out_head_ = index;
+    ++worn_out_count_;
     set_limit();
 }
 
@@ -107,7 +127,7 @@ handle_fault slot_directory_base::fault_of(std::uint32_t index,
     if (index == 0 && generation == 0) { return handle_fault::null; }
     if (index >= capacity_) { return handle_fault::foreign; }
     const slot& s = slots()[index];
-    return lives_.judge(generation, s.word, is_held(index, generation));
+    return lives_.judge(generation, s.word, is_promised(index, generation));
 }
 
 void slot_directory_base::refuse(std::uint32_t index, std::uint32_t generation, const void* map,
@@ -121,21 +141,21 @@ void slot_directory_base::validate_counts(
     [[maybe_unused]] std::uint32_t free_found) const noexcept {
 #if CAIRN_ASSERTS
     std::uint32_t live_found = 0;
-    std::uint32_t held_found = 0;
+    std::uint32_t promised_found = 0;
     for (std::uint32_t i = 0; i < capacity_; ++i) {
         const slot& s = slots()[i];
         const bool is_vacant = (s.word & vacant) != 0;
         live_found += is_vacant ? 0 : 1;
-        held_found += is_vacant && (s.word & ~vacant) != 0 && s.value == held_mark ? 1 : 0;
+        promised_found += is_vacant && (s.word & ~vacant) != 0 && s.value == promised_mark ? 1 : 0;
         CAIRN_ASSERT((s.word & ~vacant) <= lives_.max(), "generations stay in range");
         CAIRN_ASSERT(is_vacant || s.word != 0, "a live slot has a generation");
     }
-    std::uint32_t retired_found = 0;
-    for (std::uint32_t i = retired_head_; i != none; i = slots()[i].value) { ++retired_found; }
+    std::uint32_t worn_out_found = 0;
+    for (std::uint32_t i = worn_out_head_; i != none; i = slots()[i].value) { ++worn_out_found; }
     CAIRN_ASSERT(free_found == free_count(), "every free slot is found, once");
-    CAIRN_ASSERT(held_found == held_count_, "held slots are counted");
+    CAIRN_ASSERT(promised_found == promised_count_, "promised slots are counted");
     CAIRN_ASSERT(live_found == live_count(), "live slots are counted");
-    CAIRN_ASSERT(retired_found == retired_count_, "retired slots are counted");
+    CAIRN_ASSERT(worn_out_found == worn_out_count_, "worn-out slots are counted");
     CAIRN_ASSERT(capacity_ * sizeof(slot) <= memory_.size(), "slots lie inside their memory");
 #endif
 }

@@ -64,7 +64,7 @@ TEST(attached_column, follows_every_row_through_random_operations) {
 }
 
 TEST(attached_column, follows_the_rows_of_a_slot_map_and_survives_moves_and_ends) {
-    auto world = std::make_unique<slot_map<table<unit, soa>>>();
+    auto world = std::make_unique<slot_table<unit, soa>>();
     const auto a = world->emplace(unit{1, 3});
     const auto b = world->emplace(unit{2, 2});
     attached_column<double> heat{*world, 0.5};
@@ -78,11 +78,11 @@ TEST(attached_column, follows_the_rows_of_a_slot_map_and_survives_moves_and_ends
     world->swap_rows(0, 1);
     EXPECT_EQ(heat[world->dense_index(b)], 2.5);
     EXPECT_EQ(heat[world->dense_index(c)], 0.5);
-    slot_map<table<unit, soa>> moved{std::move(*world)};
+    slot_table<unit, soa> moved{std::move(*world)};
     EXPECT_EQ(heat[moved.dense_index(b)], 2.5);
     world.reset();
     EXPECT_EQ(heat.size(), 2u);
-    moved = slot_map<table<unit, soa>>{};
+    moved = slot_table<unit, soa>{};
     EXPECT_FALSE(heat.is_attached());
     EXPECT_EQ(heat.size(), 0u);
 }

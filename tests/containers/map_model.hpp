@@ -148,7 +148,7 @@ private:
         } else if (die == 995) {
             EXPECT_TRUE(map_.reserve(live_.size() + pick(100)));
         } else if (die == 996) {
-            if constexpr (requires { map_.return_empty_pages(); }) { map_.return_empty_pages(); }
+            if constexpr (requires { map_.return_empty_chunks(); }) { map_.return_empty_chunks(); }
         } else if (die == 997) {
             if constexpr (requires { map_.sort([](const auto&, const auto&) { return false; }); }) {
                 EXPECT_TRUE(map_.sort([](const auto& a, const auto& b) {
@@ -202,13 +202,13 @@ private:
 
     void hold() {
         if (held_.size() >= 50) { return; }
-        const handle h = map_.reserve_handle();
+        const handle h = map_.promise_handle();
         if (!h) {
             exhausted();
             return;
         }
         EXPECT_FALSE(map_.contains(h));
-        EXPECT_TRUE(map_.is_reserved(h));
+        EXPECT_TRUE(map_.is_promised(h));
         held_.push_back(h);
     }
 
@@ -226,7 +226,7 @@ private:
             EXPECT_TRUE(made::fulfil(map_, h, value));
             add(h, value);
         }
-        EXPECT_FALSE(map_.is_reserved(h));
+        EXPECT_FALSE(map_.is_promised(h));
     }
 
     void retire() {
@@ -238,9 +238,9 @@ private:
 
     void collect() {
         ++fence_;
-        const std::size_t before = map_.retired_count();
+        const std::size_t before = map_.pending_count();
         const std::size_t count = map_.collect(fence_);
-        EXPECT_EQ(map_.retired_count(), before - count);
+        EXPECT_EQ(map_.pending_count(), before - count);
     }
 
     void erase_some() {
@@ -265,16 +265,16 @@ private:
 
     /// Sometimes every handle is thrown away: then exhausted slots may come back.
     void recycle() {
-        if (map_.exhausted_slot_count() == 0 || pick(10) != 0) { return; }
+        if (map_.worn_out_slot_count() == 0 || pick(10) != 0) { return; }
         ++exhausted_seen_;
         dead_.clear();
         map_.recycle_slots(cairn::no_handles_left);
-        EXPECT_EQ(map_.exhausted_slot_count(), 0u);
+        EXPECT_EQ(map_.worn_out_slot_count(), 0u);
     }
 
     void exhausted() {
         ++exhausted_seen_;
-        EXPECT_GT(map_.exhausted_slot_count(), 0u) << "nothing else stops this map";
+        EXPECT_GT(map_.worn_out_slot_count(), 0u) << "nothing else stops this map";
         dead_.clear();
         map_.recycle_slots(cairn::no_handles_left);
     }
@@ -303,7 +303,7 @@ private:
         if (!dead_.empty()) {
             const handle h = dead_[pick(dead_.size())];
             ASSERT_FALSE(map_.contains(h)) << "a handle of the past finds nothing";
-            ASSERT_FALSE(map_.is_reserved(h));
+            ASSERT_FALSE(map_.is_promised(h));
             ASSERT_FALSE(map_.erase(h));
         }
         ASSERT_FALSE(map_.contains(handle{}));
@@ -365,7 +365,7 @@ void every_life_is_given_once() {
         map.erase(h);
     }
     EXPECT_EQ(count, 4096u * 15u) << "every life of every slot";
-    EXPECT_EQ(map.exhausted_slot_count(), 4096u);
+    EXPECT_EQ(map.worn_out_slot_count(), 4096u);
     for (std::uint32_t raw = 0; raw < 65536; ++raw) {
         ASSERT_FALSE(map.contains(handle::from_raw(static_cast<std::uint16_t>(raw))));
     }

@@ -1,5 +1,6 @@
 // Sentences of cairn/containers/unique_handle.hpp and shared_handle.hpp.
 #include <cairn/containers/shared_handle.hpp>
+#include <cairn/containers/slot_map.hpp>
 #include <cairn/containers/slot_table.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
 #include <cairn/containers/unique_handle.hpp>
@@ -91,14 +92,14 @@ TYPED_TEST(owners_in, the_last_shared_handle_erases_and_the_handle_is_the_weak_o
 }
 
 TEST(owners, rows_of_a_table_have_owners_too) {
-    shared_store<slot_map<table<gate<>, soa>>> store;
+    shared_store<slot_table<gate<>, soa>> store;
     auto a = store.make(5);
     EXPECT_EQ(a->number, 5);
     EXPECT_EQ(a->width, 2.0f);
     (*a).width = 3;
     auto b = a;
     EXPECT_EQ(b->width, 3.0f);
-    slot_map<table<gate<>, split_soa>> map;
+    slot_table<gate<>, split_soa> map;
     unique_handle u{map, map.emplace(9)};
     EXPECT_EQ(u->number, 9);
 }

@@ -20,12 +20,12 @@ using map_model::tracked;
 TEST(packed_array, erase_moves_the_last_one_into_the_hole_and_says_so) {
     packed_array<int> a;
     for (int i = 0; i < 5; ++i) { ASSERT_NE(a.emplace(i), nullptr); }
-    const moved_row moved = a.erase_at(1);
+    const moved_row moved = a.swap_erase(1);
     EXPECT_EQ(moved.from, 4u);
     EXPECT_EQ(moved.to, 1u);
     EXPECT_TRUE(moved.any());
     EXPECT_EQ(a[1], 4);
-    EXPECT_FALSE(a.erase_at(3).any());
+    EXPECT_FALSE(a.swap_erase(3).any());
     EXPECT_EQ(a.size(), 3u);
     if (asserts_enabled) {
         EXPECT_DEATH((void)a[3], "a row is below size");
@@ -34,7 +34,7 @@ TEST(packed_array, erase_moves_the_last_one_into_the_hole_and_says_so) {
         EXPECT_EQ(beyond.object(), &a);
         EXPECT_EQ(beyond.value("index"), 3u);
         EXPECT_EQ(beyond.value("size"), 3u);
-        EXPECT_DEATH(a.erase_at(3), "a row is below size");
+        EXPECT_DEATH(a.swap_erase(3), "a row is below size");
     }
 }
 
@@ -54,7 +54,7 @@ TEST(packed_array, agrees_with_a_vector_over_a_million_operations) {
                     model.push_back(op);
                 } else if (die < 990) {
                     const std::size_t i = random() % model.size();
-                    const moved_row moved = a.erase_at(i);
+                    const moved_row moved = a.swap_erase(i);
                     ASSERT_EQ(moved.from, model.size() - 1);
                     ASSERT_EQ(moved.to, i);
                     model[i] = model.back();
@@ -154,7 +154,7 @@ TEST(packed_array, every_construction_and_move_may_throw) {
                     a.emplace(i);
                     model.push_back(i);
                     if (i % 3 == 2) {
-                        a.erase_at(0);
+                        a.swap_erase(0);
                         model[0] = model.back();
                         model.pop_back();
                     }
@@ -250,14 +250,14 @@ static_assert(std::is_trivially_copyable_v<not_copied> &&
 TEST(packed_array, erases_plain_data_that_cannot_be_assigned) {
     packed_array<not_copied> a;
     for (int i = 0; i < 20; ++i) { ASSERT_NE(a.emplace(i), nullptr); }
-    a.erase_at(0);
+    a.swap_erase(0);
     EXPECT_EQ(a[0].value, 19);
     packed_array<named_for_good> b;
     for (int i = 0; i < 20; ++i) { ASSERT_NE(b.emplace(i, 0.5f), nullptr); }
-    b.erase_at(0);
+    b.swap_erase(0);
     EXPECT_EQ(b[0].id, 19);
-    a.erase_at(a.size() - 1);
-    b.erase_at(b.size() - 1);
+    a.swap_erase(a.size() - 1);
+    b.swap_erase(b.size() - 1);
     EXPECT_EQ(b.size(), 18u);
 }
 

@@ -49,12 +49,12 @@ TEST(slot_map, what_is_wrong_with_a_handle_is_named) {
     slot_map<int> other;
     const auto stale = map.emplace(1);
     map.erase(stale);
-    const auto reserved = map.reserve_handle();
+    const auto reserved = map.promise_handle();
     const auto foreign = other.emplace(1);
     EXPECT_EQ(map.fault_of(map.emplace(2)), handle_fault::none);
     EXPECT_EQ(map.fault_of({}), handle_fault::null);
     EXPECT_EQ(map.fault_of(stale), handle_fault::stale);
-    EXPECT_EQ(map.fault_of(reserved), handle_fault::reserved);
+    EXPECT_EQ(map.fault_of(reserved), handle_fault::promised);
     EXPECT_EQ(map.fault_of(foreign), handle_fault::foreign);
     EXPECT_EQ(map.fault_of(slot_map<int>::handle_type::make(1'000'000, 1)), handle_fault::foreign);
     EXPECT_EQ(slot_map<int>{}.fault_of(foreign), handle_fault::foreign) << "no slots at all";
@@ -96,7 +96,7 @@ TEST(slot_map, a_refused_handle_is_reported_with_both_lives_and_the_line_that_as
     const auto null = expect_broken_promise([&] { (void)map.at({}); });
     EXPECT_EQ(null.kind(), misuse_kind::null_handle) << null;
     EXPECT_EQ(null.value("slot", 77), 77u) << "it names none";
-    const auto reserved = map.reserve_handle();
+    const auto reserved = map.promise_handle();
     EXPECT_EQ(expect_broken_promise([&] { (void)map.at(reserved); }).kind(),
               misuse_kind::reserved_handle);
 
@@ -132,7 +132,7 @@ TEST(slot_map, a_refused_handle_is_reported_with_both_lives_and_the_line_that_as
 }
 
 TEST(slot_map, a_refused_handle_of_a_table_is_reported_as_well) {
-    slot_map<table<one_int, soa>> rows{system_memory(), {.first_generation = 3}};
+    slot_table<one_int, soa> rows{system_memory(), {.first_generation = 3}};
     const auto h = rows.emplace(1);
     rows.erase(h);
     const unsigned line = std::source_location::current().line() + 1;
@@ -209,7 +209,7 @@ TEST(slot_map, a_tag_makes_handles_of_their_own_type) {
     const red_team::handle_type h = reds.emplace(1);
     EXPECT_EQ(reds[h], 1);
     EXPECT_EQ(std::hash<red_team::handle_type>{}(h), hash_value(h));
-    slot_map<table<one_int, soa>, slot_policy<>::tagged<red>> rows;
+    slot_table<one_int, soa, slot_policy<>::tagged<red>> rows;
     stable_slot_map<int, slot_policy<>::tagged<red>> fixed;
     EXPECT_TRUE(rows.emplace(1));
     EXPECT_TRUE(fixed.emplace(1));
@@ -226,7 +226,7 @@ void with_every_map(F f) {
     f.template operator()<slot_map<int, slot_policy<64, 32, reuse::lowest>>>();
     f.template operator()<stable_slot_map<int>>();
     f.template operator()<stable_slot_map<int, slot_policy<32>>>();
-    f.template operator()<slot_map<table<one_int, soa>>>();
+    f.template operator()<slot_table<one_int, soa>>();
 }
 }  // namespace
 
@@ -392,12 +392,12 @@ TEST(slot_map, clear_kills_every_handle_and_keeps_the_memory) {
     slot_map<int> map{upstream};
     std::vector<slot_map<int>::handle_type> handles;
     for (int i = 0; i < 100; ++i) { handles.push_back(map.emplace(i)); }
-    handles.push_back(map.reserve_handle());
+    handles.push_back(map.promise_handle());
     const std::size_t requests = upstream.request_count();
     map.clear();
     for (const auto h : handles) {
         EXPECT_FALSE(map.contains(h));
-        EXPECT_FALSE(map.is_reserved(h));
+        EXPECT_FALSE(map.is_promised(h));
     }
     for (int i = 0; i < 100; ++i) { EXPECT_TRUE(map.emplace(i)); }
     for (const auto h : handles) { EXPECT_FALSE(map.contains(h)); }
@@ -423,20 +423,20 @@ TEST(slot_map, sorting_keeps_handles_valid_and_is_stable) {
     map.validate();
 }
 
-TEST(slot_map, a_handle_can_be_reserved_now_and_filled_later) {
+TEST(slot_map, a_handle_can_be_promised_now_and_filled_later) {
     slot_map<int> map;
-    const auto h = map.reserve_handle();
-    EXPECT_TRUE(map.is_reserved(h));
+    const auto h = map.promise_handle();
+    EXPECT_TRUE(map.is_promised(h));
     EXPECT_EQ(map.find(h), nullptr);
     EXPECT_EQ(map.size(), 0u);
     ASSERT_NE(map.fulfil(h, 5), nullptr);
     EXPECT_EQ(map[h], 5);
-    const auto other = map.reserve_handle();
+    const auto other = map.promise_handle();
     map.abandon(other);
-    EXPECT_FALSE(map.is_reserved(other));
+    EXPECT_FALSE(map.is_promised(other));
     if (asserts_enabled) {
-        EXPECT_DEATH(map.abandon(other), "only a handle that is held");
-        EXPECT_DEATH((void)map.fulfil(h, 6), "only a reserved handle");
+        EXPECT_DEATH(map.abandon(other), "only a promised handle");
+        EXPECT_DEATH((void)map.fulfil(h, 6), "only a promised handle");
     }
     map.validate();
 }
@@ -508,7 +508,7 @@ TEST(slot_map, after_reserve_insertions_never_allocate) {
 TEST(slot_map, out_of_memory_is_a_null_handle_and_nothing_has_changed) {
     slot_map<int> none{no_memory()};
     EXPECT_FALSE(none.emplace(1));
-    EXPECT_FALSE(none.reserve_handle());
+    EXPECT_FALSE(none.promise_handle());
     EXPECT_FALSE(none.reserve(1));
 
     std::size_t failures = 0;
@@ -726,7 +726,7 @@ void with_every_step_thrown(F f) {
         EXPECT_EQ(map.contains(all[20]), thrown);
         if (thrown) {
             EXPECT_EQ(map[all[20]].value, 20) << at;
-            EXPECT_EQ(map.retired_count(), 16u) << at;
+            EXPECT_EQ(map.pending_count(), 16u) << at;
         }
         EXPECT_EQ(map[all[39]].value, 39) << at;
     }
@@ -742,7 +742,7 @@ TEST(slot_map, an_object_keeps_its_fence_when_the_move_of_another_throws) {
         fragile::until = 0;
         EXPECT_THROW((void)map.collect(1), int);
         fragile::until = -1;
-        EXPECT_EQ(map.retired_count(), 2u);
+        EXPECT_EQ(map.pending_count(), 2u);
         EXPECT_EQ(map.collect(1), 1u) << "neither later than its fence";
         EXPECT_EQ(map.collect(8), 0u) << "nor earlier";
         EXPECT_EQ(map.collect(9), 1u);

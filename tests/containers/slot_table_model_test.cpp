@@ -1,4 +1,4 @@
-// slot_map<table<...>> against the std model of all maps: 10^6 operations in all, generations exhausted on
+// slot_table against the std model of all maps: 10^6 operations in all, generations exhausted on
 // purpose, every construction, move and allocation made to fail in turn.
 #include <cairn/containers/slot_table.hpp>
 
@@ -49,7 +49,7 @@ struct map_model::maker<fussy<>> {
 
 namespace {
 template <class Layout, class Policy = slot_policy<>>
-using map_of = slot_map<table<steady<>, Layout>, Policy>;
+using map_of = slot_table<steady<>, Layout, Policy>;
 
 struct number {
     int n;
@@ -57,30 +57,30 @@ struct number {
 };
 }  // namespace
 
-TEST(slot_map_table_model, over_many_operations) {
+TEST(slot_table_model, over_many_operations) {
     map_model::run<map_of<soa>>(1, 300000, 2000, 20000);
     map_model::run<map_of<aos>>(2, 150000, 2000, 20000);
     map_model::run<map_of<aosoa<8>>>(3, 150000, 2000, 20000);
 }
 
-TEST(slot_map_table_model, many_small_maps) {
+TEST(slot_table_model, many_small_maps) {
     for (std::uint32_t seed = 10; seed < 30; ++seed) {
         map_model::run<map_of<soa, slot_policy<32>>>(seed, 10000, 100, 200);
     }
 }
 
-TEST(slot_map_table_model, four_bit_generations_run_out_and_come_back) {
+TEST(slot_table_model, four_bit_generations_run_out_and_come_back) {
     EXPECT_GT((map_model::run<map_of<soa, slot_policy<16, 12, reuse::fifo, 8>>>(4, 200000, 300)),
               0u);
     map_model::every_life_is_given_once<
-        slot_map<table<number, soa>, slot_policy<16, 12, reuse::lifo>>>();
+        slot_table<number, soa, slot_policy<16, 12, reuse::lifo>>>();
 }
 
-TEST(slot_map_table_model, every_construction_and_move_may_throw) {
-    map_model::every_construction_may_throw<slot_map<table<fussy<>, soa>>>(400);
+TEST(slot_table_model, every_construction_and_move_may_throw) {
+    map_model::every_construction_may_throw<slot_table<fussy<>, soa>>(400);
 }
 
-TEST(slot_map_table_model, every_allocation_refused_in_turn) {
+TEST(slot_table_model, every_allocation_refused_in_turn) {
     map_model::every_allocation_refused_in_turn<map_of<soa>>();
     map_model::every_allocation_refused_in_turn<map_of<aos>>();
 }

@@ -26,14 +26,14 @@ struct unit {
 };
 
 template <class Layout>
-class slot_map_of_table : public testing::Test {};
+class slot_table_in : public testing::Test {};
 using layouts = testing::Types<aos, split_soa>;
-TYPED_TEST_SUITE(slot_map_of_table, layouts);
+TYPED_TEST_SUITE(slot_table_in, layouts);
 
 }  // namespace
 
-TYPED_TEST(slot_map_of_table, handles_follow_their_rows_through_every_column) {
-    slot_map<table<unit<>, TypeParam>> world;
+TYPED_TEST(slot_table_in, handles_follow_their_rows_through_every_column) {
+    slot_table<unit<>, TypeParam> world;
     const auto a = world.emplace(1, vec2{1, 1}, "one");
     const auto b = world.emplace(2, vec2{2, 2}, "two");
     const auto c = world.emplace(3, vec2{3, 3}, "three");
@@ -56,8 +56,8 @@ TYPED_TEST(slot_map_of_table, handles_follow_their_rows_through_every_column) {
     world.validate();
 }
 
-TYPED_TEST(slot_map_of_table, sorting_keeps_handles_valid) {
-    slot_map<table<unit<>, TypeParam>> world;
+TYPED_TEST(slot_table_in, sorting_keeps_handles_valid) {
+    slot_table<unit<>, TypeParam> world;
     std::vector<typename decltype(world)::handle_type> handles;
     for (int i = 0; i < 300; ++i) {
         handles.push_back(world.emplace(i * 37 % 300, vec2{}, std::to_string(i)));
@@ -75,12 +75,12 @@ TYPED_TEST(slot_map_of_table, sorting_keeps_handles_valid) {
     world.validate();
 }
 
-TYPED_TEST(slot_map_of_table, random_operations_agree_with_a_map_for_handles_of_every_age) {
+TYPED_TEST(slot_table_in, random_operations_agree_with_a_map_for_handles_of_every_age) {
     for (unsigned seed = 1; seed <= 10; ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         std::mt19937 random{seed};
         test_upstream upstream;
-        slot_map<table<unit<>, TypeParam>> world{upstream};
+        slot_table<unit<>, TypeParam> world{upstream};
         using handle = typename decltype(world)::handle_type;
         std::map<handle, int> model;
         std::vector<handle> all;
@@ -118,9 +118,9 @@ TYPED_TEST(slot_map_of_table, random_operations_agree_with_a_map_for_handles_of_
     }
 }
 
-TYPED_TEST(slot_map_of_table, reserved_addresses_grow_without_moving_a_row) {
+TYPED_TEST(slot_table_in, reserved_addresses_grow_without_moving_a_row) {
     test_upstream upstream;
-    slot_map<table<unit<>, TypeParam>> world{upstream};
+    slot_table<unit<>, TypeParam> world{upstream};
     ASSERT_TRUE(world.reserve_address_space(50000));
     const auto first = world.emplace(0, vec2{}, "first");
     const std::string* const address = &world[first].name;
@@ -141,34 +141,34 @@ TYPED_TEST(slot_map_of_table, reserved_addresses_grow_without_moving_a_row) {
     world.validate();
 }
 
-TYPED_TEST(slot_map_of_table, a_retired_row_waits_for_its_fence) {
-    slot_map<table<unit<>, TypeParam>> world;
+TYPED_TEST(slot_table_in, a_retired_row_waits_for_its_fence) {
+    slot_table<unit<>, TypeParam> world;
     const auto a = world.emplace(1, vec2{}, "a");
     const auto b = world.emplace(2, vec2{}, "b");
     EXPECT_TRUE(world.retire(a, 10));
     EXPECT_FALSE(world.find(a));
     EXPECT_FALSE(world.retire(a, 10)) << "stale";
     EXPECT_EQ(world.size(), 1u);
-    EXPECT_EQ(world.retired_count(), 1u);
+    EXPECT_EQ(world.pending_count(), 1u);
     EXPECT_EQ(world.collect(9), 0u);
     EXPECT_EQ(world.collect(10), 1u);
-    EXPECT_EQ(world.retired_count(), 0u);
+    EXPECT_EQ(world.pending_count(), 0u);
     EXPECT_EQ(world[b].name, "b");
 }
 
-TYPED_TEST(slot_map_of_table, a_handle_now_and_the_row_later) {
-    slot_map<table<unit<>, TypeParam>> world;
-    const auto h = world.reserve_handle();
-    EXPECT_TRUE(world.is_reserved(h));
+TYPED_TEST(slot_table_in, a_handle_now_and_the_row_later) {
+    slot_table<unit<>, TypeParam> world;
+    const auto h = world.promise_handle();
+    EXPECT_TRUE(world.is_promised(h));
     EXPECT_FALSE(world.find(h));
     const auto row = world.fulfil(h, 5, vec2{1, 2}, "later");
     ASSERT_TRUE(row);
     EXPECT_EQ(row->id, 5);
     EXPECT_EQ(world.find(h)->name, "later");
-    EXPECT_FALSE(world.is_reserved(h));
-    const auto never = world.reserve_handle();
+    EXPECT_FALSE(world.is_promised(h));
+    const auto never = world.promise_handle();
     world.abandon(never);
-    EXPECT_FALSE(world.is_reserved(never));
+    EXPECT_FALSE(world.is_promised(never));
     const auto taken = world.take(h);
     ASSERT_TRUE(taken.has_value());
     EXPECT_EQ(taken->name, "later");
@@ -176,8 +176,8 @@ TYPED_TEST(slot_map_of_table, a_handle_now_and_the_row_later) {
     world.validate();
     if constexpr (asserts_enabled) {
         EXPECT_DEATH((void)world.fulfil(h, 1, vec2{}, ""),
-                     "only a reserved handle can be fulfilled");
-        EXPECT_DEATH(world.abandon(h), "only a handle that is held can be abandoned");
+                     "only a promised handle can be fulfilled");
+        EXPECT_DEATH(world.abandon(h), "only a promised handle can be abandoned");
         EXPECT_DEATH((void)world[h].id, "the handle is not stale");
         EXPECT_DEATH((void)world.find(h)->id, "a row is used when it was found");
         EXPECT_DEATH((void)*world.find(h), "a row is used when it was found");
@@ -185,8 +185,8 @@ TYPED_TEST(slot_map_of_table, a_handle_now_and_the_row_later) {
     }
 }
 
-TYPED_TEST(slot_map_of_table, chunks_share_no_cache_line_in_any_column) {
-    slot_map<table<unit<>, TypeParam>> world;
+TYPED_TEST(slot_table_in, chunks_share_no_cache_line_in_any_column) {
+    slot_table<unit<>, TypeParam> world;
     for (int i = 0; i < 1000; ++i) { ASSERT_TRUE(world.emplace(i, vec2{}, "x")); }
     std::size_t rows = 0;
     std::map<std::uintptr_t, std::size_t> chunk_of_line;
@@ -210,8 +210,8 @@ TYPED_TEST(slot_map_of_table, chunks_share_no_cache_line_in_any_column) {
     EXPECT_EQ(k, world.chunks(100).size());
 }
 
-TYPED_TEST(slot_map_of_table, what_was_found_is_assigned_as_a_pointer_is) {
-    slot_map<table<unit<>, TypeParam>> world;
+TYPED_TEST(slot_table_in, what_was_found_is_assigned_as_a_pointer_is) {
+    slot_table<unit<>, TypeParam> world;
     const auto a = world.emplace(1, vec2{}, "one");
     const auto b = world.emplace(2, vec2{}, "two");
     auto row = world.find(a);
@@ -223,8 +223,8 @@ TYPED_TEST(slot_map_of_table, what_was_found_is_assigned_as_a_pointer_is) {
     EXPECT_FALSE(row);
 }
 
-TYPED_TEST(slot_map_of_table, a_const_map_is_looped_over_in_every_way) {
-    slot_map<table<unit<>, TypeParam>> world;
+TYPED_TEST(slot_table_in, a_const_map_is_looped_over_in_every_way) {
+    slot_table<unit<>, TypeParam> world;
     for (int i = 0; i < 100; ++i) { ASSERT_TRUE(world.emplace(i, vec2{}, "")); }
     const auto& read = world;
     int sum = 0;
@@ -236,8 +236,8 @@ TYPED_TEST(slot_map_of_table, a_const_map_is_looped_over_in_every_way) {
     EXPECT_EQ(sum, 4 * 99 * 50);
 }
 
-TYPED_TEST(slot_map_of_table, has_the_names_of_slot_map) {
-    using map = slot_map<table<unit<>, TypeParam>>;
+TYPED_TEST(slot_table_in, has_the_names_of_slot_map) {
+    using map = slot_table<unit<>, TypeParam>;
     map world;
     EXPECT_TRUE(world.reserve_slots(20));
     EXPECT_GE(world.slot_count(), 20u);

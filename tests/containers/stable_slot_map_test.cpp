@@ -93,28 +93,28 @@ TEST(stable_slot_map, insertion_takes_the_lowest_word_with_a_free_slot) {
     map.validate();
 }
 
-TEST(stable_slot_map, empty_pages_go_back_and_their_handles_stay_stale) {
+TEST(stable_slot_map, empty_chunks_go_back_and_their_handles_stay_stale) {
     test_upstream upstream;
     stable_slot_map<std::uint64_t> map{upstream};
-    const std::size_t per_page = map.slots_per_page;
+    const std::size_t per_chunk = map.slots_per_chunk;
     std::vector<stable_slot_map<std::uint64_t>::handle_type> handles;
-    for (std::size_t i = 0; i < 10 * per_page; ++i) { handles.push_back(map.emplace(i)); }
-    EXPECT_EQ(map.pages_with_memory(), 10u);
+    for (std::size_t i = 0; i < 10 * per_chunk; ++i) { handles.push_back(map.emplace(i)); }
+    EXPECT_EQ(map.chunks_with_memory(), 10u);
     const std::size_t before = upstream.live_size();
     for (const auto h : handles) { map.erase(h); }
-    EXPECT_EQ(map.pages_with_memory(), 1u) << "one is kept for what comes next";
+    EXPECT_EQ(map.chunks_with_memory(), 1u) << "one is kept for what comes next";
     EXPECT_LT(upstream.live_size(), before / 2);
     for (const auto h : handles) { ASSERT_FALSE(map.contains(h)); }
     map.validate();
-    map.return_empty_pages();
-    EXPECT_EQ(map.pages_with_memory(), 0u);
-    for (std::size_t i = 0; i < 10 * per_page; ++i) { ASSERT_TRUE(map.emplace(i)); }
+    map.return_empty_chunks();
+    EXPECT_EQ(map.chunks_with_memory(), 0u);
+    for (std::size_t i = 0; i < 10 * per_chunk; ++i) { ASSERT_TRUE(map.emplace(i)); }
     for (const auto h : handles) { ASSERT_FALSE(map.contains(h)); }
-    EXPECT_EQ(map.page_count(), 10u) << "pages are reused, not added";
+    EXPECT_EQ(map.chunk_count(), 10u) << "chunks are reused, not added";
     map.validate();
 }
 
-TEST(stable_slot_map, reserved_pages_stay_and_insertions_never_allocate) {
+TEST(stable_slot_map, reserved_chunks_stay_and_insertions_never_allocate) {
     test_upstream upstream;
     stable_slot_map<int> map{upstream};
     ASSERT_TRUE(map.reserve(10000));
@@ -126,10 +126,10 @@ TEST(stable_slot_map, reserved_pages_stay_and_insertions_never_allocate) {
     EXPECT_EQ(upstream.request_count(), requests);
 }
 
-TEST(stable_slot_map, a_map_around_a_page_boundary_does_not_allocate_at_each_step) {
+TEST(stable_slot_map, a_map_around_a_chunk_boundary_does_not_allocate_at_each_step) {
     test_upstream upstream;
     stable_slot_map<int> map{upstream};
-    for (std::size_t i = 0; i < map.slots_per_page; ++i) { map.emplace(0); }
+    for (std::size_t i = 0; i < map.slots_per_chunk; ++i) { map.emplace(0); }
     map.erase(map.emplace(0));
     const std::size_t requests = upstream.request_count();
     for (int i = 0; i < 100; ++i) { map.erase(map.emplace(0)); }
@@ -183,12 +183,13 @@ TEST(stable_slot_map, iterates_in_slot_order_by_loop_and_by_for_each) {
     for (const int value : map) { by_loop.push_back(value); }
     std::vector<int> by_each;
     map.for_each([&](int& value) { by_each.push_back(value); });
-    std::vector<int> by_page;
-    for (std::size_t p = 0; p < map.page_count(); ++p) {
-        std::as_const(map).for_each_in_page(p, [&](const int& value) { by_page.push_back(value); });
+    std::vector<int> by_chunk;
+    for (std::size_t p = 0; p < map.chunk_count(); ++p) {
+        std::as_const(map).for_each_in_chunk(p,
+                                             [&](const int& value) { by_chunk.push_back(value); });
     }
     EXPECT_EQ(by_loop, by_each);
-    EXPECT_EQ(by_loop, by_page);
+    EXPECT_EQ(by_loop, by_chunk);
     EXPECT_EQ(by_loop.size(), map.size());
     EXPECT_TRUE(std::ranges::is_sorted(by_loop));
     map.for_each([&](auto h, int& value) { EXPECT_EQ(map.find(h), &value); });
@@ -226,19 +227,21 @@ TEST(stable_slot_map, erasing_anything_while_iterating_is_defined) {
     map.validate();
 }
 
-TEST(stable_slot_map, retired_objects_keep_their_pages) {
+TEST(stable_slot_map, retired_objects_keep_their_chunks) {
     struct large {
         std::byte bytes[1024];
     };
     stable_slot_map<large> map;
     std::vector<stable_slot_map<large>::handle_type> all;
-    for (std::size_t i = 0; i < 4 * map.slots_per_page; ++i) { all.push_back(map.emplace()); }
-    for (std::size_t p = 0; p < 4; ++p) { ASSERT_TRUE(map.retire(all[p * map.slots_per_page], 1)); }
+    for (std::size_t i = 0; i < 4 * map.slots_per_chunk; ++i) { all.push_back(map.emplace()); }
+    for (std::size_t p = 0; p < 4; ++p) {
+        ASSERT_TRUE(map.retire(all[p * map.slots_per_chunk], 1));
+    }
     for (const auto h : all) { map.erase(h); }
     EXPECT_EQ(map.size(), 0u);
-    EXPECT_EQ(map.pages_with_memory(), 4u) << "each has an object that waits";
+    EXPECT_EQ(map.chunks_with_memory(), 4u) << "each has an object that waits";
     EXPECT_EQ(map.collect(1), 4u);
-    EXPECT_LE(map.pages_with_memory(), 2u)
+    EXPECT_LE(map.chunks_with_memory(), 2u)
         << "one is kept, and perhaps the one that is filled next";
     map.validate();
 }
@@ -252,7 +255,7 @@ TEST(stable_slot_map, retired_objects_stay_in_place_until_their_fence) {
     EXPECT_FALSE(map.retire(a, 10));
     EXPECT_FALSE(map.contains(a));
     EXPECT_TRUE(map.empty());
-    map.return_empty_pages();
+    map.return_empty_chunks();
     EXPECT_EQ(address->get(), counter.get()) << "whoever still uses it may";
     EXPECT_NE(map.find(map.emplace(nullptr)), address);
     map.validate();
@@ -262,29 +265,29 @@ TEST(stable_slot_map, retired_objects_stay_in_place_until_their_fence) {
     map.validate();
 }
 
-TEST(stable_slot_map, a_handle_can_be_reserved_now_and_filled_later) {
+TEST(stable_slot_map, a_handle_can_be_promised_now_and_filled_later) {
     stable_slot_map<int> map;
-    const auto h = map.reserve_handle();
-    EXPECT_TRUE(map.is_reserved(h));
+    const auto h = map.promise_handle();
+    EXPECT_TRUE(map.is_promised(h));
     EXPECT_EQ(map.find(h), nullptr);
-    map.return_empty_pages();
+    map.return_empty_chunks();
     ASSERT_NE(map.fulfil(h, 5), nullptr);
     EXPECT_EQ(map[h], 5);
-    const auto other = map.reserve_handle();
+    const auto other = map.promise_handle();
     map.abandon(other);
-    EXPECT_FALSE(map.is_reserved(other));
-    EXPECT_FALSE(stable_slot_map<int>{}.is_reserved(other)) << "there is no page of this index";
+    EXPECT_FALSE(map.is_promised(other));
+    EXPECT_FALSE(stable_slot_map<int>{}.is_promised(other)) << "there is no chunk of this index";
     map.validate();
     if (asserts_enabled) {
-        EXPECT_DEATH(map.abandon(other), "only a reserved handle");
-        EXPECT_DEATH((void)map.fulfil(h, 6), "only a reserved handle");
+        EXPECT_DEATH(map.abandon(other), "only a promised handle");
+        EXPECT_DEATH((void)map.fulfil(h, 6), "only a promised handle");
     }
 }
 
 TEST(stable_slot_map, out_of_memory_is_a_null_handle_and_nothing_has_changed) {
     stable_slot_map<int> none{no_memory()};
     EXPECT_FALSE(none.emplace(1));
-    EXPECT_FALSE(none.reserve_handle());
+    EXPECT_FALSE(none.promise_handle());
     EXPECT_FALSE(none.reserve(1));
     none.validate();
     for (std::size_t refused = 0; refused < 20; ++refused) {
@@ -305,21 +308,21 @@ TEST(stable_slot_map, out_of_memory_is_a_null_handle_and_nothing_has_changed) {
     }
 }
 
-TEST(stable_slot_map, no_page_is_added_that_the_table_of_pages_has_no_room_for) {
+TEST(stable_slot_map, no_chunk_is_added_that_the_table_of_pages_has_no_room_for) {
     test_upstream upstream;
     stable_slot_map<std::uint64_t> map{upstream};
-    upstream.refuse_from(0, 4);  // tables of 16, 8, 4 and 2 pages: it has room for one
-    for (std::size_t i = 0; i < map.slots_per_page; ++i) { ASSERT_TRUE(map.emplace(0u)); }
+    upstream.refuse_from(0, 4);  // tables of 16, 8, 4 and 2 chunks: it has room for one
+    for (std::size_t i = 0; i < map.slots_per_chunk; ++i) { ASSERT_TRUE(map.emplace(0u)); }
     upstream.refuse_from(upstream.request_count(), 4);  // once more, and one is not enough
     EXPECT_FALSE(map.emplace(1u));
-    EXPECT_EQ(map.page_count(), 1u);
+    EXPECT_EQ(map.chunk_count(), 1u);
     map.validate();
     EXPECT_TRUE(map.emplace(1u));
     map.validate();
 }
 
 TEST(stable_slot_map, a_small_handle_ends_where_its_indices_end) {
-    stable_slot_map<char, slot_policy<16, 7>> map;  // 128 slots of a page of 4096
+    stable_slot_map<char, slot_policy<16, 7>> map;  // 128 slots of a chunk of 4096
     std::size_t count = 0;
     while (map.emplace('x')) { ++count; }
     EXPECT_EQ(count, 128u);
@@ -337,23 +340,23 @@ TEST(stable_slot_map, dead_slots_are_poisoned) {
     EXPECT_TRUE(is_poisoned(p));
 }
 
-TEST(stable_slot_map, a_word_of_reserved_handles_only_is_no_word_with_objects) {
+TEST(stable_slot_map, a_word_of_promised_handles_only_is_no_word_with_objects) {
     stable_slot_map<int> map;
     std::vector<stable_slot_map<int>::handle_type> held;
-    for (int i = 0; i < 64; ++i) { held.push_back(map.reserve_handle()); }
+    for (int i = 0; i < 64; ++i) { held.push_back(map.promise_handle()); }
     map.validate();
     EXPECT_EQ(map.begin(), map.end());
     for (const auto h : held) { map.abandon(h); }
     map.validate();
-    map.return_empty_pages();
-    EXPECT_EQ(map.pages_with_memory(), 0u);
+    map.return_empty_chunks();
+    EXPECT_EQ(map.chunks_with_memory(), 0u);
 }
 
 TEST(stable_slot_map, refuses_an_absurd_reservation_before_it_takes_anything) {
     stable_slot_map<int> map;
     for (const std::size_t count : {SIZE_MAX, SIZE_MAX - 4095, SIZE_MAX / 2}) {
         EXPECT_FALSE(map.reserve(count));
-        EXPECT_EQ(map.page_count(), 0u);
+        EXPECT_EQ(map.chunk_count(), 0u);
     }
 }
 
@@ -413,7 +416,7 @@ TEST(stable_slot_map, constructors_and_destructors_may_re_enter) {
     EXPECT_EQ(map.size(), before + 3) << "the parent is not there, its children are";
     map.validate();
 #endif
-    map.return_empty_pages();  // lets go of the slots in hand
+    map.return_empty_chunks();  // lets go of the slots in hand
     map.validate();
     EXPECT_TRUE(family::start(map, 0));
     map.validate();
@@ -425,7 +428,7 @@ TEST(stable_slot_map, constructors_and_destructors_may_re_enter) {
 TEST(stable_slot_map, reserves_as_many_as_the_handle_can_name_and_no_more) {
     stable_slot_map<char, slot_policy<16, 7>> map;
     EXPECT_FALSE(map.reserve(129));
-    EXPECT_EQ(map.page_count(), 0u);
+    EXPECT_EQ(map.chunk_count(), 0u);
     EXPECT_TRUE(map.reserve(128));
 }
 
@@ -477,7 +480,7 @@ TEST(stable_slot_map, collect_destroys_each_once_when_destructors_collect) {
     last_wish::wishes = 10;
     map.collect(1);
     EXPECT_EQ(last_wish::alive, 0);
-    EXPECT_EQ(map.retired_count(), 0u);
+    EXPECT_EQ(map.pending_count(), 0u);
     EXPECT_EQ(last_wish::wishes, 0);
     last_wish::wishes = 0;
     map.validate();
@@ -488,7 +491,7 @@ TEST(stable_slot_map, what_is_wrong_with_a_handle_is_named) {
     stable_slot_map<int> other;
     const auto stale = map.emplace(1);
     const auto waiting = map.emplace(2);
-    const auto reserved = map.reserve_handle();
+    const auto reserved = map.promise_handle();
     const auto foreign = other.emplace(1);
     map.erase(stale);
     ASSERT_TRUE(map.retire(waiting, 5));
@@ -498,7 +501,7 @@ TEST(stable_slot_map, what_is_wrong_with_a_handle_is_named) {
         << "an index without a life";
     EXPECT_EQ(map.fault_of(stale), handle_fault::stale);
     EXPECT_EQ(map.fault_of(waiting), handle_fault::stale);
-    EXPECT_EQ(map.fault_of(reserved), handle_fault::reserved);
+    EXPECT_EQ(map.fault_of(reserved), handle_fault::promised);
     EXPECT_EQ(map.fault_of(foreign), handle_fault::foreign);
     EXPECT_EQ(map.fault_of(stable_slot_map<int>::handle_type::make(1'000'000, 1)),
               handle_fault::foreign);
@@ -529,7 +532,7 @@ TEST(stable_slot_map, a_refused_handle_is_reported_with_both_lives) {
     const auto foreign = expect_broken_promise([&] { (void)map[other.emplace(1)]; });
     EXPECT_EQ(foreign.kind(), misuse_kind::foreign_handle) << foreign;
     EXPECT_EQ(foreign.value("life in the handle"), 1000u);
-    const auto reserved = map.reserve_handle();
+    const auto reserved = map.promise_handle();
     EXPECT_EQ(expect_broken_promise([&] { (void)map[reserved]; }).kind(),
               misuse_kind::reserved_handle);
     const auto beyond = expect_broken_promise(
@@ -578,7 +581,7 @@ TEST(stable_slot_map, lives_that_begin_in_the_middle_are_as_many) {
         while (const auto h = map.emplace(1)) {
             lives[h.index()].push_back(h);
             if (lives[h.index()].size() % 4 == 3) {  // every way for a life to end
-                const auto held = map.reserve_handle();
+                const auto held = map.promise_handle();
                 if (held) {
                     lives[held.index()].push_back(held);
                     map.abandon(held);
@@ -590,7 +593,7 @@ TEST(stable_slot_map, lives_that_begin_in_the_middle_are_as_many) {
             }
         }
         EXPECT_EQ(lives.size(), 4096u);
-        EXPECT_EQ(map.exhausted_slot_count(), 4096u);
+        EXPECT_EQ(map.worn_out_slot_count(), 4096u);
         for (const auto& [index, all] : lives) {
             ASSERT_EQ(all.size(), 15u);
             EXPECT_EQ(all.front().generation(), first);

@@ -163,7 +163,7 @@ TEST(table_grouped, random_operations_agree_with_a_vector) {
 }
 
 TEST(table_grouped, handles_over_groups) {
-    slot_map<table<plain, light>> world;
+    slot_table<plain, light> world;
     ASSERT_TRUE(world.reserve_address_space(5000));
     const auto a = world.emplace(1, vec3{}, 'a', 1.0);
     const auto b = world.emplace(2, vec3{}, 'b', 2.0);

@@ -31,13 +31,13 @@ struct old_spark {
     cairn::field<K, float> life;
 };
 using enemies = cairn::table<enemy>;
-using named = cairn::slot_map<cairn::table<enemy>>;
+using named = cairn::slot_table<enemy>;
 
 //= mistake: column
 //= says: a field is named by a member pointer of its own row
 auto f(enemies& t) { return t.column<&old_enemy::armor>(); }
 
-//= mistake: column of a slot map over a table
+//= mistake: column of a slot table
 //= says: a field is named by a member pointer of its own row
 auto f(named& t) { return t.column<&old_enemy::armor>(); }
 

@@ -35,10 +35,24 @@ void f() {
     m.erase(m.emplace(1));
 }
 
-//= mistake: a number as the policy of a map over a table
+//= mistake: a number as the policy of a slot table
 //= says: a policy of a slot map is a slot_policy<...>
 void f() {
-    cairn::slot_map<cairn::table<enemy>, int> m;
+    cairn::slot_table<enemy, cairn::soa, int> m;
+    m.erase(m.emplace(1));
+}
+
+//= mistake: a slot map of tables
+//= says: handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>
+void f() {
+    cairn::slot_map<cairn::table<enemy, cairn::soa>> m;
+    m.erase(m.emplace(1));
+}
+
+//= mistake: a stable slot map of tables
+//= says: handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>
+void f() {
+    cairn::stable_slot_map<cairn::table<enemy>> m;
     m.erase(m.emplace(1));
 }
 

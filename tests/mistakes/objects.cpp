@@ -119,7 +119,7 @@ void f(cairn::heap<>& h, cairn::arena& a, cairn::relocatable_heap& r,
     (void)b.emplace_back(1);
     cairn::table<spark> t;
     (void)t.emplace_back(1);
-    cairn::slot_map<cairn::table<spark, cairn::aos>> rows;
+    cairn::slot_table<spark, cairn::aos> rows;
     (void)rows.emplace(1);
     (void)cairn::make_unique_in<spark>(h, 1);
     cairn::object_pool<std::vector<int>> o;

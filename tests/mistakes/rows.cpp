@@ -18,10 +18,10 @@ void f() {
     for (auto&& p : t) { cairn::get<&point::x>(p) = 3; }
 }
 
-//= mistake: a layout that is a number type, in a slot map
+//= mistake: a layout that is a number type, in a slot table
 //= says: a layout is aos, soa, split_soa, aosoa<a power of two> or grouped_soa<group<...>...>
 void f() {
-    cairn::slot_map<cairn::table<point, int>> t;
+    cairn::slot_table<point, int> t;
     (void)t.emplace(1.0f, 2.0f);
 }
 
@@ -144,7 +144,7 @@ struct line {
     int length;
 };
 void f() {
-    cairn::slot_map<cairn::table<line>> t;
+    cairn::slot_table<line> t;
     (void)t.emplace(line{});
 }
 

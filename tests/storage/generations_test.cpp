@@ -122,7 +122,7 @@ TEST(generations, a_handle_that_finds_nothing_is_judged_by_the_lives_of_its_slot
     EXPECT_EQ(lives.judge(2, 1, false), handle_fault::foreign) << "a life that is still to come";
     EXPECT_EQ(lives.judge(13, 1, false), handle_fault::foreign);
     EXPECT_EQ(lives.judge(1, vacant | 1, false), handle_fault::foreign) << "not given out yet";
-    EXPECT_EQ(lives.judge(1, vacant | 1, true), handle_fault::reserved);
+    EXPECT_EQ(lives.judge(1, vacant | 1, true), handle_fault::promised);
     EXPECT_EQ(lives.judge(15, vacant | 1, true), handle_fault::stale);
     EXPECT_EQ(lives.judge(13, vacant, false), handle_fault::stale) << "all lives are over";
     EXPECT_EQ(lives.judge(0, 1, false), handle_fault::foreign);

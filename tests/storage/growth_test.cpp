@@ -140,7 +140,7 @@ TEST(growth, tables_and_their_columns_end_with_memory_and_do_not_copy_all_for_ea
         }
         {
             limited_memory memory{limit};
-            slot_map<table<row, soa>> map{memory};
+            slot_table<row, soa> map{memory};
             expect_few_growths(memory, limit, [&](std::size_t i) {
                 return !!map.emplace(kilobyte{}, static_cast<std::uint32_t>(i));
             });

@@ -98,7 +98,7 @@ TEST(slot_directory, lives_that_begin_in_the_middle_are_as_many) {
         ASSERT_EQ(lives.size(), 15u);
         EXPECT_EQ(lives.front(), first);
         EXPECT_EQ(slots.fault_of(0, first), handle_fault::stale);
-        EXPECT_EQ(slots.recycle_retired(no_handles_left), 1u);
+        EXPECT_EQ(slots.recycle_worn_out(no_handles_left), 1u);
         EXPECT_EQ(slots.generation(0), first);
     }
 }
@@ -114,11 +114,11 @@ TEST(slot_directory, a_slot_whose_generations_are_used_up_is_retired_and_counted
         slots.validate();
     }
     EXPECT_EQ(given.size(), 30u) << "two slots, fifteen lives each";
-    EXPECT_EQ(slots.retired_count(), 2u);
+    EXPECT_EQ(slots.worn_out_count(), 2u);
     for (const auto& [index, life] : given) { EXPECT_EQ(slots.find(index, life), none); }
 
-    EXPECT_EQ(slots.recycle_retired(no_handles_left), 2u);
-    EXPECT_EQ(slots.retired_count(), 0u);
+    EXPECT_EQ(slots.recycle_worn_out(no_handles_left), 2u);
+    EXPECT_EQ(slots.worn_out_count(), 0u);
     EXPECT_NE(slots.next(), none);
     slots.validate();
 }
@@ -126,17 +126,17 @@ TEST(slot_directory, a_slot_whose_generations_are_used_up_is_retired_and_counted
 TEST(slot_directory, a_held_slot_is_found_only_after_it_was_fulfilled) {
     slot_directory<> slots{{1000, 15, 2}};
     const std::uint32_t s = slots.next();
-    slots.hold(s);
+    slots.promise(s);
     const std::uint32_t life = slots.generation(s);
     EXPECT_EQ(slots.find(s, life), none);
-    EXPECT_TRUE(slots.is_held(s, life));
-    EXPECT_FALSE(slots.is_held(s, life + 1));
+    EXPECT_TRUE(slots.is_promised(s, life));
+    EXPECT_FALSE(slots.is_promised(s, life + 1));
     slots.fulfil(s, 5);
     EXPECT_EQ(slots.find(s, life), 5u);
-    EXPECT_FALSE(slots.is_held(s, life));
+    EXPECT_FALSE(slots.is_promised(s, life));
     slots.vacate(s);
-    slots.hold(slots.next());
-    slots.vacate_held();
+    slots.promise(slots.next());
+    slots.vacate_promised();
     EXPECT_EQ(slots.in_use_count(), 0u);
     slots.validate();
 }
@@ -219,18 +219,18 @@ TEST(slot_directory, is_ready_again_when_a_held_slot_is_abandoned_or_retired_one
     for (std::uint32_t i = 0; i < 3; ++i) { slots.occupy(slots.next(), i); }
     ASSERT_TRUE(slots.is_ready());
     const std::uint32_t last = slots.next();
-    slots.hold(last);
+    slots.promise(last);
     EXPECT_FALSE(slots.is_ready());
     slots.vacate(last);  // its only life is over: it retires
     EXPECT_FALSE(slots.is_ready());
-    EXPECT_EQ(slots.recycle_retired(no_handles_left), 1u);
+    EXPECT_EQ(slots.recycle_worn_out(no_handles_left), 1u);
     EXPECT_TRUE(slots.is_ready());
 
     slot_directory<reuse::lifo> longer{{4, 4095, 0}};
     ASSERT_TRUE(longer.reserve(4));
     for (std::uint32_t i = 0; i < 3; ++i) { longer.occupy(longer.next(), i); }
     const std::uint32_t one = longer.next();
-    longer.hold(one);
+    longer.promise(one);
     EXPECT_FALSE(longer.is_ready());
     longer.vacate(one);
     EXPECT_TRUE(longer.is_ready());

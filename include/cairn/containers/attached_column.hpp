@@ -9,7 +9,7 @@
 // A system that needs a value per row, and is no business of the row's struct, attaches it: rows that
 // are added get the initial value; what the table does to its rows (erasing, inserting, swap_rows,
 // sorting) moves it along. What is done to rows from outside, by std::ranges::sort or swap(t[i], t[j]),
-// is written into their fields, and nobody is told. Works on table and on slot_map<table<...>>.
+// is written into their fields, and nobody is told. Works on table and on slot_table.
 //
 // Use it for: data of one system (physics, audio) about rows that another one owns.
 // Look elsewhere for: data that belongs to the row: a field.

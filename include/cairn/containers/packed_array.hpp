@@ -1,25 +1,28 @@
-// cairn/containers/packed_array.hpp - contiguous, unordered: erase moves the last one into the hole.
+// cairn/containers/packed_array.hpp - contiguous, unordered: the last one moves into the hole.
 //
-//      +---+---+---+---+---+ - - - +          erase_at(1)      +---+---+---+---+ - - - +
+//      +---+---+---+---+---+ - - - +         swap_erase(1)     +---+---+---+---+ - - - +
 //      | a | b | c | d | e |       |         ------------>     | a | e | c | d |       |
 //      +---+---+---+---+---+ - - - +       {from 4, to 1}      +---+---+---+---+ - - - +
 //      0                   size()  capacity()
 //
-// Iteration is a pointer increment over exactly the live objects. Erasing says which object moved, so
-// whoever remembers positions can correct them.
+// Iteration is a pointer increment over exactly the live objects. Erasing returns which object
+// moved, so that a program that stores row numbers can correct them.
 //
 // Use it for: objects that are all visited every frame and that nobody refers to from outside.
 // Look elsewhere for: references that survive erasing (slot_map), addresses that stay
 //                     (stable_slot_map), order (std::vector).
 //
 // Invariant: rows 0 ... size() - 1 are alive, the rest of the capacity is poisoned.
-// Cost:      emplace: one compare, one construction in place. erase_at: one move, one destruction.
-//            Growth moves every object once; after reserve_address_space() it moves none.
+// Cost:      emplace: one compare, one construction in place. swap_erase: one move, one
+//            destruction. Growth moves every object once; after reserve_address_space() it moves
+//            none.
 // References die on growth (not inside reserved addresses); erasing renames the last row only.
-// Re-entrancy: constructors, moves and destructors of objects may read this array and must not change it.
+// Re-entrancy: constructors, moves and destructors of objects may read this array and must not
+//              change it.
 // Threads:   one at a time; reading from many.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -44,41 +47,6 @@ struct moved_row {
     std::size_t to;    // where it lives now
     [[nodiscard]] bool any() const noexcept { return from != to; }
 };
-
-namespace detail {
-
-/// Tells the compiler that an object that was found has an address, so that the caller's own null
-/// test vanishes where it follows ours.
-template <class T>
-[[nodiscard]] inline T* not_null(T* object) noexcept {
-#if defined(__GNUC__)
-    if (object == nullptr) { __builtin_unreachable(); }
-#endif
-    return object;
-}
-
-/// A pointer that the compiler keeps in a register as it is. gcc would rather take base + first * 64 +
-/// bit apart again, and add the middle at each bit.
-template <class T>
-[[nodiscard]] inline T* as_it_is(T* p) noexcept {
-#if defined(__GNUC__)
-    __asm__("" : "+r"(p));
-#endif
-    return p;
-}
-
-/// Takes the last row of a packed_array away again, unless told otherwise.
-template <class Rows>
-struct undo_last {
-    Rows* rows;
-    ~undo_last() {
-        if (rows != nullptr) { rows->erase_at(rows->size() - 1); }
-    }
-};
-template <class Rows>
-undo_last(Rows*) -> undo_last<Rows>;
-
-}  // namespace detail
 
 /// What a visitor of for_each_erasing() wants done with the object it has just seen.
 enum class after_visit { keep, erase };
@@ -170,9 +138,28 @@ public:
         return count <= capacity_ ? also() : grow_to(count, also);
     }
 
-    /// From now on grows in place, up to `count_max` objects and what fits the last page beside them:
-    /// no object ever moves, no reference dies, and no insertion copies the others. Costs addresses,
-    /// not memory.
+    /// Becomes a copy of `other`, in memory of its own upstream. (storage/clone.hpp: a copy by value.)
+    /// Returns: false when exhausted; the array is empty or unchanged then.
+    /// Throws:  what copying a T throws; the array holds some of the copies then.
+    [[nodiscard]] bool copy_from(const packed_array& other) {
+        if (this == &other) { return true; }
+        if (!reserve(other.size_)) { return false; }
+        clear();
+        for (const T& object : other) { emplace_in_room(object); }
+        return true;
+    }
+    /// True when both hold equal objects in the same rows.
+    friend bool operator==(const packed_array& a, const packed_array& b)
+        requires std::equality_comparable<T>
+    {
+        bool are_equal = a.size_ == b.size_;
+        for (std::size_t i = 0; are_equal && i < a.size_; ++i) { are_equal = a[i] == b[i]; }
+        return are_equal;
+    }
+
+    /// From now on grows in place, up to `count_max` objects and what fits the last page beside
+    /// them: no object ever moves, no reference dies, and no insertion copies the others. Costs
+    /// addresses, not memory.
     /// Requires: no object was inserted or reserved yet.
     /// Returns: false when the system refuses; nothing has changed then.
     [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept {
@@ -204,6 +191,19 @@ public:
         return object;
     }
 
+    /// As emplace, in the words of table: true, or false when exhausted.
+    template <class... Args>
+    [[nodiscard]] bool emplace_back(Args&&... args) {
+        if (size_ == capacity_) [[unlikely]] {
+            return emplace_growing(std::forward<Args>(args)...) != nullptr;
+        }
+        build(rows() + size_, std::forward<Args>(args)...);
+        ++size_;
+        return true;
+    }
+    [[nodiscard]] bool push_back(const T& value) { return emplace_back(value); }
+    [[nodiscard]] bool push_back(T&& value) { return emplace_back(std::move(value)); }
+
     /// As emplace, but the object is what `make()` returns, built in place (no copy, no move).
     template <class Make>
     T* emplace_from(Make&& make) {
@@ -221,7 +221,7 @@ public:
     /// Returns: which row moved where. Throws: only what a throwing move throws; the number of
     /// objects is unchanged then.
     /// Requires: row < size().
-    moved_row erase_at(std::size_t row) {
+    moved_row swap_erase(std::size_t row) {
         CAIRN_ASSERT(row < size_, "a row is below size()",
                      detail::beyond_end(this, "packed_array", row, size_));
         T* const hole = rows() + row;
@@ -241,7 +241,7 @@ public:
     ///     for (auto it = a.begin(); it != a.end();) { it = dead(*it) ? a.erase(it) : it + 1; }
     T* erase(const T* where) {
         const auto row = static_cast<std::size_t>(where - rows());
-        erase_at(row);
+        swap_erase(row);
         return rows() + row;
     }
 
@@ -253,6 +253,16 @@ public:
             [&](T& object) { return predicate(object) ? after_visit::erase : after_visit::keep; });
     }
 
+    /// Calls f(object) for every object, by row. `f` must not change this array.
+    template <class F>
+    void for_each(F&& f) {
+        for (T *row = begin(), *last = end(); row != last; ++row) { f(*row); }
+    }
+    template <class F>
+    void for_each(F&& f) const {
+        for (const T *row = begin(), *last = end(); row != last; ++row) { f(*row); }
+    }
+
     /// Calls `f(object)` once for every object; `f` says whether it stays. Objects that `f` inserts
     /// are visited too. Returns: how many were erased.
     template <class F>
@@ -260,7 +270,7 @@ public:
         std::size_t erased_count = 0;
         for (std::size_t row = 0; row < size_;) {
             if (f(rows()[row]) == after_visit::erase) {
-                erase_at(row);
+                swap_erase(row);
                 ++erased_count;
             } else {
                 ++row;
@@ -288,14 +298,36 @@ public:
         *this = std::move(other);
         other = std::move(mine);
     }
+    friend void swap(packed_array& a, packed_array& b) noexcept { a.swap(b); }
+
+    /// Exchanges two rows.
+    void swap_rows(std::size_t a, std::size_t b) {
+        using std::swap;
+        swap((*this)[a], (*this)[b]);
+    }
+
+    /// Sorts the objects with less(a, b), stable. Each object moves once.
+    /// Returns: false when there is no memory for 8 bytes a row; nothing has changed then.
+    template <class Less>
+    [[nodiscard]] bool sort(Less&& less) {
+        growable_memory scratch{cache_line_alignment, upstream()};
+        if (size_ < 2) { return true; }
+        if (!scratch.grow(2 * size_ * sizeof(std::uint32_t), 0)) { return false; }
+        auto* const order = reinterpret_cast<std::uint32_t*>(scratch.data());
+        detail::sort_indices(order, order + size_, size_, [&](std::uint32_t a, std::uint32_t b) {
+            return static_cast<bool>(less(std::as_const(rows()[a]), std::as_const(rows()[b])));
+        });
+        return permute({order, size_});
+    }
 
     /// Row r becomes what row order[r] was. O(size), one move a row and one more per cycle.
-    /// `order` is the identity afterwards.
+    /// `order` is the identity afterwards. Returns: true, as permutations in place need no memory.
     /// Requires: `order` is a permutation of 0 ... size() - 1; moving a T does not throw.
-    void permute(std::uint32_t* order) noexcept
-        requires std::is_nothrow_move_constructible_v<T>
-    {
-        CAIRN_ASSERT(detail::names_each_once(order, size_), "a permutation names every row once");
+    bool permute(std::span<std::uint32_t> order) noexcept {
+        static_assert(std::is_nothrow_move_constructible_v<T>,
+                      "objects that are sorted have moves that do not throw");
+        CAIRN_ASSERT(order.size() == size_ && detail::names_each_once(order.data(), size_),
+                     "a permutation names every row once");
         for (std::uint32_t start = 0; start < size_; ++start) {
             if (order[start] == start) { continue; }
             T held(std::move(rows()[start]));
@@ -309,6 +341,13 @@ public:
             replace(rows()[hole], held);
             order[hole] = hole;
         }
+        return true;
+    }
+
+    /// A broken invariant stops a checked build.
+    void validate() const noexcept {
+        CAIRN_ASSERT(size_ <= capacity_ && capacity_ <= memory_.size() / sizeof(T),
+                     "objects lie inside their memory");
     }
 
 private:

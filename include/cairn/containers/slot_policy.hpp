@@ -6,9 +6,9 @@
 //
 //      slot_map<enemy, slot_policy<>::tagged<struct red>>   handles no other map of enemies takes
 //
-// The order and the minimum of free slots are for slot_map; stable_slot_map always takes the lowest slots.
-// Everything here changes the handle or the hot path and is therefore a type; what changes only the
-// cold path (which allocator, reserved addresses) is an argument at run time.
+// The order and the minimum of free slots are for slot_map; stable_slot_map always takes the lowest
+// slots. Everything here changes the handle or the hot path and is therefore a type; what changes
+// only the cold path (which allocator, reserved addresses) is an argument at run time.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,16 @@ struct slot_policy {
     };
 };
 
+template <class Row, class Layout>
+class table;
+
 namespace detail {
+
+/// For the sentence of the maps: handles over rows are a class of their own, slot_table.
+template <class T>
+inline constexpr bool is_table = false;
+template <class Row, class Layout>
+inline constexpr bool is_table<table<Row, Layout>> = true;
 
 template <class Policy>
 inline constexpr bool names_handles = requires { typename Policy::template handle_type<int>; };

@@ -1,7 +1,7 @@
-// cairn/containers/stable_slot_map.hpp - handles that cannot lie, and addresses that never change.
+// cairn/containers/stable_slot_map.hpp - handles as of slot_map, and addresses that never change.
 //
-//      handle {page 1, slot 3, life 5}
-//      pages:   +--------+--------+--------+
+//      handle {chunk 1, slot 3, life 5}
+//      chunks:  +--------+--------+--------+
 //               |   0    |   1    |   2    |          summary: words with a free slot, with a live one
 //               +---+----+---+----+---+----+            |
 //                   v        v        v                 v
@@ -11,35 +11,37 @@
 //                 | c  |   | e  |
 //                 +----+   +----+   objects, where they were built
 //
-// Iteration goes by words: 64 slots are one load, and the live ones are found by counting zeros. New
-// objects take the lowest free slots, which are gathered some sixty at a time: one that is freed below
-// those waits until they are used up. So the live ones come together at the front, and pages behind
-// run empty and go back.
+// Iteration goes by words: 64 slots are one load, and the live ones are found by counting zeros.
+// New objects take the lowest free slots, which are gathered about sixty at a time: one that is
+// freed below those waits until they are used up. So the live ones come together at the front, and
+// chunks behind run empty and go back.
 //
 // Use it for: objects that others point into, that cannot move (mutexes, intrusive lists), or that
 //             are replaced much more often than they are iterated.
-// Look elsewhere for: spans and sorting (slot_map); columns (slot_map<table>); the fastest iteration
+// Look elsewhere for: spans and sorting (slot_map); columns (slot_table); the fastest iteration
 //             of a set that is mostly holes (slot_map keeps it packed).
 //
 // Invariant: an object lives where it was built until it is erased.
-// Foreign:   handles of another map, or of what this one held before it was replaced or moved from:
-//            as slot_map.
-// Cost:      find: page, generation, compare, object. emplace: the slot's number, and four stores beside
-//            the object's own; every 64th or so gathers slots. erase: six stores. Growth: one page,
-//            nothing is copied. The page is as many slots as fit 64 KiB (64 to 4096).
-// Reuse:     the lowest free slots, whatever order the policy names. Busy slots use up their generations:
-//            keep 31 bits of them (the default) where the first slots are replaced thousands of times.
-// Re-entrancy: constructors and destructors of objects may look up, insert, erase and retire others here: the
-//            object that begins or ends cannot be found meanwhile, and its slot is not given out. They may
-//            not iterate: for_each would meet that object. The map ends when nobody inserts any more.
-// Threads:   one at a time; find and iteration from many while nobody changes it.
+// Cost:      find: chunk, generation, compare, object. emplace: the slot's number, and four stores
+//            beside the object's own; every 64th or so gathers slots. erase: six stores. Growth:
+//            one chunk, nothing is copied. A chunk is as many slots as fit 64 KiB (64 to 4096).
+// Foreign:   handles of other maps, or of what this one held before it was replaced: as slot_map.
+// Reuse:     the lowest free slots, whatever order the policy names. Busy slots use up their lives:
+//            keep 31 bits of them (the default) where the first slots are replaced thousands of
+//            times.
+// While iterating: any object may be erased and others inserted; a new one is visited or not.
+// Re-entrancy: constructors and destructors of objects may look up, insert, erase and retire others
+//            here: the object that begins or ends cannot be found meanwhile, and its slot is not
+//            given out. They must not iterate: for_each would meet that object. The map's
+//            destructor ends when no destructor of an object inserts any more.
+// Threads:   one at a time; find and iteration from many while no thread changes the map.
 #pragma once
 
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -50,18 +52,22 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/make.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/storage/clone.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class T, class Policy = slot_policy<>>
 class stable_slot_map {
+    static_assert(!detail::is_table<T>,
+                  "handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>");
+
 public:
     using handle_type = typename Policy::template handle_type<T>;
 
 private:
-    using slots = detail::stable_slots<detail::stable_page_slots_log2(sizeof(T)),
+    using slots = detail::stable_slots<detail::stable_chunk_slots_log2(sizeof(T)),
                                        handle_type::index_max, handle_type::generation_max>;
-    using page = typename slots::page;
+    using chunk = typename slots::chunk;
     static constexpr unsigned slots_log2 = slots::slots_log2;
     static constexpr std::uint32_t slot_mask = slots::slot_mask;
     static constexpr alignment object_alignment{alignof(T) > cache_line_size ? alignof(T)
@@ -77,12 +83,13 @@ public:
     using mapped_type = T;
     using value_type = T;
     using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
     using reference = T&;
     using const_reference = const T&;
     using iterator = detail::stable_iterator<slots, handle_type, T>;
     using const_iterator = detail::stable_iterator<slots, handle_type, const T>;
 
-    static constexpr std::size_t slots_per_page = page::slot_count;
+    static constexpr std::size_t slots_per_chunk = chunk::slot_count;
 
     explicit stable_slot_map(allocator_ref upstream = system_memory(),
                              const slot_map_options& options = {}) noexcept
@@ -101,9 +108,16 @@ public:
 
     // ---- finding ------------------------------------------------------------------------------
 
-    /// The object that `h` names; nullptr when it is gone. Any handle may be asked for.
-    [[nodiscard]] T* find(handle_type h) noexcept { return locate(h); }
-    [[nodiscard]] const T* find(handle_type h) const noexcept { return locate(h); }
+    /// The object that `h` names; null (and == end()) when it is gone. Any handle may be asked for.
+    /// What it returns is a pointer, or an iterator.
+    [[nodiscard]] detail::stable_found<iterator> find(handle_type h) noexcept {
+        T* const object = locate(h);
+        return {object, {&slots_, object != nullptr ? h.index() : slots::no_index}};
+    }
+    [[nodiscard]] detail::stable_found<const_iterator> find(handle_type h) const noexcept {
+        const T* const object = locate(h);
+        return {object, {&slots_, object != nullptr ? h.index() : slots::no_index}};
+    }
     [[nodiscard]] bool contains(handle_type h) const noexcept { return locate(h) != nullptr; }
 
     /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with
@@ -116,10 +130,27 @@ public:
     }
     /// As operator[], and a handle that finds nothing stops every build.
     [[nodiscard]] T& at(handle_type h, call_site from = call_site::current()) noexcept {
-        return *found_at(h, from);
+        return *found_or_stop(h, from);
     }
     [[nodiscard]] const T& at(handle_type h, call_site from = call_site::current()) const noexcept {
-        return *found_at(h, from);
+        return *found_or_stop(h, from);
+    }
+    /// The handle of an object that lives here. Requires: `object` is in this map. Cost: O(chunks).
+    [[nodiscard]] handle_type handle_of(const T& object) const noexcept {
+        const auto address = reinterpret_cast<std::uintptr_t>(&object);
+        for (std::size_t p = 0; p < chunk_count(); ++p) {
+            const auto first = reinterpret_cast<std::uintptr_t>(slots_.chunks()[p].objects);
+            if (first != 0 && address - first < slots_per_chunk * sizeof(T)) {
+                const auto slot = static_cast<std::uint32_t>((address - first) / sizeof(T));
+                return const_iterator{&slots_, slots::index_of(p, slot)}.handle();
+            }
+        }
+        CAIRN_ASSERT(false, "the object lives in this map");
+        return {};
+    }
+    /// The handle of the object here. Requires: `where` is in this map, and not end().
+    [[nodiscard]] handle_type handle_of(const_iterator where) const noexcept {
+        return where.handle();
     }
     /// Why find(h) finds nothing. Any handle may be asked for. For messages: it costs a call.
     [[nodiscard]] handle_fault fault_of(handle_type h) const noexcept {
@@ -131,33 +162,34 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return slots_.size(); }
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
     [[nodiscard]] allocator_ref upstream() const noexcept { return slots_.upstream(); }
-    /// Slots in all pages, with or without memory behind them.
-    [[nodiscard]] std::size_t capacity() const noexcept { return page_count() * slots_per_page; }
-    [[nodiscard]] std::size_t page_count() const noexcept { return slots_.page_count(); }
-    /// Pages whose block of objects is with us.
-    [[nodiscard]] std::size_t pages_with_memory() const noexcept {
+    /// Slots in all chunks, with or without memory behind them.
+    [[nodiscard]] std::size_t capacity() const noexcept { return chunk_count() * slots_per_chunk; }
+    [[nodiscard]] std::size_t chunk_count() const noexcept { return slots_.chunk_count(); }
+    /// Chunks whose block of objects is with us.
+    [[nodiscard]] std::size_t chunks_with_memory() const noexcept {
         std::size_t count = 0;
-        for (std::size_t p = 0; p < page_count(); ++p) {
-            count += slots_.pages()[p].objects != nullptr ? 1u : 0u;
+        for (std::size_t p = 0; p < chunk_count(); ++p) {
+            count += slots_.chunks()[p].objects != nullptr ? 1u : 0u;
         }
         return count;
     }
 
-    /// Slots for `count` objects in all, in pages that stay when they run empty: insertions up to
-    /// there never allocate. A slot that is held, waits for its fence or is exhausted counts as one.
+    /// Slots for `count` objects in all, in chunks that stay when they run empty: insertions up to
+    /// there never allocate. A slot that is promised, pending or worn out counts as one.
     /// Returns: false when exhausted, or when the handle has too few index bits; nothing has
-    /// changed then.
-    bool reserve(std::size_t count) noexcept {
+    ///          changed then.
+    [[nodiscard]] bool reserve(std::size_t count) noexcept {
         if (count > std::size_t{handle_type::index_max} + 1) { return false; }
-        return slots_.reserve_pages(count / slots_per_page + (count % slots_per_page != 0 ? 1 : 0));
+        return slots_.reserve_chunks(count / slots_per_chunk +
+                                     (count % slots_per_chunk != 0 ? 1 : 0));
     }
-    /// Gives back the blocks of all empty pages, reserved ones too; the generations stay.
-    void return_empty_pages() noexcept { slots_.return_empty_pages(); }
+    /// Gives back the blocks of all empty chunks, promised ones too; the generations stay.
+    void return_empty_chunks() noexcept { slots_.return_empty_chunks(); }
 
     // ---- inserting ----------------------------------------------------------------------------
 
-    /// A new object, built in place; it never moves. Its slot is the lowest of those that were free when
-    /// slots were gathered last.
+    /// A new object, built in place; it never moves. Its slot is the lowest of those that were free
+    /// when slots were gathered last.
     /// Returns: its handle; null when exhausted, nothing has changed then.
     /// Throws:  what T's constructor throws; nothing has changed then.
     template <class... Args>
@@ -178,27 +210,27 @@ public:
 
     /// A handle now, the object later: find() answers nullptr until fulfil().
     /// Returns: null when exhausted.
-    [[nodiscard]] handle_type reserve_handle() noexcept {
+    [[nodiscard]] handle_type promise_handle() noexcept {
         if (!slots_.ready()) [[unlikely]] { return {}; }
         const auto at = slots_.next();
-        slots_.hold(at);
+        slots_.promise(at);
         return handle_type::make(at.index, at.generation);
     }
-    /// True when `h` came from reserve_handle() and was neither fulfilled nor abandoned.
-    [[nodiscard]] bool is_reserved(handle_type h) const noexcept {
+    /// True when `h` came from promise_handle() and was neither fulfilled nor abandoned.
+    [[nodiscard]] bool is_promised(handle_type h) const noexcept {
         const std::size_t p = h.index() >> slots_log2;
         const std::uint32_t slot = h.index() & slot_mask;
-        if (p >= page_count()) { return false; }
-        const page& state = *slots_.pages()[p].state;
-        return page::bit(state.held, slot) &&
-               state.generation[slot] == (h.generation() | page::vacant);
+        if (p >= chunk_count()) { return false; }
+        const chunk& state = *slots_.chunks()[p].state;
+        return chunk::bit(state.promised, slot) &&
+               state.generation[slot] == (h.generation() | chunk::vacant);
     }
-    /// Builds the object of a reserved handle. Requires: is_reserved(h).
-    /// Throws: what T's constructor throws; the handle stays reserved then.
+    /// Builds the object of a promised handle. Requires: is_promised(h).
+    /// Throws: what T's constructor throws; the handle stays promised then.
     template <class... Args>
     T* fulfil(handle_type h, Args&&... args) {
-        CAIRN_ASSERT(is_reserved(h), "only a reserved handle can be fulfilled");
-        const auto entry = slots_.pages()[h.index() >> slots_log2];
+        CAIRN_ASSERT(is_promised(h), "only a promised handle can be fulfilled");
+        const auto entry = slots_.chunks()[h.index() >> slots_log2];
         const std::uint32_t slot = h.index() & slot_mask;
         T* const object = reinterpret_cast<T*>(entry.objects) + slot;
         unpoison(object, sizeof(T));
@@ -206,10 +238,10 @@ public:
         slots_.fulfil(*entry.state, slot, h.generation());
         return object;
     }
-    /// Gives a reserved handle back unused. Requires: is_reserved(h).
+    /// Gives a promised handle back unused. Requires: is_promised(h).
     void abandon(handle_type h) noexcept {
-        CAIRN_ASSERT(is_reserved(h), "only a reserved handle can be abandoned");
-        slots_.drop_held(h.index() >> slots_log2, h.index() & slot_mask);
+        CAIRN_ASSERT(is_promised(h), "only a promised handle can be abandoned");
+        slots_.drop_promised(h.index() >> slots_log2, h.index() & slot_mask);
     }
 
     // ---- erasing ------------------------------------------------------------------------------
@@ -217,9 +249,9 @@ public:
     /// Destroys the object. Returns: false when the handle was stale already (nothing happens).
     bool erase(handle_type h) noexcept {
         const std::size_t p = h.index() >> slots_log2;
-        if (p >= page_count()) [[unlikely]] { return false; }
-        const auto entry = slots_.pages()[p];
-        page& state = *entry.state;
+        if (p >= chunk_count()) [[unlikely]] { return false; }
+        const auto entry = slots_.chunks()[p];
+        chunk& state = *entry.state;
         const std::uint32_t slot = h.index() & slot_mask;
         const std::uint32_t generation = h.generation();
         if (state.generation[slot] != generation) [[unlikely]] { return false; }
@@ -230,10 +262,13 @@ public:
         slots_.leave(p, state, slot, generation);
         return true;
     }
-    /// Erases `*where`. Returns: the next one.
-    iterator erase(iterator where) noexcept {
+    /// Erases `*where`. Returns: the next one:
+    ///     for (auto it = m.begin(); it != m.end();) { it = dead(*it) ? m.erase(it) :
+    ///     std::next(it); }
+    iterator erase(const_iterator where) noexcept {
+        const auto index = where.handle().index();
         erase(where.handle());
-        return ++where;
+        return {&slots_, slots_.next_live(std::size_t{index} + 1)};
     }
     /// Moves the object out (copies it, where its move may throw) and erases it.
     /// Returns: nothing when the handle is stale.
@@ -256,13 +291,13 @@ public:
         });
         return count;
     }
-    /// Every object is destroyed and every handle is stale, reserved ones too.
-    /// What is retired still waits for its fence. Empty pages go back as always.
+    /// Every object is destroyed and every handle is stale, promised ones too.
+    /// What is retired still waits for its fence. Empty chunks go back as always.
     void clear() noexcept {
         while (size() != 0) {  // again, if destructors have inserted others
             for_each_now([&](handle_type h, T&) { erase(h); });
         }
-        slots_.drop_all_held();
+        slots_.drop_all_promised();
     }
 
     // ---- destruction that waits ---------------------------------------------------------------
@@ -273,13 +308,13 @@ public:
     bool retire(handle_type h, std::uint64_t fence) noexcept {
         if (!contains(h)) [[unlikely]] { return false; }
         if (limbo_.emplace(fence, h.index()) == nullptr) { return false; }
-        page& state = *slots_.pages()[h.index() >> slots_log2].state;
+        chunk& state = *slots_.chunks()[h.index() >> slots_log2].state;
         const std::uint32_t slot = h.index() & slot_mask;
         state.generation[slot] = slots_.next_life(h.generation());
         slots_.set_aside(state, slot);
         return true;
     }
-    /// Destroys what was retired with a fence <= completed. Returns: how many. O(retired).
+    /// Destroys what was retired with a fence <= completed. Returns: how many. O(pending).
     std::size_t collect(std::uint64_t completed) noexcept {
         std::size_t count = 0;
         for (std::size_t i = 0; i < limbo_.size();) {
@@ -288,10 +323,10 @@ public:
                 ++i;
                 continue;
             }
-            limbo_.erase_at(i);  // first: ~T() may come back here
+            limbo_.swap_erase(i);  // first: ~T() may come back here
             const std::size_t p = w.index >> slots_log2;
             const std::uint32_t slot = w.index & slot_mask;
-            T* const object = reinterpret_cast<T*>(slots_.pages()[p].objects) + slot;
+            T* const object = reinterpret_cast<T*>(slots_.chunks()[p].objects) + slot;
             object->~T();
             poison(object, sizeof(T));
             slots_.finish(p, slot);
@@ -300,22 +335,22 @@ public:
         return count;
     }
     /// Objects that wait for their fence.
-    [[nodiscard]] std::size_t retired_count() const noexcept { return limbo_.size(); }
+    [[nodiscard]] std::size_t pending_count() const noexcept { return limbo_.size(); }
 
     // ---- generations --------------------------------------------------------------------------
 
     /// Slots whose generations are used up. They are never used again, until recycle_slots().
-    [[nodiscard]] std::size_t exhausted_slot_count() const noexcept {
-        return slots_.exhausted_count();
+    [[nodiscard]] std::size_t worn_out_slot_count() const noexcept {
+        return slots_.worn_out_count();
     }
-    /// Brings exhausted slots back with their first generation. O(slots).
+    /// Brings worn-out slots back with their first generation. O(slots).
     /// Requires: no handle of any object that ever lived in them is left, anywhere.
     /// Returns: how many came back.
     std::size_t recycle_slots(no_handles_left_t) noexcept {
-        const std::size_t count = exhausted_slot_count();
-        for (std::size_t p = 0; exhausted_slot_count() != 0 && p < page_count(); ++p) {
-            for (std::uint32_t slot = 0; slot < slots_per_page; ++slot) {
-                if (slots_.pages()[p].state->generation[slot] == page::vacant &&
+        const std::size_t count = worn_out_slot_count();
+        for (std::size_t p = 0; worn_out_slot_count() != 0 && p < chunk_count(); ++p) {
+            for (std::uint32_t slot = 0; slot < slots_per_chunk; ++slot) {
+                if (slots_.chunks()[p].state->generation[slot] == chunk::vacant &&
                     !waits(slots::index_of(p, slot))) {
                     slots_.recycle(p, slot);
                 }
@@ -331,21 +366,21 @@ public:
     /// erase others while iterating, use begin()/end().
     template <class F>
     void for_each(F&& f) {
-        for (std::size_t p = 0; p < page_count(); ++p) { visit_page<T>(p, f); }
+        for (std::size_t p = 0; p < chunk_count(); ++p) { visit_chunk<T>(p, f); }
     }
     template <class F>
     void for_each(F&& f) const {
-        for (std::size_t p = 0; p < page_count(); ++p) { visit_page<const T>(p, f); }
+        for (std::size_t p = 0; p < chunk_count(); ++p) { visit_chunk<const T>(p, f); }
     }
-    /// As for_each, one page only: pages are chunks for parallel loops, and no two of them share a
-    /// cache line. Requires: p < page_count().
+    /// As for_each, one chunk only: chunks are for parallel loops, and no two of them share
+    /// a cache line. Requires: p < chunk_count().
     template <class F>
-    void for_each_in_page(std::size_t p, F&& f) {
-        visit_page<T>(p, f);
+    void for_each_in_chunk(std::size_t p, F&& f) {
+        visit_chunk<T>(p, f);
     }
     template <class F>
-    void for_each_in_page(std::size_t p, F&& f) const {
-        visit_page<const T>(p, f);
+    void for_each_in_chunk(std::size_t p, F&& f) const {
+        visit_chunk<const T>(p, f);
     }
 
     /// Forward iteration in slot order. Erasing any object and inserting are allowed meanwhile.
@@ -353,18 +388,75 @@ public:
     [[nodiscard]] iterator end() noexcept { return {&slots_, slots::no_index}; }
     [[nodiscard]] const_iterator begin() const noexcept { return {&slots_, slots_.next_live(0)}; }
     [[nodiscard]] const_iterator end() const noexcept { return {&slots_, slots::no_index}; }
+    [[nodiscard]] const_iterator cbegin() const noexcept { return begin(); }
+    [[nodiscard]] const_iterator cend() const noexcept { return end(); }
+    /// Handle and object of each, by slot: for (auto [h, object] : map.items()).
+    [[nodiscard]] auto items() noexcept {
+        return detail::stable_items<iterator, slot_item<handle_type, T&>>{begin(), end()};
+    }
+    [[nodiscard]] auto items() const noexcept {
+        return detail::stable_items<const_iterator, slot_item<handle_type, const T&>>{begin(),
+                                                                                      end()};
+    }
+    /// True when the same handles find equal objects in both.
+    friend bool operator==(const stable_slot_map& a, const stable_slot_map& b)
+        requires std::equality_comparable<T>
+    {
+        bool are_equal = a.size() == b.size();
+        for (auto it = a.begin(); are_equal && it != a.end(); ++it) {
+            const T* const other = b.locate(it.handle());
+            are_equal = other != nullptr && *it == *other;
+        }
+        return are_equal;
+    }
+
+    /// A copy in which every handle finds what it finds here; a promised one can be fulfilled in
+    /// both. What is retired stays here. Handles that either map gives out later may find another
+    /// object in the other, and no build notices.
+    /// Returns: nothing when `upstream` (here: that of this map) is exhausted.
+    [[nodiscard]] std::optional<stable_slot_map> clone() const { return clone(upstream()); }
+    [[nodiscard]] std::optional<stable_slot_map> clone(allocator_ref upstream) const {
+        return cairn::clone(*this, upstream);
+    }
+
+    /// The same objects, handles and slots as in `other`: see clone(). What is retired stays there.
+    /// Requires: nothing was inserted or reserved yet.
+    /// Returns: false when exhausted; the map can only be destroyed then.
+    [[nodiscard]] bool copy_from(const stable_slot_map& other) {
+        CAIRN_ASSERT(chunk_count() == 0, "slots are copied into a map without any");
+        if (!slots_.copy_chunks(other.slots_)) { return false; }
+        for (auto it = other.begin(); it != other.end(); ++it) {
+            const handle_type h = it.handle();
+            const std::size_t p = h.index() >> slots_log2;
+            const std::uint32_t slot = h.index() & slot_mask;
+            T* const object = reinterpret_cast<T*>(slots_.chunks()[p].objects) + slot;
+            unpoison(object, sizeof(T));
+            ::new (static_cast<void*>(object)) T(*it);
+            slots_.enter_copy(p, slot, h.generation());
+        }
+        for (const waiting& w : other.limbo_) {
+            slots_.finish(w.index >> slots_log2, w.index & slot_mask);
+        }
+        return true;
+    }
+    void swap(stable_slot_map& other) noexcept {
+        stable_slot_map mine{std::move(*this)};
+        *this = std::move(other);
+        other = std::move(mine);
+    }
+    friend void swap(stable_slot_map& a, stable_slot_map& b) noexcept { a.swap(b); }
 
     /// O(slots). A broken invariant stops a checked build.
     void validate() const noexcept {
         slots_.validate();
         if constexpr (asserts_enabled) {
-            std::size_t exhausted = 0;
+            std::size_t worn_out = 0;
             for (std::size_t i = 0; i < capacity(); ++i) {
-                const page& state = *slots_.pages()[i >> slots_log2].state;
+                const chunk& state = *slots_.chunks()[i >> slots_log2].state;
                 const auto index = static_cast<std::uint32_t>(i);
-                exhausted += state.generation[i & slot_mask] == page::vacant && !waits(index);
+                worn_out += state.generation[i & slot_mask] == chunk::vacant && !waits(index);
             }
-            CAIRN_ASSERT(exhausted == exhausted_slot_count(), "exhausted slots are counted");
+            CAIRN_ASSERT(worn_out == worn_out_slot_count(), "worn-out slots are counted");
         }
     }
 
@@ -376,8 +468,8 @@ private:
 
     [[nodiscard]] T* locate(handle_type h) const noexcept {
         const std::size_t p = h.index() >> slots_log2;
-        if (p < page_count()) [[likely]] {
-            const auto& entry = slots_.pages()[p];
+        if (p < chunk_count()) [[likely]] {
+            const auto& entry = slots_.chunks()[p];
             const std::uint32_t slot = h.index() & slot_mask;
             if (entry.state->generation[slot] == h.generation()) [[likely]] {
                 return detail::not_null(reinterpret_cast<T*>(entry.objects) + slot);
@@ -389,13 +481,12 @@ private:
     /// The object of `h`. Requires: contains(h).
     [[nodiscard]] T* live(handle_type h, [[maybe_unused]] call_site from) const noexcept {
 #if CAIRN_ASSERTS
-        return found_at(h, from);
+        return found_or_stop(h, from);
 #else
         return locate(h);
 #endif
     }
-    /// The same in every build.
-    [[nodiscard]] T* found_at(handle_type h, call_site from) const noexcept {
+    [[nodiscard]] T* found_or_stop(handle_type h, call_site from) const noexcept {
         T* const object = locate(h);
         if (object == nullptr) [[unlikely]] {
             slots_.refuse(h.index(), h.generation(), this, from);
@@ -441,13 +532,13 @@ private:
     }
 
     template <class U, class F>
-    void visit_page(std::size_t p, F& f) const {
-        const page& state = *slots_.pages()[p].state;
+    void visit_chunk(std::size_t p, F& f) const {
+        const chunk& state = *slots_.chunks()[p].state;
         for (std::uint64_t used = state.used; used != 0; used &= used - 1) {
             const auto w = static_cast<std::uint32_t>(std::countr_zero(used));
             // Each time: `f` may insert and erase.
             U* const objects =
-                detail::as_it_is(reinterpret_cast<U*>(slots_.pages()[p].objects) + w * 64);
+                detail::as_it_is(reinterpret_cast<U*>(slots_.chunks()[p].objects) + w * 64);
             for (std::uint64_t live = slots_.live_in(state, w); live != 0; live &= live - 1) {
                 const auto bit = static_cast<std::uint32_t>(std::countr_zero(live));
                 if constexpr (std::is_invocable_v<F&, handle_type, U&>) {
@@ -461,18 +552,19 @@ private:
         }
     }
 
-    /// As for_each, but whoever is erased meanwhile is not visited any more: destructors may do that.
+    /// As for_each, but whoever is erased meanwhile is not visited any more: destructors may do
+    /// that.
     template <class F>
     void for_each_now(F f) {
-        for (std::size_t p = 0; p < page_count(); ++p) {
-            const page& state = *slots_.pages()[p].state;
+        for (std::size_t p = 0; p < chunk_count(); ++p) {
+            const chunk& state = *slots_.chunks()[p].state;
             for (std::uint64_t used = state.used; used != 0; used &= used - 1) {
                 const auto w = static_cast<std::uint32_t>(std::countr_zero(used));
                 for (std::uint64_t live = slots_.live_in(state, w); live != 0;) {
                     const std::uint32_t slot =
                         w * 64 + static_cast<std::uint32_t>(std::countr_zero(live));
                     f(handle_type::make(slots::index_of(p, slot), state.generation[slot]),
-                      reinterpret_cast<T*>(slots_.pages()[p].objects)[slot]);
+                      reinterpret_cast<T*>(slots_.chunks()[p].objects)[slot]);
                     live = (live & (live - 1)) & slots_.live_in(state, w);
                 }
             }
@@ -483,7 +575,7 @@ private:
         do {  // again, if destructors have inserted or retired others
             clear();
             collect(~std::uint64_t{0});
-        } while (size() != 0 || retired_count() != 0);
+        } while (size() != 0 || pending_count() != 0);
         slots_.release();
     }
 

@@ -25,7 +25,7 @@
 //            certainly, or with a chance of 1 in 2^31 (64 bits), 4095 (32) or 63 (16) to miss it:
 //            alloc/generations.hpp.
 // Bits:      generation bits = Bits - IndexBits - UserBits, 31 at most. A slot lives 2^bits - 1 lives and
-//            is then retired (slot_directory.hpp), never used again.
+//            is then worn out (slot_directory.hpp), never used again.
 //            handle<T>             64: 32 index + 31 generation: 4 * 10^9 objects, 2 * 10^9 lives each
 //            handle<T, 32>         20 index + 12 generation: a million objects, 4095 lives each
 //            handle<T, 16>         10 index + 6 generation

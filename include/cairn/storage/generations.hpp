@@ -28,7 +28,7 @@
 //      32 bits    4,095            15 maps, 100 lives; or 1500 maps of one life   4,095
 //      16 bits    63               4 maps, 6 lives; or 24 maps of one life        63
 //
-// A slot walks the ring once and is retired then: it has as many lives wherever it begins. The
+// A slot walks the ring once and is worn out then: it has as many lives wherever it begins. The
 // numbers differ from process to process and between the modules of one, as far as the system
 // places them at random. Where two machines must count alike (lockstep), name the first life: see
 // slot_map_options. Two maps that are given the same number do not tell each other's handles.
@@ -50,7 +50,7 @@ enum class handle_fault : unsigned char {
     none,      // it finds its object
     null,      // it names nothing
     foreign,   // of another map, or of what this one held before it was replaced; or forged
-    reserved,  // its object is not there yet (reserve_handle)
+    promised,  // its object is not there yet (promise_handle)
     stale,     // its object is gone
 };
 
@@ -91,6 +91,14 @@ public:
         return *this;
     }
 
+    /// The same lives as those of `other`, from here on: for a copy of its slots.
+    constexpr void copy_from(const generations& other) noexcept {
+        first_ = other.first_;
+        last_ = other.last_;
+        max_ = other.max_;
+        asked_ = other.asked_;
+    }
+
     /// Draws where lives begin, once.
     void begin() noexcept {
         if (first_ == 0) { begin_at(asked_ != 0 ? asked_ : draw(max_)); }
@@ -123,7 +131,7 @@ public:
     /// that it is in or will be in next, `vacant` while no object can be found; vacant alone: used
     /// up.
     [[nodiscard]] handle_fault judge(std::uint32_t generation, std::uint32_t word,
-                                     bool is_held) const noexcept;
+                                     bool is_promised) const noexcept;
 
     /// The n-th number of the sequence above, counted from `start`: 1 to max.
     [[nodiscard]] static constexpr std::uint32_t number(std::uint64_t n, std::uint32_t max,

@@ -5,16 +5,17 @@
 //      slots:  +-----------+-----------+-----------+    |   word         value                     |
 //              | 1 | row 0 |F| 4 |  -  | 5 | row 1 |    |   generation   yours         alive       |
 //              +-----------+-----------+-----------+    | F|generation   (anything)    free        |
-//                    0           1           2          | F|generation   held mark     given out,  |
+//                    0           1           2          | F|generation   promised     given out,   |
 //                                                       |                              empty yet   |
-//      free:   [ 1 | 3 | 4 | ...                        | F|0            next retired  retired     |
+//      free:   [ 1 | 3 | 4 | ...                        | F|0            next of them worn out     |
 //              next to be used, in order                +------------------------------------------+
 //
 // The free slots stand in a row of their own and are not chained through each other: a chain would
 // make every insertion wait for the cache miss of the one before.
 //
-// What slot_map and slot_map<table> share: it gives out slots, counts their lives
-// and finds the 32-bit value of a live one. What the value means (a row, an offset) is the caller's.
+// What slot_map and slot_table share: it gives out slots, counts their lives
+// and finds the 32-bit value of a live one. What the value means (a row, an offset) is the
+// caller's.
 //
 // Use it for: any store that wants handles: keep it beside your data and let `value` lead there.
 // Look elsewhere for: a ready-made store (slot_map, stable_slot_map).
@@ -26,11 +27,12 @@
 //            lowest the lowest index: small handles, and the same choice whatever happened before
 // Lives:     begin at a number of the directory's own (generations.hpp), so that handles of another
 //            one, or of what a directory held before it was moved from or assigned to, are told.
-// Retired:   a slot whose generations are used up is set aside and counted, never used again.
-//            recycle_retired() brings all of them back, once you know that no old handle is left.
-// Cost:      find: bounds check, one 8-byte load, one compare. occupy/vacate: a few loads and stores.
+// Worn out:  a slot whose generations are used up is set aside and counted, never used again.
+//            recycle_worn_out() brings all of them back, once you know that no old handle is left.
+// Cost:      find: bounds check, one 8-byte load, one compare. occupy/vacate: a few loads and
+//            stores.
 //            Memory: 12 bytes a slot.
-// Threads:   one at a time; find() from many while nobody changes it.
+// Threads:   one at a time; find() from many while no thread changes it.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +47,14 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 enum class reuse { fifo, lifo, lowest };
 
-/// The proof that recycle_retired() asks for: write it only where it is true.
+/// A handle and its object, as items() of a map names them: for (auto [h, object] : map.items()).
+template <class Handle, class Reference>
+struct slot_item {
+    Handle handle;
+    Reference object;
+};
+
+/// The proof that recycle_worn_out() asks for: write it only where it is true.
 struct no_handles_left_t {
     explicit no_handles_left_t() = default;
 };
@@ -72,13 +81,13 @@ public:
     /// where a handle can only be one that was given out. Moves when the slots grow.
     [[nodiscard]] const slot* data() const noexcept { return slots(); }
 
-    /// Slots in use: alive or held.
-    [[nodiscard]] std::uint32_t in_use_count() const noexcept { return live_ + held_count_; }
+    /// Slots in use: alive or promised.
+    [[nodiscard]] std::uint32_t in_use_count() const noexcept { return live_ + promised_count_; }
     [[nodiscard]] std::uint32_t live_count() const noexcept { return live_; }
-    [[nodiscard]] std::uint32_t held_count() const noexcept { return held_count_; }
-    [[nodiscard]] std::uint32_t retired_count() const noexcept { return retired_count_; }
+    [[nodiscard]] std::uint32_t promised_count() const noexcept { return promised_count_; }
+    [[nodiscard]] std::uint32_t worn_out_count() const noexcept { return worn_out_count_; }
     [[nodiscard]] std::uint32_t free_count() const noexcept {
-        return capacity_ - in_use_count() - retired_count_;
+        return capacity_ - in_use_count() - worn_out_count_;
     }
     /// All slots there are; every index given out is below.
     [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
@@ -119,10 +128,10 @@ public:
         return index < capacity_ && (slots()[index].word & vacant) == 0;
     }
 
-    /// True when (index, generation) was given out by hold() and is not fulfilled yet.
-    [[nodiscard]] bool is_held(std::uint32_t index, std::uint32_t generation) const noexcept {
+    /// True when (index, generation) was given out by promise() and is not fulfilled yet.
+    [[nodiscard]] bool is_promised(std::uint32_t index, std::uint32_t generation) const noexcept {
         return index < capacity_ && slots()[index].word == (generation | vacant) &&
-               slots()[index].value == held_mark;
+               slots()[index].value == promised_mark;
     }
 
     /// Why (index, generation) finds nothing. Any arguments are allowed. O(1), cold.
@@ -139,11 +148,12 @@ public:
         return slots()[index].word & ~vacant;
     }
 
-    /// A held slot comes alive. Requires: it is held.
+    /// A promised slot comes alive. Requires: it is promised.
     void fulfil(std::uint32_t index, std::uint32_t value) noexcept {
-        CAIRN_ASSERT(index < capacity_ && slots()[index].value == held_mark, "the slot is held");
+        CAIRN_ASSERT(index < capacity_ && slots()[index].value == promised_mark,
+                     "the slot is promised");
         slots()[index] = {slots()[index].word & ~vacant, value};
-        --held_count_;
+        --promised_count_;
         ++live_;
         set_limit();
     }
@@ -160,7 +170,7 @@ public:
 
 protected:
     static constexpr std::uint32_t vacant = detail::generations::vacant;
-    static constexpr std::uint32_t held_mark = 0xffff'fffe;  // no slot has this index
+    static constexpr std::uint32_t promised_mark = 0xffff'fffe;  // no slot has this index
 
     slot_directory_base(slot_rules rules, allocator_ref upstream) noexcept
         : memory_{cache_line_alignment, upstream},
@@ -178,18 +188,19 @@ protected:
         return reinterpret_cast<std::uint32_t*>(line_memory_.data());
     }
 
+    [[nodiscard]] bool copy_slots(const slot_directory_base& other, bool has_line) noexcept;
     [[nodiscard]] std::uint32_t grown_capacity(std::size_t needed) const noexcept;
     [[nodiscard]] bool grow_slots(std::uint32_t count) noexcept;
     void start_slots(std::uint32_t count) noexcept;
     void widen_ring(std::uint32_t count) noexcept;
     void widen_stack(std::uint32_t count) noexcept;
-    void retire(std::uint32_t index) noexcept;
+    void wear_out(std::uint32_t index) noexcept;
     void set_limit() noexcept;
     void validate_counts(std::uint32_t free_found) const noexcept;
 
-    // Hot fields first, near each other: stores to one cache line leave two at a time. The two list ends
-    // stand apart from live_ even so, or the compiler joins their stores into one wide store, from which
-    // the next load cannot be forwarded.
+    // Hot fields first, near each other: stores to one cache line leave two at a time. The two list
+    // ends stand apart from live_ even so, or the compiler joins their stores into one wide store,
+    // from which the next load cannot be forwarded.
     std::uint32_t live_ = 0;
     std::uint32_t limit_ = 0;  // live_ below this: a slot is ready, free_min others stay,
                                // and the owner has room (live_max_)
@@ -199,14 +210,24 @@ protected:
     std::uint32_t tail_ = 0;  // fifo: where the next free slot is put
     detail::generations lives_;
     slot_rules rules_;
-    std::uint32_t held_count_ = 0;
-    std::uint32_t retired_count_ = 0;
-    std::uint32_t retired_head_ = none;
+    std::uint32_t promised_count_ = 0;
+    std::uint32_t worn_out_count_ = 0;
+    std::uint32_t worn_out_head_ = none;
     std::uint32_t live_max_ = none;
     growable_memory line_memory_;  // fifo: a ring, lifo: a stack of free indices
 };
 
 namespace detail {
+
+/// Tells the compiler that an object that was found has an address, so that the caller's own null
+/// test vanishes where it follows ours.
+template <class T>
+[[nodiscard]] inline T* not_null(T* object) noexcept {
+#if defined(__GNUC__)
+    if (object == nullptr) { __builtin_unreachable(); }
+#endif
+    return object;
+}
 
 struct no_free_bits {
     explicit no_free_bits(allocator_ref) noexcept {}
@@ -232,17 +253,28 @@ public:
     slot_directory(slot_directory&&) noexcept = default;
     slot_directory& operator=(slot_directory&&) noexcept = default;
 
+    /// The same slots in the same lives, free ones in the same order. Values are copied as they
+    /// are.
+    /// Requires: no slot was used or reserved yet; the same rules.
+    /// Returns: false when exhausted; the directory can only be destroyed then.
+    [[nodiscard]] bool copy_from(const slot_directory& other) noexcept {
+        if constexpr (Order == reuse::lowest) {
+            if (!bits_.copy_from(other.bits_)) { return false; }
+        }
+        return copy_slots(other, Order != reuse::lowest);
+    }
+
     /// Makes room, so that `live_count` slots can be in use at once without growth.
     /// Returns: false when exhausted, or when the handle has too few index bits.
     [[nodiscard]] bool reserve(std::size_t live_count) noexcept {
         const std::size_t max = rules_.slot_count_max;
-        if (live_count > max - retired_count_) { return false; }
-        const std::size_t wanted = live_count + rules_.free_min + retired_count_;
+        if (live_count > max - worn_out_count_) { return false; }
+        const std::size_t wanted = live_count + rules_.free_min + worn_out_count_;
         return grow(wanted < max ? wanted : max, true);
     }
 
-    /// Slots grow in place from now on, up to `live_max` in use at once and free_min more. That is all
-    /// there will ever be: those that retire are not replaced.
+    /// Slots grow in place from now on, up to `live_max` in use at once and free_min more. That is
+    /// all there will ever be: those that wear out are not replaced.
     /// Requires: no slot was used yet.
     /// Returns: false for 0, for more than slot_count_max, and when the system refuses.
     [[nodiscard]] bool reserve_address_space(std::size_t live_max) noexcept {
@@ -252,7 +284,7 @@ public:
         return memory_.reserve_address_space(slot_max * sizeof(slot)) && reserve_line(slot_max);
     }
 
-    /// The slot that the next occupy() or hold() will take; makes sure that there is one.
+    /// The slot that the next occupy() or promise() will take; makes sure that there is one.
     /// Nothing that a caller can see changes. Returns: none when exhausted.
     [[nodiscard]] std::uint32_t next() noexcept { return prepare() ? peek() : none; }
 
@@ -279,21 +311,21 @@ public:
     }
 
     /// Slot `index` begins a life in which find() fails until fulfil(). Requires: index == next().
-    void hold(std::uint32_t index) noexcept {
+    void promise(std::uint32_t index) noexcept {
         take(index);
-        slots()[index].value = held_mark;
-        ++held_count_;
+        slots()[index].value = promised_mark;
+        ++promised_count_;
         set_limit();
     }
 
     /// The life of slot `index` ends: every handle of it is stale from now on.
-    /// Requires: it is alive or held.
+    /// Requires: it is alive or promised.
     void vacate(std::uint32_t index) noexcept {
         slot& s = slots()[index];
-        CAIRN_ASSERT(index < capacity_ && ((s.word & vacant) == 0 || s.value == held_mark),
+        CAIRN_ASSERT(index < capacity_ && ((s.word & vacant) == 0 || s.value == promised_mark),
                      "a slot that is vacated was in use");
         if ((s.word & vacant) != 0) [[unlikely]] {
-            --held_count_;
+            --promised_count_;
             s.value = none;
             set_limit();
         } else {
@@ -310,30 +342,30 @@ public:
         end_life(index, generation);
     }
 
-    /// Every held slot ends its life.
-    void vacate_held() noexcept {
-        for (std::uint32_t i = 0; held_count_ != 0; ++i) {
-            if (slots()[i].value == held_mark) { vacate(i); }
+    /// Every promised slot ends its life.
+    void vacate_promised() noexcept {
+        for (std::uint32_t i = 0; promised_count_ != 0; ++i) {
+            if (slots()[i].value == promised_mark) { vacate(i); }
         }
     }
 
-    /// All retired slots begin again at their first generation.
-    /// Requires: no handle of any of their lives is left anywhere. That is what you sign.
+    /// All worn-out slots begin again at their first generation.
+    /// Requires: no handle of any of their lives is left anywhere: `no_handles_left` says so.
     /// Returns: how many came back.
-    std::uint32_t recycle_retired(no_handles_left_t) noexcept {
-        const std::uint32_t count = retired_count_;
-        for (std::uint32_t i = retired_head_; retired_count_ != 0; --retired_count_) {
+    std::uint32_t recycle_worn_out(no_handles_left_t) noexcept {
+        const std::uint32_t count = worn_out_count_;
+        for (std::uint32_t i = worn_out_head_; worn_out_count_ != 0; --worn_out_count_) {
             const std::uint32_t following = slots()[i].value;
             slots()[i] = {vacant | lives_.first(), none};
             give_back(i);
             i = following;
         }
-        retired_head_ = none;
+        worn_out_head_ = none;
         set_limit();
         return count;
     }
 
-    /// Walks the free and retired slots; a broken invariant stops a checked build. O(slots).
+    /// Walks the free and worn-out slots; a broken invariant stops a checked build. O(slots).
     void validate() const noexcept {
         std::uint32_t found = 0;
         if constexpr (Order == reuse::lowest) {
@@ -342,7 +374,7 @@ public:
             std::uint32_t at = Order == reuse::fifo ? head_ : 0;
             for (; found < free_count(); ++found) {
                 CAIRN_ASSERT((slots()[line()[at]].word & vacant) != 0 &&
-                                 slots()[line()[at]].value != held_mark,
+                                 slots()[line()[at]].value != promised_mark,
                              "a slot that waits for use is free");
                 at = at + 1 == capacity_ ? 0 : at + 1;
             }
@@ -357,7 +389,7 @@ private:
     [[gnu::noinline]] bool make_ready() noexcept {
         if (free_count() > rules_.free_min) { return true; }
         // Rather one of the last free_min than none.
-        return grow(std::size_t{in_use_count()} + rules_.free_min + retired_count_ + 1, false) ||
+        return grow(std::size_t{in_use_count()} + rules_.free_min + worn_out_count_ + 1, false) ||
                free_count() != 0;
     }
 
@@ -417,7 +449,7 @@ private:
     void end_life(std::uint32_t index, std::uint32_t generation) noexcept {
         if (lives_.turns_at(generation)) [[unlikely]] {
             if (generation == lives_.last()) {
-                retire(index);
+                wear_out(index);
                 return;
             }
             slots()[index].word = vacant | 1;  // the ring of generations closes

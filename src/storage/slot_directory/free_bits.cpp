@@ -15,6 +15,16 @@ bool free_bits::ensure(std::size_t count) noexcept {
     return true;
 }
 
+bool free_bits::copy_from(const free_bits& other) noexcept {
+    const std::size_t size = other.group_count_ * group_words * sizeof(std::uint64_t);
+    if (size == 0) { return true; }
+    if (!memory_.grow(size, 0)) { return false; }
+    std::memcpy(memory_.data(), other.memory_.data(), size);
+    group_count_ = other.group_count_;
+    lowest_group_ = other.lowest_group_;
+    return true;
+}
+
 bool free_bits::reserve_address_space(std::size_t count_max) noexcept {
     return memory_.reserve_address_space((count_max + 4095) / 4096 * group_words *
                                          sizeof(std::uint64_t));

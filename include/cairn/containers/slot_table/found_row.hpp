@@ -67,6 +67,7 @@ public:
                      {.kind = misuse_kind::null_handle});
         return row_;
     }
+    [[nodiscard]] constexpr operator T*() const noexcept { return row_; }
     friend constexpr bool operator==(const found_row& f, std::nullptr_t) noexcept {
         return f.row_ == nullptr;
     }

@@ -1,9 +1,10 @@
-// cairn/containers/stable_slot_map/slots_cold.hpp - stable_slots: pages come and go. Included by slots.hpp.
+// cairn/containers/stable_slot_map/slots_cold.hpp - stable_slots: chunks come and go. Included by slots.hpp.
 //
-//      full page -> holes -> empty: kept as the spare, or its block goes back -> brought back when needed
+//      full chunk -> holes -> empty: kept as the spare, or its block goes back -> brought back when
+//      needed
 //
-// One empty page is kept, the lowest, so that a map around a page boundary does not allocate and free
-// at every second step.
+// One empty chunk is kept, the lowest, so that a map around a chunk boundary does not allocate and
+// free at every second step.
 #pragma once
 
 #include <cairn/containers/stable_slot_map/slots.hpp>
@@ -13,9 +14,9 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 template <unsigned L, std::uint32_t I, std::uint32_t G>
 std::size_t stable_slots<L, I, G>::next_live(std::size_t index) const noexcept {
     std::size_t p = index >> L;
-    if (p >= page_count_) { return no_index; }
+    if (p >= chunk_count_) { return no_index; }
     const auto slot = static_cast<std::uint32_t>(index & slot_mask);
-    const page* state = pages()[p].state;
+    const chunk* state = chunks()[p].state;
     std::uint32_t w = slot / 64;
     std::uint64_t live = live_in(*state, w) & (~std::uint64_t{0} << (slot & 63));
     while (live == 0) {
@@ -24,8 +25,8 @@ std::size_t stable_slots<L, I, G>::next_live(std::size_t index) const noexcept {
             w = static_cast<std::uint32_t>(std::countr_zero(later));
         } else {
             do {
-                if (++p == page_count_) { return no_index; }
-                state = pages()[p].state;
+                if (++p == chunk_count_) { return no_index; }
+                state = chunks()[p].state;
             } while (state->used == 0);
             w = static_cast<std::uint32_t>(std::countr_zero(state->used));
         }
@@ -38,10 +39,10 @@ template <unsigned L, std::uint32_t I, std::uint32_t G>
 handle_fault stable_slots<L, I, G>::fault_of(std::uint32_t index,
                                              std::uint32_t generation) const noexcept {
     if (index == 0 && generation == 0) { return handle_fault::null; }
-    if (index >> L >= page_count_) { return handle_fault::foreign; }
-    const page& state = *pages()[index >> L].state;
+    if (index >> L >= chunk_count_) { return handle_fault::foreign; }
+    const chunk& state = *chunks()[index >> L].state;
     const std::uint32_t slot = index & slot_mask;
-    return lives_.judge(generation, state.generation[slot], page::bit(state.held, slot));
+    return lives_.judge(generation, state.generation[slot], chunk::bit(state.promised, slot));
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
@@ -49,196 +50,225 @@ void stable_slots<L, I, G>::refuse(std::uint32_t index, std::uint32_t generation
                                    call_site from) const {
     const std::size_t p = index >> L;
     const std::uint32_t word =
-        p < page_count_ ? pages()[p].state->generation[index & slot_mask] : 0;
-    refuse_handle({fault_of(index, generation), map, "stable_slot_map", index,
-                   static_cast<std::uint32_t>(page_count_ << L), word & ~page::vacant, generation},
-                  from);
+        p < chunk_count_ ? chunks()[p].state->generation[index & slot_mask] : 0;
+    refuse_handle(
+        {fault_of(index, generation), map, "stable_slot_map", index,
+         static_cast<std::uint32_t>(chunk_count_ << L), word & ~chunk::vacant, generation},
+        from);
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
-void stable_slots<L, I, G>::drop_all_held() noexcept {
-    for (std::size_t p = 0; p < page_count_; ++p) {
-        for (std::uint32_t w = 0; w < page::word_count; ++w) {
-            for (std::uint64_t held = pages()[p].state->held[w]; held != 0; held &= held - 1) {
-                drop_held(p, w * 64 + static_cast<std::uint32_t>(std::countr_zero(held)));
+void stable_slots<L, I, G>::drop_all_promised() noexcept {
+    for (std::size_t p = 0; p < chunk_count_; ++p) {
+        for (std::uint32_t w = 0; w < chunk::word_count; ++w) {
+            for (std::uint64_t promised = chunks()[p].state->promised[w]; promised != 0;
+                 promised &= promised - 1) {
+                drop_promised(p, w * 64 + static_cast<std::uint32_t>(std::countr_zero(promised)));
             }
         }
     }
 }
 
-/// The page is empty, or the slot's generations are used up: it is not free then, but set aside.
+/// The chunk is empty, or the slot's generations are used up: it is not free then, but set aside.
 template <unsigned L, std::uint32_t I, std::uint32_t G>
-[[gnu::noinline]] void stable_slots<L, I, G>::leave_for_long(std::size_t p, page& state,
+[[gnu::noinline]] void stable_slots<L, I, G>::leave_for_long(std::size_t p, chunk& state,
                                                              std::uint32_t slot,
                                                              std::uint32_t generation) noexcept {
     if (generation == lives_.last()) {
-        state.generation[slot] = page::vacant;
-        exhaust(state, slot);
+        state.generation[slot] = chunk::vacant;
+        wear_out(state, slot);
     }
-    if (state.used == 0) { page_is_empty(p); }
+    if (state.used == 0) { chunk_is_empty(p); }
 }
 
-/// Takes the lowest free slots in hand. Returns: false when exhausted; nothing has changed then.
+/// Takes the lowest free slots in the batch. Returns: false when exhausted; nothing has changed
+/// then.
 template <unsigned L, std::uint32_t I, std::uint32_t G>
 [[gnu::noinline]] bool stable_slots<L, I, G>::gather() noexcept {
-    size_ += hand_.taken_count();
-    hand_.forget();
-    std::size_t lowest = no_page;  // has free slots but no memory, and there is none now
-    for (std::size_t p = open_page_;; ++p) {
-        if (p >= page_count_ && !add_page()) { return false; }
-        page& state = *pages()[p].state;
-        if (pages()[p].objects == nullptr) {
+    size_ += batch_.taken_count();
+    batch_.forget();
+    std::size_t lowest = no_chunk;  // has free slots but no memory, and there is none now
+    for (std::size_t p = open_chunk_;; ++p) {
+        if (p >= chunk_count_ && !add_chunk()) { return false; }
+        chunk& state = *chunks()[p].state;
+        if (chunks()[p].objects == nullptr) {
             if (state.count_open() == 0) { continue; }
             if (!bring_back(p)) {
-                lowest = lowest == no_page ? p : lowest;
+                lowest = lowest == no_chunk ? p : lowest;
                 continue;
             }
         }
-        if (hand_.gather(state)) {
-            open_page_ = lowest < p ? lowest : p;
-            hand_page_ = &state;
-            hand_objects_ = pages()[p].objects;
-            hand_index_ = index_of(p, 0);
+        if (batch_.gather(state)) {
+            open_chunk_ = lowest < p ? lowest : p;
+            batch_chunk_ = &state;
+            batch_objects_ = chunks()[p].objects;
+            batch_index_ = index_of(p, 0);
             return true;
         }
     }
 }
 
-/// The slots in hand are found again like all others.
+/// The slots in the batch are found again like all others.
 template <unsigned L, std::uint32_t I, std::uint32_t G>
-void stable_slots<L, I, G>::drop_hand() noexcept {
-    size_ += hand_.taken_count();
-    if (hand_.empty()) {
-        hand_.forget();
+void stable_slots<L, I, G>::drop_batch() noexcept {
+    size_ += batch_.taken_count();
+    if (batch_.empty()) {
+        batch_.forget();
         return;
     }
-    hand_.drop(*hand_page_);
-    const std::size_t p = hand_index_ >> L;
-    open_page_ = p < open_page_ ? p : open_page_;
+    batch_.drop(*batch_chunk_);
+    const std::size_t p = batch_index_ >> L;
+    open_chunk_ = p < open_chunk_ ? p : open_chunk_;
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
-[[gnu::noinline]] bool stable_slots<L, I, G>::add_page() noexcept {
-    if (page_count_ == page_count_max) { return false; }
-    const std::size_t used = page_count_ * sizeof(entry);
+[[gnu::noinline]] bool stable_slots<L, I, G>::add_chunk() noexcept {
+    if (chunk_count_ == chunk_count_max) { return false; }
+    const std::size_t used = chunk_count_ * sizeof(entry);
     if (used + sizeof(entry) > table_.size() &&
         grow_by_halves(
-            page_count_, page_count_ + 1, grown_count(page_count_, page_count_ + 1),
+            chunk_count_, chunk_count_ + 1, grown_count(chunk_count_, chunk_count_ + 1),
             [&](std::size_t count) { return table_.grow(count * sizeof(entry), used); }) == 0) {
         return false;
     }
-    void* const memory = upstream().allocate(sizeof(page), alignment::of<page>());
+    void* const memory = upstream().allocate(sizeof(chunk), alignment::of<chunk>());
     if (memory == nullptr) { return false; }
     void* const objects = upstream().allocate(block_size_, align_);
     if (objects == nullptr) {
-        upstream().deallocate(memory, sizeof(page), alignment::of<page>());
+        upstream().deallocate(memory, sizeof(chunk), alignment::of<chunk>());
         return false;
     }
     poison(objects, block_size_);
-    auto* const state = ::new (memory) page;
+    auto* const state = ::new (memory) chunk;
     lives_.begin();
     state->start(lives_.first());
-    const std::uint64_t first = page_count_ << L;
+    const std::uint64_t first = chunk_count_ << L;
     for (std::uint32_t slot = slot_mask; first + slot > I; --slot) {  // more slots than indices
-        page::set(state->blocked, slot);
+        chunk::set(state->blocked, slot);
         if (slot == 0) { break; }
     }
     state->open = state->count_open();
-    ::new (static_cast<void*>(pages() + page_count_))
+    ::new (static_cast<void*>(chunks() + chunk_count_))
         entry{state, static_cast<std::byte*>(objects)};
-    ++page_count_;
+    ++chunk_count_;
     return true;
 }
 
-/// Page `p` has memory for its objects again, if it had none; it is not open yet.
+template <unsigned L, std::uint32_t I, std::uint32_t G>
+bool stable_slots<L, I, G>::copy_chunks(const stable_slots& other) noexcept {
+    lives_.copy_from(other.lives_);
+    for (std::size_t p = 0; p < other.chunk_count_; ++p) {
+        if (!add_chunk()) { return false; }
+        const chunk& from = *other.chunks()[p].state;
+        chunk& to = *chunks()[p].state;
+        for (std::uint32_t slot = 0; slot < chunk::slot_count; ++slot) {
+            to.generation[slot] = from.generation[slot] | chunk::vacant;
+        }
+        for (std::uint32_t w = 0; w < chunk::word_count; ++w) {
+            to.blocked[w] = from.blocked[w];
+            to.promised[w] = from.promised[w];
+        }
+        to.promised_count = from.promised_count;
+        to.waiting_count = from.waiting_count;
+        to.open = to.count_open();
+        if (other.chunks()[p].objects == nullptr) { send_back(p); }
+    }
+    kept_chunk_count_ = other.kept_chunk_count_;
+    spare_chunk_ = other.spare_chunk_;
+    worn_out_count_ = other.worn_out_count_;
+    return true;
+}
+
+/// Chunk `p` has memory for its objects again, if it had none; it is not open yet.
 template <unsigned L, std::uint32_t I, std::uint32_t G>
 bool stable_slots<L, I, G>::get_objects(std::size_t p) noexcept {
-    if (pages()[p].objects != nullptr) { return true; }
+    if (chunks()[p].objects != nullptr) { return true; }
     void* const objects = upstream().allocate(block_size_, align_);
     if (objects == nullptr) { return false; }
     poison(objects, block_size_);
-    pages()[p].objects = static_cast<std::byte*>(objects);
+    chunks()[p].objects = static_cast<std::byte*>(objects);
     return true;
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
 bool stable_slots<L, I, G>::bring_back(std::size_t p) noexcept {
     if (!get_objects(p)) { return false; }
-    pages()[p].state->open = pages()[p].state->count_open();
+    chunks()[p].state->open = chunks()[p].state->count_open();
     return true;
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
 void stable_slots<L, I, G>::send_back(std::size_t p) noexcept {
-    unpoison(pages()[p].objects, block_size_);
-    upstream().deallocate(pages()[p].objects, block_size_, align_);
-    pages()[p].objects = nullptr;
-    pages()[p].state->open = 0;
+    unpoison(chunks()[p].objects, block_size_);
+    upstream().deallocate(chunks()[p].objects, block_size_, align_);
+    chunks()[p].objects = nullptr;
+    chunks()[p].state->open = 0;
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
-[[gnu::noinline]] void stable_slots<L, I, G>::page_is_empty(std::size_t p) noexcept {
-    if (p < kept_page_count_ || pages()[p].state->keeps_memory()) { return; }
-    std::size_t other = spare_page_;
+[[gnu::noinline]] void stable_slots<L, I, G>::chunk_is_empty(std::size_t p) noexcept {
+    if (p < kept_chunk_count_ || chunks()[p].state->keeps_memory()) { return; }
+    std::size_t other = spare_chunk_;
     if (other == p) { return; }
-    if (other != no_page && (pages()[other].objects == nullptr || pages()[other].state->used != 0 ||
-                             pages()[other].state->keeps_memory())) {
-        other = no_page;
+    if (other != no_chunk &&
+        (chunks()[other].objects == nullptr || chunks()[other].state->used != 0 ||
+         chunks()[other].state->keeps_memory())) {
+        other = no_chunk;
     }
-    if (other == no_page) {
-        spare_page_ = p;
+    if (other == no_chunk) {
+        spare_chunk_ = p;
         return;
     }
-    spare_page_ = p < other ? p : other;
+    spare_chunk_ = p < other ? p : other;
     send_back(p < other ? other : p);
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
-bool stable_slots<L, I, G>::reserve_pages(std::size_t count) noexcept {
-    if (count > page_count_max) { return false; }
-    const std::size_t had = page_count_;
+bool stable_slots<L, I, G>::reserve_chunks(std::size_t count) noexcept {
+    if (count > chunk_count_max) { return false; }
+    const std::size_t had = chunk_count_;
     std::size_t p = 0;
-    while (p < count && (p < page_count_ ? get_objects(p) : add_page())) { ++p; }
+    while (p < count && (p < chunk_count_ ? get_objects(p) : add_chunk())) { ++p; }
     if (p < count) {
         give_back_reserved(had);
         return false;
     }
     for (p = 0; p < had && p < count; ++p) {
-        page& state = *pages()[p].state;
+        chunk& state = *chunks()[p].state;
         if (state.open != 0) { continue; }
         state.open = state.count_open();
-        open_page_ = state.open != 0 && p < open_page_ ? p : open_page_;
+        open_chunk_ = state.open != 0 && p < open_chunk_ ? p : open_chunk_;
     }
-    kept_page_count_ = count > kept_page_count_ ? count : kept_page_count_;
+    kept_chunk_count_ = count > kept_chunk_count_ ? count : kept_chunk_count_;
     return true;
 }
 
-/// Undoes a reservation that failed, from when there were `had` pages. Those of them that got their
+/// Undoes a reservation that failed, from when there were `had` chunks. Those of them that got their
 /// objects for it are empty and not yet open.
 template <unsigned L, std::uint32_t I, std::uint32_t G>
 void stable_slots<L, I, G>::give_back_reserved(std::size_t had) noexcept {
     for (std::size_t p = 0; p < had; ++p) {
-        const page& state = *pages()[p].state;
-        if (pages()[p].objects != nullptr && (state.open | state.used) == 0 &&
+        const chunk& state = *chunks()[p].state;
+        if (chunks()[p].objects != nullptr && (state.open | state.used) == 0 &&
             !state.keeps_memory()) {
             send_back(p);
         }
     }
-    for (; page_count_ > had; --page_count_) {
-        page* const state = pages()[page_count_ - 1].state;
-        send_back(page_count_ - 1);
-        upstream().deallocate(state, sizeof(page), alignment::of<page>());
+    for (; chunk_count_ > had; --chunk_count_) {
+        chunk* const state = chunks()[chunk_count_ - 1].state;
+        send_back(chunk_count_ - 1);
+        upstream().deallocate(state, sizeof(chunk), alignment::of<chunk>());
     }
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
-void stable_slots<L, I, G>::return_empty_pages() noexcept {
-    drop_hand();
-    kept_page_count_ = 0;
-    spare_page_ = no_page;
-    for (std::size_t p = 0; p < page_count_; ++p) {
-        const page& state = *pages()[p].state;
-        if (pages()[p].objects != nullptr && state.used == 0 && !state.keeps_memory()) {
+void stable_slots<L, I, G>::return_empty_chunks() noexcept {
+    drop_batch();
+    kept_chunk_count_ = 0;
+    spare_chunk_ = no_chunk;
+    for (std::size_t p = 0; p < chunk_count_; ++p) {
+        const chunk& state = *chunks()[p].state;
+        if (chunks()[p].objects != nullptr && state.used == 0 && !state.keeps_memory()) {
             send_back(p);
         }
     }
@@ -246,15 +276,15 @@ void stable_slots<L, I, G>::return_empty_pages() noexcept {
 
 template <unsigned L, std::uint32_t I, std::uint32_t G>
 void stable_slots<L, I, G>::release() noexcept {
-    drop_hand();
-    hand_page_ = nullptr;
-    for (std::size_t p = 0; p < page_count_; ++p) {
-        if (pages()[p].objects != nullptr) { send_back(p); }
-        upstream().deallocate(pages()[p].state, sizeof(page), alignment::of<page>());
+    drop_batch();
+    batch_chunk_ = nullptr;
+    for (std::size_t p = 0; p < chunk_count_; ++p) {
+        if (chunks()[p].objects != nullptr) { send_back(p); }
+        upstream().deallocate(chunks()[p].state, sizeof(chunk), alignment::of<chunk>());
     }
     lives_.end();
-    page_count_ = open_page_ = size_ = kept_page_count_ = exhausted_count_ = 0;
-    spare_page_ = no_page;
+    chunk_count_ = open_chunk_ = size_ = kept_chunk_count_ = worn_out_count_ = 0;
+    spare_chunk_ = no_chunk;
     table_.release();
 }
 
@@ -262,25 +292,27 @@ template <unsigned L, std::uint32_t I, std::uint32_t G>
 void stable_slots<L, I, G>::validate() const noexcept {
 #if CAIRN_ASSERTS
     std::size_t live_count = 0;
-    for (std::size_t p = 0; p < page_count_; ++p) {
-        const page& state = *pages()[p].state;
-        CAIRN_ASSERT(pages()[p].objects != nullptr || state.used == 0, "who lives has memory");
-        for (std::uint32_t w = 0; w < page::word_count; ++w) {
+    for (std::size_t p = 0; p < chunk_count_; ++p) {
+        const chunk& state = *chunks()[p].state;
+        CAIRN_ASSERT(chunks()[p].objects != nullptr || state.used == 0, "who lives has memory");
+        for (std::uint32_t w = 0; w < chunk::word_count; ++w) {
             CAIRN_ASSERT((state.live[w] & state.blocked[w]) == 0, "alive or blocked, not both");
-            CAIRN_ASSERT((state.held[w] & ~state.blocked[w]) == 0, "held slots are blocked");
+            CAIRN_ASSERT((state.promised[w] & ~state.blocked[w]) == 0,
+                         "promised slots are blocked");
             CAIRN_ASSERT((state.live[w] != 0) == (((state.used >> w) & 1) != 0),
                          "the summary knows the words with live slots");
-            CAIRN_ASSERT(&state != hand_page_ || (hand_.pending(w) & ~state.live[w]) == 0,
-                         "slots in hand are marked");
-            const bool offered = pages()[p].objects != nullptr && state.free(w) != 0;
+            CAIRN_ASSERT(&state != batch_chunk_ || (batch_.unused(w) & ~state.live[w]) == 0,
+                         "slots in the batch are marked");
+            const bool offered = chunks()[p].objects != nullptr && state.free(w) != 0;
             CAIRN_ASSERT(!offered || ((state.open >> w) & 1) != 0,
                          "the summary knows the words with free slots");
-            CAIRN_ASSERT(!offered || p >= open_page_, "no page below the open one has a free slot");
+            CAIRN_ASSERT(!offered || p >= open_chunk_,
+                         "no chunk below the open one has a free slot");
             live_count += static_cast<std::size_t>(std::popcount(live_in(state, w)));
         }
-        for (std::uint32_t slot = 0; slot < page::slot_count; ++slot) {
+        for (std::uint32_t slot = 0; slot < chunk::slot_count; ++slot) {
             CAIRN_ASSERT((((live_in(state, slot / 64) >> (slot & 63)) & 1) != 0) ==
-                             ((state.generation[slot] & page::vacant) == 0),
+                             ((state.generation[slot] & chunk::vacant) == 0),
                          "exactly the live slots can be found");
         }
     }

@@ -44,6 +44,10 @@ public:
     /// As growable_memory::reserve_address_space, for `count_max` integers.
     [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept;
 
+    /// The set of `other`. Requires: this one was never grown.
+    /// Returns: false when exhausted; nothing has changed then.
+    [[nodiscard]] bool copy_from(const free_bits& other) noexcept;
+
     void insert(std::uint32_t i) noexcept {
         std::uint64_t* const group = group_of(i);
         group[1 + word_of(i)] |= std::uint64_t{1} << (i & 63);

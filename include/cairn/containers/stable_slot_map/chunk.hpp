@@ -1,15 +1,15 @@
-// cairn/containers/stable_slot_map/page.hpp - one page of a stable_slot_map: who lives where, in words of 64.
+// cairn/containers/stable_slot_map/chunk.hpp - which slots are alive, in words of 64.
 //
 //      open       ...0 1 1 0 1      bit w: word w may have a free slot (insertion looks here)
 //      used       ...0 0 1 1 1      bit w: word w has a live slot      (iteration looks here)
 //                        | | |
-//      live[w]    one bit a slot: an object lives here, or the slot is in hand (hand.hpp)
-//                                                             free = ~(live | blocked)
-//      blocked[w] one bit a slot: neither free nor alive      (held, waiting for a fence, exhausted)
-//      held[w]    one bit a slot: given out by reserve_handle(), empty yet
-//      generation[slot]   the life it is in; the top bit while nobody can be found there
+//      live[w]      one bit a slot: an object lives here, or the slot is in the batch
+//                   (free_slot_batch.hpp)                     free = ~(live | blocked)
+//      blocked[w]   one bit a slot: neither free nor alive      (promised, pending, worn out)
+//      promised[w]  one bit a slot: given out by promise_handle(), empty yet
+//      generation[slot]   the life it is in; the top bit while no object can be found there
 //
-// The objects lie in a block of their own, so that it can go back when the page is empty while the
+// The objects lie in a block of their own, so that it can go back when the chunk is empty while the
 // generations stay: a stale handle must fail forever.
 //
 // Cost: 4 bytes a slot, and 3 bits.
@@ -24,7 +24,7 @@
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 template <unsigned SlotsLog2>
-struct stable_page {
+struct stable_chunk {
     static_assert(SlotsLog2 >= 6 && SlotsLog2 <= 12,
                   "one summary word covers 64 words of 64 slots");
     static constexpr std::uint32_t slot_count = std::uint32_t{1} << SlotsLog2;
@@ -33,11 +33,11 @@ struct stable_page {
 
     std::uint64_t open;
     std::uint64_t used;
-    std::uint32_t held_count;     // these two keep the page's memory
-    std::uint32_t waiting_count;  // while nobody lives here
+    std::uint32_t promised_count;  // these two keep the chunk's memory
+    std::uint32_t waiting_count;   // while nobody lives here
     std::uint64_t live[word_count];
     std::uint64_t blocked[word_count];
-    std::uint64_t held[word_count];
+    std::uint64_t promised[word_count];
     std::uint32_t generation[slot_count];
 
     static constexpr std::uint64_t all_words =
@@ -47,12 +47,14 @@ struct stable_page {
     void start(std::uint32_t first) noexcept {
         open = all_words;
         used = 0;
-        held_count = waiting_count = 0;
-        for (std::uint32_t w = 0; w < word_count; ++w) { live[w] = blocked[w] = held[w] = 0; }
+        promised_count = waiting_count = 0;
+        for (std::uint32_t w = 0; w < word_count; ++w) { live[w] = blocked[w] = promised[w] = 0; }
         for (std::uint32_t& g : generation) { g = vacant | first; }
     }
 
-    [[nodiscard]] bool keeps_memory() const noexcept { return (held_count | waiting_count) != 0; }
+    [[nodiscard]] bool keeps_memory() const noexcept {
+        return (promised_count | waiting_count) != 0;
+    }
 
     [[nodiscard]] std::uint64_t free(std::uint32_t w) const noexcept {
         return ~(live[w] | blocked[w]);
@@ -65,8 +67,8 @@ struct stable_page {
     }
 
     /// The object of `slot` is gone. No branch: whether a word runs empty is a coin toss in a
-    /// fragmented page, and a wrong guess costs more than the whole function.
-    /// Returns: true when nobody is left in the whole page.
+    /// fragmented chunk, and a wrong guess costs more than the whole function.
+    /// Returns: true when nobody is left in the whole chunk.
     bool leave(std::uint32_t slot) noexcept {
         const std::uint32_t w = slot / 64;
         const std::uint64_t left = live[w] & ~(std::uint64_t{1} << (slot & 63));
@@ -99,7 +101,7 @@ struct stable_page {
 };
 
 /// As many slots as fit 64 KiB, a power of two between 64 and 4096.
-constexpr unsigned stable_page_slots_log2(std::size_t object_size) noexcept {
+constexpr unsigned stable_chunk_slots_log2(std::size_t object_size) noexcept {
     unsigned log2 = 6;
     while (log2 < 12 && (object_size << (log2 + 1)) <= 65536) { ++log2; }
     return log2;

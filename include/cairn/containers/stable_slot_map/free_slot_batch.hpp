@@ -1,20 +1,20 @@
-// cairn/containers/stable_slot_map/hand.hpp - the free slots that a stable_slot_map gives out next.
+// cairn/containers/stable_slot_map/free_slot_batch.hpp - free slots, to be given out next.
 //
-//      page:   word 0: 1111 0110 ...     word 5: 1111 1011 ...     word 9: ...
+//      chunk:   word 0: 1111 0110 ...     word 5: 1111 1011 ...     word 9: ...
 //                           |  |                       |
-//      hand:   [  4 | 7 |  322 | ... ]  next ->                     64 or more, lowest first
+//      batch:  [  4 | 7 |  322 | ... ]  next ->                     64 or more, lowest first
 //
-// Looking for the lowest free slot at every insertion makes each wait for the words that the one before
-// has stored; going through one word at a time guesses wrong at the end of each, and in a fragmented
-// page a word has three. So the slots are gathered some sixty at a time, six per word without a
-// branch, and an insertion takes a number from an array.
+// Looking for the lowest free slot at every insertion makes each wait for the words that the one
+// before has stored; going through one word at a time guesses wrong at the end of each, and in a
+// fragmented chunk a word has three. So the slots are gathered about sixty at a time, six per word
+// without a branch, and an insertion takes a number from an array.
 //
-// The page marks them as live when they are gathered, once per word, and not when they are taken:
-// whoever iterates takes off what is still here. That is pending(w); it needs no store per insertion,
+// The chunk marks them as live when they are gathered, once per word, and not when they are taken:
+// iteration takes off what is still here. That is unused(w); it needs no store per insertion,
 // because the slots are given out in order.
 //
 // Cost: gather: about 10 instructions a word and 6 a slot; a word that is wholly free, 1 per slot.
-//       pending: a comparison and a mask.
+//       unused: a comparison and a mask.
 #pragma once
 
 #include <bit>
@@ -24,8 +24,8 @@
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
-template <class Page>
-class stable_hand {
+template <class Chunk>
+class free_slot_batch {
 public:
     [[nodiscard]] bool empty() const noexcept { return next_ == end_; }
     /// How many were taken since gather().
@@ -37,48 +37,48 @@ public:
     [[nodiscard]] std::uint32_t peek_ahead() const noexcept { return slots_[next_ + lookahead]; }
 
     /// The slots of word `w` that are marked live and are still here.
-    [[nodiscard]] std::uint64_t pending(std::uint32_t w) const noexcept {
+    [[nodiscard]] std::uint64_t unused(std::uint32_t w) const noexcept {
         if (empty()) { return 0; }
         const std::uint32_t next = peek();
         if (w < next / 64) { return 0; }
         return w == next / 64 ? marked_[w] & (~std::uint64_t{0} << (next & 63)) : marked_[w];
     }
 
-    /// The lowest free slots of `page`, marked live there. Requires: empty().
+    /// The lowest free slots of `chunk`, marked live there. Requires: empty().
     /// Returns: false when there are none.
-    bool gather(Page& page) noexcept {
-        CAIRN_ASSERT(empty(), "slots are gathered when none is in hand");
+    bool gather(Chunk& chunk) noexcept {
+        CAIRN_ASSERT(empty(), "slots are gathered when none is in the batch");
         forget();
         std::uint32_t count = 0;
-        std::uint64_t open = page.open;  // in registers: the stores below might mean them
+        std::uint64_t open = chunk.open;  // in registers: the stores below might mean them
         std::uint64_t words = 0;
         while (open != 0 && count < enough) {
             const auto w = static_cast<std::uint32_t>(std::countr_zero(open));
-            const std::uint64_t bits = page.free(w);
+            const std::uint64_t bits = chunk.free(w);
             const std::uint64_t word = open & (~open + 1);
             open ^= word;
             if (bits == 0) { continue; }
             words |= word;
-            page.live[w] |= bits;
+            chunk.live[w] |= bits;
             marked_[w] = bits;
             count = append(bits, w, count);
         }
-        page.open = open;
-        page.used |= words;
+        chunk.open = open;
+        chunk.used |= words;
         words_ = words;
         end_ = count;
         return count != 0;
     }
 
     /// Lets go of all: they are free again and their words open.
-    void drop(Page& page) noexcept {
+    void drop(Chunk& chunk) noexcept {
         for (std::uint64_t words = words_; words != 0; words &= words - 1) {
             const auto w = static_cast<std::uint32_t>(std::countr_zero(words));
-            const std::uint64_t left = pending(w);
+            const std::uint64_t left = unused(w);
             if (left == 0) { continue; }
-            page.live[w] &= ~left;
-            page.open |= std::uint64_t{1} << w;
-            if (page.live[w] == 0) { page.used &= ~(std::uint64_t{1} << w); }
+            chunk.live[w] &= ~left;
+            chunk.open |= std::uint64_t{1} << w;
+            if (chunk.live[w] == 0) { chunk.used &= ~(std::uint64_t{1} << w); }
         }
         forget();
     }
@@ -105,8 +105,8 @@ private:
         count += static_cast<std::uint32_t>(std::popcount(bits));
         do {  // writes behind the last one, which the next word overwrites
             for (int i = 0; i < 6; ++i) {
-                // The top bit is there for the compiler: a word that could be 0 here makes gcc leave
-                // by a branch at each of the six.
+                // The top bit is there for the compiler: a word that could be 0 here makes gcc
+                // leave by a branch at each of the six.
                 to[i] = static_cast<std::uint16_t>(
                     w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits | top)));
                 bits &= bits - 1;
@@ -119,8 +119,8 @@ private:
     std::uint32_t next_ = 0;
     std::uint32_t end_ = 0;
     std::uint16_t slots_[enough - 1 + 64 + lookahead] = {};
-    std::uint64_t words_ = 0;                      // whose marked_ is not 0
-    std::uint64_t marked_[Page::word_count] = {};  // by gather()
+    std::uint64_t words_ = 0;                       // whose marked_ is not 0
+    std::uint64_t marked_[Chunk::word_count] = {};  // by gather()
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail
