@@ -191,15 +191,15 @@ target_sources(cairn
         include/cairn/containers/stable_slot_map/slots.hpp
         include/cairn/containers/stable_slot_map/slots_cold.hpp
         include/cairn/containers/table.hpp
-        include/cairn/containers/table/arrangement.hpp
         include/cairn/containers/table/cells.hpp
         include/cairn/containers/table/chunks.hpp
         include/cairn/containers/table/column.hpp
-        include/cairn/containers/table/components.hpp
+        include/cairn/containers/table/layout_desc.hpp
+        include/cairn/containers/table/layout_of.hpp
         include/cairn/containers/table/memory.hpp
         include/cairn/containers/table/row.hpp
         include/cairn/containers/table/row_rules.hpp
-        include/cairn/containers/table/shape.hpp
+        include/cairn/containers/table/split_ref.hpp
         include/cairn/containers/table/view.hpp
         include/cairn/containers/table/written_arguments.hpp
         include/cairn/containers/unique_handle.hpp

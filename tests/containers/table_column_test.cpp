@@ -51,12 +51,12 @@ TEST(table_chunks, each_row_is_in_one_chunk) {
 }
 
 TEST(table_memory, rows_are_padded_to_whole_tails) {
-    detail::shape form{};
-    form.tail = 16;
-    EXPECT_EQ(detail::padded_rows(form, 0), 0u);
-    EXPECT_EQ(detail::padded_rows(form, 1), 16u);
-    EXPECT_EQ(detail::padded_rows(form, 16), 16u);
-    EXPECT_EQ(detail::padded_rows(form, 17), 32u);
+    detail::layout_desc desc{};
+    desc.tail = 16;
+    EXPECT_EQ(detail::padded_rows(desc, 0), 0u);
+    EXPECT_EQ(detail::padded_rows(desc, 1), 16u);
+    EXPECT_EQ(detail::padded_rows(desc, 16), 16u);
+    EXPECT_EQ(detail::padded_rows(desc, 17), 32u);
 }
 
 }  // namespace

@@ -377,7 +377,7 @@ public:
                 const auto keys = std::as_const(rows_).view().template column_of<f>();
                 detail::sort_order(keys, order, scratch);
             },
-            detail::sort_scratch<typename detail::arrangement<Row, Layout>::template field_type<f>>(
+            detail::sort_scratch<typename detail::layout_of<Row, Layout>::template field_type<f>>(
                 size()));
     }
 

@@ -48,9 +48,9 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class Row, class Layout = soa>
 class table {
-    using place = detail::arrangement<Row, Layout>;
+    using layout_of = detail::layout_of<Row, Layout>;
     using cells = detail::table_cells<Row, Layout>;
-    static constexpr const detail::shape& form() noexcept { return place::form; }
+    static constexpr const detail::layout_desc& desc() noexcept { return layout_of::desc; }
 
 public:
     using value_type = Row;
@@ -69,7 +69,7 @@ public:
     explicit table(allocator_ref memory = system_memory()) noexcept : m_{memory} {}
     ~table() {
         rehome_followers(nullptr);
-        m_.release(form());
+        m_.release(desc());
     }
 
     /// Takes the rows, the memory and the attached columns of `other`, which is empty afterwards.
@@ -77,7 +77,7 @@ public:
     table& operator=(table&& other) noexcept {
         if (this != &other) {
             rehome_followers(nullptr);
-            m_.release(form());
+            m_.release(desc());
             m_.memory_ = other.m_.memory_;
             steal(other);
         }
@@ -94,22 +94,22 @@ public:
     [[nodiscard]] std::size_t padded_size() const noexcept { return view().padded_size(); }
     /// Bytes of the one allocation, or of the part of the reserved addresses that has memory.
     [[nodiscard]] std::size_t memory_size() const noexcept {
-        return detail::block_size(form(), m_.capacity_);
+        return detail::allocation_size(desc(), m_.capacity_);
     }
     [[nodiscard]] allocator_ref memory() const noexcept { return m_.memory_; }
 
     /// Room for `rows` rows in all. Returns: false when the allocator is exhausted; unchanged then.
-    [[nodiscard]] bool reserve(std::size_t rows) { return m_.reserve(form(), rows); }
+    [[nodiscard]] bool reserve(std::size_t rows) { return m_.reserve(desc(), rows); }
     /// From now on grows in place, up to `rows_max` rows, rounded up to a capacity: no row moves, no view
     /// or span dies by growth, and no insertion copies the others. Costs addresses, not memory; never
     /// asks the allocator.
     /// Requires: the table has no memory yet.
     /// Returns: false when the system refuses; the table is as before then.
     [[nodiscard]] bool reserve_address_space(std::size_t rows_max) noexcept {
-        return m_.reserve_address_space(form(), rows_max);
+        return m_.reserve_address_space(desc(), rows_max);
     }
     /// Gives unused memory back; not inside reserved addresses. Returns: false when there is none for the smaller copy.
-    [[nodiscard]] bool shrink_to_fit() { return m_.shrink_to_fit(form()); }
+    [[nodiscard]] bool shrink_to_fit() { return m_.shrink_to_fit(desc()); }
 
     // Rows
 
@@ -363,7 +363,7 @@ public:
                 const auto keys = std::as_const(*this).view().template column_of<f>();
                 detail::sort_order(keys, order, scratch);
             },
-            detail::sort_scratch<typename place::template field_type<f>>(size()));
+            detail::sort_scratch<typename layout_of::template field_type<f>>(size()));
     }
 
     /// Sorts the rows with less(row, row), a stable merge sort of indices.
@@ -392,7 +392,7 @@ public:
     [[nodiscard]] bool permute(std::span<std::uint32_t> order) {
         CAIRN_ASSERT(order.size() == size() && detail::names_each_once(order.data(), size()),
                      "a permutation names every row once");
-        return m_.permute(form(), order.data());
+        return m_.permute(desc(), order.data());
     }
 
     void swap(table& other) noexcept {
@@ -410,14 +410,14 @@ public:
         CAIRN_ASSERT(m_.size_ <= m_.capacity_ && m_.capacity_ <= m_.pitch_, "rows have memory");
         CAIRN_ASSERT((m_.base_ == nullptr) == (m_.pitch_ == 0), "no block, no rows in it");
         CAIRN_ASSERT(m_.is_reserved_ || m_.capacity_ == m_.pitch_, "a block has memory");
-        CAIRN_ASSERT(m_.capacity_ % place::table.granule == 0, "capacity is whole granules");
-        CAIRN_ASSERT(is_aligned(m_.base_, alignment{place::table.line}), "columns are aligned");
+        CAIRN_ASSERT(m_.capacity_ % layout_of::desc.granule == 0, "capacity is whole granules");
+        CAIRN_ASSERT(is_aligned(m_.base_, alignment{layout_of::desc.line}), "columns are aligned");
     }
 
 private:
     template <std::size_t F>
     [[nodiscard]] auto take_field(std::size_t i) {
-        if constexpr (!Layout::one_array && place::template is_split<F>()) {
+        if constexpr (!Layout::one_array && layout_of::template is_split<F>()) {
             return cells::template whole_field<F>(m_.base_, m_.pitch_, i).load();
         } else {
             return std::remove_reference_t<decltype(cells::template whole_field<F>(m_.base_,
@@ -431,17 +431,17 @@ private:
     }
     template <std::size_t F>
     void move_field(std::size_t to, std::size_t from) {
-        if constexpr (!Layout::one_array && place::template is_split<F>()) {
+        if constexpr (!Layout::one_array && layout_of::template is_split<F>()) {
             put_field<F>(to, cells::template whole_field<F>(m_.base_, m_.pitch_, from));
         } else {
             put_field<F>(to, std::move(cells::template whole_field<F>(m_.base_, m_.pitch_, from)));
         }
     }
 
-    static constexpr std::size_t moved_count = Layout::one_array ? 1 : place::field_count;
+    static constexpr std::size_t moved_count = Layout::one_array ? 1 : layout_of::field_count;
     template <std::size_t F>
     static consteval bool moves_safely() {
-        if constexpr (!Layout::one_array && place::template is_split<F>()) {
+        if constexpr (!Layout::one_array && layout_of::template is_split<F>()) {
             return true;
         } else {
             using T =
@@ -537,7 +537,7 @@ private:
     template <class... Args>
     [[nodiscard]] bool emplace_back_growing(Args&&... args) {
         if (m_.is_reserved_) {
-            return m_.commit_rows(form(), m_.size_ + 1) &&
+            return m_.commit_rows(desc(), m_.size_ + 1) &&
                    emplace_back(static_cast<Args&&>(args)...);
         }
         struct guard {
@@ -551,15 +551,15 @@ private:
                             cells::template destroy_field<F>(fresh.base, fresh.capacity, m.size_);
                         });
                     }
-                    m.free_block(form(), fresh);
+                    m.free_block(desc(), fresh);
                 }
             }
-        } g{m_, m_.allocate_larger_block(form())};
+        } g{m_, m_.allocate_larger_block(desc())};
         if (g.fresh.base == nullptr) { return false; }
         cells::construct_row(g.fresh.base, g.fresh.capacity, m_.size_,
                              static_cast<Args&&>(args)...);
         g.row_made = true;
-        m_.move_into(form(), g.fresh);
+        m_.move_into(desc(), g.fresh);
         g.fresh = {};
         if constexpr (poison_is_watched) { watch(m_.size_ + 1); }
         ++m_.size_;
@@ -577,15 +577,15 @@ private:
     void truncate(std::size_t rows) noexcept {
         if (rows == m_.size_) { return; }
         if constexpr (!std::is_trivially_destructible_v<Row>) {
-            m_.destroy_rows(form(), rows, m_.size_ - rows);
+            m_.destroy_rows(desc(), rows, m_.size_ - rows);
         }
         if constexpr (poison_is_watched) { watch(rows); }
         m_.size_ = rows;
     }
     /// Tells the memory checkers, where the readable part changes.
     void watch(std::size_t rows) noexcept {
-        if (detail::padded_rows(form(), rows) != detail::padded_rows(form(), m_.size_)) {
-            m_.repoison(form(), m_.size_, rows);
+        if (detail::padded_rows(desc(), rows) != detail::padded_rows(desc(), m_.size_)) {
+            m_.repoison(desc(), m_.size_, rows);
         }
     }
 
@@ -608,7 +608,7 @@ private:
         if (s.at == nullptr) { return false; }
         auto* const order = reinterpret_cast<std::uint32_t*>(s.at);
         sort_order(order, static_cast<void*>(s.at + order_bytes));
-        return m_.permute(form(), order);
+        return m_.permute(desc(), order);
     }
 
     void tell_added(std::size_t first, std::size_t count) noexcept {

@@ -6,13 +6,13 @@
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
-bool table_memory::reserve_address_space(const shape& form, std::size_t rows_max) noexcept {
+bool table_memory::reserve_address_space(const layout_desc& desc, std::size_t rows_max) noexcept {
     CAIRN_ASSERT(base_ == nullptr, "addresses are reserved before the first row");
-    const std::size_t pitch = rounded_capacity(form, rows_max);
-    const std::size_t bytes = block_size(form, pitch);
+    const std::size_t pitch = rounded_capacity(desc, rows_max);
+    const std::size_t bytes = allocation_size(desc, pitch);
     if (pitch == SIZE_MAX || bytes > PTRDIFF_MAX) { return false; }
     void* const base =
-        page_memory::reserve(page_memory::round_up_to_pages(bytes), alignment{form.line});
+        page_memory::reserve(page_memory::round_up_to_pages(bytes), alignment{desc.line});
     if (base == nullptr) { return false; }
     base_ = static_cast<std::byte*>(base);
     pitch_ = pitch;
@@ -23,14 +23,13 @@ bool table_memory::reserve_address_space(const shape& form, std::size_t rows_max
 //      column k   | rows with memory |  new rows  |  addresses only  |  column k + 1 ...
 //      pages      +----+----+----+----+----+----+----+----+----+----+----+
 //                                ^ first       ^ last: rounded outwards; a page may be given twice
-bool table_memory::commit_rows(const shape& form, std::size_t rows) noexcept {
+bool table_memory::commit_rows(const layout_desc& desc, std::size_t rows) noexcept {
     // One step is about 256 KiB in all columns together: rare, and short.
     constexpr std::size_t step_bytes = std::size_t{256} << 10;
-    const std::size_t row_bytes =
-        form.lanes != 0 ? form.block_bytes / form.lanes : form.block_bytes;
-    const std::size_t step = rounded_capacity(form, step_bytes / row_bytes + 64);
+    const std::size_t row_bytes = desc.lanes != 0 ? desc.block_size / desc.lanes : desc.block_size;
+    const std::size_t step = rounded_capacity(desc, step_bytes / row_bytes + 64);
     const std::size_t wish = saturating_add(capacity_, step);
-    std::size_t target = rounded_capacity(form, rows < wish ? wish : rows);
+    std::size_t target = rounded_capacity(desc, rows < wish ? wish : rows);
     target = target < pitch_ ? target : pitch_;
     if (rows > target) { return false; }
     for (table_follower* f = followers_; f != nullptr; f = f->next) {
@@ -41,15 +40,15 @@ bool table_memory::commit_rows(const shape& form, std::size_t rows) noexcept {
         first = first / page * page;
         return page_memory::commit(base_ + first, page_memory::round_up_to_pages(last - first));
     };
-    if (form.lanes != 0) {
-        if (!commit(capacity_ / form.lanes * form.block_bytes,
-                    target / form.lanes * form.block_bytes)) {
+    if (desc.lanes != 0) {
+        if (!commit(capacity_ / desc.lanes * desc.block_size,
+                    target / desc.lanes * desc.block_size)) {
             return false;
         }
     } else {
-        for (std::size_t s = 0; s < form.strip_count; ++s) {
-            const strip& column = form.strips[s];
-            const std::size_t begin = pitch_ * column.before + s * form.skew;
+        for (std::size_t c = 0; c < desc.column_count; ++c) {
+            const column_desc& column = desc.columns[c];
+            const std::size_t begin = pitch_ * column.before + c * desc.skew;
             if (!commit(begin + capacity_ * column.size, begin + target * column.size)) {
                 return false;
             }
@@ -57,7 +56,7 @@ bool table_memory::commit_rows(const shape& form, std::size_t rows) noexcept {
     }
     const std::size_t before = capacity_;
     capacity_ = target;
-    if constexpr (poison_is_watched) { poison_rows(form, before, target - before); }
+    if constexpr (poison_is_watched) { poison_rows(desc, before, target - before); }
     return true;
 }
 

@@ -30,7 +30,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/table/arrangement.hpp>
+#include <cairn/containers/table/layout_of.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -90,7 +90,7 @@ class [[nodiscard]] table_row
     : public detail::row_template<Row>::template with<detail::row_kind<Layout, IsConst>> {
     using cairn_fields =
         typename detail::row_template<Row>::template with<detail::row_kind<Layout, IsConst>>;
-    static constexpr std::size_t cairn_field_count = detail::arrangement<Row, Layout>::field_count;
+    static constexpr std::size_t cairn_field_count = detail::layout_of<Row, Layout>::field_count;
 
     template <class F>
     constexpr decltype(auto) cairn_visit(F&& cairn_f) const {
@@ -161,7 +161,7 @@ public:
 template <class Row, class Layout, bool IsConst>
     requires(!detail::row_template<Row>::is_named)
 class [[nodiscard]] table_row<Row, Layout, IsConst> {
-    using place = detail::arrangement<Row, Layout>;
+    using layout_of = detail::layout_of<Row, Layout>;
 
 public:
     using value_type = Row;
@@ -178,10 +178,10 @@ public:
     template <auto Key>
     [[nodiscard]] constexpr decltype(auto) get() const noexcept {
         constexpr std::size_t f = field_named<Key>();
-        if constexpr (place::template is_split<f>()) {
-            return place::template field_at<f, IsConst>(base_, capacity_, index_);
+        if constexpr (layout_of::template is_split<f>()) {
+            return layout_of::template field_at<f, IsConst>(base_, capacity_, index_);
         } else {
-            return *place::template field_at<f, IsConst>(base_, capacity_, index_);
+            return *layout_of::template field_at<f, IsConst>(base_, capacity_, index_);
         }
     }
 
@@ -189,7 +189,7 @@ public:
     constexpr decltype(auto) cairn_visit_fields(F&& f) const {
         return [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) {
             return call(static_cast<F&&>(f), get<I>()...);
-        }(std::make_index_sequence<place::field_count>{});
+        }(std::make_index_sequence<layout_of::field_count>{});
     }
 
     [[nodiscard]] constexpr Row load() const {
@@ -215,7 +215,7 @@ public:
         requires(!IsConst)
     {
         cairn_visit_fields([&](auto&... mine) {
-            detail::with_fields<place::field_count>(
+            detail::with_fields<layout_of::field_count>(
                 row, [&](auto&... theirs) { ((mine = theirs), ...); });
         });
         return *this;
@@ -224,7 +224,7 @@ public:
         requires(!IsConst)
     {
         cairn_visit_fields([&](auto&... mine) {
-            detail::with_fields<place::field_count>(
+            detail::with_fields<layout_of::field_count>(
                 row, [&](auto&... theirs) { ((mine = std::move(theirs)), ...); });
         });
         return *this;
@@ -234,7 +234,7 @@ private:
     template <auto Key>
     static consteval std::size_t field_named() {
         if constexpr (std::is_integral_v<decltype(Key)>) {
-            constexpr bool is_inside = static_cast<std::size_t>(Key) < place::field_count;
+            constexpr bool is_inside = static_cast<std::size_t>(Key) < layout_of::field_count;
             static_assert(is_inside, "a row has fewer fields");
             return is_inside ? static_cast<std::size_t>(Key) : 0;
         } else {
@@ -341,7 +341,7 @@ struct std::basic_common_reference<Row, cairn::table_row<Row, Layout, IsConst>, 
 template <class Row, class Layout, bool IsConst>
     requires(!cairn::detail::row_template<Row>::is_named)
 struct std::tuple_size<cairn::table_row<Row, Layout, IsConst>>
-    : std::integral_constant<std::size_t, cairn::detail::arrangement<Row, Layout>::field_count> {};
+    : std::integral_constant<std::size_t, cairn::detail::layout_of<Row, Layout>::field_count> {};
 
 template <std::size_t I, class Row, class Layout, bool IsConst>
     requires(!cairn::detail::row_template<Row>::is_named)

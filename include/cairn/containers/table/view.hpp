@@ -69,7 +69,7 @@ private:
 
 template <class Row, class Layout, bool IsConst = false>
 class table_view {
-    using place = detail::arrangement<Row, Layout>;
+    using layout_of = detail::layout_of<Row, Layout>;
     template <class T>
     using maybe_const = std::conditional_t<IsConst, const T, T>;
 
@@ -100,11 +100,11 @@ public:
     [[nodiscard]] reference operator[](std::size_t i) const noexcept {
         CAIRN_ASSERT(i < size_, "a row is read inside the table");
         if constexpr (Layout::one_array) {
-            return *place::template element<0, maybe_const<Row>>(base_, capacity_, first_ + i);
-        } else if constexpr (place::is_named) {
+            return *layout_of::template element<0, maybe_const<Row>>(base_, capacity_, first_ + i);
+        } else if constexpr (layout_of::is_named) {
             return [&]<std::size_t... F>(std::index_sequence<F...>) {
                 return reference{detail::from_fields{}, field<F>(i)...};
-            }(std::make_index_sequence<place::field_count>{});
+            }(std::make_index_sequence<layout_of::field_count>{});
         } else {
             return reference{base_, capacity_, first_ + i};
         }
@@ -124,7 +124,7 @@ public:
     /// former values.
     /// Requires: the view ends where the table ends.
     [[nodiscard]] std::size_t padded_size() const noexcept {
-        return (size_ + place::form.tail - 1) & ~(place::form.tail - 1);
+        return (size_ + layout_of::desc.tail - 1) & ~(layout_of::desc.tail - 1);
     }
 
     /// The field that `Member` names, of all rows; see table/column.hpp for the type.
@@ -134,7 +134,7 @@ public:
     }
     template <std::size_t F>
     [[nodiscard]] auto column_of() const noexcept {
-        using T = maybe_const<typename place::template field_type<F>>;
+        using T = maybe_const<typename layout_of::template field_type<F>>;
         if constexpr (Layout::one_array) {
             return size_ == 0 ? strided_span<T>{}
                               : strided_span<T>{aos_field<F>(0), sizeof(Row), size_};
@@ -142,12 +142,12 @@ public:
             CAIRN_ASSERT(first_ % Layout::lanes == 0, "columns of blocks begin at a block");
             return size_ == 0 ? blocked_span<T, Layout::lanes>{}
                               : blocked_span<T, Layout::lanes>{field_pointer<F>(0),
-                                                               place::table.block_bytes, size_};
-        } else if constexpr (place::template is_split<F>()) {
+                                                               layout_of::desc.block_size, size_};
+        } else if constexpr (layout_of::template is_split<F>()) {
             if (size_ == 0) { return split_span<T>{}; }
-            return with_strips<F>(0, [&](auto*... p) { return split_span<T>{size_, p...}; });
-        } else if constexpr (place::template is_grouped<F>) {
-            constexpr std::size_t stride = place::template place_in_group<F>.size;
+            return with_components<F>(0, [&](auto*... p) { return split_span<T>{size_, p...}; });
+        } else if constexpr (layout_of::template is_grouped<F>) {
+            constexpr std::size_t stride = layout_of::template place_in_group<F>.size;
             return size_ == 0 ? strided_span<T>{}
                               : strided_span<T>{field_pointer<F>(0), stride, size_};
         } else {
@@ -173,7 +173,7 @@ public:
             for (std::size_t i = 0; i < size_; ++i) { f((*this)[i]); }
         } else {
             in_runs([&](std::size_t first, std::size_t count) {
-                run_rows(f, first, count, std::make_index_sequence<place::strip_count>{});
+                run_rows(f, first, count, std::make_index_sequence<layout_of::column_count>{});
             });
         }
     }
@@ -213,8 +213,8 @@ public:
     [[nodiscard]] decltype(auto) field(std::size_t i) const noexcept {
         if constexpr (Layout::one_array) {
             return *aos_field<F>(i);
-        } else if constexpr (place::template is_split<F>()) {
-            return place::template field_at<F, IsConst>(base_, capacity_, first_ + i);
+        } else if constexpr (layout_of::template is_split<F>()) {
+            return layout_of::template field_at<F, IsConst>(base_, capacity_, first_ + i);
         } else {
             return *field_pointer<F>(i);
         }
@@ -225,53 +225,54 @@ private:
 
     template <class F, std::size_t... Fields>
     static consteval bool takes() {
-        return std::is_invocable_v<F&,
-                                   maybe_const<typename place::template field_type<Fields>>&...>;
+        return std::is_invocable_v<
+            F&, maybe_const<typename layout_of::template field_type<Fields>>&...>;
     }
 
     template <std::size_t F>
     [[nodiscard]] auto* aos_field(std::size_t i) const noexcept {
-        return detail::with_fields<place::field_count>(
-            *place::template element<0, maybe_const<Row>>(base_, capacity_, first_ + i),
+        return detail::with_fields<layout_of::field_count>(
+            *layout_of::template element<0, maybe_const<Row>>(base_, capacity_, first_ + i),
             [](auto&... fields) { return __builtin_addressof(detail::pick<F>(fields...)); });
     }
     template <std::size_t F>
     [[nodiscard]] auto* field_pointer(std::size_t i) const noexcept {
-        return place::template field_at<F, IsConst>(base_, capacity_, first_ + i);
+        return layout_of::template field_at<F, IsConst>(base_, capacity_, first_ + i);
     }
     template <std::size_t F, class Use>
-    decltype(auto) with_strips(std::size_t i, Use use) const {
-        using V = typename place::template field_type<F>;
+    decltype(auto) with_components(std::size_t i, Use use) const {
+        using V = typename layout_of::template field_type<F>;
         using C = typename split_ref<V, IsConst>::component_type;
         return [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) {
-            return use(place::template element<place::template first_strip<F>() + I, C>(
+            return use(layout_of::template element<layout_of::template first_column<F>() + I, C>(
                 base_, capacity_, first_ + i)...);
         }(std::make_index_sequence<components_of<V>::count>{});
     }
 
-    /// The element type of strip S.
+    /// The element type of column S.
     template <std::size_t S, std::size_t F = 0>
-    static auto strip_type() {
-        if constexpr (S < place::template strips_before<F + 1>()) {
-            using T = typename place::template field_type<F>;
-            if constexpr (place::template is_grouped<F>) {
-                return std::type_identity<maybe_const<typename place::template group_cell<F>>>{};
-            } else if constexpr (place::template is_split<F>()) {
+    static auto column_type() {
+        if constexpr (S < layout_of::template columns_before<F + 1>()) {
+            using T = typename layout_of::template field_type<F>;
+            if constexpr (layout_of::template is_grouped<F>) {
+                return std::type_identity<
+                    maybe_const<typename layout_of::template group_cell<F>>>{};
+            } else if constexpr (layout_of::template is_split<F>()) {
                 return std::type_identity<maybe_const<typename components_of<T>::type>>{};
             } else {
                 return std::type_identity<maybe_const<T>>{};
             }
         } else {
-            return strip_type<S, F + 1>();
+            return column_type<S, F + 1>();
         }
     }
     template <std::size_t S>
-    [[nodiscard]] auto* strip_at(std::size_t i) const noexcept {
-        using T = typename decltype(strip_type<S>())::type;
-        return place::template element<S, T>(base_, capacity_, first_ + i);
+    [[nodiscard]] auto* column_at(std::size_t i) const noexcept {
+        using T = typename decltype(column_type<S>())::type;
+        return layout_of::template element<S, T>(base_, capacity_, first_ + i);
     }
 
-    /// use(first, count) for runs of rows that lie together in every strip.
+    /// use(first, count) for runs of rows that lie together in every column.
     template <class Use>
     void in_runs(Use use) const {
         if constexpr (Layout::lanes == 0) {
@@ -288,17 +289,17 @@ private:
         }
     }
 
-    /// One field of a row out of the strips' pointers: a reference or a split_ref.
+    /// One field of a row out of the columns' pointers: a reference or a split_ref.
     template <std::size_t F, class... P>
-    static decltype(auto) field_of_strips(std::size_t i, P*... p) noexcept {
-        constexpr std::size_t s = place::template first_strip<F>();
-        if constexpr (place::template is_split<F>()) {
-            using V = typename place::template field_type<F>;
+    static decltype(auto) field_of_columns(std::size_t i, P*... p) noexcept {
+        constexpr std::size_t s = layout_of::template first_column<F>();
+        if constexpr (layout_of::template is_split<F>()) {
+            using V = typename layout_of::template field_type<F>;
             return [&]<std::size_t... I>(std::index_sequence<I...>) {
                 return split_ref<V, IsConst>{(detail::pick<s + I>(p...) + i)...};
             }(std::make_index_sequence<components_of<V>::count>{});
-        } else if constexpr (place::template is_grouped<F>) {
-            return (*place::template in_cell<F, IsConst>(detail::pick<s>(p...) + i));
+        } else if constexpr (layout_of::template is_grouped<F>) {
+            return (*layout_of::template in_cell<F, IsConst>(detail::pick<s>(p...) + i));
         } else {
             return (detail::pick<s>(p...)[i]);
         }
@@ -307,14 +308,14 @@ private:
     CAIRN_DETAIL_KEEP_RESTRICT static void loop_rows(F& f, std::size_t count, P* __restrict... p) {
         for (std::size_t i = 0; i < count; ++i) {
             [&]<std::size_t... I>(std::index_sequence<I...>) {
-                f(reference{detail::from_fields{}, field_of_strips<I>(i, p...)...});
-            }(std::make_index_sequence<place::field_count>{});
+                f(reference{detail::from_fields{}, field_of_columns<I>(i, p...)...});
+            }(std::make_index_sequence<layout_of::field_count>{});
         }
     }
     template <class F, std::size_t... S>
     void run_rows(F& f, std::size_t first, std::size_t count, std::index_sequence<S...>) const {
-        if constexpr (place::is_named && sizeof...(S) <= 64) {
-            loop_rows(f, count, strip_at<S>(first)...);
+        if constexpr (layout_of::is_named && sizeof...(S) <= 64) {
+            loop_rows(f, count, column_at<S>(first)...);
         } else {
             for (std::size_t i = 0; i < count; ++i) { f((*this)[first + i]); }
         }
@@ -340,7 +341,7 @@ private:
         T copy;
     };
 
-    /// The strips of fields `First, Rest...` at row i, one pointer each, passed on in order.
+    /// The columns of fields `First, Rest...` at row i, one pointer each, passed on in order.
     template <std::size_t... F, class Use>
     void gather(std::size_t i, Use use) const {
         if constexpr (sizeof...(F) == 0) {
@@ -354,10 +355,10 @@ private:
         const auto rest = [&](auto*... p) {
             gather<Rest...>(i, [&](auto*... others) { use(p..., others...); });
         };
-        if constexpr (place::template is_split<First>()) {
-            with_strips<First>(i, rest);
-        } else if constexpr (place::template is_grouped<First>) {
-            rest(strip_at<place::template first_strip<First>()>(i));
+        if constexpr (layout_of::template is_split<First>()) {
+            with_components<First>(i, rest);
+        } else if constexpr (layout_of::template is_grouped<First>) {
+            rest(column_at<layout_of::template first_column<First>()>(i));
         } else {
             rest(field_pointer<First>(i));
         }
@@ -366,22 +367,22 @@ private:
     /// Argument number A of f, out of the gathered pointers; its first pointer is number S.
     template <class Function, std::size_t F, std::size_t A, std::size_t S, class... P>
     static auto argument(std::size_t i, P*... p) noexcept {
-        using T = typename place::template field_type<F>;
-        if constexpr (place::template is_split<F>()) {
+        using T = typename layout_of::template field_type<F>;
+        if constexpr (layout_of::template is_split<F>()) {
             return [&]<std::size_t... I>(std::index_sequence<I...>) {
                 return local_copy<T, detail::writes_argument<Function, A, T>()>{
                     split_ref<T, IsConst>{(detail::pick<S + I>(p...) + i)...}};
             }(std::make_index_sequence<components_of<T>::count>{});
-        } else if constexpr (place::template is_grouped<F>) {
+        } else if constexpr (layout_of::template is_grouped<F>) {
             return direct<maybe_const<T>>{
-                *place::template in_cell<F, IsConst>(detail::pick<S>(p...) + i)};
+                *layout_of::template in_cell<F, IsConst>(detail::pick<S>(p...) + i)};
         } else {
             return direct<maybe_const<T>>{detail::pick<S>(p...)[i]};
         }
     }
     template <std::size_t F>
     static consteval std::size_t pointers_of() {
-        return place::template is_split<F>() ? place::template strips_in<F>() : 1;
+        return layout_of::template is_split<F>() ? layout_of::template columns_in<F>() : 1;
     }
     /// The first gathered pointer of argument A.
     template <std::size_t A, std::size_t... F>

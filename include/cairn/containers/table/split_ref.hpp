@@ -1,4 +1,4 @@
-// cairn/containers/table/components.hpp - a small vector seen as its components, each in its own column.
+// cairn/containers/table/split_ref.hpp - a small vector seen as its components, each in its own column.
 //
 //      struct vec3 { float x, y, z; };
 //

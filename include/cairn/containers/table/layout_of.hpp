@@ -1,11 +1,11 @@
-// cairn/containers/table/arrangement.hpp - where each field of a row type lies in each layout, at compile time.
+// cairn/containers/table/layout_of.hpp - where each field of a row type lies in each layout, at compile time.
 //
-//      arrangement<particle<>, soa>
+//      layout_of<particle<>, soa>
 //          fields   position vec3 | velocity vec3 | life float
-//          strips   0: 12 bytes   | 1: 12 bytes   | 2: 4 bytes      (split: one per component;
+//          columns   0: 12 bytes   | 1: 12 bytes   | 2: 4 bytes      (split: one per component;
 //          before   0             | 12            | 24               grouped: one per group)
 //
-//      element i of strip s  =  base + capacity * before[s] + s * skew + i * size[s]
+//      element i of column c  =  base + capacity * before[c] + c * skew + i * size[c]
 //
 // Cost: constants; the compiler sees base + capacity * constant + index * size.
 #pragma once
@@ -16,9 +16,9 @@
 
 #include <cairn/containers/field.hpp>
 #include <cairn/containers/layout.hpp>
-#include <cairn/containers/table/components.hpp>
+#include <cairn/containers/table/layout_desc.hpp>
 #include <cairn/containers/table/row_rules.hpp>
-#include <cairn/containers/table/shape.hpp>
+#include <cairn/containers/table/split_ref.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/storage/row_fields.hpp>
 
@@ -41,7 +41,7 @@ struct declared_fields<Row> {
 
 /// Everything about Row in Layout that is known at compile time.
 template <class Row, class Layout>
-struct arrangement {
+struct layout_of {
     using fields = typename declared_fields<Row>::type;
     static constexpr std::size_t field_count = fields::size;
     static constexpr bool is_named = row_template<Row>::is_named;
@@ -109,9 +109,9 @@ struct arrangement {
         std::byte bytes[place_in_group<F>.size];
     };
 
-    /// How many strips field F adds: a group's are added by its first field.
+    /// How many columns field F adds: a group's are added by its first field.
     template <std::size_t F>
-    static consteval std::size_t strips_in() {
+    static consteval std::size_t columns_in() {
         if constexpr (is_split<F>()) {
             return components_of<field_type<F>>::count;
         } else if constexpr (is_grouped<F>) {
@@ -121,83 +121,84 @@ struct arrangement {
         }
     }
     template <std::size_t F>
-    static consteval std::size_t strips_before() {
+    static consteval std::size_t columns_before() {
         return []<std::size_t... I>(std::index_sequence<I...>) {
-            return (std::size_t{0} + ... + strips_in<I>());
+            return (std::size_t{0} + ... + columns_in<I>());
         }(std::make_index_sequence<F>{});
     }
-    /// The first strip of field F, or the one of its group.
+    /// The first column of field F, or the one of its group.
     template <std::size_t F>
-    static consteval std::size_t first_strip() {
+    static consteval std::size_t first_column() {
         if constexpr (is_grouped<F>) {
-            return strips_before<place_in_group<F>.first>();
+            return columns_before<place_in_group<F>.first>();
         } else {
-            return strips_before<F>();
+            return columns_before<F>();
         }
     }
 
-    static constexpr std::size_t strip_count = [] {
+    static constexpr std::size_t column_count = [] {
         if constexpr (Layout::one_array) {
             return std::size_t{1};
         } else {
-            return strips_before<field_count>();
+            return columns_before<field_count>();
         }
     }();
 
-    struct strip_table {
-        strip at[strip_count];
-        std::size_t block_bytes = 0;
+    struct column_list {
+        column_desc at[column_count];
+        std::size_t block_size = 0;
         std::size_t line = cache_line_size;
         std::size_t granule = 1;
     };
 
-    static constexpr strip_table table = [] {
-        strip_table result{};
+    static constexpr column_list columns = [] {
+        column_list result{};
         std::size_t next = 0;
         std::size_t before = 0;
-        const auto add = [&](strip s) {
-            if (Layout::lanes != 0) {  // each strip of a block starts as aligned as its size allows
-                const std::size_t bytes = s.size * Layout::lanes;
+        const auto add = [&](column_desc c) {
+            if (Layout::lanes !=
+                0) {  // each column of a block starts as aligned as its size allows
+                const std::size_t bytes = c.size * Layout::lanes;
                 std::size_t align = largest_power_of_two_in(bytes);
                 align = align > cache_line_size ? cache_line_size : align;
-                align = align < s.align ? s.align : align;
+                align = align < c.align ? c.align : align;
                 before = (before + align - 1) / align * align;
-                s.before = before;
+                c.before = before;
                 before += bytes;
             } else {
-                s.before = before;
-                before += s.size;
+                c.before = before;
+                before += c.size;
             }
-            result.line = s.align > result.line ? s.align : result.line;
-            result.at[next++] = s;
+            result.line = c.align > result.line ? c.align : result.line;
+            result.at[next++] = c;
         };
         if constexpr (Layout::one_array) {
-            add(strip_of<Row>(0));
+            add(describe_column<Row>(0));
         } else {
             const auto add_field = [&]<std::size_t F>() {
                 if constexpr (is_split<F>()) {
-                    for (std::size_t c = 0; c < strips_in<F>(); ++c) {
-                        add(strip_of<typename components_of<field_type<F>>::type>(0));
+                    for (std::size_t k = 0; k < columns_in<F>(); ++k) {
+                        add(describe_column<typename components_of<field_type<F>>::type>(0));
                     }
                 } else if constexpr (is_grouped<F>) {
-                    if constexpr (strips_in<F>() != 0) { add(strip_of<group_cell<F>>(0)); }
+                    if constexpr (columns_in<F>() != 0) { add(describe_column<group_cell<F>>(0)); }
                 } else {
-                    add(strip_of<field_type<F>>(0));
+                    add(describe_column<field_type<F>>(0));
                 }
             };
             [&]<std::size_t... F>(std::index_sequence<F...>) {
                 (add_field.template operator()<F>(), ...);
             }(std::make_index_sequence<field_count>{});
         }
-        result.block_bytes =
+        result.block_size =
             Layout::lanes != 0 ? (before + result.line - 1) / result.line * result.line : before;
         if constexpr (Layout::lanes != 0) {
             result.granule = Layout::lanes > tail_rows ? Layout::lanes : tail_rows;
         } else if constexpr (!Layout::one_array) {
             result.granule = tail_rows;
-            for (const strip& s : result.at) {
+            for (const column_desc& c : result.at) {
                 const std::size_t pieces =
-                    result.line / largest_power_of_two_in(s.size | result.line);
+                    result.line / largest_power_of_two_in(c.size | result.line);
                 result.granule = pieces > result.granule ? pieces : result.granule;
             }
         }
@@ -205,30 +206,30 @@ struct arrangement {
     }();
 
     static constexpr std::size_t skew =
-        Layout::one_array || Layout::lanes != 0 ? 0 : column_skew_lines * table.line;
+        Layout::one_array || Layout::lanes != 0 ? 0 : column_skew_lines * columns.line;
 
-    static constexpr shape form{
-        table.at,      strip_count,
-        Layout::lanes, table.block_bytes,
-        table.line,    table.granule,
-        skew,          Layout::one_array ? 1 : (Layout::lanes != 0 ? table.granule : tail_rows)};
+    static constexpr layout_desc desc{
+        columns.at,    column_count,
+        Layout::lanes, columns.block_size,
+        columns.line,  columns.granule,
+        skew,          Layout::one_array ? 1 : (Layout::lanes != 0 ? columns.granule : tail_rows)};
 
-    /// The first byte of row 0 of strip S. The block is not null.
-    template <std::size_t S>
-    [[nodiscard]] static std::byte* strip_begin(std::byte* base, std::size_t capacity) noexcept {
+    /// The first byte of row 0 of column C. The block is not null.
+    template <std::size_t C>
+    [[nodiscard]] static std::byte* column_begin(std::byte* base, std::size_t capacity) noexcept {
         if constexpr (Layout::lanes != 0) {
-            return base + table.at[S].before;
+            return base + columns.at[C].before;
         } else {
-            return base + capacity * table.at[S].before + S * skew;
+            return base + capacity * columns.at[C].before + C * skew;
         }
     }
 
-    /// Element i of strip S.
-    template <std::size_t S, class T>
+    /// Element i of column C.
+    template <std::size_t C, class T>
     [[nodiscard]] static T* element(std::byte* base, std::size_t capacity, std::size_t i) noexcept {
-        std::byte* const begin = strip_begin<S>(base, capacity);
+        std::byte* const begin = column_begin<C>(base, capacity);
         if constexpr (Layout::lanes != 0) {
-            return reinterpret_cast<T*>(begin + i / Layout::lanes * table.block_bytes) +
+            return reinterpret_cast<T*>(begin + i / Layout::lanes * columns.block_size) +
                    i % Layout::lanes;
         } else {
             return reinterpret_cast<T*>(begin) + i;
@@ -241,16 +242,17 @@ struct arrangement {
                                        std::size_t i) noexcept {
         using T = field_type<F>;
         if constexpr (is_split<F>()) {
-            using C = typename split_ref<T, IsConst>::component_type;
+            using E = typename split_ref<T, IsConst>::component_type;
             return [&]<std::size_t... I>(std::index_sequence<I...>) {
                 return split_ref<T, IsConst>{
-                    element<first_strip<F>() + I, C>(base, capacity, i)...};
-            }(std::make_index_sequence<strips_in<F>()>{});
+                    element<first_column<F>() + I, E>(base, capacity, i)...};
+            }(std::make_index_sequence<columns_in<F>()>{});
         } else if constexpr (is_grouped<F>) {
-            return in_cell<F, IsConst>(element<first_strip<F>(), group_cell<F>>(base, capacity, i));
+            return in_cell<F, IsConst>(
+                element<first_column<F>(), group_cell<F>>(base, capacity, i));
         } else {
             using E = std::conditional_t<IsConst, const T, T>;
-            return element<first_strip<F>(), E>(base, capacity, i);
+            return element<first_column<F>(), E>(base, capacity, i);
         }
     }
 
@@ -266,7 +268,7 @@ struct arrangement {
 /// A row that breaks a rule: the rule's sentence, and no other.
 template <class Row, class Layout>
     requires(fault_of_row<Row> != row_fault::none)
-struct arrangement<Row, Layout> : arrangement<stand_in_row, soa> {
+struct layout_of<Row, Layout> : layout_of<stand_in_row, soa> {
     static_assert(row_is_free_of<Row, row_fault::no_struct>, "a row is a struct, without const");
     static_assert(
         row_is_free_of<Row, row_fault::no_aggregate>,
@@ -284,7 +286,7 @@ struct arrangement<Row, Layout> : arrangement<stand_in_row, soa> {
 template <class Row, class Layout>
     requires(fault_of_row<Row> == row_fault::none &&
              fault_of_groups<Row, Layout> != group_fault::none)
-struct arrangement<Row, Layout> : arrangement<Row, soa> {
+struct layout_of<Row, Layout> : layout_of<Row, soa> {
     static_assert(groups_are_free_of<Row, Layout, group_fault::foreign_field>,
                   "a group names fields of its own row");
     static_assert(groups_are_free_of<Row, Layout, group_fault::one_field>,
