@@ -169,7 +169,7 @@ target_sources(cairn
         include/cairn/movable/relocation.hpp
         # containers
         include/cairn/containers/attached_column.hpp
-        include/cairn/containers/chunks.hpp
+        include/cairn/containers/batches.hpp
         include/cairn/containers/concurrent_object_pool.hpp
         include/cairn/containers/concurrent_object_pool/zeroed_memory.hpp
         include/cairn/containers/field.hpp
@@ -192,7 +192,6 @@ target_sources(cairn
         include/cairn/containers/stable_slot_map/slots_cold.hpp
         include/cairn/containers/table.hpp
         include/cairn/containers/table/cells.hpp
-        include/cairn/containers/table/chunks.hpp
         include/cairn/containers/table/column.hpp
         include/cairn/containers/table/layout_desc.hpp
         include/cairn/containers/table/layout_of.hpp

@@ -94,7 +94,7 @@ TEST(table_grouped, takes_the_text_that_every_layout_takes) {
     t[9] = copy;
     EXPECT_EQ(t[9].name, "n");
     std::size_t rows = 0;
-    for (auto chunk : t.view().chunks(100)) { rows += chunk.size(); }
+    for (auto batch : t.view().batches(100)) { rows += batch.size(); }
     EXPECT_EQ(rows, 300u);
 }
 

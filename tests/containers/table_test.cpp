@@ -116,19 +116,19 @@ TYPED_TEST(table_in, for_each_and_each_and_columns_do_what_rows_do) {
     }
 }
 
-TYPED_TEST(table_in, chunks_cover_every_row_once_and_begin_at_multiples_of_64) {
+TYPED_TEST(table_in, batches_cover_every_row_once_and_begin_at_multiples_of_64) {
     table<particle<>, TypeParam> t;
     fill(t, 1000);
     std::size_t seen = 0;
-    t.for_each_chunk(100, [&](auto chunk) {
-        EXPECT_TRUE(chunk.size() == 128 || seen + chunk.size() == 1000);
-        chunk.template each<&particle<>::id>(
+    t.for_each_batch(100, [&](auto batch) {
+        EXPECT_TRUE(batch.size() == 128 || seen + batch.size() == 1000);
+        batch.template each<&particle<>::id>(
             [&](int& id) { EXPECT_EQ(id, static_cast<int>(seen++)); });
     });
     EXPECT_EQ(seen, 1000u);
-    EXPECT_EQ(t.view().chunk_count(100), 8u);
-    EXPECT_EQ(t.view().chunk(100, 7).size(), 1000u - 7 * 128);
-    const int last = t.view().chunk(100, 7)[0].id;
+    EXPECT_EQ(t.batches(100).size(), 8u);
+    EXPECT_EQ(t.batches(100)[7].size(), 1000u - 7 * 128);
+    const int last = t.batches(100)[7][0].id;
     EXPECT_EQ(last, 7 * 128);
 }
 
@@ -400,7 +400,7 @@ TEST(table, misuse_is_named_in_checked_builds) {
     std::uint32_t outside[] = {0, 2};
     EXPECT_DEATH((void)t.permute(twice), "a permutation names every row once");
     EXPECT_DEATH((void)t.permute(outside), "a permutation names every row once");
-    EXPECT_DEATH((void)t.view().chunks(0), "a chunk has rows");
+    EXPECT_DEATH((void)t.view().batches(0), "a batch has rows");
     std::uint32_t swapped[] = {1, 0};
     EXPECT_TRUE(t.permute(swapped));
     EXPECT_EQ(t[0].id, 1);
@@ -419,12 +419,12 @@ TEST(table, rows_beyond_the_tail_are_poisoned) {
     }
 }
 
-TEST(table, a_chunk_may_be_larger_than_any_table) {
+TEST(table, a_batch_may_be_larger_than_any_table) {
     table<particle<>, soa> t;
     fill(t, 100);
     for (const std::size_t huge : {SIZE_MAX, SIZE_MAX - 62, SIZE_MAX - 63, SIZE_MAX / 2 + 2}) {
         std::size_t rows = 0;
-        t.for_each_chunk(huge, [&](auto part) { rows += part.size(); });
+        t.for_each_batch(huge, [&](auto part) { rows += part.size(); });
         EXPECT_EQ(rows, 100u) << huge;
     }
 }

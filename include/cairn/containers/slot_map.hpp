@@ -158,12 +158,13 @@ public:
     [[nodiscard]] std::span<const handle_type> handles() const noexcept {
         return directory_.handles();
     }
-    /// values() in pieces of about `rows_per_chunk` whose boundaries share no cache line.
-    [[nodiscard]] chunked_rows<T> chunks(std::size_t rows_per_chunk) noexcept {
-        return values_.chunks(rows_per_chunk);
+    /// values() in pieces of about `rows_per_batch` whose boundaries share no cache line.
+    [[nodiscard]] row_batches<std::span<T>> batches(std::size_t rows_per_batch) noexcept {
+        return values_.batches(rows_per_batch);
     }
-    [[nodiscard]] chunked_rows<const T> chunks(std::size_t rows_per_chunk) const noexcept {
-        return values_.chunks(rows_per_chunk);
+    [[nodiscard]] row_batches<std::span<const T>> batches(
+        std::size_t rows_per_batch) const noexcept {
+        return values_.batches(rows_per_batch);
     }
     [[nodiscard]] iterator begin() noexcept { return iterator{values_.begin()}; }
     [[nodiscard]] iterator end() noexcept { return iterator{values_.end()}; }

@@ -185,19 +185,19 @@ public:
         rows_.template each<Members...>(std::move(f));
     }
     template <class F>
-    void for_each_chunk(std::size_t rows, F f) {
-        rows_.for_each_chunk(rows, std::move(f));
+    void for_each_batch(std::size_t rows, F f) {
+        rows_.for_each_batch(rows, std::move(f));
     }
     template <class F>
-    void for_each_chunk(std::size_t rows, F f) const {
-        rows_.for_each_chunk(rows, std::move(f));
+    void for_each_batch(std::size_t rows, F f) const {
+        rows_.for_each_batch(rows, std::move(f));
     }
-    /// rows() in pieces whose boundaries share no cache line in any column: table_view::chunks().
-    [[nodiscard]] auto chunks(std::size_t rows_per_chunk) noexcept {
-        return rows_.view().chunks(rows_per_chunk);
+    /// rows() in pieces whose boundaries share no cache line in any column: table_view::batches().
+    [[nodiscard]] auto batches(std::size_t rows_per_batch) noexcept {
+        return rows_.batches(rows_per_batch);
     }
-    [[nodiscard]] auto chunks(std::size_t rows_per_chunk) const noexcept {
-        return rows_.view().chunks(rows_per_chunk);
+    [[nodiscard]] auto batches(std::size_t rows_per_batch) const noexcept {
+        return rows_.batches(rows_per_batch);
     }
 
     /// Room for `count` rows in all; a reserved handle counts as a row. Returns: false when exhausted;

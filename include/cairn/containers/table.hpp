@@ -339,13 +339,15 @@ public:
     void each(F f) const {
         view().template each<Members...>(std::move(f));
     }
+    [[nodiscard]] auto batches(std::size_t rows) noexcept { return view().batches(rows); }
+    [[nodiscard]] auto batches(std::size_t rows) const noexcept { return view().batches(rows); }
     template <class F>
-    void for_each_chunk(std::size_t rows, F f) {
-        view().for_each_chunk(rows, std::move(f));
+    void for_each_batch(std::size_t rows, F f) {
+        view().for_each_batch(rows, std::move(f));
     }
     template <class F>
-    void for_each_chunk(std::size_t rows, F f) const {
-        view().for_each_chunk(rows, std::move(f));
+    void for_each_batch(std::size_t rows, F f) const {
+        view().for_each_batch(rows, std::move(f));
     }
 
     // Order

@@ -9,15 +9,15 @@
 //      v.for_each([dt](auto&& p) { p.position += p.velocity * dt; });
 //      v.each<&P::position, &P::velocity>([dt](vec3& p, const vec3& v) { p += v * dt; });
 //      v.column<&P::position>()                   std::span<vec3> in soa
-//      v.for_each_chunk(4096, [](auto chunk) { chunk.each<...>(...); });
+//      v.for_each_batch(4096, [](auto batch) { batch.each<...>(...); });
 //
 // for_each and each hand the columns to the compiler as disjoint (restrict), which a plain loop
 // cannot express; they are vectorised by gcc and clang where the plain loop needs too many checks.
 // In return the function object may touch the fields of its own row only through its arguments.
 //
 // Cost: a row is base + capacity * constant + index * size; loops keep it in registers.
-// Threads: as std::span: disjoint chunks may be written at the same time. for_each_chunk cuts at
-//          multiples of 64 rows, so two chunks share no cache line in any column (aosoa, soa).
+// Threads: as std::span: disjoint parts may be written at the same time. for_each_batch cuts at
+//          multiples of 64 rows, so two batches share no cache line in any column (aosoa, soa).
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/table/chunks.hpp>
+#include <cairn/containers/batches.hpp>
 #include <cairn/containers/table/column.hpp>
 #include <cairn/containers/table/row.hpp>
 #include <cairn/containers/table/written_arguments.hpp>
@@ -191,21 +191,13 @@ public:
     /// The rows in parts of `rows`, rounded up to a multiple of 64: no two of them share a cache line
     /// in any column, so each may be written by another thread. size(), [k], and a range of views.
     /// Requires: rows != 0.
-    [[nodiscard]] table_chunks<table_view> chunks(std::size_t rows) const noexcept {
+    [[nodiscard]] row_batches<table_view> batches(std::size_t rows) const noexcept {
         return {*this, rows};
     }
-    /// f(view) for each of chunks(rows), in order.
+    /// f(view) for each of batches(rows), in order.
     template <class F>
-    void for_each_chunk(std::size_t rows, F f) const {
-        const auto parts = chunks(rows);
-        for (std::size_t k = 0; k < parts.size(); ++k) { f(parts[k]); }
-    }
-    /// How many parts chunks(rows) has, and part number `index`, for job systems.
-    [[nodiscard]] std::size_t chunk_count(std::size_t rows) const noexcept {
-        return chunks(rows).size();
-    }
-    [[nodiscard]] table_view chunk(std::size_t rows, std::size_t index) const noexcept {
-        return chunks(rows)[index];
+    void for_each_batch(std::size_t rows, F f) const {
+        for (auto batch : batches(rows)) { f(batch); }
     }
 
     /// Field number F of row i: a reference, or a split_ref.
