@@ -195,9 +195,11 @@ target_sources(cairn
         include/cairn/containers/table/column.hpp
         include/cairn/containers/table/layout_desc.hpp
         include/cairn/containers/table/layout_of.hpp
+        include/cairn/containers/table/loop.hpp
         include/cairn/containers/table/memory.hpp
         include/cairn/containers/table/row.hpp
         include/cairn/containers/table/row_rules.hpp
+        include/cairn/containers/table/selected_fields.hpp
         include/cairn/containers/table/split_ref.hpp
         include/cairn/containers/table/view.hpp
         include/cairn/containers/table/written_arguments.hpp

@@ -419,7 +419,7 @@ public:
 private:
     template <std::size_t F>
     [[nodiscard]] auto take_field(std::size_t i) {
-        if constexpr (!Layout::one_array && layout_of::template is_split<F>()) {
+        if constexpr (layout_of::template is_split<F>()) {
             return cells::template whole_field<F>(m_.base_, m_.pitch_, i).load();
         } else {
             return std::remove_reference_t<decltype(cells::template whole_field<F>(m_.base_,
@@ -433,7 +433,7 @@ private:
     }
     template <std::size_t F>
     void move_field(std::size_t to, std::size_t from) {
-        if constexpr (!Layout::one_array && layout_of::template is_split<F>()) {
+        if constexpr (layout_of::template is_split<F>()) {
             put_field<F>(to, cells::template whole_field<F>(m_.base_, m_.pitch_, from));
         } else {
             put_field<F>(to, std::move(cells::template whole_field<F>(m_.base_, m_.pitch_, from)));
@@ -443,7 +443,7 @@ private:
     static constexpr std::size_t moved_count = Layout::one_array ? 1 : layout_of::field_count;
     template <std::size_t F>
     static consteval bool moves_safely() {
-        if constexpr (!Layout::one_array && layout_of::template is_split<F>()) {
+        if constexpr (layout_of::template is_split<F>()) {
             return true;
         } else {
             using T =

@@ -24,23 +24,20 @@ template <class Row, class Layout>
 struct table_cells {
     using layout_of = detail::layout_of<Row, Layout>;
 
+    /// f<0>(), f<1>(), ... for what moves as one: each field, or the row in aos.
     template <class F>
     static void for_each_field(F f) {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             (f.template operator()<I>(), ...);
         }(std::make_index_sequence<Layout::one_array ? 1 : layout_of::field_count>{});
     }
-
-    /// In aos the one "field" is the row itself.
     template <std::size_t F>
     [[nodiscard]] static decltype(auto) whole_field(std::byte* base, std::size_t capacity,
                                                     std::size_t i) noexcept {
         if constexpr (Layout::one_array) {
-            return *layout_of::template element<0, Row>(base, capacity, i);
-        } else if constexpr (layout_of::template is_split<F>()) {
-            return layout_of::template field_at<F, false>(base, capacity, i);
+            return (*layout_of::template element<0>(base, capacity, i));
         } else {
-            return *layout_of::template field_at<F, false>(base, capacity, i);
+            return layout_of::template field<F, false>(base, capacity, i);
         }
     }
     /// Destroys the fields constructed so far when a later one throws.
@@ -57,24 +54,20 @@ struct table_cells {
     };
     template <std::size_t F>
     static void destroy_field(std::byte* base, std::size_t capacity, std::size_t i) noexcept {
-        if constexpr (Layout::one_array) {
-            layout_of::template element<0, Row>(base, capacity, i)->~Row();
-        } else if constexpr (!layout_of::template is_split<F>()) {
-            using T = typename layout_of::template field_type<F>;
-            if constexpr (!std::is_trivially_destructible_v<T>) {
-                layout_of::template field_at<F, false>(base, capacity, i)->~T();
-            }
+        if constexpr (!layout_of::template is_split<F>()) {
+            auto& field = whole_field<F>(base, capacity, i);
+            using T = std::remove_reference_t<decltype(field)>;
+            field.~T();
         }
     }
     template <std::size_t F, class Arg>
     static void construct_field(std::byte* base, std::size_t capacity, std::size_t i, Arg&& arg) {
-        using T = typename layout_of::template field_type<F>;
+        auto&& field = layout_of::template field<F, false>(base, capacity, i);
         if constexpr (layout_of::template is_split<F>()) {
-            layout_of::template field_at<F, false>(base, capacity, i)
-                .store(static_cast<Arg&&>(arg));
+            field.store(static_cast<Arg&&>(arg));
         } else {
-            ::new (static_cast<void*>(layout_of::template field_at<F, false>(base, capacity, i)))
-                T(static_cast<Arg&&>(arg));
+            using T = typename layout_of::template field_type<F>;
+            ::new (static_cast<void*>(__builtin_addressof(field))) T(static_cast<Arg&&>(arg));
         }
     }
     template <class... Args>
@@ -113,8 +106,7 @@ struct table_cells {
             fit, "a row is built from a row, from an argument for each field, or by Row{args...}");
         if constexpr (!fit) {
         } else if constexpr (Layout::one_array) {
-            auto* const at =
-                static_cast<void*>(layout_of::template element<0, Row>(base, capacity, i));
+            auto* const at = static_cast<void*>(layout_of::template element<0>(base, capacity, i));
             if constexpr (is_a_row<Args...>()) {
                 ::new (at) Row(static_cast<Row>(static_cast<Args&&>(args))...);
             } else {

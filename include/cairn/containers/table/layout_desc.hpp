@@ -108,13 +108,13 @@ void permute_range(void* column, std::size_t lanes, std::size_t block_size, std:
 }
 
 template <class T>
-consteval column_desc describe_column(std::size_t before) {
+consteval column_desc describe_column() {
     if constexpr (std::is_trivially_copyable_v<T>) {
-        return {sizeof(T), alignof(T), before, nullptr, nullptr, nullptr, false};
+        return {sizeof(T), alignof(T), 0, nullptr, nullptr, nullptr, false};
     } else {
         return {sizeof(T),
                 alignof(T),
-                before,
+                0,
                 &construct_range<T>,
                 &destroy_range<T>,
                 &permute_range<T>,

@@ -51,7 +51,7 @@ struct layout_of {
 
     /// The group that field F is in, or no_group.
     template <std::size_t F>
-    static constexpr std::size_t group = group_of(F, Layout{});
+    static constexpr std::size_t group = Layout::one_array ? 0 : group_of(F, Layout{});
     template <std::size_t F>
     static constexpr bool is_grouped = group<F> != no_group;
 
@@ -74,75 +74,83 @@ struct layout_of {
         }
     }
 
-    //      group:   | a .. b c . | a .. b c . |       fields in order, each aligned; size: a whole number of
-    //               0    ^ offset_in_group<b>         the largest alignment
+    //      group   | a .. b c . | a .. b c . |     fields in order, each aligned; the size of a cell
+    //              0    ^ offset of b              is a whole number of the largest alignment
 
-    struct group_place {
+    struct group_desc {
         std::size_t first = no_group;  // field of the group
         std::size_t offset = 0;        // of the field asked for
         std::size_t size = 0;
         std::size_t align = 1;
     };
-    template <std::size_t Field>
-    static constexpr group_place place_in_group = [] {
-        group_place result;
-        const auto add = [&]<std::size_t F>() {
-            if constexpr (group<F> == group<Field>) {
-                using T = field_type<F>;
-                result.first = result.first == no_group ? F : result.first;
+    /// The group of field F, and where in its cells F lies.
+    template <std::size_t F>
+    static constexpr group_desc group_at = [] {
+        group_desc result;
+        const auto add = [&]<std::size_t Other>() {
+            if constexpr (group<Other> == group<F>) {
+                using T = field_type<Other>;
+                result.first = result.first == no_group ? Other : result.first;
                 result.align = alignof(T) > result.align ? alignof(T) : result.align;
                 result.size = (result.size + alignof(T) - 1) / alignof(T) * alignof(T);
-                if (F == Field) { result.offset = result.size; }
+                if (Other == F) { result.offset = result.size; }
                 result.size += sizeof(T);
             }
         };
-        [&]<std::size_t... F>(std::index_sequence<F...>) {
-            (add.template operator()<F>(), ...);
+        [&]<std::size_t... Other>(std::index_sequence<Other...>) {
+            (add.template operator()<Other>(), ...);
         }(std::make_index_sequence<field_count>{});
         result.size = (result.size + result.align - 1) / result.align * result.align;
         return result;
     }();
 
-    /// A group's element, for pointers to step over.
+    /// An element of the column that a group shares. The cell of aos is the row.
     template <std::size_t F>
-    struct alignas(place_in_group<F>.align) group_cell {
-        std::byte bytes[place_in_group<F>.size];
+    struct alignas(group_at<F>.align) group_cell {
+        std::byte bytes[group_at<F>.size];
     };
-
-    /// How many columns field F adds: a group's are added by its first field.
     template <std::size_t F>
-    static consteval std::size_t columns_in() {
+    using cell = std::conditional_t<Layout::one_array, Row, group_cell<F>>;
+
+    /// The types of the elements of the columns that field F adds: a group's first field adds its.
+    template <std::size_t F>
+    static consteval auto cells_of() {
         if constexpr (is_split<F>()) {
-            return components_of<field_type<F>>::count;
-        } else if constexpr (is_grouped<F>) {
-            return place_in_group<F>.first == F ? 1 : 0;
+            using C = components_of<field_type<F>>;
+            return []<std::size_t... I>(std::index_sequence<I...>) {
+                return type_list<std::enable_if_t<I != no_group, typename C::type>...>{};
+            }(std::make_index_sequence<C::count>{});
+        } else if constexpr (!is_grouped<F>) {
+            return type_list<field_type<F>>{};
+        } else if constexpr (group_at<F>.first == F) {
+            return type_list<cell<F>>{};
         } else {
-            return 1;
+            return type_list<>{};
         }
     }
-    template <std::size_t F>
-    static consteval std::size_t columns_before() {
-        return []<std::size_t... I>(std::index_sequence<I...>) {
-            return (std::size_t{0} + ... + columns_in<I>());
-        }(std::make_index_sequence<F>{});
-    }
-    /// The first column of field F, or the one of its group.
-    template <std::size_t F>
-    static consteval std::size_t first_column() {
-        if constexpr (is_grouped<F>) {
-            return columns_before<place_in_group<F>.first>();
-        } else {
-            return columns_before<F>();
-        }
+    template <std::size_t Count>
+    static consteval auto cells_before() {
+        return []<std::size_t... F>(std::index_sequence<F...>) {
+            return (type_list<>{} + ... + cells_of<F>());
+        }(std::make_index_sequence<Count>{});
     }
 
-    static constexpr std::size_t column_count = [] {
-        if constexpr (Layout::one_array) {
-            return std::size_t{1};
+    /// The first column of field F, or the one of its group; and how many it has.
+    template <std::size_t F>
+    static constexpr std::size_t first_column = [] {
+        if constexpr (is_grouped<F>) {
+            return decltype(cells_before<group_at<F>.first>())::size;
         } else {
-            return columns_before<field_count>();
+            return decltype(cells_before<F>())::size;
         }
     }();
+    template <std::size_t F>
+    static constexpr std::size_t columns_of = is_grouped<F> ? 1 : decltype(cells_of<F>())::size;
+
+    static constexpr std::size_t column_count = decltype(cells_before<field_count>())::size;
+    /// The type of the elements of column C.
+    template <std::size_t C>
+    using column_type = type_at<C, decltype(cells_before<field_count>())>;
 
     struct column_list {
         column_desc at[column_count];
@@ -151,117 +159,81 @@ struct layout_of {
         std::size_t granule = 1;
     };
 
-    static constexpr column_list columns = [] {
-        column_list result{};
-        std::size_t next = 0;
+    static constexpr column_list columns = []<class... T>(type_list<T...>) {
+        column_list result{{describe_column<T>()...}};
         std::size_t before = 0;
-        const auto add = [&](column_desc c) {
+        for (column_desc& c : result.at) {
             if (Layout::lanes !=
                 0) {  // each column of a block starts as aligned as its size allows
-                const std::size_t bytes = c.size * Layout::lanes;
-                std::size_t align = largest_power_of_two_in(bytes);
+                std::size_t align = largest_power_of_two_in(c.size * Layout::lanes);
                 align = align > cache_line_size ? cache_line_size : align;
                 align = align < c.align ? c.align : align;
                 before = (before + align - 1) / align * align;
-                c.before = before;
-                before += bytes;
-            } else {
-                c.before = before;
-                before += c.size;
             }
+            c.before = before;
+            before += c.size * (Layout::lanes != 0 ? Layout::lanes : 1);
             result.line = c.align > result.line ? c.align : result.line;
-            result.at[next++] = c;
-        };
-        if constexpr (Layout::one_array) {
-            add(describe_column<Row>(0));
-        } else {
-            const auto add_field = [&]<std::size_t F>() {
-                if constexpr (is_split<F>()) {
-                    for (std::size_t k = 0; k < columns_in<F>(); ++k) {
-                        add(describe_column<typename components_of<field_type<F>>::type>(0));
-                    }
-                } else if constexpr (is_grouped<F>) {
-                    if constexpr (columns_in<F>() != 0) { add(describe_column<group_cell<F>>(0)); }
-                } else {
-                    add(describe_column<field_type<F>>(0));
-                }
-            };
-            [&]<std::size_t... F>(std::index_sequence<F...>) {
-                (add_field.template operator()<F>(), ...);
-            }(std::make_index_sequence<field_count>{});
         }
         result.block_size =
             Layout::lanes != 0 ? (before + result.line - 1) / result.line * result.line : before;
-        if constexpr (Layout::lanes != 0) {
-            result.granule = Layout::lanes > tail_rows ? Layout::lanes : tail_rows;
-        } else if constexpr (!Layout::one_array) {
-            result.granule = tail_rows;
-            for (const column_desc& c : result.at) {
-                const std::size_t pieces =
-                    result.line / largest_power_of_two_in(c.size | result.line);
-                result.granule = pieces > result.granule ? pieces : result.granule;
-            }
+        if (Layout::one_array) { return result; }
+        result.granule = Layout::lanes > tail_rows ? Layout::lanes : tail_rows;
+        for (const column_desc& c : result.at) {
+            const std::size_t pieces = result.line / largest_power_of_two_in(c.size | result.line);
+            if (Layout::lanes == 0 && pieces > result.granule) { result.granule = pieces; }
         }
         return result;
-    }();
+    }(cells_before<field_count>());
 
-    static constexpr std::size_t skew =
-        Layout::one_array || Layout::lanes != 0 ? 0 : column_skew_lines * columns.line;
+    static constexpr std::size_t skew = Layout::lanes != 0 ? 0 : column_skew_lines * columns.line;
 
     static constexpr layout_desc desc{
         columns.at,    column_count,
         Layout::lanes, columns.block_size,
         columns.line,  columns.granule,
-        skew,          Layout::one_array ? 1 : (Layout::lanes != 0 ? columns.granule : tail_rows)};
+        skew,          Layout::one_array || Layout::lanes != 0 ? columns.granule : tail_rows};
 
-    /// The first byte of row 0 of column C. The block is not null.
+    /// Element i of column C. The block is not null.
     template <std::size_t C>
-    [[nodiscard]] static std::byte* column_begin(std::byte* base, std::size_t capacity) noexcept {
+    [[nodiscard]] static column_type<C>* element(std::byte* base, std::size_t capacity,
+                                                 std::size_t i) noexcept {
+        using T = column_type<C>;
         if constexpr (Layout::lanes != 0) {
-            return base + columns.at[C].before;
-        } else {
-            return base + capacity * columns.at[C].before + C * skew;
-        }
-    }
-
-    /// Element i of column C.
-    template <std::size_t C, class T>
-    [[nodiscard]] static T* element(std::byte* base, std::size_t capacity, std::size_t i) noexcept {
-        std::byte* const begin = column_begin<C>(base, capacity);
-        if constexpr (Layout::lanes != 0) {
+            std::byte* const begin = base + columns.at[C].before;
             return reinterpret_cast<T*>(begin + i / Layout::lanes * columns.block_size) +
                    i % Layout::lanes;
         } else {
-            return reinterpret_cast<T*>(begin) + i;
+            return reinterpret_cast<T*>(base + capacity * columns.at[C].before + C * skew) + i;
         }
     }
 
-    /// Field F of row i: a T*, or a split_ref. Not for aos.
-    template <std::size_t F, bool IsConst>
-    [[nodiscard]] static auto field_at(std::byte* base, std::size_t capacity,
-                                       std::size_t i) noexcept {
+    /// Field F of the row whose element of column C is at `column.operator()<C>()`: a T&, or a
+    /// split_ref.
+    template <std::size_t F, bool IsConst, class Column>
+    [[nodiscard]] static decltype(auto) field_in(Column column) noexcept {
         using T = field_type<F>;
+        using E = std::conditional_t<IsConst, const T, T>;
+        constexpr std::size_t first = first_column<F>;
         if constexpr (is_split<F>()) {
-            using E = typename split_ref<T, IsConst>::component_type;
             return [&]<std::size_t... I>(std::index_sequence<I...>) {
-                return split_ref<T, IsConst>{
-                    element<first_column<F>() + I, E>(base, capacity, i)...};
-            }(std::make_index_sequence<columns_in<F>()>{});
-        } else if constexpr (is_grouped<F>) {
-            return in_cell<F, IsConst>(
-                element<first_column<F>(), group_cell<F>>(base, capacity, i));
+                return split_ref<T, IsConst> { column.template operator()<first + I>()... };
+            }(std::make_index_sequence<columns_of<F>>{});
+        } else if constexpr (!is_grouped<F>) {
+            return static_cast<E&>(*column.template operator()<first>());
+        } else if constexpr (Layout::one_array) {
+            return with_fields<field_count>(
+                *column.template operator()<first>(),
+                [](auto&... fields) -> E& { return pick<F>(fields...); });
         } else {
-            using E = std::conditional_t<IsConst, const T, T>;
-            return element<first_column<F>(), E>(base, capacity, i);
+            auto* const bytes = reinterpret_cast<std::byte*>(column.template operator()<first>());
+            return static_cast<E&>(*reinterpret_cast<T*>(bytes + group_at<F>.offset));
         }
     }
-
-    /// Field F of the element of its group at `cell`.
-    template <std::size_t F, bool IsConst, class Cell>
-    [[nodiscard]] static auto* in_cell(Cell* cell) noexcept {
-        using E = std::conditional_t<IsConst, const field_type<F>, field_type<F>>;
-        using Byte = std::conditional_t<std::is_const_v<Cell>, const std::byte, std::byte>;
-        return reinterpret_cast<E*>(reinterpret_cast<Byte*>(cell) + place_in_group<F>.offset);
+    /// Field F of row i.
+    template <std::size_t F, bool IsConst>
+    [[nodiscard]] static decltype(auto) field(std::byte* base, std::size_t capacity,
+                                              std::size_t i) noexcept {
+        return field_in<F, IsConst>([=]<std::size_t C>() { return element<C>(base, capacity, i); });
     }
 };
 

@@ -178,11 +178,7 @@ public:
     template <auto Key>
     [[nodiscard]] constexpr decltype(auto) get() const noexcept {
         constexpr std::size_t f = field_named<Key>();
-        if constexpr (layout_of::template is_split<f>()) {
-            return layout_of::template field_at<f, IsConst>(base_, capacity_, index_);
-        } else {
-            return *layout_of::template field_at<f, IsConst>(base_, capacity_, index_);
-        }
+        return layout_of::template field<f, IsConst>(base_, capacity_, index_);
     }
 
     template <class F>
