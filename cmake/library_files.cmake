@@ -195,6 +195,7 @@ target_sources(cairn
         include/cairn/containers/table/column.hpp
         include/cairn/containers/table/layout_desc.hpp
         include/cairn/containers/table/layout_of.hpp
+        include/cairn/containers/table/layout_rules.hpp
         include/cairn/containers/table/loop.hpp
         include/cairn/containers/table/memory.hpp
         include/cairn/containers/table/row.hpp

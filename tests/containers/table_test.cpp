@@ -11,9 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "support/layouts.hpp"
 #include "support/test_upstream.hpp"
 
 using namespace cairn;
+using test_layouts::table_of;
 
 namespace {
 
@@ -60,10 +62,22 @@ bool equal(const particle<>& a, const particle<>& b) {
            a.id == b.id && a.seen == b.seen;
 }
 
+}  // namespace
+
+template <>
+struct test_layouts::groups_of<particle<>> {
+    using type = grouped_soa<group<&particle<>::velocity, &particle<>::seen, &particle<>::life>>;
+};
+template <>
+struct test_layouts::groups_of<plain> {
+    using type = grouped_soa<group<&plain::position, &plain::tags>>;
+};
+
+namespace {
+
 template <class Layout>
 class table_in : public testing::Test {};
-using layouts = testing::Types<aos, soa, split_soa, aosoa<8>>;
-TYPED_TEST_SUITE(table_in, layouts);
+TYPED_TEST_SUITE(table_in, test_layouts::all);
 
 template <class T>
 void fill(T& t, int count) {
@@ -73,7 +87,7 @@ void fill(T& t, int count) {
 }  // namespace
 
 TYPED_TEST(table_in, the_same_text_reads_and_writes_every_layout) {
-    table<particle<>, TypeParam> t;
+    table_of<particle<>, TypeParam> t;
     fill(t, 100);
     const float dt = 0.5f;
     for (std::size_t i = 0; i < t.size(); ++i) { t[i].position += t[i].velocity * dt; }
@@ -96,10 +110,10 @@ TYPED_TEST(table_in, the_same_text_reads_and_writes_every_layout) {
 }
 
 TYPED_TEST(table_in, for_each_and_each_and_columns_do_what_rows_do) {
-    table<particle<>, TypeParam> rows;
-    table<particle<>, TypeParam> loops;
-    table<particle<>, TypeParam> fields;
-    table<particle<>, TypeParam> columns;
+    table_of<particle<>, TypeParam> rows;
+    table_of<particle<>, TypeParam> loops;
+    table_of<particle<>, TypeParam> fields;
+    table_of<particle<>, TypeParam> columns;
     for (auto* t : {&rows, &loops, &fields, &columns}) { fill(*t, 777); }
     const float dt = 0.25f;
     for (std::size_t i = 0; i < rows.size(); ++i) { rows[i].position += rows[i].velocity * dt; }
@@ -117,7 +131,7 @@ TYPED_TEST(table_in, for_each_and_each_and_columns_do_what_rows_do) {
 }
 
 TYPED_TEST(table_in, batches_cover_every_row_once_and_begin_at_multiples_of_64) {
-    table<particle<>, TypeParam> t;
+    table_of<particle<>, TypeParam> t;
     fill(t, 1000);
     std::size_t seen = 0;
     t.for_each_batch(100, [&](auto batch) {
@@ -133,7 +147,7 @@ TYPED_TEST(table_in, batches_cover_every_row_once_and_begin_at_multiples_of_64) 
 }
 
 TYPED_TEST(table_in, rows_are_references_with_the_rules_of_the_header) {
-    table<particle<>, TypeParam> t;
+    table_of<particle<>, TypeParam> t;
     fill(t, 10);
     auto&& row = t[3];
     row = t[4];
@@ -164,7 +178,7 @@ TYPED_TEST(table_in, rows_are_references_with_the_rules_of_the_header) {
 }
 
 TYPED_TEST(table_in, is_a_random_access_range_that_algorithms_can_sort) {
-    using t_type = table<particle<>, TypeParam>;
+    using t_type = table_of<particle<>, TypeParam>;
     static_assert(std::ranges::random_access_range<t_type>);
     static_assert(std::ranges::random_access_range<const t_type>);
     static_assert(std::ranges::sized_range<t_type>);
@@ -185,7 +199,7 @@ TYPED_TEST(table_in, is_a_random_access_range_that_algorithms_can_sort) {
 }
 
 TYPED_TEST(table_in, sort_by_orders_rows_by_one_column_and_keeps_equal_keys_in_order) {
-    table<particle<>, TypeParam> t;
+    table_of<particle<>, TypeParam> t;
     for (int i = 0; i < 500; ++i) {
         particle<> p = sample(i);
         p.life = static_cast<float>((i * 7919) % 10) - 5.0f;
@@ -207,7 +221,7 @@ TYPED_TEST(table_in, sort_by_orders_rows_by_one_column_and_keeps_equal_keys_in_o
 }
 
 TYPED_TEST(table_in, erasing_in_its_four_ways) {
-    table<particle<>, TypeParam> t;
+    table_of<particle<>, TypeParam> t;
     fill(t, 20);
     t.swap_erase(3);
     EXPECT_EQ(t[3].id, 19);
@@ -227,7 +241,7 @@ TYPED_TEST(table_in, erasing_in_its_four_ways) {
 }
 
 TYPED_TEST(table_in, emplace_back_takes_fields_or_rows_and_fills_in_the_defaults) {
-    table<particle<>, TypeParam> t;
+    table_of<particle<>, TypeParam> t;
     ASSERT_TRUE(t.emplace_back(vec3{1, 2, 3}, vec3{4, 5, 6}, 7.0f, 8, true));
     ASSERT_TRUE(t.emplace_back(vec3{1, 2, 3}, vec3{}));
     ASSERT_TRUE(t.emplace_back());
@@ -240,7 +254,7 @@ TYPED_TEST(table_in, emplace_back_takes_fields_or_rows_and_fills_in_the_defaults
 }
 
 TYPED_TEST(table_in, a_row_of_the_table_itself_may_be_appended_while_it_grows) {
-    table<named<>, TypeParam> t;
+    table_of<named<>, TypeParam> t;
     ASSERT_TRUE(t.emplace_back(std::string(50, 'a'), 1));
     for (int i = 0; i < 300; ++i) {
         ASSERT_TRUE(t.push_back(t[0]));
@@ -252,7 +266,7 @@ TYPED_TEST(table_in, a_row_of_the_table_itself_may_be_appended_while_it_grows) {
 TYPED_TEST(table_in, one_allocation_that_goes_back) {
     test_upstream upstream;
     {
-        table<particle<>, TypeParam> t{upstream};
+        table_of<particle<>, TypeParam> t{upstream};
         ASSERT_TRUE(t.reserve(1000));
         EXPECT_EQ(upstream.live_count(), 1u);
         EXPECT_EQ(upstream.live_bytes(), t.memory_size());
@@ -260,7 +274,7 @@ TYPED_TEST(table_in, one_allocation_that_goes_back) {
         EXPECT_EQ(upstream.request_count(), 1u);
         ASSERT_TRUE(t.reserve(100));
         EXPECT_EQ(upstream.request_count(), 1u);
-        table<particle<>, TypeParam> moved{std::move(t)};
+        table_of<particle<>, TypeParam> moved{std::move(t)};
         EXPECT_EQ(moved.size(), 1000u);
         EXPECT_EQ(t.size(), 0u);
         moved.clear();
@@ -272,12 +286,12 @@ TYPED_TEST(table_in, one_allocation_that_goes_back) {
 TYPED_TEST(table_in, the_tail_may_be_read_by_kernels_and_holds_no_garbage) {
     if (std::is_same_v<TypeParam, aos>) { GTEST_SKIP() << "rows of aos have no tail"; }
     test_upstream upstream;  // fills fresh memory with 0xA5
-    table<particle<>, TypeParam> t{upstream};
+    table_of<particle<>, TypeParam> t{upstream};
     for (int count = 0; count < 200; ++count) {
         EXPECT_GE(t.padded_size(), t.size());
         EXPECT_LE(t.padded_size(), t.capacity());
         const auto view = std::as_const(t).view();
-        const auto whole = table_view<particle<>, TypeParam, true>{view};
+        const typename table_of<particle<>, TypeParam>::const_view_type whole{view};
         if (count != 0) {
             const int* const ids = &get<&particle<>::id>(whole[0]);
             if constexpr (TypeParam::lanes == 0) {
@@ -291,7 +305,7 @@ TYPED_TEST(table_in, the_tail_may_be_read_by_kernels_and_holds_no_garbage) {
 TYPED_TEST(table_in, copies_come_from_any_layout) {
     table<particle<>, soa> source;
     fill(source, 70);
-    table<particle<>, TypeParam> t;
+    table_of<particle<>, TypeParam> t;
     ASSERT_TRUE(t.copy_from(source));
     ASSERT_EQ(t.size(), 70u);
     for (int i = 0; i < 70; ++i) { EXPECT_TRUE(equal(t[static_cast<std::size_t>(i)], sample(i))); }
@@ -299,7 +313,7 @@ TYPED_TEST(table_in, copies_come_from_any_layout) {
     EXPECT_EQ(t[74].life, 1.0f);
     ASSERT_TRUE(t.resize(3));
     EXPECT_EQ(t.size(), 3u);
-    table<particle<>, TypeParam> other;
+    table_of<particle<>, TypeParam> other;
     swap(t, other);
     EXPECT_EQ(other.size(), 3u);
     ASSERT_TRUE(other.resize_for_overwrite(400));
@@ -308,7 +322,7 @@ TYPED_TEST(table_in, copies_come_from_any_layout) {
 }
 
 TYPED_TEST(table_in, plain_structs_are_named_by_member_pointers) {
-    table<plain, TypeParam> t;
+    table_of<plain, TypeParam> t;
     for (int i = 0; i < 100; ++i) {
         ASSERT_TRUE(t.push_back({{static_cast<float>(i), 0, 0}, 2.0f, {static_cast<short>(i)}}));
     }

@@ -493,7 +493,7 @@ private:
 
 /// Another type in the policy's place, or in the layout's: the sentence, and then a map by default.
 template <class Row, class Layout, class Policy>
-    requires(detail::is_layout<Layout> && !detail::names_handles<Policy>)
+    requires(table_layout<Layout> && !detail::names_handles<Policy>)
 class slot_map<table<Row, Layout>, Policy> : public slot_map<table<Row, Layout>> {
     static_assert(detail::names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
 
@@ -501,9 +501,9 @@ public:
     using slot_map<table<Row, Layout>>::slot_map;
 };
 template <class Row, class Layout, class Policy>
-    requires(!detail::is_layout<Layout>)
+    requires(!table_layout<Layout>)
 class slot_map<table<Row, Layout>, Policy> : public slot_map<table<Row>, Policy> {
-    static_assert(detail::is_layout<Layout>,
+    static_assert(table_layout<Layout>,
                   "a layout is aos, soa, split_soa, aosoa<a power of two> or "
                   "grouped_soa<group<...>...>");
 

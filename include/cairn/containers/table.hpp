@@ -645,11 +645,16 @@ private:
 
 /// Another type in the layout's place: the sentence, and then a table in the default layout.
 template <class Row, class Layout>
-    requires(!detail::is_layout<Layout>)
+    requires(!table_layout<Layout>)
 class table<Row, Layout> : public table<Row> {
-    static_assert(detail::is_layout<Layout>,
+    static_assert(detail::says_what_a_layout_says<Layout>,
                   "a layout is aos, soa, split_soa, aosoa<a power of two> or "
-                  "grouped_soa<group<...>...>");
+                  "grouped_soa<group<...>...>, or a struct with the members of soa");
+    static_assert(detail::has_whole_blocks<Layout>,
+                  "a layout's blocks hold a power of two of rows: lanes is 2, 4, 8, ..., or 0");
+    static_assert(
+        detail::stores_in_one_way<Layout>,
+        "a layout is one array of rows, or splits vectors, or has blocks: not two of them");
 
 public:
     using table<Row>::table;

@@ -17,7 +17,7 @@
 #include <cairn/containers/field.hpp>
 #include <cairn/containers/layout.hpp>
 #include <cairn/containers/table/layout_desc.hpp>
-#include <cairn/containers/table/row_rules.hpp>
+#include <cairn/containers/table/layout_rules.hpp>
 #include <cairn/containers/table/split_ref.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/storage/row_fields.hpp>
@@ -51,7 +51,7 @@ struct layout_of {
 
     /// The group that field F is in, or no_group.
     template <std::size_t F>
-    static constexpr std::size_t group = Layout::one_array ? 0 : group_of(F, Layout{});
+    static constexpr std::size_t group = Layout::one_array ? 0 : Layout::group_of(F);
     template <std::size_t F>
     static constexpr bool is_grouped = group<F> != no_group;
 
@@ -254,19 +254,21 @@ struct layout_of<Row, Layout> : layout_of<stand_in_row, soa> {
     static_assert(row_is_free_of<Row, row_fault::fixed_field>, "each field of a row can be moved");
 };
 
-/// Groups that break a rule: the same.
+/// A layout that breaks a rule: the same.
 template <class Row, class Layout>
     requires(fault_of_row<Row> == row_fault::none &&
-             fault_of_groups<Row, Layout> != group_fault::none)
+             fault_of_layout<Row, Layout> != layout_fault::none)
 struct layout_of<Row, Layout> : layout_of<Row, soa> {
-    static_assert(groups_are_free_of<Row, Layout, group_fault::foreign_field>,
+    static_assert(layout_is_free_of<Row, Layout, layout_fault::foreign_field>,
                   "a group names fields of its own row");
-    static_assert(groups_are_free_of<Row, Layout, group_fault::one_field>,
+    static_assert(layout_is_free_of<Row, Layout, layout_fault::one_field>,
                   "a group has two fields or more");
-    static_assert(groups_are_free_of<Row, Layout, group_fault::field_twice>,
+    static_assert(layout_is_free_of<Row, Layout, layout_fault::field_twice>,
                   "a field is in one group at most");
-    static_assert(groups_are_free_of<Row, Layout, group_fault::not_plain>,
+    static_assert(layout_is_free_of<Row, Layout, layout_fault::not_plain>,
                   "the fields of a group are plain data: trivially copyable");
+    static_assert(layout_is_free_of<Row, Layout, layout_fault::split_group>,
+                  "a layout that splits its vectors has no groups");
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail
