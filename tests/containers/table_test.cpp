@@ -52,6 +52,12 @@ struct plain {
     std::array<short, 4> tags{};
 };
 
+struct dated {
+    int day = 0;
+    std::string note;
+    friend bool operator==(const dated&, const dated&) = default;
+};
+
 particle<> sample(int i) {
     const auto f = static_cast<float>(i);
     return {{f, f + 1, f + 2}, {f * 2, 1, -f}, f / 4, i, i % 2 == 0};
@@ -300,6 +306,23 @@ TYPED_TEST(table_in, the_tail_may_be_read_by_kernels_and_holds_no_garbage) {
         }
         ASSERT_TRUE(t.push_back(sample(count)));
     }
+}
+
+TYPED_TEST(table_in, tables_with_equal_rows_are_equal_whatever_their_layouts) {
+    table_of<dated, TypeParam> t;
+    table<dated, soa> other;
+    EXPECT_TRUE(t == other) << "no rows";
+    for (int i = 0; i < 40; ++i) {
+        ASSERT_TRUE(t.push_back({i, "of " + std::to_string(i)}));
+        ASSERT_TRUE(other.push_back({i, "of " + std::to_string(i)}));
+    }
+    EXPECT_TRUE(t == other);
+    other.swap_rows(3, 4);
+    EXPECT_FALSE(t == other) << "in another order";
+    other.swap_rows(3, 4);
+    other.pop_back();
+    EXPECT_TRUE(t != other) << "one row less";
+    EXPECT_TRUE(other != t);
 }
 
 TYPED_TEST(table_in, copies_come_from_any_layout) {

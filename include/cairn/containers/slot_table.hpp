@@ -477,7 +477,7 @@ private:
         const std::size_t order_at = round_up(sort_bytes, cache_line_alignment);
         const std::size_t spare_at =
             order_at + round_up(count * sizeof(std::uint32_t), cache_line_alignment);
-        growable_memory scratch{cache_line_alignment, rows_.memory()};
+        growable_memory scratch{cache_line_alignment, rows_.upstream()};
         if (!scratch.grow(spare_at + count * sizeof(handle_type), 0)) { return false; }
         auto* const order = reinterpret_cast<std::uint32_t*>(scratch.data() + order_at);
         sort_order(order, static_cast<void*>(scratch.data()));

@@ -31,6 +31,7 @@
 //            of two; each function says where its rows stand then.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -66,19 +67,19 @@ public:
     using size_type = std::size_t;
     using difference_type = std::ptrdiff_t;
 
-    explicit table(allocator_ref memory = system_memory()) noexcept : m_{memory} {}
+    explicit table(allocator_ref upstream = system_memory()) noexcept : m_{upstream} {}
     ~table() {
         rehome_followers(nullptr);
         m_.release(desc());
     }
 
     /// Takes the rows, the memory and the attached columns of `other`, which is empty afterwards.
-    table(table&& other) noexcept : m_{other.m_.memory_} { steal(other); }
+    table(table&& other) noexcept : m_{other.m_.upstream} { steal(other); }
     table& operator=(table&& other) noexcept {
         if (this != &other) {
             rehome_followers(nullptr);
             m_.release(desc());
-            m_.memory_ = other.m_.memory_;
+            m_.upstream = other.m_.upstream;
             steal(other);
         }
         return *this;
@@ -86,17 +87,17 @@ public:
 
     // Capacity
 
-    [[nodiscard]] std::size_t size() const noexcept { return m_.size_; }
-    [[nodiscard]] bool empty() const noexcept { return m_.size_ == 0; }
-    [[nodiscard]] std::size_t capacity() const noexcept { return m_.capacity_; }
+    [[nodiscard]] std::size_t size() const noexcept { return m_.size; }
+    [[nodiscard]] bool empty() const noexcept { return m_.size == 0; }
+    [[nodiscard]] std::size_t capacity() const noexcept { return m_.capacity; }
     /// What kernels may load and store: size() rounded up to 16 rows, or to whole blocks of an aosoa of
     /// more than 16; aos: size().
     [[nodiscard]] std::size_t padded_size() const noexcept { return view().padded_size(); }
     /// Bytes of the one allocation, or of the part of the reserved addresses that has memory.
     [[nodiscard]] std::size_t memory_size() const noexcept {
-        return detail::allocation_size(desc(), m_.capacity_);
+        return detail::allocation_size(desc(), m_.capacity);
     }
-    [[nodiscard]] allocator_ref memory() const noexcept { return m_.memory_; }
+    [[nodiscard]] allocator_ref upstream() const noexcept { return m_.upstream; }
 
     /// Room for `rows` rows in all. Returns: false when the allocator is exhausted; unchanged then.
     [[nodiscard]] bool reserve(std::size_t rows) { return m_.reserve(desc(), rows); }
@@ -142,7 +143,7 @@ public:
     /// Throws:  what a field's constructor throws; the table is unchanged then.
     template <class... Args>
     [[nodiscard]] bool emplace_back(Args&&... args) {
-        if (m_.size_ == m_.capacity_) [[unlikely]] {
+        if (m_.size == m_.capacity) [[unlikely]] {
             return emplace_back_growing(static_cast<Args&&>(args)...);
         }
         emplace_in_room(static_cast<Args&&>(args)...);
@@ -151,11 +152,11 @@ public:
     /// As emplace_back, for a caller who knows that there is room. Requires: size() < capacity().
     template <class... Args>
     void emplace_in_room(Args&&... args) {
-        CAIRN_ASSERT(m_.size_ < m_.capacity_, "there is room");
-        if constexpr (poison_is_watched) { watch(m_.size_ + 1); }
-        cells::construct_row(m_.base_, m_.pitch_, m_.size_, static_cast<Args&&>(args)...);
-        ++m_.size_;
-        if (m_.followers_ != nullptr) { tell_added(m_.size_ - 1, 1); }
+        CAIRN_ASSERT(m_.size < m_.capacity, "there is room");
+        if constexpr (poison_is_watched) { watch(m_.size + 1); }
+        cells::construct_row(m_.base, m_.pitch, m_.size, static_cast<Args&&>(args)...);
+        ++m_.size;
+        if (m_.followers != nullptr) { tell_added(m_.size - 1, 1); }
     }
     [[nodiscard]] bool push_back(const Row& row) { return emplace_back(row); }
     [[nodiscard]] bool push_back(Row&& row) { return emplace_back(std::move(row)); }
@@ -178,10 +179,10 @@ public:
             for (std::size_t i = size() - 1; i > index; --i) { move_field<F>(i, i - 1); }
             put_field<F>(index, std::move(held));
         });
-        for (std::size_t i = size() - 1; i > index && m_.followers_ != nullptr; --i) {
+        for (std::size_t i = size() - 1; i > index && m_.followers != nullptr; --i) {
             tell_moved(i, i - 1);
         }
-        if (m_.followers_ != nullptr) { tell_added(index, 1); }
+        if (m_.followers != nullptr) { tell_added(index, 1); }
         return true;
     }
 
@@ -196,7 +197,7 @@ public:
         cells::for_each_field([&]<std::size_t F>() {
             if constexpr (moves_safely<F>()) { exchange_field<F>(a, b); }
         });
-        if (m_.followers_ != nullptr) { tell_swapped(a, b); }
+        if (m_.followers != nullptr) { tell_swapped(a, b); }
     }
 
     void pop_back() noexcept {
@@ -214,7 +215,7 @@ public:
             swap_rows(i, last);
         } else if (i != last) {
             cells::for_each_field([&]<std::size_t F>() { move_field<F>(i, last); });
-            if (m_.followers_ != nullptr) { tell_moved(i, last); }
+            if (m_.followers != nullptr) { tell_moved(i, last); }
         }
         shrink_by_one();
     }
@@ -232,7 +233,7 @@ public:
         cells::for_each_field([&]<std::size_t F>() {
             for (std::size_t k = i; k + 1 < size(); ++k) { move_field<F>(k, k + 1); }
         });
-        for (std::size_t k = i; k + 1 < size() && m_.followers_ != nullptr; ++k) {
+        for (std::size_t k = i; k + 1 < size() && m_.followers != nullptr; ++k) {
             tell_moved(k, k + 1);
         }
         shrink_by_one();
@@ -255,7 +256,7 @@ public:
                 swap_rows(kept, i);
             } else if (kept != i) {
                 cells::for_each_field([&]<std::size_t F>() { move_field<F>(kept, i); });
-                if (m_.followers_ != nullptr) { tell_moved(kept, i); }
+                if (m_.followers != nullptr) { tell_moved(kept, i); }
             }
             ++kept;
         }
@@ -283,8 +284,8 @@ public:
         if (!reserve(rows)) { return false; }
         const std::size_t old = size();
         if constexpr (poison_is_watched) { watch(rows); }
-        m_.size_ = rows;
-        if (rows > old && m_.followers_ != nullptr) { tell_added(old, rows - old); }
+        m_.size = rows;
+        if (rows > old && m_.followers != nullptr) { tell_added(old, rows - old); }
         return true;
     }
 
@@ -303,10 +304,8 @@ public:
 
     // Columns and loops: see table/view.hpp
 
-    [[nodiscard]] view_type view() noexcept { return {m_.base_, m_.pitch_, 0, m_.size_}; }
-    [[nodiscard]] const_view_type view() const noexcept {
-        return {m_.base_, m_.pitch_, 0, m_.size_};
-    }
+    [[nodiscard]] view_type view() noexcept { return {m_.base, m_.pitch, 0, m_.size}; }
+    [[nodiscard]] const_view_type view() const noexcept { return {m_.base, m_.pitch, 0, m_.size}; }
     template <auto Member>
     [[nodiscard]] auto column() noexcept {
         return view().template column_of<detail::own_field<Row, Member>()>();
@@ -409,34 +408,34 @@ public:
 
     /// Checks the invariants; broken ones stop a checked build.
     void validate() const noexcept {
-        CAIRN_ASSERT(m_.size_ <= m_.capacity_ && m_.capacity_ <= m_.pitch_, "rows have memory");
-        CAIRN_ASSERT((m_.base_ == nullptr) == (m_.pitch_ == 0), "no block, no rows in it");
-        CAIRN_ASSERT(m_.is_reserved_ || m_.capacity_ == m_.pitch_, "a block has memory");
-        CAIRN_ASSERT(m_.capacity_ % layout_of::desc.granule == 0, "capacity is whole granules");
-        CAIRN_ASSERT(is_aligned(m_.base_, alignment{layout_of::desc.line}), "columns are aligned");
+        CAIRN_ASSERT(m_.size <= m_.capacity && m_.capacity <= m_.pitch, "rows have memory");
+        CAIRN_ASSERT((m_.base == nullptr) == (m_.pitch == 0), "no block, no rows in it");
+        CAIRN_ASSERT(m_.is_reserved || m_.capacity == m_.pitch, "a block has memory");
+        CAIRN_ASSERT(m_.capacity % layout_of::desc.granule == 0, "capacity is whole granules");
+        CAIRN_ASSERT(is_aligned(m_.base, alignment{layout_of::desc.line}), "columns are aligned");
     }
 
 private:
     template <std::size_t F>
     [[nodiscard]] auto take_field(std::size_t i) {
         if constexpr (layout_of::template is_split<F>()) {
-            return cells::template whole_field<F>(m_.base_, m_.pitch_, i).load();
+            return cells::template whole_field<F>(m_.base, m_.pitch, i).load();
         } else {
-            return std::remove_reference_t<decltype(cells::template whole_field<F>(m_.base_,
-                                                                                   m_.pitch_, i))>{
-                std::move(cells::template whole_field<F>(m_.base_, m_.pitch_, i))};
+            return std::remove_reference_t<decltype(cells::template whole_field<F>(m_.base,
+                                                                                   m_.pitch, i))>{
+                std::move(cells::template whole_field<F>(m_.base, m_.pitch, i))};
         }
     }
     template <std::size_t F, class V>
     void put_field(std::size_t i, V&& value) {
-        cells::template whole_field<F>(m_.base_, m_.pitch_, i) = static_cast<V&&>(value);
+        cells::template whole_field<F>(m_.base, m_.pitch, i) = static_cast<V&&>(value);
     }
     template <std::size_t F>
     void move_field(std::size_t to, std::size_t from) {
         if constexpr (layout_of::template is_split<F>()) {
-            put_field<F>(to, cells::template whole_field<F>(m_.base_, m_.pitch_, from));
+            put_field<F>(to, cells::template whole_field<F>(m_.base, m_.pitch, from));
         } else {
-            put_field<F>(to, std::move(cells::template whole_field<F>(m_.base_, m_.pitch_, from)));
+            put_field<F>(to, std::move(cells::template whole_field<F>(m_.base, m_.pitch, from)));
         }
     }
 
@@ -467,8 +466,8 @@ private:
     /// Two fields whose moves may throw: both are copied first, and put back when one throws.
     template <std::size_t F>
     void exchange_risky_field(std::size_t a, std::size_t b) {
-        auto& x = cells::template whole_field<F>(m_.base_, m_.pitch_, a);
-        auto& y = cells::template whole_field<F>(m_.base_, m_.pitch_, b);
+        auto& x = cells::template whole_field<F>(m_.base, m_.pitch, a);
+        auto& y = cells::template whole_field<F>(m_.base, m_.pitch, b);
         using T = std::remove_reference_t<decltype(x)>;
         if constexpr (std::is_nothrow_swappable_v<T>) {
             using std::swap;
@@ -538,8 +537,8 @@ private:
     /// lie in the old block.
     template <class... Args>
     [[nodiscard]] bool emplace_back_growing(Args&&... args) {
-        if (m_.is_reserved_) {
-            return m_.commit_rows(desc(), m_.size_ + 1) &&
+        if (m_.is_reserved) {
+            return m_.commit_rows(desc(), m_.size + 1) &&
                    emplace_back(static_cast<Args&&>(args)...);
         }
         struct guard {
@@ -550,7 +549,7 @@ private:
                 if (fresh.base != nullptr) {
                     if (row_made) {
                         cells::for_each_field([&]<std::size_t F>() {
-                            cells::template destroy_field<F>(fresh.base, fresh.capacity, m.size_);
+                            cells::template destroy_field<F>(fresh.base, fresh.capacity, m.size);
                         });
                     }
                     m.free_block(desc(), fresh);
@@ -558,36 +557,35 @@ private:
             }
         } g{m_, m_.allocate_larger_block(desc())};
         if (g.fresh.base == nullptr) { return false; }
-        cells::construct_row(g.fresh.base, g.fresh.capacity, m_.size_,
-                             static_cast<Args&&>(args)...);
+        cells::construct_row(g.fresh.base, g.fresh.capacity, m_.size, static_cast<Args&&>(args)...);
         g.row_made = true;
         m_.move_into(desc(), g.fresh);
         g.fresh = {};
-        if constexpr (poison_is_watched) { watch(m_.size_ + 1); }
-        ++m_.size_;
-        if (m_.followers_ != nullptr) { tell_added(m_.size_ - 1, 1); }
+        if constexpr (poison_is_watched) { watch(m_.size + 1); }
+        ++m_.size;
+        if (m_.followers != nullptr) { tell_added(m_.size - 1, 1); }
         return true;
     }
 
     void shrink_by_one() noexcept {
         cells::for_each_field([&]<std::size_t F>() {
-            cells::template destroy_field<F>(m_.base_, m_.pitch_, m_.size_ - 1);
+            cells::template destroy_field<F>(m_.base, m_.pitch, m_.size - 1);
         });
-        if constexpr (poison_is_watched) { watch(m_.size_ - 1); }
-        --m_.size_;
+        if constexpr (poison_is_watched) { watch(m_.size - 1); }
+        --m_.size;
     }
     void truncate(std::size_t rows) noexcept {
-        if (rows == m_.size_) { return; }
+        if (rows == m_.size) { return; }
         if constexpr (!std::is_trivially_destructible_v<Row>) {
-            m_.destroy_rows(desc(), rows, m_.size_ - rows);
+            m_.destroy_rows(desc(), rows, m_.size - rows);
         }
         if constexpr (poison_is_watched) { watch(rows); }
-        m_.size_ = rows;
+        m_.size = rows;
     }
     /// Tells the memory checkers, where the readable part changes.
     void watch(std::size_t rows) noexcept {
-        if (detail::padded_rows(desc(), rows) != detail::padded_rows(desc(), m_.size_)) {
-            m_.repoison(desc(), m_.size_, rows);
+        if (detail::padded_rows(desc(), rows) != detail::padded_rows(desc(), m_.size)) {
+            m_.repoison(desc(), m_.size, rows);
         }
     }
 
@@ -605,7 +603,7 @@ private:
             ~scratch() {
                 if (at != nullptr) { memory.deallocate(at, bytes, cache_line_alignment); }
             }
-        } s{m_.memory_, order_bytes + scratch_bytes, nullptr};
+        } s{m_.upstream, order_bytes + scratch_bytes, nullptr};
         s.at = static_cast<std::byte*>(s.memory.allocate(s.bytes, cache_line_alignment));
         if (s.at == nullptr) { return false; }
         auto* const order = reinterpret_cast<std::uint32_t*>(s.at);
@@ -614,34 +612,48 @@ private:
     }
 
     void tell_added(std::size_t first, std::size_t count) noexcept {
-        for (auto* f = m_.followers_; f != nullptr; f = f->next) { f->added(*f, first, count); }
+        for (auto* f = m_.followers; f != nullptr; f = f->next) { f->added(*f, first, count); }
     }
     void tell_moved(std::size_t to, std::size_t from) noexcept {
-        for (auto* f = m_.followers_; f != nullptr; f = f->next) { f->moved(*f, to, from); }
+        for (auto* f = m_.followers; f != nullptr; f = f->next) { f->moved(*f, to, from); }
     }
     void tell_swapped(std::size_t a, std::size_t b) noexcept {
-        for (auto* f = m_.followers_; f != nullptr; f = f->next) { f->swapped(*f, a, b); }
+        for (auto* f = m_.followers; f != nullptr; f = f->next) { f->swapped(*f, a, b); }
     }
     void rehome_followers(table* home) noexcept {
-        for (auto* f = m_.followers_; f != nullptr;) {
+        for (auto* f = m_.followers; f != nullptr;) {
             auto* const next = f->next;
             f->rehomed(*f, home != nullptr ? &home->m_ : nullptr);
             f = next;
         }
-        if (home == nullptr) { m_.followers_ = nullptr; }
+        if (home == nullptr) { m_.followers = nullptr; }
     }
     void steal(table& other) noexcept {
-        m_.base_ = std::exchange(other.m_.base_, nullptr);
-        m_.size_ = std::exchange(other.m_.size_, 0);
-        m_.capacity_ = std::exchange(other.m_.capacity_, 0);
-        m_.pitch_ = std::exchange(other.m_.pitch_, 0);
-        m_.is_reserved_ = std::exchange(other.m_.is_reserved_, false);
-        m_.followers_ = std::exchange(other.m_.followers_, nullptr);
+        m_.base = std::exchange(other.m_.base, nullptr);
+        m_.size = std::exchange(other.m_.size, 0);
+        m_.capacity = std::exchange(other.m_.capacity, 0);
+        m_.pitch = std::exchange(other.m_.pitch, 0);
+        m_.is_reserved = std::exchange(other.m_.is_reserved, false);
+        m_.followers = std::exchange(other.m_.followers, nullptr);
         rehome_followers(this);
     }
 
     detail::table_memory m_;
 };
+
+/// True when both have equal rows in the same order, whatever their layouts. Copies rows to compare
+/// them, except those of aos.
+template <class Row, class A, class B>
+    requires std::equality_comparable<Row>
+[[nodiscard]] bool operator==(const table<Row, A>& a, const table<Row, B>& b) {
+    bool are_equal = a.size() == b.size();
+    for (std::size_t i = 0; are_equal && i < a.size(); ++i) {
+        const Row& one = a[i];
+        const Row& other = b[i];
+        are_equal = one == other;
+    }
+    return are_equal;
+}
 
 /// Another type in the layout's place: the sentence, and then a table in the default layout.
 template <class Row, class Layout>

@@ -98,31 +98,31 @@ std::size_t rounded_capacity(const layout_desc& desc, std::size_t rows) noexcept
 
 table_memory::block table_memory::allocate_block(const layout_desc& desc,
                                                  std::size_t rows) noexcept {
-    const std::size_t capacity = rounded_capacity(desc, rows);
-    const std::size_t bytes = allocation_size(desc, capacity);
-    if (capacity == SIZE_MAX || bytes > PTRDIFF_MAX) { return {}; }
-    for (table_follower* f = followers_; f != nullptr; f = f->next) {
-        if (!f->reserve(*f, capacity)) { return {}; }
+    block fresh{nullptr, rounded_capacity(desc, rows)};
+    const std::size_t bytes = allocation_size(desc, fresh.capacity);
+    if (fresh.capacity == SIZE_MAX || bytes > PTRDIFF_MAX) { return {}; }
+    for (table_follower* f = followers; f != nullptr; f = f->next) {
+        if (!f->reserve(*f, fresh.capacity)) { return {}; }
     }
-    auto* const base = static_cast<std::byte*>(memory_.allocate(bytes, alignment{desc.line}));
-    if (base == nullptr) { return {}; }
+    fresh.base = static_cast<std::byte*>(upstream.allocate(bytes, alignment{desc.line}));
+    if (fresh.base == nullptr) { return {}; }
     // Clear what will not be overwritten by the rows that move in: the tail that kernels may read.
     for (std::size_t c = 0; c < desc.column_count; ++c) {
         if (desc.columns[c].construct == nullptr) {
-            for_each_run(desc, base, capacity, c, size_, capacity - size_,
+            for_each_run(desc, fresh.base, fresh.capacity, c, size, fresh.capacity - size,
                          [&](std::byte* at, std::size_t n) {
                              std::memset(at, 0, n * desc.columns[c].size);
                          });
         }
     }
-    return {base, capacity};
+    return fresh;
 }
 
 void table_memory::free_block(const layout_desc& desc, block b) noexcept {
     if (b.base != nullptr) {
         const std::size_t bytes = allocation_size(desc, b.capacity);
         if constexpr (poison_is_watched) { unpoison(b.base, bytes); }
-        memory_.deallocate(b.base, bytes, alignment{desc.line});
+        upstream.deallocate(b.base, bytes, alignment{desc.line});
     }
 }
 
@@ -139,31 +139,31 @@ void table_memory::move_into(const layout_desc& desc, block fresh) {
                 }
             }
         }
-    } guard{desc, fresh, size_};
+    } guard{desc, fresh, size};
     // Strips whose construction may throw come first: they copy, and the old rows stay whole until
     // nothing can fail any more.
     for (; guard.reached < desc.column_count; ++guard.reached) {
         if (desc.columns[guard.reached].may_throw) {
-            construct_column(desc, fresh, base_, pitch_, guard.reached, size_);
+            construct_column(desc, fresh, base, pitch, guard.reached, size);
         }
     }
     guard.reached = 0;
     for (std::size_t c = 0; c < desc.column_count; ++c) {
-        if (!desc.columns[c].may_throw) { construct_column(desc, fresh, base_, pitch_, c, size_); }
+        if (!desc.columns[c].may_throw) { construct_column(desc, fresh, base, pitch, c, size); }
     }
-    if (base_ != nullptr) {
-        destroy_rows(desc, 0, size_);
-        free_block(desc, {base_, capacity_});
+    if (base != nullptr) {
+        destroy_rows(desc, 0, size);
+        free_block(desc, {base, capacity});
     }
-    base_ = fresh.base;
-    capacity_ = pitch_ = fresh.capacity;
-    if constexpr (poison_is_watched) { repoison(desc, capacity_, size_); }
+    base = fresh.base;
+    capacity = pitch = fresh.capacity;
+    if constexpr (poison_is_watched) { repoison(desc, capacity, size); }
 }
 
 table_memory::block table_memory::allocate_larger_block(const layout_desc& desc) noexcept {
-    const std::size_t doubled = saturating_multiply(capacity_, 2);
+    const std::size_t doubled = saturating_multiply(capacity, 2);
     block fresh;
-    grow_by_halves(capacity_, size_ + 1, doubled < desc.granule ? desc.granule : doubled,
+    grow_by_halves(capacity, size + 1, doubled < desc.granule ? desc.granule : doubled,
                    [&](std::size_t rows) {
                        fresh = allocate_block(desc, rows);
                        return fresh.base != nullptr;
@@ -190,40 +190,40 @@ bool move_to_new_block(table_memory& m, const layout_desc& desc, std::size_t row
 }  // namespace
 
 bool table_memory::reserve(const layout_desc& desc, std::size_t rows) {
-    if (rows <= capacity_) { return true; }
-    return is_reserved_ ? commit_rows(desc, rows) : move_to_new_block(*this, desc, rows);
+    if (rows <= capacity) { return true; }
+    return is_reserved ? commit_rows(desc, rows) : move_to_new_block(*this, desc, rows);
 }
 
 bool table_memory::shrink_to_fit(const layout_desc& desc) {
-    if (is_reserved_ || rounded_capacity(desc, size_) == capacity_) { return true; }
-    if (size_ != 0) { return move_to_new_block(*this, desc, size_); }
-    free_block(desc, {base_, capacity_});
-    base_ = nullptr;
-    capacity_ = pitch_ = 0;
+    if (is_reserved || rounded_capacity(desc, size) == capacity) { return true; }
+    if (size != 0) { return move_to_new_block(*this, desc, size); }
+    free_block(desc, {base, capacity});
+    base = nullptr;
+    capacity = pitch = 0;
     return true;
 }
 
 void table_memory::destroy_rows(const layout_desc& desc, std::size_t first,
                                 std::size_t count) noexcept {
     for (std::size_t c = 0; c < desc.column_count; ++c) {
-        destroy_column(desc, base_, pitch_, c, first, count);
+        destroy_column(desc, base, pitch, c, first, count);
     }
 }
 
 void table_memory::release(const layout_desc& desc) noexcept {
-    if (base_ != nullptr) {
-        destroy_rows(desc, 0, size_);
-        if (is_reserved_) {
-            const std::size_t bytes = allocation_size(desc, pitch_);
-            if constexpr (poison_is_watched) { unpoison(base_, bytes); }
-            page_memory::release(base_, page_memory::round_up_to_pages(bytes));
+    if (base != nullptr) {
+        destroy_rows(desc, 0, size);
+        if (is_reserved) {
+            const std::size_t bytes = allocation_size(desc, pitch);
+            if constexpr (poison_is_watched) { unpoison(base, bytes); }
+            page_memory::release(base, page_memory::round_up_to_pages(bytes));
         } else {
-            free_block(desc, {base_, capacity_});
+            free_block(desc, {base, capacity});
         }
     }
-    base_ = nullptr;
-    size_ = capacity_ = pitch_ = 0;
-    is_reserved_ = false;
+    base = nullptr;
+    size = capacity = pitch = 0;
+    is_reserved = false;
 }
 
 bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) {
@@ -239,41 +239,30 @@ bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) {
             follows_cycles = true;
         }
     }
-    const std::size_t order_bytes = follows_cycles ? size_ * sizeof(std::uint32_t) : 0;
-    const std::size_t scratch_bytes = round_up(size_ * widest, default_alignment) + order_bytes;
-    if (size_ < 2) { return true; }
+    const std::size_t order_bytes = follows_cycles ? size * sizeof(std::uint32_t) : 0;
+    const std::size_t scratch_bytes = round_up(size * widest, default_alignment) + order_bytes;
+    if (size < 2) { return true; }
     auto* const scratch =
-        static_cast<std::byte*>(memory_.allocate(scratch_bytes, default_alignment));
+        static_cast<std::byte*>(upstream.allocate(scratch_bytes, default_alignment));
     if (scratch == nullptr) { return false; }
     for (std::size_t c = 0; c < desc.column_count; ++c) {
         const column_desc& column = desc.columns[c];
         if (column.permute == nullptr) {
-            const auto gather = [&]<std::size_t Size>() {
-                const std::size_t size = Size != 0 ? Size : column.size;
-                for (std::size_t i = 0; i < size_; ++i) {
-                    std::memcpy(scratch + i * size, element_of(desc, base_, pitch_, c, order[i]),
-                                size);
+            const auto gather = [&]<std::size_t Constant>() {
+                const std::size_t width = Constant != 0 ? Constant : column.size;
+                for (std::size_t i = 0; i < size; ++i) {
+                    std::memcpy(scratch + i * width, element_of(desc, base, pitch, c, order[i]),
+                                width);
                 }
             };
-            switch (column.size) {
-                case 4:
-                    gather.operator()<4>();
-                    break;
-                case 8:
-                    gather.operator()<8>();
-                    break;
-                case 12:
-                    gather.operator()<12>();
-                    break;
-                case 16:
-                    gather.operator()<16>();
-                    break;
-                default:
-                    gather.operator()<0>();
-                    break;
-            }
+            // memcpy of a constant size is a load and a store.
+            column.size == 4    ? gather.operator()<4>()
+            : column.size == 8  ? gather.operator()<8>()
+            : column.size == 12 ? gather.operator()<12>()
+            : column.size == 16 ? gather.operator()<16>()
+                                : gather.operator()<0>();
             std::size_t done = 0;
-            for_each_run(desc, base_, pitch_, c, 0, size_, [&](std::byte* at, std::size_t n) {
+            for_each_run(desc, base, pitch, c, 0, size, [&](std::byte* at, std::size_t n) {
                 std::memcpy(at, scratch + done * column.size, n * column.size);
                 done += n;
             });
@@ -285,30 +274,28 @@ bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) {
             const column_desc& column = desc.columns[c];
             if (column.permute != nullptr) {
                 std::memcpy(copy, order, order_bytes);
-                column.permute(element_of(desc, base_, pitch_, c, 0), desc.lanes, desc.block_size,
-                               copy, size_);
+                column.permute(element_of(desc, base, pitch, c, 0), desc.lanes, desc.block_size,
+                               copy, size);
             }
         }
     }
-    for (table_follower* f = followers_; f != nullptr; f = f->next) {
-        f->permuted(*f, order, size_);
-    }
-    memory_.deallocate(scratch, scratch_bytes, default_alignment);
+    for (table_follower* f = followers; f != nullptr; f = f->next) { f->permuted(*f, order, size); }
+    upstream.deallocate(scratch, scratch_bytes, default_alignment);
     return true;
 }
 
 void table_memory::poison_rows(const layout_desc& desc, std::size_t first,
                                std::size_t count) noexcept {
     for (std::size_t c = 0; c < desc.column_count; ++c) {
-        for_each_run(desc, base_, pitch_, c, first, count,
+        for_each_run(desc, base, pitch, c, first, count,
                      [&](std::byte* at, std::size_t n) { poison(at, n * desc.columns[c].size); });
     }
 }
 
 void table_memory::repoison(const layout_desc& desc, std::size_t old_rows,
                             std::size_t rows) noexcept {
-    if (base_ == nullptr) { return; }
-    const std::size_t before = old_rows < capacity_ ? padded_rows(desc, old_rows) : capacity_;
+    if (base == nullptr) { return; }
+    const std::size_t before = old_rows < capacity ? padded_rows(desc, old_rows) : capacity;
     const std::size_t readable = padded_rows(desc, rows);
     if (readable <= before) {
         poison_rows(desc, readable, before - readable);
@@ -316,18 +303,18 @@ void table_memory::repoison(const layout_desc& desc, std::size_t old_rows,
     }
     for (std::size_t c = 0; c < desc.column_count; ++c) {
         for_each_run(
-            desc, base_, pitch_, c, before, readable - before,
+            desc, base, pitch, c, before, readable - before,
             [&](std::byte* at, std::size_t n) { unpoison_defined(at, n * desc.columns[c].size); });
     }
 }
 
 void table_memory::follow(table_follower& f) noexcept {
-    f.next = followers_;
-    followers_ = &f;
+    f.next = followers;
+    followers = &f;
 }
 
 void table_memory::unfollow(table_follower& f) noexcept {
-    for (table_follower** at = &followers_; *at != nullptr; at = &(*at)->next) {
+    for (table_follower** at = &followers; *at != nullptr; at = &(*at)->next) {
         if (*at == &f) {
             *at = f.next;
             return;

@@ -1,11 +1,11 @@
 // cairn/containers/table/memory.hpp - the untyped half of a table: one block, its growth, its tail.
 //
-//      base_                                                     one allocation
+//      base                                                     one allocation
 //      v
 //      +-------------------------+~+-------------------------+~+--------------
 //      | column 0                |~| column 1                |~| column 2 ...
 //      +------------------+--+---+~+------------------+--+---+~+--------------
-//      0             size_ padded  capacity_
+//      0             size padded  capacity
 //                         \__/ \___/
 //             readable, never    poisoned: an access is an ASan report
 //             signalling values
@@ -15,10 +15,10 @@
 // are not trivially copyable bring function pointers.
 //
 // Reserved: after reserve_address_space(max) the block is addresses for `max` rows, and growth gives
-// memory to the next rows of every column. Nothing moves; capacity_ grows, pitch_ stays.
+// memory to the next rows of every column. Nothing moves; capacity grows, pitch stays.
 //
-// Followers: columns attached by somebody else (attached_column.hpp) are told when rows are added,
-// moved or permuted, so that they stay in step.
+// Followers: columns of other owners (attached_column.hpp) are told when rows are added, moved or
+// permuted, so that they stay in step.
 //
 // Cost: growing allocates one block, copies every column once and clears the rest of the block: the
 //       tail that kernels may read then holds zeros or former values, never garbage.
@@ -34,7 +34,7 @@
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
-/// Somebody whose per-row data follows the rows of a table. A node of the table's list.
+/// Per-row data of another owner that follows the rows of a table. A node of the table's list.
 struct table_follower {
     table_follower* next = nullptr;
     /// Makes room for `capacity` rows. False: out of memory, nothing changed.
@@ -52,9 +52,8 @@ struct table_follower {
     void (*rehomed)(table_follower& self, void* table) noexcept = nullptr;
 };
 
-class table_memory {
-public:
-    explicit table_memory(allocator_ref memory) noexcept : memory_{memory} {}
+struct table_memory {
+    explicit table_memory(allocator_ref memory) noexcept : upstream{memory} {}
     table_memory(const table_memory&) = delete;
     table_memory& operator=(const table_memory&) = delete;
 
@@ -78,7 +77,7 @@ public:
     /// Without effect inside reserved addresses.
     [[nodiscard]] bool shrink_to_fit(const layout_desc& desc);
 
-    /// Takes addresses for `rows_max` rows and no memory yet. Requires: base_ is null.
+    /// Takes addresses for `rows_max` rows and no memory yet. Requires: base is null.
     /// Returns: false when the system refuses; nothing has changed then.
     [[nodiscard]] bool reserve_address_space(const layout_desc& desc,
                                              std::size_t rows_max) noexcept;
@@ -108,13 +107,13 @@ public:
     void follow(table_follower& f) noexcept;
     void unfollow(table_follower& f) noexcept;
 
-    std::byte* base_ = nullptr;
-    std::size_t size_ = 0;      // rows
-    std::size_t capacity_ = 0;  // rows that have memory
-    std::size_t pitch_ = 0;  // rows that the columns are laid out for: capacity_, or the reserved
-    allocator_ref memory_;
-    bool is_reserved_ = false;  // the block is address space
-    table_follower* followers_ = nullptr;
+    std::byte* base = nullptr;
+    std::size_t size = 0;      // rows
+    std::size_t capacity = 0;  // rows that have memory
+    std::size_t pitch = 0;     // rows that the columns are laid out for: capacity, or the reserved
+    allocator_ref upstream;
+    bool is_reserved = false;  // the block is address space
+    table_follower* followers = nullptr;
 };
 
 [[nodiscard]] constexpr std::size_t padded_rows(const layout_desc& desc,

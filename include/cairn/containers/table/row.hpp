@@ -20,7 +20,7 @@
 // Rows that can only be moved are sorted by the table (sort, sort_by): std::ranges::sort copies rows, in
 // libstdc++ at least.
 //
-// Rows of plain structs have no names before C++26: get<&P::position>(row), structured bindings in
+// Rows of plain structs have no names: get<&P::position>(row), structured bindings in
 // the order of the fields, or each<&P::position>() of the table.
 //
 // Cost: none; the compiler dissolves the row. Lifetimes: as a reference into a vector.
