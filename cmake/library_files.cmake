@@ -198,6 +198,7 @@ target_sources(cairn
         include/cairn/containers/table/layout_rules.hpp
         include/cairn/containers/table/loop.hpp
         include/cairn/containers/table/memory.hpp
+        include/cairn/containers/table/moves.hpp
         include/cairn/containers/table/row.hpp
         include/cairn/containers/table/row_rules.hpp
         include/cairn/containers/table/selected_fields.hpp

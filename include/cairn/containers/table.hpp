@@ -41,8 +41,10 @@
 
 #include <cairn/containers/table/cells.hpp>
 #include <cairn/containers/table/memory.hpp>
+#include <cairn/containers/table/moves.hpp>
 #include <cairn/containers/table/view.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/storage/growable_memory.hpp>
 #include <cairn/storage/sort_keys.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -51,6 +53,7 @@ template <class Row, class Layout = soa>
 class table {
     using layout_of = detail::layout_of<Row, Layout>;
     using cells = detail::table_cells<Row, Layout>;
+    using moves = detail::row_moves<Row, Layout>;
     static constexpr const detail::layout_desc& desc() noexcept { return layout_of::desc; }
 
 public:
@@ -169,20 +172,15 @@ public:
     [[nodiscard]] bool insert(std::size_t index, Args&&... args) {
         CAIRN_ASSERT(index <= size(), "a row is inserted inside the table");
         if (!emplace_back(static_cast<Args&&>(args)...)) { return false; }
-        // Rotate the new last row down to its place: field by field, or row by row where one may throw.
-        if constexpr (!moves_whole()) {
+        if constexpr (moves::never_throw()) {
+            moved().rotate_back(index, size() - 1);
+            for (std::size_t i = size() - 1; i > index && m_.followers != nullptr; --i) {
+                tell_moved(i, i - 1);
+            }
+            if (m_.followers != nullptr) { tell_added(index, 1); }
+        } else {  // row by row
             for (std::size_t i = size() - 1; i > index; --i) { swap_rows(i, i - 1); }
-            return true;
         }
-        cells::for_each_field([&]<std::size_t F>() {
-            auto held = take_field<F>(size() - 1);
-            for (std::size_t i = size() - 1; i > index; --i) { move_field<F>(i, i - 1); }
-            put_field<F>(index, std::move(held));
-        });
-        for (std::size_t i = size() - 1; i > index && m_.followers != nullptr; --i) {
-            tell_moved(i, i - 1);
-        }
-        if (m_.followers != nullptr) { tell_added(index, 1); }
         return true;
     }
 
@@ -193,10 +191,7 @@ public:
     void swap_rows(std::size_t a, std::size_t b) {
         CAIRN_ASSERT(a < size() && b < size(), "rows are exchanged inside the table");
         if (a == b) { return; }
-        exchange_risky_fields<0>(a, b);
-        cells::for_each_field([&]<std::size_t F>() {
-            if constexpr (moves_safely<F>()) { exchange_field<F>(a, b); }
-        });
+        moved().swap(a, b);
         if (m_.followers != nullptr) { tell_swapped(a, b); }
     }
 
@@ -211,10 +206,10 @@ public:
     void swap_erase(std::size_t i) {
         CAIRN_ASSERT(i < size(), "the erased row is inside the table");
         const std::size_t last = size() - 1;
-        if constexpr (!moves_whole()) {
+        if constexpr (!moves::never_throw()) {
             swap_rows(i, last);
         } else if (i != last) {
-            cells::for_each_field([&]<std::size_t F>() { move_field<F>(i, last); });
+            moved().move_row(i, last);
             if (m_.followers != nullptr) { tell_moved(i, last); }
         }
         shrink_by_one();
@@ -225,16 +220,13 @@ public:
     ///         and in their order.
     void erase(std::size_t i) {
         CAIRN_ASSERT(i < size(), "the erased row is inside the table");
-        if constexpr (!moves_whole()) {
+        if constexpr (moves::never_throw()) {
+            moved().close_gap(i, size());
+            for (std::size_t k = i; k + 1 < size() && m_.followers != nullptr; ++k) {
+                tell_moved(k, k + 1);
+            }
+        } else {
             for (std::size_t k = i; k + 1 < size(); ++k) { swap_rows(k, k + 1); }
-            shrink_by_one();
-            return;
-        }
-        cells::for_each_field([&]<std::size_t F>() {
-            for (std::size_t k = i; k + 1 < size(); ++k) { move_field<F>(k, k + 1); }
-        });
-        for (std::size_t k = i; k + 1 < size() && m_.followers != nullptr; ++k) {
-            tell_moved(k, k + 1);
         }
         shrink_by_one();
     }
@@ -252,10 +244,10 @@ public:
             if constexpr (takes_rows) {
                 if (pred((*this)[i])) { continue; }
             }
-            if constexpr (!moves_whole()) {
+            if constexpr (!moves::never_throw()) {
                 swap_rows(kept, i);
             } else if (kept != i) {
-                cells::for_each_field([&]<std::size_t F>() { move_field<F>(kept, i); });
+                moved().move_row(kept, i);
                 if (m_.followers != nullptr) { tell_moved(kept, i); }
             }
             ++kept;
@@ -416,122 +408,7 @@ public:
     }
 
 private:
-    template <std::size_t F>
-    [[nodiscard]] auto take_field(std::size_t i) {
-        if constexpr (layout_of::template is_split<F>()) {
-            return cells::template whole_field<F>(m_.base, m_.pitch, i).load();
-        } else {
-            return std::remove_reference_t<decltype(cells::template whole_field<F>(m_.base,
-                                                                                   m_.pitch, i))>{
-                std::move(cells::template whole_field<F>(m_.base, m_.pitch, i))};
-        }
-    }
-    template <std::size_t F, class V>
-    void put_field(std::size_t i, V&& value) {
-        cells::template whole_field<F>(m_.base, m_.pitch, i) = static_cast<V&&>(value);
-    }
-    template <std::size_t F>
-    void move_field(std::size_t to, std::size_t from) {
-        if constexpr (layout_of::template is_split<F>()) {
-            put_field<F>(to, cells::template whole_field<F>(m_.base, m_.pitch, from));
-        } else {
-            put_field<F>(to, std::move(cells::template whole_field<F>(m_.base, m_.pitch, from)));
-        }
-    }
-
-    static constexpr std::size_t moved_count = Layout::one_array ? 1 : layout_of::field_count;
-    template <std::size_t F>
-    static consteval bool moves_safely() {
-        if constexpr (layout_of::template is_split<F>()) {
-            return true;
-        } else {
-            using T =
-                std::remove_reference_t<decltype(cells::template whole_field<F>(nullptr, 0, 0))>;
-            return std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>;
-        }
-    }
-    /// True when no field throws while rows move.
-    static consteval bool moves_whole() {
-        return []<std::size_t... F>(std::index_sequence<F...>) {
-            return (moves_safely<F>() && ...);
-        }(std::make_index_sequence<moved_count>{});
-    }
-
-    template <std::size_t F>
-    void exchange_field(std::size_t a, std::size_t b) noexcept {
-        auto held = take_field<F>(a);
-        move_field<F>(a, b);
-        put_field<F>(b, std::move(held));
-    }
-    /// Two fields whose moves may throw: both are copied first, and put back when one throws.
-    template <std::size_t F>
-    void exchange_risky_field(std::size_t a, std::size_t b) {
-        auto& x = cells::template whole_field<F>(m_.base, m_.pitch, a);
-        auto& y = cells::template whole_field<F>(m_.base, m_.pitch, b);
-        using T = std::remove_reference_t<decltype(x)>;
-        if constexpr (std::is_nothrow_swappable_v<T>) {
-            using std::swap;
-            swap(x, y);
-        } else if constexpr (std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T>) {
-            struct both {
-                T& first;
-                T& second;
-                const T old_first;
-                const T old_second;
-                bool is_done = false;
-                both(T& one, T& other)
-                    : first(one), second(other), old_first(one), old_second(other) {}
-                ~both() {
-                    if (is_done) { return; }
-                    put_back(first, old_first);
-                    put_back(second, old_second);
-                }
-            } kept{x, y};
-            x = kept.old_second;
-            y = kept.old_first;
-            kept.is_done = true;
-        } else {
-            T held{std::move(x)};
-            x = std::move(y);
-            y = std::move(held);
-        }
-    }
-    template <class T>
-    static void put_back(T& to, const T& value) noexcept {
-#if defined(__cpp_exceptions)
-        try {
-            to = value;
-        } catch (...) {}
-#else
-        to = value;
-#endif
-    }
-    /// From field F on. What was exchanged is exchanged back when a later one throws.
-    template <std::size_t F>
-    void exchange_risky_fields(std::size_t a, std::size_t b) {
-        if constexpr (F < moved_count) {
-            if constexpr (!moves_safely<F>()) {
-                exchange_risky_field<F>(a, b);
-                struct undo {
-                    table* rows;
-                    std::size_t a;
-                    std::size_t b;
-                    ~undo() {
-                        if (rows == nullptr) { return; }
-#if defined(__cpp_exceptions)
-                        try {
-                            rows->template exchange_risky_field<F>(a, b);
-                        } catch (...) {}
-#endif
-                    }
-                } guard{this, a, b};
-                exchange_risky_fields<F + 1>(a, b);
-                guard.rows = nullptr;
-            } else {
-                exchange_risky_fields<F + 1>(a, b);
-            }
-        }
-    }
+    [[nodiscard]] moves moved() const noexcept { return {m_.base, m_.pitch}; }
 
     /// The new row is built in the new block before the old rows move, because the arguments may
     /// lie in the old block.
@@ -596,18 +473,10 @@ private:
         CAIRN_ASSERT(rows <= UINT32_MAX, "a sorted table has at most 2^32 - 1 rows");
         const std::size_t order_bytes =
             round_up(rows * sizeof(std::uint32_t), cache_line_alignment);
-        struct scratch {
-            allocator_ref memory;
-            std::size_t bytes;
-            std::byte* at;
-            ~scratch() {
-                if (at != nullptr) { memory.deallocate(at, bytes, cache_line_alignment); }
-            }
-        } s{m_.upstream, order_bytes + scratch_bytes, nullptr};
-        s.at = static_cast<std::byte*>(s.memory.allocate(s.bytes, cache_line_alignment));
-        if (s.at == nullptr) { return false; }
-        auto* const order = reinterpret_cast<std::uint32_t*>(s.at);
-        sort_order(order, static_cast<void*>(s.at + order_bytes));
+        growable_memory scratch{cache_line_alignment, m_.upstream};
+        if (!scratch.grow(order_bytes + scratch_bytes, 0)) { return false; }
+        auto* const order = reinterpret_cast<std::uint32_t*>(scratch.data());
+        sort_order(order, static_cast<void*>(scratch.data() + order_bytes));
         return m_.permute(desc(), order);
     }
 

@@ -24,12 +24,14 @@ template <class Row, class Layout>
 struct table_cells {
     using layout_of = detail::layout_of<Row, Layout>;
 
-    /// f<0>(), f<1>(), ... for what moves as one: each field, or the row in aos.
+    /// How many things of a row move as one: the fields, or the row in aos.
+    static constexpr std::size_t count = Layout::one_array ? 1 : layout_of::field_count;
+    /// f<0>(), f<1>(), ... for each of them.
     template <class F>
-    static void for_each_field(F f) {
+    static constexpr void for_each_field(F f) {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             (f.template operator()<I>(), ...);
-        }(std::make_index_sequence<Layout::one_array ? 1 : layout_of::field_count>{});
+        }(std::make_index_sequence<count>{});
     }
     template <std::size_t F>
     [[nodiscard]] static decltype(auto) whole_field(std::byte* base, std::size_t capacity,
