@@ -1,4 +1,4 @@
-// Sentences of cairn/containers/batches.hpp, without a container; with one they are in its own test.
+// Sentences of cairn/containers/batches.hpp, without a container; with one they are in its test.
 #include <cairn/containers/batches.hpp>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Groups of fields that share a column (cairn/containers/layout.hpp): the text that every layout takes, and
-// a model.
+// Groups of fields that share a column (cairn/containers/layout.hpp): the text that every layout takes,
+// and a model.
 #include <cairn/containers/slot_table.hpp>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// tests/containers/table_model.hpp - the contract of a table, in any layout: random operations agree with a
-// std::vector, and all ways to loop over rows do the same.
+// tests/containers/table_model.hpp - the contract of a table, in any layout: random
+// operations agree with a std::vector, and all ways to loop over rows do the same.
 #pragma once
 
 #include <cairn/containers/table.hpp>

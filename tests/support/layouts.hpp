@@ -1,4 +1,4 @@
-// tests/support/layouts.hpp - the layouts of a table, in one place: what is added here is in every typed test.
+// tests/support/layouts.hpp - the layouts of a table, in one place, for every typed test.
 //
 //      template <class Layout> class table_in : public testing::Test {};
 //      TYPED_TEST_SUITE(table_in, test_layouts::all);

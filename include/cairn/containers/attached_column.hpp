@@ -1,7 +1,7 @@
 // cairn/containers/attached_column.hpp - a column of another owner beside a table, kept in step.
 //
 //      table:      | position ... | velocity ... | life ... |      one owner, one allocation
-//      attached:   | heat  h0 h1 h2 ... |                          another owner, its own allocation
+//      attached:   | heat  h0 h1 h2 ... |                         another owner and allocation
 //
 //      cairn::attached_column<float> heat{particles};
 //      particles.swap_erase(3);                  heat[3] is the moved row's heat
@@ -21,8 +21,8 @@
 //            moves.
 // Cost:      one indirect call per attached column when a row is added or moved; none without. Two
 //            values a row: the second half is room to sort in.
-// Lifetimes: detaches itself at its end; a table that ends first leaves it empty. A moved table takes
-//            its attached columns along.
+// Lifetimes: detaches itself at its end; a table that ends first leaves it empty. A moved table
+//            takes its attached columns along.
 #pragma once
 
 #include <cstddef>

@@ -2,14 +2,14 @@
 //
 //      |<- batch 0 ->|<- batch 1 ->|<- batch 2 ->|<- 3 ->|
 //      +-------------+-------------+-------------+-------+
-//      | rows        | rows        | rows        | rest  |      each boundary is the begin of a line,
+//      | rows        | rows        | rows        | rest  |      at each boundary a line begins,
 //      +-------------+-------------+-------------+-------+      in all columns of a table
 //
 //      auto batches = particles.batches(4096);
 //      for (std::size_t k = 0; k < batches.size(); ++k) { jobs.run([=] { update(batches[k]); }); }
 //
-// Two cores that write within one 64-byte line take turns at owning it. These boundaries fall between
-// lines whatever the size of a row is, so no two workers ever do.
+// Two cores that write within one 64-byte line take turns at owning it. These boundaries fall
+// between lines whatever the size of a row is, so no two workers ever do.
 //
 // Cost: the arithmetic of operator[]: a multiplication and a minimum. Nothing is stored per batch.
 // Threads: as std::span; disjoint batches may be written at the same time.

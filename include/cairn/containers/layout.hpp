@@ -66,11 +66,11 @@ struct split_soa : soa {
     static constexpr bool splits = true;
 };
 
-/// Blocks of N rows, each a small soa. N is a power of two; 8 floats are one AVX register. Take N so
-/// large that N fields fill whole cache lines: 8 vectors of 12 bytes touch six lines where four and
-/// a half would do, 16 of them fill three. A loop over few fields of many rows pays for the others
-/// even so, because the processor fetches ahead what lies between: 2.5 to 3.5 times soa beyond the
-/// cache, by hand too (lab: aos-soa, 2026-11-21).
+/// Blocks of N rows, each a small soa. N is a power of two; 8 floats are one AVX register. Take N
+/// so large that N fields fill whole cache lines: 8 vectors of 12 bytes touch six lines where four
+/// and a half would do, 16 of them fill three. A loop over few fields of many rows pays for the
+/// others even so, because the processor fetches ahead what lies between: 2.5 to 3.5 times soa
+/// beyond the cache, by hand too (lab: aos-soa, 2026-11-21).
 template <std::size_t N>
 struct aosoa : soa {
     static constexpr std::size_t lanes = N;
@@ -88,8 +88,8 @@ private:
     static constexpr std::size_t field_of = detail::field_index<Member>;
 };
 
-/// soa, but the fields of each group are one column of small structs. They are plain data (trivially
-/// copyable), and a field is in one group at most.
+/// soa, but the fields of each group are one column of small structs. They are plain data
+/// (trivially copyable), and a field is in one group at most.
 template <class... Groups>
 struct grouped_soa : soa {
     static consteval std::size_t group_of([[maybe_unused]] std::size_t field) {

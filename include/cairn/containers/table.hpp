@@ -26,9 +26,9 @@
 // Threads:   as std::vector.
 // Errors:    out of memory is `false`, the table unchanged. A constructor that throws leaves the
 //            table as it was (strong) in push_back, emplace_back and growth, unless elements can
-//            only be moved by a throwing constructor. A field whose move throws is copied where rows
-//            change places (insert, erase, swap_erase, swap_rows): no row is lost, and none holds fields
-//            of two; each function says where its rows stand then.
+//            only be moved by a throwing constructor. A field whose move throws is copied where
+//            rows change places (insert, erase, swap_erase, swap_rows): no row is lost, and none
+//            holds fields of two; each function says where its rows stand then.
 #pragma once
 
 #include <concepts>
@@ -93,8 +93,8 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return m_.size; }
     [[nodiscard]] bool empty() const noexcept { return m_.size == 0; }
     [[nodiscard]] std::size_t capacity() const noexcept { return m_.capacity; }
-    /// What kernels may load and store: size() rounded up to 16 rows, or to whole blocks of an aosoa of
-    /// more than 16; aos: size().
+    /// What kernels may load and store: size() rounded up to 16 rows, or to whole blocks of an
+    /// aosoa of more than 16; aos: size().
     [[nodiscard]] std::size_t padded_size() const noexcept { return view().padded_size(); }
     /// Bytes of the one allocation, or of the part of the reserved addresses that has memory.
     [[nodiscard]] std::size_t memory_size() const noexcept {
@@ -104,15 +104,16 @@ public:
 
     /// Room for `rows` rows in all. Returns: false when the allocator is exhausted; unchanged then.
     [[nodiscard]] bool reserve(std::size_t rows) { return m_.reserve(desc(), rows); }
-    /// From now on grows in place, up to `rows_max` rows, rounded up to a capacity: no row moves, no view
-    /// or span dies by growth, and no insertion copies the others. Costs addresses, not memory; never
-    /// asks the allocator.
+    /// From now on grows in place, up to `rows_max` rows, rounded up to a capacity: no row moves,
+    /// no view or span dies by growth, and no insertion copies the others. Costs addresses, not
+    /// memory; never asks the allocator.
     /// Requires: the table has no memory yet.
     /// Returns: false when the system refuses; the table is as before then.
     [[nodiscard]] bool reserve_address_space(std::size_t rows_max) noexcept {
         return m_.reserve_address_space(desc(), rows_max);
     }
-    /// Gives unused memory back; not inside reserved addresses. Returns: false when there is none for the smaller copy.
+    /// Gives unused memory back; not inside reserved addresses. Returns: false when there is none
+    /// for the smaller copy.
     [[nodiscard]] bool shrink_to_fit() { return m_.shrink_to_fit(desc()); }
 
     // Rows
@@ -140,8 +141,8 @@ public:
         return const_reverse_iterator{begin()};
     }
 
-    /// Appends a row built from `args`: one per field, a row of any kind, or what Row{args...} takes
-    /// (missing fields have their default initializers).
+    /// Appends a row built from `args`: one per field, a row of any kind, or what Row{args...}
+    /// takes (missing fields have their default initializers).
     /// Returns: false when the allocator is exhausted; the table and the arguments are unchanged.
     /// Throws:  what a field's constructor throws; the table is unchanged then.
     template <class... Args>
@@ -166,8 +167,8 @@ public:
 
     /// Inserts before row `index`, keeping the order. O(rows behind it).
     /// Returns: false when the allocator is exhausted; unchanged then.
-    /// Throws:  as emplace_back, unchanged then; and as swap_rows: the new row then stands somewhere
-    ///          behind `index`, between rows that have kept their order.
+    /// Throws:  as emplace_back, unchanged then; and as swap_rows: the new row then stands
+    ///          somewhere behind `index`, between rows that have kept their order.
     template <class... Args>
     [[nodiscard]] bool insert(std::size_t index, Args&&... args) {
         CAIRN_ASSERT(index <= size(), "a row is inserted inside the table");
@@ -184,10 +185,12 @@ public:
         return true;
     }
 
-    /// Exchanges two rows, and what other owners have attached to them (swap(t[a], t[b]) leaves that).
-    /// Throws: what copying a field throws whose move may throw (moving it, where it has no copy). Both
-    ///         rows are then as they were: fields that were exchanged already are put back. (A field
-    ///         that throws again while it is put back, or that has no copy, may be lost; no other.)
+    /// Exchanges two rows, and what other owners have attached to them (swap(t[a], t[b]) leaves
+    /// that).
+    /// Throws: what copying a field throws whose move may throw (moving it, where it has no copy).
+    ///         Both rows are then as they were: fields that were exchanged already are put back. (A
+    ///         field that throws again while it is put back, or that has no copy, may be lost; no
+    ///         other.)
     void swap_rows(std::size_t a, std::size_t b) {
         CAIRN_ASSERT(a < size() && b < size(), "rows are exchanged inside the table");
         if (a == b) { return; }
@@ -216,8 +219,8 @@ public:
     }
 
     /// Removes row i and keeps the order of the others. O(rows behind it).
-    /// Throws: as swap_rows; the row is still there then, somewhere behind i, and all others are whole
-    ///         and in their order.
+    /// Throws: as swap_rows; the row is still there then, somewhere behind i, and all others are
+    ///         whole and in their order.
     void erase(std::size_t i) {
         CAIRN_ASSERT(i < size(), "the erased row is inside the table");
         if constexpr (moves::never_throw()) {
@@ -269,7 +272,8 @@ public:
         return true;
     }
 
-    /// As resize, but new rows hold zeros or former values: for columns that are about to be filled.
+    /// As resize, but new rows hold zeros or former values: for columns that are about to be
+    /// filled.
     [[nodiscard]] bool resize_for_overwrite(std::size_t rows)
         requires std::is_trivially_copyable_v<Row>
     {
@@ -344,8 +348,8 @@ public:
     // Order
 
     /// Sorts the rows by one field, smallest first; equal keys keep their order. The keys of that
-    /// column are sorted (numbers and enumerations by radix, others by comparing with <), then every
-    /// column is permuted once.
+    /// column are sorted (numbers and enumerations by radix, others by comparing with <), then
+    /// every column is permuted once.
     /// Floats: by value, -0 before +0, NaNs at the ends.
     /// Returns: false when there is no memory for the keys; the order is unchanged then.
     template <auto Member>

@@ -1,4 +1,4 @@
-// Tables inside reserved addresses (cairn/containers/table/memory.hpp): rows get memory, nothing moves.
+// Tables inside reserved addresses (cairn/containers/table/memory.hpp): no row moves.
 #include <cairn/containers/table/memory.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>

@@ -1,12 +1,12 @@
-// cairn/containers/table/cells.hpp - the fields of one row, built, moved and destroyed where they lie.
+// cairn/containers/table/cells.hpp - the fields of one row, built and destroyed where they lie.
 //
 //      construct_row(base, capacity, i, args...)
 //
 //      columns:   | ... | p_i | ...   | ... | v_i | ...   | ... | l_i | ...
-//                        ^ 1               ^ 2               ^ 3          in order; when one throws, those
-//                                                                         before it are destroyed again
+//                        ^ 1               ^ 2               ^ 3
 //
-// `args` are one per field, a row of any kind, or what Row{args...} takes.
+// In order; when one throws, those before it are destroyed again. `args` are one per field, a row of any
+// kind, or what Row{args...} takes.
 //
 // Cost: the stores of the fields. `capacity` is what the columns are laid out for.
 #pragma once

@@ -1,11 +1,11 @@
-// cairn/containers/table/layout_desc.hpp - a layout of a row type, described for code that does not know the types.
+// cairn/containers/table/layout_desc.hpp - a layout of a row type, for code without the types.
 //
-//      layout_desc { columns: | size, align, before | size, align, before | ... |  lanes, line, skew, tail }
+//      layout_desc { columns: | size, align, before | size, align, before | ... |  lanes, ... }
 //
 //      column = one physical array: a field's, a component's, a group's, or the rows' (aos)
 //
-// table_memory grows, moves, sorts and clears tables by this description, compiled once. Types that may
-// not be copied as bytes bring functions.
+// table_memory grows, moves, sorts and clears tables by this description, compiled once. Types that
+// may not be copied as bytes bring functions.
 //
 // Cost: a constant per table type; one indirect call per column where elements are no plain data.
 #pragma once
@@ -35,7 +35,8 @@ struct column_desc {
     // Null for trivially copyable elements: bytes are copied then.
     void (*construct)(void* to, void* from, std::size_t count);  // moves if that cannot throw
     void (*destroy)(void* first, std::size_t count) noexcept;
-    // Element i becomes what order[i] was; spoils order. `lanes` and `block_size` as in layout_desc.
+    // Element i becomes what order[i] was; spoils order. `lanes` and `block_size` as in
+    // layout_desc.
     void (*permute)(void* column, std::size_t lanes, std::size_t block_size, std::uint32_t* order,
                     std::size_t count);
     bool may_throw;

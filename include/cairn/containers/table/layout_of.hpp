@@ -1,4 +1,4 @@
-// cairn/containers/table/layout_of.hpp - where each field of a row type lies in each layout, at compile time.
+// cairn/containers/table/layout_of.hpp - where each field of a row type lies, as constants.
 //
 //      layout_of<particle<>, soa>
 //          fields   position vec3 | velocity vec3 | life float
@@ -74,7 +74,7 @@ struct layout_of {
         }
     }
 
-    //      group   | a .. b c . | a .. b c . |     fields in order, each aligned; the size of a cell
+    //      group   | a .. b c . | a .. b c . |     fields in order, each aligned; a cell's size
     //              0    ^ offset of b              is a whole number of the largest alignment
 
     struct group_desc {

@@ -3,8 +3,8 @@
 //      cairn::table<P, grouped_soa<group<&P::name, &P::id>>> t;      error: the fields of a group
 //                                                                    are plain data: ...
 //
-// A layout that breaks a rule is replaced by soa: the sentence is what the compiler says, and nothing
-// follows from it.
+// A layout that breaks a rule is replaced by soa: the sentence is what the compiler says, and
+// nothing follows from it.
 //
 // Cost: compile time only.
 #pragma once

@@ -7,8 +7,8 @@
 //      3 a field      field_in_row<F>(i, pointers...)            p0[i]        p1[i]
 //      4 the call     with a row, or with arguments              f(p0[i], p1[i])
 //
-// The pointers are `__restrict`, which a loop over t[i] cannot say: gcc and clang vectorise these loops
-// where that one needs too many checks. A split field is handed out as a local copy of its
+// The pointers are `__restrict`, which a loop over t[i] cannot say: gcc and clang vectorise these
+// loops where that one needs too many checks. A split field is handed out as a local copy of its
 // components, which is stored back where f may have written it (written_arguments.hpp).
 //
 // Cost: none; gcc calls the loop, because it forgets `__restrict` where it inlines.

@@ -11,11 +11,11 @@
 //             signalling values
 //
 // Growth, relocation, permutation and the tail are the same for every row type once the sizes are
-// known, so they live in src/ and compile once. A table describes itself by a `layout_desc`; types that
-// are not trivially copyable bring function pointers.
+// known, so they live in src/ and compile once. A table describes itself by a `layout_desc`; types
+// that are not trivially copyable bring function pointers.
 //
-// Reserved: after reserve_address_space(max) the block is addresses for `max` rows, and growth gives
-// memory to the next rows of every column. Nothing moves; capacity grows, pitch stays.
+// Reserved: after reserve_address_space(max) the block is addresses for `max` rows, and growth
+// gives memory to the next rows of every column. Nothing moves; capacity grows, pitch stays.
 //
 // Followers: columns of other owners (attached_column.hpp) are told when rows are added, moved or
 // permuted, so that they stay in step.
@@ -63,13 +63,15 @@ struct table_memory {
     };
 
     /// A block for at least `rows` rows, its trivially copyable columns cleared.
-    /// Returns: a null base when the allocator or a follower is exhausted; nothing has changed then.
+    /// Returns: a null base when the allocator or a follower is exhausted; nothing has changed
+    ///          then.
     [[nodiscard]] block allocate_block(const layout_desc& desc, std::size_t rows) noexcept;
     void free_block(const layout_desc& desc, block b) noexcept;
 
     /// Moves all rows into `fresh` and frees the old block.
     /// Throws: what an element's copy or move constructor throws. Elements that can only be moved
-    ///         by a throwing constructor may be left moved-from then; otherwise nothing has changed.
+    ///         by a throwing constructor may be left moved-from then; otherwise nothing has
+    ///         changed.
     void move_into(const layout_desc& desc, block fresh);
 
     /// Room for `rows` rows in all. Returns: false when the allocator is exhausted.
@@ -85,8 +87,10 @@ struct table_memory {
     /// Returns: false when they are too few, or the system or a follower refuses.
     [[nodiscard]] bool commit_rows(const layout_desc& desc, std::size_t rows) noexcept;
 
-    /// A block for one row more than there are: twice the rows, or what can be had of that (growth.hpp).
-    /// Returns: a null base when the allocator or a follower is exhausted; nothing has changed then.
+    /// A block for one row more than there are: twice the rows, or what can be had of that
+    /// (growth.hpp).
+    /// Returns: a null base when the allocator or a follower is exhausted; nothing has changed
+    ///          then.
     [[nodiscard]] block allocate_larger_block(const layout_desc& desc) noexcept;
 
     void destroy_rows(const layout_desc& desc, std::size_t first, std::size_t count) noexcept;
@@ -95,7 +99,8 @@ struct table_memory {
     void release(const layout_desc& desc) noexcept;
 
     /// Row i becomes what row order[i] was, in every column; `order` is spoiled.
-    /// Returns: false when there is no memory for the scratch copy of a column; nothing has changed.
+    /// Returns: false when there is no memory for the scratch copy of a column; nothing has
+    ///          changed.
     [[nodiscard]] bool permute(const layout_desc& desc, std::uint32_t* order);
 
     /// Tells the memory checkers that the number of rows changes.

@@ -13,12 +13,12 @@
 //      t[i] = t[j];                assigns the fields
 //      using std::swap;            for aos, whose rows are the user's own type
 //      swap(t[i], t[j]);           swaps the fields; so does std::ranges::swap of two named rows
-//      std::swap(a, b);            a trap, qualified: it swaps what rows refer to by assigning twice through
-//                                  one of them, and both end alike
+//      std::swap(a, b);            a trap, qualified: it assigns twice through one of the rows,
+//                                  which are references: both end with the same fields
 //      auto p = t[i];              a trap in generic code: a copy in aos, a reference otherwise
 //
-// Rows that can only be moved are sorted by the table (sort, sort_by): std::ranges::sort copies rows, in
-// libstdc++ at least.
+// Rows that can only be moved are sorted by the table (sort, sort_by): std::ranges::sort copies
+// rows, in libstdc++ at least.
 //
 // Rows of plain structs have no names: get<&P::position>(row), structured bindings in
 // the order of the fields, or each<&P::position>() of the table.
@@ -318,8 +318,9 @@ inline constexpr key_of<Member> key{};
 
 }  // namespace cairn::inline CAIRN_FLAVOUR
 
-/// What a row and a value have in common, where values can only be moved: a value to look at. No algorithm
-/// makes one of a row, for that would copy it. (Where values can be copied, it is the value.)
+/// What a row and a value have in common, where values can only be moved: a value to look at. No
+/// algorithm makes one of a row, for that would copy it. (Where values can be copied, it is the
+/// value.)
 template <class Row, class Layout, bool IsConst, template <class> class Q1,
           template <class> class Q2>
     requires(!std::is_copy_constructible_v<Row>)

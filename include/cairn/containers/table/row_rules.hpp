@@ -1,12 +1,12 @@
-// cairn/containers/table/row_rules.hpp - what a row may be, and what names its fields, in sentences.
+// cairn/containers/table/row_rules.hpp - what a row may be and what names its fields, in sentences.
 //
 //      struct circle : point { float r; };
-//      cairn::table<circle> t;            error: a row has no base class: put its fields into the row
+//      cairn::table<circle> t;          error: a row has no base class: put its fields into the row
 //
 // Everything that a table knows about a row it learns from braces and structured bindings
 // (row_fields.hpp), whose own error messages speak of neither rows nor rules. So the rules are
-// asked here, first, and a row that breaks one is replaced by a row of one int: the sentence is what
-// the compiler says, and nothing follows from it.
+// asked here, first, and a row that breaks one is replaced by a row of one int: the sentence is
+// what the compiler says, and nothing follows from it.
 //
 // Cost: compile time only.
 #pragma once

@@ -97,9 +97,9 @@ public:
         return {base_, capacity_, first_ + first, count};
     }
 
-    /// How many rows, from the first, may be loaded and stored by kernels: size() rounded up to 16, or to
-    /// whole blocks of an aosoa of more than 16 (aos: size() itself). Rows past the end hold zeros or
-    /// former values.
+    /// How many rows, from the first, may be loaded and stored by kernels: size() rounded up to 16,
+    /// or to whole blocks of an aosoa of more than 16 (aos: size() itself). Rows past the end hold
+    /// zeros or former values.
     /// Requires: the view ends where the table ends.
     [[nodiscard]] std::size_t padded_size() const noexcept {
         return (size_ + layout_of::desc.tail - 1) & ~(layout_of::desc.tail - 1);
@@ -162,15 +162,17 @@ public:
     }
 
     /// f(field...) for every row, in order: the fields that `Members` name, as T& or const T&.
-    /// A split field is passed as a local copy, which is stored back unless f takes it as const T& or T.
+    /// A split field is passed as a local copy, which is stored back unless f takes it as const T&
+    /// or T.
     /// Requires: f reaches these fields only through its arguments.
     template <auto... Members, class F>
     void each(F f) const {
         each_of<detail::own_field<Row, Members>()...>(f);
     }
 
-    /// The rows in parts of `rows`, rounded up to a multiple of 64: no two of them share a cache line
-    /// in any column, so each may be written by another thread. size(), [k], and a range of views.
+    /// The rows in parts of `rows`, rounded up to a multiple of 64: no two of them share a cache
+    /// line in any column, so each may be written by another thread. size(), [k], and a range of
+    /// views.
     /// Requires: rows != 0.
     [[nodiscard]] row_batches<table_view> batches(std::size_t rows) const noexcept {
         return {*this, rows};
