@@ -325,6 +325,26 @@ TYPED_TEST(table_in, tables_with_equal_rows_are_equal_whatever_their_layouts) {
     EXPECT_TRUE(other != t);
 }
 
+TYPED_TEST(table_in, a_clone_has_equal_rows_in_the_memory_that_is_named) {
+    test_upstream upstream;
+    {
+        table_of<dated, TypeParam> t;
+        for (int i = 0; i < 40; ++i) { ASSERT_TRUE(t.push_back({i, std::to_string(i)})); }
+        auto copy = t.clone(upstream);
+        ASSERT_TRUE(copy.has_value());
+        EXPECT_TRUE(*copy == t);
+        EXPECT_NE(upstream.request_count(), 0u);
+        t.pop_back();
+        EXPECT_EQ(copy->size(), 40u);
+        auto again = copy->clone();
+        ASSERT_TRUE(again.has_value());
+        EXPECT_TRUE(*again == *copy) << "from the upstream of what it copies";
+        upstream.refuse_from(upstream.request_count());
+        EXPECT_FALSE(copy->clone().has_value());
+        EXPECT_EQ(copy->size(), 40u);
+    }
+}
+
 TYPED_TEST(table_in, copies_come_from_any_layout) {
     table<particle<>, soa> source;
     fill(source, 70);

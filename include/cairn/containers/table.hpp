@@ -35,6 +35,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -296,6 +297,15 @@ public:
             (void)emplace_back(static_cast<Row>(other[i]));
         }
         return true;
+    }
+
+    /// A copy, in memory of `upstream` (here: that of this table), without attached columns.
+    /// Returns: nothing when the allocator is exhausted.
+    [[nodiscard]] std::optional<table> clone() const { return clone(upstream()); }
+    [[nodiscard]] std::optional<table> clone(allocator_ref upstream) const {
+        std::optional<table> copy{std::in_place, upstream};
+        if (!copy->copy_from(*this)) { copy.reset(); }
+        return copy;
     }
 
     // Columns and loops: see table/view.hpp

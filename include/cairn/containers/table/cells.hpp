@@ -5,8 +5,8 @@
 //      columns:   | ... | p_i | ...   | ... | v_i | ...   | ... | l_i | ...
 //                        ^ 1               ^ 2               ^ 3
 //
-// In order; when one throws, those before it are destroyed again. `args` are one per field, a row of any
-// kind, or what Row{args...} takes.
+// In order; when one throws, those before it are destroyed again. `args` are one per field,
+// a row of any kind, or what Row{args...} takes.
 //
 // Cost: the stores of the fields. `capacity` is what the columns are laid out for.
 #pragma once
