@@ -43,12 +43,22 @@ void f() {
 }
 
 //= mistake: a layout of one's own that splits and has groups
-//= says: a layout that splits its vectors has no groups
+//= says: a layout that splits vectors or has blocks has no groups
 struct split_groups : cairn::split_soa {
     static consteval std::size_t group_of(std::size_t) { return 0; }
 };
 void f() {
     cairn::table<point, split_groups> t;
+    (void)t.emplace_back(1.0f, 2.0f);
+}
+
+//= mistake: a layout of one's own that has blocks and groups
+//= says: a layout that splits vectors or has blocks has no groups
+struct block_groups : cairn::aosoa<8> {
+    static consteval std::size_t group_of(std::size_t) { return 0; }
+};
+void f() {
+    cairn::table<point, block_groups> t;
     (void)t.emplace_back(1.0f, 2.0f);
 }
 

@@ -112,13 +112,15 @@ struct layout_of {
     template <std::size_t F>
     using cell = std::conditional_t<Layout::one_array, Row, group_cell<F>>;
 
+    template <class T, std::size_t>
+    using repeated = T;
     /// The types of the elements of the columns that field F adds: a group's first field adds its.
     template <std::size_t F>
     static consteval auto cells_of() {
         if constexpr (is_split<F>()) {
             using C = components_of<field_type<F>>;
             return []<std::size_t... I>(std::index_sequence<I...>) {
-                return type_list<std::enable_if_t<I != no_group, typename C::type>...>{};
+                return type_list<repeated<typename C::type, I>...>{};
             }(std::make_index_sequence<C::count>{});
         } else if constexpr (!is_grouped<F>) {
             return type_list<field_type<F>>{};
@@ -152,19 +154,19 @@ struct layout_of {
     template <std::size_t C>
     using column_type = type_at<C, decltype(cells_before<field_count>())>;
 
-    struct column_list {
+    struct column_descs {
         column_desc at[column_count];
         std::size_t block_size = 0;
         std::size_t line = cache_line_size;
         std::size_t granule = 1;
     };
 
-    static constexpr column_list columns = []<class... T>(type_list<T...>) {
-        column_list result{{describe_column<T>()...}};
+    static constexpr column_descs columns = []<class... T>(type_list<T...>) {
+        column_descs result{{describe_column<T>()...}};
         std::size_t before = 0;
         for (column_desc& c : result.at) {
-            if (Layout::lanes !=
-                0) {  // each column of a block starts as aligned as its size allows
+            // Each column of a block starts as aligned as its size allows.
+            if (Layout::lanes != 0) {
                 std::size_t align = largest_power_of_two_in(c.size * Layout::lanes);
                 align = align > cache_line_size ? cache_line_size : align;
                 align = align < c.align ? c.align : align;
@@ -267,8 +269,8 @@ struct layout_of<Row, Layout> : layout_of<Row, soa> {
                   "a field is in one group at most");
     static_assert(layout_is_free_of<Row, Layout, layout_fault::not_plain>,
                   "the fields of a group are plain data: trivially copyable");
-    static_assert(layout_is_free_of<Row, Layout, layout_fault::split_group>,
-                  "a layout that splits its vectors has no groups");
+    static_assert(layout_is_free_of<Row, Layout, layout_fault::mixed_group>,
+                  "a layout that splits vectors or has blocks has no groups");
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -27,7 +27,7 @@ consteval std::size_t members_in(group<Members...>) {
     return sizeof...(Members);
 }
 
-enum class layout_fault { none, foreign_field, one_field, field_twice, not_plain, split_group };
+enum class layout_fault { none, foreign_field, one_field, field_twice, not_plain, mixed_group };
 
 /// True when the fields of Row that Layout groups can be copied as bytes.
 template <class Row, class Layout, class... T, std::size_t... F>
@@ -42,7 +42,9 @@ consteval layout_fault find_group_fault() {
         return layout_fault::not_plain;
     }
     for (std::size_t f = 0; f < field_count<Row>; ++f) {
-        if (Layout::splits && Layout::group_of(f) != no_group) { return layout_fault::split_group; }
+        if ((Layout::splits || Layout::lanes != 0) && Layout::group_of(f) != no_group) {
+            return layout_fault::mixed_group;
+        }
     }
     return layout_fault::none;
 }

@@ -122,4 +122,5 @@ template <class Call, class F, class... P>
 CAIRN_DETAIL_KEEP_RESTRICT void run_disjoint(F& f, std::size_t count, P* __restrict... p) {
     for (std::size_t i = 0; i < count; ++i) { Call::call(f, i, p...); }
 }
+
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail
