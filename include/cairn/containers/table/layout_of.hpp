@@ -212,7 +212,7 @@ struct layout_of {
     /// Field F of the row whose element of column C is at `column.operator()<C>()`: a T&, or a
     /// split_ref.
     template <std::size_t F, bool IsConst, class Column>
-    [[nodiscard]] static decltype(auto) field_in(Column column) noexcept {
+    [[nodiscard, gnu::always_inline]] static decltype(auto) field_in(Column column) noexcept {
         using T = field_type<F>;
         using E = std::conditional_t<IsConst, const T, T>;
         constexpr std::size_t first = first_column<F>;
@@ -233,8 +233,9 @@ struct layout_of {
     }
     /// Field F of row i.
     template <std::size_t F, bool IsConst>
-    [[nodiscard]] static decltype(auto) field(std::byte* base, std::size_t capacity,
-                                              std::size_t i) noexcept {
+    [[nodiscard, gnu::always_inline]] static decltype(auto) field(std::byte* base,
+                                                                  std::size_t capacity,
+                                                                  std::size_t i) noexcept {
         return field_in<F, IsConst>([=]<std::size_t C>() { return element<C>(base, capacity, i); });
     }
 };

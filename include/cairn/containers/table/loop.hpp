@@ -11,7 +11,9 @@
 // loops where that one needs too many checks. A split field is handed out as a local copy of its
 // components, which is stored back where f may have written it (written_arguments.hpp).
 //
-// Cost: none; gcc calls the loop, because it forgets `__restrict` where it inlines.
+// What lies between the loop and f is always inlined: one call a row would cost more than it does.
+//
+// Cost: none; gcc calls the loop, and clang one over many columns (inlined_columns_max).
 #pragma once
 
 #include <cstddef>
@@ -20,12 +22,6 @@
 
 #include <cairn/containers/table/row.hpp>
 #include <cairn/containers/table/written_arguments.hpp>
-
-#if defined(__GNUC__) && !defined(__clang__)
-#    define CAIRN_DETAIL_KEEP_RESTRICT [[gnu::noinline]]
-#else
-#    define CAIRN_DETAIL_KEEP_RESTRICT
-#endif
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
@@ -46,8 +42,8 @@ consteval auto list_columns() {
 
 /// Field F of row i, out of pointers to row 0: those to its own columns begin with number `First`.
 template <class LayoutOf, std::size_t F, bool IsConst, std::size_t First, class... P>
-decltype(auto) field_in_row(std::size_t i, P*... p) noexcept {
-    return LayoutOf::template field_in<F, IsConst>([&]<std::size_t C>() {
+[[gnu::always_inline]] inline decltype(auto) field_in_row(std::size_t i, P*... p) noexcept {
+    return LayoutOf::template field_in<F, IsConst>([=]<std::size_t C>() {
         return pick<First + C - LayoutOf::template first_column<F>>(p...) + i;
     });
 }
@@ -83,25 +79,24 @@ copied_argument<Writes, T, IsConst> as_argument(split_ref<T, IsConst> field) noe
 /// f(row i), from pointers to all columns
 template <class LayoutOf, class Row, bool IsConst>
 struct call_with_row {
-    template <class F, class... P>
-    static void call(F& f, std::size_t i, P*... p) {
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-            f(Row{from_fields{},
-                  field_in_row<LayoutOf, I, IsConst, LayoutOf::template first_column<I>>(i,
-                                                                                         p...)...});
-        }(std::make_index_sequence<LayoutOf::field_count>{});
+    using all_arguments = std::make_index_sequence<LayoutOf::field_count>;
+    template <class F, std::size_t... I, class... P>
+    [[gnu::always_inline]] static void call(F& f, std::index_sequence<I...>, std::size_t i,
+                                            P*... p) {
+        f(Row{from_fields{},
+              field_in_row<LayoutOf, I, IsConst, LayoutOf::template first_column<I>>(i, p...)...});
     }
 };
 /// f(field of row i, ...), from pointers to the columns of these fields, one field after the other
 template <class LayoutOf, bool IsConst, std::size_t... Fields>
 struct call_with_fields {
-    template <class F, class... P>
-    static void call(F& f, std::size_t i, P*... p) {
-        [&]<std::size_t... A>(std::index_sequence<A...>) {
-            f(as_argument<writes<F, A, Fields>()>(
-                  field_in_row<LayoutOf, Fields, IsConst, first<A>()>(i, p...))
-                  .get()...);
-        }(std::make_index_sequence<sizeof...(Fields)>{});
+    using all_arguments = std::make_index_sequence<sizeof...(Fields)>;
+    template <class F, std::size_t... A, class... P>
+    [[gnu::always_inline]] static void call(F& f, std::index_sequence<A...>, std::size_t i,
+                                            P*... p) {
+        f(as_argument<writes<F, A, Fields>()>(
+              field_in_row<LayoutOf, Fields, IsConst, first<A>()>(i, p...))
+              .get()...);
     }
     template <class F, std::size_t A, std::size_t Field>
     static consteval bool writes() {
@@ -119,8 +114,29 @@ struct call_with_fields {
 
 /// Calls for rows 0 to count - 1; `p` are the elements of row 0.
 template <class Call, class F, class... P>
-CAIRN_DETAIL_KEEP_RESTRICT void run_disjoint(F& f, std::size_t count, P* __restrict... p) {
-    for (std::size_t i = 0; i < count; ++i) { Call::call(f, i, p...); }
+[[gnu::always_inline]] inline void run_here(F& f, std::size_t count, P* __restrict... p) {
+    for (std::size_t i = 0; i < count; ++i) {
+        Call::call(f, typename Call::all_arguments{}, i, p...);
+    }
+}
+template <class Call, class F, class... P>
+[[gnu::noinline]] void run_called(F& f, std::size_t count, P* __restrict... p) {
+    run_here<Call>(f, count, p...);
+}
+
+/// Loops over more columns are functions of their own.
+#if defined(__clang__)
+inline constexpr std::size_t inlined_columns_max = 12;  // more pointers are spilled inside the loop
+#else
+inline constexpr std::size_t inlined_columns_max = 0;  // gcc forgets `__restrict` where it inlines
+#endif
+template <class Call, class F, class... P>
+void run_disjoint(F& f, std::size_t count, P*... p) {
+    if constexpr (sizeof...(P) <= inlined_columns_max) {
+        run_here<Call>(f, count, p...);
+    } else {
+        run_called<Call>(f, count, p...);
+    }
 }
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -148,8 +148,9 @@ public:
         constexpr bool takes_rows = std::is_invocable_v<F&, reference>;
         static_assert(takes_rows, "the function takes a row: auto&&");
         if constexpr (!takes_rows) {
-        } else if constexpr (Layout::one_array || !layout_of::is_named ||
-                             layout_of::column_count > 64) {
+        } else if constexpr (Layout::one_array) {
+            for (std::size_t i = 0; i < size_; ++i) { f((*this)[i]); }
+        } else if constexpr (!layout_of::is_named || layout_of::column_count > 64) {
             in_runs([&](std::size_t first, std::size_t count) {
                 for (std::size_t i = 0; i < count; ++i) { f((*this)[first + i]); }
             });
@@ -185,7 +186,7 @@ public:
 
     /// Field number F of row i: a reference, or a split_ref.
     template <std::size_t F>
-    [[nodiscard]] decltype(auto) field(std::size_t i) const noexcept {
+    [[nodiscard, gnu::always_inline]] decltype(auto) field(std::size_t i) const noexcept {
         return layout_of::template field<F, IsConst>(base_, capacity_, first_ + i);
     }
 
