@@ -174,7 +174,7 @@ target_sources(cairn
         include/cairn/movable/relocation.hpp
         # containers
         include/cairn/containers/attached_column.hpp
-        include/cairn/containers/chunks.hpp
+        include/cairn/containers/batches.hpp
         include/cairn/containers/concurrent_object_pool.hpp
         include/cairn/containers/concurrent_object_pool/zeroed_memory.hpp
         include/cairn/containers/field.hpp
@@ -196,15 +196,18 @@ target_sources(cairn
         include/cairn/containers/stable_slot_map/slots.hpp
         include/cairn/containers/stable_slot_map/slots_cold.hpp
         include/cairn/containers/table.hpp
-        include/cairn/containers/table/arrangement.hpp
         include/cairn/containers/table/cells.hpp
-        include/cairn/containers/table/chunks.hpp
         include/cairn/containers/table/column.hpp
-        include/cairn/containers/table/components.hpp
+        include/cairn/containers/table/layout_desc.hpp
+        include/cairn/containers/table/layout_of.hpp
+        include/cairn/containers/table/layout_rules.hpp
+        include/cairn/containers/table/loop.hpp
         include/cairn/containers/table/memory.hpp
+        include/cairn/containers/table/moves.hpp
         include/cairn/containers/table/row.hpp
         include/cairn/containers/table/row_rules.hpp
-        include/cairn/containers/table/shape.hpp
+        include/cairn/containers/table/selected_fields.hpp
+        include/cairn/containers/table/split_ref.hpp
         include/cairn/containers/table/view.hpp
         include/cairn/containers/table/written_arguments.hpp
         include/cairn/containers/unique_handle.hpp

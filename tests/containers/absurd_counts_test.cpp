@@ -135,7 +135,7 @@ TEST(absurd_counts, of_a_slot_map) {
 
 TYPED_TEST(absurd_tables, of_a_slot_map_are_refused) {
     small_machine upstream;
-    using map_type = slot_map<table<gate<>, TypeParam>>;
+    using map_type = slot_table<gate<>, TypeParam>;
     map_type map{upstream};
     const auto reserve = [&](std::size_t count) { return map.reserve(count); };
     expect_refused(upstream, 16, reserve);
@@ -153,7 +153,7 @@ TYPED_TEST(absurd_tables, of_a_slot_map_are_refused) {
 TEST(absurd_counts, slot_maps_take_no_slots_when_there_is_no_room_for_the_objects) {
     small_machine upstream;
     slot_map<block_of_64> map{upstream};
-    slot_map<table<gate<>>> rows{upstream};
+    slot_table<gate<>> rows{upstream};
     const auto h = map.emplace();
     const auto r = rows.emplace();
     const std::size_t before = upstream.live_size();

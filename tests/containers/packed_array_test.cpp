@@ -1,4 +1,4 @@
-// Sentences of cairn/containers/packed_array.hpp, chunks.hpp and sort_indices.hpp.
+// Sentences of cairn/containers/packed_array.hpp, batches.hpp and sort_indices.hpp.
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/debug/expect_broken_promise.hpp>
@@ -182,25 +182,25 @@ TEST(packed_array, reserved_addresses_never_move) {
     EXPECT_EQ(upstream.request_count(), 0u);
 }
 
-TEST(packed_array, chunks_cover_every_row_and_split_at_cache_lines) {
+TEST(packed_array, batches_cover_every_row_and_split_at_cache_lines) {
     packed_array<char> bytes;
     for (int i = 0; i < 1000; ++i) { bytes.emplace('x'); }
-    const auto chunks = bytes.chunks(1);
-    EXPECT_EQ(chunks.rows_per_chunk(), 64u);
+    const auto batches = bytes.batches(1);
+    EXPECT_EQ(batches.rows_per_batch(), 64u);
     std::size_t rows = 0;
-    for (std::size_t k = 0; k < chunks.size(); ++k) {
-        EXPECT_TRUE(is_aligned(chunks[k].data(), cache_line_alignment));
-        rows += chunks[k].size();
+    for (std::size_t k = 0; k < batches.size(); ++k) {
+        EXPECT_TRUE(is_aligned(batches[k].data(), cache_line_alignment));
+        rows += batches[k].size();
     }
     EXPECT_EQ(rows, 1000u);
-    EXPECT_EQ(packed_array<int>{}.chunks(10).size(), 0u);
+    EXPECT_EQ(packed_array<int>{}.batches(10).size(), 0u);
     for (const std::size_t huge : {SIZE_MAX, SIZE_MAX - 15, SIZE_MAX / 2, SIZE_MAX / 2 + 2}) {
-        ASSERT_EQ(bytes.chunks(huge).size(), 1u);
-        EXPECT_EQ(bytes.chunks(huge)[0].size(), 1000u);
+        ASSERT_EQ(bytes.batches(huge).size(), 1u);
+        EXPECT_EQ(bytes.batches(huge)[0].size(), 1000u);
     }
     if (asserts_enabled) {
-        EXPECT_DEATH((void)bytes.chunks(0), "a chunk has rows");
-        EXPECT_DEATH((void)chunks[chunks.size()], "a chunk index is below size");
+        EXPECT_DEATH((void)bytes.batches(0), "a batch has rows");
+        EXPECT_DEATH((void)batches[batches.size()], "a batch index is below size");
     }
 }
 

@@ -572,17 +572,17 @@ TEST(slot_map, arguments_may_refer_to_objects_of_the_map_itself) {
     for (const std::string& text : map) { EXPECT_EQ(text, map[h]); }
 }
 
-TEST(slot_map, chunks_never_share_a_cache_line) {
+TEST(slot_map, batches_never_share_a_cache_line) {
     struct odd {
         char bytes[12];
     };
     slot_map<odd> map;
     for (int i = 0; i < 1000; ++i) { map.emplace(); }
-    const auto chunks = map.chunks(100);
+    const auto batches = map.batches(100);
     std::size_t rows = 0;
-    for (std::size_t k = 0; k < chunks.size(); ++k) {
-        EXPECT_TRUE(is_aligned(chunks[k].data(), cache_line_alignment));
-        rows += chunks[k].size();
+    for (std::size_t k = 0; k < batches.size(); ++k) {
+        EXPECT_TRUE(is_aligned(batches[k].data(), cache_line_alignment));
+        rows += batches[k].size();
     }
     EXPECT_EQ(rows, 1000u);
 }

@@ -185,18 +185,18 @@ TYPED_TEST(slot_table_in, a_handle_now_and_the_row_later) {
     }
 }
 
-TYPED_TEST(slot_table_in, chunks_share_no_cache_line_in_any_column) {
+TYPED_TEST(slot_table_in, batches_share_no_cache_line_in_any_column) {
     slot_table<unit<>, TypeParam> world;
     for (int i = 0; i < 1000; ++i) { ASSERT_TRUE(world.emplace(i, vec2{}, "x")); }
     std::size_t rows = 0;
-    std::map<std::uintptr_t, std::size_t> chunk_of_line;
+    std::map<std::uintptr_t, std::size_t> batch_of_line;
     std::size_t k = 0;
-    for (auto chunk : world.chunks(100)) {
-        EXPECT_EQ(chunk[0].id, static_cast<int>(k * world.chunks(100).rows_per_chunk()));
-        for (auto&& row : chunk) {
+    for (auto batch : world.batches(100)) {
+        EXPECT_EQ(batch[0].id, static_cast<int>(k * world.batches(100).rows_per_batch()));
+        for (auto&& row : batch) {
             const auto line = [&](const void* field) {
                 const auto at = reinterpret_cast<std::uintptr_t>(field) / 64;
-                EXPECT_EQ(chunk_of_line.emplace(at, k).first->second, k)
+                EXPECT_EQ(batch_of_line.emplace(at, k).first->second, k)
                     << "a line has two writers";
             };
             line(&row.id);
@@ -207,7 +207,7 @@ TYPED_TEST(slot_table_in, chunks_share_no_cache_line_in_any_column) {
         ++k;
     }
     EXPECT_EQ(rows, world.size());
-    EXPECT_EQ(k, world.chunks(100).size());
+    EXPECT_EQ(k, world.batches(100).size());
 }
 
 TYPED_TEST(slot_table_in, what_was_found_is_assigned_as_a_pointer_is) {
@@ -231,8 +231,8 @@ TYPED_TEST(slot_table_in, a_const_map_is_looped_over_in_every_way) {
     const auto add = [&](const int& id) { sum += id; };
     read.for_each([&](auto&& row) { add(row.id); });
     read.template each<&unit<>::id>(add);
-    read.for_each_chunk(64, [&](auto part) { part.template each<&unit<>::id>(add); });
-    for (auto part : read.chunks(64)) { part.template each<&unit<>::id>(add); }
+    read.for_each_batch(64, [&](auto part) { part.template each<&unit<>::id>(add); });
+    for (auto part : read.batches(64)) { part.template each<&unit<>::id>(add); }
     EXPECT_EQ(sum, 4 * 99 * 50);
 }
 
@@ -270,11 +270,11 @@ TYPED_TEST(slot_table_in, has_the_names_of_slot_map) {
     world.validate();
 }
 
-TYPED_TEST(slot_map_of_table, addresses_for_more_rows_than_a_handle_can_name_are_refused) {
-    slot_map<table<unit<>, TypeParam>, slot_policy<16>> small;
+TYPED_TEST(slot_table_in, addresses_for_more_rows_than_a_handle_can_name_are_refused) {
+    slot_table<unit<>, TypeParam, slot_policy<16>> small;
     EXPECT_FALSE(small.reserve_address_space(100000));
     EXPECT_TRUE(small.emplace(1, vec2{}, "a"));
-    slot_map<table<unit<>, TypeParam>> world;
+    slot_table<unit<>, TypeParam> world;
     EXPECT_FALSE(world.reserve_address_space(0));
     EXPECT_TRUE(world.emplace(1, vec2{}, "a"));
     world.validate();

@@ -1,6 +1,5 @@
-// Sentences of cairn/containers/table/column.hpp, table/chunks.hpp and of the padding in
+// Sentences of cairn/containers/table/column.hpp and of the padding in
 // table/memory.hpp, without a table; with one they are in table_test.cpp.
-#include <cairn/containers/table/chunks.hpp>
 #include <cairn/containers/table/column.hpp>
 #include <cairn/containers/table/memory.hpp>
 #include <gtest/gtest.h>
@@ -29,34 +28,13 @@ TEST(table_column, is_empty_without_elements_and_only_then) {
     EXPECT_FALSE((blocked_span<int, 4>{&number, 16, 1}.empty()));
 }
 
-struct rows {
-    std::size_t first = 0;
-    std::size_t count = 0;
-    std::size_t size() const { return count; }
-    rows subview(std::size_t from, std::size_t n) const { return {first + from, n}; }
-};
-
-TEST(table_chunks, each_row_is_in_one_chunk) {
-    for (const std::size_t count : {0u, 1u, 63u, 64u, 65u, 127u, 128u, 129u, 1000u}) {
-        const table_chunks<rows> chunks{rows{0, count}, 64};
-        EXPECT_EQ(chunks.size(), (count + 63) / 64);
-        std::size_t next = 0;
-        for (std::size_t k = 0; k < chunks.size(); ++k) {
-            EXPECT_EQ(chunks[k].first, next);
-            EXPECT_GT(chunks[k].count, 0u);
-            next += chunks[k].count;
-        }
-        EXPECT_EQ(next, count);
-    }
-}
-
 TEST(table_memory, rows_are_padded_to_whole_tails) {
-    detail::shape form{};
-    form.tail = 16;
-    EXPECT_EQ(detail::padded_rows(form, 0), 0u);
-    EXPECT_EQ(detail::padded_rows(form, 1), 16u);
-    EXPECT_EQ(detail::padded_rows(form, 16), 16u);
-    EXPECT_EQ(detail::padded_rows(form, 17), 32u);
+    detail::layout_desc desc{};
+    desc.tail = 16;
+    EXPECT_EQ(detail::padded_rows(desc, 0), 0u);
+    EXPECT_EQ(detail::padded_rows(desc, 1), 16u);
+    EXPECT_EQ(detail::padded_rows(desc, 16), 16u);
+    EXPECT_EQ(detail::padded_rows(desc, 17), 32u);
 }
 
 }  // namespace

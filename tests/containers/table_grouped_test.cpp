@@ -1,5 +1,5 @@
-// Groups of fields that share a column (cairn/containers/layout.hpp): the text that every layout takes, and
-// a model.
+// Groups of fields that share a column (cairn/containers/layout.hpp): the text that every layout takes,
+// and a model.
 #include <cairn/containers/slot_table.hpp>
 #include <gtest/gtest.h>
 
@@ -94,7 +94,7 @@ TEST(table_grouped, takes_the_text_that_every_layout_takes) {
     t[9] = copy;
     EXPECT_EQ(t[9].name, "n");
     std::size_t rows = 0;
-    for (auto chunk : t.view().chunks(100)) { rows += chunk.size(); }
+    for (auto batch : t.view().batches(100)) { rows += batch.size(); }
     EXPECT_EQ(rows, 300u);
 }
 

@@ -12,9 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "support/layouts.hpp"
 #include "support/test_upstream.hpp"
 
 using namespace cairn;
+using test_layouts::table_of;
 
 namespace {
 
@@ -51,6 +53,12 @@ struct plain {
     std::array<short, 4> tags{};
 };
 
+struct dated {
+    int day = 0;
+    std::string note;
+    friend bool operator==(const dated&, const dated&) = default;
+};
+
 particle<> sample(int i) {
     const auto f = static_cast<float>(i);
     return {{f, f + 1, f + 2}, {f * 2, 1, -f}, f / 4, i, i % 2 == 0};
@@ -61,10 +69,22 @@ bool equal(const particle<>& a, const particle<>& b) {
            a.id == b.id && a.seen == b.seen;
 }
 
+}  // namespace
+
+template <>
+struct test_layouts::groups_of<particle<>> {
+    using type = grouped_soa<group<&particle<>::velocity, &particle<>::seen, &particle<>::life>>;
+};
+template <>
+struct test_layouts::groups_of<plain> {
+    using type = grouped_soa<group<&plain::position, &plain::tags>>;
+};
+
+namespace {
+
 template <class Layout>
 class table_in : public testing::Test {};
-using layouts = testing::Types<aos, soa, split_soa, aosoa<8>>;
-TYPED_TEST_SUITE(table_in, layouts);
+TYPED_TEST_SUITE(table_in, test_layouts::all);
 
 template <class T>
 void fill(T& t, int count) {
@@ -74,7 +94,7 @@ void fill(T& t, int count) {
 }  // namespace
 
 TYPED_TEST(table_in, the_same_text_reads_and_writes_every_layout) {
-    table<particle<>, TypeParam> t;
+    table_of<particle<>, TypeParam> t;
     fill(t, 100);
     const float dt = 0.5f;
     for (std::size_t i = 0; i < t.size(); ++i) { t[i].position += t[i].velocity * dt; }
@@ -97,10 +117,10 @@ TYPED_TEST(table_in, the_same_text_reads_and_writes_every_layout) {
 }
 
 TYPED_TEST(table_in, for_each_and_each_and_columns_do_what_rows_do) {
-    table<particle<>, TypeParam> rows;
-    table<particle<>, TypeParam> loops;
-    table<particle<>, TypeParam> fields;
-    table<particle<>, TypeParam> columns;
+    table_of<particle<>, TypeParam> rows;
+    table_of<particle<>, TypeParam> loops;
+    table_of<particle<>, TypeParam> fields;
+    table_of<particle<>, TypeParam> columns;
     for (auto* t : {&rows, &loops, &fields, &columns}) { fill(*t, 777); }
     const float dt = 0.25f;
     for (std::size_t i = 0; i < rows.size(); ++i) { rows[i].position += rows[i].velocity * dt; }
@@ -117,24 +137,24 @@ TYPED_TEST(table_in, for_each_and_each_and_columns_do_what_rows_do) {
     }
 }
 
-TYPED_TEST(table_in, chunks_cover_every_row_once_and_begin_at_multiples_of_64) {
-    table<particle<>, TypeParam> t;
+TYPED_TEST(table_in, batches_cover_every_row_once_and_begin_at_multiples_of_64) {
+    table_of<particle<>, TypeParam> t;
     fill(t, 1000);
     std::size_t seen = 0;
-    t.for_each_chunk(100, [&](auto chunk) {
-        EXPECT_TRUE(chunk.size() == 128 || seen + chunk.size() == 1000);
-        chunk.template each<&particle<>::id>(
+    t.for_each_batch(100, [&](auto batch) {
+        EXPECT_TRUE(batch.size() == 128 || seen + batch.size() == 1000);
+        batch.template each<&particle<>::id>(
             [&](int& id) { EXPECT_EQ(id, static_cast<int>(seen++)); });
     });
     EXPECT_EQ(seen, 1000u);
-    EXPECT_EQ(t.view().chunk_count(100), 8u);
-    EXPECT_EQ(t.view().chunk(100, 7).size(), 1000u - 7 * 128);
-    const int last = t.view().chunk(100, 7)[0].id;
+    EXPECT_EQ(t.batches(100).size(), 8u);
+    EXPECT_EQ(t.batches(100)[7].size(), 1000u - 7 * 128);
+    const int last = t.batches(100)[7][0].id;
     EXPECT_EQ(last, 7 * 128);
 }
 
 TYPED_TEST(table_in, rows_are_references_with_the_rules_of_the_header) {
-    table<particle<>, TypeParam> t;
+    table_of<particle<>, TypeParam> t;
     fill(t, 10);
     auto&& row = t[3];
     row = t[4];
@@ -165,7 +185,7 @@ TYPED_TEST(table_in, rows_are_references_with_the_rules_of_the_header) {
 }
 
 TYPED_TEST(table_in, is_a_random_access_range_that_algorithms_can_sort) {
-    using t_type = table<particle<>, TypeParam>;
+    using t_type = table_of<particle<>, TypeParam>;
     static_assert(std::ranges::random_access_range<t_type>);
     static_assert(std::ranges::random_access_range<const t_type>);
     static_assert(std::ranges::sized_range<t_type>);
@@ -186,7 +206,7 @@ TYPED_TEST(table_in, is_a_random_access_range_that_algorithms_can_sort) {
 }
 
 TYPED_TEST(table_in, sort_by_orders_rows_by_one_column_and_keeps_equal_keys_in_order) {
-    table<particle<>, TypeParam> t;
+    table_of<particle<>, TypeParam> t;
     for (int i = 0; i < 500; ++i) {
         particle<> p = sample(i);
         p.life = static_cast<float>((i * 7919) % 10) - 5.0f;
@@ -208,7 +228,7 @@ TYPED_TEST(table_in, sort_by_orders_rows_by_one_column_and_keeps_equal_keys_in_o
 }
 
 TYPED_TEST(table_in, erasing_in_its_four_ways) {
-    table<particle<>, TypeParam> t;
+    table_of<particle<>, TypeParam> t;
     fill(t, 20);
     t.swap_erase(3);
     EXPECT_EQ(t[3].id, 19);
@@ -228,7 +248,7 @@ TYPED_TEST(table_in, erasing_in_its_four_ways) {
 }
 
 TYPED_TEST(table_in, emplace_back_takes_fields_or_rows_and_fills_in_the_defaults) {
-    table<particle<>, TypeParam> t;
+    table_of<particle<>, TypeParam> t;
     ASSERT_TRUE(t.emplace_back(vec3{1, 2, 3}, vec3{4, 5, 6}, 7.0f, 8, true));
     ASSERT_TRUE(t.emplace_back(vec3{1, 2, 3}, vec3{}));
     ASSERT_TRUE(t.emplace_back());
@@ -241,7 +261,7 @@ TYPED_TEST(table_in, emplace_back_takes_fields_or_rows_and_fills_in_the_defaults
 }
 
 TYPED_TEST(table_in, a_row_of_the_table_itself_may_be_appended_while_it_grows) {
-    table<named<>, TypeParam> t;
+    table_of<named<>, TypeParam> t;
     ASSERT_TRUE(t.emplace_back(std::string(50, 'a'), 1));
     for (int i = 0; i < 300; ++i) {
         ASSERT_TRUE(t.push_back(t[0]));
@@ -253,7 +273,7 @@ TYPED_TEST(table_in, a_row_of_the_table_itself_may_be_appended_while_it_grows) {
 TYPED_TEST(table_in, one_allocation_that_goes_back) {
     test_upstream upstream;
     {
-        table<particle<>, TypeParam> t{upstream};
+        table_of<particle<>, TypeParam> t{upstream};
         ASSERT_TRUE(t.reserve(1000));
         EXPECT_EQ(upstream.live_count(), 1u);
         EXPECT_EQ(upstream.live_size(), t.memory_size());
@@ -261,7 +281,7 @@ TYPED_TEST(table_in, one_allocation_that_goes_back) {
         EXPECT_EQ(upstream.request_count(), 1u);
         ASSERT_TRUE(t.reserve(100));
         EXPECT_EQ(upstream.request_count(), 1u);
-        table<particle<>, TypeParam> moved{std::move(t)};
+        table_of<particle<>, TypeParam> moved{std::move(t)};
         EXPECT_EQ(moved.size(), 1000u);
         EXPECT_EQ(t.size(), 0u);
         moved.clear();
@@ -331,12 +351,12 @@ TYPED_TEST(table_in, a_part_that_begins_and_ends_anywhere_is_visited_in_order) {
 TYPED_TEST(table_in, the_tail_may_be_read_by_kernels_and_holds_no_garbage) {
     if (std::is_same_v<TypeParam, aos>) { GTEST_SKIP() << "rows of aos have no tail"; }
     test_upstream upstream;  // fills fresh memory with 0xA5
-    table<particle<>, TypeParam> t{upstream};
+    table_of<particle<>, TypeParam> t{upstream};
     for (int count = 0; count < 200; ++count) {
         EXPECT_GE(t.padded_size(), t.size());
         EXPECT_LE(t.padded_size(), t.capacity());
         const auto view = std::as_const(t).view();
-        const auto whole = table_view<particle<>, TypeParam, true>{view};
+        const typename table_of<particle<>, TypeParam>::const_view_type whole{view};
         if (count != 0) {
             const int* const ids = &get<&particle<>::id>(whole[0]);
             if constexpr (TypeParam::lanes == 0) {
@@ -347,10 +367,47 @@ TYPED_TEST(table_in, the_tail_may_be_read_by_kernels_and_holds_no_garbage) {
     }
 }
 
+TYPED_TEST(table_in, tables_with_equal_rows_are_equal_whatever_their_layouts) {
+    table_of<dated, TypeParam> t;
+    table<dated, soa> other;
+    EXPECT_TRUE(t == other) << "no rows";
+    for (int i = 0; i < 40; ++i) {
+        ASSERT_TRUE(t.push_back({i, "of " + std::to_string(i)}));
+        ASSERT_TRUE(other.push_back({i, "of " + std::to_string(i)}));
+    }
+    EXPECT_TRUE(t == other);
+    other.swap_rows(3, 4);
+    EXPECT_FALSE(t == other) << "in another order";
+    other.swap_rows(3, 4);
+    other.pop_back();
+    EXPECT_TRUE(t != other) << "one row less";
+    EXPECT_TRUE(other != t);
+}
+
+TYPED_TEST(table_in, a_clone_has_equal_rows_in_the_memory_that_is_named) {
+    test_upstream upstream;
+    {
+        table_of<dated, TypeParam> t;
+        for (int i = 0; i < 40; ++i) { ASSERT_TRUE(t.push_back({i, std::to_string(i)})); }
+        auto copy = t.clone(upstream);
+        ASSERT_TRUE(copy.has_value());
+        EXPECT_TRUE(*copy == t);
+        EXPECT_NE(upstream.request_count(), 0u);
+        t.pop_back();
+        EXPECT_EQ(copy->size(), 40u);
+        auto again = copy->clone();
+        ASSERT_TRUE(again.has_value());
+        EXPECT_TRUE(*again == *copy) << "from the upstream of what it copies";
+        upstream.refuse_from(upstream.request_count());
+        EXPECT_FALSE(copy->clone().has_value());
+        EXPECT_EQ(copy->size(), 40u);
+    }
+}
+
 TYPED_TEST(table_in, copies_come_from_any_layout) {
     table<particle<>, soa> source;
     fill(source, 70);
-    table<particle<>, TypeParam> t;
+    table_of<particle<>, TypeParam> t;
     ASSERT_TRUE(t.copy_from(source));
     ASSERT_EQ(t.size(), 70u);
     for (int i = 0; i < 70; ++i) { EXPECT_TRUE(equal(t[static_cast<std::size_t>(i)], sample(i))); }
@@ -358,7 +415,7 @@ TYPED_TEST(table_in, copies_come_from_any_layout) {
     EXPECT_EQ(t[74].life, 1.0f);
     ASSERT_TRUE(t.resize(3));
     EXPECT_EQ(t.size(), 3u);
-    table<particle<>, TypeParam> other;
+    table_of<particle<>, TypeParam> other;
     swap(t, other);
     EXPECT_EQ(other.size(), 3u);
     ASSERT_TRUE(other.resize_for_overwrite(400));
@@ -367,7 +424,7 @@ TYPED_TEST(table_in, copies_come_from_any_layout) {
 }
 
 TYPED_TEST(table_in, plain_structs_are_named_by_member_pointers) {
-    table<plain, TypeParam> t;
+    table_of<plain, TypeParam> t;
     for (int i = 0; i < 100; ++i) {
         ASSERT_TRUE(t.push_back({{static_cast<float>(i), 0, 0}, 2.0f, {static_cast<short>(i)}}));
     }
@@ -465,7 +522,7 @@ TEST(table, misuse_is_named_in_checked_builds) {
     std::uint32_t outside[] = {0, 2};
     EXPECT_DEATH((void)t.permute(twice), "a permutation names every row once");
     EXPECT_DEATH((void)t.permute(outside), "a permutation names every row once");
-    EXPECT_DEATH((void)t.view().chunks(0), "a chunk has rows");
+    EXPECT_DEATH((void)t.view().batches(0), "a batch has rows");
     std::uint32_t swapped[] = {1, 0};
     EXPECT_TRUE(t.permute(swapped));
     EXPECT_EQ(t[0].id, 1);
@@ -484,12 +541,12 @@ TEST(table, rows_beyond_the_tail_are_poisoned) {
     }
 }
 
-TEST(table, a_chunk_may_be_larger_than_any_table) {
+TEST(table, a_batch_may_be_larger_than_any_table) {
     table<particle<>, soa> t;
     fill(t, 100);
     for (const std::size_t huge : {SIZE_MAX, SIZE_MAX - 62, SIZE_MAX - 63, SIZE_MAX / 2 + 2}) {
         std::size_t rows = 0;
-        t.for_each_chunk(huge, [&](auto part) { rows += part.size(); });
+        t.for_each_batch(huge, [&](auto part) { rows += part.size(); });
         EXPECT_EQ(rows, 100u) << huge;
     }
 }

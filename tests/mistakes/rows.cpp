@@ -26,10 +26,54 @@ void f() {
 }
 
 //= mistake: blocks of three rows
-//= says: a layout is aos, soa, split_soa, aosoa<a power of two> or grouped_soa<group<...>...>
+//= says: a layout's blocks hold a power of two of rows
 void f() {
     cairn::table<point, cairn::aosoa<3>> t;
     (void)t.emplace_back(1.0f, 2.0f);
+}
+
+//= mistake: a layout of one's own that splits and has blocks
+//= says: a layout is one array of rows, or splits vectors, or has blocks: not two of them
+struct split_blocks : cairn::split_soa {
+    static constexpr std::size_t lanes = 8;
+};
+void f() {
+    cairn::table<point, split_blocks> t;
+    (void)t.emplace_back(1.0f, 2.0f);
+}
+
+//= mistake: a layout of one's own that splits and has groups
+//= says: a layout that splits vectors or has blocks has no groups
+struct split_groups : cairn::split_soa {
+    static consteval std::size_t group_of(std::size_t) { return 0; }
+};
+void f() {
+    cairn::table<point, split_groups> t;
+    (void)t.emplace_back(1.0f, 2.0f);
+}
+
+//= mistake: a layout of one's own that has blocks and groups
+//= says: a layout that splits vectors or has blocks has no groups
+struct block_groups : cairn::aosoa<8> {
+    static consteval std::size_t group_of(std::size_t) { return 0; }
+};
+void f() {
+    cairn::table<point, block_groups> t;
+    (void)t.emplace_back(1.0f, 2.0f);
+}
+
+//= mistake: a layout of one's own that groups fields with destructors
+//= says: fields of a group are plain data
+struct pairs : cairn::soa {
+    static consteval std::size_t group_of(std::size_t field) { return field / 2; }
+};
+struct titled {
+    std::string name;
+    std::string title;
+};
+void f() {
+    cairn::table<titled, pairs> t;
+    (void)t.push_back({});
 }
 
 //= mistake: a group of one field
@@ -72,6 +116,7 @@ class account {
     int money = 0;
 
 public:
+    int balance() const { return money; }
     float rate = 0;
 };
 void f() {

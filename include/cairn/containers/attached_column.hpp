@@ -1,26 +1,28 @@
-// cairn/containers/attached_column.hpp - a column that somebody else adds to a table, kept in step.
+// cairn/containers/attached_column.hpp - a column of another owner beside a table, kept in step.
 //
 //      table:      | position ... | velocity ... | life ... |      one owner, one allocation
-//      attached:   | heat  h0 h1 h2 ... |                          another owner, its own allocation
+//      attached:   | heat  h0 h1 h2 ... |                         another owner and allocation
 //
 //      cairn::attached_column<float> heat{particles};
 //      particles.swap_erase(3);                  heat[3] is the moved row's heat
 //
-// A system that needs a value per row, and is no business of the row's struct, attaches it: rows that
-// are added get the initial value; what the table does to its rows (erasing, inserting, swap_rows,
-// sorting) moves it along. What is done to rows from outside, by std::ranges::sort or swap(t[i], t[j]),
-// is written into their fields, and nobody is told. Works on table and on slot_table.
+// A system that needs a value per row, and is no business of the row's struct, attaches it: rows
+// that are added get the initial value; what the table does to its rows (erasing, inserting,
+// swap_rows, sorting) moves it along. What is done to rows from outside, by std::ranges::sort or
+// swap(t[i], t[j]), is written into their fields, and no column hears of it. Works on table and on
+// slot_table.
 //
 // Use it for: data of one system (physics, audio) about rows that another one owns.
 // Look elsewhere for: data that belongs to the row: a field.
 //
 // Invariant: size() is the number of rows. T is trivially copyable.
-// Invalidates: growth ends values() and references, as in the table; beside a table that lives in reserved
-//            addresses (reserve_address_space) the column takes addresses too, and nothing moves.
+// Invalidates: growth ends values() and references, as in the table; beside a table that lives in
+//            reserved addresses (reserve_address_space) the column takes addresses too, and nothing
+//            moves.
 // Cost:      one indirect call per attached column when a row is added or moved; none without. Two
 //            values a row: the second half is room to sort in.
-// Lifetimes: detaches itself at its end; a table that ends first leaves it empty. A moved table takes
-//            its attached columns along.
+// Lifetimes: detaches itself at its end; a table that ends first leaves it empty. A moved table
+//            takes its attached columns along.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +44,8 @@ public:
     /// Attaches to `rows`; rows that exist already get `initial`.
     /// is_attached() is false when the allocator is exhausted.
     template <class Table>
-    explicit attached_column(Table& rows, T initial = {}, allocator_ref memory = system_memory())
-        : memory_{column_alignment, memory}, initial_{initial} {
+    explicit attached_column(Table& rows, T initial = {}, allocator_ref upstream = system_memory())
+        : memory_{column_alignment, upstream}, initial_{initial} {
         link_.self = this;
         link_.reserve = [](detail::table_follower& f, std::size_t capacity) noexcept {
             return self(f).make_room(*self(f).rows_, capacity);
@@ -71,10 +73,10 @@ public:
             self(f).rows_ = static_cast<detail::table_memory*>(table);
         };
         detail::table_memory& m = rows.rows_memory();
-        if (!make_room(m, m.capacity_)) { return; }
+        if (!make_room(m, m.capacity)) { return; }
         rows_ = &m;
         m.follow(link_);
-        link_.added(link_, 0, m.size_);
+        link_.added(link_, 0, m.size);
     }
     ~attached_column() {
         if (rows_ != nullptr) { rows_->unfollow(link_); }
@@ -83,7 +85,7 @@ public:
     attached_column& operator=(const attached_column&) = delete;
 
     [[nodiscard]] bool is_attached() const noexcept { return rows_ != nullptr; }
-    [[nodiscard]] std::size_t size() const noexcept { return rows_ != nullptr ? rows_->size_ : 0; }
+    [[nodiscard]] std::size_t size() const noexcept { return rows_ != nullptr ? rows_->size : 0; }
     /// The value of row i. Requires: i < size().
     [[nodiscard]] T& operator[](std::size_t i) noexcept {
         CAIRN_ASSERT(i < size(), "a column is read inside its rows",
@@ -113,9 +115,9 @@ private:
     /// Twice the rows: values, and the scratch that permuting needs and may not fail to get.
     [[nodiscard]] bool make_room(const detail::table_memory& rows, std::size_t capacity) noexcept {
         if (capacity <= capacity_) { return true; }
-        if (capacity_ == 0 && rows.is_reserved_ && rows.pitch_ <= SIZE_MAX / 2 / sizeof(T)) {
+        if (capacity_ == 0 && rows.is_reserved && rows.pitch <= SIZE_MAX / 2 / sizeof(T)) {
             // Refused: it grows as beside any other table.
-            (void)memory_.reserve_address_space(2 * rows.pitch_ * sizeof(T));
+            (void)memory_.reserve_address_space(2 * rows.pitch * sizeof(T));
         }
         if (memory_.is_reserved()) { return grow(capacity); }
         // A table inside reserved addresses grows by small steps; copying at each would be O(n^2).

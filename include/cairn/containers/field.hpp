@@ -23,17 +23,9 @@
 // Look elsewhere for: structs that you cannot edit: a table takes them as they are, and names their
 //                     fields by member pointers.
 // Cost: none at run time: field<value, T> is T.
-//
-// Plain structs: without names before C++26. Where the compiler has reflection they have them too,
-// t[i].position as above; methods stay with the template.
 #pragma once
 
 #include <cairn/core/flavour.hpp>
-
-#if defined(__cpp_impl_reflection) && __cpp_impl_reflection >= 202506L
-#    include <meta>
-#    include <vector>
-#endif
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -90,42 +82,11 @@ using field = typename K::template type<T>;
 
 namespace detail {
 
-#if defined(__cpp_impl_reflection) && __cpp_impl_reflection >= 202506L
-
-/// C++26: a plain aggregate's fields again, under their names, as kind K has them.
-template <class Row, class K>
-struct reflected_row {
-    struct fields;
-    consteval {
-        std::vector<std::meta::info> specs;
-        for (const std::meta::info member :
-             nonstatic_data_members_of(^^Row, std::meta::access_context::unchecked())) {
-            specs.push_back(data_member_spec(substitute(^^field, {^^K, type_of(member)}),
-                                             {.name = identifier_of(member)}));
-        }
-        define_aggregate(^^fields, specs);
-    }
-};
-
-/// Recognizes rows whose fields have names in every layout: with reflection, all of them. (Written from
-/// the standard; no compiler that has it was at hand.)
-template <class Row>
-struct row_template {
-    static constexpr bool is_named = true;
-    template <class K>
-    using with = typename reflected_row<Row, K>::fields;
-};
-
-#else
-
 /// Recognizes S<value, ...>: a row whose fields have names in every layout.
 template <class Row>
 struct row_template {
     static constexpr bool is_named = false;
 };
-
-#endif
-
 template <template <class, class...> class S, class... Rest>
 struct row_template<S<value, Rest...>> {
     static constexpr bool is_named = true;

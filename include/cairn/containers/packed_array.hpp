@@ -31,7 +31,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/chunks.hpp>
+#include <cairn/containers/batches.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/core/make.hpp>
@@ -98,12 +98,13 @@ public:
     [[nodiscard]] std::span<T> values() noexcept { return {rows(), size_}; }
     [[nodiscard]] std::span<const T> values() const noexcept { return {rows(), size_}; }
 
-    /// values() in pieces of about `rows_per_chunk` whose boundaries share no cache line.
-    [[nodiscard]] chunked_rows<T> chunks(std::size_t rows_per_chunk) noexcept {
-        return {values(), rows_per_chunk};
+    /// values() in pieces of about `rows_per_batch` whose boundaries share no cache line.
+    [[nodiscard]] row_batches<std::span<T>> batches(std::size_t rows_per_batch) noexcept {
+        return {values(), rows_per_batch};
     }
-    [[nodiscard]] chunked_rows<const T> chunks(std::size_t rows_per_chunk) const noexcept {
-        return {values(), rows_per_chunk};
+    [[nodiscard]] row_batches<std::span<const T>> batches(
+        std::size_t rows_per_batch) const noexcept {
+        return {values(), rows_per_batch};
     }
 
     [[nodiscard]] T* begin() noexcept { return rows(); }

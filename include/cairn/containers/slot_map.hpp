@@ -107,12 +107,13 @@ public:
     /// yet).
     [[nodiscard]] std::span<T> values() noexcept { return rows_.values(); }
     [[nodiscard]] std::span<const T> values() const noexcept { return rows_.values(); }
-    /// values() in pieces of about `rows_per_chunk` whose boundaries share no cache line.
-    [[nodiscard]] chunked_rows<T> chunks(std::size_t rows_per_chunk) noexcept {
-        return rows_.chunks(rows_per_chunk);
+    /// values() in pieces of about `rows_per_batch` whose boundaries share no cache line.
+    [[nodiscard]] row_batches<std::span<T>> batches(std::size_t rows_per_batch) noexcept {
+        return rows_.batches(rows_per_batch);
     }
-    [[nodiscard]] chunked_rows<const T> chunks(std::size_t rows_per_chunk) const noexcept {
-        return rows_.chunks(rows_per_chunk);
+    [[nodiscard]] row_batches<std::span<const T>> batches(
+        std::size_t rows_per_batch) const noexcept {
+        return rows_.batches(rows_per_batch);
     }
 
     /// Builds the object of a promised handle.

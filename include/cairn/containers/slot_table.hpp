@@ -109,19 +109,19 @@ public:
         rows_.template each<Members...>(std::move(f));
     }
     template <class F>
-    void for_each_chunk(std::size_t rows, F f) {
-        rows_.for_each_chunk(rows, std::move(f));
+    void for_each_batch(std::size_t rows, F f) {
+        rows_.for_each_batch(rows, std::move(f));
     }
     template <class F>
-    void for_each_chunk(std::size_t rows, F f) const {
-        rows_.for_each_chunk(rows, std::move(f));
+    void for_each_batch(std::size_t rows, F f) const {
+        rows_.for_each_batch(rows, std::move(f));
     }
-    /// rows() in pieces whose boundaries share no cache line in any column: table_view::chunks().
-    [[nodiscard]] auto chunks(std::size_t rows_per_chunk) noexcept {
-        return rows_.view().chunks(rows_per_chunk);
+    /// rows() in pieces whose boundaries share no cache line in any column: table_view::batches().
+    [[nodiscard]] auto batches(std::size_t rows_per_batch) noexcept {
+        return rows_.batches(rows_per_batch);
     }
-    [[nodiscard]] auto chunks(std::size_t rows_per_chunk) const noexcept {
-        return rows_.view().chunks(rows_per_chunk);
+    [[nodiscard]] auto batches(std::size_t rows_per_batch) const noexcept {
+        return rows_.batches(rows_per_batch);
     }
 
     /// Builds the row of a promised handle.
@@ -143,7 +143,7 @@ public:
                 const auto keys = std::as_const(rows_).view().template column_of<f>();
                 detail::sort_order(keys, order, scratch);
             },
-            detail::sort_scratch<typename detail::arrangement<Row, Layout>::template field_type<f>>(
+            detail::sort_scratch<typename detail::layout_of<Row, Layout>::template field_type<f>>(
                 core::size()));
     }
 
@@ -164,7 +164,7 @@ public:
 
 /// Another type in the policy's place, or in the layout's: the sentence, and then a map by default.
 template <class Row, class Layout, class Policy>
-    requires(detail::is_layout<Layout> && !detail::names_handles<Policy>)
+    requires(table_layout<Layout> && !detail::names_handles<Policy>)
 class slot_table<Row, Layout, Policy> : public slot_table<Row, Layout> {
     static_assert(detail::names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
 
@@ -172,9 +172,9 @@ public:
     using slot_table<Row, Layout>::slot_table;
 };
 template <class Row, class Layout, class Policy>
-    requires(!detail::is_layout<Layout>)
+    requires(!table_layout<Layout>)
 class slot_table<Row, Layout, Policy> : public slot_table<Row, soa, Policy> {
-    static_assert(detail::is_layout<Layout>,
+    static_assert(table_layout<Layout>,
                   "a layout is aos, soa, split_soa, aosoa<a power of two> or "
                   "grouped_soa<group<...>...>");
 

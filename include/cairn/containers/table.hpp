@@ -31,26 +31,31 @@
 //            holds fields of two; each function says where its rows stand then.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
 
 #include <cairn/containers/table/cells.hpp>
 #include <cairn/containers/table/memory.hpp>
+#include <cairn/containers/table/moves.hpp>
 #include <cairn/containers/table/view.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/storage/growable_memory.hpp>
 #include <cairn/storage/sort_keys.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class Row, class Layout = soa>
 class table {
-    using place = detail::arrangement<Row, Layout>;
+    using layout_of = detail::layout_of<Row, Layout>;
     using cells = detail::table_cells<Row, Layout>;
-    static constexpr const detail::shape& form() noexcept { return place::form; }
+    using moves = detail::row_moves<Row, Layout>;
+    static constexpr const detail::layout_desc& desc() noexcept { return layout_of::desc; }
 
 public:
     using value_type = Row;
@@ -66,19 +71,19 @@ public:
     using size_type = std::size_t;
     using difference_type = std::ptrdiff_t;
 
-    explicit table(allocator_ref memory = system_memory()) noexcept : m_{memory} {}
+    explicit table(allocator_ref upstream = system_memory()) noexcept : m_{upstream} {}
     ~table() {
         rehome_followers(nullptr);
-        m_.release(form());
+        m_.release(desc());
     }
 
     /// Takes the rows, the memory and the attached columns of `other`, which is empty afterwards.
-    table(table&& other) noexcept : m_{other.m_.memory_} { steal(other); }
+    table(table&& other) noexcept : m_{other.m_.upstream} { steal(other); }
     table& operator=(table&& other) noexcept {
         if (this != &other) {
             rehome_followers(nullptr);
-            m_.release(form());
-            m_.memory_ = other.m_.memory_;
+            m_.release(desc());
+            m_.upstream = other.m_.upstream;
             steal(other);
         }
         return *this;
@@ -86,36 +91,37 @@ public:
 
     // Capacity
 
-    [[nodiscard]] std::size_t size() const noexcept { return m_.size_; }
-    [[nodiscard]] bool empty() const noexcept { return m_.size_ == 0; }
-    [[nodiscard]] std::size_t capacity() const noexcept { return m_.capacity_; }
-    /// What kernels may load and store: size() rounded up to 16 rows, or to whole blocks of an aosoa of
-    /// more than 16; aos: size().
+    [[nodiscard]] std::size_t size() const noexcept { return m_.size; }
+    [[nodiscard]] bool empty() const noexcept { return m_.size == 0; }
+    [[nodiscard]] std::size_t capacity() const noexcept { return m_.capacity; }
+    /// What kernels may load and store: size() rounded up to 16 rows, or to whole blocks of an
+    /// aosoa of more than 16; aos: size().
     [[nodiscard]] std::size_t padded_size() const noexcept { return view().padded_size(); }
     /// Bytes of the one allocation, or of the part of the reserved addresses that has memory.
     [[nodiscard]] std::size_t memory_size() const noexcept {
-        return detail::block_size(form(), m_.capacity_);
+        return detail::allocation_size(desc(), m_.capacity);
     }
-    [[nodiscard]] allocator_ref memory() const noexcept { return m_.memory_; }
+    [[nodiscard]] allocator_ref upstream() const noexcept { return m_.upstream; }
 
     /// Room for `rows` rows in all. Returns: false when the allocator is exhausted; unchanged then.
-    [[nodiscard]] bool reserve(std::size_t rows) { return m_.reserve(form(), rows); }
+    [[nodiscard]] bool reserve(std::size_t rows) { return m_.reserve(desc(), rows); }
     /// As packed_array::reserve_with.
     template <class Also>
     [[nodiscard]] bool reserve_with(std::size_t rows, Also also) {
-        return m_.reserve(form(), rows,
+        return m_.reserve(desc(), rows,
                           {&also, [](void* f) { return (*static_cast<Also*>(f))(); }});
     }
-    /// From now on grows in place, up to `rows_max` rows, rounded up to a capacity: no row moves, no view
-    /// or span dies by growth, and no insertion copies the others. Costs addresses, not memory; never
-    /// asks the allocator.
+    /// From now on grows in place, up to `rows_max` rows, rounded up to a capacity: no row moves,
+    /// no view or span dies by growth, and no insertion copies the others. Costs addresses, not
+    /// memory; never asks the allocator.
     /// Requires: the table has no memory yet.
     /// Returns: false when the system refuses; the table is as before then.
     [[nodiscard]] bool reserve_address_space(std::size_t rows_max) noexcept {
-        return m_.reserve_address_space(form(), rows_max);
+        return m_.reserve_address_space(desc(), rows_max);
     }
-    /// Gives unused memory back; not inside reserved addresses. Returns: false when there is none for the smaller copy.
-    [[nodiscard]] bool shrink_to_fit() { return m_.shrink_to_fit(form()); }
+    /// Gives unused memory back; not inside reserved addresses. Returns: false when there is none
+    /// for the smaller copy.
+    [[nodiscard]] bool shrink_to_fit() { return m_.shrink_to_fit(desc()); }
 
     // Rows
 
@@ -142,13 +148,13 @@ public:
         return const_reverse_iterator{begin()};
     }
 
-    /// Appends a row built from `args`: one per field, a row of any kind, or what Row{args...} takes
-    /// (missing fields have their default initializers).
+    /// Appends a row built from `args`: one per field, a row of any kind, or what Row{args...}
+    /// takes (missing fields have their default initializers).
     /// Returns: false when the allocator is exhausted; the table and the arguments are unchanged.
     /// Throws:  what a field's constructor throws; the table is unchanged then.
     template <class... Args>
     [[nodiscard]] bool emplace_back(Args&&... args) {
-        if (m_.size_ == m_.capacity_) [[unlikely]] {
+        if (m_.size == m_.capacity) [[unlikely]] {
             return emplace_back_growing(static_cast<Args&&>(args)...);
         }
         emplace_in_room(static_cast<Args&&>(args)...);
@@ -157,11 +163,11 @@ public:
     /// As emplace_back, for a caller who knows that there is room. Requires: size() < capacity().
     template <class... Args>
     void emplace_in_room(Args&&... args) {
-        CAIRN_ASSERT(m_.size_ < m_.capacity_, "there is room");
-        if constexpr (poison_is_watched) { watch(m_.size_ + 1); }
-        cells::construct_row(m_.base_, m_.pitch_, m_.size_, static_cast<Args&&>(args)...);
-        ++m_.size_;
-        if (m_.followers_ != nullptr) { tell_added(m_.size_ - 1, 1); }
+        CAIRN_ASSERT(m_.size < m_.capacity, "there is room");
+        if constexpr (poison_is_watched) { watch(m_.size + 1); }
+        cells::construct_row(m_.base, m_.pitch, m_.size, static_cast<Args&&>(args)...);
+        ++m_.size;
+        if (m_.followers != nullptr) { tell_added(m_.size - 1, 1); }
     }
     [[nodiscard]] bool push_back(const Row& row) { return emplace_back(row); }
     [[nodiscard]] bool push_back(Row&& row) { return emplace_back(std::move(row)); }
@@ -176,23 +182,20 @@ public:
         if (!emplace_back(static_cast<Args&&>(args)...)) { return false; }
         // Rotate the new last row down to its place: field by field, or row by row where one may
         // throw.
-        if constexpr (!moves_whole()) {
+        if constexpr (moves::never_throw()) {
+            moved().rotate_back(index, size() - 1);
+            for (std::size_t i = size() - 1; i > index && m_.followers != nullptr; --i) {
+                tell_moved(i, i - 1);
+            }
+            if (m_.followers != nullptr) { tell_added(index, 1); }
+        } else {  // row by row
             for (std::size_t i = size() - 1; i > index; --i) { swap_rows(i, i - 1); }
-            return true;
         }
-        cells::for_each_field([&]<std::size_t F>() {
-            auto held = take_field<F>(size() - 1);
-            for (std::size_t i = size() - 1; i > index; --i) { move_field<F>(i, i - 1); }
-            put_field<F>(index, std::move(held));
-        });
-        for (std::size_t i = size() - 1; i > index && m_.followers_ != nullptr; --i) {
-            tell_moved(i, i - 1);
-        }
-        if (m_.followers_ != nullptr) { tell_added(index, 1); }
         return true;
     }
 
-    /// Exchanges two rows, and what other owners have attached to them (swap(t[a], t[b]) leaves that).
+    /// Exchanges two rows, and what other owners have attached to them (swap(t[a], t[b]) leaves
+    /// that).
     /// Throws: what copying a field throws whose move may throw (moving it, where it has no copy).
     ///         Both rows are then as they were: fields that were exchanged already are put back. (A
     ///         field that throws again while it is put back, or that has no copy, may be lost; no
@@ -200,11 +203,8 @@ public:
     void swap_rows(std::size_t a, std::size_t b) {
         CAIRN_ASSERT(a < size() && b < size(), "rows are exchanged inside the table");
         if (a == b) { return; }
-        exchange_risky_fields<0>(a, b);
-        cells::for_each_field([&]<std::size_t F>() {
-            if constexpr (moves_safely<F>()) { exchange_field<F>(a, b); }
-        });
-        if (m_.followers_ != nullptr) { tell_swapped(a, b); }
+        moved().swap(a, b);
+        if (m_.followers != nullptr) { tell_swapped(a, b); }
     }
 
     void pop_back() noexcept {
@@ -218,11 +218,11 @@ public:
     void swap_erase(std::size_t i) {
         CAIRN_ASSERT(i < size(), "the erased row is inside the table");
         const std::size_t last = size() - 1;
-        if constexpr (!moves_whole()) {
+        if constexpr (!moves::never_throw()) {
             swap_rows(i, last);
         } else if (i != last) {
-            cells::for_each_field([&]<std::size_t F>() { move_field<F>(i, last); });
-            if (m_.followers_ != nullptr) { tell_moved(i, last); }
+            moved().move_row(i, last);
+            if (m_.followers != nullptr) { tell_moved(i, last); }
         }
         shrink_by_one();
     }
@@ -232,16 +232,13 @@ public:
     ///         whole and in their order.
     void erase(std::size_t i) {
         CAIRN_ASSERT(i < size(), "the erased row is inside the table");
-        if constexpr (!moves_whole()) {
+        if constexpr (moves::never_throw()) {
+            moved().close_gap(i, size());
+            for (std::size_t k = i; k + 1 < size() && m_.followers != nullptr; ++k) {
+                tell_moved(k, k + 1);
+            }
+        } else {
             for (std::size_t k = i; k + 1 < size(); ++k) { swap_rows(k, k + 1); }
-            shrink_by_one();
-            return;
-        }
-        cells::for_each_field([&]<std::size_t F>() {
-            for (std::size_t k = i; k + 1 < size(); ++k) { move_field<F>(k, k + 1); }
-        });
-        for (std::size_t k = i; k + 1 < size() && m_.followers_ != nullptr; ++k) {
-            tell_moved(k, k + 1);
         }
         shrink_by_one();
     }
@@ -259,11 +256,11 @@ public:
             if constexpr (takes_rows) {
                 if (pred((*this)[i])) { continue; }
             }
-            if constexpr (!moves_whole()) {
+            if constexpr (!moves::never_throw()) {
                 swap_rows(kept, i);
             } else if (kept != i) {
-                cells::for_each_field([&]<std::size_t F>() { move_field<F>(kept, i); });
-                if (m_.followers_ != nullptr) { tell_moved(kept, i); }
+                moved().move_row(kept, i);
+                if (m_.followers != nullptr) { tell_moved(kept, i); }
             }
             ++kept;
         }
@@ -284,15 +281,16 @@ public:
         return true;
     }
 
-    /// As resize, but new rows hold zeros or former values: for columns that are about to be filled.
+    /// As resize, but new rows hold zeros or former values: for columns that are about to be
+    /// filled.
     [[nodiscard]] bool resize_for_overwrite(std::size_t rows)
         requires std::is_trivially_copyable_v<Row>
     {
         if (!reserve(rows)) { return false; }
         const std::size_t old = size();
         if constexpr (poison_is_watched) { watch(rows); }
-        m_.size_ = rows;
-        if (rows > old && m_.followers_ != nullptr) { tell_added(old, rows - old); }
+        m_.size = rows;
+        if (rows > old && m_.followers != nullptr) { tell_added(old, rows - old); }
         return true;
     }
 
@@ -309,12 +307,19 @@ public:
         return true;
     }
 
+    /// A copy, in memory of `upstream` (here: that of this table), without attached columns.
+    /// Returns: nothing when the allocator is exhausted.
+    [[nodiscard]] std::optional<table> clone() const { return clone(upstream()); }
+    [[nodiscard]] std::optional<table> clone(allocator_ref upstream) const {
+        std::optional<table> copy{std::in_place, upstream};
+        if (!copy->copy_from(*this)) { copy.reset(); }
+        return copy;
+    }
+
     // Columns and loops: see table/view.hpp
 
-    [[nodiscard]] view_type view() noexcept { return {m_.base_, m_.pitch_, 0, m_.size_}; }
-    [[nodiscard]] const_view_type view() const noexcept {
-        return {m_.base_, m_.pitch_, 0, m_.size_};
-    }
+    [[nodiscard]] view_type view() noexcept { return {m_.base, m_.pitch, 0, m_.size}; }
+    [[nodiscard]] const_view_type view() const noexcept { return {m_.base, m_.pitch, 0, m_.size}; }
     template <auto Member>
     [[nodiscard]] auto column() noexcept {
         return view().template column_of<detail::own_field<Row, Member>()>();
@@ -347,20 +352,22 @@ public:
     void each(F f) const {
         view().template each<Members...>(std::move(f));
     }
+    [[nodiscard]] auto batches(std::size_t rows) noexcept { return view().batches(rows); }
+    [[nodiscard]] auto batches(std::size_t rows) const noexcept { return view().batches(rows); }
     template <class F>
-    void for_each_chunk(std::size_t rows, F f) {
-        view().for_each_chunk(rows, std::move(f));
+    void for_each_batch(std::size_t rows, F f) {
+        view().for_each_batch(rows, std::move(f));
     }
     template <class F>
-    void for_each_chunk(std::size_t rows, F f) const {
-        view().for_each_chunk(rows, std::move(f));
+    void for_each_batch(std::size_t rows, F f) const {
+        view().for_each_batch(rows, std::move(f));
     }
 
     // Order
 
     /// Sorts the rows by one field, smallest first; equal keys keep their order. The keys of that
-    /// column are sorted (numbers and enumerations by radix, others by comparing with <), then every
-    /// column is permuted once.
+    /// column are sorted (numbers and enumerations by radix, others by comparing with <), then
+    /// every column is permuted once.
     /// Floats: by value, -0 before +0, NaNs at the ends.
     /// Returns: false when there is no memory for the keys; the order is unchanged then.
     template <auto Member>
@@ -371,7 +378,7 @@ public:
                 const auto keys = std::as_const(*this).view().template column_of<f>();
                 detail::sort_order(keys, order, scratch);
             },
-            detail::sort_scratch<typename place::template field_type<f>>(size()));
+            detail::sort_scratch<typename layout_of::template field_type<f>>(size()));
     }
 
     /// Sorts the rows with less(row, row), a stable merge sort of indices.
@@ -400,7 +407,7 @@ public:
     [[nodiscard]] bool permute(std::span<std::uint32_t> order) {
         CAIRN_ASSERT(order.size() == size() && detail::names_each_once(order.data(), size()),
                      "a permutation names every row once");
-        return m_.permute(form(), order.data());
+        return m_.permute(desc(), order.data());
     }
 
     void swap(table& other) noexcept {
@@ -415,137 +422,22 @@ public:
 
     /// Checks the invariants; broken ones stop a checked build.
     void validate() const noexcept {
-        CAIRN_ASSERT(m_.size_ <= m_.capacity_ && m_.capacity_ <= m_.pitch_, "rows have memory");
-        CAIRN_ASSERT((m_.base_ == nullptr) == (m_.pitch_ == 0), "no block, no rows in it");
-        CAIRN_ASSERT(m_.is_reserved_ || m_.capacity_ == m_.pitch_, "a block has memory");
-        CAIRN_ASSERT(m_.capacity_ % place::table.granule == 0, "capacity is whole granules");
-        CAIRN_ASSERT(is_aligned(m_.base_, alignment{place::table.line}), "columns are aligned");
+        CAIRN_ASSERT(m_.size <= m_.capacity && m_.capacity <= m_.pitch, "rows have memory");
+        CAIRN_ASSERT((m_.base == nullptr) == (m_.pitch == 0), "no block, no rows in it");
+        CAIRN_ASSERT(m_.is_reserved || m_.capacity == m_.pitch, "a block has memory");
+        CAIRN_ASSERT(m_.capacity % layout_of::desc.granule == 0, "capacity is whole granules");
+        CAIRN_ASSERT(is_aligned(m_.base, alignment{layout_of::desc.line}), "columns are aligned");
     }
 
 private:
-    template <std::size_t F>
-    [[nodiscard]] auto take_field(std::size_t i) {
-        if constexpr (!Layout::one_array && place::template is_split<F>()) {
-            return cells::template whole_field<F>(m_.base_, m_.pitch_, i).load();
-        } else {
-            return std::remove_reference_t<decltype(cells::template whole_field<F>(m_.base_,
-                                                                                   m_.pitch_, i))>{
-                std::move(cells::template whole_field<F>(m_.base_, m_.pitch_, i))};
-        }
-    }
-    template <std::size_t F, class V>
-    void put_field(std::size_t i, V&& value) {
-        cells::template whole_field<F>(m_.base_, m_.pitch_, i) = static_cast<V&&>(value);
-    }
-    template <std::size_t F>
-    void move_field(std::size_t to, std::size_t from) {
-        if constexpr (!Layout::one_array && place::template is_split<F>()) {
-            put_field<F>(to, cells::template whole_field<F>(m_.base_, m_.pitch_, from));
-        } else {
-            put_field<F>(to, std::move(cells::template whole_field<F>(m_.base_, m_.pitch_, from)));
-        }
-    }
-
-    static constexpr std::size_t moved_count = Layout::one_array ? 1 : place::field_count;
-    template <std::size_t F>
-    static consteval bool moves_safely() {
-        if constexpr (!Layout::one_array && place::template is_split<F>()) {
-            return true;
-        } else {
-            using T =
-                std::remove_reference_t<decltype(cells::template whole_field<F>(nullptr, 0, 0))>;
-            return std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>;
-        }
-    }
-    /// True when no field throws while rows move.
-    static consteval bool moves_whole() {
-        return []<std::size_t... F>(std::index_sequence<F...>) {
-            return (moves_safely<F>() && ...);
-        }(std::make_index_sequence<moved_count>{});
-    }
-
-    template <std::size_t F>
-    void exchange_field(std::size_t a, std::size_t b) noexcept {
-        auto held = take_field<F>(a);
-        move_field<F>(a, b);
-        put_field<F>(b, std::move(held));
-    }
-    /// Two fields whose moves may throw: both are copied first, and put back when one throws.
-    template <std::size_t F>
-    void exchange_risky_field(std::size_t a, std::size_t b) {
-        auto& x = cells::template whole_field<F>(m_.base_, m_.pitch_, a);
-        auto& y = cells::template whole_field<F>(m_.base_, m_.pitch_, b);
-        using T = std::remove_reference_t<decltype(x)>;
-        if constexpr (std::is_nothrow_swappable_v<T>) {
-            using std::swap;
-            swap(x, y);
-        } else if constexpr (std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T>) {
-            struct both {
-                T& first;
-                T& second;
-                const T old_first;
-                const T old_second;
-                bool is_done = false;
-                both(T& one, T& other)
-                    : first(one), second(other), old_first(one), old_second(other) {}
-                ~both() {
-                    if (is_done) { return; }
-                    put_back(first, old_first);
-                    put_back(second, old_second);
-                }
-            } kept{x, y};
-            x = kept.old_second;
-            y = kept.old_first;
-            kept.is_done = true;
-        } else {
-            T held{std::move(x)};
-            x = std::move(y);
-            y = std::move(held);
-        }
-    }
-    template <class T>
-    static void put_back(T& to, const T& value) noexcept {
-#if defined(__cpp_exceptions)
-        try {
-            to = value;
-        } catch (...) {}
-#else
-        to = value;
-#endif
-    }
-    /// From field F on. What was exchanged is exchanged back when a later one throws.
-    template <std::size_t F>
-    void exchange_risky_fields(std::size_t a, std::size_t b) {
-        if constexpr (F < moved_count) {
-            if constexpr (!moves_safely<F>()) {
-                exchange_risky_field<F>(a, b);
-                struct undo {
-                    table* rows;
-                    std::size_t a;
-                    std::size_t b;
-                    ~undo() {
-                        if (rows == nullptr) { return; }
-#if defined(__cpp_exceptions)
-                        try {
-                            rows->template exchange_risky_field<F>(a, b);
-                        } catch (...) {}
-#endif
-                    }
-                } guard{this, a, b};
-                exchange_risky_fields<F + 1>(a, b);
-                guard.rows = nullptr;
-            } else {
-                exchange_risky_fields<F + 1>(a, b);
-            }
-        }
-    }
+    [[nodiscard]] moves moved() const noexcept { return {m_.base, m_.pitch}; }
 
     /// The new row is built in the new block before the old rows move, because the arguments may
     /// lie in the old block.
     template <class... Args>
     [[nodiscard]] bool emplace_back_growing(Args&&... args) {
-        if (m_.is_reserved_) {
-            return m_.commit_rows(form(), m_.size_ + 1) &&
+        if (m_.is_reserved) {
+            return m_.commit_rows(desc(), m_.size + 1) &&
                    emplace_back(static_cast<Args&&>(args)...);
         }
         struct guard {
@@ -556,44 +448,43 @@ private:
                 if (fresh.base != nullptr) {
                     if (row_made) {
                         cells::for_each_field([&]<std::size_t F>() {
-                            cells::template destroy_field<F>(fresh.base, fresh.capacity, m.size_);
+                            cells::template destroy_field<F>(fresh.base, fresh.capacity, m.size);
                         });
                     }
-                    m.free_block(form(), fresh);
+                    m.free_block(desc(), fresh);
                 }
             }
-        } g{m_, m_.allocate_larger_block(form())};
+        } g{m_, m_.allocate_larger_block(desc())};
         if (g.fresh.base == nullptr) { return false; }
-        cells::construct_row(g.fresh.base, g.fresh.capacity, m_.size_,
-                             static_cast<Args&&>(args)...);
+        cells::construct_row(g.fresh.base, g.fresh.capacity, m_.size, static_cast<Args&&>(args)...);
         g.row_made = true;
-        m_.move_into(form(), g.fresh);
+        m_.move_into(desc(), g.fresh);
         g.fresh = {};
-        if constexpr (poison_is_watched) { watch(m_.size_ + 1); }
-        ++m_.size_;
-        if (m_.followers_ != nullptr) { tell_added(m_.size_ - 1, 1); }
+        if constexpr (poison_is_watched) { watch(m_.size + 1); }
+        ++m_.size;
+        if (m_.followers != nullptr) { tell_added(m_.size - 1, 1); }
         return true;
     }
 
     void shrink_by_one() noexcept {
         cells::for_each_field([&]<std::size_t F>() {
-            cells::template destroy_field<F>(m_.base_, m_.pitch_, m_.size_ - 1);
+            cells::template destroy_field<F>(m_.base, m_.pitch, m_.size - 1);
         });
-        if constexpr (poison_is_watched) { watch(m_.size_ - 1); }
-        --m_.size_;
+        if constexpr (poison_is_watched) { watch(m_.size - 1); }
+        --m_.size;
     }
     void truncate(std::size_t rows) noexcept {
-        if (rows == m_.size_) { return; }
+        if (rows == m_.size) { return; }
         if constexpr (!std::is_trivially_destructible_v<Row>) {
-            m_.destroy_rows(form(), rows, m_.size_ - rows);
+            m_.destroy_rows(desc(), rows, m_.size - rows);
         }
         if constexpr (poison_is_watched) { watch(rows); }
-        m_.size_ = rows;
+        m_.size = rows;
     }
     /// Tells the memory checkers, where the readable part changes.
     void watch(std::size_t rows) noexcept {
-        if (detail::padded_rows(form(), rows) != detail::padded_rows(form(), m_.size_)) {
-            m_.repoison(form(), m_.size_, rows);
+        if (detail::padded_rows(desc(), rows) != detail::padded_rows(desc(), m_.size)) {
+            m_.repoison(desc(), m_.size, rows);
         }
     }
 
@@ -604,58 +495,69 @@ private:
         CAIRN_ASSERT(rows <= UINT32_MAX, "a sorted table has at most 2^32 - 1 rows");
         const std::size_t order_bytes =
             round_up(rows * sizeof(std::uint32_t), cache_line_alignment);
-        struct scratch {
-            allocator_ref memory;
-            std::size_t bytes;
-            std::byte* at;
-            ~scratch() {
-                if (at != nullptr) { memory.deallocate(at, bytes, cache_line_alignment); }
-            }
-        } s{m_.memory_, order_bytes + scratch_bytes, nullptr};
-        s.at = static_cast<std::byte*>(s.memory.allocate(s.bytes, cache_line_alignment));
-        if (s.at == nullptr) { return false; }
-        auto* const order = reinterpret_cast<std::uint32_t*>(s.at);
-        sort_order(order, static_cast<void*>(s.at + order_bytes));
-        return m_.permute(form(), order);
+        growable_memory scratch{cache_line_alignment, m_.upstream};
+        if (!scratch.grow(order_bytes + scratch_bytes, 0)) { return false; }
+        auto* const order = reinterpret_cast<std::uint32_t*>(scratch.data());
+        sort_order(order, static_cast<void*>(scratch.data() + order_bytes));
+        return m_.permute(desc(), order);
     }
 
     void tell_added(std::size_t first, std::size_t count) noexcept {
-        for (auto* f = m_.followers_; f != nullptr; f = f->next) { f->added(*f, first, count); }
+        for (auto* f = m_.followers; f != nullptr; f = f->next) { f->added(*f, first, count); }
     }
     void tell_moved(std::size_t to, std::size_t from) noexcept {
-        for (auto* f = m_.followers_; f != nullptr; f = f->next) { f->moved(*f, to, from); }
+        for (auto* f = m_.followers; f != nullptr; f = f->next) { f->moved(*f, to, from); }
     }
     void tell_swapped(std::size_t a, std::size_t b) noexcept {
-        for (auto* f = m_.followers_; f != nullptr; f = f->next) { f->swapped(*f, a, b); }
+        for (auto* f = m_.followers; f != nullptr; f = f->next) { f->swapped(*f, a, b); }
     }
     void rehome_followers(table* home) noexcept {
-        for (auto* f = m_.followers_; f != nullptr;) {
+        for (auto* f = m_.followers; f != nullptr;) {
             auto* const next = f->next;
             f->rehomed(*f, home != nullptr ? &home->m_ : nullptr);
             f = next;
         }
-        if (home == nullptr) { m_.followers_ = nullptr; }
+        if (home == nullptr) { m_.followers = nullptr; }
     }
     void steal(table& other) noexcept {
-        m_.base_ = std::exchange(other.m_.base_, nullptr);
-        m_.size_ = std::exchange(other.m_.size_, 0);
-        m_.capacity_ = std::exchange(other.m_.capacity_, 0);
-        m_.pitch_ = std::exchange(other.m_.pitch_, 0);
-        m_.is_reserved_ = std::exchange(other.m_.is_reserved_, false);
-        m_.followers_ = std::exchange(other.m_.followers_, nullptr);
+        m_.base = std::exchange(other.m_.base, nullptr);
+        m_.size = std::exchange(other.m_.size, 0);
+        m_.capacity = std::exchange(other.m_.capacity, 0);
+        m_.pitch = std::exchange(other.m_.pitch, 0);
+        m_.is_reserved = std::exchange(other.m_.is_reserved, false);
+        m_.followers = std::exchange(other.m_.followers, nullptr);
         rehome_followers(this);
     }
 
     detail::table_memory m_;
 };
 
+/// True when both have equal rows in the same order, whatever their layouts. Copies rows to compare
+/// them, except those of aos.
+template <class Row, class A, class B>
+    requires std::equality_comparable<Row>
+[[nodiscard]] bool operator==(const table<Row, A>& a, const table<Row, B>& b) {
+    bool are_equal = a.size() == b.size();
+    for (std::size_t i = 0; are_equal && i < a.size(); ++i) {
+        const Row& one = a[i];
+        const Row& other = b[i];
+        are_equal = one == other;
+    }
+    return are_equal;
+}
+
 /// Another type in the layout's place: the sentence, and then a table in the default layout.
 template <class Row, class Layout>
-    requires(!detail::is_layout<Layout>)
+    requires(!table_layout<Layout>)
 class table<Row, Layout> : public table<Row> {
-    static_assert(detail::is_layout<Layout>,
+    static_assert(detail::says_what_a_layout_says<Layout>,
                   "a layout is aos, soa, split_soa, aosoa<a power of two> or "
-                  "grouped_soa<group<...>...>");
+                  "grouped_soa<group<...>...>, or a struct with the members of soa");
+    static_assert(detail::has_whole_blocks<Layout>,
+                  "a layout's blocks hold a power of two of rows: lanes is 2, 4, 8, ..., or 0");
+    static_assert(
+        detail::stores_in_one_way<Layout>,
+        "a layout is one array of rows, or splits vectors, or has blocks: not two of them");
 
 public:
     using table<Row>::table;

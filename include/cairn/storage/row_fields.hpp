@@ -150,6 +150,11 @@ struct type_list {
     static constexpr std::size_t size = sizeof...(T);
 };
 
+template <class... A, class... B>
+constexpr type_list<A..., B...> operator+(type_list<A...>, type_list<B...>) {
+    return {};
+}
+
 template <std::size_t I, class List>
 struct type_at_impl;
 template <std::size_t I, class First, class... Rest>

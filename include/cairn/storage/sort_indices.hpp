@@ -16,7 +16,8 @@
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// Fills `order` with the permutation that sorts 0 ... count - 1 by `less(a, b)`.
-/// `scratch` holds `count` more. What `less` throws passes through; only order/scratch have changed.
+/// `scratch` holds `count` more. What `less` throws passes through; only order/scratch have
+/// changed.
 template <class Less>
 void sort_indices(std::uint32_t* order, std::uint32_t* scratch, std::size_t count, Less&& less) {
     constexpr std::size_t run = 8;  // short runs by insertion, then merged
@@ -54,8 +55,9 @@ void sort_indices(std::uint32_t* order, std::uint32_t* scratch, std::size_t coun
     }
 }
 
-/// True when order[0 ... count - 1] names each of 0 ... count - 1 once: for asserts. The highest bit of
-/// order[r] says meanwhile that r was named; it is as before afterwards. Beyond 2^31 rows nobody looks.
+/// True when order[0 ... count - 1] names each of 0 ... count - 1 once: for asserts. The highest
+/// bit of order[r] says meanwhile that r was named; it is as before afterwards. Beyond 2^31 rows
+/// nothing is looked at.
 [[nodiscard]] inline bool names_each_once(std::uint32_t* order, std::size_t count) noexcept {
     constexpr std::uint32_t named = std::uint32_t{1} << 31;
     if (count > named) { return true; }

@@ -2,7 +2,7 @@
 //
 //      keys:   3.5  -1.0  2.0       as unsigned numbers of the same order, with their row numbers:
 //              (c0600000, 0) (407fffff, 1) (c0000000, 2)
-//                       | radix sort, one pass a byte, passes whose byte is equal everywhere skipped
+//                       | radix sort, one pass a byte; where all bytes are equal, none
 //                       v
 //      order:  1 2 0               row r becomes what row order[r] was
 //

@@ -12,64 +12,64 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 namespace {
 
-/// The strips of a block, whatever the layout: `visit(first byte, rows)` for each run of rows
-/// [first, first + count) that lies together in strip s.
+/// The columns of a block, whatever the layout: `visit(first byte, rows)` for each run of rows
+/// [first, first + count) that lies together in column c.
 template <class Visit>
-void for_each_run(const shape& form, std::byte* base, std::size_t capacity, std::size_t s,
+void for_each_run(const layout_desc& desc, std::byte* base, std::size_t capacity, std::size_t c,
                   std::size_t first, std::size_t count, Visit visit) {
-    const strip& column = form.strips[s];
-    if (form.lanes == 0) {
+    const column_desc& column = desc.columns[c];
+    if (desc.lanes == 0) {
         if (count != 0) {
-            visit(base + capacity * column.before + s * form.skew + first * column.size, count);
+            visit(base + capacity * column.before + c * desc.skew + first * column.size, count);
         }
         return;
     }
     while (count != 0) {
-        const std::size_t lane = first % form.lanes;
-        const std::size_t run = form.lanes - lane < count ? form.lanes - lane : count;
-        visit(base + first / form.lanes * form.block_bytes + column.before + lane * column.size,
+        const std::size_t lane = first % desc.lanes;
+        const std::size_t run = desc.lanes - lane < count ? desc.lanes - lane : count;
+        visit(base + first / desc.lanes * desc.block_size + column.before + lane * column.size,
               run);
         first += run;
         count -= run;
     }
 }
 
-/// Element `row` of strip s.
-std::byte* element_of(const shape& form, std::byte* base, std::size_t capacity, std::size_t s,
+/// Element `row` of column c.
+std::byte* element_of(const layout_desc& desc, std::byte* base, std::size_t capacity, std::size_t c,
                       std::size_t row) {
-    const strip& column = form.strips[s];
-    if (form.lanes == 0) {
-        return base + capacity * column.before + s * form.skew + row * column.size;
+    const column_desc& column = desc.columns[c];
+    if (desc.lanes == 0) {
+        return base + capacity * column.before + c * desc.skew + row * column.size;
     }
-    return base + row / form.lanes * form.block_bytes + column.before +
-           row % form.lanes * column.size;
+    return base + row / desc.lanes * desc.block_size + column.before +
+           row % desc.lanes * column.size;
 }
 
-void destroy_strip(const shape& form, std::byte* base, std::size_t capacity, std::size_t s,
-                   std::size_t first, std::size_t count) noexcept {
-    const strip& column = form.strips[s];
+void destroy_column(const layout_desc& desc, std::byte* base, std::size_t capacity, std::size_t c,
+                    std::size_t first, std::size_t count) noexcept {
+    const column_desc& column = desc.columns[c];
     if (column.destroy != nullptr) {
-        for_each_run(form, base, capacity, s, first, count,
+        for_each_run(desc, base, capacity, c, first, count,
                      [&](std::byte* at, std::size_t n) { column.destroy(at, n); });
     }
 }
 
-/// Copies or moves strip s of `from` into `to`; runs have equal lengths in both.
-void construct_strip(const shape& form, table_memory::block to, std::byte* from,
-                     std::size_t from_capacity, std::size_t s, std::size_t count) {
-    const strip& column = form.strips[s];
+/// Copies or moves column c of `from` into `to`; runs have equal lengths in both.
+void construct_column(const layout_desc& desc, table_memory::block to, std::byte* from,
+                      std::size_t from_capacity, std::size_t c, std::size_t count) {
+    const column_desc& column = desc.columns[c];
     struct undo {
-        const shape& form;
+        const layout_desc& desc;
         table_memory::block to;
-        std::size_t s;
+        std::size_t c;
         std::size_t made = 0;
         bool done = false;
         ~undo() {
-            if (!done) { destroy_strip(form, to.base, to.capacity, s, 0, made); }
+            if (!done) { destroy_column(desc, to.base, to.capacity, c, 0, made); }
         }
-    } guard{form, to, s};
-    for_each_run(form, from, from_capacity, s, 0, count, [&](std::byte* source, std::size_t n) {
-        std::byte* const target = element_of(form, to.base, to.capacity, s, guard.made);
+    } guard{desc, to, c};
+    for_each_run(desc, from, from_capacity, c, 0, count, [&](std::byte* source, std::size_t n) {
+        std::byte* const target = element_of(desc, to.base, to.capacity, c, guard.made);
         if (column.construct != nullptr) {
             column.construct(target, source, n);
         } else {
@@ -82,92 +82,94 @@ void construct_strip(const shape& form, table_memory::block to, std::byte* from,
 
 }  // namespace
 
-std::size_t block_size(const shape& form, std::size_t capacity) noexcept {
+std::size_t allocation_size(const layout_desc& desc, std::size_t capacity) noexcept {
     if (capacity == 0) { return 0; }
-    const std::size_t blocks = form.lanes != 0 ? capacity / form.lanes : capacity;
-    return saturating_add(saturating_multiply(blocks, form.block_bytes),
-                          (form.strip_count - 1) * form.skew);
+    const std::size_t blocks = desc.lanes != 0 ? capacity / desc.lanes : capacity;
+    return saturating_add(saturating_multiply(blocks, desc.block_size),
+                          (desc.column_count - 1) * desc.skew);
 }
 
-std::size_t rounded_capacity(const shape& form, std::size_t rows) noexcept {
-    std::size_t multiple = form.granule;
+std::size_t rounded_capacity(const layout_desc& desc, std::size_t rows) noexcept {
+    std::size_t multiple = desc.granule;
     if (rows > 64 && multiple < 64) { multiple = 64; }
     const std::size_t padded = saturating_add(rows, multiple - 1);
     return padded == SIZE_MAX ? SIZE_MAX : padded / multiple * multiple;
 }
 
-table_memory::block table_memory::allocate_block(const shape& form, std::size_t rows) noexcept {
-    const std::size_t capacity = rounded_capacity(form, rows);
-    const std::size_t bytes = block_size(form, capacity);
-    if (capacity == SIZE_MAX || bytes > PTRDIFF_MAX) { return {}; }
-    auto* const base = static_cast<std::byte*>(memory_.allocate(bytes, alignment{form.line}));
-    if (base == nullptr) { return {}; }
+table_memory::block table_memory::allocate_block(const layout_desc& desc,
+                                                 std::size_t rows) noexcept {
+    block fresh{nullptr, rounded_capacity(desc, rows)};
+    const std::size_t bytes = allocation_size(desc, fresh.capacity);
+    if (fresh.capacity == SIZE_MAX || bytes > PTRDIFF_MAX) { return {}; }
+    fresh.base = static_cast<std::byte*>(upstream.allocate(bytes, alignment{desc.line}));
+    if (fresh.base == nullptr) { return {}; }
     // After the rows, which are nearly always larger: what a column has taken it keeps.
-    for (table_follower* f = followers_; f != nullptr; f = f->next) {
-        if (!f->reserve(*f, capacity)) {
-            memory_.deallocate(base, bytes, alignment{form.line});
+    for (table_follower* f = followers; f != nullptr; f = f->next) {
+        if (!f->reserve(*f, fresh.capacity)) {
+            upstream.deallocate(fresh.base, bytes, alignment{desc.line});
             return {};
         }
     }
     // Clear what will not be overwritten by the rows that move in: the tail that kernels may read.
-    for (std::size_t s = 0; s < form.strip_count; ++s) {
-        if (form.strips[s].construct == nullptr) {
-            for_each_run(
-                form, base, capacity, s, size_, capacity - size_,
-                [&](std::byte* at, std::size_t n) { std::memset(at, 0, n * form.strips[s].size); });
+    for (std::size_t c = 0; c < desc.column_count; ++c) {
+        if (desc.columns[c].construct == nullptr) {
+            for_each_run(desc, fresh.base, fresh.capacity, c, size, fresh.capacity - size,
+                         [&](std::byte* at, std::size_t n) {
+                             std::memset(at, 0, n * desc.columns[c].size);
+                         });
         }
     }
-    return {base, capacity};
+    return fresh;
 }
 
-void table_memory::free_block(const shape& form, block b) noexcept {
+void table_memory::free_block(const layout_desc& desc, block b) noexcept {
     if (b.base != nullptr) {
-        const std::size_t bytes = block_size(form, b.capacity);
+        const std::size_t bytes = allocation_size(desc, b.capacity);
         if constexpr (poison_is_watched) { unpoison(b.base, bytes); }
-        memory_.deallocate(b.base, bytes, alignment{form.line});
+        upstream.deallocate(b.base, bytes, alignment{desc.line});
     }
 }
 
-void table_memory::move_into(const shape& form, block fresh) {
+void table_memory::move_into(const layout_desc& desc, block fresh) {
     struct undo {
-        const shape& form;
+        const layout_desc& desc;
         block to;
         std::size_t rows;
-        std::size_t reached = 0;  // strips before this one are made, if they may throw
+        std::size_t reached = 0;  // columns before this one are made, if they may throw
         ~undo() {
             while (reached != 0) {
-                if (form.strips[--reached].may_throw) {
-                    destroy_strip(form, to.base, to.capacity, reached, 0, rows);
+                if (desc.columns[--reached].may_throw) {
+                    destroy_column(desc, to.base, to.capacity, reached, 0, rows);
                 }
             }
         }
-    } guard{form, fresh, size_};
+    } guard{desc, fresh, size};
     // Strips whose construction may throw come first: they copy, and the old rows stay whole until
     // nothing can fail any more.
-    for (; guard.reached < form.strip_count; ++guard.reached) {
-        if (form.strips[guard.reached].may_throw) {
-            construct_strip(form, fresh, base_, pitch_, guard.reached, size_);
+    for (; guard.reached < desc.column_count; ++guard.reached) {
+        if (desc.columns[guard.reached].may_throw) {
+            construct_column(desc, fresh, base, pitch, guard.reached, size);
         }
     }
     guard.reached = 0;
-    for (std::size_t s = 0; s < form.strip_count; ++s) {
-        if (!form.strips[s].may_throw) { construct_strip(form, fresh, base_, pitch_, s, size_); }
+    for (std::size_t c = 0; c < desc.column_count; ++c) {
+        if (!desc.columns[c].may_throw) { construct_column(desc, fresh, base, pitch, c, size); }
     }
-    if (base_ != nullptr) {
-        destroy_rows(form, 0, size_);
-        free_block(form, {base_, capacity_});
+    if (base != nullptr) {
+        destroy_rows(desc, 0, size);
+        free_block(desc, {base, capacity});
     }
-    base_ = fresh.base;
-    capacity_ = pitch_ = fresh.capacity;
-    if constexpr (poison_is_watched) { repoison(form, capacity_, size_); }
+    base = fresh.base;
+    capacity = pitch = fresh.capacity;
+    if constexpr (poison_is_watched) { repoison(desc, capacity, size); }
 }
 
-table_memory::block table_memory::allocate_larger_block(const shape& form) noexcept {
-    const std::size_t doubled = saturating_multiply(capacity_, 2);
+table_memory::block table_memory::allocate_larger_block(const layout_desc& desc) noexcept {
+    const std::size_t doubled = saturating_multiply(capacity, 2);
     block fresh;
-    grow_by_halves(capacity_, size_ + 1, doubled < form.granule ? form.granule : doubled,
+    grow_by_halves(capacity, size + 1, doubled < desc.granule ? desc.granule : doubled,
                    [&](std::size_t rows) {
-                       fresh = allocate_block(form, rows);
+                       fresh = allocate_block(desc, rows);
                        return fresh.base != nullptr;
                    });
     return fresh;
@@ -177,107 +179,97 @@ namespace {
 
 /// Moves all rows into a block for `rows` rows. False: no memory, or also() says so; nothing has
 /// changed then.
-bool move_to_new_block(table_memory& m, const shape& form, std::size_t rows,
+bool move_to_new_block(table_memory& m, const layout_desc& desc, std::size_t rows,
                        reserve_step also = {}) {
     struct guard {
         table_memory& m;
-        const shape& form;
+        const layout_desc& desc;
         table_memory::block fresh;
-        ~guard() { m.free_block(form, fresh); }
-    } g{m, form, m.allocate_block(form, rows)};
+        ~guard() { m.free_block(desc, fresh); }
+    } g{m, desc, m.allocate_block(desc, rows)};
     if (g.fresh.base == nullptr || !also()) { return false; }
-    m.move_into(form, g.fresh);
+    m.move_into(desc, g.fresh);
     g.fresh = {};
     return true;
 }
 
 }  // namespace
 
-bool table_memory::reserve(const shape& form, std::size_t rows, reserve_step also) {
-    if (rows <= capacity_) { return also(); }
-    return is_reserved_ ? rows <= pitch_ && also() && commit_rows(form, rows)
-                        : move_to_new_block(*this, form, rows, also);
+bool table_memory::reserve(const layout_desc& desc, std::size_t rows, reserve_step also) {
+    if (rows <= capacity) { return also(); }
+    return is_reserved ? rows <= pitch && also() && commit_rows(desc, rows)
+                       : move_to_new_block(*this, desc, rows, also);
 }
 
-bool table_memory::shrink_to_fit(const shape& form) {
-    if (is_reserved_ || rounded_capacity(form, size_) == capacity_) { return true; }
-    if (size_ != 0) { return move_to_new_block(*this, form, size_); }
-    free_block(form, {base_, capacity_});
-    base_ = nullptr;
-    capacity_ = pitch_ = 0;
+bool table_memory::shrink_to_fit(const layout_desc& desc) {
+    if (is_reserved || rounded_capacity(desc, size) == capacity) { return true; }
+    if (size != 0) { return move_to_new_block(*this, desc, size); }
+    free_block(desc, {base, capacity});
+    base = nullptr;
+    capacity = pitch = 0;
     return true;
 }
 
-void table_memory::destroy_rows(const shape& form, std::size_t first, std::size_t count) noexcept {
-    for (std::size_t s = 0; s < form.strip_count; ++s) {
-        destroy_strip(form, base_, pitch_, s, first, count);
+void table_memory::destroy_rows(const layout_desc& desc, std::size_t first,
+                                std::size_t count) noexcept {
+    for (std::size_t c = 0; c < desc.column_count; ++c) {
+        destroy_column(desc, base, pitch, c, first, count);
     }
 }
 
-void table_memory::release(const shape& form) noexcept {
-    if (base_ != nullptr) {
-        destroy_rows(form, 0, size_);
-        if (is_reserved_) {
-            const std::size_t bytes = block_size(form, pitch_);
-            if constexpr (poison_is_watched) { unpoison(base_, bytes); }
-            page_memory::release(base_, page_memory::round_up_to_pages(bytes));
+void table_memory::release(const layout_desc& desc) noexcept {
+    if (base != nullptr) {
+        destroy_rows(desc, 0, size);
+        if (is_reserved) {
+            const std::size_t bytes = allocation_size(desc, pitch);
+            if constexpr (poison_is_watched) { unpoison(base, bytes); }
+            page_memory::release(base, page_memory::round_up_to_pages(bytes));
         } else {
-            free_block(form, {base_, capacity_});
+            free_block(desc, {base, capacity});
         }
     }
-    base_ = nullptr;
-    size_ = capacity_ = pitch_ = 0;
-    is_reserved_ = false;
+    base = nullptr;
+    size = capacity = pitch = 0;
+    is_reserved = false;
 }
 
-bool table_memory::permute(const shape& form, std::uint32_t* order) {
+bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) {
     // The widest column is gathered into scratch and copied back: sequential writes twice, random
     // reads once. Following the cycles in place would be random both ways. Columns of other types,
     // and blocks of lanes, follow the cycles.
     std::size_t widest = 0;
     bool follows_cycles = false;
-    for (std::size_t s = 0; s < form.strip_count; ++s) {
-        if (form.strips[s].permute == nullptr) {
-            widest = form.strips[s].size > widest ? form.strips[s].size : widest;
+    for (std::size_t c = 0; c < desc.column_count; ++c) {
+        if (desc.columns[c].permute == nullptr) {
+            widest = desc.columns[c].size > widest ? desc.columns[c].size : widest;
         } else {
             follows_cycles = true;
         }
     }
-    const std::size_t order_bytes = follows_cycles ? size_ * sizeof(std::uint32_t) : 0;
-    const std::size_t scratch_bytes = round_up(size_ * widest, default_alignment) + order_bytes;
-    if (size_ < 2) { return true; }
+    const std::size_t order_bytes = follows_cycles ? size * sizeof(std::uint32_t) : 0;
+    const std::size_t scratch_bytes = round_up(size * widest, default_alignment) + order_bytes;
+    if (size < 2) { return true; }
     auto* const scratch =
-        static_cast<std::byte*>(memory_.allocate(scratch_bytes, default_alignment));
+        static_cast<std::byte*>(upstream.allocate(scratch_bytes, default_alignment));
     if (scratch == nullptr) { return false; }
-    for (std::size_t s = 0; s < form.strip_count; ++s) {
-        const strip& column = form.strips[s];
+    for (std::size_t c = 0; c < desc.column_count; ++c) {
+        const column_desc& column = desc.columns[c];
         if (column.permute == nullptr) {
-            const auto gather = [&]<std::size_t Size>() {
-                const std::size_t size = Size != 0 ? Size : column.size;
-                for (std::size_t i = 0; i < size_; ++i) {
-                    std::memcpy(scratch + i * size, element_of(form, base_, pitch_, s, order[i]),
-                                size);
+            const auto gather = [&]<std::size_t Constant>() {
+                const std::size_t width = Constant != 0 ? Constant : column.size;
+                for (std::size_t i = 0; i < size; ++i) {
+                    std::memcpy(scratch + i * width, element_of(desc, base, pitch, c, order[i]),
+                                width);
                 }
             };
-            switch (column.size) {
-                case 4:
-                    gather.operator()<4>();
-                    break;
-                case 8:
-                    gather.operator()<8>();
-                    break;
-                case 12:
-                    gather.operator()<12>();
-                    break;
-                case 16:
-                    gather.operator()<16>();
-                    break;
-                default:
-                    gather.operator()<0>();
-                    break;
-            }
+            // memcpy of a constant size is a load and a store.
+            column.size == 4    ? gather.operator()<4>()
+            : column.size == 8  ? gather.operator()<8>()
+            : column.size == 12 ? gather.operator()<12>()
+            : column.size == 16 ? gather.operator()<16>()
+                                : gather.operator()<0>();
             std::size_t done = 0;
-            for_each_run(form, base_, pitch_, s, 0, size_, [&](std::byte* at, std::size_t n) {
+            for_each_run(desc, base, pitch, c, 0, size, [&](std::byte* at, std::size_t n) {
                 std::memcpy(at, scratch + done * column.size, n * column.size);
                 done += n;
             });
@@ -285,51 +277,51 @@ bool table_memory::permute(const shape& form, std::uint32_t* order) {
     }
     if (follows_cycles) {
         auto* const copy = reinterpret_cast<std::uint32_t*>(scratch + scratch_bytes - order_bytes);
-        for (std::size_t s = 0; s < form.strip_count; ++s) {
-            const strip& column = form.strips[s];
+        for (std::size_t c = 0; c < desc.column_count; ++c) {
+            const column_desc& column = desc.columns[c];
             if (column.permute != nullptr) {
                 std::memcpy(copy, order, order_bytes);
-                column.permute(element_of(form, base_, pitch_, s, 0), form.lanes, form.block_bytes,
-                               copy, size_);
+                column.permute(element_of(desc, base, pitch, c, 0), desc.lanes, desc.block_size,
+                               copy, size);
             }
         }
     }
-    for (table_follower* f = followers_; f != nullptr; f = f->next) {
-        f->permuted(*f, order, size_);
-    }
-    memory_.deallocate(scratch, scratch_bytes, default_alignment);
+    for (table_follower* f = followers; f != nullptr; f = f->next) { f->permuted(*f, order, size); }
+    upstream.deallocate(scratch, scratch_bytes, default_alignment);
     return true;
 }
 
-void table_memory::poison_rows(const shape& form, std::size_t first, std::size_t count) noexcept {
-    for (std::size_t s = 0; s < form.strip_count; ++s) {
-        for_each_run(form, base_, pitch_, s, first, count,
-                     [&](std::byte* at, std::size_t n) { poison(at, n * form.strips[s].size); });
+void table_memory::poison_rows(const layout_desc& desc, std::size_t first,
+                               std::size_t count) noexcept {
+    for (std::size_t c = 0; c < desc.column_count; ++c) {
+        for_each_run(desc, base, pitch, c, first, count,
+                     [&](std::byte* at, std::size_t n) { poison(at, n * desc.columns[c].size); });
     }
 }
 
-void table_memory::repoison(const shape& form, std::size_t old_rows, std::size_t rows) noexcept {
-    if (base_ == nullptr) { return; }
-    const std::size_t before = old_rows < capacity_ ? padded_rows(form, old_rows) : capacity_;
-    const std::size_t readable = padded_rows(form, rows);
+void table_memory::repoison(const layout_desc& desc, std::size_t old_rows,
+                            std::size_t rows) noexcept {
+    if (base == nullptr) { return; }
+    const std::size_t before = old_rows < capacity ? padded_rows(desc, old_rows) : capacity;
+    const std::size_t readable = padded_rows(desc, rows);
     if (readable <= before) {
-        poison_rows(form, readable, before - readable);
+        poison_rows(desc, readable, before - readable);
         return;
     }
-    for (std::size_t s = 0; s < form.strip_count; ++s) {
+    for (std::size_t c = 0; c < desc.column_count; ++c) {
         for_each_run(
-            form, base_, pitch_, s, before, readable - before,
-            [&](std::byte* at, std::size_t n) { unpoison_defined(at, n * form.strips[s].size); });
+            desc, base, pitch, c, before, readable - before,
+            [&](std::byte* at, std::size_t n) { unpoison_defined(at, n * desc.columns[c].size); });
     }
 }
 
 void table_memory::follow(table_follower& f) noexcept {
-    f.next = followers_;
-    followers_ = &f;
+    f.next = followers;
+    followers = &f;
 }
 
 void table_memory::unfollow(table_follower& f) noexcept {
-    for (table_follower** at = &followers_; *at != nullptr; at = &(*at)->next) {
+    for (table_follower** at = &followers; *at != nullptr; at = &(*at)->next) {
         if (*at == &f) {
             *at = f.next;
             return;

@@ -1,4 +1,4 @@
-// Tables inside reserved addresses (cairn/containers/table/memory.hpp): rows get memory, nothing moves.
+// Tables inside reserved addresses (cairn/containers/table/memory.hpp): no row moves.
 #include <cairn/containers/table/memory.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
@@ -6,58 +6,57 @@
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
-bool table_memory::reserve_address_space(const shape& form, std::size_t rows_max) noexcept {
-    CAIRN_ASSERT(base_ == nullptr, "addresses are reserved before the first row");
-    const std::size_t pitch = rounded_capacity(form, rows_max);
-    const std::size_t bytes = block_size(form, pitch);
-    if (pitch == SIZE_MAX || bytes > PTRDIFF_MAX) { return false; }
-    void* const base =
-        page_memory::reserve(page_memory::round_up_to_pages(bytes), alignment{form.line});
-    if (base == nullptr) { return false; }
-    base_ = static_cast<std::byte*>(base);
-    pitch_ = pitch;
-    is_reserved_ = true;
+bool table_memory::reserve_address_space(const layout_desc& desc, std::size_t rows_max) noexcept {
+    CAIRN_ASSERT(base == nullptr, "addresses are reserved before the first row");
+    const std::size_t rows = rounded_capacity(desc, rows_max);
+    const std::size_t bytes = allocation_size(desc, rows);
+    if (rows == SIZE_MAX || bytes > PTRDIFF_MAX) { return false; }
+    void* const begin =
+        page_memory::reserve(page_memory::round_up_to_pages(bytes), alignment{desc.line});
+    if (begin == nullptr) { return false; }
+    base = static_cast<std::byte*>(begin);
+    pitch = rows;
+    is_reserved = true;
     return true;
 }
 
 //      column k   | rows with memory |  new rows  |  addresses only  |  column k + 1 ...
 //      pages      +----+----+----+----+----+----+----+----+----+----+----+
 //                                ^ first       ^ last: rounded outwards; a page may be given twice
-bool table_memory::commit_rows(const shape& form, std::size_t rows) noexcept {
+bool table_memory::commit_rows(const layout_desc& desc, std::size_t rows) noexcept {
     // One step is about 256 KiB in all columns together: rare, and short.
     constexpr std::size_t step_bytes = std::size_t{256} << 10;
-    const std::size_t row_bytes =
-        form.lanes != 0 ? form.block_bytes / form.lanes : form.block_bytes;
-    const std::size_t step = rounded_capacity(form, step_bytes / row_bytes + 64);
-    const std::size_t wish = saturating_add(capacity_, step);
-    std::size_t target = rounded_capacity(form, rows < wish ? wish : rows);
-    target = target < pitch_ ? target : pitch_;
+    const std::size_t row_bytes = desc.lanes != 0 ? desc.block_size / desc.lanes : desc.block_size;
+    const std::size_t step = rounded_capacity(desc, step_bytes / row_bytes + 64);
+    const std::size_t wish = saturating_add(capacity, step);
+    std::size_t target = rounded_capacity(desc, rows < wish ? wish : rows);
+    target = target < pitch ? target : pitch;
     if (rows > target) { return false; }
-    for (table_follower* f = followers_; f != nullptr; f = f->next) {
+    for (table_follower* f = followers; f != nullptr; f = f->next) {
         if (!f->reserve(*f, target)) { return false; }
     }
     const std::size_t page = page_memory::size();
-    const auto commit = [&](std::size_t first, std::size_t last) {  // bytes from base_
+    const auto commit = [&](std::size_t first, std::size_t last) {  // bytes from base
         first = first / page * page;
-        return page_memory::commit(base_ + first, page_memory::round_up_to_pages(last - first));
+        return page_memory::commit(base + first, page_memory::round_up_to_pages(last - first));
     };
-    if (form.lanes != 0) {
-        if (!commit(capacity_ / form.lanes * form.block_bytes,
-                    target / form.lanes * form.block_bytes)) {
+    if (desc.lanes != 0) {
+        if (!commit(capacity / desc.lanes * desc.block_size,
+                    target / desc.lanes * desc.block_size)) {
             return false;
         }
     } else {
-        for (std::size_t s = 0; s < form.strip_count; ++s) {
-            const strip& column = form.strips[s];
-            const std::size_t begin = pitch_ * column.before + s * form.skew;
-            if (!commit(begin + capacity_ * column.size, begin + target * column.size)) {
+        for (std::size_t c = 0; c < desc.column_count; ++c) {
+            const column_desc& column = desc.columns[c];
+            const std::size_t begin = pitch * column.before + c * desc.skew;
+            if (!commit(begin + capacity * column.size, begin + target * column.size)) {
                 return false;
             }
         }
     }
-    const std::size_t before = capacity_;
-    capacity_ = target;
-    if constexpr (poison_is_watched) { poison_rows(form, before, target - before); }
+    const std::size_t before = capacity;
+    capacity = target;
+    if constexpr (poison_is_watched) { poison_rows(desc, before, target - before); }
     return true;
 }
 

@@ -1,14 +1,14 @@
-// cairn/containers/table/cells.hpp - the fields of one row, built, moved and destroyed where they lie.
+// cairn/containers/table/cells.hpp - the fields of one row, built and destroyed where they lie.
 //
 //      construct_row(base, capacity, i, args...)
 //
-//      strips:   | ... | p_i | ...   | ... | v_i | ...   | ... | l_i | ...
-//                        ^ 1               ^ 2               ^ 3          in order; when one throws, those
-//                                                                         before it are destroyed again
+//      columns:   | ... | p_i | ...   | ... | v_i | ...   | ... | l_i | ...
+//                        ^ 1               ^ 2               ^ 3
 //
-// `args` are one per field, a row of any kind, or what Row{args...} takes.
+// In order; when one throws, those before it are destroyed again. `args` are one per field,
+// a row of any kind, or what Row{args...} takes.
 //
-// Cost: the stores of the fields. `capacity` is what the strips are laid out for.
+// Cost: the stores of the fields. `capacity` is what the columns are laid out for.
 #pragma once
 
 #include <cstddef>
@@ -16,31 +16,30 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/table/arrangement.hpp>
+#include <cairn/containers/table/layout_of.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 template <class Row, class Layout>
 struct table_cells {
-    using place = arrangement<Row, Layout>;
+    using layout_of = detail::layout_of<Row, Layout>;
 
+    /// How many things of a row move as one: the fields, or the row in aos.
+    static constexpr std::size_t count = Layout::one_array ? 1 : layout_of::field_count;
+    /// f<0>(), f<1>(), ... for each of them.
     template <class F>
-    static void for_each_field(F f) {
+    static constexpr void for_each_field(F f) {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             (f.template operator()<I>(), ...);
-        }(std::make_index_sequence<Layout::one_array ? 1 : place::field_count>{});
+        }(std::make_index_sequence<count>{});
     }
-
-    /// In aos the one "field" is the row itself.
     template <std::size_t F>
     [[nodiscard]] static decltype(auto) whole_field(std::byte* base, std::size_t capacity,
                                                     std::size_t i) noexcept {
         if constexpr (Layout::one_array) {
-            return *place::template element<0, Row>(base, capacity, i);
-        } else if constexpr (place::template is_split<F>()) {
-            return place::template field_at<F, false>(base, capacity, i);
+            return (*layout_of::template element<0>(base, capacity, i));
         } else {
-            return *place::template field_at<F, false>(base, capacity, i);
+            return layout_of::template field<F, false>(base, capacity, i);
         }
     }
     /// Destroys the fields constructed so far when a later one throws.
@@ -57,23 +56,20 @@ struct table_cells {
     };
     template <std::size_t F>
     static void destroy_field(std::byte* base, std::size_t capacity, std::size_t i) noexcept {
-        if constexpr (Layout::one_array) {
-            place::template element<0, Row>(base, capacity, i)->~Row();
-        } else if constexpr (!place::template is_split<F>()) {
-            using T = typename place::template field_type<F>;
-            if constexpr (!std::is_trivially_destructible_v<T>) {
-                place::template field_at<F, false>(base, capacity, i)->~T();
-            }
+        if constexpr (!layout_of::template is_split<F>()) {
+            auto& field = whole_field<F>(base, capacity, i);
+            using T = std::remove_reference_t<decltype(field)>;
+            field.~T();
         }
     }
     template <std::size_t F, class Arg>
     static void construct_field(std::byte* base, std::size_t capacity, std::size_t i, Arg&& arg) {
-        using T = typename place::template field_type<F>;
-        if constexpr (place::template is_split<F>()) {
-            place::template field_at<F, false>(base, capacity, i).store(static_cast<Arg&&>(arg));
+        auto&& field = layout_of::template field<F, false>(base, capacity, i);
+        if constexpr (layout_of::template is_split<F>()) {
+            field.store(static_cast<Arg&&>(arg));
         } else {
-            ::new (static_cast<void*>(place::template field_at<F, false>(base, capacity, i)))
-                T(static_cast<Arg&&>(arg));
+            using T = typename layout_of::template field_type<F>;
+            ::new (static_cast<void*>(__builtin_addressof(field))) T(static_cast<Arg&&>(arg));
         }
     }
     template <class... Args>
@@ -82,12 +78,12 @@ struct table_cells {
         row_undo undo{base, capacity, i};
         [&]<std::size_t... F>(std::index_sequence<F...>) {
             ((construct_field<F>(base, capacity, i, static_cast<Args&&>(args)), ++undo.made), ...);
-        }(std::make_index_sequence<place::field_count>{});
+        }(std::make_index_sequence<layout_of::field_count>{});
         undo.made = 0;
     }
     template <class... Args, std::size_t... F>
     static consteval bool one_per_field(std::index_sequence<F...>) {
-        return (std::is_constructible_v<typename place::template field_type<F>, Args> && ...);
+        return (std::is_constructible_v<typename layout_of::template field_type<F>, Args> && ...);
     }
 
 #if defined(__GNUC__)
@@ -97,12 +93,13 @@ struct table_cells {
     template <class... Args>
     static void construct_row(std::byte* base, std::size_t capacity, std::size_t i,
                               Args&&... args) {
-        constexpr bool one_a_field = !Layout::one_array && sizeof...(Args) == place::field_count;
+        constexpr bool one_a_field =
+            !Layout::one_array && sizeof...(Args) == layout_of::field_count;
         constexpr bool fit = [] {
             if constexpr (is_a_row<Args...>()) {
                 return true;
             } else if constexpr (one_a_field) {
-                return one_per_field<Args...>(std::make_index_sequence<place::field_count>{});
+                return one_per_field<Args...>(std::make_index_sequence<layout_of::field_count>{});
             } else {
                 return requires { Row{std::declval<Args>()...}; };
             }
@@ -111,7 +108,7 @@ struct table_cells {
             fit, "a row is built from a row, from an argument for each field, or by Row{args...}");
         if constexpr (!fit) {
         } else if constexpr (Layout::one_array) {
-            auto* const at = static_cast<void*>(place::template element<0, Row>(base, capacity, i));
+            auto* const at = static_cast<void*>(layout_of::template element<0>(base, capacity, i));
             if constexpr (is_a_row<Args...>()) {
                 ::new (at) Row(static_cast<Row>(static_cast<Args&&>(args))...);
             } else {
@@ -132,7 +129,7 @@ struct table_cells {
     static consteval bool is_a_row() {
         if constexpr (sizeof...(Args) == 1) {
             return (std::is_convertible_v<Args, Row> && ...) &&
-                   (place::field_count != 1 ||
+                   (layout_of::field_count != 1 ||
                     (std::is_same_v<std::remove_cvref_t<Args>, Row> && ...));
         } else {
             return false;
@@ -141,7 +138,7 @@ struct table_cells {
     template <class R>
     static void construct_from_row(std::byte* base, std::size_t capacity, std::size_t i, R&& row) {
         if constexpr (std::is_same_v<std::remove_cvref_t<R>, Row>) {
-            with_fields<place::field_count>(row, [&](auto&... fields) {
+            with_fields<layout_of::field_count>(row, [&](auto&... fields) {
                 if constexpr (std::is_lvalue_reference_v<R> ||
                               std::is_const_v<std::remove_reference_t<R>>) {
                     construct_fields(base, capacity, i, fields...);

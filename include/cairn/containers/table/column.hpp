@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/table/components.hpp>
+#include <cairn/containers/table/split_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/storage/index_iterator.hpp>
 
@@ -59,29 +59,29 @@ public:
     using value_type = std::remove_cv_t<T>;
 
     constexpr blocked_span() noexcept = default;
-    blocked_span(T* first, std::size_t block_bytes, std::size_t count) noexcept
-        : first_{reinterpret_cast<bytes*>(first)}, block_bytes_{block_bytes}, count_{count} {}
+    blocked_span(T* first, std::size_t block_size, std::size_t count) noexcept
+        : first_{reinterpret_cast<bytes*>(first)}, block_size_{block_size}, count_{count} {}
 
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
     [[nodiscard]] T& operator[](std::size_t i) const noexcept {
         CAIRN_ASSERT(i < count_, "a column is read inside its rows",
                      detail::beyond_end(this, "column", i, count_));
-        return reinterpret_cast<T*>(first_ + i / Lanes * block_bytes_)[i % Lanes];
+        return reinterpret_cast<T*>(first_ + i / Lanes * block_size_)[i % Lanes];
     }
     /// How many blocks hold rows; the last one may be partly tail.
     [[nodiscard]] std::size_t block_count() const noexcept { return (count_ + Lanes - 1) / Lanes; }
     /// The N elements of block `b`, tail included.
     [[nodiscard]] std::span<T, Lanes> block(std::size_t b) const noexcept {
         CAIRN_ASSERT(b < block_count(), "a block is read inside the rows");
-        return std::span<T, Lanes>{reinterpret_cast<T*>(first_ + b * block_bytes_), Lanes};
+        return std::span<T, Lanes>{reinterpret_cast<T*>(first_ + b * block_size_), Lanes};
     }
     [[nodiscard]] auto begin() const noexcept { return index_iterator{*this, 0}; }
     [[nodiscard]] auto end() const noexcept { return index_iterator{*this, count_}; }
 
 private:
     bytes* first_ = nullptr;
-    std::size_t block_bytes_ = 0;
+    std::size_t block_size_ = 0;
     std::size_t count_ = 0;
 };
 

@@ -1,24 +1,24 @@
 // cairn/containers/table/memory.hpp - the untyped half of a table: one block, its growth, its tail.
 //
-//      base_                                                     one allocation
+//      base                                                     one allocation
 //      v
 //      +-------------------------+~+-------------------------+~+--------------
 //      | column 0                |~| column 1                |~| column 2 ...
 //      +------------------+--+---+~+------------------+--+---+~+--------------
-//      0             size_ padded  capacity_
+//      0             size padded  capacity
 //                         \__/ \___/
 //             readable, never    poisoned: an access is an ASan report
 //             signalling values
 //
 // Growth, relocation, permutation and the tail are the same for every row type once the sizes are
-// known, so they live in src/ and compile once. A table describes itself by a `shape`; types that
-// are not trivially copyable bring function pointers.
+// known, so they live in src/ and compile once. A table describes itself by a `layout_desc`; types
+// that are not trivially copyable bring function pointers.
 //
-// Reserved: after reserve_address_space(max) the block is addresses for `max` rows, and growth gives
-// memory to the next rows of every column. Nothing moves; capacity_ grows, pitch_ stays.
+// Reserved: after reserve_address_space(max) the block is addresses for `max` rows, and growth
+// gives memory to the next rows of every column. Nothing moves; capacity grows, pitch stays.
 //
-// Followers: columns attached by somebody else (attached_column.hpp) are told when rows are added,
-// moved or permuted, so that they stay in step.
+// Followers: columns of other owners (attached_column.hpp) are told when rows are added, moved or
+// permuted, so that they stay in step.
 //
 // Cost: growing allocates one block, copies every column once and clears the rest of the block: the
 //       tail that kernels may read then holds zeros or former values, never garbage.
@@ -27,14 +27,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/containers/table/shape.hpp>
+#include <cairn/containers/table/layout_desc.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/os/system_allocator.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
-/// Somebody whose per-row data follows the rows of a table. A node of the table's list.
+/// Per-row data of another owner that follows the rows of a table. A node of the table's list.
 struct table_follower {
     table_follower* next = nullptr;
     /// Makes room for `capacity` rows. False: out of memory, nothing changed.
@@ -59,9 +59,8 @@ struct reserve_step {
     [[nodiscard]] bool operator()() const { return run == nullptr || run(context); }
 };
 
-class table_memory {
-public:
-    explicit table_memory(allocator_ref memory) noexcept : memory_{memory} {}
+struct table_memory {
+    explicit table_memory(allocator_ref memory) noexcept : upstream{memory} {}
     table_memory(const table_memory&) = delete;
     table_memory& operator=(const table_memory&) = delete;
 
@@ -70,69 +69,75 @@ public:
         std::size_t capacity = 0;
     };
 
-    /// A block for at least `rows` rows, its trivially copyable strips cleared.
-    /// Returns: a null base when the allocator or a follower is exhausted; nothing has changed then.
-    [[nodiscard]] block allocate_block(const shape& form, std::size_t rows) noexcept;
-    void free_block(const shape& form, block b) noexcept;
+    /// A block for at least `rows` rows, its trivially copyable columns cleared.
+    /// Returns: a null base when the allocator or a follower is exhausted; nothing has changed
+    ///          then.
+    [[nodiscard]] block allocate_block(const layout_desc& desc, std::size_t rows) noexcept;
+    void free_block(const layout_desc& desc, block b) noexcept;
 
     /// Moves all rows into `fresh` and frees the old block.
     /// Throws: what an element's copy or move constructor throws. Elements that can only be moved
-    ///         by a throwing constructor may be left moved-from then; otherwise nothing has changed.
-    void move_into(const shape& form, block fresh);
+    ///         by a throwing constructor may be left moved-from then; otherwise nothing has
+    ///         changed.
+    void move_into(const layout_desc& desc, block fresh);
 
     /// Room for `rows` rows in all. Returns: false when the allocator is exhausted, or also() says
     /// so; nothing has changed then.
-    [[nodiscard]] bool reserve(const shape& form, std::size_t rows, reserve_step also = {});
+    [[nodiscard]] bool reserve(const layout_desc& desc, std::size_t rows, reserve_step also = {});
     /// Without effect inside reserved addresses.
-    [[nodiscard]] bool shrink_to_fit(const shape& form);
+    [[nodiscard]] bool shrink_to_fit(const layout_desc& desc);
 
-    /// Takes addresses for `rows_max` rows and no memory yet. Requires: base_ is null.
+    /// Takes addresses for `rows_max` rows and no memory yet. Requires: base is null.
     /// Returns: false when the system refuses; nothing has changed then.
-    [[nodiscard]] bool reserve_address_space(const shape& form, std::size_t rows_max) noexcept;
+    [[nodiscard]] bool reserve_address_space(const layout_desc& desc,
+                                             std::size_t rows_max) noexcept;
     /// Gives memory to at least `rows` rows inside the reserved addresses. Nothing moves.
     /// Returns: false when they are too few, or the system or a follower refuses.
-    [[nodiscard]] bool commit_rows(const shape& form, std::size_t rows) noexcept;
+    [[nodiscard]] bool commit_rows(const layout_desc& desc, std::size_t rows) noexcept;
 
     /// A block for one row more than there are: twice the rows, or what can be had of that
     /// (growth.hpp).
-    /// Returns: a null base when the allocator or a follower is exhausted; nothing has changed then.
-    [[nodiscard]] block allocate_larger_block(const shape& form) noexcept;
+    /// Returns: a null base when the allocator or a follower is exhausted; nothing has changed
+    ///          then.
+    [[nodiscard]] block allocate_larger_block(const layout_desc& desc) noexcept;
 
-    void destroy_rows(const shape& form, std::size_t first, std::size_t count) noexcept;
+    void destroy_rows(const layout_desc& desc, std::size_t first, std::size_t count) noexcept;
 
     /// Destroys all rows and frees the block.
-    void release(const shape& form) noexcept;
+    void release(const layout_desc& desc) noexcept;
 
     /// Row i becomes what row order[i] was, in every column; `order` is spoiled.
-    /// Returns: false when there is no memory for the scratch copy of a column; nothing has changed.
-    [[nodiscard]] bool permute(const shape& form, std::uint32_t* order);
+    /// Returns: false when there is no memory for the scratch copy of a column; nothing has
+    ///          changed.
+    [[nodiscard]] bool permute(const layout_desc& desc, std::uint32_t* order);
 
     /// Tells the memory checkers that the number of rows changes.
-    void repoison(const shape& form, std::size_t old_rows, std::size_t rows) noexcept;
+    void repoison(const layout_desc& desc, std::size_t old_rows, std::size_t rows) noexcept;
 
     /// Poisons rows [first, first + count) in every column.
-    void poison_rows(const shape& form, std::size_t first, std::size_t count) noexcept;
+    void poison_rows(const layout_desc& desc, std::size_t first, std::size_t count) noexcept;
 
     void follow(table_follower& f) noexcept;
     void unfollow(table_follower& f) noexcept;
 
-    std::byte* base_ = nullptr;
-    std::size_t size_ = 0;      // rows
-    std::size_t capacity_ = 0;  // rows that have memory
-    std::size_t pitch_ = 0;  // rows that the columns are laid out for: capacity_, or the reserved
-    allocator_ref memory_;
-    bool is_reserved_ = false;  // the block is address space
-    table_follower* followers_ = nullptr;
+    std::byte* base = nullptr;
+    std::size_t size = 0;      // rows
+    std::size_t capacity = 0;  // rows that have memory
+    std::size_t pitch = 0;     // rows that the columns are laid out for: capacity, or the reserved
+    allocator_ref upstream;
+    bool is_reserved = false;  // the block is address space
+    table_follower* followers = nullptr;
 };
 
-[[nodiscard]] constexpr std::size_t padded_rows(const shape& form, std::size_t rows) noexcept {
-    return (rows + form.tail - 1) & ~(form.tail - 1);
+[[nodiscard]] constexpr std::size_t padded_rows(const layout_desc& desc,
+                                                std::size_t rows) noexcept {
+    return (rows + desc.tail - 1) & ~(desc.tail - 1);
 }
 
 /// Bytes of a block for `capacity` rows; SIZE_MAX when they cannot be counted.
-[[nodiscard]] std::size_t block_size(const shape& form, std::size_t capacity) noexcept;
+[[nodiscard]] std::size_t allocation_size(const layout_desc& desc, std::size_t capacity) noexcept;
 
 /// `rows` rounded up to a capacity: a multiple of 64, smaller for small tables; SIZE_MAX: absurd.
-[[nodiscard]] std::size_t rounded_capacity(const shape& form, std::size_t rows) noexcept;
+[[nodiscard]] std::size_t rounded_capacity(const layout_desc& desc, std::size_t rows) noexcept;
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

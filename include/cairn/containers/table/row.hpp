@@ -13,14 +13,14 @@
 //      t[i] = t[j];                assigns the fields
 //      using std::swap;            for aos, whose rows are the user's own type
 //      swap(t[i], t[j]);           swaps the fields; so does std::ranges::swap of two named rows
-//      std::swap(a, b);            a trap, qualified: it swaps what rows refer to by assigning twice through
-//                                  one of them, and both end alike
+//      std::swap(a, b);            a trap, qualified: it assigns twice through one of the rows,
+//                                  which are references: both end with the same fields
 //      auto p = t[i];              a trap in generic code: a copy in aos, a reference otherwise
 //
-// Rows that can only be moved are sorted by the table (sort, sort_by): std::ranges::sort copies rows, in
-// libstdc++ at least.
+// Rows that can only be moved are sorted by the table (sort, sort_by): std::ranges::sort copies
+// rows, in libstdc++ at least.
 //
-// Rows of plain structs have no names before C++26: get<&P::position>(row), structured bindings in
+// Rows of plain structs have no names: get<&P::position>(row), structured bindings in
 // the order of the fields, or each<&P::position>() of the table.
 //
 // Cost: none; the compiler dissolves the row. Lifetimes: as a reference into a vector.
@@ -30,7 +30,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/table/arrangement.hpp>
+#include <cairn/containers/table/layout_of.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -90,7 +90,7 @@ class [[nodiscard]] table_row
     : public detail::row_template<Row>::template with<detail::row_kind<Layout, IsConst>> {
     using cairn_fields =
         typename detail::row_template<Row>::template with<detail::row_kind<Layout, IsConst>>;
-    static constexpr std::size_t cairn_field_count = detail::arrangement<Row, Layout>::field_count;
+    static constexpr std::size_t cairn_field_count = detail::layout_of<Row, Layout>::field_count;
 
     template <class F>
     constexpr decltype(auto) cairn_visit(F&& cairn_f) const {
@@ -161,7 +161,7 @@ public:
 template <class Row, class Layout, bool IsConst>
     requires(!detail::row_template<Row>::is_named)
 class [[nodiscard]] table_row<Row, Layout, IsConst> {
-    using place = detail::arrangement<Row, Layout>;
+    using layout_of = detail::layout_of<Row, Layout>;
 
 public:
     using value_type = Row;
@@ -178,18 +178,14 @@ public:
     template <auto Key>
     [[nodiscard]] constexpr decltype(auto) get() const noexcept {
         constexpr std::size_t f = field_named<Key>();
-        if constexpr (place::template is_split<f>()) {
-            return place::template field_at<f, IsConst>(base_, capacity_, index_);
-        } else {
-            return *place::template field_at<f, IsConst>(base_, capacity_, index_);
-        }
+        return layout_of::template field<f, IsConst>(base_, capacity_, index_);
     }
 
     template <class F>
     constexpr decltype(auto) cairn_visit_fields(F&& f) const {
         return [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) {
             return call(static_cast<F&&>(f), get<I>()...);
-        }(std::make_index_sequence<place::field_count>{});
+        }(std::make_index_sequence<layout_of::field_count>{});
     }
 
     [[nodiscard]] constexpr Row load() const {
@@ -215,7 +211,7 @@ public:
         requires(!IsConst)
     {
         cairn_visit_fields([&](auto&... mine) {
-            detail::with_fields<place::field_count>(
+            detail::with_fields<layout_of::field_count>(
                 row, [&](auto&... theirs) { ((mine = theirs), ...); });
         });
         return *this;
@@ -224,7 +220,7 @@ public:
         requires(!IsConst)
     {
         cairn_visit_fields([&](auto&... mine) {
-            detail::with_fields<place::field_count>(
+            detail::with_fields<layout_of::field_count>(
                 row, [&](auto&... theirs) { ((mine = std::move(theirs)), ...); });
         });
         return *this;
@@ -234,7 +230,7 @@ private:
     template <auto Key>
     static consteval std::size_t field_named() {
         if constexpr (std::is_integral_v<decltype(Key)>) {
-            constexpr bool is_inside = static_cast<std::size_t>(Key) < place::field_count;
+            constexpr bool is_inside = static_cast<std::size_t>(Key) < layout_of::field_count;
             static_assert(is_inside, "a row has fewer fields");
             return is_inside ? static_cast<std::size_t>(Key) : 0;
         } else {
@@ -322,8 +318,9 @@ inline constexpr key_of<Member> key{};
 
 }  // namespace cairn::inline CAIRN_FLAVOUR
 
-/// What a row and a value have in common, where values can only be moved: a value to look at. No algorithm
-/// makes one of a row, for that would copy it. (Where values can be copied, it is the value.)
+/// What a row and a value have in common, where values can only be moved: a value to look at. No
+/// algorithm makes one of a row, for that would copy it. (Where values can be copied, it is the
+/// value.)
 template <class Row, class Layout, bool IsConst, template <class> class Q1,
           template <class> class Q2>
     requires(!std::is_copy_constructible_v<Row>)
@@ -341,7 +338,7 @@ struct std::basic_common_reference<Row, cairn::table_row<Row, Layout, IsConst>, 
 template <class Row, class Layout, bool IsConst>
     requires(!cairn::detail::row_template<Row>::is_named)
 struct std::tuple_size<cairn::table_row<Row, Layout, IsConst>>
-    : std::integral_constant<std::size_t, cairn::detail::arrangement<Row, Layout>::field_count> {};
+    : std::integral_constant<std::size_t, cairn::detail::layout_of<Row, Layout>::field_count> {};
 
 template <std::size_t I, class Row, class Layout, bool IsConst>
     requires(!cairn::detail::row_template<Row>::is_named)

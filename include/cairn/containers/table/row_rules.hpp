@@ -1,4 +1,4 @@
-// cairn/containers/table/row_rules.hpp - what a row may be, and what names its fields, in sentences.
+// cairn/containers/table/row_rules.hpp - what a row may be and what names its fields, in sentences.
 //
 //      struct circle : point { float r; };
 //      cairn::table<circle> t;     error: a row has no base class: put its fields into the row

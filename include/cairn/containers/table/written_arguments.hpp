@@ -1,4 +1,4 @@
-// cairn/containers/table/written_arguments.hpp - which arguments a function object writes, by its signature.
+// cairn/containers/table/written_arguments.hpp - which arguments a function object may write.
 //
 //      [](vec3& p, const vec3& v) {...}               0: written    1: read only
 //      [](vec3 p, std::reference_wrapper<vec3> v)     0: read only  1: written

@@ -1,13 +1,13 @@
-// cairn/containers/table/shape.hpp - a layout of a row type, described for code that does not know the types.
+// cairn/containers/table/layout_desc.hpp - a layout of a row type, for code without the types.
 //
-//      shape { strips: | size, align, before | size, align, before | ... |  lanes, line, skew, tail }
+//      layout_desc { columns: | size, align, before | size, align, before | ... |  lanes, ... }
 //
-//      strip = one physical array: a field's, a component's, a group's, or the rows' (aos)
+//      column = one physical array: a field's, a component's, a group's, or the rows' (aos)
 //
-// table_memory grows, moves, sorts and clears tables by this description, compiled once. Types that may
-// not be copied as bytes bring functions.
+// table_memory grows, moves, sorts and clears tables by this description, compiled once. Types that
+// may not be copied as bytes bring functions.
 //
-// Cost: a constant per table type; one indirect call per strip where elements are no plain data.
+// Cost: a constant per table type; one indirect call per column where elements are no plain data.
 #pragma once
 
 #include <cstddef>
@@ -28,29 +28,30 @@ inline constexpr std::size_t column_skew_lines = 5;
 inline constexpr std::size_t tail_rows = 16;
 
 /// One physical array, described for the code in src/ that does not know the types.
-struct strip {
+struct column_desc {
     std::size_t size;    // bytes of an element
     std::size_t align;   // of an element
-    std::size_t before;  // bytes a row (soa) or bytes in the block (aosoa) of the strips before it
+    std::size_t before;  // bytes a row (soa) or bytes in the block (aosoa) of the columns before it
     // Null for trivially copyable elements: bytes are copied then.
     void (*construct)(void* to, void* from, std::size_t count);  // moves if that cannot throw
     void (*destroy)(void* first, std::size_t count) noexcept;
-    // Element i becomes what order[i] was; spoils order. `lanes` and `block_bytes` as in shape.
-    void (*permute)(void* column, std::size_t lanes, std::size_t block_bytes, std::uint32_t* order,
+    // Element i becomes what order[i] was; spoils order. `lanes` and `block_size` as in
+    // layout_desc.
+    void (*permute)(void* column, std::size_t lanes, std::size_t block_size, std::uint32_t* order,
                     std::size_t count);
     bool may_throw;
 };
 
 /// A layout of a row type, described for the code in src/.
-struct shape {
-    const strip* strips;
-    std::size_t strip_count;
-    std::size_t lanes;        // rows a block; 0: all rows are one block
-    std::size_t block_bytes;  // bytes of a block, or of a row where all rows are one block
-    std::size_t line;         // alignment of the allocation and of each column
-    std::size_t granule;      // capacities are multiples of this many rows
-    std::size_t skew;         // bytes between columns
-    std::size_t tail;         // rows readable beyond the last one, rounded: a power of two
+struct layout_desc {
+    const column_desc* columns;
+    std::size_t column_count;
+    std::size_t lanes;       // rows a block; 0: all rows are one block
+    std::size_t block_size;  // bytes of a block, or of a row where all rows are one block
+    std::size_t line;        // alignment of the allocation and of each column
+    std::size_t granule;     // capacities are multiples of this many rows
+    std::size_t skew;        // bytes between columns
+    std::size_t tail;        // rows readable beyond the last one, rounded: a power of two
 };
 
 [[nodiscard]] constexpr std::size_t largest_power_of_two_in(std::size_t value) noexcept {
@@ -85,12 +86,12 @@ void destroy_range(void* first, std::size_t count) noexcept {
 
 /// Element i becomes what element order[i] was. Follows the cycles; marks visited places in order.
 template <class T>
-void permute_range(void* column, std::size_t lanes, std::size_t block_bytes, std::uint32_t* order,
+void permute_range(void* column, std::size_t lanes, std::size_t block_size, std::uint32_t* order,
                    std::size_t count) {
     const auto element = [=](std::size_t i) -> T& {
         auto* const bytes = static_cast<std::byte*>(column);
         return lanes == 0 ? reinterpret_cast<T*>(bytes)[i]
-                          : reinterpret_cast<T*>(bytes + i / lanes * block_bytes)[i % lanes];
+                          : reinterpret_cast<T*>(bytes + i / lanes * block_size)[i % lanes];
     };
     for (std::uint32_t start = 0; start < count; ++start) {
         if (order[start] == start) { continue; }
@@ -108,13 +109,13 @@ void permute_range(void* column, std::size_t lanes, std::size_t block_bytes, std
 }
 
 template <class T>
-consteval strip strip_of(std::size_t before) {
+consteval column_desc describe_column() {
     if constexpr (std::is_trivially_copyable_v<T>) {
-        return {sizeof(T), alignof(T), before, nullptr, nullptr, nullptr, false};
+        return {sizeof(T), alignof(T), 0, nullptr, nullptr, nullptr, false};
     } else {
         return {sizeof(T),
                 alignof(T),
-                before,
+                0,
                 &construct_range<T>,
                 &destroy_range<T>,
                 &permute_range<T>,

@@ -1,4 +1,4 @@
-// cairn/containers/table/components.hpp - a small vector seen as its components, each in its own column.
+// cairn/containers/table/split_ref.hpp - a small vector as components, each in its own column.
 //
 //      struct vec3 { float x, y, z; };
 //
@@ -27,8 +27,8 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-/// What a type is split into. Found for aggregates of 2 to 16 equal arithmetic fields; specialize it
-/// for classes with constructors: `using type = float; static constexpr std::size_t count = 3;`.
+/// What a type is split into. Found for aggregates of 2 to 16 equal arithmetic fields; specialize
+/// it for classes with constructors: `using type = float; static constexpr std::size_t count = 3;`.
 template <class T>
 struct components_of {
 private:
@@ -142,7 +142,8 @@ private:
     component_type* components_[component_count];
 };
 
-/// Swaps what they stand for; prvalues and names alike (std::swap would match names better than the first).
+/// Swaps what they stand for; prvalues and names alike (std::swap would match names better than the
+/// first).
 template <class T>
 void swap(const split_ref<T>& a, const split_ref<T>& b) noexcept {
     const T held = a.load();

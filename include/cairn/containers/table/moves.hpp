@@ -1,0 +1,171 @@
+// cairn/containers/table/moves.hpp - rows that change places, field by field, without losing one.
+//
+//      swap(a, b)            fields whose moves may throw come first, by copies:
+//
+//          risky   x_a <-> x_b   y_a <-> y_b ! throws    the guards of x exchange it back:
+//          safe    z_a     z_b   (not reached)           both rows are as they were
+//
+// Where no field's move throws (never_throw), rows move whole, one column after the other.
+//
+// Cost: the moves of the fields; the guards are there only for fields that may throw.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/containers/table/cells.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
+
+/// Moves rows of the table whose block is `base`, laid out for `capacity` rows.
+template <class Row, class Layout>
+class row_moves {
+    using cells = table_cells<Row, Layout>;
+
+public:
+    row_moves(std::byte* base, std::size_t capacity) noexcept : base_{base}, capacity_{capacity} {}
+
+    /// True when no field throws while rows move.
+    static consteval bool never_throw() {
+        bool never = true;
+        cells::for_each_field([&]<std::size_t F>() { never = never && moves_safely<F>(); });
+        return never;
+    }
+
+    /// Row `to` becomes what row `from` was. Requires: never_throw().
+    void move_row(std::size_t to, std::size_t from) {
+        cells::for_each_field([&]<std::size_t F>() { move<F>(to, from); });
+    }
+    /// Rows [first, last) become rows [first + 1, last], and row `first` what `last` was.
+    /// Requires: never_throw().
+    void rotate_back(std::size_t first, std::size_t last) {
+        cells::for_each_field([&]<std::size_t F>() {
+            auto held = take<F>(last);
+            for (std::size_t i = last; i > first; --i) { move<F>(i, i - 1); }
+            field<F>(first) = std::move(held);
+        });
+    }
+    /// Rows [gap + 1, end) become rows [gap, end - 1). Requires: never_throw().
+    void close_gap(std::size_t gap, std::size_t end) {
+        cells::for_each_field([&]<std::size_t F>() {
+            for (std::size_t k = gap; k + 1 < end; ++k) { move<F>(k, k + 1); }
+        });
+    }
+    /// Exchanges two rows. Throws: see table::swap_rows; both rows are as they were then.
+    void swap(std::size_t a, std::size_t b) {
+        swap_risky_from<0>(a, b);
+        cells::for_each_field([&]<std::size_t F>() {
+            if constexpr (moves_safely<F>()) {
+                auto held = take<F>(a);
+                move<F>(a, b);
+                field<F>(b) = std::move(held);
+            }
+        });
+    }
+
+private:
+    template <std::size_t F>
+    [[nodiscard]] decltype(auto) field(std::size_t i) const noexcept {
+        return cells::template whole_field<F>(base_, capacity_, i);
+    }
+    /// The type of field F, or its split_ref.
+    template <std::size_t F>
+    using field_type =
+        std::remove_reference_t<decltype(cells::template whole_field<F>(nullptr, 0, 0))>;
+
+    template <std::size_t F>
+    [[nodiscard]] auto take(std::size_t i) {
+        if constexpr (is_split_ref<field_type<F>>) {
+            return field<F>(i).load();
+        } else {
+            return field_type<F>{std::move(field<F>(i))};
+        }
+    }
+    template <std::size_t F>
+    void move(std::size_t to, std::size_t from) {
+        if constexpr (is_split_ref<field_type<F>>) {
+            field<F>(to) = field<F>(from);
+        } else {
+            field<F>(to) = std::move(field<F>(from));
+        }
+    }
+    template <std::size_t F>
+    static consteval bool moves_safely() {
+        using T = field_type<F>;
+        return is_split_ref<T> ||
+               (std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>);
+    }
+
+    /// Two fields whose moves may throw: both are copied first, and put back when one throws.
+    template <class T>
+    static void swap_risky(T& x, T& y) {
+        if constexpr (std::is_nothrow_swappable_v<T>) {
+            using std::swap;
+            swap(x, y);
+        } else if constexpr (std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T>) {
+            struct both {
+                T& first;
+                T& second;
+                const T old_first;
+                const T old_second;
+                bool is_done = false;
+                both(T& one, T& other)
+                    : first(one), second(other), old_first(one), old_second(other) {}
+                ~both() {
+                    if (is_done) { return; }
+                    put_back(first, old_first);
+                    put_back(second, old_second);
+                }
+            } kept{x, y};
+            x = kept.old_second;
+            y = kept.old_first;
+            kept.is_done = true;
+        } else {
+            T held{std::move(x)};
+            x = std::move(y);
+            y = std::move(held);
+        }
+    }
+    template <class T>
+    static void put_back(T& to, const T& value) noexcept {
+#if defined(__cpp_exceptions)
+        try {
+            to = value;
+        } catch (...) {}
+#else
+        to = value;
+#endif
+    }
+    /// The fields that may throw, from F on. What was exchanged is exchanged back when a later one
+    /// throws.
+    template <std::size_t F>
+    void swap_risky_from(std::size_t a, std::size_t b) {
+        if constexpr (F == cells::count) {
+        } else if constexpr (moves_safely<F>()) {
+            swap_risky_from<F + 1>(a, b);
+        } else {
+            swap_risky(field<F>(a), field<F>(b));
+            struct undo {
+                row_moves* rows;
+                std::size_t a;
+                std::size_t b;
+                ~undo() {
+                    if (rows == nullptr) { return; }
+#if defined(__cpp_exceptions)
+                    try {
+                        swap_risky(rows->template field<F>(a), rows->template field<F>(b));
+                    } catch (...) {}
+#endif
+                }
+            } guard{this, a, b};
+            swap_risky_from<F + 1>(a, b);
+            guard.rows = nullptr;
+        }
+    }
+
+    std::byte* base_;
+    std::size_t capacity_;
+};
+
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail
