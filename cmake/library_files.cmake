@@ -125,6 +125,7 @@ target_sources(cairn
         include/cairn/alloc/concurrent_pool/fresh_chunks.hpp
         include/cairn/alloc/concurrent_pool/magazine_stack.hpp
         include/cairn/alloc/concurrent_pool/magazines.hpp
+        include/cairn/alloc/concurrent_pool_of.hpp
         include/cairn/alloc/double_ended_arena.hpp
         include/cairn/alloc/first_fit.hpp
         include/cairn/alloc/first_fit/max_tree.hpp
@@ -175,6 +176,8 @@ target_sources(cairn
         include/cairn/containers/field.hpp
         include/cairn/containers/layout.hpp
         include/cairn/containers/lease.hpp
+        include/cairn/containers/message_queue.hpp
+        include/cairn/containers/message_queue/ring.hpp
         include/cairn/containers/object_pool.hpp
         include/cairn/containers/packed_array.hpp
         include/cairn/containers/pool_hooks.hpp
