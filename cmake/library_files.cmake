@@ -55,6 +55,7 @@ target_sources(cairn
         src/movable/relocatable_heap/object_map.cpp
         # containers
         src/containers/shared_handle.cpp
+        src/containers/string_pool.cpp
         src/containers/table/memory.cpp
         src/containers/table/reserved.cpp
         # debug
@@ -193,6 +194,7 @@ target_sources(cairn
         include/cairn/containers/stable_slot_map/page.hpp
         include/cairn/containers/stable_slot_map/slots.hpp
         include/cairn/containers/stable_slot_map/slots_cold.hpp
+        include/cairn/containers/string_pool.hpp
         include/cairn/containers/table.hpp
         include/cairn/containers/table/arrangement.hpp
         include/cairn/containers/table/cells.hpp

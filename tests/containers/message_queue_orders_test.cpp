@@ -28,14 +28,15 @@ struct world {
     }
     std::array<typename ring::cell, 2> cells;
     ring r;
-    std::size_t pushed = 0;         // successful pushes; the explorer runs one thread at a time
+    std::size_t pushed = 0;  // successful pushes; the explorer runs one thread at a time
     std::vector<int> popped[explorer::threads_max + 1];
     int number[explorer::threads_max] = {};
 };
 
 /// What a thread does: 'p' pushes once, 'c' pops once. `before`: messages that are there at the start.
 template <class Orders>
-explorer::result run_scripts(std::initializer_list<const char*> list, int preemptions, int before = 0) {
+explorer::result run_scripts(std::initializer_list<const char*> list, int preemptions,
+                             int before = 0) {
     const std::vector<const char*> scripts = list;
     const explorer::options o{.threads = static_cast<int>(scripts.size()),
                               .preemptions = preemptions,

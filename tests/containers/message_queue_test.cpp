@@ -65,7 +65,8 @@ TEST(message_queue, takes_one_block_and_gives_it_back) {
 }
 
 TEST(message_queue, without_memory_it_has_no_room_and_says_so) {
-    for (std::size_t absurd : {std::size_t{4}, SIZE_MAX, SIZE_MAX / 2, (std::size_t{1} << 32) + 1}) {
+    for (std::size_t absurd :
+         {std::size_t{4}, SIZE_MAX, SIZE_MAX / 2, (std::size_t{1} << 32) + 1}) {
         message_queue<int> q{absurd, no_memory()};
         int got = 7;
         EXPECT_EQ(q.capacity(), 0u);

@@ -49,7 +49,8 @@ public:
     [[nodiscard]] T* make(Args&&... args) {
         void* const memory = allocate();
         if (memory == nullptr) [[unlikely]] { return nullptr; }
-        detail::allocation_guard<concurrent_pool> guard{*this, memory, sizeof(T), alignment::of<T>()};
+        detail::allocation_guard<concurrent_pool> guard{*this, memory, sizeof(T),
+                                                        alignment::of<T>()};
         T* const object = detail::construct_at<T>(memory, std::forward<Args>(args)...);
         guard.memory = nullptr;
         return object;

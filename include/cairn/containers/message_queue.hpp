@@ -53,8 +53,7 @@ public:
 
     /// Room for `capacity` messages at least: the next power of two, 2 or more. All memory is taken here.
     /// When `upstream` refuses, or for more than 2^32 messages, capacity() is 0 and each push is refused.
-    explicit message_queue(std::size_t capacity,
-                           allocator_ref upstream = system_memory()) noexcept
+    explicit message_queue(std::size_t capacity, allocator_ref upstream = system_memory()) noexcept
         : upstream_{upstream} {
         if (capacity > capacity_max) { return; }
         const std::size_t count = std::bit_ceil(capacity < 2 ? std::size_t{2} : capacity);
