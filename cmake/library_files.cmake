@@ -56,6 +56,7 @@ target_sources(cairn
         src/movable/relocatable_heap/object_map.cpp
         # containers
         src/containers/shared_handle.cpp
+        src/containers/string_pool.cpp
         src/containers/table/memory.cpp
         src/containers/table/reserved.cpp
         # debug
@@ -131,6 +132,7 @@ target_sources(cairn
         include/cairn/alloc/concurrent_pool/fresh_chunks.hpp
         include/cairn/alloc/concurrent_pool/magazine_stack.hpp
         include/cairn/alloc/concurrent_pool/magazines.hpp
+        include/cairn/alloc/concurrent_pool_of.hpp
         include/cairn/alloc/double_ended_arena.hpp
         include/cairn/alloc/first_fit.hpp
         include/cairn/alloc/first_fit/max_tree.hpp
@@ -180,6 +182,8 @@ target_sources(cairn
         include/cairn/containers/field.hpp
         include/cairn/containers/layout.hpp
         include/cairn/containers/lease.hpp
+        include/cairn/containers/message_queue.hpp
+        include/cairn/containers/message_queue/ring.hpp
         include/cairn/containers/object_pool.hpp
         include/cairn/containers/packed_array.hpp
         include/cairn/containers/pool_hooks.hpp
@@ -195,6 +199,7 @@ target_sources(cairn
         include/cairn/containers/stable_slot_map/iterator.hpp
         include/cairn/containers/stable_slot_map/slots.hpp
         include/cairn/containers/stable_slot_map/slots_cold.hpp
+        include/cairn/containers/string_pool.hpp
         include/cairn/containers/table.hpp
         include/cairn/containers/table/cells.hpp
         include/cairn/containers/table/column.hpp

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/interprocess/managed_external_buffer.hpp>
+#include <boost/lockfree/queue.hpp>
 #include <boost/lockfree/stack.hpp>
 #include <boost/pool/object_pool.hpp>
 #include <boost/pool/pool.hpp>
@@ -53,6 +54,13 @@ struct boost {
         void deallocate(void* p) { free.bounded_push(p); }
     };
 
+    template <std::size_t Capacity>
+    struct lockfree_queue {
+        ::boost::lockfree::queue<void*> q{Capacity};
+        bool push(void* m) { return q.bounded_push(m); }
+        bool pop(void*& m) { return q.pop(m); }
+    };
+
     template <std::size_t RegionSize>
     struct rbtree_best_fit {
         std::unique_ptr<std::byte, void (*)(void*)> memory{
@@ -85,6 +93,10 @@ struct boost {
     template <std::size_t Size, class Offer>
     static void offer_thread_pools(Offer offer) {
         offer.template operator()<lockfree_stack<Size>>("boost::lockfree::stack");
+    }
+    template <std::size_t Capacity, class Offer>
+    static void offer_queues(Offer offer) {
+        offer.template operator()<lockfree_queue<Capacity>>("boost::lockfree::queue");
     }
     template <std::size_t RegionSize, class Offer>
     static void offer_heaps(Offer offer) {

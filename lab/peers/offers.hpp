@@ -9,6 +9,7 @@
 //
 //      offer_pools<Size>           slots of one size              families/pool_family.hpp
 //      offer_thread_pools<Size>    the same, from any thread      families/thread_family.hpp
+//      offer_queues<Capacity>      push(p), pop(p): pointers      experiments/messages.cpp
 //      offer_heaps<RegionSize>     any size, any order            families/heap_family.hpp
 //      offer_object_pools<T>       construct(), destroy(p)        experiments/object-pool.cpp
 //      offer_stores<T>             things that come and go        families/particle_stores.hpp
@@ -42,6 +43,15 @@ void peer_thread_pools(Offer offer) {
     for_each_peer(present_peers{}, [&]<class P> {
         if constexpr (requires { P::template offer_thread_pools<Size>(offer); }) {
             P::template offer_thread_pools<Size>(offer);
+        }
+    });
+}
+
+template <std::size_t Capacity, class Offer>
+void peer_queues(Offer offer) {
+    for_each_peer(present_peers{}, [&]<class P> {
+        if constexpr (requires { P::template offer_queues<Capacity>(offer); }) {
+            P::template offer_queues<Capacity>(offer);
         }
     });
 }

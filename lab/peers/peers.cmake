@@ -256,4 +256,5 @@ lab_peer(llvm llvm-dev HEADER llvm/Support/Allocator.h LARGE
              /usr/lib/llvm-17 /usr/lib/llvm-16 /usr/lib/llvm-15 /usr/lib/llvm-14)
 lab_peer(boost libboost-dev HEADER boost/pool/pool.hpp)
 lab_peer(tbb libtbb-dev HEADER tbb/scalable_allocator.h LIBRARIES tbbmalloc)
+lab_peer(moodycamel libconcurrentqueue-dev HEADER concurrentqueue/concurrentqueue.h)
 lab_peer(plf_colony libplf-colony-dev HEADER plf_colony.h)

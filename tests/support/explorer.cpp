@@ -269,7 +269,15 @@ std::size_t history::oldest_readable() const {
     return oldest;
 }
 
+bool history::is_stuck() const {
+    const last_read& last = last_[e->current];
+    return last.repeated >= 8 && last.index != newest();
+}
+
 void history::note_read(std::size_t index, std::memory_order order) {
+    last_read& last = last_[e->current];
+    last.repeated = last.index == index ? last.repeated + 1 : 0;
+    last.index = index;
     if (is_acquire(order)) { now().join(stores_[index].release); }
     const std::uint32_t time = tick();
     seen_[running()].push_back({time, index});

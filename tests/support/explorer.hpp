@@ -24,6 +24,9 @@
 // counts as acq_rel). cairn's code uses neither of the last two. (Its signal fences are for a child of
 // a fork, for which alloc/concurrent_pool_fork_test.cpp stops at every instruction.)
 //
+// A store is seen in the end: a thread that has read one and the same older store eight times in a row
+// reads the newest next. So a loop that waits for a relaxed load ends, as it does on every machine.
+//
 // Bounds: preemptions (a thread is stopped although it could go on, or its weak exchange fails for no
 // reason); 2 finds almost everything.
 // Threads run as fibres on one system thread: about a million steps a second.
@@ -107,6 +110,8 @@ public:
     void note_read(std::size_t index, std::memory_order order);
     void note_store(std::memory_order order, bool extends_release_sequence);
     [[nodiscard]] std::size_t newest() const { return stores_.size() - 1; }
+    /// Has the running thread read the same older store too often in a row?
+    [[nodiscard]] bool is_stuck() const;
 
 private:
     struct store {
@@ -119,7 +124,12 @@ private:
         std::size_t index;
     };
     std::vector<store> stores_;
+    struct last_read {
+        std::size_t index = 0;
+        unsigned repeated = 0;
+    };
     std::vector<sighting> seen_[threads_max + 1];
+    last_read last_[threads_max + 1];
 };
 
 }  // namespace detail
@@ -133,7 +143,8 @@ public:
 
     T load(std::memory_order order) const {
         detail::decide_who_runs();
-        const std::size_t oldest = history_.oldest_readable();
+        const std::size_t oldest =
+            history_.is_stuck() ? history_.newest() : history_.oldest_readable();
         const auto age = static_cast<std::size_t>(
             detail::decide(static_cast<int>(history_.newest() - oldest) + 1, "a load reads"));
         const std::size_t index = history_.newest() - age;

@@ -22,7 +22,9 @@ int main() {
     heap.deallocate(c, 100);
 
     boost::lockfree_stack<64> stack{16};
-    const bool popped = stack.allocate() != nullptr;
+    boost::lockfree_queue<16> queue;
+    void* d = nullptr;
+    const bool popped = stack.allocate() != nullptr && queue.push(a) && queue.pop(d) && d == a;
     return a != nullptr && b != nullptr && c != nullptr && constructed && popped && list.size() == 3
                ? 0
                : 1;

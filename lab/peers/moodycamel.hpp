@@ -1,0 +1,24 @@
+// lab/peers/moodycamel.hpp - moodycamel::ConcurrentQueue: a queue for each producer, and blocks.
+#pragma once
+
+#include <concurrentqueue/concurrentqueue.h>
+
+#include <cstddef>
+
+namespace lab::peers {
+
+struct moodycamel {
+    template <std::size_t Capacity>
+    struct queue {
+        ::moodycamel::ConcurrentQueue<void*> q{Capacity};
+        bool push(void* m) { return q.enqueue(m); }
+        bool pop(void*& m) { return q.try_dequeue(m); }
+    };
+
+    template <std::size_t Capacity, class Offer>
+    static void offer_queues(Offer offer) {
+        offer.template operator()<queue<Capacity>>("moodycamel::ConcurrentQueue");
+    }
+};
+
+}  // namespace lab::peers

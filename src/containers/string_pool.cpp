@@ -1,0 +1,189 @@
+// Cold half of cairn/containers/string_pool.hpp.
+#include <cairn/containers/string_pool.hpp>
+
+#include <bit>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include <cairn/core/assert.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+namespace {
+
+constexpr std::size_t room_min = 16;                          // entries
+constexpr std::size_t room_max = std::size_t{1} << 32;        // the hash names no more places
+constexpr std::size_t size_max = 0xffff'ffffu;                // bytes of a string
+constexpr std::size_t strings_in(std::size_t room) noexcept {  // before the table grows
+    return room - room / 8;
+}
+
+}  // namespace
+
+string_pool::string_pool(string_pool&& from) noexcept
+    : upstream_{from.upstream_}, text_{std::move(from.text_)} {
+    take(from);
+}
+
+string_pool& string_pool::operator=(string_pool&& from) noexcept {
+    if (this != &from) {
+        release_table();
+        upstream_ = from.upstream_;
+        text_ = std::move(from.text_);
+        take(from);
+    }
+    return *this;
+}
+
+void string_pool::take(string_pool& from) noexcept {
+    entries_ = std::exchange(from.entries_, nullptr);
+    room_ = std::exchange(from.room_, 0);
+    count_ = std::exchange(from.count_, 0);
+    free_text_ = std::exchange(from.free_text_, nullptr);
+    free_text_size_ = std::exchange(from.free_text_size_, 0);
+    from.text_ = growing_arena{4_KiB, upstream_};
+}
+
+void string_pool::release_table() noexcept {
+    if (entries_ != nullptr) {
+        upstream_.deallocate(entries_, room_ * sizeof(entry), alignment::of<entry>());
+    }
+    entries_ = nullptr;
+    room_ = 0;
+}
+
+/// Eight bytes at a time: a multiplication mixes them upwards, a shift brings the high bits down.
+std::uint32_t string_pool::hash_of(std::string_view text) noexcept {
+    constexpr std::uint64_t odd = 0x9e37'79b9'7f4a'7c15u;  // 2^64 / golden ratio
+    std::uint64_t h = odd ^ text.size();
+    const char* at = text.data();
+    std::size_t left = text.size();
+    const auto mix = [&h](std::uint64_t word) noexcept {
+        h = (h ^ word) * odd;
+        h ^= h >> 32;
+    };
+    for (; left >= 8; left -= 8, at += 8) {
+        std::uint64_t word;
+        std::memcpy(&word, at, 8);
+        mix(word);
+    }
+    if (left != 0) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, at, left);
+        mix(word);
+    }
+    h *= odd;
+    return static_cast<std::uint32_t>(h >> 32);
+}
+
+string_pool::entry* string_pool::locate(std::string_view text, std::uint32_t hash) const noexcept {
+    for (std::size_t i = hash & (room_ - 1);; i = (i + 1) & (room_ - 1)) {
+        entry& e = entries_[i];
+        if (e.text == nullptr) { return &e; }
+        if (e.hash == hash && e.size == text.size() &&
+            (e.size == 0 || std::memcmp(e.text, text.data(), e.size) == 0)) {
+            return &e;
+        }
+    }
+}
+
+std::string_view string_pool::find(std::string_view text) const noexcept {
+    if (room_ == 0 || text.size() > size_max) { return {}; }
+    const entry& e = *locate(text, hash_of(text));
+    return e.text != nullptr ? std::string_view{e.text, e.size} : std::string_view{};
+}
+
+std::string_view string_pool::intern(std::string_view text) noexcept {
+    if (text.size() > size_max) { return {}; }
+    const std::uint32_t hash = hash_of(text);
+    if (room_ != 0) {
+        const entry& e = *locate(text, hash);
+        if (e.text != nullptr) { return {e.text, e.size}; }
+    }
+    // It is new. A refused growth costs speed first: one entry stays free to end every search.
+    if (count_ + 1 > strings_in(room_) && !grow_to(room_ == 0 ? room_min : 2 * room_) &&
+        count_ + 1 >= room_) {
+        return {};
+    }
+    char* const copy = take_text(text.size() + 1);
+    if (copy == nullptr) { return {}; }
+    if (!text.empty()) { std::memcpy(copy, text.data(), text.size()); }
+    copy[text.size()] = '\0';
+    *locate({copy, text.size()}, hash) = {copy, static_cast<std::uint32_t>(text.size()), hash};
+    ++count_;
+    return {copy, text.size()};
+}
+
+/// An arena rounds each request up to 16 bytes, which is as much as a name has: short texts share a piece.
+char* string_pool::take_text(std::size_t size) noexcept {
+    constexpr std::size_t piece_size = 1008;
+    if (size > free_text_size_) {
+        if (size <= piece_size / 4) {
+            if (void* const piece = text_.allocate(piece_size, alignment{1})) {
+                free_text_ = static_cast<char*>(piece);
+                free_text_size_ = piece_size;
+            }
+        }
+        if (size > free_text_size_) {
+            return static_cast<char*>(text_.allocate(size, alignment{1}));
+        }
+    }
+    char* const text = free_text_;
+    free_text_ += size;
+    free_text_size_ -= size;
+    return text;
+}
+
+bool string_pool::reserve(std::size_t count) noexcept {
+    if (count > strings_in(room_max)) { return false; }
+    std::size_t room = room_ == 0 ? room_min : room_;
+    while (strings_in(room) < count) { room *= 2; }
+    return room == room_ || grow_to(room);
+}
+
+bool string_pool::grow_to(std::size_t room) noexcept {
+    if (room > room_max) { return false; }
+    void* const memory = upstream_.allocate(room * sizeof(entry), alignment::of<entry>());
+    if (memory == nullptr) { return false; }
+    auto* const larger = static_cast<entry*>(memory);
+    for (std::size_t i = 0; i != room; ++i) {
+        ::new (static_cast<void*>(larger + i)) entry{nullptr, 0, 0};
+    }
+    for (std::size_t i = 0; i != room_; ++i) {
+        if (entries_[i].text == nullptr) { continue; }
+        std::size_t to = entries_[i].hash & (room - 1);
+        while (larger[to].text != nullptr) { to = (to + 1) & (room - 1); }
+        larger[to] = entries_[i];
+    }
+    release_table();
+    entries_ = larger;
+    room_ = room;
+    return true;
+}
+
+void string_pool::clear() noexcept {
+    for (std::size_t i = 0; i != room_; ++i) { entries_[i] = {nullptr, 0, 0}; }
+    count_ = 0;
+    free_text_ = nullptr;
+    free_text_size_ = 0;
+    text_.reset();
+}
+
+void string_pool::validate() const noexcept {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i != room_; ++i) {
+        const entry& e = entries_[i];
+        if (e.text == nullptr) { continue; }
+        ++found;
+        const std::string_view text{e.text, e.size};
+        CAIRN_ASSERT(e.hash == hash_of(text) && e.text[e.size] == '\0',
+                     "an interned string is as it was made: nothing wrote into it",
+                     {.kind = misuse_kind::corrupted, .object = this, .type = "string_pool"});
+        CAIRN_ASSERT(locate(text, e.hash) == &e, "a string is interned once");
+    }
+    CAIRN_ASSERT(found == count_, "the entries in use are counted");
+    CAIRN_ASSERT(room_ == 0 || count_ < room_, "a search ends at a free entry");
+    text_.validate();
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -1,0 +1,150 @@
+// Every interleaving of producers and consumers at a message_ring, and what happens when one of its
+// memory orders is weakened. Prints the number of executions seen.
+#include <cairn/containers/message_queue/ring.hpp>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "support/explorer.hpp"
+#include "support/sanitizers.hpp"
+
+namespace {
+
+using cairn::detail::message_orders;
+using explorer::require;
+
+/// A ring of two cells. Messages are 10 * thread + number, from 1 on; 0 is none.
+template <class Orders>
+struct world {
+    using ring = cairn::detail::message_ring<int, explorer::atoms, Orders>;
+
+    explicit world(int before) {
+        r.start(cells.data(), cells.size());
+        for (int i = 1; i <= before; ++i) { (void)r.try_push(90 + i); }
+        pushed = static_cast<std::size_t>(before);
+    }
+    std::array<typename ring::cell, 2> cells;
+    ring r;
+    std::size_t pushed = 0;  // successful pushes; the explorer runs one thread at a time
+    std::vector<int> popped[explorer::threads_max + 1];
+    int number[explorer::threads_max] = {};
+};
+
+/// What a thread does: 'p' pushes once, 'c' pops once. `before`: messages that are there at the start.
+template <class Orders>
+explorer::result run_scripts(std::initializer_list<const char*> list, int preemptions,
+                             int before = 0) {
+    const std::vector<const char*> scripts = list;
+    const explorer::options o{.threads = static_cast<int>(scripts.size()),
+                              .preemptions = preemptions,
+                              .execution_limit = 400'000};
+    return explorer::explore(o, [=] {
+        auto w = std::make_shared<world<Orders>>(before);
+        return explorer::program{
+            .thread =
+                [=](int id) {
+                    const auto me = static_cast<std::size_t>(id);
+                    for (const char* s = scripts[me]; *s != 0; ++s) {
+                        int message = 0;
+                        if (*s == 'p') {
+                            if (w->r.try_push(10 * (id + 1) + w->number[me] + 1)) {
+                                ++w->number[me];
+                                ++w->pushed;
+                            }
+                        } else if (w->r.try_pop(message)) {
+                            w->popped[me].push_back(message);
+                        }
+                    }
+                },
+            .at_end =
+                [=] {
+                    int message = 0;
+                    while (w->r.try_pop(message)) {
+                        w->popped[explorer::threads_max].push_back(message);
+                    }
+                    std::vector<int> all;
+                    for (const auto& mine : w->popped) {
+                        std::array<int, 12> last{};
+                        for (const int m : mine) {
+                            require(m > last[static_cast<std::size_t>(m / 10)],
+                                    "one producer's messages come in order");
+                            last[static_cast<std::size_t>(m / 10)] = m;
+                            for (const int other : all) {
+                                require(other != m, "a message comes once");
+                            }
+                            all.push_back(m);
+                        }
+                    }
+                    require(all.size() == w->pushed, "each message that was pushed comes");
+                    require(w->r.count() == 0, "an emptied ring counts none");
+                }};
+    });
+}
+
+void expect_exhausted(const char* name, const explorer::result& r) {
+    EXPECT_FALSE(r.failed) << name << ": " << r.message;
+    EXPECT_TRUE(r.exhausted || r.failed) << name << ": too many executions";
+    std::printf("%-40s %9llu executions%s\n", name, static_cast<unsigned long long>(r.executions),
+                r.exhausted ? ", exhausted" : "");
+}
+
+TEST(message_ring, loses_doubles_and_reorders_nothing_in_any_interleaving) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    using o = message_orders;
+    expect_exhausted("p | c", run_scripts<o>({"p", "c"}, 8));
+    expect_exhausted("pp | cc", run_scripts<o>({"pp", "cc"}, 5));
+    expect_exhausted("ppp | ccc", run_scripts<o>({"ppp", "ccc"}, 3));
+    expect_exhausted("p | p", run_scripts<o>({"p", "p"}, 4));
+    expect_exhausted("c | c, two there", run_scripts<o>({"c", "c"}, 4, 2));
+    expect_exhausted("p | p | c", run_scripts<o>({"p", "p", "c"}, 3));
+    expect_exhausted("p | c | c", run_scripts<o>({"p", "c", "c"}, 3));
+    expect_exhausted("pc | cp, one there", run_scripts<o>({"pc", "cp"}, 4, 1));
+    expect_exhausted("pp | c | c, full", run_scripts<o>({"pp", "c", "c"}, 2, 2));
+}
+
+// ------------------------------------------------------------------------------------------------
+// Every order is needed: one weakened at a time, and some execution fails.
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+struct weak_look : message_orders {
+    static constexpr auto look = relaxed;
+};
+struct weak_publish : message_orders {
+    static constexpr auto publish = relaxed;
+};
+struct weak_vacate : message_orders {
+    static constexpr auto vacate = relaxed;
+};
+struct claims_in_two_steps : message_orders {
+    static constexpr bool claims_at_once = false;
+};
+
+template <class Orders>
+bool is_caught() {
+    for (const auto& r :
+         {run_scripts<Orders>({"p", "c"}, 3), run_scripts<Orders>({"p", "c"}, 3, 2),
+          run_scripts<Orders>({"p", "p"}, 3), run_scripts<Orders>({"pp", "cc"}, 3, 1)}) {
+        if (r.failed) {
+            std::printf("    caught after %llu executions: %s",
+                        static_cast<unsigned long long>(r.executions),
+                        r.message.substr(0, r.message.find('\n') + 1).c_str());
+            return true;
+        }
+    }
+    return false;
+}
+
+TEST(message_ring, every_memory_order_is_needed) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    EXPECT_FALSE(is_caught<message_orders>());
+    EXPECT_TRUE(is_caught<weak_look>());
+    EXPECT_TRUE(is_caught<weak_publish>());
+    EXPECT_TRUE(is_caught<weak_vacate>());
+    EXPECT_TRUE(is_caught<claims_in_two_steps>());
+}
+
+}  // namespace
