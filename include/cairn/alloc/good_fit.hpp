@@ -60,6 +60,11 @@ struct basic_good_fit {
         return small_classes.of[granules];
     }
 
+    /// size_of_class(c) for what class_of_small() returns.
+    [[nodiscard]] static std::uint32_t size_of_small_class(std::uint32_t c) noexcept {
+        return small_sizes.of[c];
+    }
+
     static constexpr const char* name = "good_fit";
     static constexpr std::uint32_t deferred_max = DeferredMax;
     static constexpr std::uint32_t deferred_share = DeferredShare;
@@ -101,10 +106,10 @@ struct basic_good_fit {
         }
 
         /// The block of `size` behind `start` and its free neighbours (0: not free) become one free
-        /// block at `start`. One function, so that its callers keep their registers.
-        [[gnu::noinline, gnu::flatten]] void join(blocks b, std::uint32_t start,
-                                                  std::uint32_t left_size, std::uint32_t size,
-                                                  std::uint32_t right_size) noexcept {
+        /// block at `start`.
+        [[gnu::always_inline]] inline void join(blocks b, std::uint32_t start,
+                                                std::uint32_t left_size, std::uint32_t size,
+                                                std::uint32_t right_size) noexcept {
             size += left_size;
             if (right_size != 0) {
                 lists_.remove(heads(), links{b, code_}, class_of_free(right_size), start + size);
@@ -139,11 +144,12 @@ struct basic_good_fit {
             std::uint32_t bin;
         };
 
-        /// A free block of at least the size of class `c`; block: no_block when there is none. O(1).
+        /// A free block of at least the size of class `c`; both no_block when there is none. O(1).
+        /// Requires: the class of a size that some region can have.
         [[nodiscard]] head find_class(std::uint32_t c) const noexcept {
-            if (c >= bin_count_) { return {detail::no_block, 0}; }
-            const std::uint32_t bin = lists_.bin_from(c);
-            return {bin < bin_count_ ? heads()[bin] : detail::no_block, bin};
+            const std::uint32_t bin = lists_.bin_from(c);  // bits beyond the bins are never set
+            if (bin == detail::no_block) [[unlikely]] { return {detail::no_block, bin}; }
+            return {heads()[bin], bin};
         }
 
         void remove(blocks b, head h) noexcept {
@@ -151,10 +157,11 @@ struct basic_good_fit {
         }
 
         /// The head `h` becomes `to`: its front is cut off.
-        void replace(blocks b, head h, std::uint32_t to, std::uint32_t to_size) noexcept {
+        [[gnu::always_inline]] inline void replace(blocks b, head h, std::uint32_t to,
+                                                   std::uint32_t to_size) noexcept {
             const std::uint32_t new_bin = class_of_free(to_size);
             if (h.bin == new_bin) {
-                lists_.replace(heads(), links{b, code_}, new_bin, h.block, to);
+                lists_.replace_head(heads(), links{b, code_}, new_bin, h.block, to);
                 return;
             }
             lists_.remove_head(heads(), links{b, code_}, h.bin, h.block);
@@ -163,7 +170,8 @@ struct basic_good_fit {
 
         /// A free block of at least `size` granules, or no_block. O(1).
         [[nodiscard]] std::uint32_t find(blocks, std::uint32_t size) const noexcept {
-            return find_class(class_of_request(size)).block;
+            const std::uint32_t c = class_of_request(size);
+            return c < bin_count_ ? find_class(c).block : detail::no_block;
         }
 
         /// As find, and accept(g) says yes to it; looks at no more than `tries` blocks.
@@ -228,6 +236,15 @@ private:
         }
     };
     static constexpr class_table small_classes{};
+    struct size_table {
+        std::uint16_t of[class_of_request(small_max) + 1] = {};
+        constexpr size_table() noexcept {
+            for (std::uint32_t c = 0; c <= class_of_request(small_max); ++c) {
+                of[c] = static_cast<std::uint16_t>(size_of_class(c));
+            }
+        }
+    };
+    static constexpr size_table small_sizes{};
 };
 
 /// The default: freed blocks wait in lists of their size, within a bound, and merge later.

@@ -185,9 +185,9 @@ public:
         [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "heap", {}};
         if constexpr (Fit::deferred_max != 0) {
             if (size < deferred_size_end_ && align <= default_alignment) [[likely]] {
-                const std::uint32_t c = Fit::class_of_small(detail::granules_for(size));
-                if (void* const p = take_deferred(c, size)) [[likely]] { return p; }
-                return allocate_unwaited(c, size);
+                detail::deferred_bin& bin = bin_of(size);
+                if (void* const p = take_deferred(bin, size)) [[likely]] { return p; }
+                return allocate_unwaited(size, bin);
             }
         }
         return allocate_from_core(size, align);
@@ -204,8 +204,8 @@ public:
         if constexpr (asserts_enabled) { check_freed(p, size, from); }
         if constexpr (Fit::deferred_max != 0) {
             if (size < deferred_size_end_) [[likely]] {
-                const std::uint32_t c = Fit::class_of_small(detail::granules_for(size));
-                if (defer(c, p)) [[likely]] { return; }
+                detail::deferred_bin& bin = bin_of(size);
+                return defer(bin, p) ? void() : free_unwaited(p, bin);
             }
         }
         free_in_core(p);
@@ -318,11 +318,16 @@ private:
 
     [[nodiscard, gnu::always_inline]] inline std::byte* take_newest(
         detail::deferred_bin& bin) noexcept;
-    [[nodiscard, gnu::always_inline]] inline void* take_deferred(std::uint32_t c,
+    [[nodiscard, gnu::always_inline]] inline void* take_deferred(detail::deferred_bin& bin,
                                                                  std::size_t size) noexcept;
-    [[nodiscard, gnu::always_inline]] inline bool defer(std::uint32_t c, void* p) noexcept;
+    [[nodiscard, gnu::always_inline]] inline detail::deferred_bin& bin_of(
+        std::size_t size) const noexcept;
+    [[nodiscard, gnu::always_inline]] inline bool defer(detail::deferred_bin& bin,
+                                                        void* p) noexcept;
+    void free_unwaited(void* p, detail::deferred_bin& bin) noexcept;
     void expect_none_waits(const detail::deferred_bin& bin) const noexcept;
-    [[nodiscard]] void* allocate_unwaited(std::uint32_t c, std::size_t size) noexcept;
+    [[nodiscard]] void* allocate_unwaited(std::size_t size,
+                                          const detail::deferred_bin& bin) noexcept;
     void check_freed(const void* p, std::size_t size, call_site from) const noexcept;
     [[nodiscard]] evidence about(misuse_kind kind, call_site from) const noexcept;
     void describe(region_entry& entry) noexcept;
@@ -375,9 +380,10 @@ private:
     std::size_t deferred_size_end_ = 0;     // smaller sizes have a bin
     std::byte* wait_begin_ = nullptr;       // deferred links count from here, the lowest region
     std::uint64_t wait_size_ = 0;           // bytes from there to the end of the highest region
-    std::uint64_t link_key_ = 0;            // of deferred links
-    detail::deferred_surplus surplus_;      // what waits beyond the shares of the bins
-    region_type* spare_ = nullptr;          // the one empty region that is kept
+    std::uint64_t link_key_ = 0;            // a deferred link: this, and an offset
+    std::uintptr_t wait_zero_ = 0;      // wait_begin_ - link_key_: an address less this is a link
+    detail::deferred_surplus surplus_;  // what waits beyond the shares of the bins
+    region_type* spare_ = nullptr;      // the one empty region that is kept
     allocator_ref upstream_;
     std::size_t block_size_;  // 0: does not grow
     std::uint32_t region_count_ = 0;
@@ -413,44 +419,54 @@ static_assert(detail::block_header_size <= 8 && detail::granule_size <= 32);
 template <class Fit, class Steps>
 inline std::byte* heap<Fit, Steps>::take_newest(detail::deferred_bin& bin) noexcept {
     Steps::touch();
-    const std::uint64_t head = bin.head ^ link_key_;
+    const std::uint64_t head = bin.head - link_key_;
     if (head >= wait_size_) { return nullptr; }
     std::byte* const p = wait_begin_ + head;
-    const std::uint32_t granules = bin.granules;
-    if constexpr (asserts_enabled) { check_deferred(p, granules); }
+    const std::uint64_t waiting = bin.waiting;
+    if constexpr (asserts_enabled) { check_deferred(p, bin.granules()); }
     Steps::touch();
     std::byte* const header = p - detail::block_header_size;
-    if (detail::load_hidden<std::uint32_t>(header) != granules + detail::block_header::deferred_bit)
-        [[unlikely]] {
-        return nullptr;
-    }
+    if (detail::load_hidden<std::uint32_t>(header) != waiting) [[unlikely]] { return nullptr; }
     Steps::touch();
     bin.head = detail::load_hidden<std::uint64_t>(p);
-    surplus_.left(bin, granules);
-    detail::store_hidden(header, granules);
+    detail::store_hidden(header,
+                         static_cast<std::uint32_t>(waiting) - detail::block_header::deferred_bit);
+    surplus_.left(bin, waiting);
     return p;
 }
 
+/// Where blocks of a request of `size` wait. Requires: size < deferred_size_end_.
 template <class Fit, class Steps>
-inline void* heap<Fit, Steps>::take_deferred(std::uint32_t c, std::size_t size) noexcept {
-    std::byte* const p = take_newest(bins_[c]);
+inline detail::deferred_bin& heap<Fit, Steps>::bin_of(std::size_t size) const noexcept {
+    std::size_t offset = 0;
+    if constexpr (Fit::deferred_max != 0) {
+        const std::size_t granules = detail::granules_for(size);
+        // Who asks has compared; said again for gcc, which warns where it inlines a larger constant.
+        if (granules > Fit::small_max) { __builtin_unreachable(); }
+        offset = detail::deferred_offsets<Fit>::table.of[granules];
+    }
+    return *reinterpret_cast<detail::deferred_bin*>(reinterpret_cast<std::byte*>(bins_) + offset);
+}
+
+template <class Fit, class Steps>
+inline void* heap<Fit, Steps>::take_deferred(detail::deferred_bin& bin, std::size_t size) noexcept {
+    std::byte* const p = take_newest(bin);
     if (p != nullptr) [[likely]] { unpoison(p, size); }
     return p;
 }
 
 template <class Fit, class Steps>
-inline bool heap<Fit, Steps>::defer(std::uint32_t c, void* p) noexcept {
-    detail::deferred_bin& bin = bins_[c];
-    const std::uint32_t granules = bin.granules;
+inline bool heap<Fit, Steps>::defer(detail::deferred_bin& bin, void* p) noexcept {
+    const std::uint64_t waiting = bin.waiting;
     auto* const at = static_cast<std::byte*>(p);
     std::byte* const header = at - detail::block_header_size;
     Steps::touch();
-    if (!surplus_.joined(bin, granules)) { return false; }
-    poison(at, detail::payload_size(granules));
+    if (!surplus_.joined(bin, waiting)) [[unlikely]] { return false; }
+    poison(at, detail::payload_size(bin.granules()));
     Steps::touch();
     detail::store_hidden(at, bin.head);
-    detail::store_hidden(header, granules + detail::block_header::deferred_bit);
-    bin.head = static_cast<std::uint64_t>(at - wait_begin_) ^ link_key_;
+    detail::store_hidden(header, static_cast<std::uint32_t>(waiting));
+    bin.head = reinterpret_cast<std::uintptr_t>(at) - wait_zero_;
     return true;
 }
 

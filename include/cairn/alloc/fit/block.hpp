@@ -134,6 +134,15 @@ public:
         Steps::touch();
         return {load_hidden<std::uint32_t>(at(g)), load_hidden<std::uint32_t>(at(g) + 4)};
     }
+    /// One half of the header each, for an operation that needs no more.
+    [[nodiscard]] std::uint32_t size_and_bits(std::uint32_t g) const noexcept {
+        Steps::touch();
+        return load_hidden<std::uint32_t>(at(g));
+    }
+    [[nodiscard]] std::uint32_t previous(std::uint32_t g) const noexcept {
+        Steps::touch();
+        return load_hidden<std::uint32_t>(at(g) + 4);
+    }
     void set_header(std::uint32_t g, block_header h) const noexcept {
         Steps::touch();
         store_hidden(at(g), h.size_and_bits());
@@ -156,6 +165,13 @@ public:
                                      unsigned which) const noexcept {
         Steps::touch();
         return code.turned(load_hidden<std::uint32_t>(payload(g) + which * 4u));
+    }
+    /// As link(code, g, which) == to. Compares the words as they are written: where one block is looked
+    /// for twice, its number is turned once.
+    [[nodiscard]] bool links_to(link_code code, std::uint32_t g, unsigned which,
+                                std::uint32_t to) const noexcept {
+        Steps::touch();
+        return load_hidden<std::uint32_t>(payload(g) + which * 4u) == code.turned(to);
     }
     void set_link(link_code code, std::uint32_t g, unsigned which,
                   std::uint32_t value) const noexcept {

@@ -39,6 +39,12 @@ public:
     [[nodiscard]] std::uint32_t prev(std::uint32_t id) const noexcept {
         return blocks_.link(code_, id, 1);
     }
+    [[nodiscard]] bool next_is(std::uint32_t id, std::uint32_t to) const noexcept {
+        return blocks_.links_to(code_, id, 0, to);
+    }
+    [[nodiscard]] bool prev_is(std::uint32_t id, std::uint32_t to) const noexcept {
+        return blocks_.links_to(code_, id, 1, to);
+    }
     void set_next(std::uint32_t id, std::uint32_t to) const noexcept {
         blocks_.set_link(code_, id, 0, to);
     }
@@ -67,8 +73,8 @@ public:
     }
 
     template <class Links>
-    void insert(std::uint32_t* heads, const Links& links, std::size_t bin,
-                std::uint32_t id) noexcept {
+    [[gnu::always_inline]] inline void insert(std::uint32_t* heads, const Links& links,
+                                              std::size_t bin, std::uint32_t id) noexcept {
         const std::uint32_t old = heads[bin];
         links.set_both(id, old, none);
         if (old != none) {
@@ -80,8 +86,8 @@ public:
     }
 
     template <class Links>
-    void remove(std::uint32_t* heads, const Links& links, std::size_t bin,
-                std::uint32_t id) noexcept {
+    [[gnu::always_inline]] inline void remove(std::uint32_t* heads, const Links& links,
+                                              std::size_t bin, std::uint32_t id) noexcept {
         const std::uint32_t next = links.next(id);
         const std::uint32_t prev = links.prev(id);
         if (is_after(links, next, id)) { links.set_prev(next, prev); }
@@ -96,8 +102,8 @@ public:
 
     /// Takes out `id`, the head of its bin: nobody is before it.
     template <class Links>
-    void remove_head(std::uint32_t* heads, const Links& links, std::size_t bin,
-                     std::uint32_t id) noexcept {
+    [[gnu::always_inline]] inline void remove_head(std::uint32_t* heads, const Links& links,
+                                                   std::size_t bin, std::uint32_t id) noexcept {
         CAIRN_ASSERT(heads[bin] == id, "the head of a bin is taken out as its head");
         const std::uint32_t next = links.next(id);
         heads[bin] = next;
@@ -113,17 +119,28 @@ public:
     void replace(std::uint32_t* heads, const Links& links, std::size_t bin, std::uint32_t from,
                  std::uint32_t to) noexcept {
         const std::uint32_t next = links.next(from);
+        links.set_next(to, next);
+        if (is_after(links, next, from)) { links.set_prev(next, to); }
         const std::uint32_t prev = links.prev(from);
-        const bool has_next = is_after(links, next, from);
-        const bool has_prev = is_before(links, prev, from);
-        if (!has_prev) { expect_head(links, heads[bin], from); }
-        links.set_both(to, next, prev);
-        if (has_next) { links.set_prev(next, to); }
-        if (has_prev) {
+        links.set_prev(to, prev);
+        if (is_before(links, prev, from)) {
             links.set_next(prev, to);
-        } else {
-            heads[bin] = to;
+            return;
         }
+        expect_head(links, heads[bin], from);
+        heads[bin] = to;
+    }
+
+    /// As replace, where `from` is the head of its bin.
+    template <class Links>
+    [[gnu::always_inline]] inline void replace_head(std::uint32_t* heads, const Links& links,
+                                                    std::size_t bin, std::uint32_t from,
+                                                    std::uint32_t to) noexcept {
+        CAIRN_ASSERT(heads[bin] == from, "the head of a bin is replaced as its head");
+        const std::uint32_t next = links.next(from);
+        links.set_both(to, next, none);
+        if (is_after(links, next, from)) { links.set_prev(next, to); }
+        heads[bin] = to;
     }
 
     /// The block after `id`, or none: for a walk that changes nothing.
@@ -163,7 +180,7 @@ private:
                                        [[maybe_unused]] std::uint32_t id) noexcept {
         if constexpr (requires { links.is_block(next); }) {
             if (links.is_block(next)) [[likely]] {
-                if (links.prev(next) != id) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+                if (!links.prev_is(next, id)) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
                 return true;
             }
             if (next != none) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
@@ -178,7 +195,7 @@ private:
                                         [[maybe_unused]] std::uint32_t id) noexcept {
         if constexpr (requires { links.is_block(prev); }) {
             if (links.is_block(prev)) {
-                if (links.next(prev) != id) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+                if (!links.next_is(prev, id)) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
                 return true;
             }
             if (prev != none) [[unlikely]] { heap_is_corrupt(heap_promise::links); }

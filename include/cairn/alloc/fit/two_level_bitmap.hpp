@@ -51,7 +51,11 @@ public:
         Steps::touch();
         const std::uint32_t first = bit / 64;
         const std::uint64_t here = words_[first] >> (bit % 64);
-        if (here != 0) { return bit + static_cast<std::uint32_t>(std::countr_zero(here)); }
+        if (here != 0) [[likely]] {
+            const std::uint32_t found = bit + static_cast<std::uint32_t>(std::countr_zero(here));
+            if (found == none) { __builtin_unreachable(); }  // then nobody compares again
+            return found;
+        }
         // Shift in two steps: first may be 63, and a shift by 64 is undefined.
         const std::uint64_t above = summary_ >> first >> 1;
         if (above == 0) { return none; }

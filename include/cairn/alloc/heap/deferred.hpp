@@ -37,6 +37,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/alloc/fit/block.hpp>
 #include <cairn/core/flavour.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
@@ -44,12 +45,31 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 inline constexpr std::uint64_t no_waiting_block = UINT64_MAX;  // no region reaches that far
 
 struct deferred_bin {
-    std::uint64_t head = 0;      // offset of the newest block's payload, encoded like the links
-    std::int32_t room = 0;       // left of its share; below 0: so many wait beyond it
-    std::uint32_t granules = 0;  // of each block of this class
+    std::uint64_t head = 0;     // offset of the newest block's payload, encoded like the links
+    std::int32_t room = 0;      // left of its share; below 0: so many wait beyond it
+    std::uint32_t waiting = 0;  // first half of the header of each block that waits here
+
+    [[nodiscard]] std::uint32_t granules() const noexcept {  // of each block of this class
+        return waiting - block_header::deferred_bit;
+    }
 };
 
 static_assert(sizeof(deferred_bin) == 16, "four bins are one cache line");
+
+/// Where in its array the bin of a small request is, in bytes: the number that the address needs, so that
+/// one load finds it.
+template <class Fit>
+struct deferred_offsets {
+    std::uint16_t of[Fit::small_max + 1] = {};
+    constexpr deferred_offsets() noexcept {
+        for (std::uint32_t g = 1; g <= Fit::small_max; ++g) {
+            of[g] = static_cast<std::uint16_t>(Fit::class_of_request(g) * sizeof(deferred_bin));
+        }
+    }
+    static const deferred_offsets table;
+};
+template <class Fit>
+inline constexpr deferred_offsets<Fit> deferred_offsets<Fit>::table{};
 
 inline constexpr std::size_t deferred_share_max = 6 * 1024;  // bytes
 
@@ -58,23 +78,21 @@ class deferred_surplus {
 public:
     static constexpr std::uint32_t surplus_max = 2048;  // blocks
 
-    /// One more block of `bin`, which are of `granules`, waits, if it may.
-    [[nodiscard]] bool joined(deferred_bin& bin, std::uint32_t granules) noexcept {
+    /// One more block of `bin`, whose `waiting` this is, waits, if it may; else refused() must follow.
+    [[nodiscard]] bool joined(deferred_bin& bin, std::uint64_t waiting) noexcept {
         // Counted first: one instruction on the memory, whose flags are the answer.
         if (--bin.room < 0) {
-            if (count_ >= end_) {
-                ++bin.room;
-                return false;
-            }
+            if (count_ >= end_) { return false; }
             ++count_;
         }
-        joined_ += granules;
+        joined_ += waiting;
         return true;
     }
-    /// One block of `bin` waits no longer.
-    void left(deferred_bin& bin, std::uint32_t granules) noexcept {
+    static void refused(deferred_bin& bin) noexcept { ++bin.room; }
+    /// One block of `bin`, whose `waiting` this is, waits no longer.
+    void left(deferred_bin& bin, std::uint64_t waiting) noexcept {
         if (++bin.room <= 0) { --count_; }
-        left_ += granules;
+        left_ += waiting;
     }
 
     /// The core gave `granules` away.
@@ -82,7 +100,7 @@ public:
     [[nodiscard]] bool took(std::size_t granules) noexcept {
         taken_ += granules;
         if (taken_ <= most_) [[likely]] { return false; }  // nothing changes: more may wait
-        const std::size_t used = taken_ - (joined_ - left_);
+        const std::size_t used = taken_ - waiting();
         if (used > most_) { most_ = used < roof_ ? used : roof_; }
         return decide() && taken_ > most_ + most_ / 64;
     }
@@ -106,13 +124,14 @@ public:
     }
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
     [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
-    [[nodiscard]] std::size_t waiting() const noexcept { return joined_ - left_; }
+    [[nodiscard]] std::size_t waiting() const noexcept {
+        return (joined_ - left_) % block_header::deferred_bit;
+    }
 
     /// The heap has several regions, and would rather give one back than have much wait in it.
     void set_may_shrink(bool may) noexcept { may_shrink_ = may; }
     [[nodiscard]] bool wants_to_shrink() const noexcept {
-        const std::size_t waiting = joined_ - left_;
-        return may_shrink_ && count_ != 0 && waiting > taken_ - waiting;
+        return may_shrink_ && count_ != 0 && waiting() > taken_ - waiting();
     }
 
     std::uint32_t cursor = 0;  // the bin from which a surplus is looked for
@@ -128,7 +147,8 @@ private:
     std::uint32_t count_ = 0;  // blocks that wait beyond the shares
     std::uint32_t end_ = 0;    // another may wait while count_ is below
     bool may_shrink_ = false;
-    // Granules that ever came, and that left again: one number would be one chain of additions.
+    // Granules that ever came, and that left again: one number would be one chain of additions. Each
+    // block counts with its bit: what waits is far less than 2^31 granules, so the bits are above it.
     std::size_t joined_ = 0;
     std::size_t left_ = 0;
     std::size_t taken_ = 0;  // granules in use or waiting

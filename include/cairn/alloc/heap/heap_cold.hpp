@@ -18,7 +18,7 @@ constexpr std::uint64_t heap<Fit, Steps>::magic() noexcept {
     }
     std::uint64_t shape = sizeof(region_type);
     if constexpr (requires { Fit::shape; }) { shape ^= std::uint64_t{Fit::shape} << 32; }
-    constexpr std::uint64_t format = 2;  // 2: links are encoded
+    constexpr std::uint64_t format = 3;  // links are encoded, bins hold marked sizes
     return (hash ^ shape ^ Fit::deferred_max << 16 ^ format << 56) * 1099511628211ull;
 }
 
@@ -107,8 +107,9 @@ void heap<Fit, Steps>::make_bins(std::uint32_t bin_count) noexcept {
     if constexpr (Fit::deferred_max != 0) {
         auto* const bins = reinterpret_cast<detail::deferred_bin*>(header + 1);
         for (std::uint32_t c = 0; c < bin_count; ++c) {
-            ::new (bins + c) detail::deferred_bin{detail::no_waiting_block ^ header->link_key, 0,
-                                                  Fit::size_of_class(c)};
+            ::new (bins + c)
+                detail::deferred_bin{detail::no_waiting_block + header->link_key, 0,
+                                     Fit::size_of_class(c) + detail::block_header::deferred_bit};
         }
     }
 }
@@ -130,6 +131,7 @@ void heap<Fit, Steps>::use_bins() noexcept {
     auto* const header = reinterpret_cast<detail::deferred_header*>(home_->extra());
     bins_ = reinterpret_cast<detail::deferred_bin*>(header + 1);
     link_key_ = header->link_key;
+    measure_reach();
     if constexpr (Fit::deferred_max != 0) {
         deferred_size_end_ =
             header->bin_count == 0
@@ -146,7 +148,7 @@ void heap<Fit, Steps>::set_share(std::uint32_t share) noexcept {
     if (share <= header->share) { return count_surplus(); }
     for (std::uint32_t c = 0; c < header->bin_count; ++c) {
         Steps::touch();
-        const std::uint32_t size = bins_[c].granules;
+        const std::uint32_t size = bins_[c].granules();
         bins_[c].room +=
             static_cast<std::int32_t>(detail::deferred_cap(share, size, Fit::deferred_max) -
                                       detail::deferred_cap(header->share, size, Fit::deferred_max));
@@ -196,6 +198,7 @@ void heap<Fit, Steps>::measure_reach() noexcept {
     wait_begin_ = reinterpret_cast<std::byte*>(regions_[0].region);
     wait_size_ = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(last.region) +
                                             last.region->total_size() - wait_begin_);
+    wait_zero_ = reinterpret_cast<std::uintptr_t>(wait_begin_) - link_key_;
 }
 
 template <class Fit, class Steps>
@@ -288,6 +291,7 @@ void heap<Fit, Steps>::release_all() noexcept {
     link_key_ = 0;
     wait_begin_ = nullptr;
     wait_size_ = 0;
+    wait_zero_ = 0;
     surplus_ = {};
 }
 
@@ -299,6 +303,7 @@ void heap<Fit, Steps>::steal(heap& other) noexcept {
     link_key_ = other.link_key_;
     wait_begin_ = other.wait_begin_;
     wait_size_ = other.wait_size_;
+    wait_zero_ = other.wait_zero_;
     surplus_ = other.surplus_;
     spare_ = other.spare_;
     upstream_ = other.upstream_;
@@ -388,9 +393,7 @@ void* heap<Fit, Steps>::allocate_class_from_core(std::uint32_t c, std::uint32_t 
                                                  std::size_t size) noexcept {
     if constexpr (detail::has_size_classes<Fit>) {
         if (region_count_ == 1) [[likely]] {
-            const std::uint32_t g = home_->allocate_class(c, granules);
-            if (g != detail::no_block) [[likely]] {
-                void* const p = home_->map().payload(g);
+            if (void* const p = home_->allocate_class(c, granules)) [[likely]] {
                 unpoison(p, size);
                 left_core(granules);
                 return p;
@@ -402,6 +405,13 @@ void* heap<Fit, Steps>::allocate_class_from_core(std::uint32_t c, std::uint32_t 
 
 template <class Fit, class Steps>
 void* heap<Fit, Steps>::allocate_from_core(std::size_t size, alignment align) noexcept {
+    if constexpr (detail::has_size_classes<Fit>) {
+        if (size <= detail::payload_size(Fit::small_max) && align <= alignment{granule_size})
+            [[likely]] {
+            const std::uint32_t c = Fit::class_of_small(detail::granules_for(size));
+            return allocate_class_from_core(c, Fit::size_of_small_class(c), size);
+        }
+    }
     if (size > size_max) { return nullptr; }
     if constexpr (detail::has_size_classes<Fit>) {
         if (align <= alignment{granule_size}) [[likely]] {
@@ -444,6 +454,13 @@ void heap<Fit, Steps>::free_in_core(void* p) noexcept {
     if (Fit::deferred_max != 0 && surplus_.wants_to_shrink()) { merge_surplus(); }
 }
 
+/// For a block that may not wait in `bin`.
+template <class Fit, class Steps>
+void heap<Fit, Steps>::free_unwaited(void* p, detail::deferred_bin& bin) noexcept {
+    surplus_.refused(bin);
+    free_in_core(p);
+}
+
 template <class Fit, class Steps>
 void heap<Fit, Steps>::give_to_core(void* p) noexcept {
     region_type* const r = region_at(p);
@@ -470,16 +487,17 @@ inline void heap<Fit, Steps>::free_in(region_type* r, void* p) noexcept {
 /// take_newest() found none: because there is none, or because it looked at something else.
 template <class Fit, class Steps>
 void heap<Fit, Steps>::expect_none_waits(const detail::deferred_bin& bin) const noexcept {
-    if ((bin.head ^ link_key_) != detail::no_waiting_block) [[unlikely]] {
+    if (bin.head - link_key_ != detail::no_waiting_block) [[unlikely]] {
         detail::heap_is_corrupt(detail::heap_promise::waiting);
     }
 }
 
 /// For a class of which take_deferred() found no block.
 template <class Fit, class Steps>
-void* heap<Fit, Steps>::allocate_unwaited(std::uint32_t c, std::size_t size) noexcept {
-    if constexpr (Fit::deferred_max != 0) { expect_none_waits(bins_[c]); }
-    return allocate_class_from_core(c, bins_[c].granules, size);
+void* heap<Fit, Steps>::allocate_unwaited(std::size_t size,
+                                          const detail::deferred_bin& bin) noexcept {
+    expect_none_waits(bin);
+    return allocate_class_from_core(static_cast<std::uint32_t>(&bin - bins_), bin.granules(), size);
 }
 
 /// Returns: false when no block waits in `bin`.
@@ -531,9 +549,9 @@ void heap<Fit, Steps>::count_surplus() noexcept {
         const detail::deferred_bin& bin = bins_[c];
         const auto count =
             static_cast<std::uint32_t>(static_cast<std::int32_t>(detail::deferred_cap(
-                                           header->share, bin.granules, Fit::deferred_max)) -
+                                           header->share, bin.granules(), Fit::deferred_max)) -
                                        bin.room);
-        waiting += std::size_t{count} * bin.granules;
+        waiting += std::size_t{count} * bin.granules();
         surplus += bin.room < 0 ? static_cast<std::uint32_t>(-bin.room) : 0;
     }
     surplus_.set_may_shrink(region_count_ > 1);
@@ -564,9 +582,9 @@ void heap<Fit, Steps>::deallocate(void* p, [[maybe_unused]] call_site from) noex
             detail::heap_is_corrupt(detail::heap_promise::freed_once);
         }
         const std::uint32_t granules = header.size();
-        if (detail::payload_size(granules) < deferred_size_end_ &&
-            defer(Fit::class_of_free(granules), p)) {
-            return;
+        if (detail::payload_size(granules) < deferred_size_end_) {
+            detail::deferred_bin& bin = bins_[Fit::class_of_free(granules)];
+            return defer(bin, p) ? void() : free_unwaited(p, bin);
         }
     }
     free_in_core(p);
@@ -608,9 +626,9 @@ void heap<Fit, Steps>::reset() noexcept {
         if (bins_ != nullptr) {
             auto* const header = reinterpret_cast<detail::deferred_header*>(home_->extra());
             for (std::uint32_t c = 0; c < header->bin_count; ++c) {
-                bins_[c].head = detail::no_waiting_block ^ link_key_;
+                bins_[c].head = detail::no_waiting_block + link_key_;
                 bins_[c].room = static_cast<std::int32_t>(
-                    detail::deferred_cap(header->share, bins_[c].granules, Fit::deferred_max));
+                    detail::deferred_cap(header->share, bins_[c].granules(), Fit::deferred_max));
             }
             count_surplus();
         }
@@ -656,10 +674,10 @@ heap_stats heap<Fit, Steps>::stats() const noexcept {
         for (std::uint32_t c = 0; c < header->bin_count; ++c) {
             const detail::deferred_bin& bin = bins_[c];
             const std::uint32_t count =
-                detail::deferred_cap(header->share, bin.granules, Fit::deferred_max) -
+                detail::deferred_cap(header->share, bin.granules(), Fit::deferred_max) -
                 static_cast<std::uint32_t>(bin.room);
             s.deferred_count += count;
-            s.deferred_size += std::size_t{count} * bin.granules * granule_size;
+            s.deferred_size += std::size_t{count} * bin.granules() * granule_size;
         }
     }
     return s;
@@ -684,9 +702,9 @@ void heap<Fit, Steps>::validate() const noexcept {
             for (std::uint32_t c = 0; c < header->bin_count; ++c) {
                 const detail::deferred_bin& bin = bins_[c];
                 const std::uint32_t cap =
-                    detail::deferred_cap(header->share, bin.granules, Fit::deferred_max);
+                    detail::deferred_cap(header->share, bin.granules(), Fit::deferred_max);
                 std::uint32_t count = 0;
-                for (std::uint64_t at = bin.head ^ link_key_; at != detail::no_waiting_block;
+                for (std::uint64_t at = bin.head - link_key_; at != detail::no_waiting_block;
                      ++count) {
                     CAIRN_ASSERT(count < cap + detail::deferred_surplus::surplus_max,
                                  "a class withholds its share and the surplus at most");
@@ -694,14 +712,14 @@ void heap<Fit, Steps>::validate() const noexcept {
                     const std::byte* const p = wait_begin_ + at;
                     CAIRN_ASSERT(owns(p), "a deferred block lies in the heap");
                     const detail::block_header h = header_of(p);
-                    CAIRN_ASSERT(h.is_deferred() && h.size() == bin.granules,
+                    CAIRN_ASSERT(h.is_deferred() && h.size() == bin.granules(),
                                  "a deferred block is marked, and of the size of its class");
-                    at = detail::load_hidden<std::uint64_t>(p) ^ link_key_;
+                    at = detail::load_hidden<std::uint64_t>(p) - link_key_;
                 }
                 CAIRN_ASSERT(count + static_cast<std::uint32_t>(bin.room) == cap,
                              "a bin knows how many blocks wait in it");
                 listed += count;
-                listed_granules += std::size_t{count} * bin.granules;
+                listed_granules += std::size_t{count} * bin.granules();
                 surplus += count > cap ? count - cap : 0;
             }
         }
