@@ -215,6 +215,29 @@ TYPED_TEST(heap_hardening, a_second_free_after_the_block_has_merged_is_told) {
     }
 }
 
+TYPED_TEST(heap_hardening, the_report_of_an_unchecked_build_names_the_memory_of_the_heap) {
+    if (asserts_enabled) { GTEST_SKIP() << "the heap itself is named"; }
+    static const void* named;
+    named = nullptr;
+    test_region memory{memory_size};
+    const installed_handler before = set_assert_handler([](const broken_promise& b, void*) {
+        named = b.object;
+        std::longjmp(last_word, 1);
+    });
+    if (setjmp(last_word) == 0) {
+        heap<TypeParam> h{memory.span()};
+        void* const p = h.allocate(200);
+        (void)h.allocate(200);
+        h.deallocate(p, 200);
+        h.trim();
+        h.deallocate(p);
+    }
+    set_assert_handler(before.handler, before.context);
+    const auto at = reinterpret_cast<std::uintptr_t>(named);
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory.span().data());
+    EXPECT_LT(at - begin, memory_size);
+}
+
 TYPED_TEST(heap_hardening, a_block_freed_twice_is_not_given_out_twice) {
     if (checker_is_faster()) { GTEST_SKIP() << "what is jumped over would be a leak"; }
     std::vector<void*> got;

@@ -178,7 +178,7 @@ struct first_fit {
                 if (b.header(p * page + last).size() >= size) { return p * page + last; }
                 bits &= ~(std::uint64_t{1} << last);
             }
-            detail::heap_is_corrupt(detail::heap_promise::page);
+            detail::heap_is_corrupt(detail::heap_promise::page, this);
         }
 
         /// Size of the largest free block.
@@ -225,9 +225,9 @@ struct first_fit {
         }
 
         /// The index lies in front of all blocks, but the sizes stand in their headers.
-        [[nodiscard]] static std::uint32_t expect_found(std::uint32_t g) noexcept {
+        [[nodiscard]] std::uint32_t expect_found(std::uint32_t g) const noexcept {
             if (g == detail::no_block) [[unlikely]] {
-                detail::heap_is_corrupt(detail::heap_promise::page);
+                detail::heap_is_corrupt(detail::heap_promise::page, this);
             }
             return g;
         }
@@ -253,7 +253,9 @@ struct first_fit {
         /// The large block that starts in span `s`, which has one.
         [[nodiscard]] std::uint32_t large_of_span(blocks b, std::uint32_t s) const noexcept {
             const std::uint32_t p = pages_.find_from(page_entries(), s * (span / page), large);
-            if (p == none) [[unlikely]] { detail::heap_is_corrupt(detail::heap_promise::page); }
+            if (p == none) [[unlikely]] {
+                detail::heap_is_corrupt(detail::heap_promise::page, this);
+            }
             return expect_found(first_in_page(b, p, starts()[p], large));
         }
         /// The first block of more than `large` granules from span `s` on.

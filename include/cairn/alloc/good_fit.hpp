@@ -110,18 +110,8 @@ struct basic_good_fit {
         [[gnu::always_inline]] inline void join(blocks b, std::uint32_t start,
                                                 std::uint32_t left_size, std::uint32_t size,
                                                 std::uint32_t right_size) noexcept {
-            size += left_size;
-            if (right_size != 0) {
-                lists_.remove(heads(), links{b, code_}, class_of_free(right_size), start + size);
-                size += right_size;
-            }
-            const std::uint32_t bin = class_of_free(size);
-            if (left_size != 0) {
-                const std::uint32_t left_bin = class_of_free(left_size);
-                if (left_bin == bin) { return; }
-                lists_.remove(heads(), links{b, code_}, left_bin, start);
-            }
-            lists_.insert(heads(), links{b, code_}, bin, start);
+            lists_.join(heads(), links{b, code_}, class_of_free, start, left_size, size,
+                        right_size);
         }
 
         /// The free block `from` becomes `to`: its front is cut off, or a neighbour joins.
@@ -137,35 +127,22 @@ struct basic_good_fit {
             lists_.insert(heads(), links{b, code_}, new_bin, to);
         }
 
-        // What find_class() found, for whoever takes it: the bin need not be computed again, and a
-        // head has nobody before it.
-        struct head {
-            std::uint32_t block;
-            std::uint32_t bin;
-        };
-
         /// A free block of at least the size of class `c`; both no_block when there is none. O(1).
         /// Requires: the class of a size that some region can have.
-        [[nodiscard]] head find_class(std::uint32_t c) const noexcept {
+        [[nodiscard]] detail::list_head find_class(std::uint32_t c) const noexcept {
             const std::uint32_t bin = lists_.bin_from(c);  // bits beyond the bins are never set
-            if (bin == detail::no_block) [[unlikely]] { return {detail::no_block, bin}; }
+            if (bin == detail::no_block) [[unlikely]] { return {}; }
             return {heads()[bin], bin};
         }
 
-        void remove(blocks b, head h) noexcept {
+        void remove(blocks b, detail::list_head h) noexcept {
             lists_.remove_head(heads(), links{b, code_}, h.bin, h.block);
         }
 
         /// The head `h` becomes `to`: its front is cut off.
-        [[gnu::always_inline]] inline void replace(blocks b, head h, std::uint32_t to,
+        [[gnu::always_inline]] inline void replace(blocks b, detail::list_head h, std::uint32_t to,
                                                    std::uint32_t to_size) noexcept {
-            const std::uint32_t new_bin = class_of_free(to_size);
-            if (h.bin == new_bin) {
-                lists_.replace_head(heads(), links{b, code_}, new_bin, h.block, to);
-                return;
-            }
-            lists_.remove_head(heads(), links{b, code_}, h.bin, h.block);
-            lists_.insert(heads(), links{b, code_}, new_bin, to);
+            lists_.move_head(heads(), links{b, code_}, h, to, class_of_free(to_size));
         }
 
         /// A free block of at least `size` granules, or no_block. O(1).

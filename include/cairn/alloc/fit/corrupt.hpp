@@ -13,7 +13,9 @@
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// Calls the assert handler with `sentence`, in unchecked builds too, then aborts. Takes no memory.
-[[noreturn, gnu::cold, gnu::noinline]] void heap_is_corrupt(const char* sentence) noexcept;
+/// `memory`: an address in front of the blocks of the region that is corrupt, for the report.
+[[noreturn, gnu::cold, gnu::noinline]] void heap_is_corrupt(const char* sentence,
+                                                            const void* memory) noexcept;
 
 /// What should have been true. Arrays, which have one address in the program: kinds go by it.
 struct heap_promise {

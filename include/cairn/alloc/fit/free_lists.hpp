@@ -61,6 +61,13 @@ private:
     link_code code_;
 };
 
+/// A block that was found at the head of its bin: what takes it out need not compute the bin again, and no
+/// block is before it.
+struct list_head {
+    std::uint32_t block = no_block;
+    std::uint32_t bin = no_block;
+};
+
 template <std::uint32_t BinCountMax, class Steps>
 class free_lists {
 public:
@@ -138,14 +145,45 @@ public:
                                                     std::uint32_t to) noexcept {
         CAIRN_ASSERT(heads[bin] == from, "the head of a bin is replaced as its head");
         const std::uint32_t next = links.next(from);
-        links.set_both(to, next, none);
+        links.set_next(to, next);
         if (is_after(links, next, from)) { links.set_prev(next, to); }
+        links.set_prev(to, none);
         heads[bin] = to;
+    }
+
+    /// The head `h` becomes `to` in `bin`: its front was cut off.
+    template <class Links>
+    [[gnu::always_inline]] inline void move_head(std::uint32_t* heads, const Links& links,
+                                                 list_head h, std::uint32_t to,
+                                                 std::uint32_t bin) noexcept {
+        if (h.bin == bin) { return replace_head(heads, links, bin, h.block, to); }
+        remove_head(heads, links, h.bin, h.block);
+        insert(heads, links, bin, to);
+    }
+
+    /// The block of `size` behind `start` and its free neighbours (0: not free) become one free block at
+    /// `start`. `bin_of` says the bin of a size.
+    template <class Links, class BinOf>
+    [[gnu::always_inline]] inline void join(std::uint32_t* heads, const Links& links, BinOf bin_of,
+                                            std::uint32_t start, std::uint32_t left_size,
+                                            std::uint32_t size, std::uint32_t right_size) noexcept {
+        size += left_size;
+        if (right_size != 0) {
+            remove(heads, links, bin_of(right_size), start + size);
+            size += right_size;
+        }
+        const std::uint32_t bin = bin_of(size);
+        if (left_size != 0) {
+            const std::uint32_t left_bin = bin_of(left_size);
+            if (left_bin == bin) { return; }
+            remove(heads, links, left_bin, start);
+        }
+        insert(heads, links, bin, start);
     }
 
     /// The block after `id`, or none: for a walk that changes nothing.
     template <class Links>
-    [[nodiscard]] static std::uint32_t next_of(const Links& links, std::uint32_t id) noexcept {
+    [[nodiscard]] std::uint32_t next_of(const Links& links, std::uint32_t id) const noexcept {
         const std::uint32_t next = links.next(id);
         return is_after(links, next, id) ? next : none;
     }
@@ -176,14 +214,16 @@ public:
 private:
     /// Returns: false when no block comes after `id`.
     template <class Links>
-    [[nodiscard]] static bool is_after(const Links& links, std::uint32_t next,
-                                       [[maybe_unused]] std::uint32_t id) noexcept {
+    [[nodiscard]] bool is_after(const Links& links, std::uint32_t next,
+                                [[maybe_unused]] std::uint32_t id) const noexcept {
         if constexpr (requires { links.is_block(next); }) {
             if (links.is_block(next)) [[likely]] {
-                if (!links.prev_is(next, id)) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+                if (!links.prev_is(next, id)) [[unlikely]] {
+                    heap_is_corrupt(heap_promise::links, this);
+                }
                 return true;
             }
-            if (next != none) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+            if (next != none) [[unlikely]] { heap_is_corrupt(heap_promise::links, this); }
             return false;
         } else {
             return next != none;
@@ -191,14 +231,16 @@ private:
     }
     /// Returns: false when no block comes before `id`.
     template <class Links>
-    [[nodiscard]] static bool is_before(const Links& links, std::uint32_t prev,
-                                        [[maybe_unused]] std::uint32_t id) noexcept {
+    [[nodiscard]] bool is_before(const Links& links, std::uint32_t prev,
+                                 [[maybe_unused]] std::uint32_t id) const noexcept {
         if constexpr (requires { links.is_block(prev); }) {
             if (links.is_block(prev)) {
-                if (!links.next_is(prev, id)) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+                if (!links.next_is(prev, id)) [[unlikely]] {
+                    heap_is_corrupt(heap_promise::links, this);
+                }
                 return true;
             }
-            if (prev != none) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+            if (prev != none) [[unlikely]] { heap_is_corrupt(heap_promise::links, this); }
             return false;
         } else {
             return prev != none;
@@ -206,9 +248,9 @@ private:
     }
     /// `id`, which has no block before it, is the head of its bin.
     template <class Links>
-    static void expect_head(const Links& links, std::uint32_t head, std::uint32_t id) noexcept {
+    void expect_head(const Links& links, std::uint32_t head, std::uint32_t id) const noexcept {
         if constexpr (requires { links.is_block(id); }) {
-            if (head != id) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+            if (head != id) [[unlikely]] { heap_is_corrupt(heap_promise::links, this); }
         } else {
             CAIRN_ASSERT(head == id, "the first block of a bin has no block before it");
         }

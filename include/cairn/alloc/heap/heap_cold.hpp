@@ -488,7 +488,7 @@ inline void heap<Fit, Steps>::free_in(region_type* r, void* p) noexcept {
 template <class Fit, class Steps>
 void heap<Fit, Steps>::expect_none_waits(const detail::deferred_bin& bin) const noexcept {
     if (bin.head - link_key_ != detail::no_waiting_block) [[unlikely]] {
-        detail::heap_is_corrupt(detail::heap_promise::waiting);
+        detail::heap_is_corrupt(detail::heap_promise::waiting, wait_begin_);
     }
 }
 
@@ -579,7 +579,7 @@ void heap<Fit, Steps>::deallocate(void* p, [[maybe_unused]] call_site from) noex
     if constexpr (Fit::deferred_max != 0) {
         const detail::block_header header = header_of(p);
         if (header.is_free() || header.is_deferred()) [[unlikely]] {
-            detail::heap_is_corrupt(detail::heap_promise::freed_once);
+            detail::heap_is_corrupt(detail::heap_promise::freed_once, wait_begin_);
         }
         const std::uint32_t granules = header.size();
         if (detail::payload_size(granules) < deferred_size_end_) {

@@ -151,10 +151,18 @@ public:
 
     /// A block of exactly `size` granules, or no_block; nothing has changed then.
     [[nodiscard]] std::uint32_t allocate(std::uint32_t size) noexcept {
-        const std::uint32_t g = index_.find(map(), size);
-        if (g == no_block) { return no_block; }
         const blocks b = map();
-        take_front(b, g, size, expect_free(b, g, size));
+        std::uint32_t g = no_block;
+        if constexpr (requires { index_.find_head(b, size); }) {
+            const auto found = index_.find_head(b, size);
+            g = found.block;
+            if (g == no_block) [[unlikely]] { return no_block; }
+            take_front(b, g, size, expect_free(b, g, size), found);
+        } else {
+            g = index_.find(b, size);
+            if (g == no_block) [[unlikely]] { return no_block; }
+            take_front(b, g, size, expect_free(b, g, size));
+        }
         free_granules_ -= size;
         return g;
     }
@@ -233,7 +241,7 @@ public:
         }
         free_granules_ += size;
         const std::uint32_t total = left_size + size + right_size;
-        if constexpr (has_size_classes<Fit>) {
+        if constexpr (requires { index_.join(b, start, left_size, size, right_size); }) {
             index_.join(b, start, left_size, size, right_size);
         } else if (right_size != 0) {
             if (left_size != 0) {
@@ -381,8 +389,8 @@ public:
     [[noreturn, gnu::cold, gnu::noinline]] void freed_wrongly(std::uint32_t g) const noexcept {
         const blocks b = map();
         const block_header h = b.header(g);
-        if (was_freed(b, g, h)) { heap_is_corrupt(heap_promise::freed_once); }
-        heap_is_corrupt(agrees(b, g, h) ? heap_promise::freed_size : heap_promise::header);
+        if (was_freed(b, g, h)) { heap_is_corrupt(heap_promise::freed_once, this); }
+        heap_is_corrupt(agrees(b, g, h) ? heap_promise::freed_size : heap_promise::header, this);
     }
 
     /// A block that its owner may free or use.
@@ -451,11 +459,11 @@ private:
         const std::uint32_t previous = b.previous(g);
         // Only the first block has none before it.
         if (previous == 0 && g == 0) { return 0; }
-        if (previous - 1 >= g) [[unlikely]] { heap_is_corrupt(heap_promise::header); }
+        if (previous - 1 >= g) [[unlikely]] { heap_is_corrupt(heap_promise::header, this); }
         const std::uint32_t bits = b.size_and_bits(g - previous) - previous;
         if (bits == block_header::free_bit) { return previous; }
         if ((bits & ~block_header::deferred_bit) != 0) [[unlikely]] {
-            heap_is_corrupt(heap_promise::header);
+            heap_is_corrupt(heap_promise::header, this);
         }
         return 0;
     }
@@ -468,10 +476,10 @@ private:
         const std::uint32_t rest = b.size_and_bits(g) - (block_header::free_bit + wanted);
         const std::uint32_t to = g + wanted;
         if (std::uint64_t{to} + rest > granules_) [[unlikely]] {
-            heap_is_corrupt(heap_promise::free_header);
+            heap_is_corrupt(heap_promise::free_header, this);
         }
         if (rest != 0 && b.previous(to + rest) != wanted + rest) [[unlikely]] {
-            heap_is_corrupt(heap_promise::free_header);
+            heap_is_corrupt(heap_promise::free_header, this);
         }
         if constexpr (asserts_enabled) { check_header(b, g, b.header(g)); }
         return rest;
@@ -484,7 +492,7 @@ private:
         // Both bits: larger than any region. Size 0: another number stands there, that of the live block.
         const std::uint32_t size = word - block_header::free_bit;
         if (std::uint64_t{g} + size > granules_ || b.previous(g + size) != size) [[unlikely]] {
-            heap_is_corrupt(heap_promise::free_header);
+            heap_is_corrupt(heap_promise::free_header, this);
         }
         return size;
     }
