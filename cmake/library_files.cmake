@@ -138,6 +138,7 @@ target_sources(cairn
         include/cairn/alloc/half_fit.hpp
         include/cairn/alloc/heap.hpp
         include/cairn/alloc/heap/deferred.hpp
+        include/cairn/alloc/heap/fit.hpp
         include/cairn/alloc/heap/heap_cold.hpp
         include/cairn/alloc/heap/region.hpp
         include/cairn/alloc/keeping.hpp

@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "support/heap_fits.hpp"
 #include "support/heap_model.hpp"
 #include "support/mutated_region.hpp"
 
@@ -20,20 +21,7 @@ namespace {
 template <class Fit>
 class heap_adopt : public testing::Test {};
 
-struct fit_names {
-    template <class Fit>
-    static std::string GetName(int i) {
-        return std::string(Fit::name) + (i == 1   ? "_strict"
-                                         : i == 5 ? "_trie"
-                                         : i == 6 ? "_deferring"
-                                                  : "");
-    }
-};
-
-using deferring_fit = basic_good_fit<4, 64, 16>;  // much waits even in a small region
-using fits = testing::Types<good_fit, strict_good_fit, best_fit, first_fit, half_fit,
-                            basic_best_fit<2>, deferring_fit>;
-TYPED_TEST_SUITE(heap_adopt, fits, fit_names);
+TYPED_TEST_SUITE(heap_adopt, test::all_fits, test::fit_names);
 
 std::size_t regions_wanted() {
     const char* const asked = std::getenv("CAIRN_MUTATED_REGIONS");

@@ -1,5 +1,5 @@
-// What a heap notices in every build, asserts on or off: writes into freed blocks, second frees, overruns.
-// docs/hardening.md says it in words.
+// What a heap notices in every build, asserts on or off: writes into freed blocks, second frees,
+// overruns. docs/hardening.md says it in words.
 #include <cairn/alloc/heap.hpp>
 #include <cairn/core/sizes.hpp>
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "support/heap_fits.hpp"
 #include "support/heap_model.hpp"
 #include "support/sanitizers.hpp"
 #include "support/test_upstream.hpp"
@@ -41,21 +42,7 @@ std::string sentence_of(Operation operation) {
 template <class Fit>
 class heap_hardening : public testing::Test {};
 
-struct fit_names {
-    template <class Fit>
-    static std::string GetName(int i) {
-        return std::string(Fit::name) + (i == 1   ? "_strict"
-                                         : i == 5 ? "_trie"
-                                         : i == 6 ? "_deferring"
-                                                  : "");
-    }
-};
-
-// basic_best_fit<2>: nearly every free block is a node of the trie.
-using deferring_fit = basic_good_fit<4, 64, 16>;  // much waits even in a small region
-using fits = testing::Types<good_fit, strict_good_fit, best_fit, first_fit, half_fit,
-                            basic_best_fit<2>, deferring_fit>;
-TYPED_TEST_SUITE(heap_hardening, fits, fit_names);
+TYPED_TEST_SUITE(heap_hardening, test::all_fits, test::fit_names);
 
 constexpr std::size_t memory_size = 64_KiB;
 
@@ -64,7 +51,8 @@ struct block {
     std::size_t size;
 };
 
-/// A heap with free blocks of many sizes between live ones; made anew for each case, so it is small.
+/// A heap with free blocks of many sizes between live ones; made anew for each case, so it is
+/// small.
 template <class Fit>
 struct holes {
     test_region memory{memory_size};
@@ -83,8 +71,8 @@ struct holes {
     }
 };
 
-/// Allocates until the heap is full, then frees all of it. True when each block lay in `h`, and beside the
-/// live ones.
+/// Allocates until the heap is full, then frees all of it. True when each block lay in `h`, and
+/// beside the live ones.
 template <class Fit>
 bool goes_on_correctly(holes<Fit>& w) {
     std::vector<block> got;
@@ -150,7 +138,8 @@ TYPED_TEST(heap_hardening, an_address_written_into_a_freed_block_is_not_given_ou
         const std::string said = sentence_of([&] {
             holes<TypeParam> w;
             block& victim = w.freed[i % w.freed.size()];
-            // What an attacker of an unencoded list writes: the distance from the region to the target.
+            // What an attacker of an unencoded list writes: the distance from the region to the
+            // target.
             const std::int64_t offset = target + 16 - w.memory.span().data();
             std::memcpy(victim.data, &offset, sizeof offset);
             for (int n = 0; n < 200; ++n) {
@@ -163,8 +152,8 @@ TYPED_TEST(heap_hardening, an_address_written_into_a_freed_block_is_not_given_ou
     }
 }
 
-/// What a second free ends in. Where blocks wait, unchecked builds do not read a header for a free: the
-/// next request of the class that is given a block does.
+/// What a second free ends in. Where blocks wait, unchecked builds do not read a header for a free:
+/// the next request of the class that is given a block does.
 template <class Fit>
 void expect_second_free_is_told(const std::string& said) {
     const bool may_wait = !asserts_enabled && Fit::deferred_max != 0;
@@ -348,7 +337,7 @@ TEST(heap_hardening, a_link_that_is_cut_short_ends_in_the_sentence) {
     if (checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
     const std::string said = sentence_of([] {
         test_region memory{memory_size};
-        heap<deferring_fit> h{memory.span()};
+        heap<test::deferring_fit> h{memory.span()};
         auto* const p = static_cast<std::byte*>(h.allocate(100));
         auto* const q = static_cast<std::byte*>(h.allocate(100));
         h.deallocate(p, 100);

@@ -1,6 +1,6 @@
 // cairn/alloc/best_fit.hpp - the smallest free block that fits, exactly, without a walk.
 //
-//      sizes below 1024 granules: one bin each          larger: a trie keyed by the bits of the size
+//      sizes below 1024 granules: one bin each        larger: a trie keyed by the bits of the size
 //      |1|2|3|4|5| ... |1023|                            [ 1500 ]
 //       two-level bitmap: next non-empty bin             |      |          (size_trie.hpp)
 //
@@ -8,8 +8,8 @@
 //             byte counts.
 // Look elsewhere for: speed (good_fit), the worst-case bound (first_fit, half_fit).
 //
-// Exact:  the block is the smallest that fits, in all regions; of equals, the one in the region with
-//         the lowest address that became free last.
+// Exact:  the block is the smallest that fits, in all regions; of equals, the one in the region
+//         with the lowest address that became free last.
 // Bound:  a request is refused only when no free block is as large as it; over-aligned requests
 //         count as size + alignment - 16.
 // Cost:   small: as good_fit. Large: at most 2 * 31 nodes of the trie.

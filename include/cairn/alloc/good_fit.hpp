@@ -4,22 +4,23 @@
 //      bins   ... | 61..62 | 63..64 | 65..68 | 69..72 | ...        the first that is not empty,
 //                                              ^^^^^^ search starts here    its head always fits
 //
-// Sizes of requests are rounded *up* to a class, sizes of free blocks *down*: any block of the found
-// bin fits and nobody has to look at it. The block keeps the rounded size, so that what was freed
-// can be had again by the same request; two-level segregated fit without the rounding fails there
-// (espressif/tlsf PR #2, sysprog21/tlsf-bsd #4).
+// Sizes of requests are rounded *up* to a class, sizes of free blocks *down*: any block of the
+// found bin fits and nobody has to look at it. The block keeps the rounded size, so that what was
+// freed can be had again by the same request; two-level segregated fit without the rounding fails
+// there (espressif/tlsf PR #2, sysprog21/tlsf-bsd #4).
 //
 // Use it for: the default. Constant time, and the shape that lets freed blocks wait unmerged.
 // Look elsewhere for: the last percent of memory (best_fit), a proved small region (half_fit,
 //             first_fit), compaction (first_fit).
 //
 // Bound: a request is refused only when no free block is as large as its rounded size, which is
-//        less than 1/16 above the size itself; over-aligned requests count as size + alignment - 16,
-//        unless one of the first four blocks of the bin happens to be aligned.
+//        less than 1/16 above the size itself; over-aligned requests count as size + alignment -
+//        16, unless one of the first four blocks of the bin happens to be aligned.
 // Cost:  find: at most three bitmap words and a head. insert, remove: a bitmap word, a head, and at
 //        most two neighbours in a list. With all around it about 200 instructions an operation in
 //        the worst state found (`tail` counts 196 with gcc, 201 with clang). Two states are beyond:
-//        an allocation while a surplus gives way (400), and the last resort; strict_good_fit has none.
+//        an allocation while a surplus gives way (400), and the last resort; strict_good_fit has
+//        none.
 // Source: Masmano et al., TLSF, ECRTS 2004, with the stored size rounded as the paper says.
 #pragma once
 
@@ -32,9 +33,9 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-/// `DeferredMax`: how many freed blocks of one class may always wait unmerged (0: all merge at once).
-/// `DeferredShare`: the part of the heap that they may withhold is one in this many, and no more than
-/// 6 KiB. More may wait while the heap is smaller than it has been: see deferred.hpp.
+/// `DeferredMax`: how many freed blocks of one class may always wait unmerged (0: all merge at
+/// once). `DeferredShare`: the part of the heap that they may withhold is one in this many, and no
+/// more than 6 KiB. More may wait while the heap is smaller than it has been: see deferred.hpp.
 template <unsigned MantissaBits, std::uint32_t DeferredMax, std::uint32_t DeferredShare = 2048>
 struct basic_good_fit {
     using steps = detail::size_class<MantissaBits>;
@@ -55,7 +56,8 @@ struct basic_good_fit {
     /// instructions.
     static constexpr std::uint32_t small_max = 4096 / detail::granule_size + 1;
     [[nodiscard]] static std::uint32_t class_of_small(std::size_t granules) noexcept {
-        // Who asks has compared; said again for gcc, which warns where it inlines a larger constant.
+        // Who asks has compared; said again for gcc, which warns where it inlines a larger
+        // constant.
         if (granules > small_max) { __builtin_unreachable(); }
         return small_classes.of[granules];
     }
@@ -68,8 +70,8 @@ struct basic_good_fit {
     static constexpr const char* name = "good_fit";
     static constexpr std::uint32_t deferred_max = DeferredMax;
     static constexpr std::uint32_t deferred_share = DeferredShare;
-    /// Steps (step_counter.hpp) of one operation in one region. Where blocks wait: a free of the core, eight bins
-    /// looked at for a surplus, one block merged; the last resort apart.
+    /// Steps (step_counter.hpp) of one operation in one region. Where blocks wait: a free of the
+    /// core, eight bins looked at for a surplus, one block merged; the last resort apart.
     static constexpr std::uint32_t allocate_steps_max = DeferredMax == 0 ? 45 : 73;
     static constexpr std::uint32_t deallocate_steps_max = DeferredMax == 0 ? 30 : 35;
     static constexpr std::uint32_t shape = MantissaBits | DeferredShare << 8;

@@ -17,16 +17,17 @@
 //      half_fit         powers of two: a proved region size for hard real time
 //
 // Use it for: a level, a subsystem, a console's fixed memory: many sizes with many lifetimes.
-// Look elsewhere for: one size (pool.hpp), one lifetime (arena.hpp), many threads (locked.hpp around
-//             this), memory the CPU does not touch (offset_heap.hpp).
+// Look elsewhere for: one size (pool.hpp), one lifetime (arena.hpp), many threads (locked.hpp
+//             around this), memory the CPU does not touch (offset_heap.hpp).
 //
 // Invariant: see heap/region.hpp: blocks without gaps, never two free neighbours, the index exact.
 // Cost:      each fit's header says. Bounds are step counts, asserted by the tests after every
 //            operation (heap/step_counter.hpp). Growing calls upstream; giving it an exhausted
 //            upstream, or no upstream, forbids that.
 // Overhead:  8 bytes a block; the smallest block is 16 bytes (8 of payload).
-// Misuse:    every build notices most writes into freed blocks, overruns and second frees before they
-//            do harm, and ends the program with a sentence: docs/hardening.md. Checked builds notice more.
+// Misuse:    every build notices most writes into freed blocks, overruns and second frees before
+//            they do harm, and ends the program with a sentence: docs/hardening.md. Checked builds
+//            notice more.
 // Position:  a heap over one region keeps all it knows inside the region, without addresses: copy
 //            the bytes anywhere with the same alignment and adopt() them.
 // Threads:   one at a time; checked builds name two that are inside at once.
@@ -42,6 +43,7 @@
 #include <cairn/alloc/good_fit.hpp>
 #include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap/deferred.hpp>
+#include <cairn/alloc/heap/fit.hpp>
 #include <cairn/alloc/heap/region.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/allocator_ref.hpp>
@@ -60,8 +62,8 @@ namespace cairn::inline CAIRN_FLAVOUR {
 /// Says that a heap takes blocks of at least `block_size` bytes from its upstream as it needs them.
 /// Each is also at least a quarter of what the heap already has, so that 64 blocks reach anywhere.
 /// A block that becomes empty goes back; one spare and the first stay until trim(). With good_fit a
-/// block of which some part waits unmerged (heap/deferred.hpp) is not empty before that part merges:
-/// trim() between two levels gives all of it back.
+/// block of which some part waits unmerged (heap/deferred.hpp) is not empty before that part
+/// merges: trim() between two levels gives all of it back.
 struct grow_by {
     std::size_t block_size;
 };
@@ -83,19 +85,11 @@ struct heap_stats {
     std::size_t region_count;
 };
 
-namespace detail {
-
-template <class Fit, class Steps>
-inline constexpr bool is_fit = requires {
-    Fit::deferred_max;
-    Fit::block_size(std::uint32_t{1});
-    typename Fit::template index<Steps>;
-};
-
-}  // namespace detail
-
 template <class Fit = good_fit, class Steps = uncounted>
 class heap {
+    static_assert(fit<Fit>);
+    static_assert(Fit::deferred_max == 0 || detail::defers<Fit>,
+                  "a fit whose blocks wait has classes and a deferred_share");
     using region_type = detail::region<Fit, Steps>;
 
 public:
@@ -126,14 +120,15 @@ public:
     ///           The bytes are trusted: they are what a heap left there.
     [[nodiscard]] static heap adopt(byte_slice memory) noexcept;
 
-    /// As adopt(), for bytes that others could write: a file, a mapping of another process. Checks the
-    /// header of each block and makes everything else anew: lists, bins, counts and the key of the links.
-    /// Blocks that waited are free then, so later requests may get other addresses than after adopt().
+    /// As adopt(), for bytes that others could write: a file, a mapping of another process. Checks
+    /// the header of each block and makes everything else anew: lists, bins, counts and the key of
+    /// the links. Blocks that waited are free then, so later requests may get other addresses than
+    /// after adopt().
     ///
-    /// Requires: as adopt(); nothing writes to the bytes meanwhile, and but for what is in blocks that
-    ///           are in use, nothing does later.
-    /// Returns:  an empty heap when the headers are not those of a heap of this type. What they say is
-    ///           in use, in use it is: which blocks those are is not known to be true.
+    /// Requires: as adopt(); nothing writes to the bytes meanwhile, and but for what is in blocks
+    ///           that are in use, nothing does later.
+    /// Returns:  an empty heap when the headers are not those of a heap of this type. What they say
+    ///           is in use, in use it is: which blocks those are is not known to be true.
     /// Cost:     O(blocks + index).
     [[nodiscard]] static heap adopt_untrusted(byte_slice memory) noexcept;
 
@@ -142,13 +137,14 @@ public:
     heap(const heap&) = delete;
     heap& operator=(const heap&) = delete;
 
-    /// Gives every region back to upstream. Blocks need not be freed before, unless expect_empty_end()
-    /// was called.
+    /// Gives every region back to upstream. Blocks need not be freed before, unless
+    /// expect_empty_end() was called.
     ~heap() { end(); }
 
-    /// From now on the end of this heap (and of the one that it is moved to) with live blocks is a broken
-    /// promise: for a subsystem that frees what it takes. Off at first, because leaving everything at
-    /// once is a use of a heap. Checked builds count the blocks then, O(blocks); others do not look.
+    /// From now on the end of this heap (and of the one that it is moved to) with live blocks is a
+    /// broken promise: for a subsystem that frees what it takes. Off at first, because leaving
+    /// everything at once is a use of a heap. Checked builds count the blocks then, O(blocks);
+    /// others do not look.
     void expect_empty_end(bool expected = true) noexcept { ends_empty_ = expected; }
 
     /// Bytes of region in which a heap has room for `payload_size` bytes in one block.
@@ -180,7 +176,8 @@ public:
     ///          what was deferred, and upstream gives no more; the heap is then unchanged but for
     ///          the merging.
     /// Size 0:  allowed; the pointer may be compared but not read through.
-    /// Cost:    deferred hit: one bin. Otherwise the fit's find and a cut; see the file's first lines.
+    /// Cost:    deferred hit: one bin. Otherwise the fit's find and a cut; see the file's first
+    ///          lines.
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
         [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "heap", {}};
         if constexpr (Fit::deferred_max != 0) {
@@ -263,8 +260,8 @@ public:
     template <class Visit>
     void for_each_block(Visit visit) const;
 
-    /// The name that reports of checked builds and the memory checkers give it; the string is not copied.
-    /// nullptr: none.
+    /// The name that reports of checked builds and the memory checkers give it; the string is not
+    /// copied. nullptr: none.
     void set_name(const char* name) noexcept;
 
     /// Checks every invariant; a broken one, also an overrun header, stops a checked build.
@@ -395,10 +392,9 @@ private:
 
 /// Another type in the fit's place: the sentence, and then a heap of the default fit.
 template <class Fit, class Steps>
-    requires(!detail::is_fit<Fit, Steps>)
+    requires(!fit<Fit>)
 class heap<Fit, Steps> : public heap<good_fit> {
-    static_assert(detail::is_fit<Fit, Steps>,
-                  "a fit is good_fit, strict_good_fit, best_fit, first_fit or half_fit");
+    static_assert(fit<Fit>, "a fit is good_fit, strict_good_fit, best_fit, first_fit or half_fit");
 
 public:
     using heap<good_fit>::heap;
@@ -414,8 +410,8 @@ static_assert(detail::block_header_size <= 8 && detail::granule_size <= 32);
 
 // ---------------------------------------------------------------------------- hot path
 
-/// The newest block of `bin`, taken out, or nullptr. Its link becomes the head as it is, and is decoded and
-/// looked at when its turn comes: no pair of a free and a request waits for that.
+/// The newest block of `bin`, taken out, or nullptr. Its link becomes the head as it is, and is
+/// decoded and looked at when its turn comes: no pair of a free and a request waits for that.
 template <class Fit, class Steps>
 inline std::byte* heap<Fit, Steps>::take_newest(detail::deferred_bin& bin) noexcept {
     Steps::touch();
@@ -441,7 +437,8 @@ inline detail::deferred_bin& heap<Fit, Steps>::bin_of(std::size_t size) const no
     std::size_t offset = 0;
     if constexpr (Fit::deferred_max != 0) {
         const std::size_t granules = detail::granules_for(size);
-        // Who asks has compared; said again for gcc, which warns where it inlines a larger constant.
+        // Who asks has compared; said again for gcc, which warns where it inlines a larger
+        // constant.
         if (granules > Fit::small_max) { __builtin_unreachable(); }
         offset = detail::deferred_offsets<Fit>::table.of[granules];
     }
@@ -534,3 +531,15 @@ void heap<Fit, Steps>::for_each_block(Visit visit) const {
 }  // namespace cairn::inline CAIRN_FLAVOUR
 
 #include <cairn/alloc/heap/heap_cold.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+// ---------------------------------------------------------------------------- compiled once
+
+extern template class heap<good_fit>;
+extern template class heap<strict_good_fit>;
+extern template class heap<best_fit>;
+extern template class heap<first_fit>;
+extern template class heap<half_fit>;
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

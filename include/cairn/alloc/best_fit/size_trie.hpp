@@ -10,7 +10,8 @@
 // its range, so any leaf can take the place of any node that leaves. Depth is the number of bits,
 // whatever order the blocks come in; there is nothing to rotate.
 //
-// Links lie in memory that users write to: none is followed before the node that it names links back.
+// Links lie in memory that users write to: none is followed before the node that it names links
+// back.
 //
 // Cost:  insert and remove: at most `bits` + 1 nodes; find: at most twice that.
 // Source: dlmalloc's tree bins (Doug Lea); LLVM libc's freetrie.h.

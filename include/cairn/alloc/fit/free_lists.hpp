@@ -6,13 +6,13 @@
 //                   v       v
 //                  [7]<->[12]<->[5]       links lie in the blocks (heap) or in nodes (offset_heap)
 //
-// Written once for both: Links says where next and prev of a block live. Where that is memory that users
-// write to (Links::is_block), no link is followed before the block that it names links back.
+// Written once for both: Links says where next and prev of a block live. Where that is memory that
+// users write to (Links::is_block), no link is followed before the block that it names links back.
 //
 // Invariant: a bin's bit is set exactly when its head is not `none`; the head has no prev.
 // Cost:      insert, remove: the bitmap, the head and at most two other blocks. first: one load.
-//            The look at a link is a compare with the end of the region, and one with a word that is
-//            written next.
+//            The look at a link is a compare with the end of the region, and one with a word that
+//            is written next.
 // Position:  `heads` follows this object in memory; nothing here is an address.
 #pragma once
 
@@ -61,8 +61,8 @@ private:
     link_code code_;
 };
 
-/// A block that was found at the head of its bin: what takes it out need not compute the bin again, and no
-/// block is before it.
+/// A block that was found at the head of its bin: what takes it out need not compute the bin again,
+/// and no block is before it.
 struct list_head {
     std::uint32_t block = no_block;
     std::uint32_t bin = no_block;
@@ -161,8 +161,8 @@ public:
         insert(heads, links, bin, to);
     }
 
-    /// The block of `size` behind `start` and its free neighbours (0: not free) become one free block at
-    /// `start`. `bin_of` says the bin of a size.
+    /// The block of `size` behind `start` and its free neighbours (0: not free) become one free
+    /// block at `start`. `bin_of` says the bin of a size.
     template <class Links, class BinOf>
     [[gnu::always_inline]] inline void join(std::uint32_t* heads, const Links& links, BinOf bin_of,
                                             std::uint32_t start, std::uint32_t left_size,

@@ -31,7 +31,8 @@ struct size_class {
         constexpr unsigned width = sizeof(Size) * 8;
         const auto zeros = static_cast<unsigned>(std::countl_zero(size | steps_per_octave));
         if constexpr (width < 64) {
-            // Shifted up first, so that the number of the highest bit serves as it is: 8 instructions.
+            // Shifted up first, so that the number of the highest bit serves as it is: 8
+            // instructions.
             const unsigned highest = (width - 1) ^ zeros;
             const auto top =
                 static_cast<std::uint32_t>((std::uint64_t{size} << MantissaBits) >> highest);

@@ -17,7 +17,7 @@ constexpr std::uint64_t heap<Fit, Steps>::magic() noexcept {
         hash = (hash ^ static_cast<unsigned char>(*c)) * 1099511628211ull;
     }
     std::uint64_t shape = sizeof(region_type);
-    if constexpr (requires { Fit::shape; }) { shape ^= std::uint64_t{Fit::shape} << 32; }
+    if constexpr (detail::has_shape<Fit>) { shape ^= std::uint64_t{Fit::shape} << 32; }
     constexpr std::uint64_t format = 3;  // links are encoded, bins hold marked sizes
     return (hash ^ shape ^ Fit::deferred_max << 16 ^ format << 56) * 1099511628211ull;
 }
@@ -357,7 +357,7 @@ template <class Fit, class Steps>
 void* heap<Fit, Steps>::allocate_in_regions(std::uint32_t granules, std::size_t size,
                                             alignment align) noexcept {
     std::uint32_t first = 0;
-    if constexpr (requires { Fit::smallest_of_all_regions; }) {
+    if constexpr (detail::takes_smallest_of_all_regions<Fit>) {
         first = region_of_best_fit(granules, align);
     }
     for (std::uint32_t i = first; i < region_count_; ++i) {
@@ -386,8 +386,8 @@ inline void heap<Fit, Steps>::left_core(std::uint32_t granules) noexcept {
 }
 
 /// For fits with classes: `size` is of class `c`, whose blocks have `granules`.
-/// (No requires-clause: clang 17 and gcc 14 write one into the function's name, gcc 12 does not, and then
-/// a program and a library of the two do not link.)
+/// (No requires-clause: clang 17 and gcc 14 write one into the function's name, gcc 12 does not,
+/// and then a program and a library of the two do not link.)
 template <class Fit, class Steps>
 void* heap<Fit, Steps>::allocate_class_from_core(std::uint32_t c, std::uint32_t granules,
                                                  std::size_t size) noexcept {
@@ -466,7 +466,8 @@ void heap<Fit, Steps>::give_to_core(void* p) noexcept {
     region_type* const r = region_at(p);
     free_in(r, p);
     if (block_size_ != 0 && r->is_empty() && r != home_) [[unlikely]] {
-        // One empty region stays, so that a free and an allocation at the edge do not call upstream.
+        // One empty region stays, so that a free and an allocation at the edge do not call
+        // upstream.
         if (spare_ != nullptr) {
             remove_region(r);
         } else {
@@ -762,8 +763,8 @@ void heap<Fit, Steps>::forget_description([[maybe_unused]] region_entry& entry) 
 #endif
 }
 
-/// Blocks are numbered by address, inside their region. Walks it: O(blocks). Believes no header that
-/// leads out of it: this is asked when something has been overrun.
+/// Blocks are numbered by address, inside their region. Walks it: O(blocks). Believes no header
+/// that leads out of it: this is asked when something has been overrun.
 template <class Fit, class Steps>
 detail::address_place heap<Fit, Steps>::place_of(const void* object, const void* address) noexcept {
     const heap& h = *static_cast<const heap*>(object);
@@ -796,13 +797,5 @@ detail::address_place heap<Fit, Steps>::place_of(const void* object, const void*
             .size = r->total_size(),
             .state = "what the heap needs for itself, or was overrun"};
 }
-
-// ---------------------------------------------------------------------------- compiled once
-
-extern template class heap<good_fit>;
-extern template class heap<strict_good_fit>;
-extern template class heap<best_fit>;
-extern template class heap<first_fit>;
-extern template class heap<half_fit>;
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

@@ -16,8 +16,9 @@
 //
 // Invariant: blocks follow one another without a gap; two neighbours are never both free; the index
 //            holds exactly the free blocks.
-// Trust:     headers and links lie where users write. Each operation compares the headers that it reads
-//            with one another and with the end of the region, in every build, before it writes.
+// Trust:     headers and links lie where users write. Each operation compares the headers that it
+//            reads with one another and with the end of the region, in every build, before it
+//            writes.
 // Cost:      allocate: one find, one replace or remove, three headers. free: at most two neighbours
 //            looked up, one taken out of the index and one changed in it. No loop here at all.
 // Threads:   none.
@@ -29,14 +30,11 @@
 
 #include <cairn/alloc/fit/block.hpp>
 #include <cairn/alloc/fit/corrupt.hpp>
+#include <cairn/alloc/heap/fit.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/assert.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
-
-/// A fit that numbers sizes: what a request gets is known by its class.
-template <class Fit>
-concept has_size_classes = requires { Fit::class_of_request(1u); };
 
 template <class Fit, class Steps>
 class region {
@@ -60,13 +58,15 @@ public:
         if (size < size_for(1, extra)) { return 0; }
         std::size_t granules = (size - size_for(1, extra)) / granule_size + 1;
         if (granules > granule_count_max) { granules = granule_count_max; }
-        // The index grows with the granules it serves, by less than they do: a few rounds settle it.
+        // The index grows with the granules it serves, by less than they do: a few rounds settle
+        // it.
         for (std::size_t need = size_for(granules, extra); need > size;
              need = size_for(granules, extra)) {
             const std::size_t over = (need - size + granule_size - 1) / granule_size;
             granules -= (over + 1) / 2;
         }
-        // Where one granule more begins a new level of the index, a round may have gone too far down.
+        // Where one granule more begins a new level of the index, a round may have gone too far
+        // down.
         while (granules < granule_count_max && size_for(granules + 1, extra) <= size) {
             ++granules;
         }
@@ -86,8 +86,8 @@ public:
         return r;
     }
 
-    /// Bytes from elsewhere that say that they are a region: makes the index anew from the headers of
-    /// the blocks. What waited is free then.
+    /// Bytes from elsewhere that say that they are a region: makes the index anew from the headers
+    /// of the blocks. What waited is free then.
     /// Requires: has_shape() said yes.
     /// Returns: false when the headers are not those of a region. O(blocks).
     [[nodiscard]] bool rebuild(std::uint32_t key) noexcept {
@@ -153,7 +153,7 @@ public:
     [[nodiscard]] std::uint32_t allocate(std::uint32_t size) noexcept {
         const blocks b = map();
         std::uint32_t g = no_block;
-        if constexpr (requires { index_.find_head(b, size); }) {
+        if constexpr (finds_heads<index, Steps>) {
             const auto found = index_.find_head(b, size);
             g = found.block;
             if (g == no_block) [[unlikely]] { return no_block; }
@@ -174,7 +174,8 @@ public:
     }
 
     /// As allocate, where `size` is the size of class `c`, so that nothing is computed twice.
-    /// Returns: the payload, or nullptr. Inlined where it is called, once: its caller has no work of its own.
+    /// Returns: the payload, or nullptr. Inlined where it is called, once: its caller has no work
+    ///          of its own.
     [[nodiscard, gnu::always_inline]] inline std::byte* allocate_class(std::uint32_t c,
                                                                        std::uint32_t size) noexcept
         requires has_size_classes<Fit>
@@ -195,9 +196,7 @@ public:
                 padding_to(reinterpret_cast<std::uintptr_t>(b.payload(g)), align) / granule_size);
         };
         std::uint32_t g = no_block;
-        if constexpr (requires {
-                          index_.find_if(b, size, 4u, [](std::uint32_t) { return true; });
-                      }) {
+        if constexpr (finds_if<index, Steps>) {
             // A hole that an aligned block left behind is aligned: it need not be larger.
             g = index_.find_if(b, size, 4u, [&](std::uint32_t candidate) {
                 return std::uint64_t{gap_of(candidate)} + size <= b.header(candidate).size();
@@ -241,7 +240,7 @@ public:
         }
         free_granules_ += size;
         const std::uint32_t total = left_size + size + right_size;
-        if constexpr (requires { index_.join(b, start, left_size, size, right_size); }) {
+        if constexpr (joins<index, Steps>) {
             index_.join(b, start, left_size, size, right_size);
         } else if (right_size != 0) {
             if (left_size != 0) {
@@ -306,8 +305,8 @@ public:
     [[nodiscard]] std::byte* extra() noexcept {
         return reinterpret_cast<std::byte*>(this) + extra_offset_;
     }
-    /// True when these bytes, at the front of `memory_size`, say of themselves what create() says of a
-    /// region with `extra` bytes of bins.
+    /// True when these bytes, at the front of `memory_size`, say of themselves what create() says
+    /// of a region with `extra` bytes of bins.
     [[nodiscard]] bool has_shape(std::size_t memory_size, std::size_t extra) const noexcept {
         return granules_ != 0 && granules_ <= granule_count_max &&
                extra_offset_ == extra_offset_for(granules_) &&
@@ -384,8 +383,8 @@ public:
         return deferred_count;
     }
 
-    /// Says what is wrong with block `g`, which is to be freed and is not in use, or is not as large as
-    /// its owner says.
+    /// Says what is wrong with block `g`, which is to be freed and is not in use, or is not as
+    /// large as its owner says.
     [[noreturn, gnu::cold, gnu::noinline]] void freed_wrongly(std::uint32_t g) const noexcept {
         const blocks b = map();
         const block_header h = b.header(g);
@@ -420,8 +419,8 @@ public:
         }
     }
 
-    /// The header of `g` is what a free leaves behind: free, waiting, or the mark of a block that is
-    /// part of another one. Unchecked builds do not mark the right one of two that join.
+    /// The header of `g` is what a free leaves behind: free, waiting, or the mark of a block that
+    /// is part of another one. Unchecked builds do not mark the right one of two that join.
     [[nodiscard]] bool was_freed(blocks b, std::uint32_t g, block_header h) const noexcept {
         const std::uint32_t state = h.size_and_bits() & block_header::gone;
         if (state == 0 || !is_plausible(g, h)) { return false; }
@@ -438,10 +437,10 @@ private:
         return static_cast<std::uint32_t>(sizeof(region) + index::array_size(granules) + 7) & ~7u;
     }
 
-    // ---------------------------------------------------------------- what headers say of each other
+    // -------------------------------------------------------- what headers say of one another
 
-    // Headers are read in halves: of a whole one, returned, clang 19 makes one load of eight bytes, which
-    // waits for the stores of four before it.
+    // Headers are read in halves: of a whole one, returned, clang 19 makes one load of eight bytes,
+    // which waits for the stores of four before it.
 
     /// `g` is in use, its size ends inside the region, and the block after it knows that size.
     /// Returns: the size.
@@ -467,8 +466,8 @@ private:
         }
         return 0;
     }
-    /// `g` has at least `wanted` granules, is free, and ends inside the region; where something will
-    /// be left of it, the block after it knows its size.
+    /// `g` has at least `wanted` granules, is free, and ends inside the region; where something
+    /// will be left of it, the block after it knows its size.
     /// Returns: how many granules will be left.
     [[nodiscard]] std::uint32_t expect_free(blocks b, std::uint32_t g,
                                             std::uint32_t wanted) const noexcept {
@@ -489,7 +488,8 @@ private:
     [[nodiscard]] std::uint32_t size_of_free_right(blocks b, std::uint32_t g) const noexcept {
         const std::uint32_t word = b.size_and_bits(g);
         if ((word & block_header::free_bit) == 0) { return 0; }
-        // Both bits: larger than any region. Size 0: another number stands there, that of the live block.
+        // Both bits: larger than any region. Size 0: another number stands there, that of the live
+        // block.
         const std::uint32_t size = word - block_header::free_bit;
         if (std::uint64_t{g} + size > granules_ || b.previous(g + size) != size) [[unlikely]] {
             heap_is_corrupt(heap_promise::free_header, this);
@@ -504,8 +504,8 @@ private:
     [[nodiscard]] bool is_plausible(std::uint32_t g, block_header h) const noexcept {
         return g < granules_ && h.size() != 0 && h.size() <= granules_ - g && h.previous() <= g;
     }
-    /// Every header is one that a heap wrote there. For bytes that came from elsewhere: reads nothing
-    /// outside them.
+    /// Every header is one that a heap wrote there. For bytes that came from elsewhere: reads
+    /// nothing outside them.
     [[nodiscard]] bool blocks_follow_one_another() const noexcept {
         const blocks b = map();
         std::uint32_t previous = 0;
@@ -524,8 +524,8 @@ private:
         return b.header(granules_) == block_header::used(0, previous);
     }
 
-    /// [ ---- free ---- ] => [ used: size ][ free: rest ]. `found`: what the index said about `g`, if
-    /// anything.
+    /// [ ---- free ---- ] => [ used: size ][ free: rest ]. `found`: what the index said about `g`,
+    /// if anything.
     template <class... Found>
     [[gnu::always_inline]] inline void take_front(blocks b, std::uint32_t g, std::uint32_t size,
                                                   std::uint32_t rest, Found... found) noexcept {
