@@ -138,9 +138,11 @@ target_sources(cairn
         include/cairn/alloc/half_fit.hpp
         include/cairn/alloc/heap.hpp
         include/cairn/alloc/heap/deferred.hpp
+        include/cairn/alloc/heap/deferred_bins.hpp
         include/cairn/alloc/heap/fit.hpp
         include/cairn/alloc/heap/heap_cold.hpp
         include/cairn/alloc/heap/region.hpp
+        include/cairn/alloc/heap/region_set.hpp
         include/cairn/alloc/keeping.hpp
         include/cairn/alloc/locked.hpp
         include/cairn/alloc/pool.hpp
