@@ -5,7 +5,7 @@
 //                                              ^^^^^^ search starts here    its head always fits
 //
 // Sizes of requests are rounded *up* to a class, sizes of free blocks *down*: any block of the
-// found bin fits and nobody has to look at it. The block keeps the rounded size, so that what was
+// found bin fits, and no search looks at it. The block keeps the rounded size, so that what was
 // freed can be had again by the same request; two-level segregated fit without the rounding fails
 // there (espressif/tlsf PR #2, sysprog21/tlsf-bsd #4).
 //

@@ -107,7 +107,7 @@ public:
         if (next == none) { bitmap_.clear(bin); }
     }
 
-    /// Takes out `id`, the head of its bin: nobody is before it.
+    /// Takes out `id`, the head of its bin: no block is before it.
     template <class Links>
     [[gnu::always_inline]] inline void remove_head(std::uint32_t* heads, const Links& links,
                                                    std::size_t bin, std::uint32_t id) noexcept {

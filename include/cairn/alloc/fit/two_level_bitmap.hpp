@@ -55,7 +55,7 @@ public:
         const std::uint64_t here = words_[first] >> (bit % 64);
         if (here != 0) [[likely]] {
             const std::uint32_t found = bit + static_cast<std::uint32_t>(std::countr_zero(here));
-            if (found == none) { __builtin_unreachable(); }  // then nobody compares again
+            if (found == none) { __builtin_unreachable(); }  // no caller compares again
             return found;
         }
         if constexpr (word_count == 1) { return none; }

@@ -3,11 +3,12 @@
 //      | region | index | header, bin, bin, bin ... | blocks ...
 //                         ^ room that the region leaves for its owner: extra()
 //
-// Takes and puts blocks that wait, and keeps the books of them. What reaches the core is the heap's.
+// Takes and puts blocks that wait, and keeps the books of them. What reaches the core is the
+// heap's.
 //
 // Cost:    take, put: one bin, the first line of the block. The rest: O(bins).
-// Misuse:  a link that leads out of the regions and a header that does not say that its block waits in
-//          the bin end in take() returning false, then in expect_none().
+// Misuse:  a link that leads out of the regions is not followed, a header that does not say that
+//          its block waits in the bin makes take() return false; both end in expect_none().
 #pragma once
 
 #include <cstddef>
@@ -146,8 +147,8 @@ public:
         return begin_ + (bin.head - link_key_);
     }
 
-    /// Takes out `p`, the newest of `bin`. Its link becomes the head as it is, and is decoded and looked
-    /// at when its turn comes: no pair of a free and a request waits for that.
+    /// Takes out `p`, the newest of `bin`. Its link becomes the head as it is, and is decoded and
+    /// looked at when its turn comes: no pair of a free and a request waits for that.
     /// Returns: false when its header does not say that it waits there; nothing has changed then.
     [[nodiscard, gnu::always_inline]] inline bool take(deferred_bin& bin, std::byte* p) noexcept {
         const std::uint64_t waiting = bin.waiting;
@@ -176,7 +177,7 @@ public:
     }
     static void refused(deferred_bin& bin) noexcept { deferred_surplus::refused(bin); }
 
-    /// No block was to be had of `bin`: because there is none, or because a look found something else.
+    /// No block was to be had of `bin`: because there is none, or a look found something else.
     void expect_none(const deferred_bin& bin) const noexcept {
         if (bin.head - link_key_ != no_waiting_block) [[unlikely]] {
             heap_is_corrupt(heap_promise::waiting, begin_);

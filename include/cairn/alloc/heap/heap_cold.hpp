@@ -1,7 +1,7 @@
 // cairn/alloc/heap/heap_cold.hpp - cold half of heap.hpp: the core, growing, checking.
 //
 // A template, so it cannot live in src/ alone; the five heaps that people use are instantiated once
-// there (src/alloc/heap.cpp), and nobody else compiles this for them.
+// there (src/alloc/heap.cpp), and no other unit compiles this for them.
 #pragma once
 
 #include <cairn/alloc/heap.hpp>
@@ -185,7 +185,7 @@ void heap<Fit, Steps>::end() noexcept {
 
 template <class Fit, class Steps>
 void heap<Fit, Steps>::release_all() noexcept {
-    // First: nobody counts what waits in a region that may already have gone.
+    // First: without a home nothing is counted that waits in a region which may have gone already.
     home_ = nullptr;
     while (regions_.count() != 0) {
         region_type* const r = regions_.region(regions_.count() - 1);
@@ -346,7 +346,7 @@ template <class Fit, class Steps>
 void heap<Fit, Steps>::free_in_core(void* p) noexcept {
     if (regions_.count() == 1) [[likely]] { return free_in(home_, p); }
     give_to_core(p);
-    // More waits than is in use: what waits holds regions that nobody needs.
+    // More waits than is in use: what waits holds regions that no block in use needs.
     if (Fit::deferred_max != 0 && bins_.surplus().wants_to_shrink()) { merge_surplus(); }
 }
 

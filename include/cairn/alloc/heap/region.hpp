@@ -129,7 +129,7 @@ public:
         index_.insert(map(), 0, granules_);
     }
 
-    /// The bytes belong to whoever gave them again.
+    /// The bytes belong to the owner of the memory again.
     void unpoison_all() noexcept {
         unpoison(map().at(0), std::size_t{granules_} * granule_size + block_header_size);
     }

@@ -1,9 +1,9 @@
-// cairn/alloc/heap/region_set.hpp - the regions of a heap, up to 64, in the order of their addresses.
+// cairn/alloc/heap/region_set.hpp - the regions of a heap, up to 64, in order of their addresses.
 //
 //      [ 0x1000 .. ]   [ 0x8000 ....... ]   [ 0x2'0000 ... ]
 //
-// A pointer is found by halving, so a free in a heap of n regions looks at log n addresses; insert and
-// remove move the entries behind: 64 at most, on paths that call upstream.
+// A pointer is found by halving, so a free in a heap of n regions looks at log n addresses; insert
+// and remove move the entries behind: 64 at most, on paths that call upstream.
 #pragma once
 
 #include <cstddef>
