@@ -149,8 +149,10 @@ target_sources(cairn
         include/cairn/alloc/half_fit.hpp
         include/cairn/alloc/heap.hpp
         include/cairn/alloc/heap/deferred.hpp
+        include/cairn/alloc/heap/deferred_bins.hpp
         include/cairn/alloc/heap/heap_cold.hpp
         include/cairn/alloc/heap/region.hpp
+        include/cairn/alloc/heap/region_set.hpp
         include/cairn/alloc/locked.hpp
         include/cairn/alloc/monotonic.hpp
         include/cairn/alloc/pool.hpp

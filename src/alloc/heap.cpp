@@ -3,13 +3,13 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-void detail::heap_is_corrupt(const char* sentence) noexcept {
+void detail::heap_is_corrupt(const char* sentence, const void* memory) noexcept {
     const misuse_kind kind = sentence == heap_promise::freed_once   ? misuse_kind::double_free
                              : sentence == heap_promise::freed_here ? misuse_kind::foreign_pointer
                              : sentence == heap_promise::freed_size ? misuse_kind::wrong_size
                                                                     : misuse_kind::corrupted;
     assert_failed("the heap's words agree (checked in every build)", sentence,
-                  {.kind = kind, .type = "heap"});
+                  {.kind = kind, .object = memory, .type = "memory of a heap"});
 }
 
 template class heap<good_fit>;

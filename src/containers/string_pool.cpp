@@ -11,9 +11,9 @@
 namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
-constexpr std::size_t room_min = 16;                          // entries
-constexpr std::size_t room_max = std::size_t{1} << 32;        // the hash names no more places
-constexpr std::size_t size_max = 0xffff'ffffu;                // bytes of a string
+constexpr std::size_t room_min = 16;                           // entries
+constexpr std::size_t room_max = std::size_t{1} << 32;         // the hash names no more places
+constexpr std::size_t size_max = 0xffff'ffffu;                 // bytes of a string
 constexpr std::size_t strings_in(std::size_t room) noexcept {  // before the table grows
     return room - room / 8;
 }

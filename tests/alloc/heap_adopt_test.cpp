@@ -21,7 +21,7 @@ namespace {
 template <class Fit>
 class heap_adopt : public testing::Test {};
 
-TYPED_TEST_SUITE(heap_adopt, fits, fit_names);
+TYPED_TEST_SUITE(heap_adopt, test::all_fits, test::fit_names);
 
 std::size_t regions_wanted() {
     const char* const asked = std::getenv("CAIRN_MUTATED_REGIONS");

@@ -42,7 +42,7 @@ constexpr const char* went_wrong = "a heap that says nothing works";
 template <class Fit>
 class heap_hardening : public testing::Test {};
 
-TYPED_TEST_SUITE(heap_hardening, fits, fit_names);
+TYPED_TEST_SUITE(heap_hardening, test::all_fits, test::fit_names);
 
 constexpr std::size_t memory_size = 64_KiB;
 
@@ -204,6 +204,22 @@ TYPED_TEST(heap_hardening, a_second_free_after_the_block_has_merged_is_told) {
     }
 }
 
+TYPED_TEST(heap_hardening, the_report_of_an_unchecked_build_names_the_memory_of_the_heap) {
+    if (asserts_enabled) { GTEST_SKIP() << "the heap itself is named"; }
+    test_region memory{memory_size};
+    const caught_promise told = expect_broken_promise([&] {
+        heap<TypeParam> h{memory.span()};
+        void* const p = h.allocate(200);
+        (void)h.allocate(200);
+        h.deallocate(p, 200);
+        h.trim();
+        h.deallocate(p);
+    });
+    const auto at = reinterpret_cast<std::uintptr_t>(told.object());
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory.span().data());
+    EXPECT_LT(at - begin, memory_size) << told;
+}
+
 TYPED_TEST(heap_hardening, a_block_freed_twice_is_not_given_out_twice) {
     const std::string said = sentence_of([] {
         test_region memory{memory_size};
@@ -360,7 +376,7 @@ TEST(heap_hardening, a_link_that_is_cut_short_ends_in_the_sentence) {
     if (checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
     const std::string said = sentence_of([] {
         test_region memory{memory_size};
-        heap<deferring_fit> h{memory.span()};
+        heap<test::deferring_fit> h{memory.span()};
         auto* const p = static_cast<std::byte*>(h.allocate(100));
         auto* const q = static_cast<std::byte*>(h.allocate(100));
         h.deallocate(p, 100);

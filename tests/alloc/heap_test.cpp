@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/allocator_contract.hpp"
+#include "support/heap_fits.hpp"
 #include "support/heap_model.hpp"
 #include "support/sanitizers.hpp"
 #include "support/step_bound.hpp"
@@ -22,15 +23,7 @@ namespace {
 template <class Fit>
 class heap_test : public testing::Test {};
 
-struct fit_names {
-    template <class Fit>
-    static std::string GetName(int i) {
-        return std::string(Fit::name) + (i == 1 ? "_strict" : "");
-    }
-};
-
-using fits = testing::Types<good_fit, strict_good_fit, best_fit, first_fit, half_fit>;
-TYPED_TEST_SUITE(heap_test, fits, fit_names);
+TYPED_TEST_SUITE(heap_test, test::named_fits, test::fit_names);
 
 struct piece {
     std::byte* data;

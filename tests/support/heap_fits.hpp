@@ -1,27 +1,32 @@
-// tests/support/heap_fits.hpp - the fits that every test of a heap's insides goes through, and
-// their names.
-//
-//      TYPED_TEST_SUITE(heap_adopt, fits, fit_names);     heap_adopt/best_fit_trie.what_it_does
+// tests/support/heap_fits.hpp - the fits that every heap test runs with. A new fit joins here.
 #pragma once
 
 #include <cairn/alloc/heap.hpp>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <type_traits>
 
-using deferring_fit = cairn::basic_good_fit<4, 64, 16>;  // much waits even in a small region
+namespace cairn::test {
 
-// basic_best_fit<2>: nearly every free block is a node of the trie.
-using fits =
-    testing::Types<cairn::good_fit, cairn::strict_good_fit, cairn::best_fit, cairn::first_fit,
-                   cairn::half_fit, cairn::basic_best_fit<2>, deferring_fit>;
+/// The fits that users name.
+using named_fits = testing::Types<good_fit, strict_good_fit, best_fit, first_fit, half_fit>;
+
+/// Beside them, the shapes that reach what a small region otherwise does not: nearly every free
+/// block is a node of the trie; much waits.
+using trie_fit = basic_best_fit<2>;
+using deferring_fit = basic_good_fit<4, 64, 16>;
+using all_fits = testing::Types<good_fit, strict_good_fit, best_fit, first_fit, half_fit, trie_fit,
+                                deferring_fit>;
 
 struct fit_names {
     template <class Fit>
-    static std::string GetName(int i) {
-        return std::string(Fit::name) + (i == 1   ? "_strict"
-                                         : i == 5 ? "_trie"
-                                         : i == 6 ? "_deferring"
-                                                  : "");
+    static std::string GetName(int) {
+        return std::string(Fit::name) + (std::is_same_v<Fit, strict_good_fit> ? "_strict"
+                                         : std::is_same_v<Fit, trie_fit>      ? "_trie"
+                                         : std::is_same_v<Fit, deferring_fit> ? "_deferring"
+                                                                              : "");
     }
 };
+
+}  // namespace cairn::test

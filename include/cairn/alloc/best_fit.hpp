@@ -1,6 +1,6 @@
 // cairn/alloc/best_fit.hpp - the smallest free block that fits, exactly, without a walk.
 //
-//      sizes below 1024 granules: one bin each          larger: a trie keyed by the bits of the size
+//      sizes below 1024 granules: one bin each        larger: a trie keyed by the bits of the size
 //      |1|2|3|4|5| ... |1023|                            [ 1500 ]
 //       two-level bitmap: next non-empty bin             |      |          (size_trie.hpp)
 //
@@ -8,8 +8,8 @@
 //             byte counts.
 // Look elsewhere for: speed (good_fit), the worst-case bound (first_fit, half_fit).
 //
-// Exact:  the block is the smallest that fits, in all regions; of equals, the one in the region with
-//         the lowest address that became free last.
+// Exact:  the block is the smallest that fits, in all regions; of equals, the one in the region
+//         with the lowest address that became free last.
 // Bound:  a request is refused only when no free block is as large as it; over-aligned requests
 //         count as size + alignment - 16.
 // Cost:   small: as good_fit. Large: at most 2 * 31 nodes of the trie.
@@ -88,11 +88,31 @@ struct basic_best_fit {
 
         /// The smallest free block of at least `size` granules, the newest of equals; or no_block.
         [[nodiscard]] std::uint32_t find(blocks b, std::uint32_t size) const noexcept {
-            if (size < bin_count_) {
+            return find_head(b, size).block;
+        }
+
+        /// As find; block: no_block when there is none; bin: ExactBins for one of the trie.
+        [[nodiscard]] detail::list_head find_head(blocks b, std::uint32_t size) const noexcept {
+            if (size < bin_count_) [[likely]] {
                 const std::uint32_t bin = lists_.bin_from(size);
-                if (bin < bin_count_) { return heads()[bin]; }
+                if (bin != detail::no_block) [[likely]] { return {heads()[bin], bin}; }
             }
-            return large_.find(b, size);
+            return {large_.find(b, size), ExactBins};
+        }
+
+        void remove(blocks b, detail::list_head h) noexcept {
+            if (h.bin < ExactBins) {
+                lists_.remove_head(heads(), links{b, code_}, h.bin, h.block);
+            } else {
+                large_.remove(b, h.block);
+            }
+        }
+
+        /// The head `h` becomes `to`: its front is cut off.
+        [[gnu::always_inline]] inline void replace(blocks b, detail::list_head h, std::uint32_t to,
+                                                   std::uint32_t to_size) noexcept {
+            remove(b, h);
+            insert(b, to, to_size);
         }
 
         /// Size of the largest free block.

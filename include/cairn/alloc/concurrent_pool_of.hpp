@@ -21,6 +21,7 @@
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/make.hpp>
+#include <cairn/core/rollback.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -49,10 +50,9 @@ public:
     [[nodiscard]] T* make(Args&&... args) {
         void* const memory = allocate();
         if (memory == nullptr) [[unlikely]] { return nullptr; }
-        detail::allocation_guard<concurrent_pool> guard{*this, memory, sizeof(T),
-                                                        alignment::of<T>()};
+        detail::rollback undo{[&]() noexcept { deallocate(memory); }};
         T* const object = detail::construct_at<T>(memory, std::forward<Args>(args)...);
-        guard.memory = nullptr;
+        undo.cancel();
         return object;
     }
 

@@ -1,13 +1,13 @@
 // cairn/alloc/first_fit.hpp - the free block with the lowest address that fits, in O(log n).
 //
-//      granules   |................|................|................|    pages of 64 granules, 1 KiB
-//      starts     ...1.......1.....................1.....                 one bit a free block, in
-//                                                                         the page where it starts
-//      pages         9               0              40                    largest of the page, or
-//                                                                         32767 for what is larger
-//      spans         0              90000                                 the one block of 512 KiB or
-//                                                                         more that starts in a span
-//      top                                                ^.........|     the free block at the end
+//      granules   |................|................|................|  pages of 64 granules, 1 KiB
+//      starts     ...1.......1.....................1.....               one bit a free block, in
+//                                                                       the page where it starts
+//      pages         9               0              40                  largest of the page, or
+//                                                                       32767 for what is larger
+//      spans         0              90000                               the one block of 512 KiB or
+//                                                                       more that starts in a span
+//      top                                                ^.........|   the free block at the end
 //
 // Find: down a tree of maxima to the first page with a block that is large enough, then along at
 // most 32 bits (two neighbours are never both free) to the first such block. If there is none, the
@@ -34,8 +34,8 @@ namespace cairn::inline CAIRN_FLAVOUR {
 struct first_fit {
     static constexpr const char* name = "first_fit";
     static constexpr std::uint32_t deferred_max = 0;
-    /// Steps (step_counter.hpp) of one operation in one region: eight levels and the 32 free blocks of a
-    /// page, three times each.
+    /// Steps (step_counter.hpp) of one operation in one region: eight levels and the 32 free blocks
+    /// of a page, three times each.
     static constexpr std::uint32_t allocate_steps_max = 3 * (8 + 32) + 20;
     static constexpr std::uint32_t deallocate_steps_max = 3 * (8 + 32) + 20;
 
@@ -177,7 +177,7 @@ struct first_fit {
                 if (b.header(p * page + last).size() >= size) { return p * page + last; }
                 bits &= ~(std::uint64_t{1} << last);
             }
-            detail::heap_is_corrupt(detail::heap_promise::page);
+            detail::heap_is_corrupt(detail::heap_promise::page, this);
         }
 
         /// Size of the largest free block.
@@ -224,9 +224,9 @@ struct first_fit {
         }
 
         /// The index lies in front of all blocks, but the sizes stand in their headers.
-        [[nodiscard]] static std::uint32_t expect_found(std::uint32_t g) noexcept {
+        [[nodiscard]] std::uint32_t expect_found(std::uint32_t g) const noexcept {
             if (g == detail::no_block) [[unlikely]] {
-                detail::heap_is_corrupt(detail::heap_promise::page);
+                detail::heap_is_corrupt(detail::heap_promise::page, this);
             }
             return g;
         }
@@ -252,7 +252,9 @@ struct first_fit {
         /// The large block that starts in span `s`, which has one.
         [[nodiscard]] std::uint32_t large_of_span(blocks b, std::uint32_t s) const noexcept {
             const std::uint32_t p = pages_.find_from(page_entries(), s * (span / page), large);
-            if (p == none) [[unlikely]] { detail::heap_is_corrupt(detail::heap_promise::page); }
+            if (p == none) [[unlikely]] {
+                detail::heap_is_corrupt(detail::heap_promise::page, this);
+            }
             return expect_found(first_in_page(b, p, starts()[p], large));
         }
         /// The first block of more than `large` granules from span `s` on.

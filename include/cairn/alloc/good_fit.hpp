@@ -4,22 +4,23 @@
 //      bins   ... | 61..62 | 63..64 | 65..68 | 69..72 | ...        the first that is not empty,
 //                                              ^^^^^^ search starts here    its head always fits
 //
-// Sizes of requests are rounded *up* to a class, sizes of free blocks *down*: any block of the found
-// bin fits and nobody has to look at it. The block keeps the rounded size, so that what was freed
-// can be had again by the same request; two-level segregated fit without the rounding fails there
-// (espressif/tlsf PR #2, sysprog21/tlsf-bsd #4).
+// Sizes of requests are rounded *up* to a class, sizes of free blocks *down*: any block of the
+// found bin fits, and no search looks at it. The block keeps the rounded size, so that what was
+// freed can be had again by the same request; two-level segregated fit without the rounding fails
+// there (espressif/tlsf PR #2, sysprog21/tlsf-bsd #4).
 //
 // Use it for: the default. Constant time, and the shape that lets freed blocks wait unmerged.
 // Look elsewhere for: the last percent of memory (best_fit), a proved small region (half_fit,
 //             first_fit), compaction (first_fit).
 //
 // Bound: a request is refused only when no free block is as large as its rounded size, which is
-//        less than 1/16 above the size itself; over-aligned requests count as size + alignment - 16,
-//        unless one of the first four blocks of the bin happens to be aligned.
+//        less than 1/16 above the size itself; over-aligned requests count as size + alignment -
+//        16, unless one of the first four blocks of the bin happens to be aligned.
 // Cost:  find: at most three bitmap words and a head. insert, remove: a bitmap word, a head, and at
 //        most two neighbours in a list. With all around it about 200 instructions an operation in
 //        the worst state found (`tail` counts 196 with gcc, 201 with clang). Two states are beyond:
-//        an allocation while a surplus gives way (400), and the last resort; strict_good_fit has none.
+//        an allocation while a surplus gives way (400), and the last resort; strict_good_fit has
+//        none.
 // Source: Masmano et al., TLSF, ECRTS 2004, with the stored size rounded as the paper says.
 #pragma once
 
@@ -30,9 +31,9 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-/// `DeferredMax`: how many freed blocks of one class may always wait unmerged (0: all merge at once).
-/// `DeferredShare`: the part of the heap that they may withhold is one in this many, and no more than
-/// 6 KiB. More may wait while the heap is smaller than it has been: see deferred.hpp.
+/// `DeferredMax`: how many freed blocks of one class may always wait unmerged (0: all merge at
+/// once). `DeferredShare`: the part of the heap that they may withhold is one in this many, and no
+/// more than 6 KiB. More may wait while the heap is smaller than it has been: see deferred.hpp.
 template <unsigned MantissaBits, std::uint32_t DeferredMax, std::uint32_t DeferredShare = 2048>
 struct basic_good_fit {
     using steps = detail::size_class<MantissaBits>;
@@ -53,16 +54,22 @@ struct basic_good_fit {
     /// instructions.
     static constexpr std::uint32_t small_max = 4096 / detail::granule_size + 1;
     [[nodiscard]] static std::uint32_t class_of_small(std::size_t granules) noexcept {
-        // Who asks has compared; said again for gcc, which warns where it inlines a larger constant.
+        // Who asks has compared; said again for gcc, which warns where it inlines a larger
+        // constant.
         if (granules > small_max) { __builtin_unreachable(); }
         return small_classes.of[granules];
+    }
+
+    /// size_of_class(c) for what class_of_small() returns.
+    [[nodiscard]] static std::uint32_t size_of_small_class(std::uint32_t c) noexcept {
+        return small_sizes.of[c];
     }
 
     static constexpr const char* name = "good_fit";
     static constexpr std::uint32_t deferred_max = DeferredMax;
     static constexpr std::uint32_t deferred_share = DeferredShare;
-    /// Steps (step_counter.hpp) of one operation in one region. Where blocks wait: a free of the core, eight bins
-    /// looked at for a surplus, one block merged; the last resort apart.
+    /// Steps (step_counter.hpp) of one operation in one region. Where blocks wait: a free of the
+    /// core, eight bins looked at for a surplus, one block merged; the last resort apart.
     static constexpr std::uint32_t allocate_steps_max = DeferredMax == 0 ? 45 : 73;
     static constexpr std::uint32_t deallocate_steps_max = DeferredMax == 0 ? 30 : 35;
     static constexpr std::uint32_t shape = MantissaBits | DeferredShare << 8;
@@ -99,22 +106,12 @@ struct basic_good_fit {
         }
 
         /// The block of `size` behind `start` and its free neighbours (0: not free) become one free
-        /// block at `start`. One function, so that its callers keep their registers.
-        [[gnu::noinline, gnu::flatten]] void join(blocks b, std::uint32_t start,
-                                                  std::uint32_t left_size, std::uint32_t size,
-                                                  std::uint32_t right_size) noexcept {
-            size += left_size;
-            if (right_size != 0) {
-                lists_.remove(heads(), links{b, code_}, class_of_free(right_size), start + size);
-                size += right_size;
-            }
-            const std::uint32_t bin = class_of_free(size);
-            if (left_size != 0) {
-                const std::uint32_t left_bin = class_of_free(left_size);
-                if (left_bin == bin) { return; }
-                lists_.remove(heads(), links{b, code_}, left_bin, start);
-            }
-            lists_.insert(heads(), links{b, code_}, bin, start);
+        /// block at `start`.
+        [[gnu::always_inline]] inline void join(blocks b, std::uint32_t start,
+                                                std::uint32_t left_size, std::uint32_t size,
+                                                std::uint32_t right_size) noexcept {
+            lists_.join(heads(), links{b, code_}, class_of_free, start, left_size, size,
+                        right_size);
         }
 
         /// The free block `from` becomes `to`: its front is cut off, or a neighbour joins.
@@ -130,38 +127,28 @@ struct basic_good_fit {
             lists_.insert(heads(), links{b, code_}, new_bin, to);
         }
 
-        // What find_class() found, for whoever takes it: the bin need not be computed again, and a
-        // head has nobody before it.
-        struct head {
-            std::uint32_t block;
-            std::uint32_t bin;
-        };
-
-        /// A free block of at least the size of class `c`; block: no_block when there is none. O(1).
-        [[nodiscard]] head find_class(std::uint32_t c) const noexcept {
-            if (c >= bin_count_) { return {detail::no_block, 0}; }
-            const std::uint32_t bin = lists_.bin_from(c);
-            return {bin < bin_count_ ? heads()[bin] : detail::no_block, bin};
+        /// A free block of at least the size of class `c`; both no_block when there is none. O(1).
+        /// Requires: the class of a size that some region can have.
+        [[nodiscard]] detail::list_head find_class(std::uint32_t c) const noexcept {
+            const std::uint32_t bin = lists_.bin_from(c);  // bits beyond the bins are never set
+            if (bin == detail::no_block) [[unlikely]] { return {}; }
+            return {heads()[bin], bin};
         }
 
-        void remove(blocks b, head h) noexcept {
+        void remove(blocks b, detail::list_head h) noexcept {
             lists_.remove_head(heads(), links{b, code_}, h.bin, h.block);
         }
 
         /// The head `h` becomes `to`: its front is cut off.
-        void replace(blocks b, head h, std::uint32_t to, std::uint32_t to_size) noexcept {
-            const std::uint32_t new_bin = class_of_free(to_size);
-            if (h.bin == new_bin) {
-                lists_.replace(heads(), links{b, code_}, new_bin, h.block, to);
-                return;
-            }
-            lists_.remove_head(heads(), links{b, code_}, h.bin, h.block);
-            lists_.insert(heads(), links{b, code_}, new_bin, to);
+        [[gnu::always_inline]] inline void replace(blocks b, detail::list_head h, std::uint32_t to,
+                                                   std::uint32_t to_size) noexcept {
+            lists_.move_head(heads(), links{b, code_}, h, to, class_of_free(to_size));
         }
 
         /// A free block of at least `size` granules, or no_block. O(1).
         [[nodiscard]] std::uint32_t find(blocks, std::uint32_t size) const noexcept {
-            return find_class(class_of_request(size)).block;
+            const std::uint32_t c = class_of_request(size);
+            return c < bin_count_ ? find_class(c).block : detail::no_block;
         }
 
         /// As find, and accept(g) says yes to it; looks at no more than `tries` blocks.
@@ -226,6 +213,15 @@ private:
         }
     };
     static constexpr class_table small_classes{};
+    struct size_table {
+        std::uint16_t of[class_of_request(small_max) + 1] = {};
+        constexpr size_table() noexcept {
+            for (std::uint32_t c = 0; c <= class_of_request(small_max); ++c) {
+                of[c] = static_cast<std::uint16_t>(size_of_class(c));
+            }
+        }
+    };
+    static constexpr size_table small_sizes{};
 };
 
 /// The default: freed blocks wait in lists of their size, within a bound, and merge later.

@@ -63,11 +63,35 @@ struct half_fit {
         }
 
         /// A free block of at least `size` granules, or no_block. O(1).
-        [[nodiscard]] std::uint32_t find(blocks, std::uint32_t size) const noexcept {
+        [[nodiscard]] std::uint32_t find(blocks b, std::uint32_t size) const noexcept {
+            return find_head(b, size).block;
+        }
+
+        /// As find; both no_block when there is none.
+        [[nodiscard]] detail::list_head find_head(blocks, std::uint32_t size) const noexcept {
             const std::uint32_t wanted = ceil_log2(size);
-            if (wanted >= bin_count) { return detail::no_block; }
+            if (wanted >= bin_count) [[unlikely]] { return {}; }
             const std::uint32_t bin = lists_.bin_from(wanted);
-            return bin < bin_count ? heads_[bin] : detail::no_block;
+            if (bin == detail::no_block) [[unlikely]] { return {}; }
+            return {heads_[bin], bin};
+        }
+
+        void remove(blocks b, detail::list_head h) noexcept {
+            lists_.remove_head(heads_, links{b, code_}, h.bin, h.block);
+        }
+
+        /// The head `h` becomes `to`: its front is cut off.
+        [[gnu::always_inline]] inline void replace(blocks b, detail::list_head h, std::uint32_t to,
+                                                   std::uint32_t to_size) noexcept {
+            lists_.move_head(heads_, links{b, code_}, h, to, bin_of(to_size));
+        }
+
+        /// The block of `size` behind `start` and its free neighbours (0: not free) become one free
+        /// block at `start`.
+        [[gnu::always_inline]] inline void join(blocks b, std::uint32_t start,
+                                                std::uint32_t left_size, std::uint32_t size,
+                                                std::uint32_t right_size) noexcept {
+            lists_.join(heads_, links{b, code_}, bin_of, start, left_size, size, right_size);
         }
 
         /// Size of the largest free block; looks at every block of the highest bin. Diagnostic.
@@ -94,6 +118,13 @@ struct half_fit {
         }
 
     private:
+        [[nodiscard]] static std::uint32_t bin_of(std::uint32_t size) noexcept {
+            if (size == 0) {
+                __builtin_unreachable();
+            }  // no block has no granule: nothing compares
+            return floor_log2(size);
+        }
+
         detail::free_lists<bin_count, Steps> lists_;
         detail::link_code code_;
         std::uint32_t heads_[bin_count];

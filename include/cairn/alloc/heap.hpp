@@ -17,16 +17,17 @@
 //      half_fit         powers of two: a proved region size for hard real time
 //
 // Use it for: a level, a subsystem, a console's fixed memory: many sizes with many lifetimes.
-// Look elsewhere for: one size (pool.hpp), one lifetime (arena.hpp), many threads (locked.hpp around
-//             this), memory the CPU does not touch (offset_heap.hpp).
+// Look elsewhere for: one size (pool.hpp), one lifetime (arena.hpp), many threads (locked.hpp
+//             around this), memory the CPU does not touch (offset_heap.hpp).
 //
 // Invariant: see heap/region.hpp: blocks without gaps, never two free neighbours, the index exact.
 // Cost:      each fit's header says. Bounds are step counts, asserted by the tests after every
 //            operation (heap/step_counter.hpp). Growing calls upstream; giving it an exhausted
 //            upstream, or no upstream, forbids that.
 // Overhead:  8 bytes a block; the smallest block is 16 bytes (8 of payload).
-// Misuse:    every build notices most writes into freed blocks, overruns and second frees before they
-//            do harm, and ends the program with a sentence: docs/hardening.md. Checked builds notice more.
+// Misuse:    every build notices most writes into freed blocks, overruns and second frees before
+//            they do harm, and ends the program with a sentence: docs/hardening.md. Checked builds
+//            notice more.
 // Position:  a heap over one region keeps all it knows inside the region, without addresses: copy
 //            the bytes anywhere with the same alignment and adopt() them.
 // Threads:   one at a time; checked builds name two that are inside at once.
@@ -41,7 +42,9 @@
 #include <cairn/alloc/good_fit.hpp>
 #include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap/deferred.hpp>
+#include <cairn/alloc/heap/deferred_bins.hpp>
 #include <cairn/alloc/heap/region.hpp>
+#include <cairn/alloc/heap/region_set.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
@@ -59,8 +62,8 @@ namespace cairn::inline CAIRN_FLAVOUR {
 /// Says that a heap takes blocks of at least `block_size` bytes from its upstream as it needs them.
 /// Each is also at least a quarter of what the heap already has, so that 64 blocks reach anywhere.
 /// A block that becomes empty goes back; one spare and the first stay until trim(). With good_fit a
-/// block of which some part waits unmerged (heap/deferred.hpp) is not empty before that part merges:
-/// trim() between two levels gives all of it back.
+/// block of which some part waits unmerged (heap/deferred.hpp) is not empty before that part
+/// merges: trim() between two levels gives all of it back.
 struct grow_by {
     std::size_t block_size;
 };
@@ -82,23 +85,18 @@ struct heap_stats {
     std::size_t region_count;
 };
 
-namespace detail {
-
-template <class Fit, class Steps>
-inline constexpr bool is_fit = requires {
-    Fit::deferred_max;
-    Fit::block_size(std::uint32_t{1});
-    typename Fit::template index<Steps>;
-};
-
-}  // namespace detail
-
 template <class Fit = good_fit, class Steps = uncounted>
 class heap {
+    static_assert(fit<Fit>);
+    static_assert(Fit::deferred_max == 0 || detail::defers<Fit>,
+                  "a fit whose blocks wait has classes and a deferred_share");
     using region_type = detail::region<Fit, Steps>;
+    using regions = detail::region_set<region_type>;
+    using bins = detail::deferred_bins<Fit, Steps>;
+    using bin = detail::deferred_bin;
 
 public:
-    static constexpr std::size_t region_count_max = 64;
+    static constexpr std::size_t region_count_max = regions::count_max;
     static constexpr std::size_t granule_size = detail::granule_size;
     static constexpr std::size_t header_size = detail::block_header_size;
 
@@ -125,14 +123,15 @@ public:
     ///           The bytes are trusted: they are what a heap left there.
     [[nodiscard]] static heap adopt(byte_slice memory) noexcept;
 
-    /// As adopt(), for bytes that others could write: a file, a mapping of another process. Checks the
-    /// header of each block and makes everything else anew: lists, bins, counts and the key of the links.
-    /// Blocks that waited are free then, so later requests may get other addresses than after adopt().
+    /// As adopt(), for bytes that others could write: a file, a mapping of another process. Checks
+    /// the header of each block and makes everything else anew: lists, bins, counts and the key of
+    /// the links. Blocks that waited are free then, so later requests may get other addresses than
+    /// after adopt().
     ///
-    /// Requires: as adopt(); nothing writes to the bytes meanwhile, and but for what is in blocks that
-    ///           are in use, nothing does later.
-    /// Returns:  an empty heap when the headers are not those of a heap of this type. What they say is
-    ///           in use, in use it is: which blocks those are is not known to be true.
+    /// Requires: as adopt(); nothing writes to the bytes meanwhile, and but for what is in blocks
+    ///           that are in use, nothing does later.
+    /// Returns:  an empty heap when the headers are not those of a heap of this type. What they say
+    ///           is in use, in use it is: which blocks those are is not known to be true.
     /// Cost:     O(blocks + index).
     [[nodiscard]] static heap adopt_untrusted(byte_slice memory) noexcept;
 
@@ -141,13 +140,14 @@ public:
     heap(const heap&) = delete;
     heap& operator=(const heap&) = delete;
 
-    /// Gives every region back to upstream. Blocks need not be freed before, unless expect_empty_end()
-    /// was called.
+    /// Gives every region back to upstream. Blocks need not be freed before, unless
+    /// expect_empty_end() was called.
     ~heap() { end(); }
 
-    /// From now on the end of this heap (and of the one that it is moved to) with live blocks is a broken
-    /// promise: for a subsystem that frees what it takes. Off at first, because leaving everything at
-    /// once is a use of a heap. Checked builds count the blocks then, O(blocks); others do not look.
+    /// From now on the end of this heap (and of the one that it is moved to) with live blocks is a
+    /// broken promise: for a subsystem that frees what it takes. Off at first, because leaving
+    /// everything at once is a use of a heap. Checked builds count the blocks then, O(blocks);
+    /// others do not look.
     void expect_empty_end(bool expected = true) noexcept { ends_empty_ = expected; }
 
     /// Bytes of region in which a heap has room for `payload_size` bytes in one block.
@@ -163,10 +163,10 @@ public:
     [[nodiscard]] static constexpr std::size_t region_size_for_granules(
         std::size_t granules) noexcept {
         if (granules > detail::granule_count_max) { return SIZE_MAX; }
-        std::size_t size = region_type::size_for(granules, bins_size(granules));
+        std::size_t size = region_type::size_for(granules, bins::size_for(granules));
         // The bins are cut for the whole region, which is a little more than its blocks.
-        while (region_type::granules_in(size, bins_size(size / granule_size)) < granules) {
-            size = region_type::size_for(granules, bins_size(size / granule_size + 1));
+        while (region_type::granules_in(size, bins::size_for(size / granule_size)) < granules) {
+            size = region_type::size_for(granules, bins::size_for(size / granule_size + 1));
         }
         return size + granule_size - 1;  // the memory may start anywhere
     }
@@ -179,14 +179,18 @@ public:
     ///          what was deferred, and upstream gives no more; the heap is then unchanged but for
     ///          the merging.
     /// Size 0:  allowed; the pointer may be compared but not read through.
-    /// Cost:    deferred hit: one bin. Otherwise the fit's find and a cut; see the file's first lines.
+    /// Cost:    deferred hit: one bin. Otherwise the fit's find and a cut; see the file's first
+    ///          lines.
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
         [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "heap", {}};
         if constexpr (Fit::deferred_max != 0) {
-            if (size < deferred_size_end_ && align <= default_alignment) [[likely]] {
-                const std::uint32_t c = Fit::class_of_small(detail::granules_for(size));
-                if (void* const p = take_deferred(c, size)) [[likely]] { return p; }
-                return allocate_unwaited(c, size);
+            if (bins_.covers(size) && align <= default_alignment) [[likely]] {
+                bin& b = bins_.of(size);
+                if (std::byte* const p = take_newest(b)) [[likely]] {
+                    unpoison(p, size);
+                    return p;
+                }
+                return allocate_unwaited(size, b);
             }
         }
         return allocate_from_core(size, align);
@@ -202,9 +206,9 @@ public:
         [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "heap", from};
         if constexpr (asserts_enabled) { check_freed(p, size, from); }
         if constexpr (Fit::deferred_max != 0) {
-            if (size < deferred_size_end_) [[likely]] {
-                const std::uint32_t c = Fit::class_of_small(detail::granules_for(size));
-                if (defer(c, p)) [[likely]] { return; }
+            if (bins_.covers(size)) [[likely]] {
+                bin& b = bins_.of(size);
+                return bins_.put(b, static_cast<std::byte*>(p)) ? void() : free_unwaited(p, b);
             }
         }
         free_in_core(p);
@@ -248,7 +252,7 @@ public:
 
     /// True when `p` lies in a region of this heap. O(log regions).
     [[nodiscard]] bool owns(const void* p) const noexcept {
-        const region_type* const r = region_at(p);
+        const region_type* const r = regions_.at(p);
         return r != nullptr && r->contains(p);
     }
 
@@ -262,8 +266,8 @@ public:
     template <class Visit>
     void for_each_block(Visit visit) const;
 
-    /// The name that reports of checked builds and the memory checkers give it; the string is not copied.
-    /// nullptr: none.
+    /// The name that reports of checked builds and the memory checkers give it; the string is not
+    /// copied. nullptr: none.
     void set_name(const char* name) noexcept;
 
     /// Checks every invariant; a broken one, also an overrun header, stops a checked build.
@@ -275,57 +279,21 @@ public:
         detail::payload_size(Fit::block_size(detail::granule_count_max / 2) - 1);
 
 private:
-    struct region_entry {
-        region_type* region;
-        std::size_t size;  // as asked from upstream
-#if CAIRN_ASSERTS
-        unsigned description = 0;  // Valgrind's number for it
-#endif
-    };
-
     heap(allocator_ref upstream, std::size_t block_size, bool owned) noexcept
         : upstream_{upstream}, block_size_{block_size}, owned_{owned} {}
 
-    // How much of a region its deferred bins take, and which classes have one.
-    [[nodiscard]] static constexpr std::uint32_t share_of(std::size_t granules) noexcept {
-        if constexpr (Fit::deferred_max == 0) {
-            return 0;
-        } else {
-            // More a class would cost more memory than it saves time (decision 0030).
-            constexpr std::size_t most = detail::deferred_share_max / detail::granule_size;
-            const std::size_t share = granules / Fit::deferred_share;
-            return static_cast<std::uint32_t>(share < most ? share : most);
-        }
-    }
-    [[nodiscard]] static constexpr std::uint32_t bin_count_for(std::size_t granules) noexcept {
-        if constexpr (Fit::deferred_max == 0) {
-            return 0;
-        } else {
-            const std::uint32_t share = share_of(granules);
-            if (share == 0) { return 0; }
-            return Fit::class_of_free(share < Fit::small_max ? share : Fit::small_max) + 1;
-        }
-    }
-    [[nodiscard]] static constexpr std::size_t bins_size(std::size_t granules) noexcept {
-        return sizeof(detail::deferred_header) +
-               bin_count_for(granules) * sizeof(detail::deferred_bin);
-    }
     static constexpr std::uint64_t magic() noexcept;
     [[nodiscard]] static std::uint32_t key_for(const void* region) noexcept {
         return static_cast<std::uint32_t>(detail::secret_of(region));
     }
 
-    [[nodiscard, gnu::always_inline]] inline std::byte* take_newest(
-        detail::deferred_bin& bin) noexcept;
-    [[nodiscard, gnu::always_inline]] inline void* take_deferred(std::uint32_t c,
-                                                                 std::size_t size) noexcept;
-    [[nodiscard, gnu::always_inline]] inline bool defer(std::uint32_t c, void* p) noexcept;
-    void expect_none_waits(const detail::deferred_bin& bin) const noexcept;
-    [[nodiscard]] void* allocate_unwaited(std::uint32_t c, std::size_t size) noexcept;
+    [[nodiscard, gnu::always_inline]] inline std::byte* take_newest(bin& b) noexcept;
+    void free_unwaited(void* p, bin& b) noexcept;
+    [[nodiscard]] void* allocate_unwaited(std::size_t size, const bin& b) noexcept;
     void check_freed(const void* p, std::size_t size, call_site from) const noexcept;
     [[nodiscard]] evidence about(misuse_kind kind, call_site from) const noexcept;
-    void describe(region_entry& entry) noexcept;
-    void forget_description(region_entry& entry) noexcept;
+    void describe(typename regions::entry& entry) noexcept;
+    void forget_description(typename regions::entry& entry) noexcept;
     [[nodiscard]] static detail::address_place place_of(const void* object,
                                                         const void* address) noexcept;
     void check_deferred(const void* p, std::uint32_t granules) const noexcept;
@@ -344,16 +312,12 @@ private:
     void give_to_core(void* p) noexcept;
     void free_in(region_type* r, void* p) noexcept;
     bool merge_deferred() noexcept;
-    bool merge_newest(detail::deferred_bin& bin) noexcept;
+    bool merge_newest(bin& b) noexcept;
     void merge_surplus() noexcept;
     void count_surplus() noexcept;
 
     void make_home(std::byte* memory, std::uint32_t granules, std::size_t memory_size,
                    std::uint32_t bin_count) noexcept;
-    void make_bins(std::uint32_t bin_count) noexcept;
-    void use_bins() noexcept;
-    void measure_reach() noexcept;
-    void set_share(std::uint32_t share) noexcept;
     [[nodiscard]] bool grow(std::uint32_t granules, alignment align) noexcept;
     void add_region(region_type* r, std::size_t size) noexcept;
     void remove_region(region_type* r) noexcept;
@@ -361,7 +325,6 @@ private:
     void release_all() noexcept;
     void steal(heap& other) noexcept;
 
-    [[nodiscard]] region_type* region_at(const void* p) const noexcept;
     [[nodiscard]] detail::block_header header_of(const void* payload) const noexcept {
         Steps::touch();
         const std::byte* const at =
@@ -369,29 +332,22 @@ private:
         return {detail::load_hidden<std::uint32_t>(at), detail::load_hidden<std::uint32_t>(at + 4)};
     }
 
-    region_type* home_ = nullptr;           // holds the bins
-    detail::deferred_bin* bins_ = nullptr;  // in the home region
-    std::size_t deferred_size_end_ = 0;     // smaller sizes have a bin
-    std::byte* wait_begin_ = nullptr;       // deferred links count from here, the lowest region
-    std::uint64_t wait_size_ = 0;           // bytes from there to the end of the highest region
-    std::uint64_t link_key_ = 0;            // of deferred links
-    detail::deferred_surplus surplus_;      // what waits beyond the shares of the bins
-    region_type* spare_ = nullptr;          // the one empty region that is kept
+    region_type* home_ = nullptr;  // the first one, which holds the bins
+    bins bins_;
+    region_type* spare_ = nullptr;  // the one empty region that is kept
     allocator_ref upstream_;
-    std::size_t block_size_;  // 0: does not grow
-    std::uint32_t region_count_ = 0;
+    std::size_t block_size_;   // 0: does not grow
     bool owned_;               // regions go back to upstream
     bool ends_empty_ = false;  // live blocks at the end are a mistake
     [[no_unique_address]] detail::allocator_watch watch_;
-    region_entry regions_[region_count_max];  // by address
+    regions regions_;
 };
 
 /// Another type in the fit's place: the sentence, and then a heap of the default fit.
 template <class Fit, class Steps>
-    requires(!detail::is_fit<Fit, Steps>)
+    requires(!fit<Fit>)
 class heap<Fit, Steps> : public heap<good_fit> {
-    static_assert(detail::is_fit<Fit, Steps>,
-                  "a fit is good_fit, strict_good_fit, best_fit, first_fit or half_fit");
+    static_assert(fit<Fit>, "a fit is good_fit, strict_good_fit, best_fit, first_fit or half_fit");
 
 public:
     using heap<good_fit>::heap;
@@ -407,50 +363,15 @@ static_assert(detail::block_header_size <= 8 && detail::granule_size <= 32);
 
 // ---------------------------------------------------------------------------- hot path
 
-/// The newest block of `bin`, taken out, or nullptr. Its link becomes the head as it is, and is decoded and
-/// looked at when its turn comes: no pair of a free and a request waits for that.
+/// The newest block that waits in `b`, taken out, or nullptr.
 template <class Fit, class Steps>
-inline std::byte* heap<Fit, Steps>::take_newest(detail::deferred_bin& bin) noexcept {
+inline std::byte* heap<Fit, Steps>::take_newest(bin& b) noexcept {
     Steps::touch();
-    const std::uint64_t head = bin.head ^ link_key_;
-    if (head >= wait_size_) { return nullptr; }
-    std::byte* const p = wait_begin_ + head;
-    const std::uint32_t granules = bin.granules;
-    if constexpr (asserts_enabled) { check_deferred(p, granules); }
-    Steps::touch();
-    std::byte* const header = p - detail::block_header_size;
-    if (detail::load_hidden<std::uint32_t>(header) != granules + detail::block_header::deferred_bit)
-        [[unlikely]] {
-        return nullptr;
-    }
-    Steps::touch();
-    bin.head = detail::load_hidden<std::uint64_t>(p);
-    surplus_.left(bin, granules);
-    detail::store_hidden(header, granules);
+    if (!bins_.leads_to_block(b)) { return nullptr; }
+    std::byte* const p = bins_.newest(b);
+    if constexpr (asserts_enabled) { check_deferred(p, b.granules()); }
+    if (!bins_.take(b, p)) [[unlikely]] { return nullptr; }
     return p;
-}
-
-template <class Fit, class Steps>
-inline void* heap<Fit, Steps>::take_deferred(std::uint32_t c, std::size_t size) noexcept {
-    std::byte* const p = take_newest(bins_[c]);
-    if (p != nullptr) [[likely]] { unpoison(p, size); }
-    return p;
-}
-
-template <class Fit, class Steps>
-inline bool heap<Fit, Steps>::defer(std::uint32_t c, void* p) noexcept {
-    detail::deferred_bin& bin = bins_[c];
-    const std::uint32_t granules = bin.granules;
-    auto* const at = static_cast<std::byte*>(p);
-    std::byte* const header = at - detail::block_header_size;
-    Steps::touch();
-    if (!surplus_.joined(bin, granules)) { return false; }
-    poison(at, detail::payload_size(granules));
-    Steps::touch();
-    detail::store_hidden(at, bin.head);
-    detail::store_hidden(header, granules + detail::block_header::deferred_bit);
-    bin.head = static_cast<std::uint64_t>(at - wait_begin_) ^ link_key_;
-    return true;
 }
 
 template <class Fit, class Steps>
@@ -463,7 +384,7 @@ inline void heap<Fit, Steps>::check_freed([[maybe_unused]] const void* p,
                                           [[maybe_unused]] std::size_t size,
                                           [[maybe_unused]] call_site from) const noexcept {
     if constexpr (asserts_enabled) {
-        region_type* const r = region_at(p);
+        region_type* const r = regions_.at(p);
         CAIRN_ASSERT(r != nullptr && r->contains(p), "a block is freed to the heap it came from",
                      about(misuse_kind::foreign_pointer, from));
         CAIRN_ASSERT(is_aligned(p, alignment{detail::granule_size}),
@@ -488,7 +409,7 @@ template <class Fit, class Steps>
 inline void heap<Fit, Steps>::check_deferred(
     [[maybe_unused]] const void* p, [[maybe_unused]] std::uint32_t granules) const noexcept {
     if constexpr (asserts_enabled) {
-        const region_type* const r = region_at(p);
+        const region_type* const r = regions_.at(p);
         CAIRN_ASSERT(
             r != nullptr && r->contains(p) && is_aligned(p, alignment{detail::granule_size}),
             "a block that waits is as the heap wrote it: nothing wrote into it after it was freed");
@@ -503,8 +424,8 @@ inline void heap<Fit, Steps>::check_deferred(
 template <class Fit, class Steps>
 template <class Visit>
 void heap<Fit, Steps>::for_each_block(Visit visit) const {
-    for (std::uint32_t i = 0; i < region_count_; ++i) {
-        const region_type* const r = regions_[i].region;
+    for (std::uint32_t i = 0; i < regions_.count(); ++i) {
+        const region_type* const r = regions_.region(i);
         r->for_each([&](std::uint32_t g, detail::block_header h) {
             const block_state state = h.is_free()       ? block_state::free
                                       : h.is_deferred() ? block_state::deferred
@@ -517,3 +438,15 @@ void heap<Fit, Steps>::for_each_block(Visit visit) const {
 }  // namespace cairn::inline CAIRN_FLAVOUR
 
 #include <cairn/alloc/heap/heap_cold.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+// ---------------------------------------------------------------------------- compiled once
+
+extern template class heap<good_fit>;
+extern template class heap<strict_good_fit>;
+extern template class heap<best_fit>;
+extern template class heap<first_fit>;
+extern template class heap<half_fit>;
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -10,7 +10,8 @@
 // its range, so any leaf can take the place of any node that leaves. Depth is the number of bits,
 // whatever order the blocks come in; there is nothing to rotate.
 //
-// Links lie in memory that users write to: none is followed before the node that it names links back.
+// Links lie in memory that users write to: none is followed before the node that it names links
+// back.
 //
 // Cost:  insert and remove: at most `bits` + 1 nodes; find: at most twice that.
 // Source: dlmalloc's tree bins (Doug Lea); LLVM libc's freetrie.h.
@@ -168,14 +169,14 @@ private:
         return followed(b, node, next, prev);  // the node itself when it is alone on its ring
     }
 
-    static void expect(bool holds) noexcept {
-        if (!holds) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+    void expect(bool holds) const noexcept {
+        if (!holds) [[unlikely]] { heap_is_corrupt(heap_promise::links, this); }
     }
     /// The block that link `which` of `g` names, which names `g` by its link `back`.
     [[nodiscard]] std::uint32_t followed(blocks b, std::uint32_t g, link which,
                                          link back) const noexcept {
         const std::uint32_t to = b.link(code_, g, which);
-        expect(to == g || (code_.has(to) && b.link(code_, to, back) == g));
+        expect(to == g || (code_.has(to) && b.links_to(code_, to, back, g)));
         return to;
     }
     /// The node below `node` on this side, or none.
@@ -183,15 +184,15 @@ private:
                                          unsigned side) const noexcept {
         const std::uint32_t child = b.link(code_, node, side);
         if (child == none) { return none; }
-        expect(code_.has(child) && b.link(code_, child, parent) == node &&
-               b.header(child).is_free());
+        expect(code_.has(child) && b.links_to(code_, child, parent, node) &&
+               (b.size_and_bits(child) & block_header::free_bit) != 0);
         return child;
     }
     /// `g`, which is a node, is the root or a child of the node above.
     void expect_place(blocks b, std::uint32_t g, std::uint32_t above) const noexcept {
         if (above == none) { return expect(root_ == g); }
         expect(code_.has(above) &&
-               (b.link(code_, above, left) == g || b.link(code_, above, right) == g));
+               (b.links_to(code_, above, left, g) || b.links_to(code_, above, right, g)));
     }
 
     /// `heir` stands where `old` stood in the tree.

@@ -19,9 +19,9 @@
 //            in checked builds, the next deallocate of a neighbour notice.
 //            Both bits mark a header that is none any more: its block became part of another one,
 //            and a second free of it finds the mark.
-// Links:     free blocks hold theirs exclusive-ored with a key of the region, so that what a program
-//            writes there is no link: it decodes to a number beyond the region, or to a block that
-//            does not link back.
+// Links:     free blocks hold theirs exclusive-ored with a key of the region, so that what a
+//            program writes there is no link: it decodes to a number beyond the region, or to a
+//            block that does not link back.
 // Position:  blocks are named by their granule, counted from `base`. Nothing here is an address,
 //            so a region may be copied, saved, or mapped elsewhere.
 #pragma once
@@ -50,8 +50,8 @@ inline constexpr std::uint32_t no_block = 0xFFFF'FFFF;
     return granules * granule_size - block_header_size;
 }
 
-/// Both halves are read and written as halves: a load of eight bytes behind a store of four waits until
-/// the store is in the cache (15 cycles of an operation that takes 80).
+/// Both halves are read and written as halves: a load of eight bytes behind a store of four waits
+/// until the store is in the cache (15 cycles of an operation that takes 80).
 class block_header {
 public:
     constexpr block_header() = default;
@@ -95,8 +95,8 @@ static_assert(sizeof(block_header) == block_header_size);
 static_assert(granules_for(0) == 1 && granules_for(8) == 1 && granules_for(9) == 2);
 static_assert(payload_size(granules_for(24)) == 24);
 
-/// How the links of free blocks are written, and what they may name. It lies in the index, in front of
-/// the blocks.
+/// How the links of free blocks are written, and what they may name. It lies in the index, in front
+/// of the blocks.
 class link_code {
 public:
     link_code() = default;
@@ -134,6 +134,15 @@ public:
         Steps::touch();
         return {load_hidden<std::uint32_t>(at(g)), load_hidden<std::uint32_t>(at(g) + 4)};
     }
+    /// One half of the header each, for an operation that needs no more.
+    [[nodiscard]] std::uint32_t size_and_bits(std::uint32_t g) const noexcept {
+        Steps::touch();
+        return load_hidden<std::uint32_t>(at(g));
+    }
+    [[nodiscard]] std::uint32_t previous(std::uint32_t g) const noexcept {
+        Steps::touch();
+        return load_hidden<std::uint32_t>(at(g) + 4);
+    }
     void set_header(std::uint32_t g, block_header h) const noexcept {
         Steps::touch();
         store_hidden(at(g), h.size_and_bits());
@@ -156,6 +165,13 @@ public:
                                      unsigned which) const noexcept {
         Steps::touch();
         return code.turned(load_hidden<std::uint32_t>(payload(g) + which * 4u));
+    }
+    /// As link(code, g, which) == to. Compares the words as they are written: where one block is
+    /// looked for twice, its number is turned once.
+    [[nodiscard]] bool links_to(link_code code, std::uint32_t g, unsigned which,
+                                std::uint32_t to) const noexcept {
+        Steps::touch();
+        return load_hidden<std::uint32_t>(payload(g) + which * 4u) == code.turned(to);
     }
     void set_link(link_code code, std::uint32_t g, unsigned which,
                   std::uint32_t value) const noexcept {

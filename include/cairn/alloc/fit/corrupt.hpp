@@ -1,11 +1,13 @@
 // cairn/alloc/fit/corrupt.hpp - the last word of a heap that finds its own words changed.
 //
-// A heap keeps headers and links in memory that its users write to. What contradicts itself there is
-// the trace of an overrun, of a write after a free, or of a second free; to go on would spread it.
-// So the checks that cost next to nothing are made in every build, and end here: one sentence through
-// the assert handler, then abort. Checked builds look more closely (CAIRN_ASSERT), and say more.
+// A heap keeps headers and links in memory that its users write to. What contradicts itself there
+// is the trace of an overrun, of a write after a free, or of a second free; to go on would spread
+// it. So the checks that cost next to nothing are made in every build, and end here: one sentence
+// through the assert handler, then abort. Checked builds look more closely (CAIRN_ASSERT), and say
+// more.
 //
-// See docs/hardening.md for what is noticed and what is not, decision 0067 for why the program ends.
+// See docs/hardening.md for what is noticed and what is not, decision 0067 for why the program
+// ends.
 #pragma once
 
 #include <cairn/core/flavour.hpp>
@@ -13,7 +15,9 @@
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 /// Calls the assert handler with `sentence`, in unchecked builds too, then aborts. Takes no memory.
-[[noreturn, gnu::cold, gnu::noinline]] void heap_is_corrupt(const char* sentence) noexcept;
+/// `memory`: an address in front of the blocks of the region that is corrupt, for the report.
+[[noreturn, gnu::cold, gnu::noinline]] void heap_is_corrupt(const char* sentence,
+                                                            const void* memory) noexcept;
 
 /// What should have been true. Arrays, which have one address in the program: kinds go by it.
 struct heap_promise {

@@ -6,13 +6,13 @@
 //                   v       v
 //                  [7]<->[12]<->[5]       links lie in the blocks (heap) or in nodes (offset_heap)
 //
-// Written once for both: Links says where next and prev of a block live. Where that is memory that users
-// write to (Links::is_block), no link is followed before the block that it names links back.
+// Written once for both: Links says where next and prev of a block live. Where that is memory that
+// users write to (Links::is_block), no link is followed before the block that it names links back.
 //
 // Invariant: a bin's bit is set exactly when its head is not `none`; the head has no prev.
 // Cost:      insert, remove: the bitmap, the head and at most two other blocks. first: one load.
-//            The look at a link is a compare with the end of the region, and one with a word that is
-//            written next.
+//            The look at a link is a compare with the end of the region, and one with a word that
+//            is written next.
 // Position:  `heads` follows this object in memory; nothing here is an address.
 #pragma once
 
@@ -39,6 +39,12 @@ public:
     [[nodiscard]] std::uint32_t prev(std::uint32_t id) const noexcept {
         return blocks_.link(code_, id, 1);
     }
+    [[nodiscard]] bool next_is(std::uint32_t id, std::uint32_t to) const noexcept {
+        return blocks_.links_to(code_, id, 0, to);
+    }
+    [[nodiscard]] bool prev_is(std::uint32_t id, std::uint32_t to) const noexcept {
+        return blocks_.links_to(code_, id, 1, to);
+    }
     void set_next(std::uint32_t id, std::uint32_t to) const noexcept {
         blocks_.set_link(code_, id, 0, to);
     }
@@ -55,6 +61,13 @@ private:
     link_code code_;
 };
 
+/// A block that was found at the head of its bin: what takes it out need not compute the bin again,
+/// and no block is before it.
+struct list_head {
+    std::uint32_t block = no_block;
+    std::uint32_t bin = no_block;
+};
+
 template <std::uint32_t BinCountMax, class Steps>
 class free_lists {
 public:
@@ -67,8 +80,8 @@ public:
     }
 
     template <class Links>
-    void insert(std::uint32_t* heads, const Links& links, std::size_t bin,
-                std::uint32_t id) noexcept {
+    [[gnu::always_inline]] inline void insert(std::uint32_t* heads, const Links& links,
+                                              std::size_t bin, std::uint32_t id) noexcept {
         const std::uint32_t old = heads[bin];
         links.set_both(id, old, none);
         if (old != none) {
@@ -80,8 +93,8 @@ public:
     }
 
     template <class Links>
-    void remove(std::uint32_t* heads, const Links& links, std::size_t bin,
-                std::uint32_t id) noexcept {
+    [[gnu::always_inline]] inline void remove(std::uint32_t* heads, const Links& links,
+                                              std::size_t bin, std::uint32_t id) noexcept {
         const std::uint32_t next = links.next(id);
         const std::uint32_t prev = links.prev(id);
         if (is_after(links, next, id)) { links.set_prev(next, prev); }
@@ -94,10 +107,10 @@ public:
         if (next == none) { bitmap_.clear(bin); }
     }
 
-    /// Takes out `id`, the head of its bin: nobody is before it.
+    /// Takes out `id`, the head of its bin: no block is before it.
     template <class Links>
-    void remove_head(std::uint32_t* heads, const Links& links, std::size_t bin,
-                     std::uint32_t id) noexcept {
+    [[gnu::always_inline]] inline void remove_head(std::uint32_t* heads, const Links& links,
+                                                   std::size_t bin, std::uint32_t id) noexcept {
         CAIRN_ASSERT(heads[bin] == id, "the head of a bin is taken out as its head");
         const std::uint32_t next = links.next(id);
         heads[bin] = next;
@@ -113,22 +126,64 @@ public:
     void replace(std::uint32_t* heads, const Links& links, std::size_t bin, std::uint32_t from,
                  std::uint32_t to) noexcept {
         const std::uint32_t next = links.next(from);
+        links.set_next(to, next);
+        if (is_after(links, next, from)) { links.set_prev(next, to); }
         const std::uint32_t prev = links.prev(from);
-        const bool has_next = is_after(links, next, from);
-        const bool has_prev = is_before(links, prev, from);
-        if (!has_prev) { expect_head(links, heads[bin], from); }
-        links.set_both(to, next, prev);
-        if (has_next) { links.set_prev(next, to); }
-        if (has_prev) {
+        links.set_prev(to, prev);
+        if (is_before(links, prev, from)) {
             links.set_next(prev, to);
-        } else {
-            heads[bin] = to;
+            return;
         }
+        expect_head(links, heads[bin], from);
+        heads[bin] = to;
+    }
+
+    /// As replace, where `from` is the head of its bin.
+    template <class Links>
+    [[gnu::always_inline]] inline void replace_head(std::uint32_t* heads, const Links& links,
+                                                    std::size_t bin, std::uint32_t from,
+                                                    std::uint32_t to) noexcept {
+        CAIRN_ASSERT(heads[bin] == from, "the head of a bin is replaced as its head");
+        const std::uint32_t next = links.next(from);
+        links.set_next(to, next);
+        if (is_after(links, next, from)) { links.set_prev(next, to); }
+        links.set_prev(to, none);
+        heads[bin] = to;
+    }
+
+    /// The head `h` becomes `to` in `bin`: its front was cut off.
+    template <class Links>
+    [[gnu::always_inline]] inline void move_head(std::uint32_t* heads, const Links& links,
+                                                 list_head h, std::uint32_t to,
+                                                 std::uint32_t bin) noexcept {
+        if (h.bin == bin) { return replace_head(heads, links, bin, h.block, to); }
+        remove_head(heads, links, h.bin, h.block);
+        insert(heads, links, bin, to);
+    }
+
+    /// The block of `size` behind `start` and its free neighbours (0: not free) become one free
+    /// block at `start`. `bin_of` says the bin of a size.
+    template <class Links, class BinOf>
+    [[gnu::always_inline]] inline void join(std::uint32_t* heads, const Links& links, BinOf bin_of,
+                                            std::uint32_t start, std::uint32_t left_size,
+                                            std::uint32_t size, std::uint32_t right_size) noexcept {
+        size += left_size;
+        if (right_size != 0) {
+            remove(heads, links, bin_of(right_size), start + size);
+            size += right_size;
+        }
+        const std::uint32_t bin = bin_of(size);
+        if (left_size != 0) {
+            const std::uint32_t left_bin = bin_of(left_size);
+            if (left_bin == bin) { return; }
+            remove(heads, links, left_bin, start);
+        }
+        insert(heads, links, bin, start);
     }
 
     /// The block after `id`, or none: for a walk that changes nothing.
     template <class Links>
-    [[nodiscard]] static std::uint32_t next_of(const Links& links, std::uint32_t id) noexcept {
+    [[nodiscard]] std::uint32_t next_of(const Links& links, std::uint32_t id) const noexcept {
         const std::uint32_t next = links.next(id);
         return is_after(links, next, id) ? next : none;
     }
@@ -159,14 +214,16 @@ public:
 private:
     /// Returns: false when no block comes after `id`.
     template <class Links>
-    [[nodiscard]] static bool is_after(const Links& links, std::uint32_t next,
-                                       [[maybe_unused]] std::uint32_t id) noexcept {
+    [[nodiscard]] bool is_after(const Links& links, std::uint32_t next,
+                                [[maybe_unused]] std::uint32_t id) const noexcept {
         if constexpr (requires { links.is_block(next); }) {
             if (links.is_block(next)) [[likely]] {
-                if (links.prev(next) != id) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+                if (!links.prev_is(next, id)) [[unlikely]] {
+                    heap_is_corrupt(heap_promise::links, this);
+                }
                 return true;
             }
-            if (next != none) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+            if (next != none) [[unlikely]] { heap_is_corrupt(heap_promise::links, this); }
             return false;
         } else {
             return next != none;
@@ -174,14 +231,16 @@ private:
     }
     /// Returns: false when no block comes before `id`.
     template <class Links>
-    [[nodiscard]] static bool is_before(const Links& links, std::uint32_t prev,
-                                        [[maybe_unused]] std::uint32_t id) noexcept {
+    [[nodiscard]] bool is_before(const Links& links, std::uint32_t prev,
+                                 [[maybe_unused]] std::uint32_t id) const noexcept {
         if constexpr (requires { links.is_block(prev); }) {
             if (links.is_block(prev)) {
-                if (links.next(prev) != id) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+                if (!links.next_is(prev, id)) [[unlikely]] {
+                    heap_is_corrupt(heap_promise::links, this);
+                }
                 return true;
             }
-            if (prev != none) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+            if (prev != none) [[unlikely]] { heap_is_corrupt(heap_promise::links, this); }
             return false;
         } else {
             return prev != none;
@@ -189,9 +248,9 @@ private:
     }
     /// `id`, which has no block before it, is the head of its bin.
     template <class Links>
-    static void expect_head(const Links& links, std::uint32_t head, std::uint32_t id) noexcept {
+    void expect_head(const Links& links, std::uint32_t head, std::uint32_t id) const noexcept {
         if constexpr (requires { links.is_block(id); }) {
-            if (head != id) [[unlikely]] { heap_is_corrupt(heap_promise::links); }
+            if (head != id) [[unlikely]] { heap_is_corrupt(heap_promise::links, this); }
         } else {
             CAIRN_ASSERT(head == id, "the first block of a bin has no block before it");
         }

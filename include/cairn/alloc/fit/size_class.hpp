@@ -30,11 +30,20 @@ struct size_class {
         // `| steps` makes the small sizes fall into the first, exact, octave without a branch.
         constexpr unsigned width = sizeof(Size) * 8;
         const auto zeros = static_cast<unsigned>(std::countl_zero(size | steps_per_octave));
-        // The top bits, counted from the left: two instructions less than shifting right by
-        // width - 1 - MantissaBits - zeros.
-        const auto top = static_cast<std::uint32_t>(static_cast<Size>(size << zeros) >>
-                                                    (width - 1 - MantissaBits));
-        return top + ((width - 1 - MantissaBits - zeros) << MantissaBits);
+        if constexpr (width < 64) {
+            // Shifted up first, so that the number of the highest bit serves as it is: 8
+            // instructions.
+            const unsigned highest = (width - 1) ^ zeros;
+            const auto top =
+                static_cast<std::uint32_t>((std::uint64_t{size} << MantissaBits) >> highest);
+            return top + (highest << MantissaBits) - (MantissaBits << MantissaBits);
+        } else {
+            // The top bits, counted from the left: two instructions less than shifting right by
+            // width - 1 - MantissaBits - zeros.
+            const auto top = static_cast<std::uint32_t>(static_cast<Size>(size << zeros) >>
+                                                        (width - 1 - MantissaBits));
+            return top + ((width - 1 - MantissaBits - zeros) << MantissaBits);
+        }
     }
 
     /// The first class all of whose sizes are >= `size`. Requires: the sum does not wrap.

@@ -31,14 +31,16 @@ public:
     void set(std::size_t bit) noexcept {
         Steps::touch();
         words_[bit / 64] |= std::uint64_t{1} << (bit % 64);
-        summary_ |= std::uint64_t{1} << (bit / 64);
+        if constexpr (word_count > 1) { words_[summary] |= std::uint64_t{1} << (bit / 64); }
     }
 
     void clear(std::size_t bit) noexcept {
         Steps::touch();
         const std::uint64_t word = words_[bit / 64] & ~(std::uint64_t{1} << (bit % 64));
         words_[bit / 64] = word;
-        if (word == 0) { summary_ &= ~(std::uint64_t{1} << (bit / 64)); }
+        if constexpr (word_count > 1) {
+            if (word == 0) { words_[summary] &= ~(std::uint64_t{1} << (bit / 64)); }
+        }
     }
 
     [[nodiscard]] bool test(std::uint32_t bit) const noexcept {
@@ -51,9 +53,14 @@ public:
         Steps::touch();
         const std::uint32_t first = bit / 64;
         const std::uint64_t here = words_[first] >> (bit % 64);
-        if (here != 0) { return bit + static_cast<std::uint32_t>(std::countr_zero(here)); }
+        if (here != 0) [[likely]] {
+            const std::uint32_t found = bit + static_cast<std::uint32_t>(std::countr_zero(here));
+            if (found == none) { __builtin_unreachable(); }  // no caller compares again
+            return found;
+        }
+        if constexpr (word_count == 1) { return none; }
         // Shift in two steps: first may be 63, and a shift by 64 is undefined.
-        const std::uint64_t above = summary_ >> first >> 1;
+        const std::uint64_t above = words_[summary] >> first >> 1;
         if (above == 0) { return none; }
         Steps::touch();
         const std::uint32_t word = first + 1 + static_cast<std::uint32_t>(std::countr_zero(above));
@@ -62,21 +69,24 @@ public:
 
     /// The highest set bit, or none.
     [[nodiscard]] std::uint32_t highest() const noexcept {
-        if (summary_ == 0) { return none; }
-        const std::uint32_t word = static_cast<std::uint32_t>(std::bit_width(summary_)) - 1;
+        if (words_[summary] == 0) { return none; }
+        const std::uint32_t word =
+            word_count == 1 ? 0 : static_cast<std::uint32_t>(std::bit_width(words_[summary])) - 1;
         return word * 64 + static_cast<std::uint32_t>(std::bit_width(words_[word])) - 1;
     }
 
     void validate() const noexcept {
         for (std::uint32_t w = 0; w < word_count; ++w) {
-            CAIRN_ASSERT((words_[w] != 0) == ((summary_ >> w & 1) != 0),
+            CAIRN_ASSERT(word_count == 1 || (words_[w] != 0) == ((words_[summary] >> w & 1) != 0),
                          "the summary says which words are not zero");
         }
     }
 
 private:
-    std::uint64_t summary_ = 0;
-    std::uint64_t words_[word_count] = {};
+    // Behind the words. One word is its own summary.
+    static constexpr std::uint32_t summary = word_count == 1 ? 0 : word_count;
+
+    std::uint64_t words_[summary + 1] = {};
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

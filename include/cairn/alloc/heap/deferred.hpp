@@ -1,4 +1,4 @@
-// cairn/alloc/heap/deferred.hpp - freed blocks that wait in line for the next request of their size.
+// cairn/alloc/heap/deferred.hpp - freed blocks that wait for the next request of their size.
 //
 //      class   1   2   3   4   5 ...
 //      head   [.] [o] [.] [o] [.]      newest first; a link in the block leads to the next
@@ -7,36 +7,43 @@
 //                  |
 //                 [ ]                  at most `room` more, then frees go to the exact core
 //
-// Most programs free and allocate the same few sizes over and over. Merging a block with its
-// neighbours and cutting it out again costs five cache misses that nobody needed. So a few blocks of
-// each class wait here, whole; the number of them is bounded, and so is what they can withhold.
+// Programs free and allocate the same few sizes over and over. To merge a block with its neighbours
+// and cut it out again costs five cache misses. So freed blocks of each class wait here, whole, in
+// two parts:
 //
-// Share:   each class may always keep deferred_max blocks, 6 KiB and 1/2048 of the heap waiting.
-// Surplus: beyond the shares blocks wait while all that waits and all that is in use are together no
-//          more than was in use at some time: the heap does not get larger by it.
+// Share:   what a class may always keep waiting. The least of three:
+//            64 blocks        deferred_max of the fit: a list longer than that is rarely used up
+//            heap / 2048      80 classes together withhold 1/25 of a small heap at most
+//            6 KiB            more did not save time in any program tried (decision 0030)
+// Surplus: what waits beyond the shares: blocks of all classes together, 2048 at most, so that the
+//          last resort (below) ends. More may join only while
 //
-//      in use + waiting
-//      more: no new surplus; above 1/64 more, each allocation from the core merges one block of it
-//      - - - - - - - - - - - - - - - - - - - - - - - - - - -  most ever in use, at most 7/8 of the heap
-//      less: what is freed waits
+//            in use + waiting <= most          in granules; the heap does not grow by what waits
 //
-//      A level that is left and loaded again, a burst that ends, a frame: all of it waits, and is had
-//      again at the price of a list.
+//            most: the largest "in use" so far, and 7/8 of the heap at most: the last eighth is
+//                  given out without a surplus, so that little of it is left at the last resort
 //
-// Regions: a heap of several regions has no new surplus while more waits than is in use, and each
-//          free that reaches the core merges one block of it: what is not used goes back to upstream.
-// Bound: 2048 blocks in all beyond the shares. An allocation that the core refuses merges everything
-//        first: the last resort, counted in tests. The last eighth of the heap is given away with no
-//        surplus, so that little of it is left when the last resort comes.
-// Position: heads and links are byte offsets from the lowest region. A heap grows only when nothing waits, so
-//        that a lower one may come. Links lie in freed blocks, so they (and
-//        the heads, which become links as they are) are exclusive-ored with the region's key; before a block is given out again its header must say
-//        that it waits and belongs to the class, and before that it must lie within the regions.
+//          A level that is left and loaded again, a burst that ends, a frame: all of it waits, and
+//          is had again at the price of a list.
+//
+// Who gives way:
+//   in use + waiting > most + most / 64      each request that reaches the core merges one block
+//                                            of the surplus; by the 64th part not at every step
+//   several regions, waiting > in use        no new surplus; each free that reaches the core merges
+//                                            one: what is not used goes back to upstream
+//   the core refuses a request               all that waits merges: the last resort
+//
+// Links: heads and links are an offset in bytes from the lowest region, plus the region's key. A
+//        link lies in a freed block, so before its block is given out it must lead into the
+//        regions, and the header there must say that it waits, and of which size it is. A head
+//        becomes a link as it is. The heap grows only when nothing waits: then a new region may
+//        become the lowest.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/alloc/fit.hpp>
 #include <cairn/core/flavour.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
@@ -44,12 +51,31 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 inline constexpr std::uint64_t no_waiting_block = UINT64_MAX;  // no region reaches that far
 
 struct deferred_bin {
-    std::uint64_t head = 0;      // offset of the newest block's payload, encoded like the links
-    std::int32_t room = 0;       // left of its share; below 0: so many wait beyond it
-    std::uint32_t granules = 0;  // of each block of this class
+    std::uint64_t head = 0;     // offset of the newest block's payload, encoded like the links
+    std::int32_t room = 0;      // left of its share; below 0: so many wait beyond it
+    std::uint32_t waiting = 0;  // first half of the header of each block that waits here
+
+    [[nodiscard]] std::uint32_t granules() const noexcept {  // of each block of this class
+        return waiting - block_header::deferred_bit;
+    }
 };
 
 static_assert(sizeof(deferred_bin) == 16, "four bins are one cache line");
+
+/// Where in its array the bin of a small request is, in bytes: the number that the address needs,
+/// so that one load finds it.
+template <class Fit>
+struct deferred_offsets {
+    std::uint16_t of[Fit::small_max + 1] = {};
+    constexpr deferred_offsets() noexcept {
+        for (std::uint32_t g = 1; g <= Fit::small_max; ++g) {
+            of[g] = static_cast<std::uint16_t>(Fit::class_of_request(g) * sizeof(deferred_bin));
+        }
+    }
+    static const deferred_offsets table;
+};
+template <class Fit>
+inline constexpr deferred_offsets<Fit> deferred_offsets<Fit>::table{};
 
 inline constexpr std::size_t deferred_share_max = 6 * 1024;  // bytes
 
@@ -58,23 +84,22 @@ class deferred_surplus {
 public:
     static constexpr std::uint32_t surplus_max = 2048;  // blocks
 
-    /// One more block of `bin`, which are of `granules`, waits, if it may.
-    [[nodiscard]] bool joined(deferred_bin& bin, std::uint32_t granules) noexcept {
+    /// One more block of `bin`, whose `waiting` this is, waits, if it may; else refused() must
+    /// follow.
+    [[nodiscard]] bool joined(deferred_bin& bin, std::uint64_t waiting) noexcept {
         // Counted first: one instruction on the memory, whose flags are the answer.
         if (--bin.room < 0) {
-            if (count_ >= end_) {
-                ++bin.room;
-                return false;
-            }
+            if (count_ >= end_) { return false; }
             ++count_;
         }
-        joined_ += granules;
+        joined_ += waiting;
         return true;
     }
-    /// One block of `bin` waits no longer.
-    void left(deferred_bin& bin, std::uint32_t granules) noexcept {
+    static void refused(deferred_bin& bin) noexcept { ++bin.room; }
+    /// One block of `bin`, whose `waiting` this is, waits no longer.
+    void left(deferred_bin& bin, std::uint64_t waiting) noexcept {
         if (++bin.room <= 0) { --count_; }
-        left_ += granules;
+        left_ += waiting;
     }
 
     /// The core gave `granules` away.
@@ -82,7 +107,7 @@ public:
     [[nodiscard]] bool took(std::size_t granules) noexcept {
         taken_ += granules;
         if (taken_ <= most_) [[likely]] { return false; }  // nothing changes: more may wait
-        const std::size_t used = taken_ - (joined_ - left_);
+        const std::size_t used = taken_ - waiting();
         if (used > most_) { most_ = used < roof_ ? used : roof_; }
         return decide() && taken_ > most_ + most_ / 64;
     }
@@ -106,13 +131,14 @@ public:
     }
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
     [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
-    [[nodiscard]] std::size_t waiting() const noexcept { return joined_ - left_; }
+    [[nodiscard]] std::size_t waiting() const noexcept {
+        return (joined_ - left_) % block_header::deferred_bit;
+    }
 
     /// The heap has several regions, and would rather give one back than have much wait in it.
     void set_may_shrink(bool may) noexcept { may_shrink_ = may; }
     [[nodiscard]] bool wants_to_shrink() const noexcept {
-        const std::size_t waiting = joined_ - left_;
-        return may_shrink_ && count_ != 0 && waiting > taken_ - waiting;
+        return may_shrink_ && count_ != 0 && waiting() > taken_ - waiting();
     }
 
     std::uint32_t cursor = 0;  // the bin from which a surplus is looked for
@@ -125,15 +151,21 @@ private:
         return !room && count_ != 0;
     }
 
-    std::uint32_t count_ = 0;  // blocks that wait beyond the shares
-    std::uint32_t end_ = 0;    // another may wait while count_ is below
-    bool may_shrink_ = false;
+    //   in use + waiting = taken_                what the core gave away and has not got back
+    //          waiting   = joined_ - left_
+    //   another block joins the surplus while count_ < end_
+    //   end_ = surplus_max where taken_ <= most_, else 0
+    std::uint32_t count_ = 0;  // blocks of the surplus
+    std::uint32_t end_ = 0;
+    bool may_shrink_ = false;  // the heap has several regions
     // Granules that ever came, and that left again: one number would be one chain of additions.
+    // Each block counts with its bit: what waits is far less than 2^31 granules, so the bits are
+    // above it.
     std::size_t joined_ = 0;
     std::size_t left_ = 0;
-    std::size_t taken_ = 0;  // granules in use or waiting
-    std::size_t most_ = 0;   // granules in use at most so far
-    std::size_t roof_ = 0;   // most_ at most
+    std::size_t taken_ = 0;  // granules
+    std::size_t most_ = 0;   // granules: most in use so far, roof_ at most
+    std::size_t roof_ = 0;   // granules: 7/8 of the heap
 };
 
 /// In front of the bins, in the home region.

@@ -1,7 +1,7 @@
 // cairn/alloc/heap/heap_cold.hpp - cold half of heap.hpp: the core, growing, checking.
 //
 // A template, so it cannot live in src/ alone; the five heaps that people use are instantiated once
-// there (src/alloc/heap.cpp), and nobody else compiles this for them.
+// there (src/alloc/heap.cpp), and no other unit compiles this for them.
 #pragma once
 
 #include <cairn/alloc/heap.hpp>
@@ -17,8 +17,8 @@ constexpr std::uint64_t heap<Fit, Steps>::magic() noexcept {
         hash = (hash ^ static_cast<unsigned char>(*c)) * 1099511628211ull;
     }
     std::uint64_t shape = sizeof(region_type);
-    if constexpr (requires { Fit::shape; }) { shape ^= std::uint64_t{Fit::shape} << 32; }
-    constexpr std::uint64_t format = 2;  // 2: links are encoded
+    if constexpr (detail::has_shape<Fit>) { shape ^= std::uint64_t{Fit::shape} << 32; }
+    constexpr std::uint64_t format = 3;  // links are encoded, bins hold marked sizes
     return (hash ^ shape ^ Fit::deferred_max << 16 ^ format << 56) * 1099511628211ull;
 }
 
@@ -28,19 +28,22 @@ heap<Fit, Steps>::heap(byte_slice memory) noexcept : heap{no_memory(), 0, false}
         padding_to(reinterpret_cast<std::uintptr_t>(memory.data()), alignment{granule_size});
     if (memory.size() <= skipped) { return; }
     const std::size_t size = memory.size() - skipped;
-    const std::uint32_t granules = region_type::granules_in(size, bins_size(size / granule_size));
+    const std::uint32_t granules =
+        region_type::granules_in(size, bins::size_for(size / granule_size));
     if (granules == 0) { return; }
-    make_home(memory.data() + skipped, granules, size, bin_count_for(size / granule_size));
+    make_home(memory.data() + skipped, granules, size, bins::count_for(size / granule_size));
 }
 
 template <class Fit, class Steps>
 heap<Fit, Steps>::heap(std::size_t size, allocator_ref upstream) noexcept
     : heap{upstream, 0, true} {
-    const std::uint32_t granules = region_type::granules_in(size, bins_size(size / granule_size));
+    const std::uint32_t granules =
+        region_type::granules_in(size, bins::size_for(size / granule_size));
     if (granules == 0) { return; }
     void* const memory = upstream.allocate(size, alignment{granule_size});
     if (memory == nullptr) { return; }
-    make_home(static_cast<std::byte*>(memory), granules, size, bin_count_for(size / granule_size));
+    make_home(static_cast<std::byte*>(memory), granules, size,
+              bins::count_for(size / granule_size));
 }
 
 template <class Fit, class Steps>
@@ -51,7 +54,7 @@ template <class Fit, class Steps>
 heap<Fit, Steps> heap<Fit, Steps>::adopt(byte_slice memory) noexcept {
     heap h{no_memory(), 0, false};
     if (!is_aligned(memory.data(), alignment{granule_size}) ||
-        memory.size() < region_type::size_for(1, bins_size(1))) {
+        memory.size() < region_type::size_for(1, bins::size_for(1))) {
         return h;
     }
     auto* const home = reinterpret_cast<region_type*>(memory.data());
@@ -62,7 +65,6 @@ heap<Fit, Steps> heap<Fit, Steps>::adopt(byte_slice memory) noexcept {
     home->poison_unused();
     h.home_ = home;
     h.add_region(home, size);
-    h.use_bins();
     h.count_surplus();
     return h;
 }
@@ -71,7 +73,7 @@ template <class Fit, class Steps>
 heap<Fit, Steps> heap<Fit, Steps>::adopt_untrusted(byte_slice memory) noexcept {
     heap h{no_memory(), 0, false};
     if (!is_aligned(memory.data(), alignment{granule_size}) ||
-        memory.size() < region_type::size_for(1, bins_size(1))) {
+        memory.size() < region_type::size_for(1, bins::size_for(1))) {
         return h;
     }
     auto* const home = reinterpret_cast<region_type*>(memory.data());
@@ -81,150 +83,61 @@ heap<Fit, Steps> heap<Fit, Steps>::adopt_untrusted(byte_slice memory) noexcept {
     }
     auto* const header = reinterpret_cast<detail::deferred_header*>(home->extra());
     const std::uint32_t bin_count = header->bin_count;
-    if (header->magic != magic() || bin_count > bin_count_for(std::size_t{1} << 20)) { return h; }
-    const std::size_t extra =
-        sizeof(detail::deferred_header) + bin_count * sizeof(detail::deferred_bin);
-    if (!home->has_shape(memory.size(), extra) || header->total_size != home->total_size() ||
-        !home->rebuild(key_for(home))) {
+    if (header->magic != magic() || bin_count > bins::count_for(std::size_t{1} << 20)) { return h; }
+    if (!home->has_shape(memory.size(), bins::size_of(bin_count)) ||
+        header->total_size != home->total_size() || !home->rebuild(key_for(home))) {
         return h;
     }
     home->poison_unused();
     h.home_ = home;
-    h.make_bins(bin_count);
+    bins::make(home->extra(), bin_count, magic(), home->total_size());
     h.add_region(home, home->total_size());
-    h.use_bins();
-    h.set_share(share_of(home->granules()));
+    h.bins_.set_share(bins::share_of(home->granules()));
+    h.count_surplus();
     return h;
-}
-
-template <class Fit, class Steps>
-void heap<Fit, Steps>::make_bins(std::uint32_t bin_count) noexcept {
-    auto* const header = ::new (home_->extra()) detail::deferred_header{};
-    header->magic = magic();
-    header->total_size = home_->total_size();
-    header->bin_count = bin_count;
-    header->link_key = detail::secret_of(header);
-    if constexpr (Fit::deferred_max != 0) {
-        auto* const bins = reinterpret_cast<detail::deferred_bin*>(header + 1);
-        for (std::uint32_t c = 0; c < bin_count; ++c) {
-            ::new (bins + c) detail::deferred_bin{detail::no_waiting_block ^ header->link_key, 0,
-                                                  Fit::size_of_class(c)};
-        }
-    }
 }
 
 template <class Fit, class Steps>
 void heap<Fit, Steps>::make_home(std::byte* memory, std::uint32_t granules, std::size_t memory_size,
                                  std::uint32_t bin_count) noexcept {
-    const std::size_t extra =
-        sizeof(detail::deferred_header) + bin_count * sizeof(detail::deferred_bin);
-    home_ = region_type::create(memory, granules, extra, key_for(memory));
-    make_bins(bin_count);
+    home_ = region_type::create(memory, granules, bins::size_of(bin_count), key_for(memory));
+    bins::make(home_->extra(), bin_count, magic(), home_->total_size());
     add_region(home_, memory_size);
-    use_bins();
-    set_share(share_of(granules));
-}
-
-template <class Fit, class Steps>
-void heap<Fit, Steps>::use_bins() noexcept {
-    auto* const header = reinterpret_cast<detail::deferred_header*>(home_->extra());
-    bins_ = reinterpret_cast<detail::deferred_bin*>(header + 1);
-    link_key_ = header->link_key;
-    if constexpr (Fit::deferred_max != 0) {
-        deferred_size_end_ =
-            header->bin_count == 0
-                ? 0
-                : detail::payload_size(Fit::size_of_class(header->bin_count - 1)) + 1;
-        if (header->bin_count == 0) { bins_ = nullptr; }
-    }
-}
-
-/// One class may now withhold `share` granules: never less than before.
-template <class Fit, class Steps>
-void heap<Fit, Steps>::set_share(std::uint32_t share) noexcept {
-    auto* const header = reinterpret_cast<detail::deferred_header*>(home_->extra());
-    if (share <= header->share) { return count_surplus(); }
-    for (std::uint32_t c = 0; c < header->bin_count; ++c) {
-        Steps::touch();
-        const std::uint32_t size = bins_[c].granules;
-        bins_[c].room +=
-            static_cast<std::int32_t>(detail::deferred_cap(share, size, Fit::deferred_max) -
-                                      detail::deferred_cap(header->share, size, Fit::deferred_max));
-    }
-    header->share = share;
+    bins_.set_share(bins::share_of(granules));
     count_surplus();
 }
 
 // ---------------------------------------------------------------------------- regions
 
 template <class Fit, class Steps>
-auto heap<Fit, Steps>::region_at(const void* p) const noexcept -> region_type* {
-    if (region_count_ <= 1) { return region_count_ == 0 ? nullptr : regions_[0].region; }
-    std::uint32_t first = 0;  // the last region that starts at or before p
-    for (std::uint32_t count = region_count_; count > 1;) {
-        Steps::touch();
-        const std::uint32_t half = count / 2;
-        const bool right = reinterpret_cast<std::uintptr_t>(regions_[first + half].region) <=
-                           reinterpret_cast<std::uintptr_t>(p);
-        first += right ? half : 0;
-        count = right ? count - half : half;
-    }
-    return regions_[first].region;
-}
-
-template <class Fit, class Steps>
 void heap<Fit, Steps>::add_region(region_type* r, std::size_t size) noexcept {
-    CAIRN_ASSERT(region_count_ < region_count_max, "64 regions are all there are");
-    CAIRN_ASSERT(region_count_ == 0 || surplus_.waiting() == 0,
+    CAIRN_ASSERT(regions_.count() == 0 || bins_.surplus().waiting() == 0,
                  "a heap grows only when nothing waits: links count from the lowest region");
-    std::uint32_t at = region_count_++;
-    for (; at != 0 && reinterpret_cast<std::uintptr_t>(regions_[at - 1].region) >
-                          reinterpret_cast<std::uintptr_t>(r);
-         --at) {
-        Steps::touch();
-        regions_[at] = regions_[at - 1];
+    describe(regions_.insert(r, size));
+    if (r == home_) {
+        bins_.use(home_->extra(), regions_.begin_of_memory(), regions_.reach());
+    } else {
+        bins_.set_reach(regions_.begin_of_memory(), regions_.reach());
     }
-    regions_[at] = {r, size};
-    describe(regions_[at]);
-    measure_reach();
-}
-
-/// Deferred links count from the lowest region: that may change only while nothing waits.
-template <class Fit, class Steps>
-void heap<Fit, Steps>::measure_reach() noexcept {
-    const region_entry& last = regions_[region_count_ - 1];
-    wait_begin_ = reinterpret_cast<std::byte*>(regions_[0].region);
-    wait_size_ = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(last.region) +
-                                            last.region->total_size() - wait_begin_);
 }
 
 template <class Fit, class Steps>
 void heap<Fit, Steps>::remove_region(region_type* r) noexcept {
-    std::uint32_t at = 0;
-    for (; regions_[at].region != r; ++at) { Steps::touch(); }
-    const std::size_t size = regions_[at].size;
-    forget_description(regions_[at]);
-    for (--region_count_; at < region_count_; ++at) {
-        Steps::touch();
-        regions_[at] = regions_[at + 1];
-    }
+    auto removed = regions_.remove(r);
+    forget_description(removed);
     r->unpoison_all();
     count_surplus();
-    upstream_.deallocate(r, size, alignment{granule_size});
+    upstream_.deallocate(r, removed.size, alignment{granule_size});
 }
 
 template <class Fit, class Steps>
 bool heap<Fit, Steps>::grow(std::uint32_t granules, alignment align) noexcept {
-    if (block_size_ == 0 || region_count_ == region_count_max) { return false; }
-    std::size_t held = 0;
-    for (std::uint32_t i = 0; i < region_count_; ++i) {
-        Steps::touch();
-        held += regions_[i].size;
-    }
+    if (block_size_ == 0 || regions_.count() == region_count_max) { return false; }
+    const std::size_t held = regions_.held();
     // Only the home region has bins; what they need is asked for on top.
     constexpr std::size_t share_all = std::size_t{1} << 20;
-    const std::uint32_t bin_count = home_ == nullptr ? bin_count_for(share_all) : 0;
-    const std::size_t extra = home_ == nullptr ? bins_size(share_all) : 0;
+    const std::uint32_t bin_count = home_ == nullptr ? bins::count_for(share_all) : 0;
+    const std::size_t extra = home_ == nullptr ? bins::size_for(share_all) : 0;
     // What the fit must find in the fresh region: the slack of the alignment is part of it.
     std::size_t wanted = granules;
     if (align > alignment{granule_size}) {
@@ -249,7 +162,8 @@ bool heap<Fit, Steps>::grow(std::uint32_t granules, alignment align) noexcept {
     } else {
         add_region(region_type::create(static_cast<std::byte*>(memory), fits, 0, key_for(memory)),
                    size);
-        set_share(share_of((held + size) / granule_size));
+        bins_.set_share(bins::share_of((held + size) / granule_size));
+        count_surplus();
     }
     return true;
 }
@@ -271,45 +185,34 @@ void heap<Fit, Steps>::end() noexcept {
 
 template <class Fit, class Steps>
 void heap<Fit, Steps>::release_all() noexcept {
-    // First: nobody counts what waits in a region that may already have gone.
+    // First: without a home nothing is counted that waits in a region which may have gone already.
     home_ = nullptr;
-    bins_ = nullptr;
-    while (region_count_ != 0) {
-        region_type* const r = regions_[region_count_ - 1].region;
+    while (regions_.count() != 0) {
+        region_type* const r = regions_.region(regions_.count() - 1);
         if (owned_) {
             remove_region(r);
         } else {
             r->unpoison_all();
-            forget_description(regions_[--region_count_]);
+            auto removed = regions_.remove(r);
+            forget_description(removed);
         }
     }
     spare_ = nullptr;
-    deferred_size_end_ = 0;
-    link_key_ = 0;
-    wait_begin_ = nullptr;
-    wait_size_ = 0;
-    surplus_ = {};
+    bins_ = {};
 }
 
 template <class Fit, class Steps>
 void heap<Fit, Steps>::steal(heap& other) noexcept {
     home_ = other.home_;
     bins_ = other.bins_;
-    deferred_size_end_ = other.deferred_size_end_;
-    link_key_ = other.link_key_;
-    wait_begin_ = other.wait_begin_;
-    wait_size_ = other.wait_size_;
-    surplus_ = other.surplus_;
     spare_ = other.spare_;
     upstream_ = other.upstream_;
     block_size_ = other.block_size_;
-    region_count_ = other.region_count_;
     owned_ = other.owned_;
     ends_empty_ = other.ends_empty_;
     other.ends_empty_ = false;
     watch_ = static_cast<detail::allocator_watch&&>(other.watch_);
-    for (std::uint32_t i = 0; i < region_count_; ++i) { regions_[i] = other.regions_[i]; }
-    other.region_count_ = 0;
+    regions_.take_all(other.regions_);
     other.release_all();
 }
 
@@ -337,9 +240,8 @@ std::uint32_t heap<Fit, Steps>::region_of_best_fit(std::uint32_t granules,
     std::uint32_t best = 0;
     if (align > alignment{granule_size}) { return best; }
     std::uint32_t best_size = detail::no_block;
-    for (std::uint32_t i = 0; i < region_count_; ++i) {
-        Steps::touch();
-        const std::uint32_t size = regions_[i].region->size_of_fit(granules);
+    for (std::uint32_t i = 0; i < regions_.count(); ++i) {
+        const std::uint32_t size = regions_.region(i)->size_of_fit(granules);
         if (size < best_size) {
             best = i;
             best_size = size;
@@ -352,12 +254,11 @@ template <class Fit, class Steps>
 void* heap<Fit, Steps>::allocate_in_regions(std::uint32_t granules, std::size_t size,
                                             alignment align) noexcept {
     std::uint32_t first = 0;
-    if constexpr (requires { Fit::smallest_of_all_regions; }) {
+    if constexpr (detail::takes_smallest_of_all_regions<Fit>) {
         first = region_of_best_fit(granules, align);
     }
-    for (std::uint32_t i = first; i < region_count_; ++i) {
-        Steps::touch();
-        region_type* const r = regions_[i].region;
+    for (std::uint32_t i = first; i < regions_.count(); ++i) {
+        region_type* const r = regions_.region(i);
         const std::uint32_t g = align <= alignment{granule_size}
                                     ? r->allocate(granules)
                                     : r->allocate_aligned(granules, align);
@@ -376,21 +277,19 @@ void* heap<Fit, Steps>::allocate_in_regions(std::uint32_t granules, std::size_t 
 template <class Fit, class Steps>
 inline void heap<Fit, Steps>::left_core(std::uint32_t granules) noexcept {
     if constexpr (Fit::deferred_max != 0) {
-        if (surplus_.took(granules)) [[unlikely]] { merge_surplus(); }
+        if (bins_.surplus().took(granules)) [[unlikely]] { merge_surplus(); }
     }
 }
 
 /// For fits with classes: `size` is of class `c`, whose blocks have `granules`.
-/// (No requires-clause: clang 17 and gcc 14 write one into the function's name, gcc 12 does not, and then
-/// a program and a library of the two do not link.)
+/// (No requires-clause: clang 17 and gcc 14 write one into the function's name, gcc 12 does not,
+/// and then a program and a library of the two do not link.)
 template <class Fit, class Steps>
 void* heap<Fit, Steps>::allocate_class_from_core(std::uint32_t c, std::uint32_t granules,
                                                  std::size_t size) noexcept {
     if constexpr (detail::has_size_classes<Fit>) {
-        if (region_count_ == 1) [[likely]] {
-            const std::uint32_t g = home_->allocate_class(c, granules);
-            if (g != detail::no_block) [[likely]] {
-                void* const p = home_->map().payload(g);
+        if (regions_.count() == 1) [[likely]] {
+            if (void* const p = home_->allocate_class(c, granules)) [[likely]] {
                 unpoison(p, size);
                 left_core(granules);
                 return p;
@@ -402,6 +301,13 @@ void* heap<Fit, Steps>::allocate_class_from_core(std::uint32_t c, std::uint32_t 
 
 template <class Fit, class Steps>
 void* heap<Fit, Steps>::allocate_from_core(std::size_t size, alignment align) noexcept {
+    if constexpr (detail::has_size_classes<Fit>) {
+        if (size <= detail::payload_size(Fit::small_max) && align <= alignment{granule_size})
+            [[likely]] {
+            const std::uint32_t c = Fit::class_of_small(detail::granules_for(size));
+            return allocate_class_from_core(c, Fit::size_of_small_class(c), size);
+        }
+    }
     if (size > size_max) { return nullptr; }
     if constexpr (detail::has_size_classes<Fit>) {
         if (align <= alignment{granule_size}) [[likely]] {
@@ -412,7 +318,7 @@ void* heap<Fit, Steps>::allocate_from_core(std::size_t size, alignment align) no
     }
     const std::uint32_t granules =
         Fit::block_size(static_cast<std::uint32_t>(detail::granules_for(size)));
-    if (region_count_ == 1 && align <= alignment{granule_size}) [[likely]] {
+    if (regions_.count() == 1 && align <= alignment{granule_size}) [[likely]] {
         const std::uint32_t g = home_->allocate(granules);
         if (g != detail::no_block) [[likely]] {
             void* const p = home_->map().payload(g);
@@ -438,18 +344,26 @@ void* heap<Fit, Steps>::allocate_with_effort(std::uint32_t granules, std::size_t
 
 template <class Fit, class Steps>
 void heap<Fit, Steps>::free_in_core(void* p) noexcept {
-    if (region_count_ == 1) [[likely]] { return free_in(home_, p); }
+    if (regions_.count() == 1) [[likely]] { return free_in(home_, p); }
     give_to_core(p);
-    // More waits than is in use: what waits holds regions that nobody needs.
-    if (Fit::deferred_max != 0 && surplus_.wants_to_shrink()) { merge_surplus(); }
+    // More waits than is in use: what waits holds regions that no block in use needs.
+    if (Fit::deferred_max != 0 && bins_.surplus().wants_to_shrink()) { merge_surplus(); }
+}
+
+/// For a block that may not wait in `b`.
+template <class Fit, class Steps>
+void heap<Fit, Steps>::free_unwaited(void* p, bin& b) noexcept {
+    bins::refused(b);
+    free_in_core(p);
 }
 
 template <class Fit, class Steps>
 void heap<Fit, Steps>::give_to_core(void* p) noexcept {
-    region_type* const r = region_at(p);
+    region_type* const r = regions_.at(p);
     free_in(r, p);
     if (block_size_ != 0 && r->is_empty() && r != home_) [[unlikely]] {
-        // One empty region stays, so that a free and an allocation at the edge do not call upstream.
+        // One empty region stays, so that a free and an allocation at the edge do not call
+        // upstream.
         if (spare_ != nullptr) {
             remove_region(r);
         } else {
@@ -464,30 +378,22 @@ inline void heap<Fit, Steps>::free_in(region_type* r, void* p) noexcept {
     const std::uint32_t g = b.block_of(p);
     if constexpr (poison_is_watched) { poison(p, detail::payload_size(b.header(g).size())); }
     const std::uint32_t size = r->free(g);
-    if constexpr (Fit::deferred_max != 0) { surplus_.gave_back(size); }
+    if constexpr (Fit::deferred_max != 0) { bins_.surplus().gave_back(size); }
 }
 
-/// take_newest() found none: because there is none, or because it looked at something else.
+/// For a class of which take_newest() found no block.
 template <class Fit, class Steps>
-void heap<Fit, Steps>::expect_none_waits(const detail::deferred_bin& bin) const noexcept {
-    if ((bin.head ^ link_key_) != detail::no_waiting_block) [[unlikely]] {
-        detail::heap_is_corrupt(detail::heap_promise::waiting);
-    }
+void* heap<Fit, Steps>::allocate_unwaited(std::size_t size, const bin& b) noexcept {
+    bins_.expect_none(b);
+    return allocate_class_from_core(bins_.class_of(b), b.granules(), size);
 }
 
-/// For a class of which take_deferred() found no block.
+/// Returns: false when no block waits in `b`.
 template <class Fit, class Steps>
-void* heap<Fit, Steps>::allocate_unwaited(std::uint32_t c, std::size_t size) noexcept {
-    if constexpr (Fit::deferred_max != 0) { expect_none_waits(bins_[c]); }
-    return allocate_class_from_core(c, bins_[c].granules, size);
-}
-
-/// Returns: false when no block waits in `bin`.
-template <class Fit, class Steps>
-bool heap<Fit, Steps>::merge_newest(detail::deferred_bin& bin) noexcept {
-    std::byte* const p = take_newest(bin);
+bool heap<Fit, Steps>::merge_newest(bin& b) noexcept {
+    std::byte* const p = take_newest(b);
     if (p == nullptr) {
-        expect_none_waits(bin);
+        bins_.expect_none(b);
         return false;
     }
     give_to_core(p);
@@ -497,56 +403,22 @@ bool heap<Fit, Steps>::merge_newest(detail::deferred_bin& bin) noexcept {
 /// Merges one block that waits beyond the share of its class, if one of the next bins has one.
 template <class Fit, class Steps>
 void heap<Fit, Steps>::merge_surplus() noexcept {
-    const std::uint32_t bin_count =
-        reinterpret_cast<const detail::deferred_header*>(home_->extra())->bin_count;
-    for (unsigned tries = 8; tries != 0; --tries) {
-        Steps::touch();
-        if (surplus_.cursor == 0) { surplus_.cursor = bin_count; }
-        detail::deferred_bin& bin = bins_[surplus_.cursor - 1];
-        if (bin.room < 0) {
-            (void)merge_newest(bin);
-            return;
-        }
-        --surplus_.cursor;  // the largest first: most memory for a merge
-    }
+    if (bin* const b = bins_.next_surplus()) { (void)merge_newest(*b); }
 }
 
 /// After a change of the regions or of the shares.
 template <class Fit, class Steps>
 void heap<Fit, Steps>::count_surplus() noexcept {
     if (Fit::deferred_max == 0 || home_ == nullptr) { return; }
-    std::size_t capacity = 0;
-    std::size_t taken = 0;
-    for (std::uint32_t i = 0; i < region_count_; ++i) {
-        Steps::touch();
-        const region_type* const r = regions_[i].region;
-        capacity += r->granules();
-        taken += r->granules() - r->free_granules();
-    }
-    const auto* const header = reinterpret_cast<const detail::deferred_header*>(home_->extra());
-    std::uint32_t surplus = 0;
-    std::size_t waiting = 0;
-    for (std::uint32_t c = 0; bins_ != nullptr && c < header->bin_count; ++c) {
-        Steps::touch();
-        const detail::deferred_bin& bin = bins_[c];
-        const auto count =
-            static_cast<std::uint32_t>(static_cast<std::int32_t>(detail::deferred_cap(
-                                           header->share, bin.granules, Fit::deferred_max)) -
-                                       bin.room);
-        waiting += std::size_t{count} * bin.granules;
-        surplus += bin.room < 0 ? static_cast<std::uint32_t>(-bin.room) : 0;
-    }
-    surplus_.set_may_shrink(region_count_ > 1);
-    surplus_.start(capacity, taken, waiting, surplus);
+    const std::size_t granules = regions_.granules();
+    bins_.recount(granules, granules - regions_.free_granules(), regions_.count() > 1);
 }
 
 /// Returns: true when there was something to merge.
 template <class Fit, class Steps>
 bool heap<Fit, Steps>::merge_deferred() noexcept {
-    if (Fit::deferred_max == 0 || bins_ == nullptr) { return false; }
-    const auto* const header = reinterpret_cast<const detail::deferred_header*>(home_->extra());
     bool any = false;
-    for (std::uint32_t c = 0; c < header->bin_count; ++c) {
+    for (std::uint32_t c = 0; c < bins_.count(); ++c) {
         Steps::touch();
         while (merge_newest(bins_[c])) { any = true; }
     }
@@ -561,12 +433,12 @@ void heap<Fit, Steps>::deallocate(void* p, [[maybe_unused]] call_site from) noex
     if constexpr (Fit::deferred_max != 0) {
         const detail::block_header header = header_of(p);
         if (header.is_free() || header.is_deferred()) [[unlikely]] {
-            detail::heap_is_corrupt(detail::heap_promise::freed_once);
+            detail::heap_is_corrupt(detail::heap_promise::freed_once, home_);
         }
         const std::uint32_t granules = header.size();
-        if (detail::payload_size(granules) < deferred_size_end_ &&
-            defer(Fit::class_of_free(granules), p)) {
-            return;
+        if (bins_.covers(detail::payload_size(granules))) {
+            bin& b = bins_[Fit::class_of_free(granules)];
+            return bins_.put(b, static_cast<std::byte*>(p)) ? void() : free_unwaited(p, b);
         }
     }
     free_in_core(p);
@@ -580,11 +452,11 @@ bool heap<Fit, Steps>::try_resize(void* p, std::size_t old_size, std::size_t new
     if (new_size > size_max) { return false; }
     const std::uint32_t granules =
         Fit::block_size(static_cast<std::uint32_t>(detail::granules_for(new_size)));
-    region_type* const r = region_at(p);
+    region_type* const r = regions_.at(p);
     const std::uint32_t before = r->free_granules();
     if (!r->resize(r->map().block_of(p), granules)) { return false; }
     if constexpr (Fit::deferred_max != 0) {
-        surplus_.gave_back(std::size_t{r->free_granules()} - before);  // wraps when it grew
+        bins_.surplus().gave_back(std::size_t{r->free_granules()} - before);  // wraps when it grew
     }
     if constexpr (poison_is_watched) {
         auto* const end = static_cast<std::byte*>(p) + new_size;
@@ -600,21 +472,12 @@ bool heap<Fit, Steps>::try_resize(void* p, std::size_t old_size, std::size_t new
 template <class Fit, class Steps>
 void heap<Fit, Steps>::reset() noexcept {
     [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "heap", {}};
-    for (std::uint32_t i = 0; i < region_count_; ++i) {
-        region_type* const r = regions_[i].region;
+    for (std::uint32_t i = 0; i < regions_.count(); ++i) {
+        region_type* const r = regions_.region(i);
         r->clear(key_for(r));
     }
-    if constexpr (Fit::deferred_max != 0) {
-        if (bins_ != nullptr) {
-            auto* const header = reinterpret_cast<detail::deferred_header*>(home_->extra());
-            for (std::uint32_t c = 0; c < header->bin_count; ++c) {
-                bins_[c].head = detail::no_waiting_block ^ link_key_;
-                bins_[c].room = static_cast<std::int32_t>(
-                    detail::deferred_cap(header->share, bins_[c].granules, Fit::deferred_max));
-            }
-            count_surplus();
-        }
-    }
+    bins_.clear();
+    count_surplus();
 }
 
 template <class Fit, class Steps>
@@ -623,12 +486,12 @@ void heap<Fit, Steps>::trim() noexcept {
     merge_deferred();
     count_surplus();  // what was most is forgotten
     if (block_size_ == 0) { return; }
-    for (std::uint32_t i = region_count_; i-- != 0;) {
-        region_type* const r = regions_[i].region;
+    for (std::uint32_t i = regions_.count(); i-- != 0;) {
+        region_type* const r = regions_.region(i);
         if (r != home_ && r->is_empty()) { remove_region(r); }
     }
     spare_ = nullptr;
-    if (region_count_ == 1 && home_->is_empty()) { release_all(); }
+    if (regions_.count() == 1 && home_->is_empty()) { release_all(); }
 }
 
 // ---------------------------------------------------------------------------- queries
@@ -636,8 +499,8 @@ void heap<Fit, Steps>::trim() noexcept {
 template <class Fit, class Steps>
 std::size_t heap<Fit, Steps>::largest_free() const noexcept {
     std::uint32_t best = 0;
-    for (std::uint32_t i = 0; i < region_count_; ++i) {
-        const std::uint32_t here = regions_[i].region->largest_free();
+    for (std::uint32_t i = 0; i < regions_.count(); ++i) {
+        const std::uint32_t here = regions_.region(i)->largest_free();
         best = here > best ? here : best;
     }
     return best == 0 ? 0 : detail::payload_size(best);
@@ -646,21 +509,13 @@ std::size_t heap<Fit, Steps>::largest_free() const noexcept {
 template <class Fit, class Steps>
 heap_stats heap<Fit, Steps>::stats() const noexcept {
     heap_stats s{};
-    s.region_count = region_count_;
-    for (std::uint32_t i = 0; i < region_count_; ++i) {
-        s.capacity += std::size_t{regions_[i].region->granules()} * granule_size;
-        s.free_size += std::size_t{regions_[i].region->free_granules()} * granule_size;
-    }
-    if (Fit::deferred_max != 0 && bins_ != nullptr) {
-        const auto* const header = reinterpret_cast<const detail::deferred_header*>(home_->extra());
-        for (std::uint32_t c = 0; c < header->bin_count; ++c) {
-            const detail::deferred_bin& bin = bins_[c];
-            const std::uint32_t count =
-                detail::deferred_cap(header->share, bin.granules, Fit::deferred_max) -
-                static_cast<std::uint32_t>(bin.room);
-            s.deferred_count += count;
-            s.deferred_size += std::size_t{count} * bin.granules * granule_size;
-        }
+    s.region_count = regions_.count();
+    s.capacity = regions_.granules() * granule_size;
+    s.free_size = regions_.free_granules() * granule_size;
+    for (std::uint32_t c = 0; c < bins_.count(); ++c) {
+        const std::uint32_t count = bins_.waiting_in(bins_[c]);
+        s.deferred_count += count;
+        s.deferred_size += std::size_t{count} * bins_[c].granules() * granule_size;
     }
     return s;
 }
@@ -669,50 +524,22 @@ template <class Fit, class Steps>
 void heap<Fit, Steps>::validate() const noexcept {
     if constexpr (asserts_enabled) {
         std::size_t marked = 0;
-        std::size_t taken = 0;
-        for (std::uint32_t i = 0; i < region_count_; ++i) {
-            const region_type* const r = regions_[i].region;
-            marked += r->validate();
-            taken += r->granules() - r->free_granules();
+        for (std::uint32_t i = 0; i < regions_.count(); ++i) {
+            marked += regions_.region(i)->validate();
         }
         std::size_t listed = 0;
-        std::size_t listed_granules = 0;
-        std::uint32_t surplus = 0;
-        if (Fit::deferred_max != 0 && bins_ != nullptr) {
-            const auto* const header =
-                reinterpret_cast<const detail::deferred_header*>(home_->extra());
-            for (std::uint32_t c = 0; c < header->bin_count; ++c) {
-                const detail::deferred_bin& bin = bins_[c];
-                const std::uint32_t cap =
-                    detail::deferred_cap(header->share, bin.granules, Fit::deferred_max);
-                std::uint32_t count = 0;
-                for (std::uint64_t at = bin.head ^ link_key_; at != detail::no_waiting_block;
-                     ++count) {
-                    CAIRN_ASSERT(count < cap + detail::deferred_surplus::surplus_max,
-                                 "a class withholds its share and the surplus at most");
-                    CAIRN_ASSERT(at < wait_size_, "a deferred block lies in the heap");
-                    const std::byte* const p = wait_begin_ + at;
-                    CAIRN_ASSERT(owns(p), "a deferred block lies in the heap");
-                    const detail::block_header h = header_of(p);
-                    CAIRN_ASSERT(h.is_deferred() && h.size() == bin.granules,
-                                 "a deferred block is marked, and of the size of its class");
-                    at = detail::load_hidden<std::uint64_t>(p) ^ link_key_;
-                }
-                CAIRN_ASSERT(count + static_cast<std::uint32_t>(bin.room) == cap,
-                             "a bin knows how many blocks wait in it");
-                listed += count;
-                listed_granules += std::size_t{count} * bin.granules;
-                surplus += count > cap ? count - cap : 0;
-            }
-        }
+        bins_.validate([&](const bin& b, const std::byte* p) {
+            CAIRN_ASSERT(owns(p), "a deferred block lies in the heap");
+            const detail::block_header h = header_of(p);
+            CAIRN_ASSERT(h.is_deferred() && h.size() == b.granules(),
+                         "a deferred block is marked, and of the size of its class");
+            ++listed;
+        });
         CAIRN_ASSERT(listed == marked, "every deferred block waits in a bin");
         if (Fit::deferred_max != 0) {
-            CAIRN_ASSERT(taken == surplus_.taken() && listed_granules == surplus_.waiting(),
-                         "what is in use and what waits is counted");
+            CAIRN_ASSERT(regions_.granules() - regions_.free_granules() == bins_.surplus().taken(),
+                         "what is in use is counted");
         }
-        CAIRN_ASSERT(
-            surplus == surplus_.count() && surplus <= detail::deferred_surplus::surplus_max,
-            "what waits beyond the shares is counted, and bounded");
     }
 }
 
@@ -723,13 +550,13 @@ void heap<Fit, Steps>::set_name([[maybe_unused]] const char* name) noexcept {
     if constexpr (asserts_enabled) {
         static constexpr detail::allocator_type type{"heap", &heap::place_of};
         watch_.set_name(name, this, type);
-        for (std::uint32_t i = 0; i < region_count_; ++i) { describe(regions_[i]); }
+        for (std::uint32_t i = 0; i < regions_.count(); ++i) { describe(regions_[i]); }
     }
 }
 
 /// Valgrind calls the region by the heap's name.
 template <class Fit, class Steps>
-void heap<Fit, Steps>::describe([[maybe_unused]] region_entry& entry) noexcept {
+void heap<Fit, Steps>::describe([[maybe_unused]] typename regions::entry& entry) noexcept {
 #if CAIRN_ASSERTS
     forget_description(entry);
     entry.description = watch_.describe(entry.region, entry.size);
@@ -737,19 +564,20 @@ void heap<Fit, Steps>::describe([[maybe_unused]] region_entry& entry) noexcept {
 }
 
 template <class Fit, class Steps>
-void heap<Fit, Steps>::forget_description([[maybe_unused]] region_entry& entry) noexcept {
+void heap<Fit, Steps>::forget_description([[maybe_unused]]
+                                          typename regions::entry& entry) noexcept {
 #if CAIRN_ASSERTS
     cairn::forget_description(entry.description);
     entry.description = 0;
 #endif
 }
 
-/// Blocks are numbered by address, inside their region. Walks it: O(blocks). Believes no header that
-/// leads out of it: this is asked when something has been overrun.
+/// Blocks are numbered by address, inside their region. Walks it: O(blocks). Believes no header
+/// that leads out of it: this is asked when something has been overrun.
 template <class Fit, class Steps>
 detail::address_place heap<Fit, Steps>::place_of(const void* object, const void* address) noexcept {
     const heap& h = *static_cast<const heap*>(object);
-    const region_type* const r = h.region_at(address);
+    const region_type* const r = h.regions_.at(address);
     if (r == nullptr) { return {}; }
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     const auto begin = reinterpret_cast<std::uintptr_t>(r);
@@ -778,13 +606,5 @@ detail::address_place heap<Fit, Steps>::place_of(const void* object, const void*
             .size = r->total_size(),
             .state = "what the heap needs for itself, or was overrun"};
 }
-
-// ---------------------------------------------------------------------------- compiled once
-
-extern template class heap<good_fit>;
-extern template class heap<strict_good_fit>;
-extern template class heap<best_fit>;
-extern template class heap<first_fit>;
-extern template class heap<half_fit>;
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

@@ -16,8 +16,9 @@
 //
 // Invariant: blocks follow one another without a gap; two neighbours are never both free; the index
 //            holds exactly the free blocks.
-// Trust:     headers and links lie where users write. Each operation compares the headers that it reads
-//            with one another and with the end of the region, in every build, before it writes.
+// Trust:     headers and links lie where users write. Each operation compares the headers that it
+//            reads with one another and with the end of the region, in every build, before it
+//            writes.
 // Cost:      allocate: one find, one replace or remove, three headers. free: at most two neighbours
 //            looked up, one taken out of the index and one changed in it. No loop here at all.
 // Threads:   none.
@@ -32,10 +33,6 @@
 #include <cairn/core/assert.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
-
-/// A fit that numbers sizes: what a request gets is known by its class.
-template <class Fit>
-concept has_size_classes = requires { Fit::class_of_request(1u); };
 
 template <class Fit, class Steps>
 class region {
@@ -59,13 +56,15 @@ public:
         if (size < size_for(1, extra)) { return 0; }
         std::size_t granules = (size - size_for(1, extra)) / granule_size + 1;
         if (granules > granule_count_max) { granules = granule_count_max; }
-        // The index grows with the granules it serves, by less than they do: a few rounds settle it.
+        // The index grows with the granules it serves, by less than they do: a few rounds settle
+        // it.
         for (std::size_t need = size_for(granules, extra); need > size;
              need = size_for(granules, extra)) {
             const std::size_t over = (need - size + granule_size - 1) / granule_size;
             granules -= (over + 1) / 2;
         }
-        // Where one granule more begins a new level of the index, a round may have gone too far down.
+        // Where one granule more begins a new level of the index, a round may have gone too far
+        // down.
         while (granules < granule_count_max && size_for(granules + 1, extra) <= size) {
             ++granules;
         }
@@ -85,8 +84,8 @@ public:
         return r;
     }
 
-    /// Bytes from elsewhere that say that they are a region: makes the index anew from the headers of
-    /// the blocks. What waited is free then.
+    /// Bytes from elsewhere that say that they are a region: makes the index anew from the headers
+    /// of the blocks. What waited is free then.
     /// Requires: has_shape() said yes.
     /// Returns: false when the headers are not those of a region. O(blocks).
     [[nodiscard]] bool rebuild(std::uint32_t key) noexcept {
@@ -128,7 +127,7 @@ public:
         index_.insert(map(), 0, granules_);
     }
 
-    /// The bytes belong to whoever gave them again.
+    /// The bytes belong to the owner of the memory again.
     void unpoison_all() noexcept {
         unpoison(map().at(0), std::size_t{granules_} * granule_size + block_header_size);
     }
@@ -150,12 +149,18 @@ public:
 
     /// A block of exactly `size` granules, or no_block; nothing has changed then.
     [[nodiscard]] std::uint32_t allocate(std::uint32_t size) noexcept {
-        const std::uint32_t g = index_.find(map(), size);
-        if (g == no_block) { return no_block; }
         const blocks b = map();
-        const block_header h = b.header(g);
-        expect_free(b, g, h, size);
-        take_front(b, g, h, size);
+        std::uint32_t g = no_block;
+        if constexpr (finds_heads<index, Steps>) {
+            const auto found = index_.find_head(b, size);
+            g = found.block;
+            if (g == no_block) [[unlikely]] { return no_block; }
+            take_front(b, g, size, expect_free(b, g, size), found);
+        } else {
+            g = index_.find(b, size);
+            if (g == no_block) [[unlikely]] { return no_block; }
+            take_front(b, g, size, expect_free(b, g, size));
+        }
         free_granules_ -= size;
         return g;
     }
@@ -167,18 +172,18 @@ public:
     }
 
     /// As allocate, where `size` is the size of class `c`, so that nothing is computed twice.
-    [[nodiscard]] [[gnu::flatten]] std::uint32_t allocate_class(std::uint32_t c,
-                                                                std::uint32_t size) noexcept
+    /// Returns: the payload, or nullptr. Inlined where it is called, once: its caller has no work
+    ///          of its own.
+    [[nodiscard, gnu::always_inline]] inline std::byte* allocate_class(std::uint32_t c,
+                                                                       std::uint32_t size) noexcept
         requires has_size_classes<Fit>
     {
         const auto found = index_.find_class(c);
-        if (found.block == no_block) { return no_block; }
+        if (found.bin == no_block) [[unlikely]] { return nullptr; }
         const blocks b = map();
-        const block_header h = b.header(found.block);
-        expect_free(b, found.block, h, size);
-        take_front(b, found.block, h, size, found);
+        take_front(b, found.block, size, expect_free(b, found.block, size), found);
         free_granules_ -= size;
-        return found.block;
+        return b.payload(found.block);
     }
 
     /// As allocate, with a payload that is a multiple of `align`, which is more than 16.
@@ -189,9 +194,7 @@ public:
                 padding_to(reinterpret_cast<std::uintptr_t>(b.payload(g)), align) / granule_size);
         };
         std::uint32_t g = no_block;
-        if constexpr (requires {
-                          index_.find_if(b, size, 4u, [](std::uint32_t) { return true; });
-                      }) {
+        if constexpr (finds_if<index, Steps>) {
             // A hole that an aligned block left behind is aligned: it need not be larger.
             g = index_.find_if(b, size, 4u, [&](std::uint32_t candidate) {
                 return std::uint64_t{gap_of(candidate)} + size <= b.header(candidate).size();
@@ -203,50 +206,31 @@ public:
             g = index_.find(b, static_cast<std::uint32_t>(room));
             if (g == no_block) { return no_block; }
         }
-        block_header h = b.header(g);
         const std::uint32_t gap = gap_of(g);
-        expect_free(b, g, h, size + gap);
+        const std::uint32_t rest = expect_free(b, g, size + gap);
         if (gap != 0) {
             // [ ------- free ------- ] => [ gap ][ free ]
-            const block_header rest = block_header::free(h.size() - gap, gap);
-            index_.replace(b, g, h.size(), g, gap);
-            index_.insert(b, g + gap, rest.size());
-            b.set_header(g, block_header::free(gap, h.previous()));
-            b.set_header(g + gap, rest);
-            b.set_previous(g + h.size(), rest.size());
+            index_.replace(b, g, gap + size + rest, g, gap);
+            index_.insert(b, g + gap, size + rest);
+            b.set_size_and_bits(g, gap | block_header::free_bit);
+            b.set_header(g + gap, block_header::free(size + rest, gap));
+            b.set_previous(g + gap + size + rest, size + rest);
             g += gap;
-            h = rest;
         }
-        take_front(b, g, h, size);
+        take_front(b, g, size, rest);
         free_granules_ -= size;
         return g;
     }
 
     /// Gives a block back and merges it with its free neighbours.
     /// Returns: how many granules it had.
-    std::uint32_t free(std::uint32_t g) noexcept {
+    [[gnu::always_inline]] inline std::uint32_t free(std::uint32_t g) noexcept {
         const blocks b = map();
-        const block_header h = b.header(g);
-        const std::uint32_t size = h.size();
-        const block_header right = expect_live(b, g, h);
+        const std::uint32_t size = expect_live(b, g);
         const std::uint32_t right_at = g + size;
-
-        std::uint32_t start = g;
-        std::uint32_t left_size = 0;
-        if (h.previous() != 0) {
-            const block_header left = left_of(b, g, h);
-            if (left.is_free()) {
-                left_size = left.size();
-                start = g - left_size;
-            }
-        } else if (g != 0) [[unlikely]] {
-            heap_is_corrupt(heap_promise::header);  // only the first block has none before it
-        }
-        std::uint32_t right_size = 0;
-        if (right.is_free()) {
-            right_size = right.size();
-            expect_free_neighbour(b, right_at, right);
-        }
+        const std::uint32_t left_size = size_of_free_left(b, g);
+        const std::uint32_t start = g - left_size;
+        const std::uint32_t right_size = size_of_free_right(b, right_at);
         // Nothing has changed yet. Headers that are none any more are marked for a second free.
         if (left_size != 0) { b.set_size_and_bits(g, size | block_header::gone); }
         if (asserts_enabled && right_size != 0) {
@@ -254,7 +238,7 @@ public:
         }
         free_granules_ += size;
         const std::uint32_t total = left_size + size + right_size;
-        if constexpr (has_size_classes<Fit>) {
+        if constexpr (joins<index, Steps>) {
             index_.join(b, start, left_size, size, right_size);
         } else if (right_size != 0) {
             if (left_size != 0) {
@@ -277,31 +261,29 @@ public:
     /// Returns: false when its right neighbour is not free or not large enough.
     [[nodiscard]] bool resize(std::uint32_t g, std::uint32_t wanted) noexcept {
         const blocks b = map();
-        const block_header h = b.header(g);
-        const std::uint32_t size = h.size();
-        const block_header right = expect_live(b, g, h);
+        const std::uint32_t size = expect_live(b, g);
         if (wanted == size) { return true; }
         const std::uint32_t right_at = g + size;
-        if (right.is_free()) { expect_free_neighbour(b, right_at, right); }
-        const std::uint32_t room = size + (right.is_free() ? right.size() : 0);
+        const std::uint32_t right_size = size_of_free_right(b, right_at);
+        const std::uint32_t room = size + right_size;
         if (wanted > room) { return false; }
         free_granules_ = free_granules_ + size - wanted;
         if (wanted == room) {  // [ this ][ free ] => [ -- this -- ]
-            index_.remove(b, right_at, right.size());
+            index_.remove(b, right_at, right_size);
             if constexpr (asserts_enabled) {
-                b.set_size_and_bits(right_at, right.size() | block_header::gone);
+                b.set_size_and_bits(right_at, right_size | block_header::gone);
             }
-            b.set_header(g, block_header::used(wanted, h.previous()));
+            b.set_size_and_bits(g, wanted);
             b.set_previous(g + wanted, wanted);
             return true;
         }
         const std::uint32_t rest = room - wanted;
-        if (right.is_free()) {
-            index_.replace(b, right_at, right.size(), g + wanted, rest);
+        if (right_size != 0) {
+            index_.replace(b, right_at, right_size, g + wanted, rest);
         } else {
             index_.insert(b, g + wanted, rest);
         }
-        b.set_header(g, block_header::used(wanted, h.previous()));
+        b.set_size_and_bits(g, wanted);
         b.set_header(g + wanted, block_header::free(rest, wanted));
         b.set_previous(g + room, rest);
         return true;
@@ -321,8 +303,8 @@ public:
     [[nodiscard]] std::byte* extra() noexcept {
         return reinterpret_cast<std::byte*>(this) + extra_offset_;
     }
-    /// True when these bytes, at the front of `memory_size`, say of themselves what create() says of a
-    /// region with `extra` bytes of bins.
+    /// True when these bytes, at the front of `memory_size`, say of themselves what create() says
+    /// of a region with `extra` bytes of bins.
     [[nodiscard]] bool has_shape(std::size_t memory_size, std::size_t extra) const noexcept {
         return granules_ != 0 && granules_ <= granule_count_max &&
                extra_offset_ == extra_offset_for(granules_) &&
@@ -401,13 +383,13 @@ public:
         return deferred_count;
     }
 
-    /// Says what is wrong with block `g`, which is to be freed and is not in use, or is not as large as
-    /// its owner says.
+    /// Says what is wrong with block `g`, which is to be freed and is not in use, or is not as
+    /// large as its owner says.
     [[noreturn, gnu::cold, gnu::noinline]] void freed_wrongly(std::uint32_t g) const noexcept {
         const blocks b = map();
         const block_header h = b.header(g);
-        if (was_freed(b, g, h)) { heap_is_corrupt(heap_promise::freed_once); }
-        heap_is_corrupt(agrees(b, g, h) ? heap_promise::freed_size : heap_promise::header);
+        if (was_freed(b, g, h)) { heap_is_corrupt(heap_promise::freed_once, this); }
+        heap_is_corrupt(agrees(b, g, h) ? heap_promise::freed_size : heap_promise::header, this);
     }
 
     /// A block that its owner may free or use.
@@ -443,8 +425,8 @@ public:
         }
     }
 
-    /// The header of `g` is what a free leaves behind: free, waiting, or the mark of a block that is
-    /// part of another one. Unchecked builds do not mark the right one of two that join.
+    /// The header of `g` is what a free leaves behind: free, waiting, or the mark of a block that
+    /// is part of another one. Unchecked builds do not mark the right one of two that join.
     [[nodiscard]] bool was_freed(blocks b, std::uint32_t g, block_header h) const noexcept {
         const std::uint32_t state = h.size_and_bits() & block_header::gone;
         if (state == 0 || !is_plausible(g, h)) { return false; }
@@ -461,50 +443,68 @@ private:
         return static_cast<std::uint32_t>(sizeof(region) + index::array_size(granules) + 7) & ~7u;
     }
 
-    // ---------------------------------------------------------------- what headers say of each other
+    // -------------------------------------------------------- what headers say of one another
+
+    // Headers are read in halves: of a whole one, returned, clang 19 makes one load of eight bytes,
+    // which waits for the stores of four before it.
 
     [[nodiscard]] static evidence misused(misuse_kind kind) noexcept {
         return {.kind = kind, .type = "heap"};
     }
 
     /// `g` is in use, its size ends inside the region, and the block after it knows that size.
-    /// Returns: the header of the block after it.
-    [[nodiscard]] block_header expect_live(blocks b, std::uint32_t g,
-                                           block_header h) const noexcept {
-        check_live(b, g, h);
+    /// Returns: the size.
+    [[nodiscard]] std::uint32_t expect_live(blocks b, std::uint32_t g) const noexcept {
+        if constexpr (asserts_enabled) { check_live(b, g, b.header(g)); }
+        const std::uint32_t size = b.size_and_bits(g);
         // One compare: bits make the number larger than any region, size 0 wraps.
-        if (h.size_and_bits() - 1 >= granules_ - g) [[unlikely]] { freed_wrongly(g); }
-        const block_header right = b.header(g + h.size());
-        if (right.previous() != h.size()) [[unlikely]] { freed_wrongly(g); }
-        return right;
+        if (size - 1 >= granules_ - g) [[unlikely]] { freed_wrongly(g); }
+        if (b.previous(g + size) != size) [[unlikely]] { freed_wrongly(g); }
+        return size;
     }
-    /// Requires: h, the header of `g`, says that there is a block before it.
-    [[nodiscard]] block_header left_of(blocks b, std::uint32_t g, block_header h) const noexcept {
-        if (h.previous() > g) [[unlikely]] { heap_is_corrupt(heap_promise::header); }
-        const block_header left = b.header(g - h.previous());
-        if (left.size() != h.previous()) [[unlikely]] { heap_is_corrupt(heap_promise::header); }
-        return left;
+    /// What the header of `g` says of the block before it, that block says, too.
+    /// Returns: its size where it is free, else 0.
+    [[nodiscard]] std::uint32_t size_of_free_left(blocks b, std::uint32_t g) const noexcept {
+        const std::uint32_t previous = b.previous(g);
+        // Only the first block has none before it.
+        if (previous == 0 && g == 0) { return 0; }
+        if (previous - 1 >= g) [[unlikely]] { heap_is_corrupt(heap_promise::header, this); }
+        const std::uint32_t bits = b.size_and_bits(g - previous) - previous;
+        if (bits == block_header::free_bit) { return previous; }
+        if ((bits & ~block_header::deferred_bit) != 0) [[unlikely]] {
+            heap_is_corrupt(heap_promise::header, this);
+        }
+        return 0;
     }
-    /// `g` has at least `wanted` granules, is free, and ends inside the region; where something will
-    /// be left of it, the block after it knows its size.
-    void expect_free(blocks b, std::uint32_t g, block_header h,
-                     std::uint32_t wanted) const noexcept {
+    /// `g` has at least `wanted` granules, is free, and ends inside the region; where something
+    /// will be left of it, the block after it knows its size.
+    /// Returns: how many granules will be left.
+    [[nodiscard]] std::uint32_t expect_free(blocks b, std::uint32_t g,
+                                            std::uint32_t wanted) const noexcept {
         // Another state, or a smaller size, makes the rest larger than any region.
-        const std::uint32_t rest = h.size_and_bits() - block_header::free_bit - wanted;
-        if (rest > granules_ - g - wanted) [[unlikely]] {
-            heap_is_corrupt(heap_promise::free_header);
+        const std::uint32_t rest = b.size_and_bits(g) - (block_header::free_bit + wanted);
+        const std::uint32_t to = g + wanted;
+        if (std::uint64_t{to} + rest > granules_) [[unlikely]] {
+            heap_is_corrupt(heap_promise::free_header, this);
         }
-        if (rest != 0 && b.header(g + h.size()).previous() != h.size()) [[unlikely]] {
-            heap_is_corrupt(heap_promise::free_header);
+        if (rest != 0 && b.previous(to + rest) != wanted + rest) [[unlikely]] {
+            heap_is_corrupt(heap_promise::free_header, this);
         }
-        if constexpr (asserts_enabled) { check_header(b, g, h); }
+        if constexpr (asserts_enabled) { check_header(b, g, b.header(g)); }
+        return rest;
     }
-    /// The free block `g`, right of another one, ends where the next one begins.
-    void expect_free_neighbour(blocks b, std::uint32_t g, block_header h) const noexcept {
-        if (h.size_and_bits() - block_header::free_bit - 1 >= granules_ - g ||
-            b.header(g + h.size()).previous() != h.size()) [[unlikely]] {
-            heap_is_corrupt(heap_promise::free_header);
+    /// `g`, right of a live block, ends where the next block begins, if it is free.
+    /// Returns: its size where it is free, else 0.
+    [[nodiscard]] std::uint32_t size_of_free_right(blocks b, std::uint32_t g) const noexcept {
+        const std::uint32_t word = b.size_and_bits(g);
+        if ((word & block_header::free_bit) == 0) { return 0; }
+        // Both bits: larger than any region. Size 0: another number stands there, that of the live
+        // block.
+        const std::uint32_t size = word - block_header::free_bit;
+        if (std::uint64_t{g} + size > granules_ || b.previous(g + size) != size) [[unlikely]] {
+            heap_is_corrupt(heap_promise::free_header, this);
         }
+        return size;
     }
     /// Both neighbours know of `g` what its header says.
     [[nodiscard]] bool agrees(blocks b, std::uint32_t g, block_header h) const noexcept {
@@ -514,8 +514,8 @@ private:
     [[nodiscard]] bool is_plausible(std::uint32_t g, block_header h) const noexcept {
         return g < granules_ && h.size() != 0 && h.size() <= granules_ - g && h.previous() <= g;
     }
-    /// Every header is one that a heap wrote there. For bytes that came from elsewhere: reads nothing
-    /// outside them.
+    /// Every header is one that a heap wrote there. For bytes that came from elsewhere: reads
+    /// nothing outside them.
     [[nodiscard]] bool blocks_follow_one_another() const noexcept {
         const blocks b = map();
         std::uint32_t previous = 0;
@@ -534,11 +534,11 @@ private:
         return b.header(granules_) == block_header::used(0, previous);
     }
 
-    /// [ ---- free ---- ] => [ used ][ free ]. `found`: what the index said about `g`, if anything.
+    /// [ ---- free ---- ] => [ used: size ][ free: rest ]. `found`: what the index said about `g`,
+    /// if anything.
     template <class... Found>
-    void take_front(blocks b, std::uint32_t g, block_header h, std::uint32_t size,
-                    Found... found) noexcept {
-        const std::uint32_t rest = h.size() - size;
+    [[gnu::always_inline]] inline void take_front(blocks b, std::uint32_t g, std::uint32_t size,
+                                                  std::uint32_t rest, Found... found) noexcept {
         // The index first, headers after: a new header may lie where the old block kept its links.
         if (rest == 0) {
             if constexpr (sizeof...(Found) != 0) {
@@ -546,17 +546,18 @@ private:
             } else {
                 index_.remove(b, g, size);
             }
-            b.set_header(g, block_header::used(size, h.previous()));
+            b.set_size_and_bits(g, size);  // what is before it stays
             return;
         }
         if constexpr (sizeof...(Found) != 0) {
             index_.replace(b, found..., g + size, rest);
         } else {
-            index_.replace(b, g, h.size(), g + size, rest);
+            index_.replace(b, g, size + rest, g + size, rest);
         }
-        b.set_header(g, block_header::used(size, h.previous()));
-        b.set_header(g + size, block_header::free(rest, size));
-        b.set_previous(g + h.size(), rest);
+        b.set_size_and_bits(g, size);
+        b.set_size_and_bits(g + size, rest | block_header::free_bit);
+        b.set_previous(g + size, size);
+        b.set_previous(g + size + rest, rest);
     }
 
     std::uint32_t granules_ = 0;

@@ -1,0 +1,147 @@
+// A fit that the library does not know, written after docs/adding-a-fit.md: heap<toy_fit> is a heap
+// like the others.
+#include <cairn/alloc/heap.hpp>
+#include <cairn/core/sizes.hpp>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "support/allocator_contract.hpp"
+#include "support/heap_model.hpp"
+#include "support/mutated_region.hpp"
+#include "support/test_upstream.hpp"
+
+using namespace cairn;
+using namespace cairn::literals;
+
+namespace {
+
+/// The lowest free block that fits, found by asking granule by granule: a word a granule says where
+/// a free block begins.
+struct toy_fit {
+    static constexpr const char* name = "toy_fit";
+    static constexpr std::uint32_t deferred_max = 0;
+
+    static constexpr std::uint32_t block_size(std::uint32_t granules) noexcept { return granules; }
+
+    template <class Steps>
+    class alignas(8) index {
+        using blocks = detail::block_map<Steps>;
+
+    public:
+        static constexpr std::size_t array_size(std::uint32_t granules) noexcept {
+            return granules * sizeof(std::uint32_t);
+        }
+
+        void clear(std::uint32_t granules, std::uint32_t /*key: it keeps no links*/) noexcept {
+            granules_ = granules;
+            for (std::uint32_t g = 0; g < granules; ++g) { begins()[g] = 0; }
+        }
+        void insert(blocks, std::uint32_t g, std::uint32_t) noexcept { begins()[g] = 1; }
+        void remove(blocks, std::uint32_t g, std::uint32_t) noexcept { begins()[g] = 0; }
+        void replace(blocks b, std::uint32_t from, std::uint32_t from_size, std::uint32_t to,
+                     std::uint32_t to_size) noexcept {
+            remove(b, from, from_size);
+            insert(b, to, to_size);
+        }
+        std::uint32_t find(blocks b, std::uint32_t size) const noexcept {
+            for (std::uint32_t g = 0; g < granules_; ++g) {
+                Steps::touch();
+                if (begins()[g] != 0 && b.header(g).size() >= size) { return g; }
+            }
+            return detail::no_block;
+        }
+        std::uint32_t largest(blocks b) const noexcept {
+            std::uint32_t best = 0;
+            validate(b, [&](std::uint32_t g) {
+                if (b.header(g).size() > best) { best = b.header(g).size(); }
+            });
+            return best;
+        }
+        template <class Visit>
+        void validate(blocks, Visit visit) const noexcept {
+            for (std::uint32_t g = 0; g < granules_; ++g) {
+                if (begins()[g] != 0) { visit(g); }
+            }
+        }
+
+    private:
+        std::uint32_t* begins() noexcept { return reinterpret_cast<std::uint32_t*>(this + 1); }
+        const std::uint32_t* begins() const noexcept {
+            return reinterpret_cast<const std::uint32_t*>(this + 1);
+        }
+
+        std::uint32_t granules_ = 0;
+        std::uint32_t padding_ = 0;
+    };
+};
+
+static_assert(fit<toy_fit> && !detail::has_size_classes<toy_fit> && !detail::defers<toy_fit>);
+static_assert(!fit<int>);
+
+TEST(heap_fit_from_outside, keeps_the_contract_of_allocators) {
+    test_upstream upstream;
+    for (unsigned seed = 1; seed <= 3; ++seed) {
+        heap<toy_fit> fixed{256_KiB, upstream};
+        check_allocator_contract(fixed, seed);
+        fixed.validate();
+        heap<toy_fit> growing{grow_by{4_KiB}, upstream};
+        check_allocator_contract(growing, seed, {.size_max = 3000});
+        growing.validate();
+    }
+}
+
+TEST(heap_fit_from_outside, gives_the_addresses_that_the_oracle_of_its_rule_gives) {
+    test_region memory{16_KiB};
+    heap<toy_fit> h{memory.span()};
+    const auto granules = static_cast<std::uint32_t>(h.stats().capacity / 16);
+    heap_oracle oracle{granules, oracle_rule::first};
+    std::byte* begin = nullptr;
+    struct piece {
+        void* p;
+        std::uint32_t at, size;
+    };
+    std::vector<piece> live;
+    std::mt19937 random{1};
+    for (int i = 0; i < 3000; ++i) {
+        if (live.empty() || random() % 5 < 3) {
+            const auto size = static_cast<std::uint32_t>(1 + random() % 20);
+            void* const p = h.allocate(size * 16 - 8);
+            const std::uint32_t at = oracle.allocate(size);
+            ASSERT_EQ(p == nullptr, at == heap_oracle::none);
+            if (p == nullptr) { continue; }
+            if (begin == nullptr) { begin = static_cast<std::byte*>(p); }
+            ASSERT_EQ(static_cast<std::byte*>(p), begin + at * 16u);
+            live.push_back({p, at, size});
+        } else {
+            const std::size_t which = random() % live.size();
+            h.deallocate(live[which].p, live[which].size * 16 - 8);
+            oracle.free(live[which].at, live[which].size);
+            live[which] = live.back();
+            live.pop_back();
+        }
+        if (i % 64 == 0) { h.validate(); }
+    }
+}
+
+TEST(heap_fit_from_outside, a_saved_region_is_adopted_and_that_of_another_fit_is_not) {
+    test_region memory{8_KiB};
+    void* p = nullptr;
+    {
+        heap<toy_fit> h{memory.span()};
+        p = h.allocate(100);
+    }
+    EXPECT_FALSE(heap<first_fit>::adopt(memory.span()).owns(p));
+    heap<toy_fit> again = heap<toy_fit>::adopt_untrusted(memory.span());
+    EXPECT_TRUE(again.owns(p));
+    again.validate();
+    again.deallocate(p, 100);
+    EXPECT_EQ(again.stats().free_size, again.stats().capacity);
+}
+
+TEST(heap_fit_from_outside, a_region_that_was_changed_is_refused_or_works) {
+    EXPECT_GT(test::adopt_mutated<toy_fit>(300, 7), 0u) << "none of them got as far as working";
+}
+
+}  // namespace
