@@ -192,14 +192,14 @@ TEST(absurd_counts, a_stable_slot_map_gives_back_what_it_took_for_a_reservation_
     stable_slot_map<block_of_64> map{upstream};
     const auto h = map.emplace();
     const std::size_t before = upstream.live_count();
-    const std::size_t pages = map.page_count();
+    const std::size_t pages = map.chunk_count();
     upstream.limit_size(std::size_t{8} << 20);
     EXPECT_FALSE(map.reserve(std::size_t{1} << 20));
-    EXPECT_EQ(map.page_count(), pages);
+    EXPECT_EQ(map.chunk_count(), pages);
     EXPECT_LE(upstream.live_count(), before + 1) << "a larger table of pages may stay";
     EXPECT_TRUE(map.contains(h));
     map.validate();
-    for (std::size_t i = map.size(); i < 3 * map.slots_per_page; ++i) {
+    for (std::size_t i = map.size(); i < 3 * map.slots_per_chunk; ++i) {
         ASSERT_TRUE(map.emplace());
     }
     map.validate();

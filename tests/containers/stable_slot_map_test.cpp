@@ -142,10 +142,10 @@ TEST(stable_slot_map, the_page_that_is_kept_empty_stays_however_often_it_empties
     std::vector<stable_slot_map<int>::handle_type> handles;
     std::size_t requests = 0;
     for (int round = 0; round < 4; ++round) {
-        for (std::size_t i = 0; i < map.slots_per_page; ++i) { handles.push_back(map.emplace(0)); }
+        for (std::size_t i = 0; i < map.slots_per_chunk; ++i) { handles.push_back(map.emplace(0)); }
         for (const auto h : handles) { map.erase(h); }
         handles.clear();
-        EXPECT_EQ(map.pages_with_memory(), 1u);
+        EXPECT_EQ(map.chunks_with_memory(), 1u);
         if (round == 0) { requests = upstream.request_count(); }
     }
     EXPECT_EQ(upstream.request_count(), requests);
@@ -154,9 +154,9 @@ TEST(stable_slot_map, the_page_that_is_kept_empty_stays_however_often_it_empties
 TEST(stable_slot_map, empty_pages_go_back_with_the_slots_that_wait_in_hand) {
     stable_slot_map<int> map;
     map.erase(map.emplace(1));
-    EXPECT_EQ(map.pages_with_memory(), 1u);
-    map.return_empty_pages();
-    EXPECT_EQ(map.pages_with_memory(), 0u);
+    EXPECT_EQ(map.chunks_with_memory(), 1u);
+    map.return_empty_chunks();
+    EXPECT_EQ(map.chunks_with_memory(), 0u);
     EXPECT_TRUE(map.emplace(2));
     map.validate();
 }
@@ -166,10 +166,10 @@ TEST(stable_slot_map, a_moved_from_map_keeps_no_more_empty_pages_than_a_new_one)
     ASSERT_TRUE(map.reserve(10));
     const stable_slot_map<int> other{std::move(map)};
     std::vector<stable_slot_map<int>::handle_type> handles;
-    for (std::size_t i = 0; i < 2 * map.slots_per_page; ++i) { handles.push_back(map.emplace(0)); }
+    for (std::size_t i = 0; i < 2 * map.slots_per_chunk; ++i) { handles.push_back(map.emplace(0)); }
     for (const auto h : handles) { map.erase(h); }
-    EXPECT_EQ(map.pages_with_memory(), 1u);
-    EXPECT_EQ(other.pages_with_memory(), 1u);
+    EXPECT_EQ(map.chunks_with_memory(), 1u);
+    EXPECT_EQ(other.chunks_with_memory(), 1u);
 }
 
 TEST(stable_slot_map, iterates_in_slot_order_by_loop_and_by_for_each) {
@@ -198,7 +198,7 @@ TEST(stable_slot_map, iterates_in_slot_order_by_loop_and_by_for_each) {
 
 TEST(stable_slot_map, a_map_that_is_only_read_visits_all_pages) {
     stable_slot_map<int> map;
-    const int count = static_cast<int>(2 * map.slots_per_page + 1);
+    const int count = static_cast<int>(2 * map.slots_per_chunk + 1);
     for (int i = 0; i < count; ++i) { map.emplace(i); }
     const auto& read_only = map;
     int next = 0;
@@ -561,7 +561,7 @@ TEST(stable_slot_map, at_finds_the_object_or_ends_every_build_with_the_line_that
     EXPECT_EQ(refused.value("life in the handle"), 3u);
     const auto null = expect_broken_promise([&] { (void)std::as_const(map).at({}); });
     EXPECT_EQ(null.kind(), misuse_kind::null_handle) << null;
-    const auto reserved = map.reserve_handle();
+    const auto reserved = map.promise_handle();
     EXPECT_EQ(expect_broken_promise([&] { (void)map.at(reserved); }).kind(),
               misuse_kind::reserved_handle);
     if (asserts_enabled) {
@@ -616,40 +616,40 @@ TEST(stable_slot_map, a_page_whose_only_object_was_not_made_is_an_empty_page) {
     };
     stable_slot_map<refuses> map;
     std::vector<stable_slot_map<refuses>::handle_type> handles;
-    for (std::size_t i = 0; i < map.slots_per_page; ++i) { handles.push_back(map.emplace(false)); }
+    for (std::size_t i = 0; i < map.slots_per_chunk; ++i) { handles.push_back(map.emplace(false)); }
     for (int i = 0; i < 64; ++i) {  // until none of the page's first word waits in hand
         EXPECT_THROW(map.emplace(true), int);
     }
-    EXPECT_EQ(map.pages_with_memory(), 2u);
+    EXPECT_EQ(map.chunks_with_memory(), 2u);
     for (const auto h : handles) { map.erase(h); }
-    EXPECT_EQ(map.pages_with_memory(), 1u) << "one of two empty pages goes back";
+    EXPECT_EQ(map.chunks_with_memory(), 1u) << "one of two empty pages goes back";
     map.validate();
 }
 #endif
 
-TEST(stable_page, a_word_without_a_free_slot_is_not_open) {
-    detail::stable_page<7> page;
-    page.start(1);
-    EXPECT_EQ(page.count_open(), 0b11u);
-    page.live[0] = ~std::uint64_t{0};
-    EXPECT_EQ(page.count_open(), 0b10u);
-    page.blocked[1] = ~std::uint64_t{0};
-    EXPECT_EQ(page.count_open(), 0u);
+TEST(stable_chunk, a_word_without_a_free_slot_is_not_open) {
+    detail::stable_chunk<7> chunk;
+    chunk.start(1);
+    EXPECT_EQ(chunk.count_open(), 0b11u);
+    chunk.live[0] = ~std::uint64_t{0};
+    EXPECT_EQ(chunk.count_open(), 0b10u);
+    chunk.blocked[1] = ~std::uint64_t{0};
+    EXPECT_EQ(chunk.count_open(), 0u);
 }
 
-TEST(stable_hand, what_is_gathered_anew_is_given_out_from_its_first_slot) {
-    detail::stable_page<7> page;
-    page.start(1);
-    detail::stable_hand<detail::stable_page<7>> hand;
+TEST(free_slot_batch, what_is_gathered_anew_is_given_out_from_its_first_slot) {
+    detail::stable_chunk<7> chunk;
+    chunk.start(1);
+    detail::free_slot_batch<detail::stable_chunk<7>> batch;
     for (const std::uint32_t first : {0u, 64u}) {
-        ASSERT_TRUE(hand.gather(page));
-        EXPECT_EQ(hand.taken_count(), 0u);
+        ASSERT_TRUE(batch.gather(chunk));
+        EXPECT_EQ(batch.taken_count(), 0u);
         for (std::uint32_t slot = first; slot < first + 64; ++slot) {
-            ASSERT_FALSE(hand.empty());
-            EXPECT_EQ(hand.peek(), slot);
-            hand.pop();
+            ASSERT_FALSE(batch.empty());
+            EXPECT_EQ(batch.peek(), slot);
+            batch.pop();
         }
-        EXPECT_TRUE(hand.empty());
+        EXPECT_TRUE(batch.empty());
     }
-    EXPECT_FALSE(hand.gather(page));
+    EXPECT_FALSE(batch.gather(chunk));
 }

@@ -631,11 +631,11 @@ TEST(relocatable_heap_test, stress_relocate_asks_at_the_gate_and_says_where_the_
         void* address = nullptr;
     } gate{stays.index()};
     heap.set_move_observer({.context = &gate,
-                            .close =
+                            .before_move =
                                 [](void* context, std::uint32_t slot) noexcept {
                                     return slot != static_cast<seen*>(context)->stays;
                                 },
-                            .open =
+                            .after_move =
                                 [](void* context, std::uint32_t slot, void* address) noexcept {
                                     auto& g = *static_cast<seen*>(context);
                                     g.told = slot;

@@ -316,18 +316,20 @@ namespace {
 struct full_map {
     static constexpr std::uint32_t none = cairn::detail::compaction_planner::none;
     std::uint32_t count;
-    std::vector<std::uint32_t> asked{};
+    mutable std::vector<std::uint32_t> asked{};
 
-    [[nodiscard]] std::uint32_t top() const { return count == 0 ? none : count - 1; }
-    [[nodiscard]] std::uint32_t below(std::uint32_t at) const { return at == 0 ? none : at - 1; }
-    [[nodiscard]] std::uint32_t first_gap() const { return none; }
-    [[nodiscard]] std::uint32_t gap_after(std::uint32_t) const { return none; }
-    [[nodiscard]] std::uint32_t gap_after_slide(std::uint32_t, int) const { return none; }
-    cairn::detail::verdict evacuation(std::uint32_t at, std::uint8_t, int&) {
+    [[nodiscard]] std::uint32_t top() const noexcept { return count == 0 ? none : count - 1; }
+    [[nodiscard]] std::uint32_t below(std::uint32_t at) const noexcept {
+        return at == 0 ? none : at - 1;
+    }
+    [[nodiscard]] std::uint32_t first_gap() const noexcept { return none; }
+    [[nodiscard]] std::uint32_t gap_after(std::uint32_t) const noexcept { return none; }
+    [[nodiscard]] std::uint32_t gap_after_slide(std::uint32_t, int) const noexcept { return none; }
+    cairn::detail::verdict evacuation(std::uint32_t at, std::uint8_t, int&) const noexcept {
         asked.push_back(at);
         return cairn::detail::verdict::no;
     }
-    cairn::detail::verdict slide(std::uint32_t, std::uint8_t, int&) {
+    cairn::detail::verdict slide(std::uint32_t, std::uint8_t, int&) const noexcept {
         return cairn::detail::verdict::no;
     }
 };

@@ -28,9 +28,8 @@ namespace cairn::inline CAIRN_FLAVOUR {
 template <class T>
 class concurrent_pool_of : public concurrent_pool {
 public:
-    explicit concurrent_pool_of(allocator_ref upstream = system_memory(),
-                                concurrent_pool_options options = {}) noexcept
-        : concurrent_pool{sizeof(T), alignment::of<T>(), upstream, options} {}
+    explicit concurrent_pool_of(allocator_ref upstream = system_memory(), options how = {}) noexcept
+        : concurrent_pool{sizeof(T), alignment::of<T>(), upstream, how} {}
 
     ~concurrent_pool_of() {
         if constexpr (asserts_enabled && !std::is_trivially_destructible_v<T>) {
