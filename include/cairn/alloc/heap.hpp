@@ -347,7 +347,11 @@ private:
 template <class Fit, class Steps>
     requires(!fit<Fit>)
 class heap<Fit, Steps> : public heap<good_fit> {
-    static_assert(fit<Fit>, "a fit is good_fit, strict_good_fit, best_fit, first_fit or half_fit");
+    static constexpr bool is_fit = fit<Fit>;  // apart: gcc would list each requirement
+    static_assert(
+        is_fit,
+        "a fit is good_fit, strict_good_fit, best_fit, first_fit or half_fit; what one of "
+        "your own lacks static_assert(cairn::fit<yours>) says");
 
 public:
     using heap<good_fit>::heap;

@@ -40,6 +40,9 @@
 #include <type_traits>
 #include <utility>
 
+// First, so that compilers lead to its sentences in few lines.
+#include <cairn/containers/table/row_rules.hpp>
+
 #include <cairn/containers/table/cells.hpp>
 #include <cairn/containers/table/memory.hpp>
 #include <cairn/containers/table/moves.hpp>
