@@ -17,7 +17,8 @@ std::size_t magazine_size_for(std::size_t stride, const concurrent_pool_options&
     std::size_t size =
         std::min(o.magazine_size, std::size_t{1} << 20);  // more is absurd, and wraps
     if (size == 0) {
-        // 2 KiB of pointers at most: a transfer that both sides can hold in their first-level cache.
+        // 2 KiB of pointers at most: a transfer that both sides can hold in their first-level
+        // cache.
         size = std::clamp<std::size_t>((std::size_t{16} << 10) / stride, 8, 256);
         size = std::clamp<std::size_t>(o.slot_count_max / 16, 1, size);
     }
@@ -82,7 +83,8 @@ void concurrent_pool::give_cold(cache& which, void* p) noexcept {
     *c->top++ = p;
 }
 
-/// For those without a cache, and the last resort of those with one: the cache that belongs to no thread.
+/// For those without a cache, and the last resort of those with one: the cache that belongs to no
+/// thread.
 void* concurrent_pool::take_shared() noexcept {
     while (true) {
         const std::size_t seen = depot_.untouched().slot_count();
@@ -126,7 +128,8 @@ concurrent_pool::cache* concurrent_pool::take_idle_cache() noexcept {
     return c;
 }
 
-/// Pours what `c` holds into the shared cache and keeps `c`, with its two empty magazines, for the next.
+/// Pours what `c` holds into the shared cache and keeps `c`, with its two empty magazines, for the
+/// next.
 void concurrent_pool::give_cache_back(cache& c) noexcept {
     const lock_scope held{shared_lock_};
     pour_out(c);

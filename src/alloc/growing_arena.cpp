@@ -311,7 +311,8 @@ void growing_arena::reset(reset_policy policy) noexcept {
         case reset_policy::kind::adaptive: {
             const std::size_t decayed = recent_ - recent_ / 16;
             recent_ = load > decayed ? load : decayed;
-            // One eighth of room, so that a slowly rising load does not replace its block each time.
+            // One eighth of room, so that a slowly rising load does not replace its block each
+            // time.
             const std::size_t wanted = recent_ + recent_ / 8 + header_size + 64;
             if (blocks_used > 1 || (held_size_ / 2 > wanted && held_size_ > first_size_)) {
                 replace_by_one_block(wanted > first_size_ ? wanted : first_size_);

@@ -1,4 +1,5 @@
-// Cold half of cairn/alloc/heap.hpp: the five heaps that people use, compiled once, and their last word.
+// Cold half of cairn/alloc/heap.hpp: the five heaps that people use, compiled once, and their last
+// word.
 #include <cairn/alloc/heap.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {

@@ -58,7 +58,7 @@ void virtual_arena::steal(virtual_arena& from) noexcept {
 
 void virtual_arena::release() noexcept {
     if (reservation_size_ != 0) {
-        region_.unpoison_all();  // the addresses may be somebody else's next
+        region_.unpoison_all();  // the addresses may be mapped for other code next
         page_memory::release(address_of(region_.begin()), reservation_size_);
         reservation_size_ = 0;
     }

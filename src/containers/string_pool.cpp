@@ -114,7 +114,8 @@ std::string_view string_pool::intern(std::string_view text) noexcept {
     return {copy, text.size()};
 }
 
-/// An arena rounds each request up to 16 bytes, which is as much as a name has: short texts share a piece.
+/// An arena rounds each request up to 16 bytes, which is as much as a name has: short texts share a
+/// piece.
 char* string_pool::take_text(std::size_t size) noexcept {
     constexpr std::size_t piece_size = 1008;
     if (size > free_text_size_) {

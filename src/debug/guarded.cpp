@@ -54,7 +54,7 @@ void raise_fences(const parts& b) noexcept {
     poison(b.end, static_cast<std::size_t>(b.fence_end - b.end));
 }
 
-/// Readable for us again, and for whoever gets the bytes next.
+/// Readable again, for the guard and for the next owner of the bytes.
 void unpoison_fences(const parts& b) noexcept {
     unpoison_defined(b.base, static_cast<std::size_t>(b.data - b.base));
     unpoison_defined(b.end, static_cast<std::size_t>(b.fence_end - b.end));
@@ -143,7 +143,7 @@ guard::~guard() {
         system_memory().deallocate(quarantine_, options_.quarantine_count * sizeof(block_record),
                                    alignment::of<block_record>());
     }
-    // What is still live belongs to whoever forgot it; but its guard pages would outlive the guard.
+    // What is still live was forgotten by its owner; but its guard pages would outlive the guard.
     forget_since(0);
 }
 

@@ -53,7 +53,7 @@ void concurrent_relocatable_heap::make_pin_words(allocator_ref upstream) noexcep
 
 concurrent_relocatable_heap::~concurrent_relocatable_heap() {
     for (std::uint32_t i = 0; i < pin_word_count_; ++i) {
-        CAIRN_ASSERT(!pin_words_[i].is_pinned(), "nobody holds an object when its heap ends");
+        CAIRN_ASSERT(!pin_words_[i].is_pinned(), "no reader holds an object when its heap ends");
         pin_words_[i].~pin_word();
     }
     if (pin_words_ != nullptr) {

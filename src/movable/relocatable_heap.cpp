@@ -23,10 +23,10 @@ constexpr unsigned char left_pattern = 0xF0;
 
 // stress_relocate has two sides, in granules:
 //
-//      0            side         distance       distance + side
-//      +------------+ - - - - - +-------------+
-//      |            |  nothing  |             |      the distance is a multiple of a page (of 4096),
-//      +------------+ - - - - - +-------------+      or of all alignments that a smaller side holds
+//     0            side         distance       distance + side
+//     +------------+ - - - - - +-------------+
+//     |            |  nothing  |             |      the distance is a multiple of a page (of 4096),
+//     +------------+ - - - - - +-------------+      or of all alignments that a smaller side holds
 //
 // so that what is aligned on one side is aligned on the other.
 struct two_sides {
@@ -184,7 +184,8 @@ auto relocatable_heap::allocate(std::size_t size, alignment align, const relocat
     const bool is_fixed = size > largest_movable_;
     const spot to = is_fixed ? map_.find_high(count, align) : map_.find_low(count, align);
     if (!to) { return {}; }
-    // A slot whose entry has room is good, although the table of entries could not grow the last time.
+    // A slot whose entry has room is good, although the table of entries could not grow the last
+    // time.
     const bool is_ready =
         slots_.prepare() && (slots_.peek() < map_.entry_room() || map_.ensure(slots_.capacity()));
     use_table();  // the slots may have grown
@@ -259,7 +260,7 @@ bool relocatable_heap::is_pinned(handle_type h) const noexcept {
     return contains(h) && map_.entry(h.index()).pins != 0;
 }
 
-/// Nobody lives in the `span` bytes at `from` any more but in the first `kept`; `size` of them were
+/// Of the `span` bytes at `from` only the first `kept` are in use; `size` of them were
 /// in use.
 void relocatable_heap::leave(std::byte* from, std::size_t kept, std::size_t size,
                              std::size_t span) noexcept {

@@ -57,7 +57,7 @@ void mutex::wait_and_lock() noexcept {
         for (int i = 0; i < pauses; ++i) { pause(); }
         if (state_.load(std::memory_order_relaxed) == 0 && try_lock()) { return; }
     }
-    // 2 from here on: perhaps somebody else sleeps too, and whoever unlocks must look.
+    // 2 from here on: another thread may sleep too, and unlock() must look.
     while (state_.exchange(2, std::memory_order_acquire) != 0) { sleep_while(state_, 2); }
 }
 

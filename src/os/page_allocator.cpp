@@ -23,7 +23,7 @@ void* page_allocator::allocate(std::size_t size, alignment align) noexcept {
 
 void page_allocator::deallocate(void* p, std::size_t size, alignment) noexcept {
     if (p == nullptr) { return; }
-    // The system may give the same addresses to a thread's stack next: nobody's poison may stay.
+    // The system may give the same addresses to a thread's stack next: no poison may stay.
     unpoison(p, good_size(size));
     page_memory::release(p, good_size(size));
 }

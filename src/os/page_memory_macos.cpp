@@ -1,10 +1,10 @@
 // macOS half of cairn/os/page_memory.hpp.
 //
-// Written from the manual pages and the XNU sources; compiled by nobody here yet (no machine).
+// Written from the manual pages and the XNU sources; not compiled yet (no machine).
 //
 // The one real difference to Linux: MADV_DONTNEED is only advice here and MADV_FREE(_REUSABLE) may
-// keep the old content until memory is short. What is promised is zeros, so decommit and discard map
-// fresh pages over the range, which drops the old ones at once and in one call.
+// keep the old content until memory is short. What is promised is zeros, so decommit and discard
+// map fresh pages over the range, which drops the old ones at once and in one call.
 #include <cairn/os/page_memory.hpp>
 
 #include <mach/vm_statistics.h>

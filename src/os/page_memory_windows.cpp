@@ -1,8 +1,8 @@
 // Windows half of cairn/os/page_memory.hpp.
 //
-// Windows tells reserving from committing itself, so most calls are one call. Two things differ from
-// the others: a reservation can only be released whole (so an aligned one cannot be cut out of a
-// larger one), and pages are decommitted, not merely emptied.
+// Windows tells reserving from committing itself, so most calls are one call. Two things differ
+// from the others: a reservation can only be released whole (so an aligned one cannot be cut out of
+// a larger one), and pages are decommitted, not merely emptied.
 #include <cairn/os/page_memory.hpp>
 
 #if !defined(WIN32_LEAN_AND_MEAN)
@@ -123,7 +123,7 @@ bool try_resize(void* address, std::size_t old_bytes, std::size_t new_bytes) noe
         return true;
     }
     if (new_bytes > PTRDIFF_MAX) { return false; }
-    // Only into pages of the same reservation: behind it may lie somebody else's, and
+    // Only into pages of the same reservation: behind it may lie other memory, and
     // committing there would succeed.
     MEMORY_BASIC_INFORMATION behind;
     if (::VirtualQuery(first + old_bytes, &behind, sizeof behind) != sizeof behind ||

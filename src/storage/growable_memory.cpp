@@ -98,7 +98,7 @@ bool growable_memory::grow(std::size_t size, std::size_t used) noexcept {
 
 void growable_memory::release() noexcept {
     if (reserved_ != 0) {
-        unpoison(data_, size_);  // the addresses may serve somebody else next
+        unpoison(data_, size_);  // the addresses may be mapped for other code next
         page_memory::release(data_, reserved_);
     } else if (data_ != nullptr) {
         unpoison(data_, size_);

@@ -34,7 +34,8 @@ object_slots::~object_slots() {
 bool object_slots::grow(std::size_t wish, std::size_t least, std::size_t total_max) noexcept {
     CAIRN_ASSERT(fresh_count_ == 0, "a pool grows when its slots are used up");
     const std::size_t room = total_max - slot_count_;
-    if (least > room) { return false; }  // the missing ones are being built, by whoever called us
+    // the missing ones are being built, by the calling function
+    if (least > room) { return false; }
     wish = wish > slot_count_ ? wish : slot_count_;
     wish = wish < room ? wish : room;
     // The slots stay where they are, but their stack is copied.

@@ -60,7 +60,8 @@ bool slot_directory_base::copy_slots(const slot_directory_base& other, bool has_
 }
 
 std::uint32_t slot_directory_base::grown_capacity(std::size_t needed) const noexcept {
-    // Inside reserved addresses growth copies nothing, so small steps keep the worst insertion short.
+    // Inside reserved addresses growth copies nothing, so small steps keep the worst insertion
+    // short.
     constexpr std::size_t step = 4096;
     const std::size_t wish =
         memory_.is_reserved() ? (needed + step - 1) / step * step : grown_count(capacity_, needed);

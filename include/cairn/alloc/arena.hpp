@@ -9,14 +9,14 @@
 //                        <--- rewind(marker), freeing the last block
 //
 // Use it for: memory that dies all at once - a frame, a level load, one job, one parse.
-// Look elsewhere for: freeing single objects (pool.hpp, heap.hpp); a size nobody knows
+// Look elsewhere for: freeing single objects (pool.hpp, heap.hpp); a size that is not known
 //   (growing_arena.hpp, virtual_arena.hpp).
 //
 // Invariant: begin <= top <= end, all multiples of 16; live blocks never overlap and never move.
 // Cost:      allocate with constant size and alignment <= 16: 4 instructions and one branch on the
-//            way (load top, compare with end, add, store); with a run-time size two more to round it
-//            and one compare for large blocks. Nothing is counted, and no memory but this object is
-//            touched. rewind, reset, freeing the last block: O(1).
+//            way (load top, compare with end, add, store); with a run-time size two more to round
+//            it and one compare for large blocks. Nothing is counted, and no memory but this object
+//            is touched. rewind, reset, freeing the last block: O(1).
 // Overhead:  rounding to 16 bytes; 64 bytes between consecutive blocks of a page multiple
 //            (colouring, see detail/bump_region.hpp). No headers.
 // Threads:   none. Give each thread its own arena.

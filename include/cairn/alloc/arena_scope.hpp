@@ -16,11 +16,11 @@
 // Works on every arena: arena, growing_arena, virtual_arena, both ends of a double_ended_arena, the
 // active arena of a frame_arena. It is an allocator itself, so containers can grow in it.
 //
-// Cost:    a mark and a rewind. Objects with a destructor cost one node of three words in front of them;
-//          trivially destructible ones cost nothing.
+// Cost:    a mark and a rewind. Objects with a destructor cost one node of three words in front of
+//          them; trivially destructible ones cost nothing.
 // Order:   destructors run newest first, before the memory is rewound.
-// Misuse:  checked builds name a scope that ends before an inner one, and memory taken from an outer
-//          scope while an inner one is open (it would die with the inner one).
+// Misuse:  checked builds name a scope that ends before an inner one, and memory taken from an
+//          outer scope while an inner one is open (it would die with the inner one).
 #pragma once
 
 #include <cstddef>

@@ -36,8 +36,8 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-/// `builder<T>` collects in any allocator, through an allocator_ref that is called once per doubling
-/// and once in finish(). Where thousands of short lists are built, name the arena's type:
+/// `builder<T>` collects in any allocator, through an allocator_ref that is called once per
+/// doubling and once in finish(). Where thousands of short lists are built, name the arena's type:
 /// `builder<T, growing_arena>` inlines these calls too.
 template <class T, byte_allocator Arena = allocator_ref>
 class builder {

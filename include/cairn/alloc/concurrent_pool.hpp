@@ -17,9 +17,9 @@
 //            and every free slot lies in the loaded magazine of another thread: at most slack() of
 //            them. Spare magazines are taken from idle threads. release_this_thread() gives up what
 //            is held.
-// Cost:      allocate and deallocate: those of a pool plus two loads from thread-local memory; every
-//            magazine_size operations one or two depot operations. O(1) but for growth (upstream
-//            calls, under a mutex) and exhaustion (O(threads)).
+// Cost:      allocate and deallocate: those of a pool plus two loads from thread-local memory;
+//            every magazine_size operations one or two depot operations. O(1) but for growth
+//            (upstream calls, under a mutex) and exhaustion (O(threads)).
 //            Memory beyond the slots: 8 bytes a slot, and for each thread two magazines.
 // Threads:   any. Construction, destruction, reset(), stats() and validate(): one, while no other
 //            thread uses the pool; threads that used it may outlive it.
@@ -30,12 +30,12 @@
 // Modules:   a program and its plugins may each contain a cairn. A pool that one of them made can
 //            be used in all of them: in the others through a call (docs/plugins.md). It ends before
 //            the module that made it is unloaded.
-// fork():    at any moment; the child may use the pool at once. What the other threads of the parent
-//            had in their hands is lost to it and counts as live: at most two magazines for each.
-//            What they had in their spares and all their magazines are the child's. A growth that
-//            another thread was in the middle of has not happened there (its upstream blocks are
-//            lost); the upstream itself must work in the child, as malloc does. A view that another
-//            thread was using then must not be used in the child.
+// fork():    at any moment; the child may use the pool at once. What the other threads of the
+//            parent had in their hands is lost to it and counts as live: at most two magazines for
+//            each. What they had in their spares and all their magazines are the child's. A growth
+//            that another thread was in the middle of has not happened there (its upstream blocks
+//            are lost); the upstream itself must work in the child, as malloc does. A view that
+//            another thread was using then must not be used in the child.
 // Lifetimes: a pool's threads know it by a serial number that is never used again, so a new pool at
 //            an old address is not mistaken for the old one. Not movable.
 #pragma once
@@ -114,8 +114,8 @@ struct thread_caches {
         std::uint64_t serial;  // valid for the pool with this serial; 0: none
         pool_cache* cache;
     };
-    /// A serial is a number that is never used again, and below it the entry: a byte offset, so that the
-    /// way there is one `and`.
+    /// A serial is a number that is never used again, and below it the entry: a byte offset, so
+    /// that the way there is one `and`.
     static constexpr std::uint64_t make_serial(std::uint64_t number, std::size_t at) noexcept {
         return (number * entry_count + at) * sizeof(entry);
     }
@@ -177,9 +177,9 @@ public:
 
     class local_view;
 
-    /// A view with magazines of its own, for whoever carries it: a worker's context, a fibre, a job.
-    /// No thread-local memory is looked at. When there is no memory for its magazines, the view works
-    /// through a lock as long as it lives.
+    /// A view with magazines of its own, to be carried along: in a worker's context, a fibre, a
+    /// job. No thread-local memory is looked at. When there is no memory for its magazines, the
+    /// view works through a lock as long as it lives.
     [[nodiscard]] local_view local() noexcept;
 
     /// Gives up what the calling thread holds: before it goes idle, at the end of a job.
@@ -208,9 +208,9 @@ public:
     /// True when `p` lies in a slot of this pool, live or free. Cost: O(chunks).
     [[nodiscard]] bool owns(const void* p) const noexcept { return find_chunk(p) != nullptr; }
 
-    /// How many free slots may be out of reach for a thread that is refused: the loaded magazines of the
-    /// others. Twice as many while they are in the middle of an exchange; one magazine more for a
-    /// thread that has none of its own, because it is ending or there was no memory for one.
+    /// How many free slots may be out of reach for a thread that is refused: the loaded magazines
+    /// of the others. Twice as many while they are in the middle of an exchange; one magazine more
+    /// for a thread that has none of its own, because it is ending or there was no memory for one.
     [[nodiscard]] std::size_t slack() const noexcept;
 
     [[nodiscard]] std::size_t slot_size() const noexcept { return stride_; }
@@ -292,7 +292,8 @@ private:
     void check_freed(void* p, call_site from) noexcept;
 
     // Read by every operation, written never.
-    // (The serial holds the place in every thread's table, too: a load less than a word of its own.)
+    // (The serial holds the place in every thread's table, too: a load less than a word of its
+    // own.)
     std::uint64_t serial_;
     std::size_t stride_;
     alignment align_;
@@ -326,7 +327,7 @@ private:
         watch_;  // of the name alone: any thread may be inside
 };
 
-/// A cache that belongs to whoever holds this object; one thread at a time.
+/// A cache that belongs to this object; one thread at a time.
 /// Lifetimes: must die before its pool.
 class concurrent_pool::local_view {
 public:

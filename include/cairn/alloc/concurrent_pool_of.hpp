@@ -5,13 +5,14 @@
 //      messages.destroy(m);                              // in that one
 //
 // Use it for: naming the type once. It is a concurrent_pool with T's size and alignment; a local()
-//             view makes and destroys through cairn::make<T>(view) and cairn::destroy(view, object).
+//             view makes and destroys through cairn::make<T>(view) and cairn::destroy(view,
+//             object).
 // Look elsewhere for: one thread (pool_of); objects that stay constructed (concurrent_object_pool);
 //             a way for them from thread to thread (message_queue).
 //
 // Cost:      that of concurrent_pool and of T's constructor and destructor.
-// Lifetimes: reset() and the end of the pool give memory back without running destructors. Where T has
-//            a destructor, checked builds name a pool that ends with live objects.
+// Lifetimes: reset() and the end of the pool give memory back without running destructors. Where T
+//            has a destructor, checked builds name a pool that ends with live objects.
 // Threads:   as concurrent_pool: make and destroy from any.
 #pragma once
 
@@ -44,7 +45,8 @@ public:
         }
     }
 
-    /// A new T built from `args`. Returns: nullptr when exhausted. Throws: what the constructor throws.
+    /// A new T built from `args`. Returns: nullptr when exhausted. Throws: what the constructor
+    /// throws.
     template <class... Args>
     [[nodiscard]] T* make(Args&&... args) {
         void* const memory = allocate();

@@ -8,12 +8,13 @@
 //                         | low() -->      <-- high() |
 //
 // Use it for: a level load: what stays goes to high(), the temporary buffers of loading to low(),
-//   and nobody has to guess how the memory divides. Either end may be the temporary one.
+//   and the memory divides as they need it. Either end may be the temporary one.
 // Thesis, section 6.1.2.
 //
-// Both ends are full arenas: markers, scopes, make, try_resize, high-water mark. low() is an `arena`,
-// so every function that takes an arena takes it. Its far edge is the other end's top: each end is
-// refused what would run into the other, and there is no second bookkeeping to disagree.
+// Both ends are full arenas: markers, scopes, make, try_resize, high-water mark. low() is an
+// `arena`, so every function that takes an arena takes it. Its far edge is the other end's top:
+// each end is refused what would run into the other, and there is no second bookkeeping to
+// disagree.
 //
 // Invariant: begin <= low top <= high top <= end, all multiples of 16.
 // Cost:      as arena at both ends; high() rounds the address down instead of the size up.

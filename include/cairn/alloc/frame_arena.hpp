@@ -1,4 +1,5 @@
-// cairn/alloc/frame_arena.hpp - N arenas in turn: this frame writes one, the last frames read theirs.
+// cairn/alloc/frame_arena.hpp - N arenas in turn: this frame writes one, the last frames read
+// theirs.
 //
 //      frame_arena<3>        frame 7          frame 8          frame 9
 //        arena 0             active           inactive(1)      inactive(2)
@@ -27,7 +28,8 @@ namespace cairn::inline CAIRN_FLAVOUR {
 /// What swap() does with the arena that becomes active.
 enum class on_swap : unsigned char { reset, keep };
 
-/// `Arena` is arena, growing_arena or virtual_arena; each of the N is built from the same arguments.
+/// `Arena` is arena, growing_arena or virtual_arena; each of the N is built from the same
+/// arguments.
 template <std::size_t N = 2, class Arena = arena>
 class frame_arena {
     static_assert(N >= 2, "one frame's arena is written while another's is read");

@@ -19,9 +19,10 @@
 //            used blocks tell for every marker which blocks are younger than it.
 // Cost:      allocate as arena, one call in (block size / average size) takes the cold path: it
 //            looks through the spare blocks (O(spares)), then asks upstream once. rewind: O(blocks
-//            that it drops). reset: O(blocks); O(blocks^2) when keep(bytes) has to choose among them.
-// Overhead:  as arena, one header of 48 bytes a block, and the tail of each full block (at most half
-//            a block).
+//            that it drops). reset: O(blocks); O(blocks^2) when keep(bytes) has to choose among
+//            them.
+// Overhead:  as arena, one header of 48 bytes a block, and the tail of each full block (at most
+//            half a block).
 // Threads:   none.
 #pragma once
 

@@ -13,7 +13,8 @@
 //
 // Cost:    a lock and an unlock on top of the allocator: 10 ns uncontended, 100 and more contended.
 // Threads: any, as long as every call goes through this wrapper. Constructor and destructor: one.
-// fork():  the child of a fork finds the mutex as it was: held for ever, if another thread held it then.
+// fork():  the child of a fork finds the mutex as it was: held for ever, if another thread held it
+// then.
 #pragma once
 
 #include <cairn/core/forwards.hpp>
@@ -52,8 +53,8 @@ public:
     using base::usable_size;
     using base::validate;
 
-    /// Calls f(allocator) while no other thread is in it: batches, reserve(), statistics, all that has
-    /// no function here. `f` must not come back through this wrapper. Returns: what f returns.
+    /// Calls f(allocator) while no other thread is in it: batches, reserve(), statistics, all that
+    /// has no function here. `f` must not come back through this wrapper. Returns: what f returns.
     template <class F>
     decltype(auto) with(F&& f) {
         const typename detail::one_at_a_time<Mutex>::scope held{this->around_};

@@ -80,14 +80,14 @@ public:
 
     /// Bytes of a buffer that give exactly `count` slots, when the buffer begins at a multiple of
     /// `align` and of 8; up to that many bytes less one are lost at the beginning otherwise.
-    /// Returns: SIZE_MAX, which nobody has, when that many bytes cannot be counted.
+    /// Returns: SIZE_MAX, which no upstream has, when that many bytes cannot be counted.
     [[nodiscard]] static constexpr std::size_t required_size(std::size_t count,
                                                              std::size_t slot_size,
                                                              alignment align) noexcept;
 
     /// One slot, uninitialized.
-    /// Returns: nullptr when every slot is live and the upstream (or slot_count_max) allows no more;
-    ///          the pool is unchanged then.
+    /// Returns: nullptr when every slot is live and the upstream (or slot_count_max) allows no
+    ///          more; the pool is unchanged then.
     /// Cost:    8 instructions for a slot from the stack, 9 for an untouched one; when all are
     ///          taken, a chunk from the upstream.
     [[nodiscard]] void* allocate() noexcept;
@@ -300,7 +300,8 @@ constexpr std::size_t pool::required_size(std::size_t count, std::size_t slot_si
     // [ slots | up to 7 bytes | chunk record | pad | stack ]
     const std::size_t slots = saturating_multiply(count, stride);
     const std::size_t links = saturating_multiply(saturating_add(lookahead, count), sizeof(void*));
-    constexpr std::size_t absurd = std::numeric_limits<std::size_t>::max();  // nobody has that much
+    // no upstream has that much
+    constexpr std::size_t absurd = std::numeric_limits<std::size_t>::max();
     if (stride < slot_size || slots > absurd - sizeof(void*)) { return absurd; }
     return saturating_add(saturating_add(round_up(slots, alignment::of<void*>()), sizeof(chunk)),
                           links);

@@ -1,12 +1,12 @@
 // cairn/alloc/required_size.hpp - how large a region must be so that nothing is ever refused.
 //
-//      live_max = 1 MiB, requests of 64 B to 4 KiB: the region that never refuses, whatever the order
+//    live_max = 1 MiB, requests of 64 B to 4 KiB: the region that never refuses, whatever the order
 //
 //        first_fit 13 MB        half_fit 29 MB        best_fit, good_fit 69 MB
 //
 // No allocator that cannot move blocks does with less than about live_max * log2(request_max /
-// request_min) / 2 in the worst case (Robson 1971). Real programs need a tenth of these figures; who
-// must *prove* that memory suffices needs all of them.
+// request_min) / 2 in the worst case (Robson 1971). Real programs need a tenth of these figures;
+// who must *prove* that memory suffices needs all of them.
 //
 // The worst cases, in granules: M of live blocks at a time, each at most n, at most C of them.
 //

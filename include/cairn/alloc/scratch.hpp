@@ -49,9 +49,9 @@ template <class Arena>
 
 }  // namespace detail
 
-/// A scope on a thread-local arena that is none of `avoid` (arenas or scopes; whatever is not one of
-/// the thread's two arenas never conflicts). An allocator_ref is refused at compile time: it does not
-/// say which arena is behind it.
+/// A scope on a thread-local arena that is none of `avoid` (arenas or scopes; whatever is not one
+/// of the thread's two arenas never conflicts). An allocator_ref is refused at compile time: it
+/// does not say which arena is behind it.
 /// Requires: `avoid` does not name both of the thread's scratch arenas.
 /// Returns: the scope; its memory dies with it, and destructors of what it made run.
 template <class... Avoid>

@@ -1,4 +1,5 @@
-// cairn/alloc/virtual_arena.hpp - an arena that grows and never moves: addresses first, memory later.
+// cairn/alloc/virtual_arena.hpp - an arena that grows and never moves: addresses first, memory
+// later.
 //
 //      begin             top        committed                              reserved
 //        v                v             v                                     v
@@ -7,7 +8,7 @@
 //        +----------------+-------------+-------------------------------------+-------+
 //                         | allocate -->  commit -->                           never touched
 //
-// Use it for: one growing thing whose size nobody knows: a compiler's nodes, a level's data, a log.
+// Use it for: one growing thing whose size is unknown: a compiler's nodes, a level's data, a log.
 //   Everything stays in one piece, so positions can be kept as offsets, and the last allocation
 //   (a builder, an array) grows in place up to gigabytes.
 // Look elsewhere for: small arenas (a page is the least); many of them; systems without virtual

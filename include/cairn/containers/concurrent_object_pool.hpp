@@ -88,8 +88,8 @@ public:
     concurrent_object_pool(const concurrent_object_pool&) = delete;
     concurrent_object_pool& operator=(const concurrent_object_pool&) = delete;
 
-    /// Requires: every lease has ended, but for those of threads that a fork left behind. Destroys all
-    /// objects.
+    /// Requires: every lease has ended, but for those of threads that a fork left behind. Destroys
+    /// all objects.
     ~concurrent_object_pool() {
         CAIRN_ASSERT(count().live == 0 || slots_.stats().has_lost_threads,
                      "every object comes back before the pool ends");
@@ -144,7 +144,8 @@ public:
     /// slots of its own; they share no cache line. Other threads may work meanwhile.
     /// Returns: false when the pool would exceed its maximum: nothing has changed then. False when
     ///          the allocator is exhausted, or up to concurrent_pool::slack() of the slots that are
-    ///          left lie in the hands of threads that were there before: what was built stays, idle.
+    ///          left lie in the hands of threads that were there before: what was built stays,
+    ///          idle.
     /// Cost:    8 bytes of memory for each of `count`, given back at the end.
     /// Throws:  what the first constructor that threw has thrown, after all threads have ended; the
     ///          objects that were built stay, idle, and the pool works on.

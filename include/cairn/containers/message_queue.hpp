@@ -1,4 +1,5 @@
-// cairn/containers/message_queue.hpp - a bounded queue from many threads to many threads, without locks.
+// cairn/containers/message_queue.hpp - a bounded queue from many threads to many threads, without
+// locks.
 //
 //      producers    try_push                        try_pop    consumers
 //                       \    tail           head    /
@@ -7,10 +8,10 @@
 //                 | free | free | m 13 | m 12 | m 11 | free | free | free |   capacity(): 8
 //                 +------+------+------+------+------+------+------+------+
 //
-//      cairn::concurrent_pool_of<job> jobs;
-//      cairn::message_queue<job*> todo{1024};
-//      if (job* const j = jobs.make(...); j != nullptr && !todo.try_push(j)) { ... }   // full: later
-//      if (job* j; todo.try_pop(j)) { j->run(); jobs.destroy(j); }                     // empty: no
+//    cairn::concurrent_pool_of<job> jobs;
+//    cairn::message_queue<job*> todo{1024};
+//    if (job* const j = jobs.make(...); j != nullptr && !todo.try_push(j)) { ... }   // full: later
+//    if (job* j; todo.try_pop(j)) { j->run(); jobs.destroy(j); }                     // empty: no
 //
 // Use it for: pointers and handles of objects that one thread makes and another one uses: jobs for
 //             workers, messages to the audio thread, finished work on the way back.
@@ -18,11 +19,11 @@
 //             queue without a bound; large messages (put them into a concurrent_pool_of).
 //
 // Order:     what one thread pushes is popped in the order in which it was pushed.
-// Progress:  no operation takes a lock, waits, allocates, or makes a system call. It is repeated only
-//            when another thread has just succeeded with the same one. A producer that is stopped
-//            between its two steps (a few instructions) hides what was pushed behind it: try_pop()
-//            answers "empty" until it goes on. A stopped consumer likewise makes try_push() answer
-//            "full" one round later.
+// Progress:  no operation takes a lock, waits, allocates, or makes a system call. It is repeated
+//            only when another thread has just succeeded with the same one. A producer that is
+//            stopped between its two steps (a few instructions) hides what was pushed behind it:
+//            try_pop() answers "empty" until it goes on. A stopped consumer likewise makes
+//            try_push() answer "full" one round later.
 // Cost:      one load, one compare-exchange and one store beside the message; 16 bytes a cell for a
 //            message of 8 bytes, and three cache lines.
 // Threads:   try_push, try_pop, approximate_count: any. Construction and destruction: one.
@@ -51,8 +52,9 @@ class message_queue {
 public:
     using value_type = T;
 
-    /// Room for `capacity` messages at least: the next power of two, 2 or more. All memory is taken here.
-    /// When `upstream` refuses, or for more than 2^32 messages, capacity() is 0 and each push is refused.
+    /// Room for `capacity` messages at least: the next power of two, 2 or more. All memory is taken
+    /// here. When `upstream` refuses, or for more than 2^32 messages, capacity() is 0 and each push
+    /// is refused.
     explicit message_queue(std::size_t capacity, allocator_ref upstream = system_memory()) noexcept
         : upstream_{upstream} {
         if (capacity > capacity_max) { return; }
@@ -73,7 +75,8 @@ public:
     message_queue(const message_queue&) = delete;
     message_queue& operator=(const message_queue&) = delete;
 
-    /// Appends `message`. Returns: false when the queue is full, or has no memory; it is unchanged then.
+    /// Appends `message`. Returns: false when the queue is full, or has no memory; it is unchanged
+    /// then.
     [[nodiscard]] bool try_push(T message) noexcept {
         return cells_ != nullptr && ring_.try_push(message);
     }

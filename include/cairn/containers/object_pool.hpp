@@ -16,18 +16,19 @@
 // Use it for: objects whose constructor or destructor costs more than a cache miss: they register
 //             themselves, open something, allocate.
 // Look elsewhere for: cheap objects (pool_of, slot_map: a constructor of a few stores is not worth
-//             keeping state for); objects that loops go over (slot_map, table); objects that threads
-//             hand to each other (concurrent_object_pool).
+//             keeping state for); objects that loops go over (slot_map, table); objects that
+//             threads hand to each other (concurrent_object_pool).
 //
 // Invariant: an object is destroyed only by the pool's destructor, trim(), or as surplus.
 // Cost:      acquire_raw and release are O(1): a stack of pointers; only release touches the
-//            object's state; the hooks. Overhead: 8 bytes of state (rounded) and 8 bytes of stack per object.
-//            Growth: one block and one stack from upstream; objects are built one by one as they are
-//            needed for the first time, or ahead by prewarm().
+//            object's state; the hooks. Overhead: 8 bytes of state (rounded) and 8 bytes of stack
+//            per object. Growth: one block and one stack from upstream; objects are built one by
+//            one as they are needed for the first time, or ahead by prewarm().
 // Threads:   one at a time. prewarm() brings its own and ends them before it returns.
-// Errors:    exhausted or full: an empty lease, nullptr. An object that is released twice, or to the
-//            wrong pool, stops the program in every build. A second release after somebody else has
-//            acquired the object again is a release of theirs: the pool cannot tell (a lease cannot do it).
+// Errors:    exhausted or full: an empty lease, nullptr. An object that is released twice, or to
+//            the wrong pool, stops the program in every build. A second release after another
+//            caller has acquired the object again is a release of theirs: the pool cannot tell (a
+//            lease cannot do it).
 #pragma once
 
 #include <cstddef>

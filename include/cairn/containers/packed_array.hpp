@@ -8,7 +8,7 @@
 // Iteration is a pointer increment over exactly the live objects. Erasing returns which object
 // moved, so that a program that stores row numbers can correct them.
 //
-// Use it for: objects that are all visited every frame and that nobody refers to from outside.
+// Use it for: objects that are all visited every frame and that have no references from outside.
 // Look elsewhere for: references that survive erasing (slot_map), addresses that stay
 //                     (stable_slot_map), order (std::vector).
 //
@@ -139,7 +139,8 @@ public:
         return count <= capacity_ ? also() : grow_to(count, also);
     }
 
-    /// Becomes a copy of `other`, in memory of its own upstream. (storage/clone.hpp: a copy by value.)
+    /// Becomes a copy of `other`, in memory of its own upstream. (storage/clone.hpp: a copy by
+    /// value.)
     /// Returns: false when exhausted; the array is empty or unchanged then.
     /// Throws:  what copying a T throws; the array holds some of the copies then.
     [[nodiscard]] bool copy_from(const packed_array& other) {

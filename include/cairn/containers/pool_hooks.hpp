@@ -1,14 +1,14 @@
 // cairn/containers/pool_hooks.hpp - what an object pool tells its objects, and when.
 //
-//      acquire:  idle -> live     object.on_exit_free_list()         then the function for acquiring
-//      release:  live -> idle     the function for releasing, then   object.on_enter_free_list()
-//                                                                    and object.reset()
+//     acquire:  idle -> live     object.on_exit_free_list()         then the function for acquiring
+//     release:  live -> idle     the function for releasing, then   object.on_enter_free_list()
+//                                                                   and object.reset()
 //
 // All optional: members are found by concepts and called directly, function objects are members of
 // the pool and inlined; what is absent costs nothing. hook_rules switches either kind off.
 //
-//      struct enemy { void on_enter_free_list() { unregister(); } ... };        the object knows
-//      pool_hooks{[](bullet& b) { b.show(); }, [](bullet& b) { b.hide(); }}     somebody else knows
+//  struct enemy { void on_enter_free_list() { unregister(); } ... };        the object knows
+//  pool_hooks{[](bullet& b) { b.show(); }, [](bullet& b) { b.hide(); }}     functions of the caller
 //
 // Source: thesis section 6.2.2 (Object_Notifier_Rules), allocPool (reset()).
 #pragma once
@@ -34,7 +34,7 @@ struct no_hook {
     constexpr void operator()(T&) const noexcept {}
 };
 
-/// How a pool builds an object when nobody says: T's default constructor.
+/// How a pool builds an object unless told: with T's default constructor.
 struct default_create {};
 
 /// The function objects of a pool: on_acquire(T&), on_release(T&), and create(), which returns a T.

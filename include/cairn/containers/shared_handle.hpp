@@ -5,8 +5,8 @@
 //      | store | handle |      counts:  |   1    |   3    |   0    |        one cell per slot
 //      +-------+--------+
 //
-// No control block and no second allocation: the count lies in an array indexed by the slot. The weak
-// reference is the handle itself: four or eight bytes that keep nothing alive and cannot lie.
+// No control block and no second allocation: the count lies in an array indexed by the slot. The
+// weak reference is the handle itself: four or eight bytes that keep nothing alive and cannot lie.
 //
 //      cairn::shared_store<cairn::slot_map<texture>> textures;
 //      auto a = textures.make("stone.png");     count 1
@@ -16,14 +16,14 @@
 //
 // plain_count: the last owner erases at once. One thread.
 // atomic_count: owners may be copied and dropped by any thread; the last one puts the object on a
-//      list, and collect(), called by the thread that owns the store, erases what is on it. Finding,
-//      making and locking belong to that thread: they read the map.
+//      list, and collect(), called by the thread that owns the store, erases what is on it.
+//      Finding, making and locking belong to that thread: they read the map.
 //
 // Use it for: assets, sounds, meshes: shared things that live in a store anyway.
 // Look elsewhere for: one owner (unique_handle.hpp); objects without a store (make_shared_in).
 //
-// Cost:      two words; a copy is an increment (a locked one: atomic_count). 16 bytes per slot of the
-//            store. Cells never move: they come in blocks that double.
+// Cost:      two words; a copy is an increment (a locked one: atomic_count). 16 bytes per slot of
+//            the store. Cells never move: they come in blocks that double.
 // Errors:    exhausted: an empty shared_handle; nothing has changed.
 #pragma once
 
@@ -56,8 +56,8 @@ struct plain_count {
 struct atomic_count {
     using type = std::atomic<std::uint32_t>;
     static constexpr bool is_atomic = true;
-    // Relaxed: whoever copies owns one already. Release and acquire at the end: all uses of the
-    // object happen before it is erased.
+    // Relaxed: a copy is made from an owner, which keeps the object. Release and acquire at the
+    // end: all uses of the object happen before it is erased.
     static void add(type& count) noexcept { count.fetch_add(1, std::memory_order_relaxed); }
     [[nodiscard]] static bool drop(type& count) noexcept {
         return count.fetch_sub(1, std::memory_order_acq_rel) == 1;
@@ -78,8 +78,8 @@ struct atomic_count {
 
 namespace detail {
 
-/// Cells by index, in blocks that double and never move: block b holds indices [2^b - 1, 2^(b+1) - 1)
-/// times 64.
+/// Cells by index, in blocks that double and never move: block b holds indices [2^b - 1, 2^(b+1) -
+/// 1) times 64.
 class cell_blocks {
 public:
     static constexpr std::size_t first_count = 64;
@@ -165,7 +165,7 @@ public:
     /// Erases what has lost its last owner (atomic_count), and what that owned, and so on.
     /// Returns: how many.
     std::size_t collect() noexcept {
-        if (is_erasing_) { return 0; }  // from a destructor: whoever erases goes on with the list
+        if (is_erasing_) { return 0; }  // from a destructor: the outer erase goes on with the list
         is_erasing_ = true;
         std::size_t erased_count = 0;
         while (std::uint32_t next = take_dead()) {
@@ -199,8 +199,8 @@ private:
     [[nodiscard]] cell& cell_of(handle_type h) const noexcept {
         return *static_cast<cell*>(cells_.at(h.index()));
     }
-    /// The list, which is empty from now on. Nobody else adds to it where counts are plain: an exchange
-    /// is a locked instruction, and there are two of them in each end of an object.
+    /// The list, which is empty from now on. Where counts are plain no other thread adds: an
+    /// exchange is a locked instruction, and there are two of them in each end of an object.
     [[nodiscard]] std::uint32_t take_dead() noexcept {
         if constexpr (Count::is_atomic) {
             return dead_.exchange(0, std::memory_order_acquire);

@@ -124,9 +124,9 @@ public:
         return core::fulfil_row(h, std::forward<Args>(args)...) ? rows_.end() - 1 : nullptr;
     }
 
-    /// A copy in which every handle finds what it finds here; a promised one can be fulfilled in both.
-    /// What is retired stays here. Handles that either map gives out later may find another object
-    /// in the other, and no build notices.
+    /// A copy in which every handle finds what it finds here; a promised one can be fulfilled in
+    /// both. What is retired stays here. Handles that either map gives out later may find another
+    /// object in the other, and no build notices.
     /// Returns: nothing when `upstream` (here: that of this map) is exhausted.
     [[nodiscard]] std::optional<slot_map> clone() const { return clone(core::upstream()); }
     [[nodiscard]] std::optional<slot_map> clone(allocator_ref upstream) const {

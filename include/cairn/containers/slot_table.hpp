@@ -150,9 +150,9 @@ public:
     /// For columns that follow the rows: attached_column.hpp.
     [[nodiscard]] detail::table_memory& rows_memory() noexcept { return rows_.rows_memory(); }
 
-    /// A copy in which every handle finds what it finds here; a promised one can be fulfilled in both.
-    /// What is retired stays here. Handles that either map gives out later may find another object
-    /// in the other, and no build notices.
+    /// A copy in which every handle finds what it finds here; a promised one can be fulfilled in
+    /// both. What is retired stays here. Handles that either map gives out later may find another
+    /// object in the other, and no build notices.
     /// Returns: nothing when `upstream` (here: that of this map) is exhausted.
     [[nodiscard]] std::optional<slot_table> clone() const { return clone(core::upstream()); }
     [[nodiscard]] std::optional<slot_table> clone(allocator_ref upstream) const {

@@ -1,15 +1,15 @@
 // cairn/containers/stable_slot_map.hpp - handles as of slot_map, and addresses that never change.
 //
-//      handle {chunk 1, slot 3, life 5}
-//      chunks:  +--------+--------+--------+
-//               |   0    |   1    |   2    |          summary: words with a free slot, with a live one
-//               +---+----+---+----+---+----+            |
-//                   v        v        v                 v
-//                 +----+   +----+   +----+       words: 1 bit a slot       generations: 4 bytes a slot
-//                 | a  |   | d  |   |    |
-//                 | b  |   | -  |   +----+ empty: the block went back; only generations stay
-//                 | c  |   | e  |
-//                 +----+   +----+   objects, where they were built
+//   handle {chunk 1, slot 3, life 5}
+//   chunks:  +--------+--------+--------+
+//            |   0    |   1    |   2    |          summary: words with a free slot, with a live one
+//            +---+----+---+----+---+----+            |
+//                v        v        v                 v
+//              +----+   +----+   +----+       words: 1 bit a slot       generations: 4 bytes a slot
+//              | a  |   | d  |   |    |
+//              | b  |   | -  |   +----+ empty: the block went back; only generations stay
+//              | c  |   | e  |
+//              +----+   +----+   objects, where they were built
 //
 // Iteration goes by words: 64 slots are one load, and the live ones are found by counting zeros.
 // New objects take the lowest free slots, which are gathered about sixty at a time: one that is
@@ -552,7 +552,7 @@ private:
         }
     }
 
-    /// As for_each, but whoever is erased meanwhile is not visited any more: destructors may do
+    /// As for_each, but objects erased meanwhile are not visited any more: destructors may do
     /// that.
     template <class F>
     void for_each_now(F f) {

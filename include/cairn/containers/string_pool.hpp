@@ -1,29 +1,30 @@
 // cairn/containers/string_pool.hpp - one copy of each string: equal strings are equal pointers.
 //
-//      table, a power of two              text, in blocks from the upstream, each string ended by a 0
-//      +------------------------+         +----------+--------------+-----+--------
-//      | -                      |         | player\0 | main_theme\0 | x\0 | ...
-//      | hash 0x9c.. size 10 ---+-------------------- ^
-//      | hash 0x1f.. size 6  ---+---------^
-//      | -                      |
-//      +------------------------+
+//    table, a power of two              text, in blocks from the upstream, each string ended by a 0
+//    +------------------------+         +----------+--------------+-----+--------
+//    | -                      |         | player\0 | main_theme\0 | x\0 | ...
+//    | hash 0x9c.. size 10 ---+-------------------- ^
+//    | hash 0x1f.. size 6  ---+---------^
+//    | -                      |
+//    +------------------------+
 //
-//      cairn::string_pool names;
-//      const std::string_view a = names.intern("player");
-//      const std::string_view b = names.intern(line.substr(4, 6));       // "player" once more
-//      a.data() == b.data();                                             // one comparison of pointers
-//      std::puts(a.data());                                              // ended by a 0
+//   cairn::string_pool names;
+//   const std::string_view a = names.intern("player");
+//   const std::string_view b = names.intern(line.substr(4, 6));       // "player" once more
+//   a.data() == b.data();                                             // one comparison of pointers
+//   std::puts(a.data());                                              // ended by a 0
 //
-// Use it for: names of assets, bones, events, shader variables; identifiers of a compiler. Strings that
-//             are compared and kept often, and made seldom.
-// Look elsewhere for: strings that change (std::string on std_allocator); text of one frame (an arena).
+// Use it for: names of assets, bones, events, shader variables; identifiers of a compiler. Strings
+//             that are compared and kept often, and made seldom.
+// Look elsewhere for: strings that change (std::string on std_allocator); text of one frame (an
+// arena).
 //
-// Lifetimes: a string stays where it is until clear() or the end of the pool; growth moves the table
-//            only. Strings are not removed one by one.
-// Cost:      intern and find: a pass over the string for its hash, about 1.5 entries of 16 bytes looked at,
-//            and one comparison of the text. A new string is copied. When the table grows (at 7/8 full,
-//            by doubling) all its entries are placed anew: O(count), without looking at the text; after
-//            reserve() never. 16 to 37 bytes a string beside its text.
+// Lifetimes: a string stays where it is until clear() or the end of the pool; growth moves the
+//            table only. Strings are not removed one by one.
+// Cost:      intern and find: a pass over the string for its hash, about 1.5 entries of 16 bytes
+//            looked at, and one comparison of the text. A new string is copied. When the table
+//            grows (at 7/8 full, by doubling) all its entries are placed anew: O(count), without
+//            looking at the text; after reserve() never. 18 to 37 bytes a string beside its text.
 // Hash:      not keyed: text chosen by an attacker can make it slow.
 // Threads:   one at a time; find() from many while no thread interns.
 #pragma once
@@ -47,10 +48,10 @@ public:
     string_pool(string_pool&& from) noexcept;
     string_pool& operator=(string_pool&& from) noexcept;
 
-    /// The pool's copy of `text`, which is made when it is new. It is ended by a 0 behind its size; `text`
-    /// may hold zeros itself and may lie anywhere, in this pool too.
-    /// Returns: a view whose data() is nullptr when the upstream is exhausted, or for more than 2^32 - 1
-    ///          bytes; nothing has changed then.
+    /// The pool's copy of `text`, which is made when it is new. It is ended by a 0 behind its size;
+    /// `text` may hold zeros itself and may lie anywhere, in this pool too.
+    /// Returns: a view whose data() is nullptr when the upstream is exhausted, or for more than
+    ///          2^32 - 1 bytes; nothing has changed then.
     [[nodiscard]] std::string_view intern(std::string_view text) noexcept;
 
     /// The pool's copy of `text`. Returns: a view whose data() is nullptr when there is none.

@@ -36,7 +36,8 @@ public:
     [[nodiscard]] constexpr std::size_t mask() const noexcept { return bytes() - 1; }
     [[nodiscard]] constexpr unsigned log2() const noexcept { return log2_; }
 
-    // Written out: <compare> would add 1,100 lines to whoever includes this (tools/header_cost.py).
+    // Written out: <compare> would add 1,100 lines to each file that includes this
+    // (tools/header_cost.py).
     friend constexpr bool operator==(alignment, alignment) noexcept = default;
     friend constexpr bool operator<(alignment a, alignment b) noexcept { return a.log2_ < b.log2_; }
     friend constexpr bool operator>(alignment a, alignment b) noexcept { return b < a; }

@@ -121,7 +121,7 @@ public:
         return ops_->try_resize != nullptr && ops_->try_resize(self_, p, old_size, new_size, align);
     }
 
-    /// What a request of `size` bytes really occupies; `size` itself where nobody knows.
+    /// What a request of `size` bytes really occupies; `size` itself where it is not known.
     [[nodiscard]] std::size_t good_size(std::size_t size,
                                         alignment align = default_alignment) const noexcept {
         return ops_->good_size != nullptr ? ops_->good_size(self_, size, align) : size;

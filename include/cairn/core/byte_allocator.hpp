@@ -4,7 +4,7 @@
 //      a.deallocate(p, size, align);          with what allocate was called with
 //
 // Bytes, not objects: an allocator never runs a constructor or a destructor (make.hpp does).
-// Everything else is optional and found by `requires`; nobody is forced to write a stub.
+// Everything else is optional and found by `requires`; an allocator needs no stubs.
 //
 // A wrapper around an allocator keeps them too: what is legal with one is legal with the other.
 //

@@ -11,7 +11,7 @@
 //                         +------+----------------+
 //
 // A slot counts its lives. A handle remembers which life it was given in, and the slot's word keeps
-// one flag above the generation while nobody lives there. So one comparison of one word answers
+// one flag above the generation while no object lives there. So one comparison of one word answers
 // "alive?" and "still the same life?" together, a stale handle can never match, and neither can a
 // forged one: no handle can carry the flag. The first life is 1, so index 0 is usable and all bits
 // zero is the null handle.
@@ -24,12 +24,12 @@
 // Whose:     a map's lives begin at a number of its own, so a handle of another map is told too:
 //            certainly, or with a chance of 1 in 2^31 (64 bits), 4095 (32) or 63 (16) to miss it:
 //            alloc/generations.hpp.
-// Bits:      generation bits = Bits - IndexBits - UserBits, 31 at most. A slot lives 2^bits - 1 lives and
-//            is then worn out (slot_directory.hpp), never used again.
-//            handle<T>             64: 32 index + 31 generation: 4 * 10^9 objects, 2 * 10^9 lives each
-//            handle<T, 32>         20 index + 12 generation: a million objects, 4095 lives each
-//            handle<T, 16>         10 index + 6 generation
-//            handle<T, 64, 24, 9>  24 index + 31 generation + 9 bits for you (a type, a team)
+// Bits:      generation bits = Bits - IndexBits - UserBits, 31 at most. A slot lives 2^bits - 1
+//         lives and is then worn out (slot_directory.hpp), never used again.
+//         handle<T>             64: 32 index + 31 generation: 4 * 10^9 objects, 2 * 10^9 lives each
+//         handle<T, 32>         20 index + 12 generation: a million objects, 4095 lives each
+//         handle<T, 16>         10 index + 6 generation
+//         handle<T, 64, 24, 9>  24 index + 31 generation + 9 bits for you (a type, a team)
 #pragma once
 
 #include <compare>
@@ -145,7 +145,8 @@ public:
     /// True unless null. Says nothing about whether the object still lives: ask the store.
     [[nodiscard]] explicit constexpr operator bool() const noexcept { return raw_ != 0; }
 
-    /// By index first where there are no user bits and equal generations; a total order in any case.
+    /// By index first where there are no user bits and equal generations; a total order in any
+    /// case.
     friend constexpr auto operator<=>(handle, handle) noexcept = default;
 
 private:

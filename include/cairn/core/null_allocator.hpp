@@ -25,7 +25,7 @@ public:
     [[nodiscard]] bool owns(const void*) const noexcept { return false; }
 };
 
-/// The one null allocator that everybody can refer to.
+/// The one null allocator that any code can refer to.
 [[nodiscard]] inline allocator_ref no_memory() noexcept {
     static constinit null_allocator instance;
     return instance;

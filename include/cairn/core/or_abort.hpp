@@ -23,7 +23,8 @@ class or_abort : public detail::forwards<A> {
 public:
     using detail::forwards<A>::forwards;
 
-    /// Returns: never nullptr. Prints what was asked for and aborts when the allocator is exhausted.
+    /// Returns: never nullptr. Prints what was asked for and aborts when the allocator is
+    /// exhausted.
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
         if (void* const p = this->inner_.allocate(size, align)) [[likely]] { return p; }
         detail::out_of_memory(size, align);

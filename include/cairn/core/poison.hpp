@@ -1,4 +1,4 @@
-// cairn/core/poison.hpp - tells the memory checkers which bytes belong to nobody.
+// cairn/core/poison.hpp - tells the memory checkers which bytes are free.
 //
 // Every allocator poisons what it holds and has not given out. A use after free of cairn memory is
 // then a report with a stack trace, not luck:
@@ -48,7 +48,7 @@ inline constexpr bool poison_is_watched = CAIRN_DETAIL_ASAN != 0 || CAIRN_DETAIL
 /// True when AddressSanitizer is compiled in: is_poisoned() then answers.
 inline constexpr bool poison_is_queryable = CAIRN_DETAIL_ASAN != 0;
 
-/// Nobody may read or write [address, address + size) until it is unpoisoned.
+/// From now on a read or write in [address, address + size) is an error, until it is unpoisoned.
 inline void poison([[maybe_unused]] const void* address,
                    [[maybe_unused]] std::size_t size) noexcept {
 #if CAIRN_DETAIL_ASAN
@@ -58,7 +58,7 @@ inline void poison([[maybe_unused]] const void* address,
 #endif
 }
 
-/// The bytes belong to somebody again; their content is undefined.
+/// The bytes are in use again; their content is undefined.
 inline void unpoison([[maybe_unused]] const void* address,
                      [[maybe_unused]] std::size_t size) noexcept {
 #if CAIRN_DETAIL_ASAN
@@ -68,7 +68,7 @@ inline void unpoison([[maybe_unused]] const void* address,
 #endif
 }
 
-/// The bytes belong to somebody and hold data that the allocator itself put there (a free-list
+/// The bytes are in use and hold data that the allocator itself put there (a free-list
 /// link, a header): readable, and their content counts as defined.
 inline void unpoison_defined([[maybe_unused]] const void* address,
                              [[maybe_unused]] std::size_t size) noexcept {

@@ -1,4 +1,4 @@
-// cairn/debug/guarded.hpp - who writes where nobody may, named.
+// cairn/debug/guarded.hpp - names writes outside of blocks and after frees.
 //
 //      |<------------------- one block of the allocator inside -------------------->|
 //      +---------------+---------------------------------------+--------------------+
@@ -16,8 +16,8 @@
 //      cairn::guarded memory{heap, {.quarantine_count = 100}};
 //
 // Checked when a block comes back, when it leaves the quarantine, and in validate(); in any build,
-// asserts or not. Named: a write in front of a block or behind it, a write after it was freed (with a
-// quarantine), a double free, a pointer from elsewhere, a wrong size, a wrong alignment. Under
+// asserts or not. Named: a write in front of a block or behind it, a write after it was freed (with
+// a quarantine), a double free, a pointer from elsewhere, a wrong size, a wrong alignment. Under
 // AddressSanitizer fences and quarantine are poisoned too, so reads are found, at once.
 //
 // Use it for: finding who breaks memory. Look elsewhere for: leaks (tracked.hpp).
@@ -25,10 +25,10 @@
 //   its slots footprint(size, align) bytes, or guard the pool's users with AddressSanitizer.
 //
 // Invariant: every byte of a fence holds its pattern.
-// Cost:      each block costs 32 bytes more, aligned to 16, and a record (96 to 192 bytes); fills and
-//            checks touch each of its bytes: about 140 ns for a pair of calls with 64 bytes. A page
-//            guard: two pages more, two system calls and their faults, about 13 microseconds (gcc 12,
-//            two shared cores, November 2026).
+// Cost:      each block costs 32 bytes more, aligned to 16, and a record (96 to 192 bytes); fills
+//            and checks touch each of its bytes: about 140 ns for a pair of calls with 64 bytes. A
+//            page guard: two pages more, two system calls and their faults, about 13 microseconds
+//            (gcc 12, two shared cores, November 2026).
 // Threads:   none: wrap it in locked<>.
 // Lifetimes: stays where it is (not movable).
 #pragma once
@@ -125,8 +125,8 @@ private:
 /// Owns an A (`guarded<arena>{guard_options{}, 1_MiB}`) or refers to one
 /// (`guarded{a, {.page_guard_every = 1}}` is `guarded<A&>`).
 ///
-/// There is no good_size(): every request is exactly as large as it was asked for, so that the first
-/// byte too far is one too far.
+/// There is no good_size(): every request is exactly as large as it was asked for, so that the
+/// first byte too far is one too far.
 template <byte_allocator A>
 class guarded : detail::forwards<A> {
     using base = detail::forwards<A>;
@@ -148,7 +148,7 @@ public:
     using base::inner;
     using base::owns;
 
-    /// `size` bytes between two fences, filled with CD: nobody can take fresh memory for zeros.
+    /// `size` bytes between two fences, filled with CD: fresh memory is not taken for zeros.
     /// Returns: nullptr when the allocator inside is exhausted, or the record found no memory.
     [[nodiscard]] void* allocate(
         std::size_t size, alignment align = default_alignment,

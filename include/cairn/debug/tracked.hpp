@@ -1,9 +1,9 @@
 // cairn/debug/tracked.hpp - who has how much, the most it ever was, and what never came back.
 //
-//      tracked textures{heap, {.name = "textures", .list = true}};
-//      void* p = textures.allocate(100);            // remembers this line, without being told
-//      auto mips = textures.at("mips");             // an allocator that signs for its blocks:
-//      arena scratch{64_KiB, mips};                 //   whatever comes through it is "mips", from here
+//  tracked textures{heap, {.name = "textures", .list = true}};
+//  void* p = textures.allocate(100);            // remembers this line, without being told
+//  auto mips = textures.at("mips");             // an allocator that signs for its blocks:
+//  arena scratch{64_KiB, mips};                 //   whatever comes through it is "mips", from here
 //
 //      textures: 2 blocks with 65636 bytes were never freed (at most 90112 bytes were live)
 //          1 block with 65536 bytes: mips, from load.cpp:12 in void load()
@@ -153,7 +153,7 @@ public:
         requires std::is_reference_v<A>
         : base(allocator), tracker_{how} {}
 
-    /// As the allocator inside. `where` is the line of the caller, unless somebody knows better.
+    /// As the allocator inside. `where` is the caller's line, unless the call names another.
     [[nodiscard]] void* allocate(
         std::size_t size, alignment align = default_alignment,
         const std::source_location& where = std::source_location::current()) noexcept {

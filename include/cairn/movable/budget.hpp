@@ -5,9 +5,9 @@
 //      heap.compact(compaction_budget::unlimited());          on the loading screen
 //
 // Steps bound the planning, and who does not name them is given some: 40, or four for each five
-// microseconds, which is about a tenth of the time. So 50 microseconds are 5 of planning and up to 45
-// of copying; a heap of small objects stops at its steps long before. (Without a limit on steps the
-// soak of `cairn lab defrag` copies twice as much, and no request more succeeds.)
+// microseconds, which is about a tenth of the time. So 50 microseconds are 5 of planning and up to
+// 45 of copying; a heap of small objects stops at its steps long before. (Without a limit on steps
+// the soak of `cairn lab defrag` copies twice as much, and no request more succeeds.)
 //
 // A limit is passed by one object at most: bytes and time are looked at before each move, and a
 // move that would not end in time, at the speed of the last ones, is left for the next call, unless
@@ -38,9 +38,9 @@ struct compaction_budget {
         return part < least ? least : part;
     }
 
-    /// Until nothing can move any more: a loading screen, or what lies between unloading a level and
-    /// loading the next. Each object moves once, unless pins or alignments above 16 leave holes that
-    /// are worth a second round. One that cannot slide over its own bytes may be copied twice.
+    /// Until nothing can move any more: a loading screen, or what lies between unloading a level
+    /// and loading the next. Each object moves once, unless pins or alignments above 16 leave holes
+    /// that are worth a second round. One that cannot slide over its own bytes may be copied twice.
     [[nodiscard]] static constexpr compaction_budget unlimited() noexcept {
         return {SIZE_MAX, no_end, SIZE_MAX};
     }

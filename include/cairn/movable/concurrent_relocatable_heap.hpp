@@ -10,19 +10,19 @@
 //      | relocatable_heap                                              |
 //      +---------------------------------------------------------------+
 //
-// There is no safe point here, so there is no get(): whoever wants to look at an object pins it for
-// as long as it looks. The mover passes over what is pinned; a reader that comes while its object is
-// being copied waits for that one copy (largest_movable bytes: microseconds).
+// There is no safe point here, so there is no get(): a thread that looks at an object pins it for
+// as long as it looks. The mover passes over what is pinned; a reader that comes while its object
+// is being copied waits for that one copy (largest_movable bytes: microseconds).
 //
 // Use it for: job systems and loaders that read assets while the frame thread compacts.
 // Look elsewhere for: one thread, or a barrier once a frame: relocatable_heap costs nothing then.
 // The object that moves is told with its pin word closed: its on_relocated() may not pin it.
 //
-// Freeing: try_deallocate() refuses while somebody holds the object; try again next frame.
+// Freeing: try_deallocate() refuses while a reader holds the object; try again next frame.
 // Limits:  options.object_count objects, and no more than the table was made for: one that grows
 //          would move under the readers. (0 means 65,536; the smallest table has 16.)
-// Cost:    pin: one compare-exchange; its end: one fetch-sub. Two readers of the same object share a
-//          cache line, of different ones may. 16 bytes an object on top of relocatable_heap's.
+// Cost:    pin: one compare-exchange; its end: one fetch-sub. Two readers of the same object share
+//          a cache line, of different ones may. 16 bytes an object on top of relocatable_heap's.
 // Threads: pin from any; everything else from one thread at a time, the owner.
 #pragma once
 
@@ -89,7 +89,7 @@ public:
                                          const options& how = {}) noexcept;
     concurrent_relocatable_heap(const concurrent_relocatable_heap&) = delete;
     concurrent_relocatable_heap& operator=(const concurrent_relocatable_heap&) = delete;
-    /// Requires: nobody holds anything.
+    /// Requires: no reader holds anything.
     ~concurrent_relocatable_heap();
 
     // ------------------------------------------------------------------- any thread
@@ -108,9 +108,9 @@ public:
 
     // ------------------------------------------------------------------- the owner
 
-    /// `size` bytes, which `fill(void*)` makes ready before anybody else can see them.
+    /// `size` bytes, which `fill(void*)` makes ready before another thread can see them.
     /// Returns: the null handle when exhausted, or object_count objects live. When `fill` throws,
-    ///          nobody has seen the bytes, and they are free again.
+    ///          no thread has seen the bytes, and they are free again.
     template <class Fill>
     [[nodiscard]] handle_type allocate(std::size_t size, alignment align, const relocation& how,
                                        Fill fill) {
@@ -140,7 +140,7 @@ public:
                         [&](void* p) { detail::construct_at<T>(p, static_cast<Args&&>(args)...); });
     }
 
-    /// Returns: false while somebody holds it; nothing has changed then.
+    /// Returns: false while a reader holds it; nothing has changed then.
     /// Requires: `h` is live.
     [[nodiscard]] bool try_deallocate(handle_type h) noexcept;
     template <class T>

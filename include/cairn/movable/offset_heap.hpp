@@ -1,19 +1,19 @@
 // cairn/movable/offset_heap.hpp - a heap over numbers: memory that the CPU does not touch.
 //
-//      0                                                            capacity
-//      +--------+-------+-------------+------+----------------------+   GPU memory, a file, an atlas:
-//      |  used  | free  |    used     | used |         free         |   never read, never written
-//      +--------+-------+-------------+------+----------------------+
-//          ^        ^          ^
-//      nodes: { offset, size, neighbours, bin links or user data, generation }   beside it
+//    0                                                            capacity
+//    +--------+-------+-------------+------+----------------------+   GPU memory, a file, an atlas:
+//    |  used  | free  |    used     | used |         free         |   never read, never written
+//    +--------+-------+-------------+------+----------------------+
+//        ^        ^          ^
+//    nodes: { offset, size, neighbours, bin links or user data, generation }   beside it
 //
 // Use it for: sub-allocating GPU heaps and buffers, ranges of a file, rows of an atlas, ids.
 // Look elsewhere for: memory that the CPU may touch (heap.hpp keeps the nodes in the blocks).
 //
 // Invariant: nodes cover [0, capacity) without a gap; two neighbours are never both free; a bin's
 //            bit is set exactly when it has a node.
-// Bound:     a request is refused only when no free range holds the size, plus alignment - 1, rounded
-//            up to the next of 32 steps an octave (by less than 1/32); or no node is left.
+// Bound:     a request is refused only when no free range holds the size, plus alignment - 1,
+//            rounded up to the next of 32 steps an octave (by less than 1/32); or no node is left.
 // Cost:      allocate, deallocate: constant: at most three bitmap words, four probes for an aligned
 //            hole, two neighbours. A node is 40 bytes (offsets of 64 bits) or 32.
 // Threads:   none.

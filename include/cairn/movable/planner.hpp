@@ -7,16 +7,17 @@
 //
 //      slide: from the bottom up, down over the hole before it
 //
-//      [ A ][ E ][ hole ][ B ][ h ][ C ][ D ]..........       [ A ][ E ][ B ][ C ][ D ]..............
-//                ^---------+   ^----+
+//    [ A ][ E ][ hole ][ B ][ h ][ C ][ D ]..........       [ A ][ E ][ B ][ C ][ D ]..............
+//              ^---------+   ^----+
 //
 // Evacuating costs one byte of copying for each byte that the free end grows by, so it goes first;
 // after sixteen objects that fit nowhere the holes are too small for it, and sliding brings them
 // together. (A round that moved nothing is followed by one with more patience.) The planner
 // remembers where it stands, so a round is cut into as many calls as the budget asks for.
 //
-// It knows no memory and no lists: relocatable_heap (which then copies) and offset_heap::plan (whose
-// caller copies) show it their map, which answers the questions of the concept compaction_map.
+// It knows no memory and no lists: relocatable_heap (which then copies) and offset_heap::plan
+// (whose caller copies) show it their map, which answers the questions of the concept
+// compaction_map.
 //
 // Invariant: within a round no object is proposed again after a move of it was accepted: the map
 //            stamps what moves with the number of the round, and answers verdict::moved.
@@ -140,8 +141,8 @@ public:
         }
     }
 
-    /// A new round that begins with sliding: for those who have the time to move everything, because
-    /// sliding moves each object once and leaves one hole.
+    /// A new round that begins with sliding: for those who have the time to move everything,
+    /// because sliding moves each object once and leaves one hole.
     template <class Map>
     void start_sliding(Map& map) noexcept {
         start_round(map);

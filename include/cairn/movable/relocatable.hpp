@@ -1,12 +1,12 @@
 // cairn/movable/relocatable.hpp - three ways to hold an object that may move.
 //
-//      relocatable<T>   heap, handle    16 bytes   a look-up at each access: always right, null when
-//                                                  the object is gone
-//      frame_ptr<T>     T*  (+ epoch)    8 bytes   one look-up, then a pointer: until the next
-//                                                  compact(), or the object's end; checked builds
-//                                                  say when it came too late
-//      pinned<T>        heap, handle, T* 24 bytes  a pointer that stays right: the object does not
-//                                                  move while this lives
+//     relocatable<T>   heap, handle    16 bytes   a look-up at each access: always right, null when
+//                                                 the object is gone
+//     frame_ptr<T>     T*  (+ epoch)    8 bytes   one look-up, then a pointer: until the next
+//                                                 compact(), or the object's end; checked builds
+//                                                 say when it came too late
+//     pinned<T>        heap, handle, T* 24 bytes  a pointer that stays right: the object does not
+//                                                 move while this lives
 //
 //      relocatable<mesh> m = heap.make<mesh>(file);
 //      m->draw();                                     // anywhere, any time

@@ -1,22 +1,22 @@
 // cairn/movable/relocation.hpp - how an object moves to another address.
 //
-//      from                    to
-//      +--------------+        +--------------+
-//      | the object   |  ===>  | the object   |        one step, not "copy, then destroy": afterwards
-//      +--------------+        +--------------+        `from` holds bytes and no object
+//    from                    to
+//    +--------------+        +--------------+
+//    | the object   |  ===>  | the object   |        one step, not "copy, then destroy": afterwards
+//    +--------------+        +--------------+        `from` holds bytes and no object
 //
-//      T is                                        it moves by
-//      trivially copyable                          memmove; it may slide over its own bytes
-//      marked: enable_trivial_relocation<T>        the same (unique_ptr, vector: no pointer to itself)
-//      has  static void relocate(T* to, T* from)   that function
-//      nothrow move constructible                  T(move(*from)) at `to`, then from->~T()
-//      has  void on_relocated(T* from)             the call after any of these: it mends pointers into
-//                                                  itself, or tells those that know its address
+//   T is                                        it moves by
+//   trivially copyable                          memmove; it may slide over its own bytes
+//   marked: enable_trivial_relocation<T>        the same (unique_ptr, vector: no pointer to itself)
+//   has  static void relocate(T* to, T* from)   that function
+//   nothrow move constructible                  T(move(*from)) at `to`, then from->~T()
+//   has  void on_relocated(T* from)             the call after any of these: it mends pointers into
+//                                               itself, or tells those that know its address
 //
-// Everything is noexcept: there is no way back in the middle of a move. (A hook that is not does not
-// compile.) These functions run in the middle of compact(): they may look at other objects (get,
-// contains), and change nothing in the heap. Where their own object is, they are told by `to` and
-// `this`; get() and pin() know it when they have returned.
+// Everything is noexcept: there is no way back in the middle of a move. (A hook that is not does
+// not compile.) These functions run in the middle of compact(): they may look at other objects
+// (get, contains), and change nothing in the heap. Where their own object is, they are told by `to`
+// and `this`; get() and pin() know it when they have returned.
 //
 // Cost: bytes move by memmove; others by one indirect call.
 #pragma once
@@ -48,12 +48,12 @@ struct relocation {
     /// Makes the object of `from` live at `to`; the two do not overlap. nullptr: memmove, and
     /// overlapping is fine.
     void (*relocate)(void* to, void* from, std::size_t size) noexcept = nullptr;
-    /// Called when the object stands at `to`, and its old bytes are gone or overwritten: `from` is a
-    /// number to compare with and to subtract. nullptr: nobody wants to know.
+    /// Called when the object stands at `to`, and its old bytes are gone or overwritten: `from` is
+    /// a number to compare with and to subtract. nullptr: not wanted.
     void (*on_relocated)(void* to, void* from, std::size_t size) noexcept = nullptr;
 };
 
-/// Bytes that nobody points into: memmove.
+/// Bytes without pointers into them: memmove.
 inline constexpr relocation by_bytes{};
 
 namespace detail {

@@ -1,7 +1,7 @@
 // cairn/os/fork.hpp - three functions around fork(), for the library's own state.
 //
 // A child of fork() has one thread and a copy of every lock, also of those that other threads held.
-// Whoever keeps locks across threads takes them before and gives them back after, on both sides.
+// Code that keeps locks across threads takes them before and gives them back after, on both sides.
 //
 // Threads: any. Where there is no fork (Windows), nothing is ever called.
 #pragma once

@@ -1,6 +1,6 @@
 // cairn/os/mutex.hpp - a mutex of four bytes, without <mutex>.
 //
-//      0 free      1 locked      2 locked, and somebody sleeps
+//      0 free      1 locked      2 locked, and a thread may sleep
 //
 // <mutex> costs thousands of lines to include, and std::mutex 40 bytes to hold. This one spins for
 // a moment, then sleeps in the kernel through std::atomic::wait (a futex on Linux). Not fair, not
@@ -67,14 +67,14 @@ public:
 
     void unlock() noexcept {
         if (detail::is_only_thread()) {
-            state_.store(0, std::memory_order_relaxed);  // nobody is left who could sleep
+            state_.store(0, std::memory_order_relaxed);  // no thread is left that could sleep
             return;
         }
         // release: the next holder sees what this one did.
         if (state_.exchange(0, std::memory_order_release) == 2) [[unlikely]] { wake_one(); }
     }
 
-    /// Free again, whoever held it. For the child of a fork, where the holder does not exist.
+    /// Free again, with any holder. For the child of a fork, where the holder does not exist.
     void forget_holder() noexcept { state_.store(0, std::memory_order_relaxed); }
 
 private:

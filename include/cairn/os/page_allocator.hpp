@@ -69,7 +69,7 @@ private:
     page_options options_{};
 };
 
-/// The page allocator that everybody can refer to: plain pages, no options.
+/// The page allocator that any code can refer to: plain pages, no options.
 [[nodiscard]] inline allocator_ref system_pages() noexcept {
     static constinit page_allocator instance;
     return instance;

@@ -67,7 +67,7 @@ void discard(void* address, std::size_t bytes) noexcept;
 /// Gives addresses and memory back. `address` and `bytes` are those of reserve() (or of the last
 /// try_resize()).
 /// Requires: nothing in the range is still poisoned (core/poison.hpp): the addresses may come back
-///           as anybody's memory. Left to the caller, who knows which part of it was ever used.
+///           as any memory. Left to the caller, who knows which part of it was ever used.
 void release(void* address, std::size_t bytes) noexcept;
 
 /// Grows or shrinks a wholly committed reservation in place; grown pages are committed and zero.

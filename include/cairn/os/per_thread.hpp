@@ -14,9 +14,9 @@
 //      per_thread<arena> jobs{worker_count};                  // workers with numbers of their own
 //      arena& mine = jobs.at(worker);
 //
-// Use it for: counters, scratch buffers and lists that every thread writes and one reads at the end.
-// Look elsewhere for: a value that dies with its thread (thread_local); a handful of threads that
-//   share one value rarely (an atomic).
+// Use it for: counters, scratch buffers and lists that every thread writes and one reads at the
+// end. Look elsewhere for: a value that dies with its thread (thread_local); a handful of threads
+//   that share one value rarely (an atomic).
 //
 // Invariant: the slots are constructed with the object and destroyed with it. A slot belongs to the
 //            living thread with its number, then to the next thread that gets the number, with the
@@ -26,10 +26,10 @@
 //            one that made the object: a call more. Memory: a multiple of 64
 //            bytes for each slot.
 // Threads:   update, local and at(own index): any thread, at once.
-//            for_each, combine, at(another's index): while nobody updates; joining the threads or
-//            any other synchronization with their last update is enough. To read while they write,
-//            make T atomic: per_thread<std::atomic<std::size_t>>, with relaxed operations.
-//            The destructor: when nobody uses it any more.
+//            for_each, combine, at(another's index): while no thread updates; joining the threads
+//            or any other synchronization with their last update is enough. To read while they
+//            write, make T atomic: per_thread<std::atomic<std::size_t>>, with relaxed operations.
+//            The destructor: when no thread uses it any more.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,8 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace detail {
 
-/// The slots as memory: constructed one by one, so that a throwing constructor leaves nothing behind.
+/// The slots as memory: constructed one by one, so that a throwing constructor leaves nothing
+/// behind.
 template <class Slot>
 struct per_thread_slots {
     Slot* first = nullptr;
@@ -110,8 +111,8 @@ public:
     }
 
     /// The value of the calling thread, which may keep the pointer until it exits.
-    /// Returns: nullptr when its number is capacity() or above, or thread_number_limit, which threads
-    ///          share: there is only the shared one then.
+    /// Returns: nullptr when its number is capacity() or above, or thread_number_limit, which
+    ///          threads share: there is only the shared one then.
     [[nodiscard]] T* local() noexcept {
         const bool is_at_home = numbers_ == &detail::numbers_of_this_module;
         const std::size_t number = is_at_home ? thread_number() : numbers_->of_this_thread();

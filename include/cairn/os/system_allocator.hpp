@@ -19,7 +19,7 @@ public:
     void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept;
 };
 
-/// The system allocator that everybody can refer to: the default upstream everywhere.
+/// The system allocator that any code can refer to: the default upstream everywhere.
 [[nodiscard]] inline allocator_ref system_memory() noexcept {
     static constinit system_allocator instance;
     return instance;

@@ -28,9 +28,9 @@
 namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Numbers below this belong to one living thread each. When so many threads live at once, and for
-/// a thread that asks so late in its exit that its number has gone back already (from the destructor
-/// of a pthread key: thread_exit.hpp), the number is thread_number_limit itself: it is shared, so
-/// what is indexed by it needs a lock.
+/// a thread that asks so late in its exit that its number has gone back already (from the
+/// destructor of a pthread key: thread_exit.hpp), the number is thread_number_limit itself: it is
+/// shared, so what is indexed by it needs a lock.
 inline constexpr unsigned thread_number_limit = 4096;
 
 namespace detail {

@@ -1,8 +1,8 @@
 // cairn/std/bad_alloc.hpp - where "nullptr" becomes std::bad_alloc.
 //
-// cairn says "no memory" with a null pointer; the interfaces of the standard library can only throw.
-// The two functions below are the only places of the library that do. Out of line and cold: at the
-// call there is one predictable branch, and nothing of exception handling is inlined.
+// cairn says "no memory" with a null pointer; the interfaces of the standard library can only
+// throw. The two functions below are the only places of the library that do. Out of line and cold:
+// at the call there is one predictable branch, and nothing of exception handling is inlined.
 //
 // A program built with -fno-exceptions calls the other two instead: they print what was asked for
 // to stderr and abort, as or_abort does. Which pair is called is decided where the header is

@@ -4,25 +4,25 @@
 //      using allocator = cairn::node_allocator<std::pair<const int, int>>;
 //      std::map<int, int, std::less<>, allocator> ages{nodes};
 //
-//      pools_:  8   16   24   32   40   48  ...  512 bytes      n > 1: the upstream
-//                        ^         ^                            (hash tables, deque blocks, vectors)
-//                std::list<int>   std::map<int, int>
+//     pools_:  8   16   24   32   40   48  ...  512 bytes      n > 1: the upstream
+//                       ^         ^                            (hash tables, deque blocks, vectors)
+//               std::list<int>   std::map<int, int>
 //
 // A node-based container rebinds its allocator to a node type of its own, whose size depends on the
 // library, the platform and the build: configuring a pool by hand is guessing. Here the rebound
 // type picks the pool, at compile time: right everywhere, at no cost.
 //
 // Use it for: node-based standard containers, one or many of them on one node_pool.
-// Look elsewhere for: vector, string (pmr_resource.hpp, std_allocator.hpp); containers that are fast
-//   without nodes (containers/).
+// Look elsewhere for: vector, string (pmr_resource.hpp, std_allocator.hpp); containers that are
+//   fast without nodes (containers/).
 //
 // Cost:      one node: pool::allocate(), inlined, at a constant offset. Several at once, or a node
-//            above 512 bytes: the upstream. (A heap as upstream keeps the tables of hash maps, which
-//            malloc maps and unmaps at each rehash: 15 % of inserts and erases.) The object itself is
-//            about 10 KiB; memory is taken only for the sizes in use.
+//            above 512 bytes: the upstream. (A heap as upstream keeps the tables of hash maps,
+//            which malloc maps and unmaps at each rehash: 15 % of inserts and erases.) The object
+//            itself is about 10 KiB; memory is taken only for the sizes in use.
 // Threads:   none; one node_pool for each thread, or a concurrent resource.
-// Lifetimes: the node_pool must outlive every container that uses it. release() forgets all nodes at
-//            once, for containers that are never looked at again.
+// Lifetimes: the node_pool must outlive every container that uses it. release() forgets all nodes
+//            at once, for containers that are never looked at again.
 #pragma once
 
 #include <array>
@@ -56,8 +56,8 @@ public:
         return pools_[(Size - 1) / granularity];
     }
 
-    /// True when one T comes from a pool. A type's size is a multiple of its alignment, so the pool of
-    /// its size has slots at multiples of it.
+    /// True when one T comes from a pool. A type's size is a multiple of its alignment, so the pool
+    /// of its size has slots at multiples of it.
     template <class T>
     static constexpr bool has_pool_for = sizeof(T) <= node_size_max;
 
@@ -121,7 +121,8 @@ public:
     template <class U>
     node_allocator(const node_allocator<U>& other) noexcept : nodes_{&other.nodes()} {}
 
-    /// Throws: std::bad_alloc when exhausted, std::bad_array_new_length when count * sizeof(T) overflows.
+    /// Throws: std::bad_alloc when exhausted, std::bad_array_new_length when count * sizeof(T)
+    /// overflows.
     [[nodiscard]] T* allocate(std::size_t count) {
         if constexpr (node_pool::has_pool_for<T>) {
             if (count == 1) [[likely]] {

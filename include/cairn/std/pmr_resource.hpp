@@ -30,9 +30,9 @@ namespace cairn::inline CAIRN_FLAVOUR {
 /// A std::pmr::memory_resource that owns an A (`pmr_resource<arena>{1_MiB}`) or refers to one
 /// (`pmr_resource{a}` is `pmr_resource<A&>`).
 ///
-/// do_allocate throws std::bad_alloc when the allocator is exhausted (without exceptions: prints the
-/// size and aborts); it never returns null, which pmr containers would use. Two resources are equal
-/// only when they are one object: telling more would take RTTI.
+/// do_allocate throws std::bad_alloc when the allocator is exhausted (without exceptions: prints
+/// the size and aborts); it never returns null, which pmr containers would use. Two resources are
+/// equal only when they are one object: telling more would take RTTI.
 template <byte_allocator A>
 class pmr_resource final : public std::pmr::memory_resource {
 public:
@@ -67,8 +67,8 @@ private:
 template <class A>
 pmr_resource(A&) -> pmr_resource<A&>;
 
-/// A byte_allocator over a std::pmr::memory_resource, which must outlive it. It catches whatever the
-/// resource throws and says nullptr; catching costs microseconds, but only when memory is out.
+/// A byte_allocator over a std::pmr::memory_resource, which must outlive it. It catches whatever
+/// the resource throws and says nullptr; catching costs microseconds, but only when memory is out.
 class from_pmr {
 public:
     /// Requires: resource != nullptr.

@@ -9,23 +9,24 @@
 //      cairn::system_allocator memory;
 //      std::vector<int, cairn::std_allocator<int, cairn::system_allocator>> numbers{memory};
 //
-// Name the type when it is known (the first form); leave it out where the allocator is chosen at run
-// time, or where a function should take the container whatever is behind it (the second).
+// Name the type when it is known (the first form); leave it out where the allocator is chosen at
+// run time, or where a function should take the container whatever is behind it (the second).
 //
 // What a container does with the allocator of another one:
 //
-//      operation              trait                                   here     so it ...
-//      a = move(b)            propagate_..._on_container_move_...     true     takes b's memory, O(1)
-//      swap(a, b)             propagate_..._on_container_swap         true     swaps pointers, O(1)
-//      a = b                  propagate_..._on_container_copy_...     false    keeps a's memory, copies
-//      C a = b                select_on_container_copy_construction   b's own  lives where b lives
-//      C a{b, memory}         -                                       memory   copies to `memory`
-//      C a{move(b), memory}   ==                                      memory   moves when same, else
-//                                                                              element by element
-//      ==                     same allocator object (is_always_equal: false)
+//  operation              trait                                   here     so it ...
+//  a = move(b)            propagate_..._on_container_move_...     true     takes b's memory, O(1)
+//  swap(a, b)             propagate_..._on_container_swap         true     swaps pointers, O(1)
+//  a = b                  propagate_..._on_container_copy_...     false    keeps a's memory, copies
+//  C a = b                select_on_container_copy_construction   b's own  lives where b lives
+//  C a{b, memory}         -                                       memory   copies to `memory`
+//  C a{move(b), memory}   ==                                      memory   moves when same, else
+//                                                                          element by element
+//  ==                     same allocator object (is_always_equal: false)
 //
-// There is no default constructor: nobody gets memory from somewhere by accident. Traps (docs/std.md):
-// a container must die before its memory does, and a copy lives where the original lives.
+// There is no default constructor: memory never comes from somewhere by accident. Traps
+// (docs/std.md): a container must die before its memory does, and a copy lives where the original
+// lives.
 //
 // Cost:      allocate and deallocate are those of the allocator plus one predictable branch.
 // Lifetimes: refers to the allocator, never owns it.
@@ -44,7 +45,7 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace detail {
 
-/// How an allocator is held by somebody who refers to it: by pointer, or, being a reference already,
+/// How a holder refers to an allocator: by pointer, or, being a reference already,
 /// by value.
 template <byte_allocator A>
 class held_allocator {
@@ -134,8 +135,8 @@ public:
     }
 
     /// As many objects as fit in what `count` of them would occupy anyway (good_size), at least
-    /// `count`. Returns: {ptr, count}; to be freed with that count. Containers ask for it from C++23
-    /// on. Throws as allocate().
+    /// `count`. Returns: {ptr, count}; to be freed with that count. Containers ask for it from
+    /// C++23 on. Throws as allocate().
     [[nodiscard]] detail::allocation_result<T> allocate_at_least(std::size_t count) {
         if constexpr (has_good_size<A>) {
             if (count <= size_max / sizeof(T)) [[likely]] {

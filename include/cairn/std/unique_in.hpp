@@ -1,23 +1,23 @@
 // cairn/std/unique_in.hpp - std::unique_ptr and std::shared_ptr whose memory is cairn's.
 //
-//      auto p = cairn::make_unique_in<particle>(pool, position);      // null: the pool is exhausted
-//      auto q = cairn::make_unique_in<float[]>(frame, 1024);          // 1024 zeros
-//      auto s = cairn::make_shared_in<texture>(heap, "grass.png");    // control block included
+//     auto p = cairn::make_unique_in<particle>(pool, position);      // null: the pool is exhausted
+//     auto q = cairn::make_unique_in<float[]>(frame, 1024);          // 1024 zeros
+//     auto s = cairn::make_shared_in<texture>(heap, "grass.png");    // control block included
 //
-//      type                     deleter holds                 words on 64 bits
-//      unique_in<T>             allocator_ref                 3
-//      unique_in<T, pool>       pool*                         2
-//      unique_in<T[]>           allocator_ref, count          4
-//      unique_in<T[], arena>    arena*, count                 3
-//      std::shared_ptr<T>       nothing: the control block    2, and the allocator lives in the block
-//                               remembers the allocator
+//    type                     deleter holds                 words on 64 bits
+//    unique_in<T>             allocator_ref                 3
+//    unique_in<T, pool>       pool*                         2
+//    unique_in<T[]>           allocator_ref, count          4
+//    unique_in<T[], arena>    arena*, count                 3
+//    std::shared_ptr<T>       nothing: the control block    2, and the allocator lives in the block
+//                             remembers the allocator
 //
-// A unique_in<derived> does not convert to unique_in<base>: the memory must go back with the size it
-// was asked with, which a base pointer does not know. make_shared_in's control block does: use it for
-// that (or a variant).
+// A unique_in<derived> does not convert to unique_in<base>: the memory must go back with the size
+// it was asked with, which a base pointer does not know. make_shared_in's control block does: use
+// it for that (or a variant).
 //
-// Cost:      make_unique_in is make<T> (core/make.hpp); the deleter is destroy<T>. make_shared_in is
-//            one allocation for object and counts; atomic counts, as std::shared_ptr has them.
+// Cost:      make_unique_in is make<T> (core/make.hpp); the deleter is destroy<T>. make_shared_in
+//            is one allocation for object and counts; atomic counts, as std::shared_ptr has them.
 // Lifetimes: the allocator must outlive every pointer, and, for make_shared_in, every weak_ptr too:
 //            the block goes back with the last of them.
 #pragma once

@@ -2,9 +2,9 @@
 //
 //      template <class Atoms> class depot { typename Atoms::template atomic<word> head_; ... };
 //
-//      depot<std_atoms>          what programs run: std::atomic, and plain members
-//      depot<explorer's atoms>   what the tests run: every interleaving, every value that the memory
-//                                model allows a load to see (tests/support/explorer.hpp)
+//     depot<std_atoms>          what programs run: std::atomic, and plain members
+//     depot<explorer's atoms>   what the tests run: every interleaving, every value that the memory
+//                               model allows a load to see (tests/support/explorer.hpp)
 //
 // Cost: none: std_atoms names types.
 #pragma once

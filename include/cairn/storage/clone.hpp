@@ -1,11 +1,12 @@
-// cairn/storage/clone.hpp - a copy of a container, as a value that is absent when memory is exhausted.
+// cairn/storage/clone.hpp - a copy of a container, as a value that is absent when memory is
+// exhausted.
 //
 //      if (auto saved = clone(world)) { ... world = std::move(*saved); }
 //      auto in_arena = clone(world, level_memory);
 //
-// Containers have no copy constructors: a copy needs memory, and a constructor cannot return that there
-// is none. The maps have a member clone() as well; packed_array and table, whose headers are lighter than
-// <optional>, have copy_from() and this function.
+// Containers have no copy constructors: a copy needs memory, and a constructor cannot return that
+// there is none. The maps have a member clone() as well; packed_array and table, whose headers are
+// lighter than <optional>, have copy_from() and this function.
 //
 // Cost: that of copy_from(); the container is returned without a move.
 #pragma once

@@ -1,5 +1,5 @@
-// cairn/storage/generations.hpp - where the lives of a map's slots begin, so that foreign handles are
-// told.
+// cairn/storage/generations.hpp - where the lives of a map's slots begin, so that foreign handles
+// are told.
 //
 //      the generations of a handle, 1 to max, are a ring:
 //

@@ -8,8 +8,8 @@
 //                     | old    |  new  |           nothing moves: pages are committed behind
 //                     +----------------+           the end, 256 KiB at a time
 //
-// The memory under packed_array, slot_map, table and slot_directory. It knows bytes only; whoever
-// keeps objects in it moves them between begin_move() and finish_move().
+// The memory under packed_array, slot_map, table and slot_directory. It knows bytes only; the
+// container that keeps objects in it moves them between begin_move() and finish_move().
 //
 // Use it for: the storage of a container that takes an allocator_ref.
 // Look elsewhere for: single blocks (allocator_ref), bump allocation (virtual_arena).
@@ -45,8 +45,8 @@ public:
     /// True after reserve_address_space(): growth never moves.
     [[nodiscard]] bool is_reserved() const noexcept { return reserved_ != 0; }
 
-    /// Takes addresses for `size_max` bytes from the system and no memory yet. From now on the bytes
-    /// grow in place up to `size_max` and never come from the upstream.
+    /// Takes addresses for `size_max` bytes from the system and no memory yet. From now on the
+    /// bytes grow in place up to `size_max` and never come from the upstream.
     /// Requires: size() == 0.
     /// Returns: false when the system refuses; nothing has changed then.
     [[nodiscard]] bool reserve_address_space(std::size_t size_max) noexcept;

@@ -9,10 +9,10 @@
 //      stack:   | idle idle idle idle -->            <-- vacant vacant |
 //                 built, waiting                         not built, or no more
 //
-// The stack lies outside the objects, so that taking many of them touches none and waits for no chain
-// of cache misses. An object is idle exactly when the stack holds it at the position that its state
-// names: release() finds a second release or a foreign object with a few compares, without a hash
-// map, in every build.
+// The stack lies outside the objects, so that taking many of them touches none and waits for no
+// chain of cache misses. An object is idle exactly when the stack holds it at the position that its
+// state names: release() finds a second release or a foreign object with a few compares, without a
+// hash map, in every build.
 //
 // Invariant: idle_count_ + vacant_count_ + fresh_count_ + live == slot_count_.
 // Cost:      take and give: a load, a store and a compare each. Growing allocates one block and one

@@ -101,8 +101,7 @@ private:
 };
 
 /// Parts: the row type `value`, its `rows`, `iterator` and `const_iterator`, an `array` of
-///        anything, and
-/// the map's `name` in reports.
+/// anything, and the map's `name` in reports.
 template <class Parts, class Policy>
 class slot_core {
 protected:
@@ -266,8 +265,7 @@ public:
     /// Room for `count` rows in all; insertions up to there never allocate. A promised handle
     /// counts as a row.
     /// Returns: false when exhausted, or when the handle has too few index bits; then nothing that
-    ///          can
-    /// be seen has changed.
+    /// can be seen has changed.
     [[nodiscard]] bool reserve(std::size_t count) {
         // The slots last: they are written, and kept, where rows that find no room cost nothing.
         if (count > max_size() ||
@@ -287,8 +285,7 @@ public:
     /// is not replaced (recycle_slots()).
     /// Requires: nothing was inserted or reserved yet.
     /// Returns: false for 0, for more than the handle can name, and when the system refuses; the
-    ///          map is
-    /// still usable then.
+    /// map is still usable then.
     [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept {
         CAIRN_ASSERT(slots_.capacity() == 0, "addresses are reserved before the first insertion");
         return count_max != 0 && count_max <= max_size() &&
@@ -449,8 +446,7 @@ public:
     }
     /// Brings worn-out slots back, all of them, with their first generation.
     /// Requires: no handle of any row that ever lived in them is left, anywhere. At a level change
-    ///           you
-    /// may know that; say so with cairn::no_handles_left. Returns: how many came back.
+    /// you may know that; say so with cairn::no_handles_left. Returns: how many came back.
     std::size_t recycle_slots(no_handles_left_t proof) noexcept {
         return slots_.recycle_worn_out(proof);
     }

@@ -1,14 +1,14 @@
 // cairn/storage/slot_directory.hpp - the slots that handles point at: generations, values, reuse.
 //
-//      handle {index 2, generation 5}
-//                    |                                  +------------------------------------------+
-//      slots:  +-----------+-----------+-----------+    |   word         value                     |
-//              | 1 | row 0 |F| 4 |  -  | 5 | row 1 |    |   generation   yours         alive       |
-//              +-----------+-----------+-----------+    | F|generation   (anything)    free        |
-//                    0           1           2          | F|generation   promised     given out,   |
-//                                                       |                              empty yet   |
-//      free:   [ 1 | 3 | 4 | ...                        | F|0            next of them worn out     |
-//              next to be used, in order                +------------------------------------------+
+//     handle {index 2, generation 5}
+//                   |                                  +------------------------------------------+
+//     slots:  +-----------+-----------+-----------+    |   word         value                     |
+//             | 1 | row 0 |F| 4 |  -  | 5 | row 1 |    |   generation   yours         alive       |
+//             +-----------+-----------+-----------+    | F|generation   (anything)    free        |
+//                   0           1           2          | F|generation   promised     given out,   |
+//                                                      |                              empty yet   |
+//     free:   [ 1 | 3 | 4 | ...                        | F|0            next of them worn out     |
+//             next to be used, in order                +------------------------------------------+
 //
 // The free slots stand in a row of their own and are not chained through each other: a chain would
 // make every insertion wait for the cache miss of the one before.

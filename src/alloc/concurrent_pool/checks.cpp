@@ -1,4 +1,5 @@
-// Questions to cairn/alloc/concurrent_pool.hpp, and what checked builds look at: a bit a slot, in memory of their own.
+// Questions to cairn/alloc/concurrent_pool.hpp, and what checked builds look at: a bit a slot, in
+// memory of their own.
 #include <cairn/alloc/concurrent_pool.hpp>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ constexpr auto relaxed = std::memory_order_relaxed;
 }  // namespace
 
 // ------------------------------------------------------------------------------------------------
-// while nobody else uses the pool
+// while no other thread uses the pool
 
 void concurrent_pool::reset() noexcept {
     const lock_scope held{concurrent_pool_registry::lock_of(*this)};

@@ -1,8 +1,9 @@
-// Growth of cairn/alloc/concurrent_pool.hpp, under grow_lock_: what is asked of the upstream, and how it is divided.
+// Growth of cairn/alloc/concurrent_pool.hpp, under grow_lock_: what is asked of the upstream, and
+// how it is divided.
 //
-// Another thread may fork at any instruction of this file, and the child goes on with what it finds:
-// every step is finished before the store that makes it known. (concurrent_pool_fork_test.cpp forks
-// at each instruction of a growth.)
+// Another thread may fork at any instruction of this file, and the child goes on with what it
+// finds: every step is finished before the store that makes it known.
+// (concurrent_pool_fork_test.cpp forks at each instruction of a growth.)
 #include <cairn/alloc/concurrent_pool.hpp>
 
 #include <algorithm>
@@ -44,7 +45,7 @@ concurrent_pool::~concurrent_pool() {
     }
 }
 
-/// Returns: false when the pool may not or cannot grow. True when somebody else just did.
+/// Returns: false when the pool may not or cannot grow. True when another thread just did.
 bool concurrent_pool::grow(std::size_t seen_slot_count) noexcept {
     const lock_scope held{grow_lock_};
     const std::size_t slot_count = depot_.untouched().slot_count();
@@ -112,7 +113,7 @@ bool concurrent_pool::make_room_in_table(std::size_t more) noexcept {
     const std::size_t capacity = std::max(needed, table_capacity_ * 2);
     auto* const table = reinterpret_cast<magazine**>(take_block(capacity * sizeof(magazine*)));
     if (table == nullptr) { return false; }
-    magazines.move_to(table);  // the old one stays: somebody may be looking something up in it
+    magazines.move_to(table);  // the old one stays: another thread may be reading it
     finish_step();
     table_capacity_ = capacity;
     return true;

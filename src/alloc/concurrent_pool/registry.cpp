@@ -84,7 +84,8 @@ void concurrent_pool_registry::enter(concurrent_pool& pool) noexcept {
                         [] { after_fork_in_child(this_module); });
     }
     ++home.pool_count;
-    // More live pools than entries share them: then a switch between two costs a look into the list.
+    // More live pools than entries share them: then a switch between two costs a look into the
+    // list.
     constexpr std::size_t count = thread_caches::entry_count;
     static_assert(count == 32, "a bit for each in taken_entries");
     const auto lowest = static_cast<std::size_t>(std::countr_one(home.taken_entries));

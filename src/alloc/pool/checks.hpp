@@ -1,6 +1,6 @@
-// What checked builds of pool remember: one bit a slot, outside the memory of the pool, so that checked
-// and release builds ask the upstream for the same blocks. Without memory for it, nothing is checked.
-// Private to the library.
+// What checked builds of pool remember: one bit a slot, outside the memory of the pool, so that
+// checked and release builds ask the upstream for the same blocks. Without memory for it, nothing
+// is checked. Private to the library.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,5 @@
-// Cold half of cairn/movable/relocatable_heap.hpp: compact(), and how objects get from here to there.
+// Cold half of cairn/movable/relocatable_heap.hpp: compact(), and how objects get from here to
+// there.
 #include <cairn/core/poison.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 #include <cairn/os/clock.hpp>
@@ -76,7 +77,8 @@ void relocatable_heap::carry(std::byte* to, std::byte* from, const object_entry&
     const std::size_t span = std::size_t{e.granules} * granule_size;
     const auto relocate = e.how->relocate;
     if (relocate == nullptr) {
-        // Only what lies before the old bytes is new: unpoisoning more would forget what is defined.
+        // Only what lies before the old bytes is new: unpoisoning more would forget what is
+        // defined.
         const auto distance = static_cast<std::size_t>(from - to);
         const bool overlaps = to < from && distance < size;
         unpoison(to, overlaps ? distance : size);
@@ -148,7 +150,7 @@ compaction_report relocatable_heap::compact(const compaction_budget& budget) noe
     bool was_refused = false;  // in this round
     while (scattered() && r.steps < steps_max && r.bytes < budget.bytes &&
            (!is_timed || elapsed < time_max)) {
-        // Without moves nobody looks at the clock: only a few steps at a time.
+        // Without moves the clock is not looked at: only a few steps at a time.
         constexpr std::size_t steps_per_look = 32;
         const std::size_t wanted = steps_max - r.steps;
         const std::size_t slice = is_timed && wanted > steps_per_look ? steps_per_look : wanted;

@@ -15,8 +15,8 @@
 // fit, the rounded size fits too, and no sum can wrap.
 //
 // Invariant: begin_ <= top_ <= end_, all three multiples of 16.
-// Edges are integers: an empty region needs no null test, and no pointer leaves its object. They are
-// stored as a type of their own (edge), so that no integer the user writes may alias one.
+// Edges are integers: an empty region needs no null test, and no pointer leaves its object. They
+// are stored as a type of their own (edge), so that no integer the user writes may alias one.
 //
 // Colouring: blocks whose size is a multiple of a page (8 KiB, 1 MiB), laid out back to back, put
 // their first bytes into one and the same cache set; touching a thousand of them costs ten times
@@ -37,7 +37,7 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 inline constexpr alignment bump_granule = default_alignment;
 inline constexpr std::size_t colour_page = 4096;  // a cache way: 64 sets of 64 bytes
 
-/// An address, kept as a pointer to what nobody has. As a std::uintptr_t the compiler would have to
+/// An address, kept as a pointer to no object. As a std::uintptr_t the compiler would have to
 /// load it again after every std::uint64_t that the user writes into a new block: a chain through
 /// memory that made a loop of allocations up to three times slower (lab: linear, 8 b).
 class edge {
@@ -170,7 +170,7 @@ public:
         end_ = end;
     }
 
-    /// The memory is somebody else's from now on: the checkers may forget about it.
+    /// The memory belongs to the upstream again: the checkers forget about it.
     void unpoison_all() noexcept { unpoison(begin_.pointer(), end_ - begin_); }
 
     [[nodiscard]] bool contains(const void* p) const noexcept {

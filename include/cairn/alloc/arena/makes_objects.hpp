@@ -1,6 +1,6 @@
 // cairn/alloc/arena/makes_objects.hpp - make<T>() and make_array<T>(n) for every arena.
 //
-// On a bare arena nobody will run destructors, so T must not need one: that is a compile error, not
+// A bare arena runs no destructors, so T must not need one: that is a compile error, not
 // a leak. Inside an arena_scope (arena_scope.hpp) any T is welcome.
 #pragma once
 
@@ -49,7 +49,7 @@ public:
     template <class T, class... Args>
     [[nodiscard]] T* make(Args&&... args) {
         static_assert(std::is_trivially_destructible_v<T>,
-                      "nobody would run this destructor: make it inside an arena_scope");
+                      "the arena would not run this destructor: make it inside an arena_scope");
         return cairn::make<T>(static_cast<Arena&>(*this), static_cast<Args&&>(args)...);
     }
 
@@ -58,7 +58,7 @@ public:
     template <class T>
     [[nodiscard]] slice<T> make_array(std::size_t count) {
         static_assert(std::is_trivially_destructible_v<T>,
-                      "nobody would run these destructors: make them inside an arena_scope");
+                      "the arena would not run these destructors: make them inside an arena_scope");
         if (is_absurd_count<T>(count)) { return {}; }
         void* const memory =
             static_cast<Arena&>(*this).allocate(sizeof(T) * count, alignment::of<T>());

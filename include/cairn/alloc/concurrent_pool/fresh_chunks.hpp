@@ -1,4 +1,5 @@
-// cairn/alloc/concurrent_pool/fresh_chunks.hpp - untouched slots, claimed a magazine at a time, without a lock.
+// cairn/alloc/concurrent_pool/fresh_chunks.hpp - untouched slots, claimed a magazine at a time,
+// without a lock.
 //
 //      first_ --> chunk --------> chunk --------> chunk          hint_ --> where to begin looking
 //                 claimed: all    claimed: 128    claimed: 0
@@ -43,8 +44,8 @@ public:
         return slot_count_.load(Orders::follow_count);
     }
 
-    /// One thread at a time. A chunk is there when the pointer to it is: one store, so a fork in the
-    /// middle finds all of it or nothing.
+    /// One thread at a time. A chunk is there when the pointer to it is: one store, so a fork in
+    /// the middle finds all of it or nothing.
     void append(chunk& f) noexcept {
         chunk* last = first();
         if (last == nullptr) {
@@ -57,7 +58,7 @@ public:
                           Orders::publish_count);
     }
 
-    /// Up to `count_max` slots that lie side by side and have been handed to nobody.
+    /// Up to `count_max` slots that lie side by side and were never handed out.
     claim take(std::size_t count_max) noexcept {
         chunk* hint = hint_.load(Orders::follow_chunk);  // nullptr: begin at the first
         bool hint_is_current = true;
@@ -70,7 +71,8 @@ public:
             }
             chunk* const next = f->next.load(Orders::follow_chunk);
             if (next != nullptr && hint_is_current) {
-                // A hint: whoever begins earlier finds used-up chunks and walks on. Release, because
+                // A hint: a thread that begins earlier finds used-up chunks and walks on. Release,
+                // because
                 // those who begin here have not followed f->next themselves.
                 hint_is_current = hint_.compare_exchange_strong(hint, next, Orders::publish_chunk,
                                                                 Orders::value_only);
@@ -81,7 +83,7 @@ public:
         return {nullptr, 0, 0};
     }
 
-    /// Everything is untouched again. Requires: nobody else uses it.
+    /// Everything is untouched again. Requires: no other thread uses it.
     void restart() noexcept {
         for (chunk* f = first(); f != nullptr; f = f->next.load(Orders::value_only)) {
             f->claimed.store(0, Orders::value_only);

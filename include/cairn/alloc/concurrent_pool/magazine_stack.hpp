@@ -5,8 +5,8 @@
 //      table: [ m0 | m1 | m2 | ... | m7 | ... ]       replaced by a larger copy when it is full
 //
 // One word holds the top and a tag that changes with every operation, so that a compare-exchange
-// notices that the stack has changed even when the same magazine is on top again. Indices instead of
-// pointers leave room for a tag that does not come round again during one nap.
+// notices that the stack has changed even when the same magazine is on top again. Indices instead
+// of pointers leave room for a tag that does not come round again during one nap.
 //
 // Used by: magazines.hpp, which has the proof. Atoms: see storage/atoms.hpp.
 #pragma once
@@ -24,7 +24,7 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 /// For each of them tests/alloc/magazine_orders_test.cpp has an execution that goes wrong without.
 struct magazine_orders {
     // Release: the slots and the count that the pusher wrote, and its `next` link, are visible to
-    // whoever pops this magazine.
+    // the thread that pops this magazine.
     static constexpr auto push = std::memory_order_release;
     // Acquire, the other end of it. Every write to a head is a read-modify-write, so the head's
     // value belongs to the release sequence of all earlier pushes: a pop sees those below too.
@@ -36,17 +36,17 @@ struct magazine_orders {
     static constexpr auto swap_spare = std::memory_order_acq_rel;
     // Release: the fields of a new cache come before the pointer to it...
     static constexpr auto publish_cache = std::memory_order_release;
-    // ...and acquire: whoever follows the pointer sees them.
+    // ...and acquire: a thread that follows the pointer sees them.
     static constexpr auto follow_cache = std::memory_order_acquire;
     // Likewise for a new chunk of untouched slots, in whichever pointer it is met first.
     static constexpr auto publish_chunk = std::memory_order_release;
     static constexpr auto follow_chunk = std::memory_order_acquire;
-    // Likewise for the entries of a larger table. (Whoever knows an index has acquired it from a
-    // push, but the table may have been replaced since, by a thread it has not heard of.)
+    // Likewise for the entries of a larger table. (A thread that knows an index has acquired it
+    // from a push, but the table may have been replaced since, by a thread it has not heard of.)
     static constexpr auto publish_table = std::memory_order_release;
     static constexpr auto follow_table = std::memory_order_acquire;
-    // Release and acquire: whoever has seen that the pool has grown finds the chunk. Otherwise it
-    // would look for it in vain, believe that nobody else is growing, and be refused.
+    // Release and acquire: a thread that has seen the pool grow finds the chunk. Otherwise it
+    // would look for it in vain, believe that no other thread is growing, and be refused.
     static constexpr auto publish_count = std::memory_order_release;
     static constexpr auto follow_count = std::memory_order_acquire;
 
@@ -73,7 +73,7 @@ struct basic_magazine {
     bool found = false;  // only in the child of a fork, which looks for what is still in its place
 };
 
-/// Magazines by index. It grows by being replaced; whoever replaces it keeps the old one.
+/// Magazines by index. It grows by being replaced; the thread that replaces it keeps the old one.
 template <class Atoms, class Orders>
 class magazine_table {
 public:
@@ -103,7 +103,7 @@ public:
 
 private:
     typename Atoms::template atomic<entry*> entries_{nullptr};
-    std::size_t size_ = 0;  // of whoever appends
+    std::size_t size_ = 0;  // of the thread that appends
 };
 
 /// A stack of magazines: one word, an index and a tag that changes with every operation.
@@ -137,7 +137,7 @@ public:
         return nullptr;
     }
 
-    /// Calls f(magazine&) from the top down. Requires: nobody else uses the stack.
+    /// Calls f(magazine&) from the top down. Requires: no other thread uses the stack.
     template <class F>
     void for_each(const table& all, F&& f) const noexcept {
         std::uint32_t next = index_in(head_.load(Orders::pop_look));
@@ -148,7 +148,7 @@ public:
         }
     }
 
-    /// Requires: nobody else uses the stack.
+    /// Requires: no other thread uses the stack.
     void forget() noexcept {
         head_.store(changed(head_.load(Orders::value_only), 0), Orders::value_only);
     }

@@ -1,4 +1,5 @@
-// cairn/alloc/concurrent_pool/magazines.hpp - the lock-free half of concurrent_pool: magazines and who holds them.
+// cairn/alloc/concurrent_pool/magazines.hpp - the lock-free half of concurrent_pool: magazines and
+// who holds them.
 //
 //   thread A's cache               depot                                thread B's cache
 //   +---------------+     full:  (tag|7)->[m7 ####]->[m2 ####]          +---------------+
@@ -12,13 +13,13 @@
 // magazine_size slots, and a loop that frees one more than it allocates cannot bounce between them,
 // because a full and an empty magazine are both at hand after an exchange (Bonwick and Adams 2001).
 //
-// Invariants (proved by tests/alloc/magazines_test.cpp and its neighbours for two and three threads of
-// a few operations each, over all interleavings with at most one to four preemptions):
+// Invariants (proved by tests/alloc/magazines_test.cpp and its neighbours for two and three threads
+// of a few operations each, over all interleavings with at most one to four preemptions):
 //   - a slot is live, fresh, or in exactly one magazine, and a magazine is in exactly one place;
 //   - each cache has two magazines; its spare is entirely full or entirely empty;
-//   - the depot has a magazine of its own for every magazine_size slots: whoever returns slots
-//     finds an empty one. (With k threads in the middle of returning, each holds two full ones and
-//     an empty one: of n/M magazines at most n/M - 2k - 2 can be full in the depot.)
+//   - the depot has a magazine of its own for every magazine_size slots: a thread that returns
+//     slots finds an empty one. (With k threads in the middle of returning, each holds two full
+//     ones and an empty one: of n/M magazines at most n/M - 2k - 2 can be full in the depot.)
 //
 // The memory orders stand in magazine_orders, each with its reason; weakening any of them makes the
 // explorer find an execution that loses a slot, hands one out twice, refuses one or races.
@@ -70,14 +71,14 @@ public:
 
     explicit basic_depot(std::size_t magazine_size) noexcept : magazine_size_{magazine_size} {}
 
-    /// All magazines there are, whoever has them.
+    /// All magazines there are, in caches or in the depot.
     [[nodiscard]] table& magazines() noexcept { return table_; }
     [[nodiscard]] const table& magazines() const noexcept { return table_; }
-    /// Chunks of slots that nobody has had.
+    /// Chunks of slots that were never handed out.
     [[nodiscard]] fresh& untouched() noexcept { return fresh_; }
     [[nodiscard]] const fresh& untouched() const noexcept { return fresh_; }
 
-    /// An empty magazine more. Requires: it is in the table; nobody else has it.
+    /// An empty magazine more. Requires: it is in the table and in no cache or stack.
     void add(magazine& m) noexcept { empty_.push(m); }
 
     /// Makes `c` visible to those who steal. Requires: two empty magazines in it. Calls are made by
@@ -89,12 +90,12 @@ public:
     [[nodiscard]] cache* first_cache() const noexcept { return caches_.load(Orders::follow_cache); }
 
     /// Gets slots into `c`, whose loaded magazine is empty: its own spare, the depot's, untouched
-    /// ones, new ones (`grow(seen)` adds a chunk unless the slot count is no longer `seen`, and says
-    /// false when it may not), and at last the spare of somebody else.
+    /// ones, new ones (`grow(seen)` adds a chunk unless the slot count is no longer `seen`, and
+    /// says false when it may not), and at last the spare of another cache.
     /// Returns: false, with both magazines empty, when there is nothing in reach.
     template <class Grow>
     bool fill(cache& c, std::size_t stride, Grow&& grow) noexcept {
-        // Looked at before the search: whoever grows after this look is noticed by grow().
+        // Looked at before the search: grow() notices a thread that grows after this look.
         std::size_t seen = fresh_.slot_count();
         while (!refill(c) && !carve(c, stride)) {
             if (!grow(seen)) { return steal(c); }
@@ -162,12 +163,12 @@ public:
         return false;
     }
 
-    /// Requires: nobody else uses the depot. The magazines are the caller's then.
+    /// Requires: no other thread uses the depot. The magazines are the caller's then.
     void forget_magazines() noexcept {
         full_.forget();
         empty_.forget();
     }
-    /// Calls f(magazine&) for each one in the depot. Requires: nobody else uses it.
+    /// Calls f(magazine&) for each one in the depot. Requires: no other thread uses it.
     template <class F>
     void for_each_magazine(F&& f) const noexcept {
         full_.for_each(table_, f);

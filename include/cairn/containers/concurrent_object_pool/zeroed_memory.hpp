@@ -1,10 +1,12 @@
-// cairn/containers/concurrent_object_pool/zeroed_memory.hpp - an upstream whose blocks begin as zeros.
+// cairn/containers/concurrent_object_pool/zeroed_memory.hpp - an upstream whose blocks begin as
+// zeros.
 //
-//      allocate() -> | 0 0 0 0 0 0 0 0 ... |      so that "never used" can be told from "used before"
+//    allocate() -> | 0 0 0 0 0 0 0 0 ... |      so that "never used" can be told from "used before"
 //
 // Cost:    a memset per block: for upstreams, which are asked rarely.
 // Threads: as the memory behind it. No lock of its own: one more lock would be one more that the
-//          child of a fork finds held (concurrent_pool asks its upstream under a lock it can forget).
+//          child of a fork finds held (concurrent_pool asks its upstream under a lock it can
+//          forget).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// cairn/containers/message_queue/ring.hpp - the cells of a message_queue, and the proof of their turns.
+// cairn/containers/message_queue/ring.hpp - the cells of a message_queue, and the proof of their
+// turns.
 //
 //      position      p = tail                      the next one to be pushed
 //                    p = head                      the next one to be popped
@@ -6,9 +7,9 @@
 //                    turn == p + 1                 holds the message of position p
 //                    turn == p + n                 free again: for the push of position p + n
 //
-// A thread claims a position by moving head or tail past it, then works in the cell alone, then hands
-// the cell on by its turn. The turn is stored after the message (release) and loaded before it
-// (acquire), so messages need no atomics. Positions only say who works where: relaxed.
+// A thread claims a position by moving head or tail past it, then works in the cell alone, then
+// hands the cell on by its turn. The turn is stored after the message (release) and loaded before
+// it (acquire), so messages need no atomics. Positions only say who works where: relaxed.
 //
 // Proved by: tests/containers/message_queue_orders_test.cpp, for every interleaving and every value
 //            that the memory model lets a load return, within its bounds; and each order is needed.
@@ -45,8 +46,8 @@ public:
         typename Atoms::template plain<T> message{};
     };
 
-    /// Goes on in `cells`, `count` of them. Requires: count is a power of two, 2 at least; no thread
-    /// uses the ring.
+    /// Goes on in `cells`, `count` of them. Requires: count is a power of two, 2 at least; no
+    /// thread uses the ring.
     void start(cell* cells, std::size_t count) noexcept {
         cells_ = cells;
         mask_ = count - 1;

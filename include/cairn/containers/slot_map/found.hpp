@@ -6,8 +6,8 @@
 //                  ^           ^   ^
 //      begin() ----+   it -----+   +---- end()         found: b, or nothing: null and end() at once
 //
-// row_iterator is a pointer in a class of its own, so that a look-up that found nothing can be null to
-// whoever asks for a pointer and end() to whoever asks for an iterator.
+// row_iterator is a pointer in a class of its own, so that a look-up that found nothing can be null
+// to a caller that wants a pointer and end() to one that wants an iterator.
 //
 // Cost: none; a register, and two for `found` until the compiler sees which of them is asked for.
 #pragma once
@@ -74,7 +74,8 @@ private:
 };
 
 /// What slot_map::find returns. As a pointer it is null when nothing was found; as an iterator, and
-/// compared with one, it is end(). (`auto* p = map.find(h)` does not deduce; `T* p` and `auto p` do.)
+/// compared with one, it is end(). (`auto* p = map.find(h)` does not deduce; `T* p` and `auto p`
+/// do.)
 template <class T>
 class found {
 public:

@@ -1,6 +1,9 @@
-// cairn/containers/slot_table/found_row.hpp - a row, or nothing: the answer of a look-up where rows are no addresses.
+// cairn/containers/slot_table/found_row.hpp - a row, or nothing: the answer of a look-up where rows
+// are no addresses.
 //
-//      handle --find--> { row of references | is it there? }      if (auto p = world.find(h)) { p->life = 1; }
+//      handle --find--> { row of references | is it there? }
+//
+//      if (auto p = world.find(h)) { p->life = 1; }
 //
 // In aos it is a pointer; in the other layouts the references of a row and one flag, in registers.
 //

@@ -34,7 +34,7 @@ struct stable_chunk {
     std::uint64_t open;
     std::uint64_t used;
     std::uint32_t promised_count;  // these two keep the chunk's memory
-    std::uint32_t waiting_count;   // while nobody lives here
+    std::uint32_t waiting_count;   // while no object lives here
     std::uint64_t live[word_count];
     std::uint64_t blocked[word_count];
     std::uint64_t promised[word_count];
@@ -68,7 +68,7 @@ struct stable_chunk {
 
     /// The object of `slot` is gone. No branch: whether a word runs empty is a coin toss in a
     /// fragmented chunk, and a wrong guess costs more than the whole function.
-    /// Returns: true when nobody is left in the whole chunk.
+    /// Returns: true when no object is left in the whole chunk.
     bool leave(std::uint32_t slot) noexcept {
         const std::uint32_t w = slot / 64;
         const std::uint64_t left = live[w] & ~(std::uint64_t{1} << (slot & 63));

@@ -106,7 +106,7 @@ public:
                 batch_chunk_->generation[slot] & ~chunk::vacant};
     }
     [[nodiscard]] std::uint32_t ahead() const noexcept { return batch_.peek_ahead(); }
-    /// It is an object's from now on, found by nobody until its generation is written.
+    /// It is an object's from now on, and no handle finds it until its generation is written.
     void take(const place&) noexcept { batch_.pop(); }
     /// Its constructor threw: as if it had never been taken.
     void untake(const place& at) noexcept {
@@ -231,7 +231,7 @@ public:
     }
     [[nodiscard]] bool reserve_chunks(std::size_t count) noexcept;
     void return_empty_chunks() noexcept;
-    /// Requires: nobody lives, waits or is promised.
+    /// Requires: no slot is live, waiting or promised.
     void release() noexcept;
     void validate() const noexcept;
 

@@ -1,4 +1,5 @@
-// cairn/containers/stable_slot_map/slots_cold.hpp - stable_slots: chunks come and go. Included by slots.hpp.
+// cairn/containers/stable_slot_map/slots_cold.hpp - stable_slots: chunks come and go. Included by
+// slots.hpp.
 //
 //      full chunk -> holes -> empty: kept as the spare, or its block goes back -> brought back when
 //      needed
@@ -243,8 +244,8 @@ bool stable_slots<L, I, G>::reserve_chunks(std::size_t count) noexcept {
     return true;
 }
 
-/// Undoes a reservation that failed, from when there were `had` chunks. Those of them that got their
-/// objects for it are empty and not yet open.
+/// Undoes a reservation that failed, from when there were `had` chunks. Those of them that got
+/// their objects for it are empty and not yet open.
 template <unsigned L, std::uint32_t I, std::uint32_t G>
 void stable_slots<L, I, G>::give_back_reserved(std::size_t had) noexcept {
     for (std::size_t p = 0; p < had; ++p) {

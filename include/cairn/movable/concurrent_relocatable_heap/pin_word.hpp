@@ -5,14 +5,14 @@
 //      | generation  | moving  |     pins      |    one word an object, beside its address
 //      +-------------+---------+---------------+
 //
-//      reader   enter   pins + 1, if the generation is the handle's and nobody moves it
+//      reader   enter   pins + 1, if the generation is the handle's and it is not being moved
 //               leave   pins - 1
 //      mover    close   moving, if there are no pins;  copy;  open: a new address, moving off
 //      owner    begin   a generation: the object lives;  end: none, if there are no pins
 //
 // One word answers all three questions at once (the same life? moving? held?), so a reader never
-// touches the word of an object that is not the one it has a handle for, and mover and reader cannot
-// both succeed: each changes the word only from a value in which the other is not there.
+// touches the word of an object that is not the one it has a handle for, and mover and reader
+// cannot both succeed: each changes the word only from a value in which the other is not there.
 //
 // Who waits: a reader that comes during a move, until that one object is copied. The mover and the
 // owner never wait: what is held is passed over.
@@ -30,8 +30,8 @@
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 struct pin_word_orders {
-    // Acquire: the reader sees the address and the bytes that begin() or open() released. Changes by
-    // other readers in between are read-modify-writes, so they belong to that release sequence.
+    // Acquire: the reader sees the address and the bytes that begin() or open() released. Changes
+    // by other readers in between are read-modify-writes, so they belong to that release sequence.
     static constexpr auto enter = std::memory_order_acquire;
     // Release: what the reader did to the object comes before the move (or the end) that follows.
     static constexpr auto leave = std::memory_order_release;
@@ -83,7 +83,7 @@ public:
     }
     void open(std::byte* address) noexcept {
         address_ = address;
-        // A plain store is enough: while the bit is set nobody else writes the word.
+        // A plain store is enough: while the bit is set no other thread writes the word.
         word_.store(word_.load(Orders::look) & ~moving, Orders::open);
     }
 
@@ -92,7 +92,7 @@ public:
         address_ = address;
         word_.store(std::uint64_t{generation} << 33, Orders::begin);
     }
-    /// Its life ends, unless somebody holds it.
+    /// Its life ends, unless a reader holds it.
     [[nodiscard]] bool end() noexcept {
         std::uint64_t seen = word_.load(Orders::look);
         if ((seen & pins) != 0) { return false; }

@@ -1,4 +1,5 @@
-// cairn/movable/offset_heap/compaction.hpp - offset_heap: moves that are planned, committed, cancelled.
+// cairn/movable/offset_heap/compaction.hpp - offset_heap: moves that are planned, committed,
+// cancelled.
 //
 //      plan     [ hole ][ ... ][ at ]     the planner says which (movable/planner.hpp); the hole is
 //               [ reserved ]   [moving]    reserved until the caller has copied

@@ -1,4 +1,5 @@
-// cairn/movable/relocatable_heap/object_map.hpp - which granules belong to whom: the map of a relocatable heap.
+// cairn/movable/relocatable_heap/object_map.hpp - which granules belong to whom: the map of a
+// relocatable heap.
 //
 //      granules   0      3          7      9   10                                    capacity
 //                 +------+----------+------+---+-------------------------------+--------+
@@ -11,7 +12,7 @@
 //        7: place 9, ...         after 9 --------------nothing with the bytes of an object-+
 //
 // A hole is what lies between two objects: it has no entry, its owner is the object before it (or
-// nobody, at the bottom), and two holes can never be neighbours. Its first eight bytes hold its size
+// none, at the bottom), and two holes can never be neighbours. Its first eight bytes hold its size
 // and its owner, in the words of a heap's block header, so the heap's address-ordered index
 // (first_fit) finds the lowest hole that fits, the first behind a place, and the highest.
 //
@@ -117,8 +118,8 @@ public:
     /// Its granules are a hole, joined with those beside it.
     void remove(std::uint32_t i) noexcept;
     /// A move: lift(), then the caller copies the bytes, then put(). In between the map is open.
-    /// (By reference: the planner wrote `to` as two words, and one load of both would wait until all
-    /// stores before them are in the cache; 2.2 of 6.2 us a frame.)
+    /// (By reference: the planner wrote `to` as two words, and one load of both would wait until
+    /// all stores before them are in the cache; 2.2 of 6.2 us a frame.)
     void lift(std::uint32_t i, const spot& to) noexcept;
     void put(std::uint32_t i, const spot& to) noexcept;
 

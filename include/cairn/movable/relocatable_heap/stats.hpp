@@ -22,9 +22,9 @@ struct relocatable_heap_options {
     /// So many objects find room in the tables without growth; more make them double.
     std::size_t object_count = 0;
     /// The debug mode: every compact() moves every unpinned object to another address and destroys
-    /// the bytes it left (0xF0, and poisoned), so that a pointer kept too long is found at its first
-    /// use. (Not what is larger than largest_movable, or aligned to more than 4096.) Takes the region
-    /// twice: capacity() is half of it, less a page at most.
+    /// the bytes it left (0xF0, and poisoned), so that a pointer kept too long is found at its
+    /// first use. (Not what is larger than largest_movable, or aligned to more than 4096.) Takes
+    /// the region twice: capacity() is half of it, less a page at most.
     bool stress_relocate = false;
     /// The first life of every slot; see slot_map_options. 0: a number of the heap's own.
     std::uint32_t first_generation = 0;

@@ -1,4 +1,5 @@
-// cairn/storage/slot_directory/free_bits.hpp - a growing set of small integers that answers "which is the lowest?".
+// cairn/storage/slot_directory/free_bits.hpp - a growing set of small integers that answers "which
+// is the lowest?".
 //
 //      group of 4096:   [ summary | word 0 | word 1 | ... | word 63 ]     65 words of 64 bits
 //                           |         ^
