@@ -1,8 +1,10 @@
 // First steps: memory for a frame, memory for objects that come and go, handles that cannot dangle.
+// [include]
 #include <cairn/alloc/builder.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/pool_of.hpp>
 #include <cairn/containers/slot_map.hpp>
+// [/include]
 
 struct spark {
     float x, y;
