@@ -127,6 +127,7 @@ target_sources(cairn
         include/cairn/alloc/array_recycler.hpp
         include/cairn/alloc/best_fit.hpp
         include/cairn/alloc/best_fit/size_trie.hpp
+        include/cairn/alloc/budget.hpp
         include/cairn/alloc/builder.hpp
         include/cairn/alloc/concurrent_pool.hpp
         include/cairn/alloc/concurrent_pool/fresh_chunks.hpp
