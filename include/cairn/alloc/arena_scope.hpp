@@ -102,6 +102,12 @@ public:
         }
     }
 
+    /// As arena.copy(): a copy of a view of characters, ended by a 0. Forgotten when the scope ends.
+    template <detail::character_view View>
+    [[nodiscard]] View copy(View text) noexcept {
+        return detail::copy_text(*this, text);
+    }
+
     [[nodiscard]] Arena& arena() noexcept { return arena_; }
     [[nodiscard]] const Arena& arena() const noexcept { return arena_; }
 

@@ -152,9 +152,9 @@ private:
         peak_size_ = peak_size_ < live_size_ ? live_size_ : peak_size_;
     }
 
-    std::size_t limit_size_;      // bytes, as all sizes here
-    std::size_t live_size_ = 0;   // given out and not yet back
-    std::size_t peak_size_ = 0;   // the most that live_size_ was
+    std::size_t limit_size_;     // bytes, as all sizes here
+    std::size_t live_size_ = 0;  // given out and not yet back
+    std::size_t peak_size_ = 0;  // the most that live_size_ was
     std::size_t refused_count_ = 0;
     budget_handler handler_ = nullptr;
     void* context_ = nullptr;

@@ -39,6 +39,26 @@ slice<T> construct_array(void* memory, std::size_t count) {
     return {first, count};
 }
 
+/// std::string_view and the like, without their header.
+template <class View>
+concept character_view =
+    std::is_trivially_copyable_v<View> && std::is_default_constructible_v<View> &&
+    std::is_trivially_copyable_v<typename View::value_type> &&
+    requires(const View& text) { View{text.data(), text.size()}; };
+
+template <class Arena, class View>
+[[nodiscard]] View copy_text(Arena& arena, View text) noexcept {
+    using character = typename View::value_type;
+    if (is_absurd_count<character>(text.size())) { return View{}; }
+    void* const memory =
+        arena.allocate((text.size() + 1) * sizeof(character), alignment::of<character>());
+    if (memory == nullptr) { return View{}; }
+    auto* const copy = static_cast<character*>(memory);
+    for (std::size_t i = 0; i != text.size(); ++i) { copy[i] = text.data()[i]; }
+    copy[text.size()] = character{};
+    return View{copy, text.size()};
+}
+
 template <class Arena>
 class makes_objects {
 public:
@@ -74,6 +94,15 @@ public:
         void* const memory =
             static_cast<Arena&>(*this).allocate(sizeof(T) * count, alignment::of<T>());
         return memory != nullptr ? slice<T>{static_cast<T*>(memory), count} : slice<T>{};
+    }
+
+    /// A copy of `text`, a std::string_view or another view of characters, which lives as long as
+    /// what make() makes. It is ended by a 0, which size() does not count.
+    ///     std::string_view name = frame.copy(line.substr(0, 8));
+    /// Returns: a view whose data() is nullptr when it does not fit.
+    template <character_view View>
+    [[nodiscard]] View copy(View text) noexcept {
+        return copy_text(static_cast<Arena&>(*this), text);
     }
 };
 
