@@ -35,7 +35,7 @@ target_sources(cairn
         src/storage/sort_keys.cpp
         # alloc
         src/alloc/arena.cpp
-        src/alloc/arena/mark_check.cpp
+        src/alloc/bump_arena/mark_check.cpp
         src/alloc/concurrent_pool.cpp
         src/alloc/concurrent_pool/checks.cpp
         src/alloc/concurrent_pool/fork.cpp
@@ -119,16 +119,16 @@ target_sources(cairn
         include/cairn/storage/step_counter.hpp
         # alloc
         include/cairn/alloc/arena.hpp
-        include/cairn/alloc/arena/bump_arena.hpp
-        include/cairn/alloc/arena/bump_region.hpp
-        include/cairn/alloc/arena/makes_objects.hpp
-        include/cairn/alloc/arena/mark_check.hpp
         include/cairn/alloc/arena_scope.hpp
         include/cairn/alloc/array_recycler.hpp
         include/cairn/alloc/best_fit.hpp
         include/cairn/alloc/best_fit/size_trie.hpp
         include/cairn/alloc/budget.hpp
         include/cairn/alloc/builder.hpp
+        include/cairn/alloc/bump_arena.hpp
+        include/cairn/alloc/bump_arena/bump_region.hpp
+        include/cairn/alloc/bump_arena/makes_objects.hpp
+        include/cairn/alloc/bump_arena/mark_check.hpp
         include/cairn/alloc/concurrent_pool.hpp
         include/cairn/alloc/concurrent_pool/fresh_chunks.hpp
         include/cairn/alloc/concurrent_pool/magazine_stack.hpp

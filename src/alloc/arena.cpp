@@ -27,7 +27,7 @@ arena::arena(std::size_t size, allocator_ref upstream, options how) noexcept : u
 }
 
 arena::arena(arena&& from) noexcept
-    : bump_arena{std::move(from)},
+    : bump_arena{static_cast<bump_arena&&>(from)},  // the part that is its own
       region_{std::exchange(from.region_, {})},
       block_{std::exchange(from.block_, nullptr)},
       block_size_{std::exchange(from.block_size_, 0)},

@@ -27,7 +27,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/bump_arena.hpp>
 #include <cairn/core/byte_allocator.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {

@@ -29,7 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/bump_arena.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/os/system_allocator.hpp>

@@ -1,5 +1,5 @@
-// Cold half of cairn/alloc/arena/mark_check.hpp.
-#include <cairn/alloc/arena/mark_check.hpp>
+// Cold half of cairn/alloc/bump_arena/mark_check.hpp.
+#include <cairn/alloc/bump_arena/mark_check.hpp>
 
 #include <atomic>
 

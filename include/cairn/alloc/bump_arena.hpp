@@ -1,4 +1,4 @@
-// cairn/alloc/arena/bump_arena.hpp - what is the same in every arena.
+// cairn/alloc/bump_arena.hpp - what is the same in every arena: for those who write one.
 //
 //      class arena : public bump_arena<arena>
 //
@@ -18,9 +18,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/arena/bump_region.hpp>
-#include <cairn/alloc/arena/makes_objects.hpp>
-#include <cairn/alloc/arena/mark_check.hpp>
+#include <cairn/alloc/bump_arena/bump_region.hpp>
+#include <cairn/alloc/bump_arena/makes_objects.hpp>
+#include <cairn/alloc/bump_arena/mark_check.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
