@@ -102,7 +102,8 @@ public:
         }
     }
 
-    /// As arena.copy(): a copy of a view of characters, ended by a 0. Forgotten when the scope ends.
+    /// As arena.copy(): a copy of a view of characters, ended by a 0. Forgotten when the scope
+    /// ends.
     template <detail::character_view View>
     [[nodiscard]] View copy(View text) noexcept {
         return detail::copy_text(*this, text);

@@ -1,22 +1,22 @@
-// cairn/alloc/budget.hpp - how many bytes a part of a program may have, and who is asked beyond that.
+// cairn/alloc/budget.hpp - how many bytes a part of a program may have, and who is asked for more.
 //
-//      0                          live_size()      limit_size()
-//      |==============================|----------------|              the rest of the machine's memory
-//                                     |<-- fits ------>|
-//                                     |<-- does not: the handler is asked, then refused -->|
+//      0                        live_size()      limit_size()
+//      |============================|----------------|            the rest of the machine's memory
+//                                   |<-- fits ------>|
+//                                   |<-- does not: the handler is asked, then refused -->|
 //
-//      cairn::budget sounds{64_MiB, heap};                 // refers to `heap`
+//      cairn::budget sounds{64_MiB, heap};               // refers to `heap`
 //      sounds.set_handler([](void* cache, const cairn::budget_request& r) noexcept {
-//          return static_cast<sound_cache*>(cache)->drop_oldest(r.missing_size());   // true: try again
+//          return static_cast<sound_cache*>(cache)->drop_oldest(r.missing_size());  // true: again
 //      }, &cache);
-//      void* p = sounds.allocate(size);                    // nullptr: as if there were no more memory
+//      void* p = sounds.allocate(size);                  // nullptr: as if memory were exhausted
 //
-// Use it for: the memory of a subsystem in a program that is shipped; a test console with less memory.
+// Use it for: the memory of a subsystem in a program that is shipped; a test console with less.
 // Look elsewhere for: bytes that lie together (an arena or heap of that size); refusals for tests
 //             (debug/failing.hpp); who has how much (debug/tracked.hpp).
 //
-// Counted are the bytes that were asked for, not what the allocator rounds them up to. A budget may be
-// the allocator of another budget: a request passes when all of them have room.
+// Counted are the bytes that were asked for, not what the allocator rounds them up to. A budget may
+// be the allocator of another budget: a request passes when all of them have room.
 // Cost:    an addition, a compare and a maximum for each request, a subtraction for each free.
 // Threads: those of A while one thread at a time uses the budget; locked<budget<A>> for several.
 #pragma once
@@ -39,11 +39,12 @@ struct budget_request {
     }
 };
 
-/// Called with a request that is beyond the limit, and not from inside itself. It may free memory of
-/// this budget, or raise the limit. Returns: true to look again; false to refuse.
+/// Called with a request that is beyond the limit, and not from inside itself. It may free memory
+/// of this budget, or raise the limit. Returns: true to look again; false to refuse.
 using budget_handler = bool (*)(void* context, const budget_request& request) noexcept;
 
-/// Owns an A (`budget<pool>{limit, args...}`) or refers to one (`budget{limit, a}` is `budget<A&>`).
+/// Owns an A (`budget<pool>{limit, args...}`) or refers to one (`budget{limit, a}` is
+/// `budget<A&>`).
 template <byte_allocator A>
 class budget : public detail::forwards<A> {
     using base = detail::forwards<A>;
@@ -56,8 +57,9 @@ public:
     explicit budget(std::size_t limit_size, Args&&... args)
         : base{static_cast<Args&&>(args)...}, limit_size_{limit_size} {}
 
-    /// Returns: nullptr when it would pass the limit and the handler does not help (the allocator inside
-    ///          is not asked then), or when the allocator inside is exhausted; nothing has changed.
+    /// Returns: nullptr when it would pass the limit and the handler does not help (the allocator
+    ///          inside is not asked then), or when the allocator inside is exhausted; nothing has
+    ///          changed.
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
         if (!has_room_for(size)) [[unlikely]] { return nullptr; }
         void* const p = inner_.allocate(size, align);
@@ -135,8 +137,8 @@ private:
         return fits(size) || makes_room_for(size);
     }
     [[nodiscard, gnu::noinline, gnu::cold]] bool makes_room_for(std::size_t size) noexcept {
-        // What is larger than the whole budget cannot be helped, and a handler that allocates from the
-        // budget is not asked for its own request.
+        // What is larger than the whole budget cannot be helped, and a handler that allocates from
+        // the budget is not asked for its own request.
         while (handler_ != nullptr && !is_asking_ && size <= limit_size_) {
             is_asking_ = true;
             const bool again = handler_(context_, {size, live_size_, limit_size_});

@@ -81,8 +81,8 @@ public:
     [[nodiscard]] found<const T> find(handle_type h) const noexcept {
         return find_in(rows_.data(), h);
     }
-    /// P0661's spelling of operator[]: as find(), pointer and iterator at once. Requires:
-    /// contains(h).
+    /// P0661's spelling of operator[]: as find(), pointer and iterator at once.
+    /// Requires: contains(h).
     [[nodiscard]] found<T> find_unchecked(handle_type h,
                                           call_site from = call_site::current()) noexcept {
         T* const object = rows_.data() + core::live_row(h, from);

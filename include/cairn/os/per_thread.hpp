@@ -14,9 +14,9 @@
 //      per_thread<arena> jobs{worker_count};                  // workers with numbers of their own
 //      arena& mine = jobs.at(worker);
 //
-// Use it for: counters, scratch buffers and lists that every thread writes and one reads at the
-// end. Look elsewhere for: a value that dies with its thread (thread_local); a handful of threads
-//   that share one value rarely (an atomic).
+// Use it for: counters, scratch buffers and lists that every thread writes and one reads at the end.
+// Look elsewhere for: a value that dies with its thread (thread_local); a handful of threads that
+//             share one value rarely (an atomic).
 //
 // Invariant: the slots are constructed with the object and destroyed with it. A slot belongs to the
 //            living thread with its number, then to the next thread that gets the number, with the

@@ -545,8 +545,8 @@ protected:
         }
         return object;
     }
-    /// Builds the row of a promised handle. Returns: false when exhausted. Requires:
-    /// is_promised(h).
+    /// Builds the row of a promised handle. Returns: false when exhausted.
+    /// Requires: is_promised(h).
     template <class... Args>
     [[nodiscard]] bool fulfil_row(handle_type h, Args&&... args) {
         CAIRN_ASSERT(is_promised(h), "only a promised handle can be fulfilled");
