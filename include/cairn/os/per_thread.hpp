@@ -14,7 +14,7 @@
 //      per_thread<arena> jobs{worker_count};                  // workers with numbers of their own
 //      arena& mine = jobs.at(worker);
 //
-// Use it for: counters, scratch buffers and lists that every thread writes and one reads at the end.
+// Use it for: counters, scratch buffers, lists that every thread writes and one reads at the end.
 // Look elsewhere for: a value that dies with its thread (thread_local); a handful of threads that
 //             share one value rarely (an atomic).
 //
