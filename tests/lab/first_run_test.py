@@ -72,7 +72,7 @@ def ask(peers, **environment):
 
 
 headers = {"foonathan": "foonathan/memory/memory_stack.hpp", "llvm": "llvm/Support/Allocator.h", "boost": "boost/pool/pool.hpp",
-           "tbb": "tbb/scalable_allocator.h", "plf_colony": "plf_colony.h"}
+           "tbb": "tbb/scalable_allocator.h", "moodycamel": "concurrentqueue/concurrentqueue.h", "plf_colony": "plf_colony.h"}
 absent = ask(list(headers))
 here = [peer for peer in headers if peer not in absent]
 for peer in here:
@@ -87,8 +87,9 @@ if "plf_colony" in here:
     why = ask(["plf_colony"], CPATH=str(folder / "broken")).get("plf_colony", "")
     check("does not compile" in why, "a header without what the lab uses", why)
     (folder / "broken/plf_colony.h").write_text(
-        "#include <cstdlib>\nnamespace plf { template <class T> struct colony { colony() { std::abort(); }\n"
-        "int insert(T) { return 0; } void erase(int) {} int size() { return 1; } }; }\n")
+        "#include <cstdlib>\nnamespace plf { template <class T> struct colony { using iterator = int; colony() { std::abort(); }\n"
+        "void reserve(unsigned long) {} int emplace(T) { return 0; } void erase(int) {}\n"
+        "unsigned long size() const { return 1; } }; }\n")
     why = ask(["plf_colony"], CPATH=str(folder / "broken")).get("plf_colony", "")
     check("did not end well" in why, "a peer that compiles and crashes is absent", why)
 
