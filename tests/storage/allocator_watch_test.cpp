@@ -73,12 +73,15 @@ TEST(a_named_pool, gives_each_slot_a_number_of_its_own_from_0_on) {
     pool slots{48, alignment{16}, system_memory(), {.slots_per_chunk = 4, .name = "slots"}};
     concurrent_pool jobs{
         48, alignment{16}, system_memory(), {.slots_per_chunk = 4, .name = "jobs"}};
+    std::array<void*, 200> taken;
+    std::array<void*, 200> taken_jobs;
+    for (void*& p : taken) { p = slots.allocate(); }
+    for (void*& p : taken_jobs) { p = jobs.allocate(); }
+    // Once all chunks are there: slots are numbered by address.
     std::set<std::size_t> numbers;
     std::set<std::size_t> job_numbers;
-    for (int i = 0; i < 200; ++i) {
-        numbers.insert(slot_in(where(slots.allocate())));
-        job_numbers.insert(slot_in(where(jobs.allocate())));
-    }
+    for (void* const p : taken) { numbers.insert(slot_in(where(p))); }
+    for (void* const p : taken_jobs) { job_numbers.insert(slot_in(where(p))); }
     EXPECT_EQ(numbers.size(), 200u);
     EXPECT_LT(*numbers.rbegin(), slots.stats().slot_count);
     EXPECT_EQ(job_numbers.size(), 200u);
