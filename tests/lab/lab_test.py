@@ -168,7 +168,7 @@ for words in (["struct-layout", "--compare", "c.json", "c.json"], ["--compare", 
     code, out, err = run("lab", *words)
     check(code == 2 and one_sentence(err), f"'{' '.join(words)}' is refused: --compare measures nothing", out + err)
 code, out, err = run("lab", "unknown-length", "--speed", "0.02", "--quiet", "--markdown", "c.md")
-check(code == 0 and "| you need |" not in out and "### grow" in (folder / "c.md").read_text(), "a run as Markdown", err)
+check(code == 0 and "| you need |" not in out and "### unknown-length" in (folder / "c.md").read_text(), "a run as Markdown", err)
 
 # ---- contenders that misbehave ------------------------------------------------------------------
 code, out, err = run("lab", "slow", "--quiet", "--time-limit", "0.2", program=misbehaviour)
