@@ -58,7 +58,7 @@ struct slot_map_parts {
 ///     finding      contains  []  at  fault_of  dense_index  handle_at  handle_of(iterator)
 ///     all of them  size  capacity  handles  items  begin ... crend  for_each  ==
 ///     room         reserve  reserve_address_space
-///     inserting    emplace  emplace_with  insert  promise_handle  is_reserved  abandon
+///     inserting    emplace  emplace_with  insert  promise_handle  is_promised  abandon
 ///     erasing      erase  erase_if  take  clear  retire  collect  recycle_slots
 ///     order        sort  swap_rows
 template <class T, class Policy = slot_policy<>>
