@@ -26,7 +26,7 @@ scratch = root / "build/bugs"
 tree = scratch / "tree"
 flags = {  # one build folder for each way to look
     "plain": "-O0 -g0",
-    "sanitize": "-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all",
+    "sanitize": "-O0 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all",
     "tsan": "-O1 -g1 -fsanitize=thread",
     "release": "-O2 -g0",
 }
