@@ -2,7 +2,9 @@
 """Puts plausible mistakes back into a copy of the library and shows that a test notices each one.
 
 The bugs are in tests/bugs/*.txt (format: tests/bugs/README.md). The working tree is never touched:
-its files are copied to build/bugs/tree, and each bug is applied there, built and tested, and undone.
+its files are copied to build/bugs/N/tree, and each bug is applied there, built and tested, and undone.
+There are as many copies N as the machine has processors, at most four; each takes its share of the bugs,
+as one bug builds one test, which keeps one processor busy.
 
 Usage: tools/plant_bugs.py [--quick] [--list] [WORD...]
     --quick   only the first bug of each file (what make check does)
@@ -12,6 +14,7 @@ Usage: tools/plant_bugs.py [--quick] [--list] [WORD...]
 Exit status 0: every bug was caught; 1: one survived, or does not apply any more; 2: cannot run.
 """
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import shutil
@@ -23,7 +26,6 @@ from dataclasses import dataclass, field
 
 root = pathlib.Path(__file__).resolve().parent.parent
 scratch = root / "build/bugs"
-tree = scratch / "tree"
 flags = {  # one build folder for each way to look
     "plain": "-O0 -g0",
     "sanitize": "-O0 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all",
@@ -89,7 +91,7 @@ def planted(b, text):
     return text.replace(old, new) if text.count(old) == 1 else None
 
 
-def copy_tree(to_tree=tree, edit=lambda name, data: data):
+def copy_tree(to_tree, edit=lambda name, data: data):
     """Brings a copy of the working tree up to date, with edit(name, bytes) applied to each file; files
     that did not change keep their time, so that a second run rebuilds little."""
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=root,
@@ -105,26 +107,6 @@ def copy_tree(to_tree=tree, edit=lambda name, data: data):
     for path in to_tree.rglob("*"):
         if path.is_file() and str(path.relative_to(to_tree)) not in names:
             path.unlink()
-
-
-def build_folder(kind):
-    folder = scratch / kind
-    if not (folder / "build.ninja").exists():
-        command = ["cmake", "-G", "Ninja", "-S", tree, "-B", folder, "-DCMAKE_BUILD_TYPE=None",
-                   f"-DCMAKE_CXX_FLAGS={flags[kind]}",
-                   f"-DCAIRN_ASSERTS={'OFF' if kind == 'release' else 'ON'}"]
-        if shutil.which("ccache"):
-            command.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            fail(f"cannot configure {folder.relative_to(root)}:\n{done.stdout}{done.stderr}")
-    return folder
-
-
-def build(kind, *targets):
-    done = subprocess.run(["cmake", "--build", build_folder(kind), "--target", *targets],
-                          capture_output=True, text=True)
-    return done.returncode == 0, done.stdout + done.stderr
 
 
 def run_program(program, options, limit_s, environment=None):
@@ -148,46 +130,84 @@ def run_program(program, options, limit_s, environment=None):
     return False, failed[0] if failed else (output.strip().splitlines() or ["it crashed"])[-1][:90]
 
 
-def run(kind, test, case_filter):
-    program = next((p for p in (build_folder(kind) / "tests").rglob(test)
-                    if p.is_file() and os.access(p, os.X_OK)), None)
-    if program is None:
-        fail(f"there is no test program {test}")
-    return run_program(program, [f"--gtest_filter={case_filter}"], time_limit_s)
+class workplace:
+    """A copy of the working tree, and its build folders; one bug at a time is in it."""
+
+    def __init__(self, number):
+        self.folder = scratch / str(number)
+        self.tree = self.folder / "tree"
+        copy_tree(self.tree)
+
+    def build_folder(self, kind):
+        folder = self.folder / kind
+        if not (folder / "build.ninja").exists():
+            command = ["cmake", "-G", "Ninja", "-S", self.tree, "-B", folder, "-DCMAKE_BUILD_TYPE=None",
+                       f"-DCMAKE_CXX_FLAGS={flags[kind]}",
+                       f"-DCAIRN_ASSERTS={'OFF' if kind == 'release' else 'ON'}"]
+            if shutil.which("ccache"):
+                command.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode != 0:
+                fail(f"cannot configure {folder.relative_to(root)}:\n{done.stdout}{done.stderr}")
+        return folder
+
+    def build(self, kind, *targets):
+        done = subprocess.run(["cmake", "--build", self.build_folder(kind), "--target", *targets],
+                              capture_output=True, text=True)
+        return done.returncode == 0, done.stdout + done.stderr
+
+    def run(self, kind, test, case_filter):
+        program = next((p for p in (self.build_folder(kind) / "tests").rglob(test)
+                        if p.is_file() and os.access(p, os.X_OK)), None)
+        if program is None:
+            fail(f"there is no test program {test}")
+        return run_program(program, [f"--gtest_filter={case_filter}"], time_limit_s)
+
+    def expect_health(self, bugs):
+        """Without any bug every test builds and passes; otherwise nothing would be shown."""
+        for kind in dict.fromkeys(b.build for b in bugs):
+            mine = [b for b in bugs if b.build == kind]
+            built, output = self.build(kind, *dict.fromkeys(b.test for b in mine))
+            if not built:
+                fail(f"the tests do not build without any bug in them:\n{output[-2000:]}")
+            for test, case_filter in dict.fromkeys((b.test, b.filter) for b in mine):
+                passes, how = self.run(kind, test, case_filter)
+                if not passes:
+                    fail(f"{test} ({kind}) fails without any bug in it: {how}")
+
+    def try_bug(self, b):
+        """("caught" or a reason to worry, by what)."""
+        path = self.tree / b.file
+        text = path.read_text()
+        bad = planted(b, text)
+        if bad is None:
+            return "does not apply", f"its text is not in {b.file} exactly once"
+        path.write_text(bad)
+        try:
+            built, output = self.build(b.build, b.test)
+            if not built:
+                first = next((l for l in output.splitlines() if "error" in l), "error")
+                if b.caught_by == "compiler":
+                    return "caught", f"the compiler: {first.split('error:')[-1].strip()[:80]}"
+                return "does not compile", first[:160]
+            passes, how = self.run(b.build, b.test, b.filter)
+            return ("survived", f"{b.test} passes") if passes else ("caught", how)
+        finally:
+            path.write_text(text)
 
 
-def try_bug(b):
-    """("caught" or a reason to worry, by what)."""
-    path = tree / b.file
-    text = path.read_text()
-    bad = planted(b, text)
-    if bad is None:
-        return "does not apply", f"its text is not in {b.file} exactly once"
-    path.write_text(bad)
-    try:
-        built, output = build(b.build, b.test)
-        if not built:
-            first = next((l for l in output.splitlines() if "error" in l), "error")
-            if b.caught_by == "compiler":
-                return "caught", f"the compiler: {first.split('error:')[-1].strip()[:80]}"
-            return "does not compile", first[:160]
-        passes, how = run(b.build, b.test, b.filter)
-        return ("survived", f"{b.test} passes") if passes else ("caught", how)
-    finally:
-        path.write_text(text)
-
-
-def expect_health(bugs):
-    """Without any bug every test builds and passes; otherwise nothing would be shown."""
-    for kind in dict.fromkeys(b.build for b in bugs):
-        mine = [b for b in bugs if b.build == kind]
-        built, output = build(kind, *dict.fromkeys(b.test for b in mine))
-        if not built:
-            fail(f"the tests do not build without any bug in them:\n{output[-2000:]}")
-        for test, case_filter in dict.fromkeys((b.test, b.filter) for b in mine):
-            passes, how = run(kind, test, case_filter)
-            if not passes:
-                fail(f"{test} ({kind}) fails without any bug in it: {how}")
+def try_share(number, bugs):
+    """How many of these were not caught. Prints a line or two for each."""
+    place, started, bad = workplace(number), time.monotonic(), 0
+    place.expect_health(bugs)
+    print(f"without a bug the tests of {len(bugs)} pass ({time.monotonic() - started:.0f} s)", flush=True)
+    for b in bugs:
+        before = time.monotonic()
+        verdict, how = place.try_bug(b)
+        bad += verdict != "caught"
+        print(f"{verdict.upper() if verdict != 'caught' else verdict}  "
+              f"{b.source}: {b.sentence}\n        {how}  ({time.monotonic() - before:.0f} s)", flush=True)
+    return bad
 
 
 def main():
@@ -215,17 +235,14 @@ def main():
             print(f"{'applies' if there else 'LOST   '}  {b.source}: {b.sentence}")
         return lost != 0
 
-    copy_tree()
     bugs.sort(key=lambda b: (b.build, b.test))  # one build folder and one test at a time
     started, bad = time.monotonic(), 0
-    expect_health(bugs)
-    print(f"without a bug the tests pass ({time.monotonic() - started:.0f} s)", flush=True)
-    for b in bugs:
-        before = time.monotonic()
-        verdict, how = try_bug(b)
-        bad += verdict != "caught"
-        print(f"{verdict.upper() if verdict != 'caught' else verdict}  "
-              f"{b.source}: {b.sentence}\n        {how}  ({time.monotonic() - before:.0f} s)", flush=True)
+    shares = min(os.cpu_count() or 1, 4, len(bugs))
+    with concurrent.futures.ThreadPoolExecutor(shares) as copies:
+        cuts = [len(bugs) * n // shares for n in range(shares + 1)]
+        running = [copies.submit(try_share, n, bugs[cuts[n]:cuts[n + 1]]) for n in range(shares)]
+        for share in concurrent.futures.as_completed(running):
+            bad += share.result()
     print(f"{len(bugs) - bad} of {len(bugs)} planted bugs were caught, {time.monotonic() - started:.0f} s")
     return bad != 0
 
