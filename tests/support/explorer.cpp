@@ -64,7 +64,8 @@ void switch_to(int to) {
     fibre& a = e->fibres[from];
     fibre& b = e->fibres[to];
 #if defined(EXPLORER_ASAN)
-    const bool ends = from != threads_max && e->done[from];  // without a place to save it, it is freed
+    const bool ends =
+        from != threads_max && e->done[from];  // without a place to save it, it is freed
     __sanitizer_start_switch_fiber(ends ? nullptr : &a.fake_stack, b.bottom, b.size);
 #endif
     swapcontext(&a.context, &b.context);
