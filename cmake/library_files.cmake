@@ -226,8 +226,10 @@ target_sources(cairn
         include/cairn/debug/tracked.hpp
         # std
         include/cairn/std/bad_alloc.hpp
+        include/cairn/std/format.hpp
         include/cairn/std/node_pool.hpp
         include/cairn/std/pmr_resource.hpp
         include/cairn/std/std_allocator.hpp
+        include/cairn/std/text.hpp
         include/cairn/std/unique_in.hpp
 )
