@@ -32,12 +32,12 @@ struct red;
 /// What the stores of cairn give out.
 template <class Handle>
 class every_handle : public testing::Test {};
-using handles = testing::Types<
-    slot_map<unit>::handle_type, slot_map<unit, slot_policy<16>>::handle_type,
-    slot_map<unit, slot_policy<32>::tagged<red>>::handle_type,
-    slot_map<unit, slot_policy<64, 24, reuse::fifo, 64, 9>>::handle_type,
-    stable_slot_map<unit>::handle_type, slot_table<unit, soa>::handle_type,
-    relocatable_heap::handle_type>;
+using handles =
+    testing::Types<slot_map<unit>::handle_type, slot_map<unit, slot_policy<16>>::handle_type,
+                   slot_map<unit, slot_policy<32>::tagged<red>>::handle_type,
+                   slot_map<unit, slot_policy<64, 24, reuse::fifo, 64, 9>>::handle_type,
+                   stable_slot_map<unit>::handle_type, slot_table<unit, soa>::handle_type,
+                   relocatable_heap::handle_type>;
 TYPED_TEST_SUITE(every_handle, handles);
 
 /// A handle that its program prints in its own way.

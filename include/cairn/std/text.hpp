@@ -11,9 +11,9 @@
 //      std::printf("boss %s\n", cairn::handle_text(boss).c_str());
 //      fmt::print("boss {}\n", cairn::handle_text(boss).view());         // any library: a view
 //
-// Both give a short_text: characters by value, no memory. Two handles of one type have the same text
-// only when they are equal. std::hash is where the handles are (core/handle.hpp); std::format is in
-// a header of its own (std/format.hpp), because <format> is dear.
+// Both give a short_text: characters by value, no memory. Two handles of one type have the same
+// text only when they are equal. std::hash is where the handles are (core/handle.hpp); std::format
+// is in a header of its own (std/format.hpp), because <format> is dear.
 //
 // Cost:    some divisions; nothing is allocated. Widths of streams count, as with any text.
 // Threads: any.
