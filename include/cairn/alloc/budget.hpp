@@ -60,9 +60,10 @@ public:
     /// Returns: nullptr when it would pass the limit and the handler does not help (the allocator
     ///          inside is not asked then), or when the allocator inside is exhausted; nothing has
     ///          changed.
-    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
+    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment,
+                                 call_site from = call_site::current()) noexcept {
         if (!has_room_for(size)) [[unlikely]] { return nullptr; }
-        void* const p = inner_.allocate(size, align);
+        void* const p = detail::allocate_for(inner_, size, align, from);
         if (p != nullptr) [[likely]] { add(size); }
         return p;
     }

@@ -66,9 +66,10 @@ public:
     }
 
     /// Returns: nullptr when a rule refuses (the allocator inside is not asked) or it is exhausted.
-    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
+    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment,
+                                 call_site from = call_site::current()) noexcept {
         if (refuses(size)) { return nullptr; }
-        void* const p = inner_.allocate(size, align);
+        void* const p = detail::allocate_for(inner_, size, align, from);
         live_size_ += p != nullptr ? size : 0;
         return p;
     }
