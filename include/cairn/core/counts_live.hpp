@@ -32,8 +32,8 @@ class counts_live : public forwards<A> {
 public:
     using base::base;
 
-    /// Returns: nullptr when the wrapper does not admit the request (A is not asked then), or when A
-    ///          is exhausted.
+    /// Returns: nullptr when the wrapper does not admit the request (A is not asked then), or A is
+    ///          exhausted.
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment,
                                  call_site from = call_site::current()) noexcept {
         if (!wrapper().admits(size)) [[unlikely]] { return nullptr; }

@@ -81,7 +81,7 @@ public:
         }
     }
 
-    /// use(slot) for every slot whose object is built and not idle. `use` may change which they are.
+    /// use(slot) for every slot whose object is built and not idle; `use` may change which.
     template <class Use>
     void for_each_live(Use use) const {
         for_each_built([&](void* slot) {
