@@ -75,6 +75,7 @@ target_sources(cairn
         include/cairn/core/bits.hpp
         include/cairn/core/byte_allocator.hpp
         include/cairn/core/cache_line.hpp
+        include/cairn/core/counts_live.hpp
         include/cairn/core/flavour.hpp
         include/cairn/core/forwards.hpp
         include/cairn/core/handle.hpp
@@ -226,8 +227,10 @@ target_sources(cairn
         include/cairn/debug/tracked.hpp
         # std
         include/cairn/std/bad_alloc.hpp
+        include/cairn/std/format.hpp
         include/cairn/std/node_pool.hpp
         include/cairn/std/pmr_resource.hpp
         include/cairn/std/std_allocator.hpp
+        include/cairn/std/text.hpp
         include/cairn/std/unique_in.hpp
 )

@@ -153,7 +153,7 @@ void* guard::allocate(std::size_t size, alignment align,
         options_.page_guard_every != 0 && (next_serial_ + 1) % options_.page_guard_every == 0;
     if (size > PTRDIFF_MAX) { return nullptr; }
     const footprint f = footprint_of(size, align, page_guarded);
-    auto* const base = static_cast<std::byte*>(inner_.allocate(f.size, f.align));
+    auto* const base = static_cast<std::byte*>(inner_.allocate(f.size, f.align, call_site{where}));
     if (base == nullptr) { return nullptr; }
     const block_record record{.data = base + f.front,
                               .size = size,
@@ -196,13 +196,13 @@ block_record* guard::live_block(void* p, std::size_t size, alignment align,
         misuse(misuse_kind::wrong_size, where,
                "a block is freed with the size it was allocated with",
                "%p has %zu bytes (allocated by %s:%u) and is freed as %zu", p, known->size,
-               known->where.file_name(), static_cast<unsigned>(known->where.line()), size);
+               file_of(known->where), static_cast<unsigned>(known->where.line()), size);
     }
     if (known->align != align) {
         misuse(misuse_kind::wrong_size, where,
                "a block is freed with the alignment it was allocated with",
                "%p is aligned to %zu (allocated by %s:%u) and is freed as %zu", p,
-               known->align.bytes(), known->where.file_name(),
+               known->align.bytes(), file_of(known->where),
                static_cast<unsigned>(known->where.line()), align.bytes());
     }
     return known;

@@ -13,7 +13,8 @@ void misuse(misuse_kind kind, const std::source_location& where, const char* inv
     va_start(arguments, format);
     std::vsnprintf(details, sizeof details, format, arguments);
     va_end(arguments);
-    assert_failed(details, invariant, {.kind = kind, .caller = where}, where);
+    assert_failed(details, invariant, {.kind = kind, .caller = where},
+                  where.line() != 0 ? where : std::source_location::current());
 }
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

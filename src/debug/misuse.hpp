@@ -24,4 +24,9 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 misuse(misuse_kind kind, const std::source_location& where, const char* invariant,
        const char* format, ...) noexcept;
 
+/// The file of a line, or words where an unchecked build does not know it: line 0.
+[[nodiscard]] inline const char* file_of(const std::source_location& where) noexcept {
+    return where.line() != 0 ? where.file_name() : "(a line that only checked builds name)";
+}
+
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

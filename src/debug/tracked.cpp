@@ -52,7 +52,7 @@ address_place tracker::place_of(const void* object, const void* address) noexcep
 }
 
 tracker::~tracker() {
-    if (options_.report_leaks) { report(); }
+    if (options_.report_leaks) { report(true); }
 }
 
 void tracker::list(void* p, std::size_t size, alignment align, const char* label,
@@ -87,7 +87,7 @@ void tracker::unlist(void* p, std::size_t size, alignment align,
         misuse(misuse_kind::wrong_size, where,
                "a block is freed with the size and alignment it was allocated with",
                "%p has %zu bytes aligned to %zu (from %s:%u), and is freed as %zu aligned to %zu",
-               p, known->size, known->align.bytes(), known->where.file_name(),
+               p, known->size, known->align.bytes(), file_of(known->where),
                static_cast<unsigned>(known->where.line()), size, align.bytes());
     }
     blocks_.erase(known);
@@ -120,13 +120,15 @@ void tracker::say(const char* sentence) const noexcept {
     }
 }
 
-void tracker::report() const noexcept {
+void tracker::report(bool at_end) const noexcept {
     if (stats_.live_count == 0) { return; }
+    const bool one = stats_.live_count == 1;
     char line[512];
-    std::snprintf(line, sizeof line,
-                  "%s: %zu block%s with %zu bytes %s never freed (at most %zu bytes were live)",
-                  options_.name, stats_.live_count, plural(stats_.live_count), stats_.live_size,
-                  stats_.live_count == 1 ? "was" : "were", stats_.peak_size);
+    std::snprintf(
+        line, sizeof line, "%s: %zu block%s with %zu bytes %s (at most %zu bytes were live)",
+        options_.name, stats_.live_count, plural(stats_.live_count), stats_.live_size,
+        at_end ? (one ? "was never freed" : "were never freed") : (one ? "is live" : "are live"),
+        stats_.peak_size);
     say(line);
 
     site sites[site_max];
@@ -156,10 +158,17 @@ void tracker::report() const noexcept {
     }
     for (std::size_t i = 0; i < site_count; ++i) {
         const site& s = sites[i];
-        std::snprintf(line, sizeof line, "    %zu block%s with %zu bytes: %s%sfrom %s:%u in %s",
-                      s.count, plural(s.count), s.bytes, s.label != nullptr ? s.label : "",
-                      s.label != nullptr ? ", " : "", s.where.file_name(),
-                      static_cast<unsigned>(s.where.line()), s.where.function_name());
+        if (s.where.line() == 0) {
+            std::snprintf(
+                line, sizeof line,
+                "    %zu block%s with %zu bytes: from a line that only checked builds name",
+                s.count, plural(s.count), s.bytes);
+        } else {
+            std::snprintf(line, sizeof line, "    %zu block%s with %zu bytes: %s%sfrom %s:%u in %s",
+                          s.count, plural(s.count), s.bytes, s.label != nullptr ? s.label : "",
+                          s.label != nullptr ? ", " : "", s.where.file_name(),
+                          static_cast<unsigned>(s.where.line()), s.where.function_name());
+        }
         say(line);
     }
     if (other_count != 0) {

@@ -74,6 +74,14 @@ bool object_slots::add_block(std::size_t added) noexcept {
     return true;
 }
 
+bool object_slots::reserve(std::size_t count, std::size_t total_max) noexcept {
+    const std::size_t missing = count - slot_count_;
+    if (count > total_max || !can_ever_hold(count)) { return false; }
+    // The new block brings the fresh slots from now on: the others are vacant, the first one next.
+    while (fresh_count_ != 0) { give_vacant(fresh_ + --fresh_count_ * slot_size_); }
+    return grow(missing, missing, total_max);
+}
+
 void object_slots::validate() const noexcept {
     std::size_t built = 0;
     std::size_t waiting = 0;

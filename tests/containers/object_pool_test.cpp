@@ -448,3 +448,66 @@ TEST(object_pool, constructors_that_acquire_are_refused_at_the_maximum_too) {
         pool.validate();
     }
 }
+
+TEST(object_pool, reserved_room_is_built_when_it_is_needed_and_used_before_newer_room) {
+    counted::built = 0;
+    {
+        object_pool<counted> pool{{.first_block = 4, .object_count_max = 100}};
+        counted* const first = pool.acquire_raw();
+        EXPECT_TRUE(pool.reserve(50));
+        EXPECT_GE(pool.capacity(), 50u);
+        EXPECT_LE(pool.capacity(), 100u);
+        EXPECT_EQ(counted::built, 1);
+        EXPECT_EQ(pool.idle_count(), 0u);
+        pool.validate();
+        counted* const second = pool.acquire_raw();
+        EXPECT_LT(first, second) << "the rest of the first block comes first";
+        EXPECT_LT(second, first + 16);
+        EXPECT_FALSE(pool.reserve(101)) << "more than the pool may have";
+        EXPECT_TRUE(pool.prewarm(30));
+        EXPECT_EQ(pool.idle_count(), 30u);
+        pool.validate();
+        pool.release(first);
+        pool.release(second);
+    }
+    EXPECT_EQ(counted::alive, 0);
+}
+
+TEST(object_pool, for_each_visits_what_is_live_while_its_function_releases_and_acquires) {
+    struct numbered {
+        int number = 0;
+        int visits = 0;
+    };
+    object_pool<numbered> pool{{.first_block = 8, .idle_count_max = 5}};
+    std::vector<numbered*> live;
+    for (int i = 0; i < 100; ++i) {
+        live.push_back(pool.acquire_raw());
+        *live.back() = {i, 0};
+    }
+    for (std::size_t i = 0; i < 100; i += 3) { pool.release(std::exchange(live[i], nullptr)); }
+    std::vector<numbered*> extra;
+    pool.for_each([&](numbered& n) {
+        if (n.number < 0) { return; }  // acquired meanwhile
+        ++n.visits;
+        if (n.number % 2 == 0) {
+            live[static_cast<std::size_t>(n.number)] = nullptr;
+            pool.release(n);
+        } else {
+            extra.push_back(pool.acquire_raw());
+            *extra.back() = {-1, 0};
+        }
+    });
+    std::size_t count = 0;
+    for (numbered* const n : live) {
+        if (n == nullptr) { continue; }
+        EXPECT_EQ(n->visits, 1);
+        EXPECT_EQ(n->number % 2, 1);
+        ++count;
+        pool.release(n);
+    }
+    EXPECT_EQ(count, extra.size());
+    EXPECT_EQ(pool.live_count(), extra.size());
+    for (numbered* const n : extra) { pool.release(n); }
+    std::as_const(pool).for_each([](const numbered&) { ADD_FAILURE() << "nothing is live"; });
+    pool.validate();
+}

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <thread>
+#include <unordered_set>
 #include <vector>
 
 #include "support/test_upstream.hpp"
@@ -296,4 +297,16 @@ TYPED_TEST(owners_in, misuse_is_reported_with_the_owner_and_its_handle) {
         EXPECT_STREQ(told.type(), "shared_handle");
         EXPECT_NE(told.value("slot"), ~0ull) << told;
     }
+}
+
+TEST(owners, of_one_object_are_one_key_of_a_hash_table) {
+    shared_store<slot_map<door>> doors;
+    std::unordered_set<shared_handle<shared_store<slot_map<door>>>> seen;
+    const auto a = doors.make(1);
+    const auto b = doors.make(2);
+    EXPECT_TRUE(seen.insert(a).second);
+    EXPECT_FALSE(seen.insert(a).second);
+    EXPECT_TRUE(seen.insert(b).second);
+    EXPECT_TRUE(seen.insert(nullptr).second);
+    EXPECT_EQ(a.use_count(), 2u);
 }

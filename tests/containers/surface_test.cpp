@@ -1,5 +1,6 @@
-// The same words do the same: what docs/surface.md promises of every container, on each of them. A program
-// that uses one map runs with the others by changing the type.
+// The same words do the same: what docs/containers.md promises of every container, on each of them.
+// A program that uses one map runs with the others by changing the type.
+#include <cairn/containers/object_pool.hpp>
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/containers/slot_map.hpp>
 #include <cairn/containers/slot_table.hpp>
@@ -31,10 +32,31 @@ struct unit {
 /// One more element, with the words of the container. Returns: false when exhausted.
 template <class Container>
 bool add(Container& all, int id) {
-    if constexpr (requires { all.push_back(unit<>{}); }) {
+    if constexpr (requires { all.acquire_raw(); }) {
+        unit<>* const object = all.acquire_raw();
+        if (object != nullptr) { *object = {id, 100}; }
+        return object != nullptr;
+    } else if constexpr (requires { all.push_back(unit<>{}); }) {
         return all.push_back(unit<>{id, 100});
     } else {
         return static_cast<bool>(all.emplace(id, 100));
+    }
+}
+/// Elements; of a pool: its live objects.
+template <class Container>
+std::size_t count_of(const Container& all) {
+    if constexpr (requires { all.live_count(); }) {
+        return all.live_count();
+    } else {
+        return all.size();
+    }
+}
+template <class Container>
+void drop_all(Container& all) {
+    if constexpr (requires { all.acquire_raw(); }) {
+        all.for_each([&](auto& object) { all.release(object); });
+    } else {
+        all.clear();
     }
 }
 template <class Container>
@@ -60,6 +82,14 @@ using containers =
     testing::Types<packed_array<unit<>>, table<unit<>, soa>, table<unit<>, aos>, slot_map<unit<>>,
                    stable_slot_map<unit<>>, slot_table<unit<>, soa>, slot_table<unit<>, aos>>;
 TYPED_TEST_SUITE(every_container, containers);
+
+/// The containers, and what has only some of their words.
+template <class Store>
+class every_store : public testing::Test {};
+using stores = testing::Types<packed_array<unit<>>, table<unit<>, soa>, table<unit<>, aos>,
+                              slot_map<unit<>>, stable_slot_map<unit<>>, slot_table<unit<>, soa>,
+                              slot_table<unit<>, aos>, object_pool<unit<>>>;
+TYPED_TEST_SUITE(every_store, stores);
 
 template <class Map>
 class every_map : public testing::Test {};
@@ -106,7 +136,45 @@ TYPED_TEST(every_container, erase_if_asks_each_once_and_counts) {
     EXPECT_EQ(ids(all), (numbers{0, 1}));
 }
 
-TYPED_TEST(every_container, an_exhausted_upstream_is_an_answer) {
+TYPED_TEST(every_store, for_each_visits_each_element_once) {
+    TypeParam all;
+    for (int i = 0; i < 300; ++i) { EXPECT_TRUE(add(all, i)); }
+    EXPECT_EQ(count_of(all), 300u);
+    std::vector<int> visits(300);
+    all.for_each([&](auto&& row) {
+        ++visits[static_cast<std::size_t>(row.id)];
+        row.health = 7;
+    });
+    EXPECT_EQ(visits, std::vector<int>(300, 1));
+    int health = 0;
+    std::as_const(all).for_each([&](const auto& row) { health += row.health; });
+    EXPECT_EQ(health, 2100);
+    drop_all(all);
+    EXPECT_EQ(count_of(all), 0u);
+    all.for_each([](auto&&) { ADD_FAILURE() << "nothing is there"; });
+    all.validate();
+}
+
+TYPED_TEST(every_store, room_that_was_reserved_asks_the_upstream_for_nothing) {
+    test_upstream upstream;
+    TypeParam all{upstream};
+    EXPECT_TRUE(add(all, 0));
+    ASSERT_TRUE(all.reserve(500));
+    EXPECT_GE(all.capacity(), 500u);
+    EXPECT_TRUE(all.reserve(10)) << "there is more than that already";
+    EXPECT_GE(all.capacity(), 500u);
+    all.validate();
+    upstream.refuse_from(0, 1000000);
+    for (int i = 1; i < 500; ++i) { EXPECT_TRUE(add(all, i)); }
+    EXPECT_EQ(count_of(all), 500u);
+    EXPECT_FALSE(all.reserve(1000000));
+    EXPECT_FALSE(all.reserve(static_cast<std::size_t>(-1)));
+    EXPECT_EQ(count_of(all), 500u);
+    all.validate();
+    drop_all(all);
+}
+
+TYPED_TEST(every_store, an_exhausted_upstream_is_an_answer) {
     test_upstream upstream;
     TypeParam all{upstream};
     EXPECT_TRUE(add(all, 1));
@@ -114,8 +182,9 @@ TYPED_TEST(every_container, an_exhausted_upstream_is_an_answer) {
     EXPECT_FALSE(all.reserve(1000000));
     std::size_t count = 1;
     while (add(all, 2)) { ++count; }
-    EXPECT_EQ(all.size(), count);
+    EXPECT_EQ(count_of(all), count);
     all.validate();
+    drop_all(all);
 }
 
 TYPED_TEST(every_container, a_sorted_one_keeps_equal_elements_in_order) {
@@ -220,6 +289,22 @@ TYPED_TEST(every_map, an_object_is_found_by_its_handle_and_its_handle_by_it) {
     EXPECT_EQ(map.fault_of(b), handle_fault::stale);
     EXPECT_EQ(map.take(a)->id, 1);
     EXPECT_TRUE(map.contains(c));
+}
+
+TYPED_TEST(every_map, value_or_copies_what_was_found_or_takes_the_fallback) {
+    TypeParam map;
+    const auto h = map.emplace(1, 10);
+    const unit<> fallback{7, 70};
+    EXPECT_EQ(map.find(h).value_or(fallback), (unit<>{1, 10}));
+    EXPECT_EQ(std::as_const(map).find(h).value_or({7, 70}), (unit<>{1, 10}));
+    unit<> copy = map.find(h).value_or(fallback);
+    copy.health = 11;
+    EXPECT_NE(map[h].health, copy.health) << "a copy";
+    EXPECT_EQ(map.take(h).value_or(fallback), (unit<>{1, 10})) << "the same word";
+    EXPECT_EQ(map.find(h).value_or(fallback), fallback);
+    EXPECT_EQ(std::as_const(map).find(h).value_or({7, 70}), fallback);
+    EXPECT_EQ(map.find({}).value_or(fallback), fallback);
+    EXPECT_EQ(map.take(h).value_or(fallback), fallback);
 }
 
 TYPED_TEST(every_map, items_and_for_each_name_handle_and_object) {

@@ -1,10 +1,16 @@
 // Behaviours of cairn/debug/tracked.hpp.
 #include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/budget.hpp>
+#include <cairn/alloc/locked.hpp>
+#include <cairn/alloc/pool_of.hpp>
+#include <cairn/containers/slot_map.hpp>
 #include <cairn/core/make.hpp>
+#include <cairn/core/or_abort.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/debug/failing.hpp>
 #include <cairn/debug/tracked.hpp>
 #include <cairn/os/page_allocator.hpp>
+#include <cairn/std/std_allocator.hpp>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -96,8 +102,7 @@ TEST(tracked, the_report_names_the_lines_that_asked_largest_first) {
         memory.report();
         ASSERT_EQ(seen.lines.size(), 3u);
         EXPECT_EQ(seen.lines[0],
-                  "textures: 4 blocks with 1030 bytes were never freed (at most 1030 "
-                  "bytes were live)");
+                  "textures: 4 blocks with 1030 bytes are live (at most 1030 bytes were live)");
         EXPECT_TRUE(contains(seen.lines[1], "1 block with 1000 bytes: mips, from"))
             << seen.lines[1];
         EXPECT_TRUE(contains(seen.lines[1], "tracked_test.cpp:" + std::to_string(line + 2)));
@@ -108,6 +113,105 @@ TEST(tracked, the_report_names_the_lines_that_asked_largest_first) {
         seen.lines.clear();
     }
     EXPECT_TRUE(seen.lines.empty()) << "nothing leaked, nothing said";
+}
+
+TEST(tracked, a_report_says_are_live_while_the_program_runs_and_never_freed_at_the_end) {
+    test_upstream heap;
+    collected seen;
+    void* one = nullptr;
+    {
+        tracked memory{heap, seen.options(false)};
+        one = memory.allocate(64);
+        memory.report();
+        memory.deallocate(memory.allocate(36), 36);
+    }
+    ASSERT_EQ(seen.lines.size(), 2u);
+    EXPECT_EQ(seen.lines[0],
+              "textures: 1 block with 64 bytes is live (at most 64 bytes were live)");
+    EXPECT_EQ(seen.lines[1],
+              "textures: 1 block with 64 bytes was never freed (at most 100 bytes were live)");
+    heap.deallocate(one, 64, default_alignment);
+}
+
+TEST(tracked, names_the_line_that_made_an_allocator_ref_for_what_is_asked_through_it) {
+    test_upstream heap;
+    collected seen;
+    tracked memory{heap, seen.options()};
+    const auto expect_line = [&](unsigned line) {
+        seen.lines.clear();
+        memory.report();
+        ASSERT_GE(seen.lines.size(), 2u);
+        const std::string place = asserts_enabled
+                                      ? "from " __FILE__ ":" + std::to_string(line) + " in "
+                                      : "from a line that only checked builds name";
+        for (std::size_t i = 1; i < seen.lines.size(); ++i) {
+            EXPECT_TRUE(contains(seen.lines[i], place)) << seen.lines[i] << "\nnot " << place;
+        }
+    };
+    {
+        pool_of<std::string> names{memory};
+        const unsigned line = __LINE__ - 1;
+        names.destroy(names.make("a name"));
+        expect_line(line);
+    }
+    {
+        slot_map<int> map{memory};
+        const unsigned line = __LINE__ - 1;
+        for (int i = 0; i < 100; ++i) { EXPECT_TRUE(map.emplace(i)); }
+        expect_line(line);
+        auto copy = map.clone();
+        ASSERT_TRUE(copy);
+        expect_line(line);  // the copy uses the ref of the original
+    }
+    {
+        arena level{1_KiB, memory};
+        expect_line(__LINE__ - 1);
+    }
+    {
+        std::vector<int, std_allocator<int>> numbers{memory};
+        const unsigned line = __LINE__ - 1;
+        numbers.push_back(1);
+        expect_line(line);
+    }
+    {
+        const allocator_ref ref{memory};
+        const unsigned line = __LINE__ - 1;
+        const allocator_ref copy = ref;
+        void* const p = copy.allocate(10);
+        expect_line(line);
+        ref.deallocate(p, 10);
+    }
+    EXPECT_EQ(memory.stats().live_count, 0u);
+}
+
+TEST(tracked, names_that_line_through_the_wrappers_around_it_too) {
+    test_upstream heap;
+    collected seen;
+    tracked memory{heap, seen.options()};
+    const auto expect_line = [&](unsigned line) {
+        seen.lines.clear();
+        memory.report();
+        ASSERT_EQ(seen.lines.size(), 2u);
+        const std::string place = asserts_enabled
+                                      ? "tracked_test.cpp:" + std::to_string(line) + " in "
+                                      : "from a line that only checked builds name";
+        EXPECT_TRUE(contains(seen.lines[1], place)) << seen.lines[1] << "\nnot " << place;
+    };
+    locked shared{memory};
+    budget limited{1_MiB, shared};
+    failing doubtful{limited};
+    or_abort certain{doubtful};
+    {
+        arena level{1_KiB, certain};
+        expect_line(__LINE__ - 1);
+    }
+    {
+        arena level{1_KiB, limited};
+        expect_line(__LINE__ - 1);
+    }
+    void* const p = certain.allocate(10);  // a wrapper that is called knows its caller, too
+    if (asserts_enabled) { expect_line(__LINE__ - 1); }
+    certain.deallocate(p, 10);
 }
 
 TEST(tracked, leaks_are_reported_at_the_end_unless_that_is_unwanted) {

@@ -9,7 +9,7 @@ struct enemy {
 struct spark {};
 
 //= mistake: a handle is printed
-//= says: print its index() and generation()
+//= says: include <cairn/std/text.hpp>
 //= lines: 20, clang 160
 void f(cairn::handle<enemy> h) { std::cout << h; }
 
@@ -63,3 +63,13 @@ std::ostream& operator<<(std::ostream& out, const cairn::handle<T>& h) {
     return out << h.generation();
 }
 void f(cairn::handle<enemy> a, cairn::handle<spark> b) { std::cout << a << b; }
+
+//= fine: a handle that the program prints into a stream of its own class
+#include <sstream>
+std::ostream& operator<<(std::ostream& out, cairn::handle<enemy> h) { return out << h.index(); }
+void f(std::ostringstream& out, cairn::handle<enemy> h) { out << h; }
+
+//= fine: a handle and a size that cairn prints
+#include <cairn/std/text.hpp>
+#include <sstream>
+void f(std::ostringstream& out, cairn::handle<enemy> h) { out << h << cairn::size_text(100); }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <unordered_map>
 #include <vector>
 
 #include "support/test_upstream.hpp"
@@ -387,3 +388,19 @@ TEST(compaction_planner, goes_on_at_the_place_whatever_happens_to_others) {
 }
 
 }  // namespace
+
+TEST(relocation_test, the_names_of_objects_are_keys_of_hash_tables) {
+    relocatable_heap heap{64_KiB};
+    std::unordered_map<relocatable<plain>, int> sum;
+    const auto a = heap.make<plain>(1, 2);
+    const auto b = heap.make<plain>(3, 4);
+    sum[a] = 10;
+    sum[b] = 20;
+    sum[{}] = 30;
+    heap.destroy(a);
+    (void)heap.compact(everything);
+    EXPECT_EQ(sum.size(), 3u);
+    EXPECT_EQ(sum[a], 10);
+    EXPECT_EQ((sum[{heap, b.handle()}]), 20);
+    heap.destroy(b);
+}

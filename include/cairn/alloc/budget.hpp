@@ -23,7 +23,7 @@
 
 #include <cstddef>
 
-#include <cairn/core/forwards.hpp>
+#include <cairn/core/counts_live.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -46,66 +46,20 @@ using budget_handler = bool (*)(void* context, const budget_request& request) no
 /// Owns an A (`budget<pool>{limit, args...}`) or refers to one (`budget{limit, a}` is
 /// `budget<A&>`).
 template <byte_allocator A>
-class budget : public detail::forwards<A> {
-    using base = detail::forwards<A>;
-    using base::inner_;
+class budget : public detail::counts_live<budget<A>, A> {
+    using base = detail::counts_live<budget<A>, A>;
 
 public:
+    using base::live_size;
+
+    // allocate() and try_resize() are refused beyond the limit when the handler does not help; the
+    // allocator inside is not asked then. live_size(), peak_size(): core/counts_live.hpp.
+
     /// At most `limit_size` bytes at a time from an A made of `args`.
     template <class... Args>
         requires std::is_constructible_v<A, Args...>
     explicit budget(std::size_t limit_size, Args&&... args)
         : base{static_cast<Args&&>(args)...}, limit_size_{limit_size} {}
-
-    /// Returns: nullptr when it would pass the limit and the handler does not help (the allocator
-    ///          inside is not asked then), or when the allocator inside is exhausted; nothing has
-    ///          changed.
-    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
-        if (!has_room_for(size)) [[unlikely]] { return nullptr; }
-        void* const p = inner_.allocate(size, align);
-        if (p != nullptr) [[likely]] { add(size); }
-        return p;
-    }
-
-    void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
-        if (p == nullptr) { return; }
-        inner_.deallocate(p, size, align);
-        live_size_ -= size;
-    }
-
-    /// What a block grows by is a request.
-    [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
-                                  alignment align = default_alignment) noexcept
-        requires resizes_in_place<A>
-    {
-        if ((new_size > old_size && !has_room_for(new_size - old_size)) ||
-            !inner_.try_resize(p, old_size, new_size, align)) {
-            return false;
-        }
-        live_size_ -= old_size;
-        add(new_size);
-        return true;
-    }
-
-    void reset() noexcept
-        requires resettable<A>
-    {
-        inner_.reset();
-        live_size_ = 0;
-    }
-
-    [[nodiscard]] auto mark() noexcept
-        requires markable<A>
-    {
-        return marker<decltype(inner_.mark())>{inner_.mark(), live_size_};
-    }
-    template <class M>
-    void rewind(const M& to) noexcept
-        requires markable<A>
-    {
-        inner_.rewind(to.inner);
-        live_size_ = to.live_size;
-    }
 
     /// Calls handler(context, request) before a request is refused; nullptr: refused at once.
     void set_handler(budget_handler handler, void* context = nullptr) noexcept {
@@ -116,24 +70,16 @@ public:
     void set_limit_size(std::size_t bytes) noexcept { limit_size_ = bytes; }
 
     [[nodiscard]] std::size_t limit_size() const noexcept { return limit_size_; }
-    /// Bytes that were asked for and are not yet back.
-    [[nodiscard]] std::size_t live_size() const noexcept { return live_size_; }
-    /// The most that live_size() has been.
-    [[nodiscard]] std::size_t peak_size() const noexcept { return peak_size_; }
     /// Requests that were refused for the limit.
     [[nodiscard]] std::size_t refused_count() const noexcept { return refused_count_; }
 
 private:
-    template <class M>
-    struct marker {
-        M inner;
-        std::size_t live_size;
-    };
+    friend base;
 
     [[nodiscard]] bool fits(std::size_t size) const noexcept {
-        return live_size_ <= limit_size_ && size <= limit_size_ - live_size_;
+        return live_size() <= limit_size_ && size <= limit_size_ - live_size();
     }
-    [[nodiscard]] bool has_room_for(std::size_t size) noexcept {
+    [[nodiscard]] bool admits(std::size_t size) noexcept {
         return fits(size) || makes_room_for(size);
     }
     [[nodiscard, gnu::noinline, gnu::cold]] bool makes_room_for(std::size_t size) noexcept {
@@ -141,7 +87,7 @@ private:
         // the budget is not asked for its own request.
         while (handler_ != nullptr && !is_asking_ && size <= limit_size_) {
             is_asking_ = true;
-            const bool again = handler_(context_, {size, live_size_, limit_size_});
+            const bool again = handler_(context_, {size, live_size(), limit_size_});
             is_asking_ = false;
             if (fits(size)) { return true; }
             if (!again) { break; }
@@ -149,14 +95,8 @@ private:
         ++refused_count_;
         return false;
     }
-    void add(std::size_t size) noexcept {
-        live_size_ += size;
-        peak_size_ = peak_size_ < live_size_ ? live_size_ : peak_size_;
-    }
 
-    std::size_t limit_size_;     // bytes, as all sizes here
-    std::size_t live_size_ = 0;  // given out and not yet back
-    std::size_t peak_size_ = 0;  // the most that live_size_ was
+    std::size_t limit_size_;  // bytes
     std::size_t refused_count_ = 0;
     budget_handler handler_ = nullptr;
     void* context_ = nullptr;

@@ -132,12 +132,29 @@ public:
     }
     void release(T& object) noexcept { release(&object); }
 
+    /// Makes room for `count` objects in all; builds none. Returns: false when they would be more
+    /// than the pool's maximum, or the allocator is exhausted; nothing has changed then.
+    [[nodiscard]] bool reserve(std::size_t count) noexcept {
+        return count <= capacity() || slots_.reserve(count, options_.object_count_max);
+    }
+
     /// Builds until `count` objects are idle, on `thread_count` threads. Each thread builds its own
     /// range of slots; the ranges share no cache line. Needs a T that may be built on any thread.
     /// Returns: false when the pool would exceed its maximum or the allocator is exhausted.
     /// Throws:  what the first constructor that threw has thrown, after all threads have ended; the
     ///          objects that were built stay, idle, and the pool works on.
     [[nodiscard]] bool prewarm(std::size_t count, std::size_t thread_count = 1);
+
+    /// Calls f(object) for each live object, by address within its block. f may release the object
+    /// that it is given; what it acquires is visited or not. Cost: O(capacity).
+    template <class F>
+    void for_each(F f) {
+        slots_.for_each_live([&](void* slot) { f(*static_cast<T*>(slot)); });
+    }
+    template <class F>
+    void for_each(F f) const {
+        slots_.for_each_live([&](void* slot) { f(*static_cast<const T*>(slot)); });
+    }
 
     /// Destroys idle objects until `count` are left. Their slots are used again; memory goes back
     /// when the pool ends.

@@ -35,6 +35,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
+#include <cairn/core/handle.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/generations.hpp>
 
@@ -301,3 +302,11 @@ private:
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR
+
+/// That of its handle: owners of one object hash alike.
+template <class Store>
+struct std::hash<cairn::shared_handle<Store>> {
+    [[nodiscard]] std::size_t operator()(const cairn::shared_handle<Store>& owner) const noexcept {
+        return cairn::hash_value(owner.handle());
+    }
+};

@@ -66,23 +66,24 @@ public:
     using core::core;
 
     /// The row that `h` names, or nothing when it is gone. Any handle may be asked for.
-    [[nodiscard]] found_row<reference> find(handle_type h) noexcept {
+    [[nodiscard]] found_row<reference, Row> find(handle_type h) noexcept {
         std::uint32_t row;
-        return core::find_row(h, row) ? found_row<reference>{rows_[row]} : found_row<reference>{};
+        return core::find_row(h, row) ? found_row<reference, Row>{rows_[row]}
+                                      : found_row<reference, Row>{};
     }
-    [[nodiscard]] found_row<const_reference> find(handle_type h) const noexcept {
+    [[nodiscard]] found_row<const_reference, Row> find(handle_type h) const noexcept {
         std::uint32_t row;
-        return core::find_row(h, row) ? found_row<const_reference>{rows_[row]}
-                                      : found_row<const_reference>{};
+        return core::find_row(h, row) ? found_row<const_reference, Row>{rows_[row]}
+                                      : found_row<const_reference, Row>{};
     }
     /// P0661's spelling of operator[], to be used as what find() returns. Requires: contains(h).
-    [[nodiscard]] found_row<reference> find_unchecked(
+    [[nodiscard]] found_row<reference, Row> find_unchecked(
         handle_type h, call_site from = call_site::current()) noexcept {
-        return found_row<reference>{rows_[core::live_row(h, from)]};
+        return found_row<reference, Row>{rows_[core::live_row(h, from)]};
     }
-    [[nodiscard]] found_row<const_reference> find_unchecked(
+    [[nodiscard]] found_row<const_reference, Row> find_unchecked(
         handle_type h, call_site from = call_site::current()) const noexcept {
-        return found_row<const_reference>{rows_[core::live_row(h, from)]};
+        return found_row<const_reference, Row>{rows_[core::live_row(h, from)]};
     }
 
     /// The rows, to read and to write, in the order of handles(); the number of rows changes only
@@ -128,9 +129,9 @@ public:
     /// Returns: nothing when exhausted; the handle stays promised then.
     /// Requires: is_promised(h).
     template <class... Args>
-    found_row<reference> fulfil(handle_type h, Args&&... args) {
+    found_row<reference, Row> fulfil(handle_type h, Args&&... args) {
         if (!core::fulfil_row(h, std::forward<Args>(args)...)) [[unlikely]] { return {}; }
-        return found_row<reference>{rows_.back()};
+        return found_row<reference, Row>{rows_.back()};
     }
 
     /// Sorts the rows by one field, as table::sort_by; handles stay valid.

@@ -113,6 +113,8 @@ using call_site = std::source_location;
 #else
 struct call_site {
     [[nodiscard]] static constexpr call_site current() noexcept { return {}; }
+    call_site() = default;
+    explicit constexpr call_site(const std::source_location&) noexcept {}
     constexpr operator std::source_location() const noexcept { return {}; }
 };
 #endif

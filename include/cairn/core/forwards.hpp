@@ -44,9 +44,11 @@ public:
     forwards(const forwards&) = delete;
     forwards& operator=(const forwards&) = delete;
 
-    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
+    /// `from`, here and in the wrappers: the caller's line, for an A whose reports name lines.
+    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment,
+                                 call_site from = call_site::current()) noexcept {
         const scope held{around_};
-        return inner_.allocate(size, align);
+        return allocate_for(inner_, size, align, from);
     }
     void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
         const scope held{around_};

@@ -178,12 +178,17 @@ concept any_handle = requires {
     requires T::generation_bits >= 1;
 };
 
+/// What a stream is converted to where nothing else takes it.
+struct any_stream {
+    template <class Stream>
+    any_stream(Stream&) noexcept;
+};
+
 }  // namespace detail
 
-/// A handle has no text of its own. A program may give its handles one: any operator<< of them is
-/// preferred to this.
-template <class Stream, detail::any_handle Handle>
-void operator<<(Stream&, const Handle&) = delete;  // print its index() and generation()
+/// The text of handles is in a header of its own. Any other operator<< is preferred to this.
+template <detail::any_handle Handle>
+void operator<<(detail::any_stream, const Handle&) = delete;  // include <cairn/std/text.hpp>
 
 static_assert(sizeof(handle<int>) == 8 && sizeof(handle<int, 32>) == 4 &&
               sizeof(handle<int, 16>) == 2);

@@ -25,8 +25,10 @@ public:
 
     /// Returns: never nullptr. Prints what was asked for and aborts when the allocator is
     /// exhausted.
-    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
-        if (void* const p = this->inner_.allocate(size, align)) [[likely]] { return p; }
+    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment,
+                                 call_site from = call_site::current()) noexcept {
+        void* const p = detail::allocate_for(this->inner_, size, align, from);
+        if (p != nullptr) [[likely]] { return p; }
         detail::out_of_memory(size, align);
     }
 };

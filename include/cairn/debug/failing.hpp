@@ -14,7 +14,7 @@
 //      }
 //
 // Use it for: proving that "out of memory" is a path that works.
-// Look elsewhere for: a real budget of a subsystem in a shipped program: an arena of that size.
+// Look elsewhere for: a real budget of a subsystem in a shipped program (alloc/budget.hpp).
 //
 // The rules may be combined: a request is refused when any of them refuses it. Growing a block in
 // place is a request too; freeing and shrinking never are.
@@ -25,18 +25,21 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/core/forwards.hpp>
+#include <cairn/core/counts_live.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Owns an A (`failing<pool>{args...}`) or refers to one (`failing{a}` is `failing<A&>`).
 template <byte_allocator A>
-class failing : public detail::forwards<A> {
-    using base = detail::forwards<A>;
-    using base::inner_;
+class failing : public detail::counts_live<failing<A>, A> {
+    using base = detail::counts_live<failing<A>, A>;
 
 public:
     using base::base;
+    using base::live_size;
+
+    // allocate() and try_resize() are refused when a rule refuses them; the allocator inside is not
+    // asked then. live_size(), peak_size(): core/counts_live.hpp.
 
     static constexpr std::size_t all = static_cast<std::size_t>(-1);
 
@@ -65,78 +68,24 @@ public:
         limit_size(all);
     }
 
-    /// Returns: nullptr when a rule refuses (the allocator inside is not asked) or it is exhausted.
-    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
-        if (refuses(size)) { return nullptr; }
-        void* const p = inner_.allocate(size, align);
-        live_size_ += p != nullptr ? size : 0;
-        return p;
-    }
-
-    void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
-        if (p == nullptr) { return; }
-        inner_.deallocate(p, size, align);
-        live_size_ -= size;
-    }
-
-    [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
-                                  alignment align = default_alignment) noexcept
-        requires resizes_in_place<A>
-    {
-        if ((new_size > old_size && refuses(new_size - old_size)) ||
-            !inner_.try_resize(p, old_size, new_size, align)) {
-            return false;
-        }
-        live_size_ = live_size_ - old_size + new_size;
-        return true;
-    }
-
-    void reset() noexcept
-        requires resettable<A>
-    {
-        inner_.reset();
-        live_size_ = 0;
-    }
-
-    [[nodiscard]] auto mark() noexcept
-        requires markable<A>
-    {
-        return marker<decltype(inner_.mark())>{inner_.mark(), live_size_};
-    }
-
-    template <class M>
-    void rewind(const M& to) noexcept
-        requires markable<A>
-    {
-        inner_.rewind(to.inner);
-        live_size_ = to.live_size;
-    }
-
     /// Requests so far, refused ones included.
     [[nodiscard]] std::size_t request_count() const noexcept { return request_count_; }
 
     /// Requests that a rule refused.
     [[nodiscard]] std::size_t refused_count() const noexcept { return refused_count_; }
 
-    /// Bytes given out and not yet back.
-    [[nodiscard]] std::size_t live_size() const noexcept { return live_size_; }
-
 private:
-    template <class M>
-    struct marker {
-        M inner;
-        std::size_t live_size;
-    };
+    friend base;
 
-    bool refuses(std::size_t size) noexcept {
+    [[nodiscard]] bool admits(std::size_t size) noexcept {
         const std::size_t number = request_count_++;
         const bool refused =
             (number >= first_ && number - first_ < count_) ||
             (every_ != 0 && (number + 1) % every_ == 0) ||
             (one_in_ != 0 && next_random() % one_in_ == 0) ||
-            (byte_limit_ != all && (live_size_ > byte_limit_ || size > byte_limit_ - live_size_));
+            (byte_limit_ != all && (live_size() > byte_limit_ || size > byte_limit_ - live_size()));
         refused_count_ += refused ? 1 : 0;
-        return refused;
+        return !refused;
     }
 
     std::uint64_t next_random() noexcept {  // splitmix64 (Steele, Lea, Flood 2014)
@@ -151,7 +100,6 @@ private:
     std::size_t every_ = 0;
     std::size_t one_in_ = 0;
     std::size_t byte_limit_ = all;
-    std::size_t live_size_ = 0;
     std::size_t request_count_ = 0;
     std::size_t refused_count_ = 0;
     std::uint64_t random_ = 0;

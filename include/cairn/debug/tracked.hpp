@@ -5,9 +5,13 @@
 //  auto mips = textures.at("mips");             // an allocator that signs for its blocks:
 //  arena scratch{64_KiB, mips};                 //   whatever comes through it is "mips", from here
 //
-//      textures: 2 blocks with 65636 bytes were never freed (at most 90112 bytes were live)
+//      textures: 2 blocks with 65636 bytes are live (at most 90112 bytes were live)
 //          1 block with 65536 bytes: mips, from load.cpp:12 in void load()
 //          1 block with 100 bytes: from load.cpp:11 in void load()
+//
+// That is report(), at any time; at the end of the program's part the same lines say "were never
+// freed". What an arena or a container asks for through an allocator_ref is named, in checked
+// builds, by the line that made the ref: that of the arena or container. at() does so in any build.
 //
 // Use it for: budgets, high-water marks, leaks, "which container asks so often?".
 // Look elsewhere for: overruns and double frees (guarded.hpp); a profile by time.
@@ -102,7 +106,8 @@ public:
     /// Everything given out since request number `serial` is gone.
     void forget_since(std::uint64_t serial, std::size_t live_count, std::size_t live_size) noexcept;
 
-    void report() const noexcept;
+    /// What is live now; `at_end`: what was never freed.
+    void report(bool at_end) const noexcept;
 
     [[nodiscard]] std::uint64_t next_serial() const noexcept { return stats_.allocated_count; }
     [[nodiscard]] const track_stats& stats() const noexcept { return stats_; }
@@ -250,7 +255,7 @@ public:
 
     /// Tells the sink what is live now; with the list, by who asked, largest first. Silent when
     /// nothing is.
-    void report() const noexcept { tracker_.report(); }
+    void report() const noexcept { tracker_.report(false); }
 
 private:
     template <class M>

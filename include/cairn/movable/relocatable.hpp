@@ -228,3 +228,11 @@ relocatable<T> relocatable_heap::as(handle_type h) noexcept {
 }
 
 }  // namespace cairn::inline CAIRN_FLAVOUR
+
+/// That of its handle: equal names hash alike.
+template <class T>
+struct std::hash<cairn::relocatable<T>> {
+    [[nodiscard]] std::size_t operator()(const cairn::relocatable<T>& name) const noexcept {
+        return cairn::hash_value(name.handle());
+    }
+};

@@ -110,8 +110,9 @@ public:
     template <byte_allocator B>
         requires(std::is_same_v<A, allocator_ref> && !std::is_const_v<B> &&
                  !std::is_same_v<B, allocator_ref>)
-    std_allocator(B& allocator CAIRN_DETAIL_LIFETIMEBOUND) noexcept
-        : held_{allocator_ref{allocator}} {}
+    std_allocator(B& allocator CAIRN_DETAIL_LIFETIMEBOUND,
+                  call_site made_at = call_site::current()) noexcept
+        : held_{allocator_ref{allocator, made_at}} {}
 
     template <class U>
     std_allocator(const std_allocator<U, A>& other) noexcept : held_{other.held()} {}
@@ -171,7 +172,7 @@ template <class T, class U, byte_allocator A>
     return a.held() == b.held();
 }
 
-static_assert(sizeof(std_allocator<int>) == 2 * sizeof(void*));
+static_assert(sizeof(std_allocator<int>) == sizeof(allocator_ref));
 static_assert(std::is_trivially_copyable_v<std_allocator<int>>);
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

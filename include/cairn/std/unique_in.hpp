@@ -162,7 +162,7 @@ template <class T>
     return std::allocate_shared<T>(std_allocator<element>{allocator}, count);
 }
 
-static_assert(sizeof(unique_in<int>) == 3 * sizeof(void*));
-static_assert(sizeof(unique_in<int[]>) == 4 * sizeof(void*));
+static_assert(sizeof(unique_in<int>) == sizeof(void*) + sizeof(allocator_ref));
+static_assert(sizeof(unique_in<int[]>) == 2 * sizeof(void*) + sizeof(allocator_ref));
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

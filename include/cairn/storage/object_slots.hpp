@@ -81,6 +81,18 @@ public:
         }
     }
 
+    /// use(slot) for every slot whose object is built and not idle; `use` may change which.
+    template <class Use>
+    void for_each_live(Use use) const {
+        for_each_built([&](void* slot) {
+            if (!is_idle(slot, state_of(slot))) { use(slot); }
+        });
+    }
+
+    /// Slots for `count` objects in all. Returns: as grow().
+    /// Requires: count > slot_count_.
+    [[nodiscard]] bool reserve(std::size_t count, std::size_t total_max) noexcept;
+
     void validate() const noexcept;
 
     [[nodiscard]] bool add_block(std::size_t added) noexcept;

@@ -101,6 +101,13 @@ public:
                      {.kind = misuse_kind::null_handle});
         return object_;
     }
+    /// A copy of what was found, or `fallback`.
+    [[nodiscard]] constexpr std::remove_cv_t<T> value_or(std::remove_cv_t<T> fallback) const
+        requires std::is_copy_constructible_v<T>
+    {
+        if (object_ == nullptr) { return fallback; }
+        return *object_;
+    }
     /// The next one; at the end: null.
     constexpr found& operator++() noexcept {
         CAIRN_ASSERT(object_ != nullptr, "an object is used when it was found",

@@ -12,13 +12,14 @@
 
 #include <cstddef>
 #include <new>
+#include <type_traits>
 
 #include <cairn/core/assert.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-/// A row, or nothing: what find() returns where rows are not addresses.
-template <class Reference>
+/// A row, or nothing: what find() returns where rows are not addresses. `Value` is a row by value.
+template <class Reference, class Value>
 class found_row {
 public:
     constexpr found_row() noexcept = default;
@@ -41,6 +42,13 @@ public:
                      {.kind = misuse_kind::null_handle});
         return __builtin_addressof(holder_.row);
     }
+    /// A copy of what was found, or `fallback`.
+    [[nodiscard]] constexpr Value value_or(Value fallback) const
+        requires std::is_convertible_v<Reference, Value>
+    {
+        if (!is_there_) { return fallback; }
+        return holder_.row;
+    }
     friend constexpr bool operator==(const found_row& f, std::nullptr_t) noexcept {
         return !f.is_there_;
     }
@@ -54,8 +62,8 @@ private:
     } holder_;
     bool is_there_ = false;
 };
-template <class T>
-class found_row<T&> {
+template <class T, class Value>
+class found_row<T&, Value> {
 public:
     constexpr found_row() noexcept = default;
     constexpr explicit found_row(T& row) noexcept : row_{&row} {}
@@ -71,6 +79,13 @@ public:
         return row_;
     }
     [[nodiscard]] constexpr operator T*() const noexcept { return row_; }
+    /// A copy of what was found, or `fallback`.
+    [[nodiscard]] constexpr Value value_or(Value fallback) const
+        requires std::is_copy_constructible_v<T>
+    {
+        if (row_ == nullptr) { return fallback; }
+        return *row_;
+    }
     friend constexpr bool operator==(const found_row& f, std::nullptr_t) noexcept {
         return f.row_ == nullptr;
     }

@@ -69,6 +69,8 @@ private:
 /// What find() returns: null and end() at once when nothing was found, as slot_map's.
 template <class Iterator>
 class stable_found {
+    using value_type = typename Iterator::value_type;
+
 public:
     using pointer = typename Iterator::pointer;
     stable_found(pointer object, Iterator where) noexcept : object_{object}, where_{where} {}
@@ -84,6 +86,13 @@ public:
         CAIRN_ASSERT(object_ != nullptr, "an object is used when it was found");
         return object_;
     }
+    /// A copy of what was found, or `fallback`.
+    [[nodiscard]] value_type value_or(value_type fallback) const
+        requires std::is_copy_constructible_v<value_type>
+    {
+        if (object_ == nullptr) { return fallback; }
+        return *object_;
+    }
     friend bool operator==(const stable_found& a, const stable_found& b) noexcept {
         return a.object_ == b.object_;
     }
@@ -91,7 +100,7 @@ public:
         return f.object_ == nullptr;
     }
     template <class U>
-        requires std::is_convertible_v<U*, const typename Iterator::value_type*>
+        requires std::is_convertible_v<U*, const value_type*>
     friend bool operator==(const stable_found& f, U* object) noexcept {
         return f.object_ == object;
     }
