@@ -53,10 +53,12 @@
 #include <cairn/core/make.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/storage/clone.hpp>
+#include <cairn/storage/step_counter.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-template <class T, class Policy = slot_policy<>>
+/// `Steps` counts what insertions and erasures touch, for tests: counted_steps (step_counter.hpp).
+template <class T, class Policy = slot_policy<>, class Steps = uncounted>
 class stable_slot_map {
     static_assert(!detail::is_table<T>,
                   "handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>");
@@ -66,7 +68,7 @@ public:
 
 private:
     using slots = detail::stable_slots<detail::stable_chunk_slots_log2(sizeof(T)),
-                                       handle_type::index_max, handle_type::generation_max>;
+                                       handle_type::index_max, handle_type::generation_max, Steps>;
     using chunk = typename slots::chunk;
     static constexpr unsigned slots_log2 = slots::slots_log2;
     static constexpr std::uint32_t slot_mask = slots::slot_mask;
@@ -112,11 +114,11 @@ public:
     /// What it returns is a pointer, or an iterator.
     [[nodiscard]] detail::stable_found<iterator> find(handle_type h) noexcept {
         T* const object = locate(h);
-        return {object, {&slots_, object != nullptr ? h.index() : slots::no_index}};
+        return {object, iterator_at(object, h)};
     }
     [[nodiscard]] detail::stable_found<const_iterator> find(handle_type h) const noexcept {
         const T* const object = locate(h);
-        return {object, {&slots_, object != nullptr ? h.index() : slots::no_index}};
+        return {object, iterator_at(object, h)};
     }
     [[nodiscard]] bool contains(handle_type h) const noexcept { return locate(h) != nullptr; }
 
@@ -142,7 +144,8 @@ public:
             const auto first = reinterpret_cast<std::uintptr_t>(slots_.chunks()[p].objects);
             if (first != 0 && address - first < slots_per_chunk * sizeof(T)) {
                 const auto slot = static_cast<std::uint32_t>((address - first) / sizeof(T));
-                return const_iterator{&slots_, slots::index_of(p, slot)}.handle();
+                return handle_type::make(slots::index_of(p, slot),
+                                         slots_.chunks()[p].state->generation[slot]);
             }
         }
         CAIRN_ASSERT(false, "the object lives in this map");
@@ -268,7 +271,7 @@ public:
     iterator erase(const_iterator where) noexcept {
         const auto index = where.handle().index();
         erase(where.handle());
-        return {&slots_, slots_.next_live(std::size_t{index} + 1)};
+        return {&slots_, std::size_t{index} + 1};
     }
     /// Moves the object out (copies it, where its move may throw) and erases it.
     /// Returns: nothing when the handle is stale.
@@ -384,10 +387,10 @@ public:
     }
 
     /// Forward iteration in slot order. Erasing any object and inserting are allowed meanwhile.
-    [[nodiscard]] iterator begin() noexcept { return {&slots_, slots_.next_live(0)}; }
-    [[nodiscard]] iterator end() noexcept { return {&slots_, slots::no_index}; }
-    [[nodiscard]] const_iterator begin() const noexcept { return {&slots_, slots_.next_live(0)}; }
-    [[nodiscard]] const_iterator end() const noexcept { return {&slots_, slots::no_index}; }
+    [[nodiscard]] iterator begin() noexcept { return {&slots_, 0}; }
+    [[nodiscard]] iterator end() noexcept { return iterator{&slots_}; }
+    [[nodiscard]] const_iterator begin() const noexcept { return {&slots_, 0}; }
+    [[nodiscard]] const_iterator end() const noexcept { return const_iterator{&slots_}; }
     [[nodiscard]] const_iterator cbegin() const noexcept { return begin(); }
     [[nodiscard]] const_iterator cend() const noexcept { return end(); }
     /// Handle and object of each, by slot: for (auto [h, object] : map.items()).
@@ -476,6 +479,14 @@ private:
             }
         }
         return nullptr;
+    }
+
+    /// Where `object` is, which `h` has found; the end when that is null.
+    template <class U>
+    [[nodiscard]] detail::stable_iterator<slots, handle_type, U> iterator_at(
+        U* object, handle_type h) const noexcept {
+        using at = detail::stable_iterator<slots, handle_type, U>;
+        return object != nullptr ? at{&slots_, h.index(), object} : at{&slots_};
     }
 
     /// The object of `h`. Requires: contains(h).
@@ -584,9 +595,9 @@ private:
 };
 
 /// Another type in the policy's place: the sentence, and then a map with the default policy.
-template <class T, class Policy>
+template <class T, class Policy, class Steps>
     requires(!detail::names_handles<Policy>)
-class stable_slot_map<T, Policy> : public stable_slot_map<T> {
+class stable_slot_map<T, Policy, Steps> : public stable_slot_map<T> {
     static_assert(detail::names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
 
 public:
