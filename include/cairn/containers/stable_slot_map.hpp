@@ -92,6 +92,9 @@ public:
     using const_iterator = detail::stable_iterator<slots, handle_type, const T>;
 
     static constexpr std::size_t slots_per_chunk = chunk::slot_count;
+    /// Steps (step_counter.hpp) of one insertion or one erasure, whatever the size of the map. A new
+    /// chunk is on top, when an insertion needs one.
+    static constexpr std::uint64_t step_count_max = slots::step_count_max;
 
     explicit stable_slot_map(allocator_ref upstream = system_memory(),
                              const slot_map_options& options = {}) noexcept
