@@ -63,7 +63,8 @@ TEST(stable_slot_map_rooms, the_lowest_chunk_with_a_batch_of_free_slots_comes_fi
     m.erase(3, 2);
     m.erase(2, 9);
     m.erase(2, 8);
-    for (const place& expected : {place{2, 8}, place{2, 9}, place{3, 1}, place{3, 2}, place{0, 7}}) {
+    for (const place& expected :
+         {place{2, 8}, place{2, 9}, place{3, 1}, place{3, 2}, place{0, 7}}) {
         EXPECT_EQ(m.next(), expected);
     }
     EXPECT_EQ(m.map.chunk_count(), 5u);
@@ -118,7 +119,8 @@ TEST(stable_slot_map_rooms, a_block_is_asked_for_when_no_chunk_with_memory_has_a
     EXPECT_EQ(m.map.chunk_count(), 4u);
 }
 
-TEST(stable_slot_map_rooms, a_reservation_that_is_refused_leaves_chunks_without_memory_as_they_were) {
+TEST(stable_slot_map_rooms,
+     a_reservation_that_is_refused_leaves_chunks_without_memory_as_they_were) {
     full_map m{4};
     m.erase_chunk(1);
     m.erase_chunk(2);
@@ -156,7 +158,8 @@ TEST(stable_slot_map_rooms, chunks_run_empty_when_half_of_the_objects_are_replac
     }
     m.map.validate();
     EXPECT_EQ(m.map.size(), 16u * 64u);
-    EXPECT_LE(m.map.chunks_with_memory(), 18u) << "a quarter of the objects needs a quarter of them";
+    EXPECT_LE(m.map.chunks_with_memory(), 18u)
+        << "a quarter of the objects needs a quarter of them";
 }
 
 TEST(stable_slot_map_rooms, a_clone_and_a_map_that_was_moved_find_the_same_rooms) {
@@ -296,7 +299,8 @@ TEST(chunks_by_room, finds_the_lowest_of_each_kind_in_a_look_per_level) {
     std::uint64_t most = 0;
     for (int i = 0; i < 60'000; ++i) {
         const std::size_t p = i % 3 == 0 ? random() % 70 : random() % count;
-        const auto next = static_cast<detail::chunk_room>(random() % (i / 10'000 % 2 == 0 ? 4 : 40));
+        const auto next =
+            static_cast<detail::chunk_room>(random() % (i / 10'000 % 2 == 0 ? 4 : 40));
         const std::uint64_t before = counted_steps::taken;
         if (kind[p] < detail::chunk_room::none) {
             index::remove(chunks.data(), p, kind[p]);

@@ -11,10 +11,16 @@
 //              | c  |   | e  |
 //              +----+   +----+   objects, where they were built
 //
+//   index of chunks, a bit each:   64 free slots or more   0 1 0      insertion goes to the lowest;
+//                                  fewer                   1 0 0      then here
+//                                  free, without memory    0 0 1      then here; then a new chunk
+//
 // Iteration goes by words: 64 slots are one load, and the live ones are found by counting zeros.
-// New objects take the lowest free slots, which are gathered about sixty at a time: one that is
-// freed below those waits until they are used up. So the live ones come together at the front, and
-// chunks behind run empty and go back.
+// New objects take the lowest free slots of one chunk, which are gathered about sixty at a time:
+// of the lowest chunk that has 64 (or 1/32 of its slots, where a chunk has less than 2048). Where
+// none has, they are gathered from the chunk where a slot became free last. So the live ones come
+// together at the front, where up to 1/32 of the slots stay free, and chunks behind run empty and
+// go back.
 //
 // Use it for: objects that others point into, that cannot move (mutexes, intrusive lists), or that
 //             are replaced much more often than they are iterated.
@@ -22,13 +28,16 @@
 //             of a set that is mostly holes (slot_map keeps it packed).
 //
 // Invariant: an object lives where it was built until it is erased.
-// Cost:      find: chunk, generation, compare, object. emplace: the slot's number, and four stores
-//            beside the object's own; every 64th or so gathers slots. erase: six stores. Growth:
-//            one chunk, nothing is copied. A chunk is as many slots as fit 64 KiB (64 to 4096).
+// Cost:      find: chunk, generation, compare, object. emplace: the slot's number, and two stores
+//            beside the object's own; every 64th or so gathers slots, at most step_count_max words
+//            of any number of chunks. erase: seven stores, five of them in three cache lines of the
+//            chunk. Erasing one of 10,000 objects of 32 bytes at random and inserting another: 158
+//            instructions in all with gcc -O2, 135 with clang. ++: eight or nine instructions, and
+//            a call for each 64 slots and after an erasure. Growth: one chunk, nothing is copied. A
+//            chunk is as many slots as fit 64 KiB (64 to 4096).
 // Foreign:   handles of other maps, or of what this one held before it was replaced: as slot_map.
-// Reuse:     the lowest free slots, whatever order the policy names. Busy slots use up their lives:
-//            keep 31 bits of them (the default) where the first slots are replaced thousands of
-//            times.
+// Reuse:     low free slots, whatever order the policy names. Busy slots use up their lives: keep
+//            31 bits of them (the default) where the first slots are replaced thousands of times.
 // While iterating: any object may be erased and others inserted; a new one is visited or not.
 // Re-entrancy: constructors and destructors of objects may look up, insert, erase and retire others
 //            here: the object that begins or ends cannot be found meanwhile, and its slot is not
@@ -92,8 +101,8 @@ public:
     using const_iterator = detail::stable_iterator<slots, handle_type, const T>;
 
     static constexpr std::size_t slots_per_chunk = chunk::slot_count;
-    /// Steps (step_counter.hpp) of one insertion or one erasure, whatever the size of the map. A new
-    /// chunk is on top, when an insertion needs one.
+    /// Steps (step_counter.hpp) of one insertion or one erasure, whatever the size of the map. A
+    /// new chunk is on top, when an insertion needs one.
     static constexpr std::uint64_t step_count_max = slots::step_count_max;
 
     explicit stable_slot_map(allocator_ref upstream = system_memory(),
@@ -194,8 +203,8 @@ public:
 
     // ---- inserting ----------------------------------------------------------------------------
 
-    /// A new object, built in place; it never moves. Its slot is the lowest of those that were free
-    /// when slots were gathered last.
+    /// A new object, built in place; it never moves. Its slot is the lowest of those that were
+    /// gathered last.
     /// Returns: its handle; null when exhausted, nothing has changed then.
     /// Throws:  what T's constructor throws; nothing has changed then.
     template <class... Args>

@@ -133,8 +133,8 @@ struct alignas(cache_line_size) stable_chunk {
 static_assert(offsetof(stable_chunk<11>, room) + sizeof(chunk_room) <= 64,
               "what an erasure counts is in one cache line with the words it changes");
 static_assert(offsetof(stable_chunk<11>, live) % 8 == 0 &&
-              offsetof(stable_chunk<11>, generation) ==
-                  offsetof(stable_chunk<11>, live) + 3 * 8 * stable_chunk<11>::word_count,
+                  offsetof(stable_chunk<11>, generation) ==
+                      offsetof(stable_chunk<11>, live) + 3 * 8 * stable_chunk<11>::word_count,
               "live, blocked and promised words, then the generations");
 static_assert(offsetof(stable_chunk<11>, room_words) ==
                   offsetof(stable_chunk<11>, generation) + 4 * stable_chunk<11>::slot_count,

@@ -6,8 +6,8 @@
 //                |   |   |
 //      chunks    0  64  128       a word lies in the state of the first chunk that it covers
 //
-// Three kinds have words: chunks with a batch of free slots, chunks with fewer, and chunks with free
-// slots whose block of objects is with the upstream. A chunk is of one kind.
+// Three kinds have words: chunks with a batch of free slots, chunks with fewer, and chunks with
+// free slots whose block of objects is with the upstream. A chunk is of one kind.
 //
 // The words need no memory of their own, so no insertion into the index can fail. A chunk goes from
 // the end of the table only, and takes the words of its group with it when it is the group's first.

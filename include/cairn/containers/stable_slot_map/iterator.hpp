@@ -4,8 +4,8 @@
 //      first_     index of the word's first slot                 left_    0 0 1 1 0 1 0 0
 //      objects_   address of that slot                                              |
 //                                                                          the object here
-//      ++   the next bit of left_; at the end of the word: the next live bit in the chunk's words, in
-//           the chunks behind
+//      ++   the next bit of left_; at the end of the word: the next live bit in the chunk's words,
+//           in the chunks behind
 //
 // Any object may be erased and others inserted while an iterator exists. What it keeps of its word
 // holds as long as no object has ended, which is one comparison with the map's count of those; then

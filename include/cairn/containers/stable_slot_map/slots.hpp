@@ -326,8 +326,8 @@ private:
     batch batch_;
     growable_memory table_;  // entry of every chunk
     std::size_t chunk_count_ = 0;
-    std::size_t freed_chunk_ = 0;         // where a slot became free last; may be none any more
-    std::size_t begun_count_ = 0;         // objects that ever lived, less those from this batch
+    std::size_t freed_chunk_ = 0;  // where a slot became free last; may be none any more
+    std::size_t begun_count_ = 0;  // objects that ever lived, less those from this batch
     std::size_t ended_count_ = 0;
     std::size_t kept_chunk_count_ = 0;    // reserve_chunks(): these stay when empty
     std::size_t spare_chunk_ = no_chunk;  // empty and kept

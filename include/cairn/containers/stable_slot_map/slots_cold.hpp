@@ -13,7 +13,8 @@
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
-[[gnu::noinline]] live_word stable_slots<L, I, G, Steps>::next_live(std::size_t index) const noexcept {
+[[gnu::noinline]] live_word stable_slots<L, I, G, Steps>::next_live(
+    std::size_t index) const noexcept {
     std::size_t p = index >> L;
     if (p >= chunk_count_) { return {no_index, 0}; }
     const auto slot = static_cast<std::uint32_t>(index & slot_mask);
@@ -38,7 +39,7 @@ template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 
 template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 handle_fault stable_slots<L, I, G, Steps>::fault_of(std::uint32_t index,
-                                             std::uint32_t generation) const noexcept {
+                                                    std::uint32_t generation) const noexcept {
     if (index == 0 && generation == 0) { return handle_fault::null; }
     if (index >> L >= chunk_count_) { return handle_fault::foreign; }
     const chunk& state = *chunks()[index >> L].state;
@@ -47,8 +48,8 @@ handle_fault stable_slots<L, I, G, Steps>::fault_of(std::uint32_t index,
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
-void stable_slots<L, I, G, Steps>::refuse(std::uint32_t index, std::uint32_t generation, const void* map,
-                                   call_site from) const {
+void stable_slots<L, I, G, Steps>::refuse(std::uint32_t index, std::uint32_t generation,
+                                          const void* map, call_site from) const {
     const std::size_t p = index >> L;
     const std::uint32_t word =
         p < chunk_count_ ? chunks()[p].state->generation[index & slot_mask] : 0;
@@ -71,7 +72,8 @@ void stable_slots<L, I, G, Steps>::drop_all_promised() noexcept {
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
-[[gnu::noinline]] void stable_slots<L, I, G, Steps>::set_room(std::size_t p, chunk_room room) noexcept {
+[[gnu::noinline]] void stable_slots<L, I, G, Steps>::set_room(std::size_t p,
+                                                              chunk_room room) noexcept {
     using index = chunks_by_room<entry, level_count, Steps>;
     chunk& state = *chunks()[p].state;
     if (room == state.room) { return; }
@@ -83,9 +85,8 @@ template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 /// The chunk has another kind of room, or is empty, or the slot's generations are used up: it is
 /// not free then, but set aside.
 template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
-[[gnu::noinline]] void stable_slots<L, I, G, Steps>::leave_for_long(std::size_t p, chunk& state,
-                                                             std::uint32_t slot,
-                                                             std::uint32_t generation) noexcept {
+[[gnu::noinline]] void stable_slots<L, I, G, Steps>::leave_for_long(
+    std::size_t p, chunk& state, std::uint32_t slot, std::uint32_t generation) noexcept {
     if (generation == lives_.last()) {
         state.generation[slot] = chunk::vacant;
         --state.free_count;
