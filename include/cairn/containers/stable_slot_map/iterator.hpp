@@ -75,7 +75,7 @@ public:
         if (left != 0 && ended_count_ == slots_->ended_count()) [[likely]] {
             left_ = left;
         } else {
-            seek(index() + 1);
+            seek(left == 0 ? first_ + 64 : index() + 1);
         }
         return *this;
     }
