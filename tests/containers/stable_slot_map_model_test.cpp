@@ -18,6 +18,23 @@ TEST(stable_slot_map_model, many_small_maps) {
     }
 }
 
+namespace {
+
+/// 64 of them fill a chunk.
+struct wide : quiet {
+    using quiet::quiet;
+    std::byte rest[1000];
+};
+
+}  // namespace
+
+TEST(stable_slot_map_model, chunks_fill_and_run_empty) {
+    static_assert(stable_slot_map<wide>::slots_per_chunk == 64);
+    for (std::uint32_t seed = 40; seed < 44; ++seed) {
+        map_model::run<stable_slot_map<wide>>(seed, 25000, 1500, 40);
+    }
+}
+
 TEST(stable_slot_map_model, four_bit_generations_run_out_and_come_back) {
     EXPECT_GT((map_model::run<stable_slot_map<quiet, slot_policy<16, 12>>>(4, 300000, 300, 3000)),
               0u);

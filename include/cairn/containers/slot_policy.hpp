@@ -6,7 +6,7 @@
 //
 //      slot_map<enemy, slot_policy<>::tagged<struct red>>   handles no other map of enemies takes
 //
-// The order and the minimum of free slots are for slot_map; stable_slot_map always takes the lowest
+// The order and the minimum of free slots are for slot_map; stable_slot_map always takes low free
 // slots. Everything here changes the handle or the hot path and is therefore a type; what changes
 // only the cold path (which allocator, reserved addresses) is an argument at run time.
 #pragma once

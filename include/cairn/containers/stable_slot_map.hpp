@@ -11,10 +11,16 @@
 //              | c  |   | e  |
 //              +----+   +----+   objects, where they were built
 //
+//   index of chunks, a bit each:   64 free slots or more   0 1 0      insertion goes to the lowest;
+//                                  fewer                   1 0 0      then here
+//                                  free, without memory    0 0 1      then here; then a new chunk
+//
 // Iteration goes by words: 64 slots are one load, and the live ones are found by counting zeros.
-// New objects take the lowest free slots, which are gathered about sixty at a time: one that is
-// freed below those waits until they are used up. So the live ones come together at the front, and
-// chunks behind run empty and go back.
+// New objects take the lowest free slots of one chunk, which are gathered about sixty at a time:
+// of the lowest chunk that has 64 (or 1/32 of its slots, where a chunk has less than 2048). Where
+// none has, they are gathered from the chunk where a slot became free last. So the live ones come
+// together at the front, where up to 1/32 of the slots stay free, and chunks behind run empty and
+// go back.
 //
 // Use it for: objects that others point into, that cannot move (mutexes, intrusive lists), or that
 //             are replaced much more often than they are iterated.
@@ -22,13 +28,16 @@
 //             of a set that is mostly holes (slot_map keeps it packed).
 //
 // Invariant: an object lives where it was built until it is erased.
-// Cost:      find: chunk, generation, compare, object. emplace: the slot's number, and four stores
-//            beside the object's own; every 64th or so gathers slots. erase: six stores. Growth:
-//            one chunk, nothing is copied. A chunk is as many slots as fit 64 KiB (64 to 4096).
+// Cost:      find: chunk, generation, compare, object. emplace: the slot's number, and two stores
+//            beside the object's own; every 64th or so gathers slots, at most step_count_max words
+//            of any number of chunks. erase: seven stores, five of them in three cache lines of the
+//            chunk. Erasing one of 10,000 objects of 32 bytes at random and inserting another: 158
+//            instructions in all with gcc -O2, 135 with clang. ++: eight or nine instructions, and
+//            a call for each 64 slots and after an erasure. Growth: one chunk, nothing is copied. A
+//            chunk is as many slots as fit 64 KiB (64 to 4096).
 // Foreign:   handles of other maps, or of what this one held before it was replaced: as slot_map.
-// Reuse:     the lowest free slots, whatever order the policy names. Busy slots use up their lives:
-//            keep 31 bits of them (the default) where the first slots are replaced thousands of
-//            times.
+// Reuse:     low free slots, whatever order the policy names. Busy slots use up their lives: keep
+//            31 bits of them (the default) where the first slots are replaced thousands of times.
 // While iterating: any object may be erased and others inserted; a new one is visited or not.
 // Re-entrancy: constructors and destructors of objects may look up, insert, erase and retire others
 //            here: the object that begins or ends cannot be found meanwhile, and its slot is not
@@ -53,10 +62,12 @@
 #include <cairn/core/make.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/storage/clone.hpp>
+#include <cairn/storage/step_counter.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-template <class T, class Policy = slot_policy<>>
+/// `Steps` counts what insertions and erasures touch, for tests: counted_steps (step_counter.hpp).
+template <class T, class Policy = slot_policy<>, class Steps = uncounted>
 class stable_slot_map {
     static_assert(!detail::is_table<T>,
                   "handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>");
@@ -66,7 +77,7 @@ public:
 
 private:
     using slots = detail::stable_slots<detail::stable_chunk_slots_log2(sizeof(T)),
-                                       handle_type::index_max, handle_type::generation_max>;
+                                       handle_type::index_max, handle_type::generation_max, Steps>;
     using chunk = typename slots::chunk;
     static constexpr unsigned slots_log2 = slots::slots_log2;
     static constexpr std::uint32_t slot_mask = slots::slot_mask;
@@ -90,6 +101,9 @@ public:
     using const_iterator = detail::stable_iterator<slots, handle_type, const T>;
 
     static constexpr std::size_t slots_per_chunk = chunk::slot_count;
+    /// Steps (step_counter.hpp) of one insertion or one erasure, whatever the size of the map. A
+    /// new chunk is on top, when an insertion needs one.
+    static constexpr std::uint64_t step_count_max = slots::step_count_max;
 
     explicit stable_slot_map(allocator_ref upstream = system_memory(),
                              const slot_map_options& options = {}) noexcept
@@ -112,11 +126,11 @@ public:
     /// What it returns is a pointer, or an iterator.
     [[nodiscard]] detail::stable_found<iterator> find(handle_type h) noexcept {
         T* const object = locate(h);
-        return {object, {&slots_, object != nullptr ? h.index() : slots::no_index}};
+        return {object, iterator_at(object, h)};
     }
     [[nodiscard]] detail::stable_found<const_iterator> find(handle_type h) const noexcept {
         const T* const object = locate(h);
-        return {object, {&slots_, object != nullptr ? h.index() : slots::no_index}};
+        return {object, iterator_at(object, h)};
     }
     [[nodiscard]] bool contains(handle_type h) const noexcept { return locate(h) != nullptr; }
 
@@ -142,7 +156,8 @@ public:
             const auto first = reinterpret_cast<std::uintptr_t>(slots_.chunks()[p].objects);
             if (first != 0 && address - first < slots_per_chunk * sizeof(T)) {
                 const auto slot = static_cast<std::uint32_t>((address - first) / sizeof(T));
-                return const_iterator{&slots_, slots::index_of(p, slot)}.handle();
+                return handle_type::make(slots::index_of(p, slot),
+                                         slots_.chunks()[p].state->generation[slot]);
             }
         }
         CAIRN_ASSERT(false, "the object lives in this map");
@@ -188,8 +203,8 @@ public:
 
     // ---- inserting ----------------------------------------------------------------------------
 
-    /// A new object, built in place; it never moves. Its slot is the lowest of those that were free
-    /// when slots were gathered last.
+    /// A new object, built in place; it never moves. Its slot is the lowest of those that were
+    /// gathered last.
     /// Returns: its handle; null when exhausted, nothing has changed then.
     /// Throws:  what T's constructor throws; nothing has changed then.
     template <class... Args>
@@ -268,7 +283,7 @@ public:
     iterator erase(const_iterator where) noexcept {
         const auto index = where.handle().index();
         erase(where.handle());
-        return {&slots_, slots_.next_live(std::size_t{index} + 1)};
+        return {&slots_, std::size_t{index} + 1};
     }
     /// Moves the object out (copies it, where its move may throw) and erases it.
     /// Returns: nothing when the handle is stale.
@@ -384,10 +399,10 @@ public:
     }
 
     /// Forward iteration in slot order. Erasing any object and inserting are allowed meanwhile.
-    [[nodiscard]] iterator begin() noexcept { return {&slots_, slots_.next_live(0)}; }
-    [[nodiscard]] iterator end() noexcept { return {&slots_, slots::no_index}; }
-    [[nodiscard]] const_iterator begin() const noexcept { return {&slots_, slots_.next_live(0)}; }
-    [[nodiscard]] const_iterator end() const noexcept { return {&slots_, slots::no_index}; }
+    [[nodiscard]] iterator begin() noexcept { return {&slots_, 0}; }
+    [[nodiscard]] iterator end() noexcept { return iterator{&slots_}; }
+    [[nodiscard]] const_iterator begin() const noexcept { return {&slots_, 0}; }
+    [[nodiscard]] const_iterator end() const noexcept { return const_iterator{&slots_}; }
     [[nodiscard]] const_iterator cbegin() const noexcept { return begin(); }
     [[nodiscard]] const_iterator cend() const noexcept { return end(); }
     /// Handle and object of each, by slot: for (auto [h, object] : map.items()).
@@ -476,6 +491,14 @@ private:
             }
         }
         return nullptr;
+    }
+
+    /// Where `object` is, which `h` has found; the end when that is null.
+    template <class U>
+    [[nodiscard]] detail::stable_iterator<slots, handle_type, U> iterator_at(
+        U* object, handle_type h) const noexcept {
+        using at = detail::stable_iterator<slots, handle_type, U>;
+        return object != nullptr ? at{&slots_, h.index(), object} : at{&slots_};
     }
 
     /// The object of `h`. Requires: contains(h).
@@ -584,9 +607,9 @@ private:
 };
 
 /// Another type in the policy's place: the sentence, and then a map with the default policy.
-template <class T, class Policy>
+template <class T, class Policy, class Steps>
     requires(!detail::names_handles<Policy>)
-class stable_slot_map<T, Policy> : public stable_slot_map<T> {
+class stable_slot_map<T, Policy, Steps> : public stable_slot_map<T> {
     static_assert(detail::names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
 
 public:

@@ -9,6 +9,11 @@
 //      promised[w]  one bit a slot: given out by promise_handle(), empty yet
 //      generation[slot]   the life it is in; the top bit while no object can be found there
 //
+//      in memory:  open used counts room | live | blocked | promised | generation | room_words
+//                  \------ one line ----/    8 bytes a word of 64       4 a slot     3 * 8 a level
+//
+// An erasure touches the first line, one word of live and one generation.
+//
 // The objects lie in a block of their own, so that it can go back when the chunk is empty while the
 // generations stay: a stale handle must fail forever.
 //
@@ -19,26 +24,33 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/containers/stable_slot_map/chunks_by_room.hpp>
+#include <cairn/core/cache_line.hpp>
 #include <cairn/core/flavour.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
-template <unsigned SlotsLog2>
-struct stable_chunk {
+template <unsigned SlotsLog2, unsigned LevelCount = 1>
+struct alignas(cache_line_size) stable_chunk {
     static_assert(SlotsLog2 >= 6 && SlotsLog2 <= 12,
                   "one summary word covers 64 words of 64 slots");
     static constexpr std::uint32_t slot_count = std::uint32_t{1} << SlotsLog2;
     static constexpr std::uint32_t word_count = slot_count / 64;
     static constexpr std::uint32_t vacant = 0x8000'0000;
+    /// Free slots that are worth a visit: a batch, and no more than 1/32 of the chunk.
+    static constexpr std::uint32_t batch_room = slot_count / 32 < 64 ? slot_count / 32 : 64;
 
     std::uint64_t open;
     std::uint64_t used;
     std::uint32_t promised_count;  // these two keep the chunk's memory
     std::uint32_t waiting_count;   // while no object lives here
+    std::uint32_t free_count;      // bits that are set in free(w), for all w
+    chunk_room room;               // kept by stable_slots
     std::uint64_t live[word_count];
     std::uint64_t blocked[word_count];
     std::uint64_t promised[word_count];
     std::uint32_t generation[slot_count];
+    std::uint64_t room_words[LevelCount][indexed_room_count];  // chunks_by_room.hpp
 
     static constexpr std::uint64_t all_words =
         word_count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (word_count & 63)) - 1;
@@ -48,6 +60,11 @@ struct stable_chunk {
         open = all_words;
         used = 0;
         promised_count = waiting_count = 0;
+        free_count = slot_count;
+        room = chunk_room::none;
+        for (auto& level : room_words) {
+            for (std::uint64_t& word : level) { word = 0; }
+        }
         for (std::uint32_t w = 0; w < word_count; ++w) { live[w] = blocked[w] = promised[w] = 0; }
         for (std::uint32_t& g : generation) { g = vacant | first; }
     }
@@ -78,7 +95,20 @@ struct stable_chunk {
     }
 
     /// `slot` may be used again.
-    void reopen(std::uint32_t slot) noexcept { open |= std::uint64_t{1} << (slot / 64); }
+    /// Returns: true when the chunk has come to another kind of room by it.
+    [[nodiscard]] bool reopen(std::uint32_t slot) noexcept {
+        open |= std::uint64_t{1} << (slot / 64);
+        const std::uint32_t count = ++free_count;
+        return (count == 1) | (count == batch_room);
+    }
+
+    [[nodiscard]] std::uint32_t count_free() const noexcept {
+        std::uint32_t count = 0;
+        for (std::uint32_t w = 0; w < word_count; ++w) {
+            count += static_cast<std::uint32_t>(std::popcount(free(w)));
+        }
+        return count;
+    }
 
     /// All words with a free slot.
     [[nodiscard]] std::uint64_t count_open() const noexcept {
@@ -99,6 +129,16 @@ struct stable_chunk {
         words[slot / 64] &= ~(std::uint64_t{1} << (slot & 63));
     }
 };
+
+static_assert(offsetof(stable_chunk<11>, room) + sizeof(chunk_room) <= 64,
+              "what an erasure counts is in one cache line with the words it changes");
+static_assert(offsetof(stable_chunk<11>, live) % 8 == 0 &&
+                  offsetof(stable_chunk<11>, generation) ==
+                      offsetof(stable_chunk<11>, live) + 3 * 8 * stable_chunk<11>::word_count,
+              "live, blocked and promised words, then the generations");
+static_assert(offsetof(stable_chunk<11>, room_words) ==
+                  offsetof(stable_chunk<11>, generation) + 4 * stable_chunk<11>::slot_count,
+              "the index of chunks lies behind all that is used more often");
 
 /// As many slots as fit 64 KiB, a power of two between 64 and 4096.
 constexpr unsigned stable_chunk_slots_log2(std::size_t object_size) noexcept {

@@ -21,10 +21,11 @@
 #include <cstdint>
 
 #include <cairn/core/assert.hpp>
+#include <cairn/storage/step_counter.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
-template <class Chunk>
+template <class Chunk, class Steps = uncounted>
 class free_slot_batch {
 public:
     [[nodiscard]] bool empty() const noexcept { return next_ == end_; }
@@ -53,6 +54,7 @@ public:
         std::uint64_t open = chunk.open;  // in registers: the stores below might mean them
         std::uint64_t words = 0;
         while (open != 0 && count < enough) {
+            Steps::touch();
             const auto w = static_cast<std::uint32_t>(std::countr_zero(open));
             const std::uint64_t bits = chunk.free(w);
             const std::uint64_t word = open & (~open + 1);
@@ -65,6 +67,7 @@ public:
         }
         chunk.open = open;
         chunk.used |= words;
+        chunk.free_count -= count;
         words_ = words;
         end_ = count;
         return count != 0;
@@ -77,6 +80,7 @@ public:
             const std::uint64_t left = unused(w);
             if (left == 0) { continue; }
             chunk.live[w] &= ~left;
+            chunk.free_count += static_cast<std::uint32_t>(std::popcount(left));
             chunk.open |= std::uint64_t{1} << w;
             if (chunk.live[w] == 0) { chunk.used &= ~(std::uint64_t{1} << w); }
         }
@@ -85,9 +89,17 @@ public:
 
     /// Empty, as if there had never been anything.
     void forget() noexcept {
-        for (; words_ != 0; words_ &= words_ - 1) { marked_[std::countr_zero(words_)] = 0; }
+        for (; words_ != 0; words_ &= words_ - 1) {
+            Steps::touch();
+            marked_[std::countr_zero(words_)] = 0;
+        }
         next_ = end_ = 0;
     }
+
+    /// Steps (step_counter.hpp) of gather(): the words of the batch before, the words of the chunk
+    /// that have a free slot, and turns of six for what those had.
+    static constexpr std::uint64_t gather_step_count_max =
+        std::uint64_t{3} * Chunk::word_count + (64 - 1 + 64) / 6;
 
 private:
     static constexpr std::uint32_t enough = 64;
@@ -104,6 +116,7 @@ private:
         }
         count += static_cast<std::uint32_t>(std::popcount(bits));
         do {  // writes behind the last one, which the next word overwrites
+            Steps::touch();
             for (int i = 0; i < 6; ++i) {
                 // The top bit is there for the compiler: a word that could be 0 here makes gcc
                 // leave by a branch at each of the six.

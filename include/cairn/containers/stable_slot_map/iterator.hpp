@@ -1,12 +1,20 @@
-// cairn/containers/stable_slot_map/iterator.hpp - a position in a stable_slot_map: a slot's index.
+// cairn/containers/stable_slot_map/iterator.hpp - a position in a stable_slot_map: a slot, and what
+// lives behind it in the same word.
 //
-//      ++   the next live bit: in the word, in the chunk's summary, in the chunks behind
+//      first_     index of the word's first slot                 left_    0 0 1 1 0 1 0 0
+//      objects_   address of that slot                                              |
+//                                                                          the object here
+//      ++   the next bit of left_; at the end of the word: the next live bit in the chunk's words,
+//           in the chunks behind
 //
-// An index and no pointer: any object may be erased and others inserted while one exists.
+// Any object may be erased and others inserted while an iterator exists. What it keeps of its word
+// holds as long as no object has ended, which is one comparison with the map's count of those; then
+// ++ looks the word up anew, from the index.
 //
-// Cost: ++ is a bit scan, and two loads more at the end of a word.
+// Cost: ++ is a bit scan and a comparison; a call at the end of a word, and after an erasure.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -24,32 +32,51 @@ public:
     using pointer = U*;
 
     stable_iterator() noexcept = default;
-    stable_iterator(const Slots* slots, std::size_t index) noexcept
-        : slots_{slots}, index_{index} {}
+    /// The first object at or after `index`, or the end.
+    stable_iterator(const Slots* slots, std::size_t index) noexcept : slots_{slots} { seek(index); }
+    /// The object of a live slot. The first ++ looks the word up.
+    stable_iterator(const Slots* slots, std::size_t index, U* object) noexcept
+        : slots_{slots},
+          first_{index & ~std::size_t{63}},
+          left_{std::uint64_t{1} << (index & 63)},
+          objects_{object - (index & 63)} {}
+    /// The end.
+    explicit stable_iterator(const Slots* slots) noexcept : slots_{slots} {}
 
     /// To const.
     operator stable_iterator<Slots, Handle, const U>() const noexcept
         requires(!std::is_const_v<U>)
     {
-        return {slots_, index_};
+        stable_iterator<Slots, Handle, const U> same;
+        same.slots_ = slots_;
+        same.first_ = first_;
+        same.left_ = left_;
+        same.objects_ = objects_;
+        same.ended_count_ = ended_count_;
+        return same;
     }
 
     /// Requires: not end().
     [[nodiscard]] U& operator*() const noexcept {
-        CAIRN_ASSERT(index_ != Slots::no_index, "an iterator is used before the end");
-        std::byte* const objects = slots_->chunks()[index_ >> Slots::slots_log2].objects;
-        return reinterpret_cast<U*>(objects)[index_ & Slots::slot_mask];
+        CAIRN_ASSERT(left_ != 0, "an iterator is used before the end");
+        return objects_[bit()];
     }
     [[nodiscard]] U* operator->() const noexcept { return &**this; }
     /// The handle of the object here.
     [[nodiscard]] Handle handle() const noexcept {
-        CAIRN_ASSERT(index_ != Slots::no_index, "an iterator is used before the end");
-        const auto* const state = slots_->chunks()[index_ >> Slots::slots_log2].state;
-        return Handle::make(static_cast<std::uint32_t>(index_),
-                            state->generation[index_ & Slots::slot_mask]);
+        CAIRN_ASSERT(left_ != 0, "an iterator is used before the end");
+        const std::size_t at = index();
+        const auto* const state = slots_->chunks()[at >> Slots::slots_log2].state;
+        return Handle::make(static_cast<std::uint32_t>(at),
+                            state->generation[at & Slots::slot_mask]);
     }
     stable_iterator& operator++() noexcept {
-        index_ = slots_->next_live(index_ + 1);
+        const std::uint64_t left = left_ & (left_ - 1);
+        if (left != 0 && ended_count_ == slots_->ended_count()) [[likely]] {
+            left_ = left;
+        } else {
+            seek(left == 0 ? first_ + 64 : index() + 1);
+        }
         return *this;
     }
     stable_iterator operator++(int) noexcept {
@@ -58,12 +85,34 @@ public:
         return old;
     }
     friend bool operator==(stable_iterator a, stable_iterator b) noexcept {
-        return a.index_ == b.index_;
+        // At the end alone is left_ 0, and in a loop the compiler knows that ++ found it not 0.
+        if (a.left_ == 0 || b.left_ == 0) { return a.left_ == b.left_; }
+        return a.index() == b.index();
     }
 
 private:
+    friend class stable_iterator<Slots, Handle, std::remove_const_t<U>>;
+
+    [[nodiscard]] std::size_t bit() const noexcept {
+        if (left_ == 0) { __builtin_unreachable(); }  // no question what a scan of 0 gives
+        return static_cast<std::size_t>(std::countr_zero(left_));
+    }
+    [[nodiscard]] std::size_t index() const noexcept { return first_ + bit(); }
+    void seek(std::size_t index) noexcept {
+        const auto word = slots_->next_live(index);
+        first_ = word.first;
+        left_ = word.live;
+        if (left_ == 0) { return; }
+        std::byte* const objects = slots_->chunks()[first_ >> Slots::slots_log2].objects;
+        objects_ = reinterpret_cast<U*>(objects) + (first_ & Slots::slot_mask);
+        ended_count_ = slots_->ended_count();
+    }
+
     const Slots* slots_ = nullptr;
-    std::size_t index_ = 0;
+    std::size_t first_ = Slots::no_index;
+    std::uint64_t left_ = 0;  // the lowest bit: the object here
+    U* objects_ = nullptr;
+    std::size_t ended_count_ = 0;  // of the map, when left_ was loaded
 };
 
 /// What find() returns: null and end() at once when nothing was found, as slot_map's.

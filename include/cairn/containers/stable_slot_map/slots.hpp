@@ -5,13 +5,20 @@
 //               | bytes  | bytes  |   -    |      the objects; goes back when empty
 //               +--------+--------+--------+
 //                   ^        ^
-//                   |        open_chunk_: no chunk below has a free slot that is not in the batch
+//                   |        freed_chunk_: where a slot became free last
 //                   batch_chunk_: where the slots in the batch lie (free_slot_batch.hpp)
 //
+//      gather():   1. the lowest chunk with a batch of free slots    (chunks_by_room.hpp)
+//                  2. the chunk where a slot became free last, if it has one; else the lowest
+//                  3. the lowest whose block went back: it gets one again
+//                  4. a new chunk
+//
 // Invariant: a slot in the batch counts as live in its chunk's words, and no handle finds it.
-// Cost:      taking and freeing a slot: loads and stores of the chunk's words, no loop. gather(),
-//            once in 64 insertions or more: the words it needs. Growth: one chunk, nothing is
-//            copied but the table of chunks.
+//            A chunk's room says what free_count and its memory say, and so does the index.
+// Cost:      taking and freeing a slot: loads and stores of the chunk's words, no loop. gather():
+//            step_count_max words at most, whatever the number of chunks; once in 64 insertions
+//            or more while some chunk has a batch, oftener when nearly all slots are taken. Growth:
+//            one chunk, nothing is copied but the table of chunks.
 #pragma once
 
 #include <bit>
@@ -21,11 +28,13 @@
 #include <utility>
 
 #include <cairn/containers/stable_slot_map/chunk.hpp>
+#include <cairn/containers/stable_slot_map/chunks_by_room.hpp>
 #include <cairn/containers/stable_slot_map/free_slot_batch.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/storage/generations.hpp>
 #include <cairn/storage/growable_memory.hpp>
+#include <cairn/storage/step_counter.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
@@ -39,10 +48,21 @@ template <class T>
     return p;
 }
 
-template <unsigned SlotsLog2, std::uint32_t IndexMax, std::uint32_t GenerationMax>
+/// Live slots of one word, from one slot on.
+struct live_word {
+    std::size_t first;   // index of the word's first slot, or no_index
+    std::uint64_t live;  // not 0, but for no_index
+};
+
+template <unsigned SlotsLog2, std::uint32_t IndexMax, std::uint32_t GenerationMax,
+          class Steps = uncounted>
 class stable_slots {
 public:
-    using chunk = stable_chunk<SlotsLog2>;
+    static constexpr std::size_t chunk_count_max =
+        (std::size_t{IndexMax} + (std::size_t{1} << SlotsLog2)) >> SlotsLog2;
+    static constexpr unsigned level_count = chunk_level_count(chunk_count_max);
+    using chunk = stable_chunk<SlotsLog2, level_count>;
+    using batch = free_slot_batch<chunk, Steps>;
     struct entry {
         chunk* state;
         std::byte* objects;  // nullptr while the chunk is empty and its block is with the upstream
@@ -51,8 +71,10 @@ public:
     static constexpr std::uint32_t slot_mask = chunk::slot_count - 1;
     static constexpr std::size_t no_chunk = SIZE_MAX;
     static constexpr std::size_t no_index = SIZE_MAX;
-    static constexpr std::size_t chunk_count_max =
-        (std::size_t{IndexMax} + 1 + slot_mask) >> SlotsLog2;
+    /// Steps (step_counter.hpp) of taking one slot, with or without gathering, or of freeing one:
+    /// three looks for a chunk, two changes of kind. Building a new chunk is on top.
+    static constexpr std::uint64_t step_count_max =
+        1 + batch::gather_step_count_max + 3 * level_count + 2 * 2 * level_count;
 
     stable_slots(std::size_t object_size, alignment align, allocator_ref upstream,
                  std::uint32_t first_generation) noexcept
@@ -78,8 +100,12 @@ public:
     [[nodiscard]] entry* chunks() const noexcept { return reinterpret_cast<entry*>(table_.data()); }
     [[nodiscard]] std::size_t chunk_count() const noexcept { return chunk_count_; }
     [[nodiscard]] allocator_ref upstream() const noexcept { return table_.upstream(); }
-    /// Live objects: counted when they end, and in the batch when they begin.
-    [[nodiscard]] std::size_t size() const noexcept { return size_ + batch_.taken_count(); }
+    /// Live objects: counted in the batch when they begin, and when they end.
+    [[nodiscard]] std::size_t size() const noexcept {
+        return begun_count_ + batch_.taken_count() - ended_count_;
+    }
+    /// Grows when an object ends: what was seen alive before is alive while this is the same.
+    [[nodiscard]] std::size_t ended_count() const noexcept { return ended_count_; }
     [[nodiscard]] std::size_t worn_out_count() const noexcept { return worn_out_count_; }
 
     [[nodiscard]] static std::uint32_t index_of(std::size_t p, std::uint32_t slot) noexcept {
@@ -107,10 +133,13 @@ public:
     }
     [[nodiscard]] std::uint32_t ahead() const noexcept { return batch_.peek_ahead(); }
     /// It is an object's from now on, and no handle finds it until its generation is written.
-    void take(const place&) noexcept { batch_.pop(); }
+    void take(const place&) noexcept {
+        Steps::touch();
+        batch_.pop();
+    }
     /// Its constructor threw: as if it had never been taken.
     void untake(const place& at) noexcept {
-        --size_;
+        ++ended_count_;
         const std::size_t p = at.index >> SlotsLog2;
         at.state->leave(at.slot);
         slot_is_free(p, *at.state, at.slot);
@@ -119,7 +148,7 @@ public:
     /// It is in use without an object. Requires: at == next().
     void promise(const place& at) noexcept {
         batch_.pop();
-        --size_;  // the batch counts it
+        ++ended_count_;  // the batch counts it
         at.state->leave(at.slot);
         chunk::set(at.state->blocked, at.slot);
         chunk::set(at.state->promised, at.slot);
@@ -132,16 +161,17 @@ public:
         --state.promised_count;
         state.enter(slot);
         state.generation[slot] = generation;
-        ++size_;
+        ++begun_count_;
     }
 
     /// The object of a slot is gone, and with it life `generation`.
     void leave(std::size_t p, chunk& state, std::uint32_t slot, std::uint32_t generation) noexcept {
-        --size_;
+        Steps::touch();
+        ++ended_count_;
         const bool chunk_empty = state.leave(slot);
-        state.reopen(slot);
-        if (p < open_chunk_) [[unlikely]] { open_chunk_ = p; }
-        if (chunk_empty || generation == lives_.last()) [[unlikely]] {
+        const bool has_other_room = state.reopen(slot);
+        freed_chunk_ = p;
+        if (has_other_room | chunk_empty | (generation == lives_.last())) [[unlikely]] {
             leave_for_long(p, state, slot, generation);
         }
     }
@@ -150,7 +180,7 @@ public:
         chunk::set(state.blocked, slot);
         state.leave(slot);
         ++state.waiting_count;
-        --size_;
+        ++ended_count_;
     }
     /// It waits no more, and its object is destroyed.
     void finish(std::size_t p, std::uint32_t slot) noexcept {
@@ -211,8 +241,9 @@ public:
         const std::uint64_t live = state.live[w];
         return &state == batch_chunk_ ? live & ~batch_.unused(w) : live;
     }
-    /// First live slot at or after `index`, else no_index.
-    [[nodiscard]] std::size_t next_live(std::size_t index) const noexcept;
+    /// The live slots at or after `index` in the first word that has one; no_index when there is
+    /// none.
+    [[nodiscard]] live_word next_live(std::size_t index) const noexcept;
 
     // ---- chunks come and go: cold
     // ------------------------------------------------------------------
@@ -227,7 +258,9 @@ public:
         chunk& state = *chunks()[p].state;
         state.enter(slot);
         state.generation[slot] = generation;
-        ++size_;
+        --state.free_count;
+        note_room(p);
+        ++begun_count_;
     }
     [[nodiscard]] bool reserve_chunks(std::size_t count) noexcept;
     void return_empty_chunks() noexcept;
@@ -241,9 +274,24 @@ private:
         ++worn_out_count_;
     }
     void slot_is_free(std::size_t p, chunk& state, std::uint32_t slot) noexcept {
-        state.reopen(slot);
-        if (p < open_chunk_) [[unlikely]] { open_chunk_ = p; }
+        freed_chunk_ = p;
+        if (state.reopen(slot)) { note_room(p); }
     }
+
+    /// What chunk `p` has to offer.
+    [[nodiscard]] chunk_room room_of(std::size_t p) const noexcept {
+        const std::uint32_t count = chunks()[p].state->free_count;
+        if (chunks()[p].objects == nullptr) {
+            return count != 0 ? chunk_room::away : chunk_room::none_away;
+        }
+        return count >= chunk::batch_room ? chunk_room::batch
+               : count != 0               ? chunk_room::few
+                                          : chunk_room::none;
+    }
+    /// The index learns what chunk `p` has to offer now.
+    void note_room(std::size_t p) noexcept { set_room(p, room_of(p)); }
+    void set_room(std::size_t p, chunk_room room) noexcept;
+    [[nodiscard]] std::size_t chunk_to_gather_from() const noexcept;
 
     void leave_for_long(std::size_t p, chunk& state, std::uint32_t slot,
                         std::uint32_t generation) noexcept;
@@ -251,8 +299,8 @@ private:
     void drop_batch() noexcept;
     [[nodiscard]] bool add_chunk() noexcept;
     [[nodiscard]] bool get_objects(std::size_t p) noexcept;
-    [[nodiscard]] bool bring_back(std::size_t p) noexcept;
     void give_back_reserved(std::size_t had) noexcept;
+    void return_objects(std::size_t p) noexcept;
     void send_back(std::size_t p) noexcept;
     void chunk_is_empty(std::size_t p) noexcept;
 
@@ -263,8 +311,9 @@ private:
         batch_objects_ = other.batch_objects_;
         batch_index_ = other.batch_index_;
         chunk_count_ = std::exchange(other.chunk_count_, 0);
-        open_chunk_ = std::exchange(other.open_chunk_, 0);
-        size_ = std::exchange(other.size_, 0);
+        freed_chunk_ = std::exchange(other.freed_chunk_, 0);
+        begun_count_ = std::exchange(other.begun_count_, 0);
+        ended_count_ = std::exchange(other.ended_count_, 0);
         kept_chunk_count_ = std::exchange(other.kept_chunk_count_, 0);
         spare_chunk_ = std::exchange(other.spare_chunk_, no_chunk);
         worn_out_count_ = std::exchange(other.worn_out_count_, 0);
@@ -274,11 +323,12 @@ private:
     chunk* batch_chunk_ = nullptr;
     std::byte* batch_objects_ = nullptr;
     std::uint32_t batch_index_ = 0;  // of the chunk's first slot
-    free_slot_batch<chunk> batch_;
+    batch batch_;
     growable_memory table_;  // entry of every chunk
     std::size_t chunk_count_ = 0;
-    std::size_t open_chunk_ = 0;
-    std::size_t size_ = 0;                // live objects less those taken from the batch
+    std::size_t freed_chunk_ = 0;  // where a slot became free last; may be none any more
+    std::size_t begun_count_ = 0;  // objects that ever lived, less those from this batch
+    std::size_t ended_count_ = 0;
     std::size_t kept_chunk_count_ = 0;    // reserve_chunks(): these stay when empty
     std::size_t spare_chunk_ = no_chunk;  // empty and kept
     std::size_t worn_out_count_ = 0;

@@ -12,10 +12,11 @@
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-std::size_t stable_slots<L, I, G>::next_live(std::size_t index) const noexcept {
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+[[gnu::noinline]] live_word stable_slots<L, I, G, Steps>::next_live(
+    std::size_t index) const noexcept {
     std::size_t p = index >> L;
-    if (p >= chunk_count_) { return no_index; }
+    if (p >= chunk_count_) { return {no_index, 0}; }
     const auto slot = static_cast<std::uint32_t>(index & slot_mask);
     const chunk* state = chunks()[p].state;
     std::uint32_t w = slot / 64;
@@ -26,19 +27,19 @@ std::size_t stable_slots<L, I, G>::next_live(std::size_t index) const noexcept {
             w = static_cast<std::uint32_t>(std::countr_zero(later));
         } else {
             do {
-                if (++p == chunk_count_) { return no_index; }
+                if (++p == chunk_count_) { return {no_index, 0}; }
                 state = chunks()[p].state;
             } while (state->used == 0);
             w = static_cast<std::uint32_t>(std::countr_zero(state->used));
         }
         live = live_in(*state, w);
     }
-    return (p << L) + w * 64 + static_cast<std::uint32_t>(std::countr_zero(live));
+    return {(p << L) + w * 64, live};
 }
 
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-handle_fault stable_slots<L, I, G>::fault_of(std::uint32_t index,
-                                             std::uint32_t generation) const noexcept {
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+handle_fault stable_slots<L, I, G, Steps>::fault_of(std::uint32_t index,
+                                                    std::uint32_t generation) const noexcept {
     if (index == 0 && generation == 0) { return handle_fault::null; }
     if (index >> L >= chunk_count_) { return handle_fault::foreign; }
     const chunk& state = *chunks()[index >> L].state;
@@ -46,9 +47,9 @@ handle_fault stable_slots<L, I, G>::fault_of(std::uint32_t index,
     return lives_.judge(generation, state.generation[slot], chunk::bit(state.promised, slot));
 }
 
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-void stable_slots<L, I, G>::refuse(std::uint32_t index, std::uint32_t generation, const void* map,
-                                   call_site from) const {
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+void stable_slots<L, I, G, Steps>::refuse(std::uint32_t index, std::uint32_t generation,
+                                          const void* map, call_site from) const {
     const std::size_t p = index >> L;
     const std::uint32_t word =
         p < chunk_count_ ? chunks()[p].state->generation[index & slot_mask] : 0;
@@ -58,8 +59,8 @@ void stable_slots<L, I, G>::refuse(std::uint32_t index, std::uint32_t generation
         from);
 }
 
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-void stable_slots<L, I, G>::drop_all_promised() noexcept {
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+void stable_slots<L, I, G, Steps>::drop_all_promised() noexcept {
     for (std::size_t p = 0; p < chunk_count_; ++p) {
         for (std::uint32_t w = 0; w < chunk::word_count; ++w) {
             for (std::uint64_t promised = chunks()[p].state->promised[w]; promised != 0;
@@ -70,60 +71,83 @@ void stable_slots<L, I, G>::drop_all_promised() noexcept {
     }
 }
 
-/// The chunk is empty, or the slot's generations are used up: it is not free then, but set aside.
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-[[gnu::noinline]] void stable_slots<L, I, G>::leave_for_long(std::size_t p, chunk& state,
-                                                             std::uint32_t slot,
-                                                             std::uint32_t generation) noexcept {
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+[[gnu::noinline]] void stable_slots<L, I, G, Steps>::set_room(std::size_t p,
+                                                              chunk_room room) noexcept {
+    using index = chunks_by_room<entry, level_count, Steps>;
+    chunk& state = *chunks()[p].state;
+    if (room == state.room) { return; }
+    if (state.room < chunk_room::none) { index::remove(chunks(), p, state.room); }
+    if (room < chunk_room::none) { index::enter(chunks(), p, room); }
+    state.room = room;
+}
+
+/// The chunk has another kind of room, or is empty, or the slot's generations are used up: it is
+/// not free then, but set aside.
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+[[gnu::noinline]] void stable_slots<L, I, G, Steps>::leave_for_long(
+    std::size_t p, chunk& state, std::uint32_t slot, std::uint32_t generation) noexcept {
     if (generation == lives_.last()) {
         state.generation[slot] = chunk::vacant;
+        --state.free_count;
         wear_out(state, slot);
     }
+    note_room(p);
     if (state.used == 0) { chunk_is_empty(p); }
 }
 
-/// Takes the lowest free slots in the batch. Returns: false when exhausted; nothing has changed
-/// then.
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-[[gnu::noinline]] bool stable_slots<L, I, G>::gather() noexcept {
-    size_ += batch_.taken_count();
-    batch_.forget();
-    std::size_t lowest = no_chunk;  // has free slots but no memory, and there is none now
-    for (std::size_t p = open_chunk_;; ++p) {
-        if (p >= chunk_count_ && !add_chunk()) { return false; }
-        chunk& state = *chunks()[p].state;
-        if (chunks()[p].objects == nullptr) {
-            if (state.count_open() == 0) { continue; }
-            if (!bring_back(p)) {
-                lowest = lowest == no_chunk ? p : lowest;
-                continue;
-            }
-        }
-        if (batch_.gather(state)) {
-            open_chunk_ = lowest < p ? lowest : p;
-            batch_chunk_ = &state;
-            batch_objects_ = chunks()[p].objects;
-            batch_index_ = index_of(p, 0);
-            return true;
-        }
+/// The chunk that the next batch comes from: with memory, if there is one. no_chunk: no chunk has a
+/// free slot. A chunk with few is visited where a slot became free last, because its words are in
+/// the cache then, and because going to the lowest would find one slot each time.
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+std::size_t stable_slots<L, I, G, Steps>::chunk_to_gather_from() const noexcept {
+    using index = chunks_by_room<entry, level_count, Steps>;
+    if (chunk_count_ == 0) { return no_chunk; }
+    std::size_t p = index::lowest(chunks(), chunk_room::batch);
+    if (p != no_chunk) { return p; }
+    if (freed_chunk_ < chunk_count_ && chunks()[freed_chunk_].state->room == chunk_room::few) {
+        return freed_chunk_;
     }
+    p = index::lowest(chunks(), chunk_room::few);
+    return p != no_chunk ? p : index::lowest(chunks(), chunk_room::away);
+}
+
+/// Takes free slots into the batch. Returns: false when exhausted; nothing has changed then.
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+[[gnu::noinline]] bool stable_slots<L, I, G, Steps>::gather() noexcept {
+    begun_count_ += batch_.taken_count();
+    batch_.forget();
+    std::size_t p = chunk_to_gather_from();
+    if (p == no_chunk) {
+        if (!add_chunk()) { return false; }
+        p = chunk_count_ - 1;
+    } else if (!get_objects(p)) {
+        return false;
+    }
+    chunk& state = *chunks()[p].state;
+    const bool has_slots = batch_.gather(state);
+    CAIRN_ASSERT(has_slots, "a chunk that is said to have free slots has one");
+    note_room(p);
+    batch_chunk_ = &state;
+    batch_objects_ = chunks()[p].objects;
+    batch_index_ = index_of(p, 0);
+    return has_slots;
 }
 
 /// The slots in the batch are found again like all others.
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-void stable_slots<L, I, G>::drop_batch() noexcept {
-    size_ += batch_.taken_count();
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+void stable_slots<L, I, G, Steps>::drop_batch() noexcept {
+    begun_count_ += batch_.taken_count();
     if (batch_.empty()) {
         batch_.forget();
         return;
     }
     batch_.drop(*batch_chunk_);
-    const std::size_t p = batch_index_ >> L;
-    open_chunk_ = p < open_chunk_ ? p : open_chunk_;
+    note_room(batch_index_ >> L);
 }
 
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-[[gnu::noinline]] bool stable_slots<L, I, G>::add_chunk() noexcept {
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+[[gnu::noinline]] bool stable_slots<L, I, G, Steps>::add_chunk() noexcept {
     if (chunk_count_ == chunk_count_max) { return false; }
     const std::size_t used = chunk_count_ * sizeof(entry);
     if (used + sizeof(entry) > table_.size() &&
@@ -149,14 +173,15 @@ template <unsigned L, std::uint32_t I, std::uint32_t G>
         if (slot == 0) { break; }
     }
     state->open = state->count_open();
+    state->free_count = state->count_free();
     ::new (static_cast<void*>(chunks() + chunk_count_))
         entry{state, static_cast<std::byte*>(objects)};
-    ++chunk_count_;
+    note_room(chunk_count_++);
     return true;
 }
 
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-bool stable_slots<L, I, G>::copy_chunks(const stable_slots& other) noexcept {
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+bool stable_slots<L, I, G, Steps>::copy_chunks(const stable_slots& other) noexcept {
     lives_.copy_from(other.lives_);
     for (std::size_t p = 0; p < other.chunk_count_; ++p) {
         if (!add_chunk()) { return false; }
@@ -172,6 +197,8 @@ bool stable_slots<L, I, G>::copy_chunks(const stable_slots& other) noexcept {
         to.promised_count = from.promised_count;
         to.waiting_count = from.waiting_count;
         to.open = to.count_open();
+        to.free_count = to.count_free();
+        note_room(p);
         if (other.chunks()[p].objects == nullptr) { send_back(p); }
     }
     kept_chunk_count_ = other.kept_chunk_count_;
@@ -180,9 +207,9 @@ bool stable_slots<L, I, G>::copy_chunks(const stable_slots& other) noexcept {
     return true;
 }
 
-/// Chunk `p` has memory for its objects again, if it had none; it is not open yet.
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-bool stable_slots<L, I, G>::get_objects(std::size_t p) noexcept {
+/// Chunk `p` has memory for its objects again, if it had none; the index does not know it yet.
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+bool stable_slots<L, I, G, Steps>::get_objects(std::size_t p) noexcept {
     if (chunks()[p].objects != nullptr) { return true; }
     void* const objects = upstream().allocate(block_size_, align_);
     if (objects == nullptr) { return false; }
@@ -191,23 +218,21 @@ bool stable_slots<L, I, G>::get_objects(std::size_t p) noexcept {
     return true;
 }
 
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-bool stable_slots<L, I, G>::bring_back(std::size_t p) noexcept {
-    if (!get_objects(p)) { return false; }
-    chunks()[p].state->open = chunks()[p].state->count_open();
-    return true;
-}
-
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-void stable_slots<L, I, G>::send_back(std::size_t p) noexcept {
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+void stable_slots<L, I, G, Steps>::return_objects(std::size_t p) noexcept {
     unpoison(chunks()[p].objects, block_size_);
     upstream().deallocate(chunks()[p].objects, block_size_, align_);
     chunks()[p].objects = nullptr;
-    chunks()[p].state->open = 0;
 }
 
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-[[gnu::noinline]] void stable_slots<L, I, G>::chunk_is_empty(std::size_t p) noexcept {
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+void stable_slots<L, I, G, Steps>::send_back(std::size_t p) noexcept {
+    return_objects(p);
+    note_room(p);
+}
+
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+[[gnu::noinline]] void stable_slots<L, I, G, Steps>::chunk_is_empty(std::size_t p) noexcept {
     if (p < kept_chunk_count_ || chunks()[p].state->keeps_memory()) { return; }
     std::size_t other = spare_chunk_;
     if (other == p) { return; }
@@ -224,8 +249,8 @@ template <unsigned L, std::uint32_t I, std::uint32_t G>
     send_back(p < other ? other : p);
 }
 
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-bool stable_slots<L, I, G>::reserve_chunks(std::size_t count) noexcept {
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+bool stable_slots<L, I, G, Steps>::reserve_chunks(std::size_t count) noexcept {
     if (count > chunk_count_max) { return false; }
     const std::size_t had = chunk_count_;
     std::size_t p = 0;
@@ -234,36 +259,32 @@ bool stable_slots<L, I, G>::reserve_chunks(std::size_t count) noexcept {
         give_back_reserved(had);
         return false;
     }
-    for (p = 0; p < had && p < count; ++p) {
-        chunk& state = *chunks()[p].state;
-        if (state.open != 0) { continue; }
-        state.open = state.count_open();
-        open_chunk_ = state.open != 0 && p < open_chunk_ ? p : open_chunk_;
-    }
+    for (p = 0; p < had && p < count; ++p) { note_room(p); }
     kept_chunk_count_ = count > kept_chunk_count_ ? count : kept_chunk_count_;
     return true;
 }
 
 /// Undoes a reservation that failed, from when there were `had` chunks. Those of them that got
-/// their objects for it are empty and not yet open.
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-void stable_slots<L, I, G>::give_back_reserved(std::size_t had) noexcept {
+/// memory for objects are away yet by what the index says.
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+void stable_slots<L, I, G, Steps>::give_back_reserved(std::size_t had) noexcept {
     for (std::size_t p = 0; p < had; ++p) {
-        const chunk& state = *chunks()[p].state;
-        if (chunks()[p].objects != nullptr && (state.open | state.used) == 0 &&
-            !state.keeps_memory()) {
-            send_back(p);
+        const chunk_room was = chunks()[p].state->room;
+        if (chunks()[p].objects != nullptr &&
+            (was == chunk_room::away || was == chunk_room::none_away)) {
+            return_objects(p);
         }
     }
     for (; chunk_count_ > had; --chunk_count_) {
         chunk* const state = chunks()[chunk_count_ - 1].state;
-        send_back(chunk_count_ - 1);
+        set_room(chunk_count_ - 1, chunk_room::none);
+        return_objects(chunk_count_ - 1);
         upstream().deallocate(state, sizeof(chunk), alignment::of<chunk>());
     }
 }
 
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-void stable_slots<L, I, G>::return_empty_chunks() noexcept {
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+void stable_slots<L, I, G, Steps>::return_empty_chunks() noexcept {
     drop_batch();
     kept_chunk_count_ = 0;
     spare_chunk_ = no_chunk;
@@ -275,22 +296,23 @@ void stable_slots<L, I, G>::return_empty_chunks() noexcept {
     }
 }
 
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-void stable_slots<L, I, G>::release() noexcept {
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+void stable_slots<L, I, G, Steps>::release() noexcept {
     drop_batch();
     batch_chunk_ = nullptr;
     for (std::size_t p = 0; p < chunk_count_; ++p) {
-        if (chunks()[p].objects != nullptr) { send_back(p); }
+        if (chunks()[p].objects != nullptr) { return_objects(p); }
         upstream().deallocate(chunks()[p].state, sizeof(chunk), alignment::of<chunk>());
     }
     lives_.end();
-    chunk_count_ = open_chunk_ = size_ = kept_chunk_count_ = worn_out_count_ = 0;
+    chunk_count_ = freed_chunk_ = begun_count_ = ended_count_ = 0;
+    kept_chunk_count_ = worn_out_count_ = 0;
     spare_chunk_ = no_chunk;
     table_.release();
 }
 
-template <unsigned L, std::uint32_t I, std::uint32_t G>
-void stable_slots<L, I, G>::validate() const noexcept {
+template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
+void stable_slots<L, I, G, Steps>::validate() const noexcept {
 #if CAIRN_ASSERTS
     std::size_t live_count = 0;
     for (std::size_t p = 0; p < chunk_count_; ++p) {
@@ -304,12 +326,17 @@ void stable_slots<L, I, G>::validate() const noexcept {
                          "the summary knows the words with live slots");
             CAIRN_ASSERT(&state != batch_chunk_ || (batch_.unused(w) & ~state.live[w]) == 0,
                          "slots in the batch are marked");
-            const bool offered = chunks()[p].objects != nullptr && state.free(w) != 0;
-            CAIRN_ASSERT(!offered || ((state.open >> w) & 1) != 0,
+            CAIRN_ASSERT(state.free(w) == 0 || ((state.open >> w) & 1) != 0,
                          "the summary knows the words with free slots");
-            CAIRN_ASSERT(!offered || p >= open_chunk_,
-                         "no chunk below the open one has a free slot");
             live_count += static_cast<std::size_t>(std::popcount(live_in(state, w)));
+        }
+        CAIRN_ASSERT(state.free_count == state.count_free(), "free slots are counted");
+        CAIRN_ASSERT(state.room == room_of(p), "a chunk's room is what it has to offer");
+        for (const chunk_room room : {chunk_room::batch, chunk_room::few, chunk_room::away}) {
+            using index = chunks_by_room<entry, level_count, Steps>;
+            CAIRN_ASSERT(index::is(chunks(), p, room) == (room == state.room),
+                         "the index knows what each chunk has to offer");
+            index::validate(chunks(), p, room);
         }
         for (std::uint32_t slot = 0; slot < chunk::slot_count; ++slot) {
             CAIRN_ASSERT((((live_in(state, slot / 64) >> (slot & 63)) & 1) != 0) ==
