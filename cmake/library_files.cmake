@@ -75,6 +75,7 @@ target_sources(cairn
         include/cairn/core/bits.hpp
         include/cairn/core/byte_allocator.hpp
         include/cairn/core/cache_line.hpp
+        include/cairn/core/construct.hpp
         include/cairn/core/counts_live.hpp
         include/cairn/core/flavour.hpp
         include/cairn/core/forwards.hpp

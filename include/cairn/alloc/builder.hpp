@@ -16,7 +16,9 @@
 // Use it for: lists whose length is known at the end: visible objects, child nodes, tokens.
 // Look elsewhere for: containers that live on and change (packed_array.hpp).
 //
-// Cost:    push_back: one compare, one store. Growth: O(1) at the tip, otherwise O(size) moves.
+// Cost:    push_back: one compare, one store. The first room is inlined where the arena's type is
+//          named: a list of up to eight elements makes no call; one of none is a compare. Growth:
+//          O(1) at the tip, otherwise O(size) moves.
 // Failure: push_back returns false when the arena is exhausted; the elements so far are intact.
 // Requires of T: nothrow move construction (elements may move when the tip is taken).
 #pragma once
@@ -30,7 +32,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
-#include <cairn/core/make.hpp>
+#include <cairn/core/construct.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/storage/growth.hpp>
 
@@ -63,7 +65,7 @@ public:
     ///           push_back() may be given one.
     /// Returns: false when the arena is exhausted; nothing has changed then.
     template <class... Args>
-    [[nodiscard]] bool emplace_back(Args&&... args) {
+    [[nodiscard, gnu::always_inline]] bool emplace_back(Args&&... args) {
         if (end_ == limit_) [[unlikely]] {
             if (!grow()) { return false; }
         }
@@ -73,7 +75,7 @@ public:
     }
 
     /// `value` may be an element of this builder.
-    [[nodiscard]] bool push_back(const T& value)
+    [[nodiscard, gnu::always_inline]] bool push_back(const T& value)
         requires std::is_copy_constructible_v<T>
     {
         if (end_ != limit_) [[likely]] {
@@ -84,7 +86,10 @@ public:
         T copy = value;  // growth may move the element that it refers to
         return emplace_back(static_cast<T&&>(copy));
     }
-    [[nodiscard]] bool push_back(T&& value) {
+    [[nodiscard, gnu::always_inline]] bool push_back(T&& value) {
+        if constexpr (std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<T>) {
+            return push_back(static_cast<const T&>(value));  // needs no address, as below
+        }
         if (end_ != limit_) [[likely]] {
             ::new (static_cast<void*>(end_)) T(static_cast<T&&>(value));
             ++end_;
@@ -159,66 +164,79 @@ private:
 
     struct room {
         T* begin;
-        T* end;    // one past the last element
         T* limit;  // one past the room
     };
 
-    /// Cold: once per doubling.
-    [[nodiscard]] bool grow() noexcept {
-        const room now = grown(arena_, {begin_, end_, limit_}, capacity_first_);
-        if (now.end == now.limit) { return false; }
-        if (now.begin != begin_) { moved_count_ += size(); }
+    /// Once per doubling. The first room is taken here, where the constants are known: in a list of
+    /// one to three elements a call costs more than all that they need.
+    [[nodiscard, gnu::always_inline]] bool grow() noexcept {
+        if (begin_ == nullptr) {
+            const std::size_t fit = fitting(arena_, capacity_first_);
+            void* const first = arena_.allocate(fit * sizeof(T), alignment::of<T>());
+            if (first != nullptr) [[likely]] {
+                begin_ = end_ = static_cast<T*>(first);
+                limit_ = begin_ + fit;
+                return true;
+            }
+        }
+        const room now = grown(arena_, begin_, end_, limit_, capacity_first_);
+        const std::size_t count = size();
+        if (now.begin + count == now.limit) { return false; }
+        if (now.begin != begin_) { moved_count_ += count; }
         begin_ = now.begin;
-        end_ = now.end;
+        end_ = now.begin + count;
         limit_ = now.limit;
         return true;
     }
 
-    /// Takes and returns values, not `this`: so a builder that is a local variable may live in
-    /// registers while it collects. Returns `old` when the arena is exhausted.
-    [[nodiscard, gnu::noinline]] static room grown(reference arena, room old,
-                                                   std::size_t capacity_first) noexcept {
-        const auto capacity = static_cast<std::size_t>(old.limit - old.begin);
-        // Twice the room; near the end of the arena what can be had of that, and the last elements
-        // one by one only where they need no copy.
-        room larger = old;
-        const auto attempt = [&](std::size_t wanted) {
-            larger = grown_to(arena, old, wanted, true);
-            return larger.limit != old.limit;
-        };
-        const std::size_t wish = old.begin == nullptr ? capacity_first : capacity * 2;
-        if (grow_by_halves(capacity, capacity + 1, wish, attempt) != 0) { return larger; }
-        return grown_to(arena, old, capacity + 1, false);
+    /// Elements in the room that the arena would give for `wanted` of them: what it rounds up to
+    /// costs nothing.
+    [[nodiscard]] static std::size_t fitting(reference arena, std::size_t wanted) noexcept {
+        return arena.good_size(saturating_multiply(wanted, sizeof(T)), alignment::of<T>()) /
+               sizeof(T);
     }
 
-    /// Returns: `old` when the arena refuses.
-    [[nodiscard]] static room grown_to(reference arena, room old, std::size_t wanted,
-                                       bool may_move) noexcept {
-        const auto count = static_cast<std::size_t>(old.end - old.begin);
-        const auto capacity = static_cast<std::size_t>(old.limit - old.begin);
-        // What the arena rounds up to costs nothing: take it as room.
-        const std::size_t bytes =
-            arena.good_size(saturating_multiply(wanted, sizeof(T)), alignment::of<T>());
-        const std::size_t fit = bytes / sizeof(T);
-        if (old.begin != nullptr && arena.try_resize(old.begin, capacity * sizeof(T),
-                                                     fit * sizeof(T), alignment::of<T>())) {
-            return {old.begin, old.end, old.begin + fit};
+    /// Cold. Takes and returns values, in registers, and not `this`: so a builder that is a local
+    /// variable may live in registers while it collects.
+    /// Returns: the old room when the arena is exhausted.
+    [[nodiscard, gnu::noinline]] static room grown(reference arena, T* begin, T* end, T* limit,
+                                                   std::size_t capacity_first) noexcept {
+        const auto capacity = static_cast<std::size_t>(limit - begin);
+        // Twice the room; near the end of the arena what can be had of that, and the last elements
+        // one by one only where they need no copy.
+        room larger{begin, limit};
+        const auto attempt = [&](std::size_t wanted) {
+            larger = grown_to(arena, begin, end, limit, wanted, true);
+            return larger.limit != limit;
+        };
+        const std::size_t wish = begin == nullptr ? capacity_first : capacity * 2;
+        if (grow_by_halves(capacity, capacity + 1, wish, attempt) != 0) { return larger; }
+        return grown_to(arena, begin, end, limit, capacity + 1, false);
+    }
+
+    /// Returns: the old room when the arena refuses.
+    [[nodiscard]] static room grown_to(reference arena, T* begin, T* end, T* limit,
+                                       std::size_t wanted, bool may_move) noexcept {
+        const auto count = static_cast<std::size_t>(end - begin);
+        const auto capacity = static_cast<std::size_t>(limit - begin);
+        const std::size_t fit = fitting(arena, wanted);
+        if (begin != nullptr &&
+            arena.try_resize(begin, capacity * sizeof(T), fit * sizeof(T), alignment::of<T>())) {
+            return {begin, begin + fit};
         }
-        if (!may_move) { return old; }
+        if (!may_move) { return {begin, limit}; }
         auto* const first = static_cast<T*>(arena.allocate(fit * sizeof(T), alignment::of<T>()));
-        if (first == nullptr) { return old; }
+        if (first == nullptr) { return {begin, limit}; }
         if constexpr (std::is_trivially_copyable_v<T>) {
-            if (count != 0) { std::memcpy(first, old.begin, count * sizeof(T)); }
+            if (count != 0) { std::memcpy(first, begin, count * sizeof(T)); }
         } else {
             for (std::size_t i = 0; i < count; ++i) {
-                ::new (static_cast<void*>(first + i)) T(static_cast<T&&>(old.begin[i]));
-                old.begin[i].~T();
+                ::new (static_cast<void*>(first + i)) T(static_cast<T&&>(begin[i]));
+                begin[i].~T();
             }
         }
-        if (old.begin != nullptr) {
-            arena.deallocate(old.begin, capacity * sizeof(T), alignment::of<T>());
-        }
-        return {first, first + count, first + fit};
+        if (begin != nullptr) { arena.deallocate(begin, capacity * sizeof(T), alignment::of<T>()); }
+        return {first, first + fit};
     }
 
     T* begin_ = nullptr;

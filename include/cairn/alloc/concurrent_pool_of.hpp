@@ -21,7 +21,7 @@
 
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/core/make.hpp>
+#include <cairn/core/construct.hpp>
 #include <cairn/core/rollback.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {

@@ -46,6 +46,7 @@
 #include <cairn/containers/lease.hpp>
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/construct.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/rollback.hpp>
 #include <cairn/os/system_allocator.hpp>
@@ -230,7 +231,7 @@ private:
             constexpr bool fit = std::is_default_constructible_v<T>;
             static_assert(fit,
                           "an object of a pool is built by T(), or by the create of its hooks");
-            if constexpr (fit) { ::new (static_cast<void*>(s->bytes)) T(); }
+            if constexpr (fit) { detail::construct_at<T>(static_cast<void*>(s->bytes)); }
         } else {
             ::new (static_cast<void*>(s->bytes)) T(hooks_.create());
         }

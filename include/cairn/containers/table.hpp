@@ -48,6 +48,7 @@
 #include <cairn/containers/table/moves.hpp>
 #include <cairn/containers/table/view.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/rollback.hpp>
 #include <cairn/storage/growable_memory.hpp>
 #include <cairn/storage/sort_keys.hpp>
 
@@ -156,24 +157,39 @@ public:
     /// Returns: false when the allocator is exhausted; the table and the arguments are unchanged.
     /// Throws:  what a field's constructor throws; the table is unchanged then.
     template <class... Args>
-    [[nodiscard]] bool emplace_back(Args&&... args) {
+    [[nodiscard, gnu::always_inline]] bool emplace_back(Args&&... args) {
         if (m_.size == m_.capacity) [[unlikely]] {
-            return emplace_back_growing(static_cast<Args&&>(args)...);
+            return emplace_growing(static_cast<Args&&>(args)...);
         }
         emplace_in_room(static_cast<Args&&>(args)...);
         return true;
     }
+    /// As emplace_back, for a caller who knows that there is none, or probably none. The new row is
+    /// built before the old ones move, as the arguments may lie in them; growth is calls without
+    /// the arguments (packed_array.hpp says why).
+    template <class... Args>
+    [[nodiscard, gnu::always_inline]] bool emplace_growing(Args&&... args) {
+        const detail::table_memory::block room = begin_growth();
+        if (room.base == nullptr) { return false; }
+        detail::rollback undo{[&]() noexcept { cancel_growth(room.base, room.capacity); }};
+        cells::construct_row(room.base, room.capacity, m_.size, static_cast<Args&&>(args)...);
+        undo.cancel();
+        finish_growth(room.base, room.capacity);
+        return true;
+    }
     /// As emplace_back, for a caller who knows that there is room. Requires: size() < capacity().
     template <class... Args>
-    void emplace_in_room(Args&&... args) {
+    [[gnu::always_inline]] void emplace_in_room(Args&&... args) {
         CAIRN_ASSERT(m_.size < m_.capacity, "there is room");
         if constexpr (poison_is_watched) { watch(m_.size + 1); }
         cells::construct_row(m_.base, m_.pitch, m_.size, static_cast<Args&&>(args)...);
         ++m_.size;
         if (m_.followers != nullptr) { tell_added(m_.size - 1, 1); }
     }
-    [[nodiscard]] bool push_back(const Row& row) { return emplace_back(row); }
-    [[nodiscard]] bool push_back(Row&& row) { return emplace_back(std::move(row)); }
+    [[nodiscard, gnu::always_inline]] bool push_back(const Row& row) { return emplace_back(row); }
+    [[nodiscard, gnu::always_inline]] bool push_back(Row&& row) {
+        return emplace_back(std::move(row));
+    }
 
     /// Inserts before row `index`, keeping the order. O(rows behind it).
     /// Returns: false when the allocator is exhausted; unchanged then.
@@ -435,38 +451,34 @@ public:
 private:
     [[nodiscard]] moves moved() const noexcept { return {m_.base, m_.pitch}; }
 
-    /// The new row is built in the new block before the old rows move, because the arguments may
-    /// lie in the old block.
-    template <class... Args>
-    [[nodiscard]] bool emplace_back_growing(Args&&... args) {
-        if (m_.is_reserved) {
-            return m_.commit_rows(desc(), m_.size + 1) &&
-                   emplace_back(static_cast<Args&&>(args)...);
+    /// Room for one row more: a block to which the rows are to move, or where they stand (m_.base).
+    /// Returns: a null base when exhausted.
+    [[nodiscard, gnu::noinline, gnu::cold]] detail::table_memory::block begin_growth() noexcept {
+        if (m_.size != m_.capacity || (m_.is_reserved && m_.commit_rows(desc(), m_.size + 1))) {
+            if constexpr (poison_is_watched) { watch(m_.size + 1); }
+            return {m_.base, m_.pitch};
         }
-        struct guard {
-            detail::table_memory& m;
-            detail::table_memory::block fresh;
-            bool row_made = false;
-            ~guard() {
-                if (fresh.base != nullptr) {
-                    if (row_made) {
-                        cells::for_each_field([&]<std::size_t F>() {
-                            cells::template destroy_field<F>(fresh.base, fresh.capacity, m.size);
-                        });
-                    }
-                    m.free_block(desc(), fresh);
-                }
-            }
-        } g{m_, m_.allocate_larger_block(desc())};
-        if (g.fresh.base == nullptr) { return false; }
-        cells::construct_row(g.fresh.base, g.fresh.capacity, m_.size, static_cast<Args&&>(args)...);
-        g.row_made = true;
-        m_.move_into(desc(), g.fresh);
-        g.fresh = {};
+        return m_.is_reserved ? detail::table_memory::block{} : m_.allocate_larger_block(desc());
+    }
+    [[gnu::noinline, gnu::cold]] void cancel_growth(std::byte* base, std::size_t rows) noexcept {
+        if (base != m_.base) { m_.free_block(desc(), {base, rows}); }
+    }
+    /// Row size() was built in the block; the others move there, too, and it is one row more.
+    /// Throws: what copying them throws; the new row and the block are gone then.
+    [[gnu::noinline]] void finish_growth(std::byte* base, std::size_t rows) {
+        if (base != m_.base) {
+            detail::rollback undo{[&]() noexcept {
+                cells::for_each_field([&]<std::size_t F>() {
+                    cells::template destroy_field<F>(base, rows, m_.size);
+                });
+                m_.free_block(desc(), {base, rows});
+            }};
+            m_.move_into(desc(), {base, rows});
+            undo.cancel();
+        }
         if constexpr (poison_is_watched) { watch(m_.size + 1); }
         ++m_.size;
         if (m_.followers != nullptr) { tell_added(m_.size - 1, 1); }
-        return true;
     }
 
     void shrink_by_one() noexcept {

@@ -8,46 +8,13 @@
 #pragma once
 
 #include <cstddef>
-#include <new>
 #include <type_traits>
 
 #include <cairn/core/byte_allocator.hpp>
+#include <cairn/core/construct.hpp>
 #include <cairn/core/rollback.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
-
-namespace detail {
-
-template <class T, class... Args>
-inline constexpr bool is_made_from =
-    std::is_constructible_v<T, Args...> ||
-    requires(void* memory, Args&&... args) { ::new (memory) T{static_cast<Args&&>(args)...}; };
-
-// An aggregate of more fields than arguments is what the caller wrote, and no slip.
-#if defined(__GNUC__)
-#    pragma GCC diagnostic push
-#    pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-#endif
-
-// static_cast<Args&&> is std::forward<Args> without the 1,500 lines of <utility>.
-template <class T, class... Args>
-T* construct_at(void* memory, Args&&... args) {
-    constexpr bool fit = is_made_from<T, Args...>;
-    static_assert(fit, "an object is made as T(args...) or T{args...}: these arguments build none");
-    if constexpr (!fit) {
-        return nullptr;
-    } else if constexpr (std::is_constructible_v<T, Args...>) {
-        return ::new (memory) T(static_cast<Args&&>(args)...);
-    } else {
-        return ::new (memory) T{static_cast<Args&&>(args)...};  // aggregates
-    }
-}
-
-#if defined(__GNUC__)
-#    pragma GCC diagnostic pop
-#endif
-
-}  // namespace detail
 
 /// A new T in memory of `allocator`, built from `args`.
 /// Returns: nullptr when the allocator is exhausted; nothing is constructed then.

@@ -55,7 +55,7 @@ inline constexpr std::size_t field_count =
 
 /// visitor(first field, second field, ...) of an aggregate with `Count` fields; an lvalue each.
 template <std::size_t Count, class T, class Visitor>
-constexpr decltype(auto) with_fields(T& row, Visitor&& visitor) {
+[[gnu::always_inline]] constexpr decltype(auto) with_fields(T& row, Visitor&& visitor) {
     if constexpr (Count == 1) {
         auto& [f0] = row;
         return visitor(f0);

@@ -56,6 +56,7 @@ concept packed_rows =
     { rows.reserve_address_space(n) } -> std::same_as<bool>;  // n rows never move; false: refused
     { rows.emplace_back(static_cast<Value&&>(value)) } -> std::same_as<bool>;  // false: exhausted
     rows.emplace_in_room(static_cast<Value&&>(value)); // the same, below capacity()
+    rows.emplace_growing(static_cast<Value&&>(value)); // the same, where there is hardly room
     rows.swap_erase(n);                                // the last row moves into row n
     rows.swap_rows(n, n);                              // two rows change places
     { rows.permute(order) } -> std::same_as<bool>;     // row r becomes order[r]; false: exhausted
@@ -300,13 +301,16 @@ public:
     /// Returns: its handle; null when exhausted, nothing has changed then.
     /// Throws:  what the row's constructor throws; nothing has changed then.
     template <class... Args>
-    handle_type emplace(Args&&... args) {
-        if (!slots_.is_ready()) [[unlikely]] {
-            return emplace_growing(std::forward<Args>(args)...);
+    [[gnu::always_inline]] handle_type emplace(Args&&... args) {
+        if (slots_.is_ready()) [[likely]] {
+            const handle_type h = handle_of_slot(slots_.peek());
+            rows_.emplace_in_room(std::forward<Args>(args)...);
+            commit(h);
+            return h;
         }
-        const handle_type h = handle_of_slot(slots_.peek());
-        rows_.emplace_in_room(std::forward<Args>(args)...);
-        commit(h);
+        const handle_type h = next_handle_growing();
+        if (!h || !rows_.emplace_growing(std::forward<Args>(args)...)) { return {}; }
+        commit_grown(h);
         return h;
     }
     /// A new row that knows its own handle: make(h) returns it, built in place where rows are
@@ -321,8 +325,10 @@ public:
         commit(h);
         return h;
     }
-    handle_type insert(const value_type& value) { return emplace(value); }
-    handle_type insert(value_type&& value) { return emplace(std::move(value)); }
+    [[gnu::always_inline]] handle_type insert(const value_type& value) { return emplace(value); }
+    [[gnu::always_inline]] handle_type insert(value_type&& value) {
+        return emplace(std::move(value));
+    }
 
     /// A handle now, the row later: find() finds nothing until fulfil().
     /// Returns: null when exhausted.
@@ -641,13 +647,14 @@ private:
         handle_rows()[row] = h;
         slots_.set_value(h.index(), static_cast<std::uint32_t>(row));
     }
-    template <class... Args>
-    [[gnu::noinline]] handle_type emplace_growing(Args&&... args) {
-        const handle_type h = next_handle();
-        if (!h || !rows_.emplace_back(std::forward<Args>(args)...)) { return {}; }
+    /// The two halves of an insertion that grows, around the building of the row: calls that take
+    /// nothing of the caller's (packed_array.hpp says why).
+    [[nodiscard, gnu::noinline, gnu::cold]] handle_type next_handle_growing() noexcept {
+        return next_handle();
+    }
+    [[gnu::noinline, gnu::cold]] void commit_grown(handle_type h) noexcept {
         commit(h);
         set_row_max();
-        return h;
     }
     template <class Made>
     [[nodiscard]] bool emplace_made(Made made) {

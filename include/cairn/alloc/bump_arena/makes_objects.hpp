@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include <cairn/core/alignment.hpp>
+#include <cairn/core/construct.hpp>
 #include <cairn/core/make.hpp>
 #include <cairn/core/rollback.hpp>
 #include <cairn/core/slice.hpp>
@@ -27,13 +28,13 @@ template <class T>
 slice<T> construct_array(void* memory, std::size_t count) {
     T* const first = static_cast<T*>(memory);
     if constexpr (std::is_trivially_destructible_v<T>) {
-        for (std::size_t i = 0; i < count; ++i) { ::new (static_cast<void*>(first + i)) T(); }
+        for (std::size_t i = 0; i < count; ++i) { construct_at<T>(first + i); }
     } else {
         std::size_t built = 0;
         rollback undo{[&]() noexcept {
             while (built != 0) { first[--built].~T(); }
         }};
-        for (; built < count; ++built) { ::new (static_cast<void*>(first + built)) T(); }
+        for (; built < count; ++built) { construct_at<T>(first + built); }
         undo.cancel();
     }
     return {first, count};

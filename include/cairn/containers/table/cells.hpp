@@ -63,7 +63,8 @@ struct table_cells {
         }
     }
     template <std::size_t F, class Arg>
-    static void construct_field(std::byte* base, std::size_t capacity, std::size_t i, Arg&& arg) {
+    [[gnu::always_inline]] static void construct_field(std::byte* base, std::size_t capacity,
+                                                       std::size_t i, Arg&& arg) {
         auto&& field = layout_of::template field<F, false>(base, capacity, i);
         if constexpr (layout_of::template is_split<F>()) {
             field.store(static_cast<Arg&&>(arg));
@@ -73,10 +74,10 @@ struct table_cells {
         }
     }
     template <class... Args>
-    static void construct_fields(std::byte* base, std::size_t capacity, std::size_t i,
-                                 Args&&... args) {
+    [[gnu::always_inline]] static void construct_fields(std::byte* base, std::size_t capacity,
+                                                        std::size_t i, Args&&... args) {
         row_undo undo{base, capacity, i};
-        [&]<std::size_t... F>(std::index_sequence<F...>) {
+        [&]<std::size_t... F>(std::index_sequence<F...>) __attribute__((always_inline)) {
             ((construct_field<F>(base, capacity, i, static_cast<Args&&>(args)), ++undo.made), ...);
         }(std::make_index_sequence<layout_of::field_count>{});
         undo.made = 0;
@@ -91,8 +92,8 @@ struct table_cells {
 #    pragma GCC diagnostic ignored "-Wmissing-field-initializers"  // that is what they are for
 #endif
     template <class... Args>
-    static void construct_row(std::byte* base, std::size_t capacity, std::size_t i,
-                              Args&&... args) {
+    [[gnu::always_inline]] static void construct_row(std::byte* base, std::size_t capacity,
+                                                     std::size_t i, Args&&... args) {
         constexpr bool one_a_field =
             !Layout::one_array && sizeof...(Args) == layout_of::field_count;
         constexpr bool fit = [] {
@@ -136,16 +137,18 @@ struct table_cells {
         }
     }
     template <class R>
-    static void construct_from_row(std::byte* base, std::size_t capacity, std::size_t i, R&& row) {
+    [[gnu::always_inline]] static void construct_from_row(std::byte* base, std::size_t capacity,
+                                                          std::size_t i, R&& row) {
         if constexpr (std::is_same_v<std::remove_cvref_t<R>, Row>) {
-            with_fields<layout_of::field_count>(row, [&](auto&... fields) {
-                if constexpr (std::is_lvalue_reference_v<R> ||
-                              std::is_const_v<std::remove_reference_t<R>>) {
-                    construct_fields(base, capacity, i, fields...);
-                } else {
-                    construct_fields(base, capacity, i, std::move(fields)...);
-                }
-            });
+            with_fields<layout_of::field_count>(
+                row, [&](auto&... fields) __attribute__((always_inline)) {
+                    if constexpr (std::is_lvalue_reference_v<R> ||
+                                  std::is_const_v<std::remove_reference_t<R>>) {
+                        construct_fields(base, capacity, i, fields...);
+                    } else {
+                        construct_fields(base, capacity, i, std::move(fields)...);
+                    }
+                });
         } else {
             construct_from_row(base, capacity, i, static_cast<Row>(row));
         }
