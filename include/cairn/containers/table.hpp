@@ -167,7 +167,7 @@ public:
     template <class... Args>
     void emplace_in_room(Args&&... args) {
         CAIRN_ASSERT(m_.size < m_.capacity, "there is room");
-        if constexpr (poison_is_watched) { watch(m_.size + 1); }
+        if (poison_is_seen()) { watch(m_.size + 1); }
         cells::construct_row(m_.base, m_.pitch, m_.size, static_cast<Args&&>(args)...);
         ++m_.size;
         if (m_.followers != nullptr) { tell_added(m_.size - 1, 1); }
@@ -291,7 +291,7 @@ public:
     {
         if (!reserve(rows)) { return false; }
         const std::size_t old = size();
-        if constexpr (poison_is_watched) { watch(rows); }
+        if (poison_is_seen()) { watch(rows); }
         m_.size = rows;
         if (rows > old && m_.followers != nullptr) { tell_added(old, rows - old); }
         return true;
@@ -463,7 +463,7 @@ private:
         g.row_made = true;
         m_.move_into(desc(), g.fresh);
         g.fresh = {};
-        if constexpr (poison_is_watched) { watch(m_.size + 1); }
+        if (poison_is_seen()) { watch(m_.size + 1); }
         ++m_.size;
         if (m_.followers != nullptr) { tell_added(m_.size - 1, 1); }
         return true;
@@ -473,7 +473,7 @@ private:
         cells::for_each_field([&]<std::size_t F>() {
             cells::template destroy_field<F>(m_.base, m_.pitch, m_.size - 1);
         });
-        if constexpr (poison_is_watched) { watch(m_.size - 1); }
+        if (poison_is_seen()) { watch(m_.size - 1); }
         --m_.size;
     }
     void truncate(std::size_t rows) noexcept {
@@ -481,7 +481,7 @@ private:
         if constexpr (!std::is_trivially_destructible_v<Row>) {
             m_.destroy_rows(desc(), rows, m_.size - rows);
         }
-        if constexpr (poison_is_watched) { watch(rows); }
+        if (poison_is_seen()) { watch(rows); }
         m_.size = rows;
     }
     /// Tells the memory checkers, where the readable part changes.

@@ -134,7 +134,7 @@ public:
 
     /// Bytes that came from elsewhere: poisons what is not in use. O(blocks) under a checker only.
     void poison_unused() noexcept {
-        if constexpr (poison_is_watched) {
+        if (poison_is_seen()) {
             for_each([&](std::uint32_t g, block_header h) {
                 poison(map().at(g), block_header_size);
                 if (h.is_free() || h.is_deferred()) {
