@@ -62,7 +62,7 @@ inline constexpr bool poison_is_watched = CAIRN_DETAIL_ASAN != 0 || CAIRN_DETAIL
 /// True when AddressSanitizer is compiled in: is_poisoned() then answers.
 inline constexpr bool poison_is_queryable = CAIRN_DETAIL_ASAN != 0;
 
-/// True when a checker watches poisoned bytes in this run of the program. Constant but for Valgrind.
+/// True when a checker watches poisoned bytes in this run of the program.
 [[nodiscard]] [[gnu::always_inline]] inline bool poison_is_seen() noexcept {
 #if CAIRN_DETAIL_VALGRIND
     return detail::on_valgrind;
@@ -73,7 +73,7 @@ inline constexpr bool poison_is_queryable = CAIRN_DETAIL_ASAN != 0;
 
 /// From now on a read or write in [address, address + size) is an error, until it is unpoisoned.
 [[gnu::always_inline]] inline void poison([[maybe_unused]] const void* address,
-                   [[maybe_unused]] std::size_t size) noexcept {
+                                          [[maybe_unused]] std::size_t size) noexcept {
 #if CAIRN_DETAIL_ASAN
     __asan_poison_memory_region(address, size);
 #elif CAIRN_DETAIL_VALGRIND
@@ -83,7 +83,7 @@ inline constexpr bool poison_is_queryable = CAIRN_DETAIL_ASAN != 0;
 
 /// The bytes are in use again; their content is undefined.
 [[gnu::always_inline]] inline void unpoison([[maybe_unused]] const void* address,
-                     [[maybe_unused]] std::size_t size) noexcept {
+                                            [[maybe_unused]] std::size_t size) noexcept {
 #if CAIRN_DETAIL_ASAN
     __asan_unpoison_memory_region(address, size);
 #elif CAIRN_DETAIL_VALGRIND
@@ -94,7 +94,7 @@ inline constexpr bool poison_is_queryable = CAIRN_DETAIL_ASAN != 0;
 /// The bytes are in use and hold data that the allocator itself put there (a free-list
 /// link, a header): readable, and their content counts as defined.
 [[gnu::always_inline]] inline void unpoison_defined([[maybe_unused]] const void* address,
-                             [[maybe_unused]] std::size_t size) noexcept {
+                                                    [[maybe_unused]] std::size_t size) noexcept {
 #if CAIRN_DETAIL_ASAN
     __asan_unpoison_memory_region(address, size);
 #elif CAIRN_DETAIL_VALGRIND

@@ -414,14 +414,15 @@ public:
             CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g && h.previous() <= g,
                          "a block's header is as the heap wrote it: nothing overran it",
                          misused(misuse_kind::corrupted));
-            CAIRN_ASSERT(b.header(g + h.size()).previous() == h.size(),
+            CAIRN_ASSERT(b.previous(g + h.size()) == h.size(),
                          "the header after a block is as the heap wrote it: nothing overran it",
                          misused(misuse_kind::corrupted));
             // Only the first block has none before it.
-            CAIRN_ASSERT(
-                h.previous() == 0 ? g == 0 : b.header(g - h.previous()).size() == h.previous(),
-                "the header before a block is as the heap wrote it: nothing overran it",
-                misused(misuse_kind::corrupted));
+            CAIRN_ASSERT(h.previous() == 0 ? g == 0
+                                           : (b.size_and_bits(g - h.previous()) &
+                                              granule_count_max) == h.previous(),
+                         "the header before a block is as the heap wrote it: nothing overran it",
+                         misused(misuse_kind::corrupted));
         }
     }
 
