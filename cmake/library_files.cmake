@@ -13,6 +13,7 @@ target_sources(cairn
         src/core/assert.cpp
         src/core/flavour.cpp
         src/core/or_abort.cpp
+        src/core/poison.cpp
         # os
         src/os/aside.cpp
         src/os/clock.cpp

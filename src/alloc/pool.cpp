@@ -62,7 +62,7 @@ pool::pool(slice<std::byte> buffer, std::size_t slot_size, alignment align) noex
     floor_ = top_ = reinterpret_cast<void**>(side + sizeof(chunk)) + lookahead;
     std::memset(floor_ - lookahead, 0, lookahead * sizeof(void*));
     stack_capacity_ = slot_count_ = options_.slot_count_max = count;
-    chunks_[0] = {first, first, count, pool_checks::make_bits(count)};
+    chunks_[0] = {first, first, count, pool_checks::make_live(count)};
     poison(first, count * stride_);
     select(0);
 }
@@ -112,6 +112,7 @@ pool::~pool() {
 
 /// Empty and valid; what was held has been taken over or given back.
 void pool::forget() noexcept {
+    pool_checks::forget_chunks(*this);
     top_ = floor_ = nullptr;
     carve_ = carve_end_ = nullptr;
     chunks_ = nullptr;
@@ -166,7 +167,7 @@ void pool::reset() noexcept {
     selected_ = none;
     for (std::size_t i = 0; i < chunk_count_; ++i) {
         chunks_[i].carved_end = chunks_[i].first;
-        pool_checks::clear_bits(chunks_[i]);
+        pool_checks::clear_live(chunks_[i]);
         poison(chunks_[i].first, chunks_[i].slot_count * stride_);
     }
     if (chunk_count_ != 0) { select(0); }

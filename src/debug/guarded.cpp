@@ -235,7 +235,7 @@ void guard::deallocate(void* p, std::size_t size, alignment align,
 
 /// Valgrind says who freed a block that is read or written in quarantine.
 void guard::describe_freed(block_record& record) const noexcept {
-    if constexpr (poison_is_watched && !poison_is_queryable) {
+    if (poison_is_seen() && !poison_is_queryable) {
         char text[512];
         std::snprintf(text, sizeof text, "guarded '%s', freed by %s:%u",
                       options_.name != nullptr ? options_.name : "memory", record.where.file_name(),

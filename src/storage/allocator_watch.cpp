@@ -182,14 +182,15 @@ void allocator_watch::take(allocator_watch& from) noexcept {
     watch_list::link(*this);
 }
 
-void allocator_watch::use::two_threads() const noexcept {
+void allocator_watch::use::two_threads(const allocator_watch& watch, const void* object,
+                                       const char* type, call_site from) noexcept {
     assert_failed("the thread inside is the calling one",
                   "one thread at a time uses an allocator that does not say \"Threads: any\"",
                   {.kind = misuse_kind::wrong_thread,
-                   .object = object_,
-                   .type = type_,
-                   .name = watch_.name_,
-                   .caller = from_});
+                   .object = object,
+                   .type = type,
+                   .name = watch.name_,
+                   .caller = from});
 }
 
 }  // namespace detail

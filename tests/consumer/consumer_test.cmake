@@ -45,6 +45,54 @@ if(way STREQUAL configurations)
     return()
 endif()
 
+if(way STREQUAL optimized_sources)
+    # Nothing is built: what would be run is asked for. The last -O of a command is the one that counts.
+    function(expect level file)
+        if(NOT output MATCHES "\n?([^\n]*-c [^\n]*${file})")
+            message(FATAL_ERROR "no command compiles ${file}:\n${output}")
+        endif()
+        string(REGEX MATCHALL " -O[0-9a-z]*" levels "${CMAKE_MATCH_1}")
+        list(POP_BACK levels last)
+        string(STRIP "${last}" last)
+        if(NOT "${last}" STREQUAL "${level}")
+            message(FATAL_ERROR "${what}: ${file} is compiled at '${last}', not at '${level}'")
+        endif()
+    endfunction()
+    function(configured_with expected)   # ... and what the sources of cairn are then compiled at
+        list(JOIN ARGN " " what)
+        must(${CMAKE_COMMAND} -G Ninja -S ${here}/optimized_sources -B ${work}/build
+             -UCMAKE_BUILD_TYPE -UCMAKE_CXX_FLAGS* -UCAIRN_* -UOPTIONS_FOR_ALL -DCMAKE_CXX_COMPILER=${compiler} -DCAIRN_SOURCE_DIR=${source} ${ARGN})
+        must(ninja -C ${work}/build -t commands consumer)
+        expect("${expected}" src/core/assert.cpp)
+        set(what "${what}" PARENT_SCOPE)
+        set(output "${output}" PARENT_SCOPE)
+    endfunction()
+    configured_with(-O2 -DCMAKE_BUILD_TYPE=Debug)
+    expect("" consumer/main.cpp)   # the user's own code is as the user asked
+    configured_with(-O2)   # no build type
+    configured_with(-O2 -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-g -Og")
+    expect(-Og consumer/main.cpp)
+    configured_with(-O3 -DCMAKE_BUILD_TYPE=Release)
+    configured_with("" -DCMAKE_BUILD_TYPE=Debug -DCAIRN_OPTIMIZED_SOURCES=OFF)
+    configured_with(-Os -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-Os)
+    configured_with("" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-fsanitize=address)
+    configured_with("" -DCMAKE_BUILD_TYPE=Debug -DOPTIONS_FOR_ALL=-fsanitize=address)
+    configured_with("" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=--coverage)
+    # One tree with several configurations.
+    set(what "Ninja Multi-Config")
+    must(${CMAKE_COMMAND} -G "Ninja Multi-Config" -S ${here}/optimized_sources -B ${work}/multi
+         -DCMAKE_CXX_COMPILER=${compiler} -DCAIRN_SOURCE_DIR=${source})
+    foreach(configuration_and_level "Debug;-O2;" "Release;-O3;-O3" "RelWithDebInfo;-O2;-O2")
+        list(GET configuration_and_level 0 configuration)
+        list(GET configuration_and_level 1 level)
+        list(GET configuration_and_level 2 level_of_user)
+        must(ninja -C ${work}/multi -f build-${configuration}.ninja -t commands consumer)
+        expect("${level}" src/core/assert.cpp)
+        expect("${level_of_user}" consumer/main.cpp)
+    endforeach()
+    return()
+endif()
+
 if(way STREQUAL shared)
     must(${CMAKE_COMMAND} -G Ninja -S ${source} -B ${work}/library -DBUILD_SHARED_LIBS=ON
          -DCAIRN_TESTS=OFF -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-g0

@@ -14,16 +14,7 @@ inline constexpr bool under_tsan = false;
 #endif
 
 #include <cairn/core/poison.hpp>
-#if CAIRN_DETAIL_VALGRIND
-#    include <valgrind/valgrind.h>
-#endif
 
 /// True when a memory checker sees a write into freed bytes itself: AddressSanitizer, or Valgrind
 /// where the program runs under it. (poison_is_watched is true where Valgrind could run, too.)
-[[nodiscard]] inline bool checker_is_faster() {
-#if CAIRN_DETAIL_VALGRIND
-    return RUNNING_ON_VALGRIND != 0;
-#else
-    return cairn::poison_is_queryable;
-#endif
-}
+[[nodiscard]] inline bool checker_is_faster() { return cairn::poison_is_seen(); }

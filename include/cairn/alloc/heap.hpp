@@ -291,7 +291,10 @@ private:
     void free_unwaited(void* p, bin& b) noexcept;
     [[nodiscard]] void* allocate_unwaited(std::size_t size, const bin& b) noexcept;
     void check_freed(const void* p, std::size_t size, call_site from) const noexcept;
-    [[nodiscard]] evidence about(misuse_kind kind, call_site from) const noexcept;
+    // Made only where something is wrong: cold, or it would be inlined into each operation.
+    [[nodiscard]] [[gnu::cold]] evidence about(misuse_kind kind, call_site from) const noexcept;
+    [[nodiscard]] [[gnu::cold]] evidence about_sizes(std::size_t block_size, std::size_t freed_size,
+                                                     call_site from) const noexcept;
     void describe(typename regions::entry& entry) noexcept;
     void forget_description(typename regions::entry& entry) noexcept;
     [[nodiscard]] static detail::address_place place_of(const void* object,
@@ -379,8 +382,17 @@ inline std::byte* heap<Fit, Steps>::take_newest(bin& b) noexcept {
 }
 
 template <class Fit, class Steps>
-inline evidence heap<Fit, Steps>::about(misuse_kind kind, call_site from) const noexcept {
+evidence heap<Fit, Steps>::about(misuse_kind kind, call_site from) const noexcept {
     return {.kind = kind, .object = this, .type = "heap", .name = watch_.name(), .caller = from};
+}
+
+template <class Fit, class Steps>
+evidence heap<Fit, Steps>::about_sizes(std::size_t block_size, std::size_t freed_size,
+                                       call_site from) const noexcept {
+    evidence sizes = about(misuse_kind::wrong_size, from);
+    sizes.values[0] = {"bytes of the block", block_size};
+    sizes.values[1] = {"bytes freed", freed_size};
+    return sizes;
 }
 
 template <class Fit, class Steps>
@@ -400,11 +412,9 @@ inline void heap<Fit, Steps>::check_freed([[maybe_unused]] const void* p,
                      about(misuse_kind::double_free, from));
         r->check_live(r->map(), g, h);
         if (size == SIZE_MAX) { return; }
-        [[maybe_unused]] evidence sizes = about(misuse_kind::wrong_size, from);
-        sizes.values[0] = {"bytes of the block", detail::payload_size(h.size())};
-        sizes.values[1] = {"bytes freed", size};
         CAIRN_ASSERT(detail::payload_size(h.size()) == good_size(size),
-                     "a block is freed with the size that it was asked with", sizes);
+                     "a block is freed with the size that it was asked with",
+                     about_sizes(detail::payload_size(h.size()), size, from));
     }
 }
 

@@ -42,6 +42,24 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
+namespace detail {
+
+/// Checked builds: the chunk that was found last, so that the slot of an address is nearly always
+/// found without a search, and without a division.
+struct slot_lookup {
+#if CAIRN_ASSERTS
+    explicit slot_lookup(std::size_t stride) noexcept : inverse{UINT64_MAX / stride + 1} {}
+    std::uintptr_t first = 0;  // of its slots
+    std::size_t size = 0;      // of its slots, in bytes; 0: no chunk, or states that are not known
+    bool* live = nullptr;      // of each of its slots, whether it is live
+    std::uint64_t inverse;     // offset * inverse / 2^64 is the number of a slot
+#else
+    explicit slot_lookup(std::size_t) noexcept {}
+#endif
+};
+
+}  // namespace detail
+
 struct pool_options {
     std::size_t slots_per_chunk = 0;  // slots in the first chunk; 0: as many as fit 16 KiB
     std::size_t chunk_size_max = std::size_t{4} << 20;  // bytes up to which chunks double
@@ -156,9 +174,7 @@ protected:
     void check_objects_end() const noexcept;
     /// Checked builds: `p` may be given back. Asked before a destructor runs, which would run
     /// twice.
-    void check_destroyed(const void* p, call_site from) const noexcept {
-        (void)check_live(p, from);
-    }
+    void check_destroyed(const void* p, call_site from) noexcept;
 
 private:
     friend struct pool_checks;
@@ -167,7 +183,7 @@ private:
         std::byte* first;       // slot 0
         std::byte* carved_end;  // slots below have been given out at least once (see carve_)
         std::size_t slot_count;
-        std::uint64_t* live;  // checked builds: a bit for each slot, set while it is live
+        bool* live;  // checked builds: of each slot, whether it is live
     };
 
     // Allocation looks this many entries down the stack; as many null entries lie below it.
@@ -197,12 +213,13 @@ private:
         return chunks_ != nullptr && reinterpret_cast<std::byte*>(chunks_) == embedded_side_;
     }
 
-    // What checked builds add; out of line, never called otherwise.
-    void check_taken(void* p, bool recycled) noexcept;
-    const chunk* check_live(const void* p, call_site from) const noexcept;
-    void check_freed(void* p, call_site from) noexcept;
-    void check_size(const void* p, std::size_t size, alignment align,
-                    call_site from) const noexcept;
+    // What checked builds call: one call an operation, in the library, which is optimized.
+    void* checked_allocate() noexcept;
+    void* checked_allocate(std::size_t size, alignment align) noexcept;
+    void checked_deallocate(void* p, call_site from) noexcept;
+    void checked_deallocate(void* p, std::size_t size, alignment align, call_site from) noexcept;
+    void* allocate_any() noexcept;
+    void deallocate_any(void* p, call_site from) noexcept;
     void check_end() const noexcept;
 
     void** top_ = nullptr;            // one past the last free slot in the stack
@@ -225,6 +242,7 @@ private:
     alignment align_;
     bool fixed_ = false;  // over a buffer: nothing goes back
     [[no_unique_address]] detail::allocator_watch watch_;
+    [[no_unique_address]] detail::slot_lookup lookup_{stride_};
 };
 
 static_assert(byte_allocator<pool> && has_good_size<pool> && has_owns<pool> && resettable<pool> &&
@@ -234,7 +252,7 @@ static_assert(byte_allocator<pool> && has_good_size<pool> && has_owns<pool> && r
 // hot path, inlined
 
 inline void* pool::allocate() noexcept {
-    [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "pool", {}};
+    if constexpr (asserts_enabled) { return checked_allocate(); }
     // In this order, and through a local, gcc and clang keep the chain from one allocation to the
     // next at one addition (docs/dead-ends.md has the orders that lost).
     void** const top = top_;
@@ -244,7 +262,6 @@ inline void* pool::allocate() noexcept {
     // Written to soon: its line arrives while the slots before it are being filled.
     __builtin_prefetch(ahead, 1);
     void* const p = top[-1];
-    if constexpr (asserts_enabled) { check_taken(p, true); }
     unpoison(p, stride_);
     return p;
 }
@@ -253,15 +270,13 @@ inline void* pool::carve() noexcept {
     std::byte* const p = carve_;
     if (p == carve_end_) [[unlikely]] { return allocate_in_next_chunk(); }
     carve_ = p + stride_;
-    if constexpr (asserts_enabled) { check_taken(p, false); }
     unpoison(p, stride_);
     return p;
 }
 
 inline void pool::deallocate(void* p, [[maybe_unused]] call_site from) noexcept {
+    if constexpr (asserts_enabled) { return checked_deallocate(p, from); }
     if (p == nullptr) [[unlikely]] { return; }
-    [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "pool", from};
-    if constexpr (asserts_enabled) { check_freed(p, from); }
     poison(p, stride_);
     void** const top = top_;
     *top = p;
@@ -269,13 +284,14 @@ inline void pool::deallocate(void* p, [[maybe_unused]] call_site from) noexcept 
 }
 
 inline void* pool::allocate(std::size_t size, alignment align) noexcept {
+    if constexpr (asserts_enabled) { return checked_allocate(size, align); }
     if (size > stride_ || align > align_) [[unlikely]] { return nullptr; }
     return allocate();
 }
 
 inline void pool::deallocate(void* p, [[maybe_unused]] std::size_t size,
                              [[maybe_unused]] alignment align, call_site from) noexcept {
-    if constexpr (asserts_enabled) { check_size(p, size, align, from); }
+    if constexpr (asserts_enabled) { return checked_deallocate(p, size, align, from); }
     deallocate(p, from);
 }
 

@@ -63,7 +63,9 @@ public:
     /// Destroys `object` and frees its slot; nullptr does nothing.
     void destroy(T* object, call_site from = call_site::current()) noexcept {
         if (object == nullptr) { return; }
-        if constexpr (asserts_enabled) { check_destroyed(object, from); }
+        if constexpr (asserts_enabled && !std::is_trivially_destructible_v<T>) {
+            check_destroyed(object, from);
+        }
         object->~T();
         deallocate(object, sizeof(T), alignment::of<T>(), from);
     }

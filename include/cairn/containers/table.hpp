@@ -181,7 +181,7 @@ public:
     template <class... Args>
     [[gnu::always_inline]] void emplace_in_room(Args&&... args) {
         CAIRN_ASSERT(m_.size < m_.capacity, "there is room");
-        if constexpr (poison_is_watched) { watch(m_.size + 1); }
+        if (poison_is_seen()) { watch(m_.size + 1); }
         cells::construct_row(m_.base, m_.pitch, m_.size, static_cast<Args&&>(args)...);
         ++m_.size;
         if (m_.followers != nullptr) { tell_added(m_.size - 1, 1); }
@@ -307,7 +307,7 @@ public:
     {
         if (!reserve(rows)) { return false; }
         const std::size_t old = size();
-        if constexpr (poison_is_watched) { watch(rows); }
+        if (poison_is_seen()) { watch(rows); }
         m_.size = rows;
         if (rows > old && m_.followers != nullptr) { tell_added(old, rows - old); }
         return true;
@@ -455,7 +455,7 @@ private:
     /// Returns: a null base when exhausted.
     [[nodiscard, gnu::noinline, gnu::cold]] detail::table_memory::block begin_growth() noexcept {
         if (m_.size != m_.capacity || (m_.is_reserved && m_.commit_rows(desc(), m_.size + 1))) {
-            if constexpr (poison_is_watched) { watch(m_.size + 1); }
+            if (poison_is_seen()) { watch(m_.size + 1); }
             return {m_.base, m_.pitch};
         }
         return m_.is_reserved ? detail::table_memory::block{} : m_.allocate_larger_block(desc());
@@ -476,7 +476,7 @@ private:
             m_.move_into(desc(), {base, rows});
             undo.cancel();
         }
-        if constexpr (poison_is_watched) { watch(m_.size + 1); }
+        if (poison_is_seen()) { watch(m_.size + 1); }
         ++m_.size;
         if (m_.followers != nullptr) { tell_added(m_.size - 1, 1); }
     }
@@ -485,7 +485,7 @@ private:
         cells::for_each_field([&]<std::size_t F>() {
             cells::template destroy_field<F>(m_.base, m_.pitch, m_.size - 1);
         });
-        if constexpr (poison_is_watched) { watch(m_.size - 1); }
+        if (poison_is_seen()) { watch(m_.size - 1); }
         --m_.size;
     }
     void truncate(std::size_t rows) noexcept {
@@ -493,7 +493,7 @@ private:
         if constexpr (!std::is_trivially_destructible_v<Row>) {
             m_.destroy_rows(desc(), rows, m_.size - rows);
         }
-        if constexpr (poison_is_watched) { watch(rows); }
+        if (poison_is_seen()) { watch(rows); }
         m_.size = rows;
     }
     /// Tells the memory checkers, where the readable part changes.

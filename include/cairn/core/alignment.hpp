@@ -23,7 +23,7 @@ public:
     /// Requires: `bytes` is a power of two.
     explicit constexpr alignment(std::size_t bytes) noexcept
         : log2_{static_cast<std::uint8_t>(std::countr_zero(bytes))} {
-        CAIRN_ASSERT(std::has_single_bit(bytes), "an alignment is a power of two");
+        CAIRN_ASSERT(bytes != 0 && (bytes & (bytes - 1)) == 0, "an alignment is a power of two");
     }
 
     /// The alignment that objects of type T need.

@@ -9,9 +9,10 @@
 //        readable   poisoned  readable    poisoned
 //
 //   AddressSanitizer   found by the compiler's own macro; exact to the byte at the end of a range.
-//   Valgrind memcheck  in checked builds (CAIRN_ASSERTS) when <valgrind/memcheck.h> is installed.
-//                      Release builds carry no client requests: six instructions on every hot path
-//                      is too much for a tool that is not running.
+//   Valgrind memcheck  in checked builds (CAIRN_ASSERTS) of a library that was compiled where
+//                      <valgrind/memcheck.h> is installed. A program asks once, as it starts,
+//                      whether Valgrind runs it; where it does not, each function is a load and a
+//                      branch that is never taken (docs/decisions/0079-a-check-is-cheap.md).
 //   otherwise          nothing: the functions are empty and vanish.
 //
 // This is the only file with sanitizer code. Ranges should begin at a multiple of 8 bytes: ASan
@@ -22,13 +23,9 @@
 
 #include <cairn/core/assert.hpp>
 
-#if !CAIRN_DETAIL_ASAN && CAIRN_ASSERTS && defined(__has_include)
-#    if __has_include(<valgrind/memcheck.h>)
-#        include <valgrind/memcheck.h>
-#        define CAIRN_DETAIL_VALGRIND 1
-#    endif
-#endif
-#if !defined(CAIRN_DETAIL_VALGRIND)
+#if !CAIRN_DETAIL_ASAN && CAIRN_ASSERTS && !defined(_WIN32)
+#    define CAIRN_DETAIL_VALGRIND 1
+#else
 #    define CAIRN_DETAIL_VALGRIND 0
 #endif
 
@@ -42,40 +39,66 @@ int __asan_address_is_poisoned(void const volatile* address);
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-/// True when poisoned bytes are watched by a checker compiled in here.
+#if CAIRN_DETAIL_VALGRIND
+namespace detail {
+
+/// Set once, before the constructors of static objects run.
+CAIRN_DETAIL_MODULE_LOCAL extern bool on_valgrind;
+
+// The requests, out of line: Valgrind is not there, nearly always.
+void tell_no_access(const void* address, std::size_t size) noexcept;
+void tell_undefined(const void* address, std::size_t size) noexcept;
+void tell_defined(const void* address, std::size_t size) noexcept;
+unsigned tell_description(const void* address, std::size_t size, const char* text) noexcept;
+void tell_forget(unsigned number) noexcept;
+
+}  // namespace detail
+#endif
+
+/// True when poisoned bytes may be watched by a checker: AddressSanitizer, or Valgrind when it runs
+/// the program.
 inline constexpr bool poison_is_watched = CAIRN_DETAIL_ASAN != 0 || CAIRN_DETAIL_VALGRIND != 0;
 
 /// True when AddressSanitizer is compiled in: is_poisoned() then answers.
 inline constexpr bool poison_is_queryable = CAIRN_DETAIL_ASAN != 0;
 
+/// True when a checker watches poisoned bytes in this run of the program.
+[[nodiscard]] [[gnu::always_inline]] inline bool poison_is_seen() noexcept {
+#if CAIRN_DETAIL_VALGRIND
+    return detail::on_valgrind;
+#else
+    return poison_is_watched;
+#endif
+}
+
 /// From now on a read or write in [address, address + size) is an error, until it is unpoisoned.
-inline void poison([[maybe_unused]] const void* address,
-                   [[maybe_unused]] std::size_t size) noexcept {
+[[gnu::always_inline]] inline void poison([[maybe_unused]] const void* address,
+                                          [[maybe_unused]] std::size_t size) noexcept {
 #if CAIRN_DETAIL_ASAN
     __asan_poison_memory_region(address, size);
 #elif CAIRN_DETAIL_VALGRIND
-    (void)VALGRIND_MAKE_MEM_NOACCESS(address, size);
+    if (detail::on_valgrind) [[unlikely]] { detail::tell_no_access(address, size); }
 #endif
 }
 
 /// The bytes are in use again; their content is undefined.
-inline void unpoison([[maybe_unused]] const void* address,
-                     [[maybe_unused]] std::size_t size) noexcept {
+[[gnu::always_inline]] inline void unpoison([[maybe_unused]] const void* address,
+                                            [[maybe_unused]] std::size_t size) noexcept {
 #if CAIRN_DETAIL_ASAN
     __asan_unpoison_memory_region(address, size);
 #elif CAIRN_DETAIL_VALGRIND
-    (void)VALGRIND_MAKE_MEM_UNDEFINED(address, size);
+    if (detail::on_valgrind) [[unlikely]] { detail::tell_undefined(address, size); }
 #endif
 }
 
 /// The bytes are in use and hold data that the allocator itself put there (a free-list
 /// link, a header): readable, and their content counts as defined.
-inline void unpoison_defined([[maybe_unused]] const void* address,
-                             [[maybe_unused]] std::size_t size) noexcept {
+[[gnu::always_inline]] inline void unpoison_defined([[maybe_unused]] const void* address,
+                                                    [[maybe_unused]] std::size_t size) noexcept {
 #if CAIRN_DETAIL_ASAN
     __asan_unpoison_memory_region(address, size);
 #elif CAIRN_DETAIL_VALGRIND
-    (void)VALGRIND_MAKE_MEM_DEFINED(address, size);
+    if (detail::on_valgrind) [[unlikely]] { detail::tell_defined(address, size); }
 #endif
 }
 
@@ -85,7 +108,7 @@ inline void unpoison_defined([[maybe_unused]] const void* address,
                                               [[maybe_unused]] std::size_t size,
                                               [[maybe_unused]] const char* description) noexcept {
 #if CAIRN_DETAIL_VALGRIND
-    return static_cast<unsigned>(VALGRIND_CREATE_BLOCK(address, size, description)) + 1;
+    return detail::on_valgrind ? detail::tell_description(address, size, description) : 0;
 #else
     return 0;
 #endif
@@ -94,7 +117,7 @@ inline void unpoison_defined([[maybe_unused]] const void* address,
 /// The bytes have no name any more; 0 does nothing.
 inline void forget_description([[maybe_unused]] unsigned number) noexcept {
 #if CAIRN_DETAIL_VALGRIND
-    if (number != 0) { (void)VALGRIND_DISCARD(number - 1); }
+    if (number != 0) { detail::tell_forget(number); }
 #endif
 }
 

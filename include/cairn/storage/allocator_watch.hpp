@@ -61,6 +61,18 @@ struct allocator_type {
 
 #if CAIRN_ASSERTS
 
+/// The address of a word that each thread has for itself, and that is the same in every module of
+/// the process, as a thread-local variable of a plugin's own cairn is not.
+[[nodiscard]] [[gnu::always_inline]] inline const void* this_thread_word() noexcept {
+#    if defined(__linux__) && defined(__x86_64__) && !defined(__ILP32__)
+    const void* word;  // the thread pointer points to itself: no call, which errno is
+    __asm__("movq %%fs:0, %0" : "=r"(word));
+    return word;
+#    else
+    return &errno;
+#    endif
+}
+
 class allocator_watch {
 public:
     allocator_watch() noexcept = default;
@@ -90,33 +102,52 @@ public:
     void describe_region(const void* address, std::size_t size) noexcept;
     void forget_region() noexcept;
 
+    /// The word of the thread that is inside, or nullptr. For an operation that has its own way to
+    /// do what `use` does.
+    // Builtins: <atomic> would be four fifths of what an arena's header costs to include.
+    [[nodiscard]] [[gnu::always_inline]] const void* inside() const noexcept {
+        return __atomic_load_n(&inside_, __ATOMIC_RELAXED);
+    }
+    [[gnu::always_inline]] void set_inside(const void* thread) noexcept {
+        __atomic_store_n(&inside_, thread, __ATOMIC_RELAXED);
+    }
+
     /// From its birth to its end the calling thread is inside.
     class use {
     public:
-        use(allocator_watch& watch, const void* object, const char* type, call_site from) noexcept
+        [[gnu::always_inline]] use(allocator_watch& watch, const void* object, const char* type,
+                                   call_site from) noexcept
             : watch_{watch}, object_{object}, type_{type}, from_{from} {
-            outer_ = watch_.inside();
-            if (outer_ != nullptr && outer_ != thread_) [[unlikely]] { two_threads(); }
-            watch_.set_inside(thread_);
+            // Branches, not a word that is read and put back: the next call would wait for it.
+            const void* const thread = this_thread_word();
+            const void* const outer = watch.inside();
+            if (outer == nullptr) [[likely]] {
+                watch.set_inside(thread);
+                return;
+            }
+            if (outer != thread) [[unlikely]] { two_threads(watch_, object_, type_, from_); }
+            is_nested_ = true;
         }
-        ~use() {
-            if (watch_.inside() != thread_) [[unlikely]] { two_threads(); }
-            watch_.set_inside(outer_);
+        [[gnu::always_inline]] ~use() {
+            if (watch_.inside() != this_thread_word()) [[unlikely]] {
+                two_threads(watch_, object_, type_, from_);
+            }
+            if (!is_nested_) [[likely]] { watch_.set_inside(nullptr); }
         }
         use(const use&) = delete;
         use& operator=(const use&) = delete;
 
-    private:
-        [[noreturn]] void two_threads() const noexcept;
+        /// Says so. Static: what it would say stays in registers until it is said.
+        [[noreturn]] [[gnu::cold]] static void two_threads(const allocator_watch& watch,
+                                                           const void* object, const char* type,
+                                                           call_site from) noexcept;
 
+    private:
         allocator_watch& watch_;
         const void* object_;
         const char* type_;
         call_site from_;
-        // A word that each thread has for itself, and that is the same in every module of the
-        // process, as a thread-local variable of a plugin's own cairn is not.
-        const void* thread_ = &errno;
-        const void* outer_;  // this thread, when it was inside already
+        bool is_nested_ = false;  // this thread was inside already
     };
 
 private:
@@ -124,14 +155,6 @@ private:
 
     void take(allocator_watch& from) noexcept;
     void forget_name() noexcept;
-
-    // Builtins: <atomic> would be four fifths of what an arena's header costs to include.
-    [[nodiscard]] const void* inside() const noexcept {
-        return __atomic_load_n(&inside_, __ATOMIC_RELAXED);
-    }
-    void set_inside(const void* thread) noexcept {
-        __atomic_store_n(&inside_, thread, __ATOMIC_RELAXED);
-    }
 
     const void* inside_ = nullptr;
     bool moved_from_ = false;

@@ -6,59 +6,232 @@
 #include "checks.hpp"
 
 namespace cairn::inline CAIRN_FLAVOUR {
+#if CAIRN_ASSERTS
+
 namespace {
 
 constexpr auto freed_byte = std::byte{0xDD};  // what a free slot is filled with
 
+// Slots are short, and a call of memset() or memcmp() costs as much as all else here together.
+constexpr std::size_t short_min = 32;
+constexpr std::size_t short_max = 256;
+using chunk16 = unsigned long long __attribute__((vector_size(16)));
+
+chunk16 freed_pattern() noexcept {
+    unsigned long long word = 0xDDDD'DDDD'DDDD'DDDD;
+    __asm__("" : "+r"(word));  // of a known one gcc makes a call of memset()
+    return chunk16{word, word};
+}
+
+void write16(std::byte* at, chunk16 value) noexcept { std::memcpy(at, &value, sizeof value); }
+
+chunk16 difference(const std::byte* at, chunk16 pattern) noexcept {
+    chunk16 seen;
+    std::memcpy(&seen, at, sizeof seen);
+    return seen ^ pattern;
+}
+
+// Two words at each end are all of a slot of 32 to 64 bytes: no loop.
+[[gnu::always_inline]] inline void fill_short(void* slot, std::size_t size) noexcept {
+    auto* const bytes = static_cast<std::byte*>(slot);
+    const chunk16 pattern = freed_pattern();
+    write16(bytes, pattern);
+    write16(bytes + 16, pattern);
+    for (std::size_t i = 32; i + 32 < size; i += 16) { write16(bytes + i, pattern); }
+    write16(bytes + size - 32, pattern);
+    write16(bytes + size - 16, pattern);
+}
+
+[[nodiscard]] [[gnu::always_inline]] inline bool is_short_as_freed(const void* slot,
+                                                                   std::size_t size) noexcept {
+    const auto* const bytes = static_cast<const std::byte*>(slot);
+    const chunk16 pattern = freed_pattern();
+    chunk16 other = difference(bytes, pattern) | difference(bytes + 16, pattern);
+    for (std::size_t i = 32; i + 32 < size; i += 16) { other |= difference(bytes + i, pattern); }
+    other |= difference(bytes + size - 32, pattern) | difference(bytes + size - 16, pattern);
+    return (other[0] | other[1]) == 0;
+}
+
+// The same for slots of any size: calls.
+
+void fill_freed(void* slot, std::size_t size) noexcept {
+    std::memset(slot, std::to_integer<int>(freed_byte), size);
+}
+
+[[nodiscard]] bool is_as_freed(const void* slot, std::size_t size) noexcept {
+    const auto* const bytes = static_cast<const std::byte*>(slot);
+    return bytes[0] == freed_byte && std::memcmp(bytes, bytes + 1, size - 1) == 0;
+}
+
 }  // namespace
 
-void pool::check_taken(void* p, bool recycled) noexcept {
-    const chunk* const c = find_chunk(p);
-    CAIRN_ASSERT(c != nullptr, "a free slot lies in a chunk of its pool",
-                 pool_checks::about(*this, misuse_kind::corrupted));
-    if (recycled) {
-        unpoison_defined(p, stride_);
-        [[maybe_unused]] const auto* bytes = static_cast<const std::byte*>(p);
-        CAIRN_ASSERT(bytes[0] == freed_byte && std::memcmp(bytes, bytes + 1, stride_ - 1) == 0,
-                     "a free slot is not written to",
-                     pool_checks::about(*this, misuse_kind::corrupted, {}, c, p));
-    }
-    if (c->live != nullptr) {
-        const std::size_t i = pool_checks::index(*this, *c, p);
-        CAIRN_ASSERT(!pool_checks::is_live(*c, i), "a slot is given out once",
-                     pool_checks::about(*this, misuse_kind::corrupted, {}, c, p));
-        c->live[i / 64] |= std::uint64_t{1} << (i % 64);
-    }
+/// The next slots are looked for in `c` first.
+void pool_checks::remember(pool& p, const pool::chunk& c) noexcept {
+    if (c.live == nullptr) { return; }
+    p.lookup_.first = reinterpret_cast<std::uintptr_t>(c.first);
+    p.lookup_.size = c.slot_count * p.stride_;
+    p.lookup_.live = c.live;
 }
 
-const pool::chunk* pool::check_live(const void* p, [[maybe_unused]] call_site from) const noexcept {
-    const chunk* const c = find_chunk(p);
+/// Returns: nullptr when the address lies elsewhere or inside a slot, and for slots of one byte.
+inline bool* pool_checks::live_of(const pool& p, const void* slot) noexcept {
+    const detail::slot_lookup& l = p.lookup_;
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(slot) - l.first;
+    if (offset >= l.size) [[unlikely]] { return nullptr; }
+    __extension__ using product = unsigned __int128;
+    const auto i = static_cast<std::size_t>((product{offset} * l.inverse) >> 64);
+    return i * p.stride_ == offset ? l.live + i : nullptr;
+}
+
+/// `slot` is about to be given out.
+void pool_checks::take(pool& p, void* slot, bool recycled) noexcept {
+    const pool::chunk* const c = p.find_chunk(slot);
+    CAIRN_ASSERT(c != nullptr, "a free slot lies in a chunk of its pool",
+                 about(p, misuse_kind::corrupted));
+    remember(p, *c);
+    if (recycled) {
+        unpoison_defined(slot, p.stride_);
+        CAIRN_ASSERT(is_as_freed(slot, p.stride_), "a free slot is not written to",
+                     about(p, misuse_kind::corrupted, {}, c, slot));
+    }
+    if (c->live != nullptr) {
+        const std::size_t i = index(p, *c, slot);
+        CAIRN_ASSERT(!is_live(*c, i), "a slot is given out once",
+                     about(p, misuse_kind::corrupted, {}, c, slot));
+        c->live[i] = true;
+    }
+    unpoison(slot, p.stride_);
+}
+
+const pool::chunk& pool_checks::expect_live(pool& p, const void* slot, call_site from) noexcept {
+    const pool::chunk* const c = p.find_chunk(slot);
     CAIRN_ASSERT(c != nullptr, "a slot comes back to the pool that gave it out",
-                 pool_checks::about(*this, misuse_kind::foreign_pointer, from));
-    const std::size_t i = pool_checks::index(*this, *c, p);
-    CAIRN_ASSERT(c->first + i * stride_ == p,
+                 about(p, misuse_kind::foreign_pointer, from));
+    const std::size_t i = index(p, *c, slot);
+    CAIRN_ASSERT(c->first + i * p.stride_ == slot,
                  "a slot comes back by the address it was given out with",
-                 pool_checks::about(*this, misuse_kind::foreign_pointer, from, c, p));
+                 about(p, misuse_kind::foreign_pointer, from, c, slot));
     if (c->live != nullptr) {
         CAIRN_ASSERT(pool_checks::is_live(*c, i), "a slot is freed once",
-                     pool_checks::about(*this, misuse_kind::double_free, from, c, p));
+                     about(p, misuse_kind::double_free, from, c, slot));
     }
-    return c;
+    return *c;
 }
 
-void pool::check_freed(void* p, call_site from) noexcept {
-    const chunk& c = *check_live(p, from);
-    if (c.live != nullptr) {
-        const std::size_t i = pool_checks::index(*this, c, p);
-        c.live[i / 64] &= ~(std::uint64_t{1} << (i % 64));
-    }
-    std::memset(p, std::to_integer<int>(freed_byte), stride_);
+/// `slot` came back.
+void pool_checks::give(pool& p, void* slot, call_site from) noexcept {
+    const pool::chunk& c = expect_live(p, slot, from);
+    remember(p, c);
+    if (c.live != nullptr) { c.live[index(p, c, slot)] = false; }
+    fill_freed(slot, p.stride_);
+    poison(slot, p.stride_);
 }
 
-void pool::check_size([[maybe_unused]] const void* p, [[maybe_unused]] std::size_t size,
-                      [[maybe_unused]] alignment align,
-                      [[maybe_unused]] call_site from) const noexcept {
-    CAIRN_ASSERT(p == nullptr || (size <= stride_ && align <= align_),
+// Each operation has two ways: one for a slot about which all is well, in few instructions and
+// without a call; and one for any slot, under any checker, with a sentence for what is wrong. The
+// first changes nothing before it knows, so the second begins anew.
+
+template <bool IsShort>
+[[gnu::always_inline]] inline void* pool_checks::allocate(pool& p) noexcept {
+    using detail::allocator_watch;
+    if (p.watch_.inside() != nullptr || p.top_ == p.floor_) [[unlikely]] {
+        return p.allocate_any();
+    }
+    const void* const thread = detail::this_thread_word();
+    p.watch_.set_inside(thread);
+    void* const slot = p.top_[-1];
+    bool* const live = pool_checks::live_of(p, slot);
+    const bool is_well =
+        live != nullptr && !*live && !poison_is_seen() &&
+        (IsShort ? is_short_as_freed(slot, p.stride_) : is_as_freed(slot, p.stride_));
+    if (is_well) [[likely]] {
+        *live = true;
+        --p.top_;
+    }
+    if (p.watch_.inside() != thread) [[unlikely]] {
+        allocator_watch::use::two_threads(p.watch_, &p, "pool", {});
+    }
+    p.watch_.set_inside(nullptr);
+    return is_well ? slot : p.allocate_any();
+}
+
+template <bool IsShort>
+[[gnu::always_inline]] inline void pool_checks::deallocate(pool& p, void* slot,
+                                                           call_site from) noexcept {
+    using detail::allocator_watch;
+    if (p.watch_.inside() != nullptr) [[unlikely]] { return p.deallocate_any(slot, from); }
+    const void* const thread = detail::this_thread_word();
+    p.watch_.set_inside(thread);
+    bool* const live = pool_checks::live_of(p, slot);
+    const bool is_well = live != nullptr && *live && !poison_is_seen();
+    if (is_well) [[likely]] {
+        *live = false;
+        if constexpr (IsShort) {
+            fill_short(slot, p.stride_);
+        } else {
+            fill_freed(slot, p.stride_);
+        }
+        *p.top_++ = slot;
+    }
+    if (p.watch_.inside() != thread) [[unlikely]] {
+        allocator_watch::use::two_threads(p.watch_, &p, "pool", from);
+    }
+    p.watch_.set_inside(nullptr);
+    if (!is_well) [[unlikely]] { p.deallocate_any(slot, from); }
+}
+
+// Apart, or their calls would cost the short ones a frame.
+[[gnu::noinline]] void* pool_checks::allocate_uncommon(pool& p) noexcept {
+    return allocate<false>(p);
+}
+[[gnu::noinline]] void pool_checks::deallocate_uncommon(pool& p, void* slot,
+                                                        call_site from) noexcept {
+    deallocate<false>(p, slot, from);
+}
+
+void* pool::checked_allocate() noexcept {
+    if (stride_ - short_min <= short_max - short_min) [[likely]] {
+        return pool_checks::allocate<true>(*this);
+    }
+    return pool_checks::allocate_uncommon(*this);
+}
+
+void* pool::allocate_any() noexcept {
+    const detail::allocator_watch::use inside{watch_, this, "pool", {}};
+    const bool recycled = top_ != floor_;
+    if (!recycled && carve_ == carve_end_) { return allocate_in_next_chunk(); }
+    void* p = carve_;
+    if (recycled) {
+        p = *--top_;
+    } else {
+        carve_ += stride_;
+    }
+    pool_checks::take(*this, p, recycled);
+    return p;
+}
+
+void* pool::checked_allocate(std::size_t size, alignment align) noexcept {
+    if (size > stride_ || align > align_) { return nullptr; }
+    return checked_allocate();
+}
+
+void pool::checked_deallocate(void* p, call_site from) noexcept {
+    if (p == nullptr) [[unlikely]] { return; }
+    if (stride_ - short_min <= short_max - short_min) [[likely]] {
+        return pool_checks::deallocate<true>(*this, p, from);
+    }
+    pool_checks::deallocate_uncommon(*this, p, from);
+}
+
+void pool::deallocate_any(void* p, call_site from) noexcept {
+    const detail::allocator_watch::use inside{watch_, this, "pool", from};
+    pool_checks::give(*this, p, from);
+    *top_++ = p;
+}
+
+void pool::checked_deallocate(void* p, std::size_t size, alignment align, call_site from) noexcept {
+    if (p == nullptr) { return; }
+    CAIRN_ASSERT(size <= stride_ && align <= align_,
                  "a slot comes back with the size it was asked with",
                  {.kind = misuse_kind::wrong_size,
                   .object = this,
@@ -66,7 +239,14 @@ void pool::check_size([[maybe_unused]] const void* p, [[maybe_unused]] std::size
                   .name = options_.name,
                   .caller = from,
                   .values = {{"bytes of a slot", stride_}, {"bytes freed", size}}});
+    checked_deallocate(p, from);
 }
+
+void pool::check_destroyed(const void* p, call_site from) noexcept {
+    (void)pool_checks::expect_live(*this, p, from);
+}
+
+#endif
 
 void pool::check_end() const noexcept {
     CAIRN_ASSERT(!options_.all_back_at_end || stats().live_count == 0,

@@ -1,9 +1,8 @@
-// What checked builds of pool remember: one bit a slot, outside the memory of the pool, so that
+// What checked builds of pool remember: a byte a slot, outside the memory of the pool, so that
 // checked and release builds ask the upstream for the same blocks. Without memory for it, nothing
 // is checked. Private to the library.
 #pragma once
 
-#include <bit>
 #include <cstdlib>
 #include <cstring>
 
@@ -12,35 +11,32 @@
 namespace cairn::inline CAIRN_FLAVOUR {
 
 struct pool_checks {
-    static std::size_t words_for(std::size_t slot_count) noexcept { return slot_count / 64 + 1; }
-    static std::uint64_t* make_bits(std::size_t slot_count) noexcept {
+    static bool* make_live(std::size_t slot_count) noexcept {
         if constexpr (asserts_enabled) {
-            return static_cast<std::uint64_t*>(
-                std::calloc(words_for(slot_count) + 1, sizeof(std::uint64_t)));
+            return static_cast<bool*>(std::calloc(slot_count + sizeof(unsigned), 1));
         }
         return nullptr;
     }
-    /// Valgrind calls the chunk by the pool's name. The number lies behind the bits.
+    /// Valgrind calls the chunk by the pool's name. The number lies behind the states.
     static void describe(const pool& p, const pool::chunk& c) noexcept {
         if (c.live == nullptr) { return; }
         forget_description(c);
-        c.live[words_for(c.slot_count)] = p.watch_.describe(c.first, c.slot_count * p.stride_);
+        const unsigned number = p.watch_.describe(c.first, c.slot_count * p.stride_);
+        std::memcpy(c.live + c.slot_count, &number, sizeof number);
     }
     static void forget_description(const pool::chunk& c) noexcept {
         if (c.live == nullptr) { return; }
-        cairn::forget_description(static_cast<unsigned>(c.live[words_for(c.slot_count)]));
-        c.live[words_for(c.slot_count)] = 0;
+        unsigned number;
+        std::memcpy(&number, c.live + c.slot_count, sizeof number);
+        cairn::forget_description(number);
+        std::memset(c.live + c.slot_count, 0, sizeof number);
     }
-    static void clear_bits(const pool::chunk& c) noexcept {
-        if (c.live != nullptr) {
-            std::memset(c.live, 0, words_for(c.slot_count) * sizeof(std::uint64_t));
-        }
+    static void clear_live(const pool::chunk& c) noexcept {
+        if (c.live != nullptr) { std::memset(c.live, 0, c.slot_count); }
     }
     static std::size_t count(const pool::chunk& c) noexcept {
         std::size_t live = 0;
-        for (std::size_t i = 0; i < words_for(c.slot_count); ++i) {
-            live += static_cast<std::size_t>(std::popcount(c.live[i]));
-        }
+        for (std::size_t i = 0; i < c.slot_count; ++i) { live += c.live[i] ? 1u : 0u; }
         return live;
     }
     static std::size_t index(const pool& p, const pool::chunk& c, const void* slot) noexcept {
@@ -71,8 +67,24 @@ struct pool_checks {
     }
     static detail::address_place place_of(const void* object, const void* address) noexcept;
 
-    static bool is_live(const pool::chunk& c, std::size_t i) noexcept {
-        return (c.live[i / 64] >> (i % 64) & 1) != 0;
+    static bool is_live(const pool::chunk& c, std::size_t i) noexcept { return c.live[i]; }
+
+    /// The slot that begins at an address, in the chunk that was found last.
+    static bool* live_of(const pool& p, const void* slot) noexcept;
+    static const pool::chunk& expect_live(pool& p, const void* slot, call_site from) noexcept;
+    template <bool IsShort>
+    static void* allocate(pool& p) noexcept;
+    template <bool IsShort>
+    static void deallocate(pool& p, void* slot, call_site from) noexcept;
+    static void* allocate_uncommon(pool& p) noexcept;
+    static void deallocate_uncommon(pool& p, void* slot, call_site from) noexcept;
+    static void take(pool& p, void* slot, bool recycled) noexcept;
+    static void give(pool& p, void* slot, call_site from) noexcept;
+    static void remember(pool& p, const pool::chunk& c) noexcept;
+    static void forget_chunks([[maybe_unused]] pool& p) noexcept {
+#if CAIRN_ASSERTS
+        p.lookup_.size = 0;
+#endif
     }
 };
 

@@ -70,7 +70,7 @@ bool pool::add_chunk(std::size_t slot_count) noexcept {
     for (; place != 0 && std::less<>{}(first, chunks_[place - 1].first); --place) {
         chunks_[place] = chunks_[place - 1];
     }
-    chunks_[place] = {first, first, slot_count, pool_checks::make_bits(slot_count)};
+    chunks_[place] = {first, first, slot_count, pool_checks::make_live(slot_count)};
     pool_checks::describe(*this, chunks_[place]);
     ++chunk_count_;
     slot_count_ += slot_count;
@@ -140,6 +140,7 @@ std::size_t pool::block_size(const chunk& c) const noexcept {
 
 void pool::give_chunk_back(const chunk& c) noexcept {
     pool_checks::forget_description(c);
+    pool_checks::forget_chunks(*this);
     std::free(c.live);
     if (fixed_) {
         unpoison(c.first, c.slot_count * stride_);

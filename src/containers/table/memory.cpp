@@ -161,7 +161,7 @@ void table_memory::move_into(const layout_desc& desc, block fresh) {
     }
     base = fresh.base;
     capacity = pitch = fresh.capacity;
-    if constexpr (poison_is_watched) { repoison(desc, capacity, size); }
+    if (poison_is_seen()) { repoison(desc, capacity, size); }
 }
 
 table_memory::block table_memory::allocate_larger_block(const layout_desc& desc) noexcept {

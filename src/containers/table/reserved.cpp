@@ -56,7 +56,7 @@ bool table_memory::commit_rows(const layout_desc& desc, std::size_t rows) noexce
     }
     const std::size_t before = capacity;
     capacity = target;
-    if constexpr (poison_is_watched) { poison_rows(desc, before, target - before); }
+    if (poison_is_seen()) { poison_rows(desc, before, target - before); }
     return true;
 }
 

@@ -134,7 +134,7 @@ public:
 
     /// Bytes that came from elsewhere: poisons what is not in use. O(blocks) under a checker only.
     void poison_unused() noexcept {
-        if constexpr (poison_is_watched) {
+        if (poison_is_seen()) {
             for_each([&](std::uint32_t g, block_header h) {
                 poison(map().at(g), block_header_size);
                 if (h.is_free() || h.is_deferred()) {
@@ -414,14 +414,15 @@ public:
             CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g && h.previous() <= g,
                          "a block's header is as the heap wrote it: nothing overran it",
                          misused(misuse_kind::corrupted));
-            CAIRN_ASSERT(b.header(g + h.size()).previous() == h.size(),
+            CAIRN_ASSERT(b.previous(g + h.size()) == h.size(),
                          "the header after a block is as the heap wrote it: nothing overran it",
                          misused(misuse_kind::corrupted));
             // Only the first block has none before it.
-            CAIRN_ASSERT(
-                h.previous() == 0 ? g == 0 : b.header(g - h.previous()).size() == h.previous(),
-                "the header before a block is as the heap wrote it: nothing overran it",
-                misused(misuse_kind::corrupted));
+            CAIRN_ASSERT(h.previous() == 0 ? g == 0
+                                           : (b.size_and_bits(g - h.previous()) &
+                                              granule_count_max) == h.previous(),
+                         "the header before a block is as the heap wrote it: nothing overran it",
+                         misused(misuse_kind::corrupted));
         }
     }
 
