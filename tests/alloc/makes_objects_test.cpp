@@ -48,7 +48,8 @@ TEST(makes_objects, every_arena_copies_strings) {
 }
 
 TEST(makes_objects, a_string_that_does_not_fit_is_a_null_view_and_costs_nothing) {
-    alignas(16) std::array<std::byte, 64> buffer;   // where an arena aligns its start no byte is lost
+    alignas(16) std::array<std::byte, 64>
+        buffer;  // where an arena aligns its start no byte is lost
     arena memory{buffer};
     const std::string text(64, 'x');
     EXPECT_EQ(memory.copy(std::string_view{text}).data(), nullptr) << "the zero has no room";
