@@ -347,6 +347,29 @@ TYPED_TEST(heap_hardening, what_was_told_ends_the_program) {
     h.reset();
 }
 
+TEST(heap_hardening, each_link_of_the_only_large_block_is_looked_at_when_it_is_cut_or_grows) {
+    if (checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
+    for (std::size_t link = 0; link < 5; ++link) {  // next, prev, left, right, parent
+        for (const bool cut : {true, false}) {
+            const std::string said = sentence_of([&] {
+                test_region memory{memory_size};
+                heap<best_fit> h{memory.span()};
+                auto* const p = static_cast<std::byte*>(h.allocate(104));
+                // Behind its own header the next block begins, which is all that is left.
+                p[h.usable_size(p) + heap<best_fit>::header_size + link * 4] ^= std::byte{0x40};
+                if (cut) {
+                    (void)h.allocate(104);
+                } else {
+                    h.deallocate(p, 104);
+                }
+            });
+            EXPECT_NE(said.find("nothing wrote into it after it was freed"), std::string::npos)
+                << said << ": link " << link << (cut ? ", cut" : ", grown");
+            EXPECT_EQ(kind, misuse_kind::corrupted);
+        }
+    }
+}
+
 TEST(heap_hardening, the_words_in_freed_blocks_differ_from_heap_to_heap) {
     if (checker_is_faster()) { GTEST_SKIP() << "freed blocks cannot be read"; }
     const auto link_in = [](byte_slice memory) {

@@ -82,6 +82,9 @@ struct basic_best_fit {
 
         void replace(blocks b, std::uint32_t from, std::uint32_t from_size, std::uint32_t to,
                      std::uint32_t to_size) noexcept {
+            if (from_size >= ExactBins && to_size >= ExactBins && large_.is_alone(b, from)) {
+                return large_.replace_alone(b, from, to);
+            }
             remove(b, from, from_size);
             insert(b, to, to_size);
         }
@@ -111,6 +114,9 @@ struct basic_best_fit {
         /// The head `h` becomes `to`: its front is cut off.
         [[gnu::always_inline]] inline void replace(blocks b, detail::list_head h, std::uint32_t to,
                                                    std::uint32_t to_size) noexcept {
+            if (h.bin == ExactBins && to_size >= ExactBins && large_.is_alone(b, h.block)) {
+                return large_.replace_alone(b, h.block, to);
+            }
             remove(b, h);
             insert(b, to, to_size);
         }

@@ -207,8 +207,7 @@ public:
         if constexpr (asserts_enabled) { check_freed(p, size, from); }
         if constexpr (Fit::deferred_max != 0) {
             if (bins_.covers(size)) [[likely]] {
-                bin& b = bins_.of(size);
-                return bins_.put(b, static_cast<std::byte*>(p)) ? void() : free_unwaited(p, b);
+                if (bins_.put(bins_.of(size), static_cast<std::byte*>(p))) [[likely]] { return; }
             }
         }
         free_in_core(p);
@@ -288,7 +287,6 @@ private:
     }
 
     [[nodiscard, gnu::always_inline]] inline std::byte* take_newest(bin& b) noexcept;
-    void free_unwaited(void* p, bin& b) noexcept;
     [[nodiscard]] void* allocate_unwaited(std::size_t size, const bin& b) noexcept;
     void check_freed(const void* p, std::size_t size, call_site from) const noexcept;
     // Made only where something is wrong: cold, or it would be inlined into each operation.

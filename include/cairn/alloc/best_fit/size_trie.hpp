@@ -13,7 +13,8 @@
 // Links lie in memory that users write to: none is followed before the node that it names links
 // back.
 //
-// Cost:  insert and remove: at most `bits` + 1 nodes; find: at most twice that.
+// Cost:  insert and remove: at most `bits` + 1 nodes; find: at most twice that. Where one large
+//        block is all there is, as in a heap that is not full, no walk at all.
 // Source: dlmalloc's tree bins (Doug Lea); LLVM libc's freetrie.h.
 #pragma once
 
@@ -41,13 +42,9 @@ public:
     [[nodiscard]] bool empty() const noexcept { return root_ == none; }
 
     void insert(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
+        if (root_ == none) { return write_alone(b, g); }
         b.set_two_links(code_, g, next, g, g);  // a ring of its own
         b.set_two_links(code_, g, left, none, none);
-        b.set_link(code_, g, parent, none);
-        if (root_ == none) {
-            root_ = g;
-            return;
-        }
         std::uint32_t node = root_;
         for (unsigned bit = key_bits;;) {
             Steps::touch();
@@ -106,6 +103,20 @@ public:
         }
         b.set_link(code_, above, b.link(code_, above, left) == leaf ? left : right, none);
         if (leaf != g) { take_place(b, leaf, g); }
+    }
+
+    /// True when `g` is the only block. Its links are read and compared like those that are
+    /// followed.
+    [[nodiscard]] bool is_alone(blocks b, std::uint32_t g) const noexcept {
+        return root_ == g && b.links_to(code_, g, next, g) && b.links_to(code_, g, left, none) &&
+               b.links_to(code_, g, right, none);
+    }
+
+    /// The only block `from` becomes `to`, of any size: the root may hold every size.
+    /// Requires: is_alone(b, from).
+    void replace_alone(blocks b, std::uint32_t from, std::uint32_t to) noexcept {
+        expect(b.links_to(code_, from, prev, from) && b.links_to(code_, from, parent, none));
+        write_alone(b, to);
     }
 
     /// The smallest block of at least `size` granules, the newest of equals; or no_block.
@@ -167,6 +178,14 @@ private:
 
     [[nodiscard]] std::uint32_t newest(blocks b, std::uint32_t node) const noexcept {
         return followed(b, node, next, prev);  // the node itself when it is alone on its ring
+    }
+
+    /// `g` is the root, and nothing is below it.
+    void write_alone(blocks b, std::uint32_t g) noexcept {
+        b.set_two_links(code_, g, next, g, g);
+        b.set_two_links(code_, g, left, none, none);
+        b.set_link(code_, g, parent, none);
+        root_ = g;
     }
 
     void expect(bool holds) const noexcept {

@@ -55,6 +55,8 @@ public:
         blocks_.set_two_links(code_, id, 0, next, prev);
     }
     [[nodiscard]] bool is_block(std::uint32_t id) const noexcept { return code_.has(id); }
+    /// For the report of a link that is wrong: an address that each operation has at hand.
+    [[nodiscard]] const void* memory() const noexcept { return blocks_.at(0); }
 
 private:
     block_map<Steps> blocks_;
@@ -219,11 +221,11 @@ private:
         if constexpr (requires { links.is_block(next); }) {
             if (links.is_block(next)) [[likely]] {
                 if (!links.prev_is(next, id)) [[unlikely]] {
-                    heap_is_corrupt(heap_promise::links, this);
+                    heap_is_corrupt(heap_promise::links, links.memory());
                 }
                 return true;
             }
-            if (next != none) [[unlikely]] { heap_is_corrupt(heap_promise::links, this); }
+            if (next != none) [[unlikely]] { heap_is_corrupt(heap_promise::links, links.memory()); }
             return false;
         } else {
             return next != none;
@@ -236,11 +238,11 @@ private:
         if constexpr (requires { links.is_block(prev); }) {
             if (links.is_block(prev)) {
                 if (!links.next_is(prev, id)) [[unlikely]] {
-                    heap_is_corrupt(heap_promise::links, this);
+                    heap_is_corrupt(heap_promise::links, links.memory());
                 }
                 return true;
             }
-            if (prev != none) [[unlikely]] { heap_is_corrupt(heap_promise::links, this); }
+            if (prev != none) [[unlikely]] { heap_is_corrupt(heap_promise::links, links.memory()); }
             return false;
         } else {
             return prev != none;
@@ -250,7 +252,7 @@ private:
     template <class Links>
     void expect_head(const Links& links, std::uint32_t head, std::uint32_t id) const noexcept {
         if constexpr (requires { links.is_block(id); }) {
-            if (head != id) [[unlikely]] { heap_is_corrupt(heap_promise::links, this); }
+            if (head != id) [[unlikely]] { heap_is_corrupt(heap_promise::links, links.memory()); }
         } else {
             CAIRN_ASSERT(head == id, "the first block of a bin has no block before it");
         }

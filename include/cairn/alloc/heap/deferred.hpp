@@ -84,21 +84,21 @@ class deferred_surplus {
 public:
     static constexpr std::uint32_t surplus_max = 2048;  // blocks
 
-    /// One more block of `bin`, whose `waiting` this is, waits, if it may; else refused() must
-    /// follow.
+    /// One more block of `bin`, whose `waiting` this is, waits, if it may.
     [[nodiscard]] bool joined(deferred_bin& bin, std::uint64_t waiting) noexcept {
-        // Counted first: one instruction on the memory, whose flags are the answer.
-        if (--bin.room < 0) {
+        // Asked before it is written: a free that goes to the core stores nothing here.
+        if (bin.room <= 0) {
             if (count_ >= end_) { return false; }
             ++count_;
         }
+        --bin.room;
         joined_ += waiting;
         return true;
     }
-    static void refused(deferred_bin& bin) noexcept { ++bin.room; }
     /// One block of `bin`, whose `waiting` this is, waits no longer.
     void left(deferred_bin& bin, std::uint64_t waiting) noexcept {
-        if (++bin.room <= 0) { --count_; }
+        if (bin.room < 0) { --count_; }
+        ++bin.room;
         left_ += waiting;
     }
 

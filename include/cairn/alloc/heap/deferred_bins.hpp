@@ -160,7 +160,7 @@ public:
         return true;
     }
 
-    /// `p` waits in `bin` now. Returns: false when it may not; refused() must follow.
+    /// `p` waits in `bin` now. Returns: false when it may not; nothing has changed then.
     [[nodiscard, gnu::always_inline]] inline bool put(deferred_bin& bin, std::byte* p) noexcept {
         const std::uint64_t waiting = bin.waiting;
         std::byte* const header = p - block_header_size;
@@ -173,7 +173,6 @@ public:
         bin.head = reinterpret_cast<std::uintptr_t>(p) - zero_;
         return true;
     }
-    static void refused(deferred_bin& bin) noexcept { deferred_surplus::refused(bin); }
 
     /// No block was to be had of `bin`: because there is none, or a look found something else.
     void expect_none(const deferred_bin& bin) const noexcept {

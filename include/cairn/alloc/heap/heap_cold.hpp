@@ -350,13 +350,6 @@ void heap<Fit, Steps>::free_in_core(void* p) noexcept {
     if (Fit::deferred_max != 0 && bins_.surplus().wants_to_shrink()) { merge_surplus(); }
 }
 
-/// For a block that may not wait in `b`.
-template <class Fit, class Steps>
-void heap<Fit, Steps>::free_unwaited(void* p, bin& b) noexcept {
-    bins::refused(b);
-    free_in_core(p);
-}
-
 template <class Fit, class Steps>
 void heap<Fit, Steps>::give_to_core(void* p) noexcept {
     region_type* const r = regions_.at(p);
@@ -438,7 +431,7 @@ void heap<Fit, Steps>::deallocate(void* p, [[maybe_unused]] call_site from) noex
         const std::uint32_t granules = header.size();
         if (bins_.covers(detail::payload_size(granules))) {
             bin& b = bins_[Fit::class_of_free(granules)];
-            return bins_.put(b, static_cast<std::byte*>(p)) ? void() : free_unwaited(p, b);
+            if (bins_.put(b, static_cast<std::byte*>(p))) [[likely]] { return; }
         }
     }
     free_in_core(p);
