@@ -103,6 +103,7 @@ target_sources(cairn
         include/cairn/os/system_allocator.hpp
         include/cairn/os/thread_exit.hpp
         include/cairn/os/thread_identity.hpp
+        include/cairn/os/thread_word.hpp
         # storage
         include/cairn/storage/allocator_watch.hpp
         include/cairn/storage/atoms.hpp

@@ -17,10 +17,10 @@
 // Without asserts the class is empty, and every call vanishes.
 #pragma once
 
-#include <cerrno>
 #include <cstddef>
 
 #include <cairn/core/assert.hpp>
+#include <cairn/os/thread_word.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -60,18 +60,6 @@ struct allocator_type {
 };
 
 #if CAIRN_ASSERTS
-
-/// The address of a word that each thread has for itself, and that is the same in every module of
-/// the process, as a thread-local variable of a plugin's own cairn is not.
-[[nodiscard]] [[gnu::always_inline]] inline const void* this_thread_word() noexcept {
-#    if defined(__linux__) && defined(__x86_64__) && !defined(__ILP32__)
-    const void* word;  // the thread pointer points to itself: no call, which errno is
-    __asm__("movq %%fs:0, %0" : "=r"(word));
-    return word;
-#    else
-    return &errno;
-#    endif
-}
 
 class allocator_watch {
 public:
