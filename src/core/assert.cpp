@@ -2,9 +2,11 @@
 #include <cairn/core/assert.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
@@ -57,7 +59,9 @@ constinit std::atomic<void*> current_context{nullptr};
 
 installed_handler installed() noexcept {
     installed_handler seen;
-    for (int tries = 0; tries < 1'000'000; ++tries) {
+    for (int tries = 0; tries < 2000; ++tries) {
+        // A writer that was interrupted between its two stores needs a processor to go on.
+        if (tries >= 1000) { std::this_thread::sleep_for(std::chrono::milliseconds{1}); }
         const unsigned before = version.load(std::memory_order_acquire);
         seen.handler = current_handler.load(std::memory_order_acquire);
         seen.context = current_context.load(std::memory_order_acquire);

@@ -114,4 +114,14 @@ TEST(construct, brackets_are_those_that_fit) {
     EXPECT_EQ(*detail::construct_at<int>(&number, 3), 3);
 }
 
+TEST(construct, a_large_type_needs_no_default) {
+    struct asset {
+        explicit asset(int n) : first{n} {}
+        int first;
+        int others[31] = {};
+    };
+    alignas(asset) std::byte room[sizeof(asset)];
+    EXPECT_EQ(detail::construct_at<asset>(room, 3)->first, 3);
+}
+
 }  // namespace

@@ -45,7 +45,8 @@ inline constexpr bool
     is_constant_by_default<T, std::enable_if_t<(static_cast<void>(default_value<T>()), true)>> =
         true;
 template <class T>
-concept built_by_stores = has_size_for_stores<T> && is_constant_by_default<T>;
+concept built_by_stores =
+    has_size_for_stores<T> && std::is_default_constructible_v<T> && is_constant_by_default<T>;
 
 #    if defined(__AVX__)
 inline constexpr std::size_t store_width = 32;
