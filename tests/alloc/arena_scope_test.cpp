@@ -97,9 +97,9 @@ TEST(arena_scope, destroys_arrays_and_over_aligned_objects) {
 }
 
 TEST(arena_scope, an_object_costs_itself_and_one_node) {
+    std::string log;  // outlives the object that writes to it as it ends
     arena a{1_KiB};
     arena_scope scope{a};
-    std::string log;
     (void)scope.make<noisy>(&log, 'a');
     EXPECT_EQ(a.used_size(), round_up(3 * sizeof(void*) + sizeof(noisy), alignment{16}));
 }
