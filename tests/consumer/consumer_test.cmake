@@ -96,7 +96,7 @@ endif()
 if(way STREQUAL shared)
     must(${CMAKE_COMMAND} -G Ninja -S ${source} -B ${work}/library -DBUILD_SHARED_LIBS=ON
          -DCAIRN_TESTS=OFF -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-g0
-         -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_INSTALL_LIBDIR=lib)
+         -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_INSTALL_LIBDIR=lib -DCAIRN_OPTIMIZED_SOURCES=OFF)
     must(${CMAKE_COMMAND} --build ${work}/library)
     must(${CMAKE_COMMAND} --install ${work}/library --prefix ${work}/moved)
     must(readelf --dynamic --wide ${work}/moved/lib/libcairn.so)
@@ -151,7 +151,7 @@ if(way STREQUAL pkg_config)
 else()
     must(${CMAKE_COMMAND} -G Ninja -S ${here}/${way} -B ${work}/build
          -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_PREFIX_PATH=${work}/moved
-         -DCAIRN_SOURCE_DIR=${source})
+         -DCAIRN_SOURCE_DIR=${source} -DCAIRN_OPTIMIZED_SOURCES=OFF)
     must(${CMAKE_COMMAND} --build ${work}/build --target consumer)
     must(${work}/build/consumer)
     if(way STREQUAL add_subdirectory)
