@@ -40,6 +40,19 @@ bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
+/// Blocks are live, and the report names `line` of this file for each.
+template <class Tracked>
+void expect_live_blocks_of(Tracked& memory, collected& seen, unsigned line) {
+    seen.lines.clear();
+    memory.report();
+    ASSERT_GE(seen.lines.size(), 2u);
+    const std::string place = asserts_enabled ? "from " __FILE__ ":" + std::to_string(line) + " in "
+                                              : "from a line that only checked builds name";
+    for (std::size_t i = 1; i < seen.lines.size(); ++i) {
+        EXPECT_TRUE(contains(seen.lines[i], place)) << seen.lines[i] << "\nnot " << place;
+    }
+}
+
 }  // namespace
 
 TEST(tracked, keeps_the_shared_contract_with_and_without_the_list) {
@@ -137,17 +150,7 @@ TEST(tracked, names_the_line_that_made_an_allocator_ref_for_what_is_asked_throug
     test_upstream heap;
     collected seen;
     tracked memory{heap, seen.options()};
-    const auto expect_line = [&](unsigned line) {
-        seen.lines.clear();
-        memory.report();
-        ASSERT_GE(seen.lines.size(), 2u);
-        const std::string place = asserts_enabled
-                                      ? "from " __FILE__ ":" + std::to_string(line) + " in "
-                                      : "from a line that only checked builds name";
-        for (std::size_t i = 1; i < seen.lines.size(); ++i) {
-            EXPECT_TRUE(contains(seen.lines[i], place)) << seen.lines[i] << "\nnot " << place;
-        }
-    };
+    const auto expect_line = [&](unsigned line) { expect_live_blocks_of(memory, seen, line); };
     {
         pool_of<std::string> names{memory};
         const unsigned line = __LINE__ - 1;
@@ -189,13 +192,8 @@ TEST(tracked, names_that_line_through_the_wrappers_around_it_too) {
     collected seen;
     tracked memory{heap, seen.options()};
     const auto expect_line = [&](unsigned line) {
-        seen.lines.clear();
-        memory.report();
-        ASSERT_EQ(seen.lines.size(), 2u);
-        const std::string place = asserts_enabled
-                                      ? "tracked_test.cpp:" + std::to_string(line) + " in "
-                                      : "from a line that only checked builds name";
-        EXPECT_TRUE(contains(seen.lines[1], place)) << seen.lines[1] << "\nnot " << place;
+        expect_live_blocks_of(memory, seen, line);
+        EXPECT_EQ(seen.lines.size(), 2u) << "one block is live";
     };
     locked shared{memory};
     budget limited{1_MiB, shared};
