@@ -126,11 +126,24 @@ class Compiler:
         return done.returncode, done.stderr
 
 
+def without_excerpts(lines):
+    """Without the code that gcc 14 shows at each "required from": it pushes no sentence out of sight."""
+    out, skipping = [], False
+    for line in lines:
+        if re.match(r"\s*\d* \|", line):
+            if not skipping:
+                out.append(line)
+        else:
+            skipping = re.search(r"required (from|by)|expansion of", line) is not None
+            out.append(line)
+    return out
+
+
 def complaint(case, family, status, said):
     """None when all is as the case states."""
     if case.kind == "fine":
         return None if status == 0 and not said.strip() else "does not compile without a warning"
-    lines = said.splitlines()
+    lines = without_excerpts(said.splitlines())
     if status == 0:
         return "compiles"
     if status not in (1,) or "internal compiler error" in said:

@@ -24,7 +24,7 @@ inline constexpr bool is_made_from =
 
 #if defined(__GNUC__) && !defined(__clang__)
 
-/// Immediate: its result must be a constant, so it does not compile where T() looks at its address.
+/// Immediate: its result must be a constant.
 template <class T>
 consteval T default_value() {
     return T();
@@ -38,15 +38,24 @@ template <class T>
 inline constexpr bool has_size_for_stores =
     sizeof(T) > 64 &&
     sizeof(T) <= 256 && std::is_trivially_copyable_v<T>&& std::is_same_v<T, std::remove_cv_t<T>>;
-template <class T, class = void>
-inline constexpr bool is_constant_by_default = false;
+
+/// Whether T() is the same bytes at any address: zeros and null pointers, where no initializer runs;
+/// else a constant without pointers, of which one could be the object's own address (gcc 14 takes that
+/// of default_object for a constant). A bit cast from pointers is no constant.
 template <class T>
-inline constexpr bool
-    is_constant_by_default<T, std::enable_if_t<(static_cast<void>(default_value<T>()), true)>> =
-        true;
+struct bytes_of_object {
+    unsigned char bytes[sizeof(T)];
+};
+template <class T, class = void>
+inline constexpr bool is_same_at_any_address = std::is_trivially_default_constructible_v<T>;
+template <class T>
+inline constexpr bool is_same_at_any_address<
+    T, std::enable_if_t<(
+           static_cast<void>(__builtin_bit_cast(bytes_of_object<T>, default_value<T>())), true)>> =
+    true;
 template <class T>
 concept built_by_stores =
-    has_size_for_stores<T> && std::is_default_constructible_v<T> && is_constant_by_default<T>;
+    has_size_for_stores<T> && std::is_default_constructible_v<T> && is_same_at_any_address<T>;
 
 #    if defined(__AVX__)
 inline constexpr std::size_t store_width = 32;
