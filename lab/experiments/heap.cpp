@@ -152,7 +152,7 @@ struct at_work {
 
 template <class Work>
 auto runs() {
-    return [](auto tag) { return [tag] { return at_work<Work, typename decltype(tag)::type>{}; }; };
+    return []<class Tag>(Tag) { return [] { return at_work<Work, typename Tag::type>{}; }; };
 }
 
 /// The same churn over numbers, in units of 16 bytes as the heap in memory has them: nothing is touched

@@ -188,9 +188,9 @@ struct instructions {
 
 template <class Work>
 auto runs() {
-    return [](auto tag) {
-        return [tag] {
-            using adapter = typename decltype(tag)::type;
+    return []<class Tag>(Tag) {
+        return [] {
+            using adapter = typename Tag::type;
             return [a = std::make_unique<adapter>(), work = Work{}](lab::sample& s) mutable {
                 work.run(*a, s);
             };
