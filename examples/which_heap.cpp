@@ -11,10 +11,12 @@ using namespace cairn::literals;
 
 template <class Fit>
 bool play(const char* when) {
+    // [proved]
     // At most 20 KiB live at a time, requests of 32 bytes to 1 KiB: proved, not hoped.
     constexpr std::size_t size = cairn::required_size<Fit>(20_KiB, 1_KiB, 32);
     std::vector<std::byte> memory(size);
     cairn::heap<Fit> level{memory};
+    // [/proved]
 
     struct piece {
         void* data;
