@@ -55,6 +55,5 @@ int main() {
     const bool fourth =
         says("a marker does not outlive reset()", outlived, [&] { frame.rewind(before); });
     // [/dead_marker]
-    textures.deallocate(texture, 100);
     return first && second && third && fourth ? 0 : 1;
 }
