@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""What gdb and lldb show of cairn's objects is what subjects.cpp says, and nothing is left out.
+
+    debuggers_test.py gdb PROGRAM...      PROGRAM: subjects.cpp, compiled with -g
+    debuggers_test.py lldb PROGRAM...
+    debuggers_test.py names               every public class is shown, or exempt below
+
+Exit status 77, with a sentence: the debugger is not here, or may not run a program.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+here = pathlib.Path(__file__).resolve().parent
+root = here.parent.parent
+printers = root / "debuggers"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(printers))
+import cairn_views  # noqa: E402
+
+seconds_max = 5     # for all variables of one stop; they take a hundredth of that
+
+# Public classes that have no view of their own: why.
+exempt = {
+    "bump_arena": "a base class: seen through the arenas",
+    "caught_promise": "tests catch it; its fields say all",
+    "deleter_in": "an allocator, of a std::unique_ptr",
+    "from_pmr": "one pointer, to the resource",
+    "iterator": "of the items of a map: lives in a loop's head",
+    "lock_scope": "one reference, to the mutex",
+    "mutex": "one number: 0 is free",
+    "node_allocator": "one pointer, to the node_pool",
+    "null_allocator": "has no state",
+    "page_allocator": "its options alone",
+    "pmr_resource": "what is inside is shown as such",
+    "reset_policy": "a constant in the options of an arena",
+    "slot_directory_base": "a base class: seen through slot_directory",
+    "std_allocator": "one allocator_ref or pointer",
+    "system_allocator": "has no state",
+    "thread_exit": "for the library's own use",
+    "tagged": "names a type",
+}
+
+
+def sentence(text):
+    print(f"debuggers_test: {text}")
+    sys.exit(77)
+
+
+# ---- what is expected ----------------------------------------------------------------------------
+def expectations(source):
+    """function -> {name: text}, from the comments //= name: text."""
+    result, function, name = {}, None, None
+    for line in source.splitlines():
+        if found := re.match(r"void (\w+)\(", line):
+            function = found.group(1)
+        if found := re.match(r"\s*//= (.+?): (.*)$", line):
+            name = found.group(1)
+            result.setdefault(function, {})[name] = found.group(2)
+        elif name and (found := re.match(r"\s*//      *(\S.*)$", line)):
+            result[function][name] += " " + found.group(1)
+        else:
+            name = None
+    return result
+
+
+def matches(expected, shown):
+    pattern = re.escape(re.sub(r"\s+", " ", expected)).replace(r"0x\.\.", "0x[0-9a-f]+")
+    return re.fullmatch(pattern.replace(r"\.\.", ".*"), re.sub(r"\s+", " ", shown), re.DOTALL)
+
+
+def transcripts(debugger):
+    """function -> [(command, text)], from the fences of docs/debugging.md:
+
+        <!-- in maps() of tests/debuggers/subjects.cpp -->
+        ```text
+        (gdb) print foes
+        ...
+    """
+    text = (root / "docs" / "debugging.md").read_text()
+    result = {}
+    for function, block in re.findall(
+            r"<!-- in (\w+)\(\) of tests/debuggers/subjects\.cpp -->\n```text\n(.*?)```", text,
+            re.DOTALL):
+        for part in re.split(rf"^\({debugger}\) ", block, flags=re.MULTILINE)[1:]:
+            command, _, shown = part.partition("\n")
+            if not re.search(r"^\((gdb|lldb)\)", shown, re.MULTILINE):
+                result.setdefault(function, []).append((command, shown.rstrip()))
+    return result
+
+
+def same_transcript(expected, shown):
+    def plain(text):
+        text = re.sub(r"^\$\d+ = ", "$1 = ", text, flags=re.MULTILINE)
+        text = re.sub(r"v0_1_checked::|v0_1::", "", text)
+        text = re.sub(r"0x[0-9a-f]+", "0x..", text)
+        return re.sub(r"\s+", " ", text).strip()
+    return plain(expected) == plain(shown)
+
+
+# ---- the debuggers -------------------------------------------------------------------------------
+def find_debugger(name):
+    names = ["gdb"] if name == "gdb" else ["lldb"] + [f"lldb-{n}" for n in range(22, 15, -1)]
+    wanted = os.environ.get(f"CAIRN_{name.upper()}")
+    for candidate in [wanted] if wanted else names:
+        if shutil.which(candidate):
+            return candidate
+    sentence(f"no {name} here, so what it shows was not looked at")
+
+
+def check_python(name, program):
+    command = ([program, "-nx", "-batch", "-ex", "python print(6 * 7)"] if name == "gdb" else
+               [program, "-X", "-b", "-o", "script print(6 * 7)"])
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    if "42" not in done.stdout:
+        sentence(f"{program} has no Python, so what it shows was not looked at")
+
+
+def run(name, debugger, program, shown, wanted_transcripts):
+    with tempfile.TemporaryDirectory() as folder:
+        ask, out = pathlib.Path(folder) / "ask.json", pathlib.Path(folder) / "answers.json"
+        ask.write_text(json.dumps({"shown": shown, "transcripts": wanted_transcripts}))
+        environment = dict(os.environ, CAIRN_ASK=str(ask), CAIRN_ANSWERS=str(out),
+                           CAIRN_PRINTERS=str(printers), CAIRN_PROGRAM=str(program),
+                           PYTHONDONTWRITEBYTECODE="1", DEBUGINFOD_URLS="")
+        script = str(here / "shows.py")
+        command = ([debugger, "-nx", "-batch", "-x", script] if name == "gdb" else
+                   [debugger, "-X", "-b", "-o", f"command script import {script}"])
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120,
+                              env=environment, stdin=subprocess.DEVNULL)
+        said = done.stdout + done.stderr
+        answers = json.loads(out.read_text()) if out.exists() else None
+        if not answers:
+            if re.search(r"ptrace|Operation not permitted|personality|process launch failed", said):
+                sentence(f"{name} may not run a program here: {said.strip()[-200:]}")
+            sys.exit(f"debuggers_test: {name} showed nothing:\n{said[-4000:]}")
+        return answers, said
+
+
+def check(name, programs):
+    debugger = find_debugger(name)
+    check_python(name, debugger)
+    expected = expectations((here / "subjects.cpp").read_text())
+    quoted = transcripts(name)
+    failed = []
+    for program in programs:
+        shown = {function: list(names) for function, names in expected.items()}
+        shown["wrecks"] = "*"
+        commands = {function: [line for line, _ in lines] for function, lines in quoted.items()}
+        answers, said = run(name, debugger, program, shown, commands)
+        where = f"{name}, {pathlib.Path(program).name}"
+        stops = [answer["function"] for answer in answers]
+        for function in expected:
+            if function not in stops:
+                failed.append(f"{where}: {function}() did not stop")
+        if found := re.search(r"Python Exception.*|Traceback.*(\n.*){0,8}", said):
+            failed.append(f"{where}: {found.group(0)}")
+        kinds = set()
+        for answer in answers:
+            function = answer["function"]
+            if answer["seconds"] > seconds_max:
+                failed.append(f"{where}: {function}() took {answer['seconds']:.1f} s")
+            for variable, (type, text) in answer["shown"].items():
+                kinds.add(cairn_views.class_of(type))
+                wanted = expected.get(function, {}).get(variable)
+                if wanted is None:   # wrecks: any text, but some
+                    if text.startswith("error:") or "raw_" in text or not text:
+                        failed.append(f"{where}: {function}(): {variable} ({type}) is shown as "
+                                      f"{text[:200]}")
+                elif not matches(wanted, text):
+                    failed.append(f"{where}: {function}(): {variable}, a "
+                                  f"{cairn_views.class_of(type) or type}\n"
+                                  f"    is shown as  {text[:600]}\n    not as       {wanted}")
+            for line, text in answer["transcripts"].items():
+                wanted = dict(quoted[function])[line]
+                if not same_transcript(wanted, text):
+                    failed.append(f"{where}: docs/debugging.md: {line}\n    shows        {text}\n"
+                                  f"    not          {wanted}")
+        for kind in sorted(set(cairn_views.views) - kinds):
+            failed.append(f"{where}: no {kind} in subjects.cpp, which cairn_views.py has a view of")
+        print(f"{where}: {sum(len(a['shown']) for a in answers)} variables, "
+              f"{sum(len(a['transcripts']) for a in answers)} transcripts, "
+              f"{sum(a['seconds'] for a in answers):.1f} s")
+    return failed
+
+
+# ---- the names -----------------------------------------------------------------------------------
+def public_classes():
+    """name -> header: every class at namespace scope outside detail. A struct shows its members."""
+    result = {}
+    for path in sorted((root / "include" / "cairn").glob("*/**/*.hpp")):
+        spaces = []
+        text = re.sub(r"//[^\n]*", lambda m: m.group(0) if "namespace" in m.group(0) else "",
+                      path.read_text())
+        for line in text.splitlines():
+            if found := re.match(r"namespace (.*)\{", line):
+                spaces.append(found.group(1))
+            elif spaces and re.match(r"\}  // namespace", line):
+                spaces.pop()
+            elif spaces and not any("detail" in space for space in spaces):
+                found = re.match(r"(?:    )?class (?:\[\[[^\]]*\]\] )?(?:\w+::)*(\w+)(?: final)?(?=[ <;{:]|$)",
+                                 line)
+                if found and not line.rstrip().endswith(";"):
+                    result.setdefault(found.group(1), path.relative_to(root))
+    return result
+
+
+def check_names():
+    classes = public_classes()
+    failed = []
+    if len(classes) < 50 or "slot_map" not in classes or "handle" not in classes:
+        failed.append(f"the headers' classes were not found: {sorted(classes)}")
+    for name, header in sorted(classes.items()):
+        if name not in cairn_views.views and name not in exempt:
+            failed.append(f"{header}: no debugger shows {name}: it needs a view in "
+                          f"debuggers/cairn_views.py, or a reason in tests/debuggers/"
+                          f"debuggers_test.py")
+    for name in exempt:
+        if name not in classes:
+            failed.append(f"{name} is exempt and no public class")
+        if name in cairn_views.views:
+            failed.append(f"{name} is exempt and has a view")
+    print(f"{len(classes)} public classes, {len(exempt)} exempt")
+    return failed
+
+
+def main():
+    what = sys.argv[1]
+    failed = check_names() if what == "names" else check(what, sys.argv[2:])
+    for failure in failed:
+        print(f"FAILED {failure}")
+    sys.exit(bool(failed))
+
+
+main()
