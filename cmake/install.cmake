@@ -28,3 +28,27 @@ file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/pkgconfig/$<CONFIG>/cairn.pc
      INPUT ${PROJECT_BINARY_DIR}/cairn.pc.configured)
 install(FILES ${PROJECT_BINARY_DIR}/pkgconfig/$<CONFIG>/cairn.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# What debuggers need to show cairn's objects (docs/debugging.md): share/cairn/debuggers. gdb loads a
+# script unasked from its own folder, share/gdb/auto-load, for a shared library of the same path;
+# CAIRN_NAME_GDB_SCRIPT: also for programs that contain a static one, which then name the script.
+option(CAIRN_NAME_GDB_SCRIPT "Programs that link a static cairn tell gdb where its script is" OFF)
+set(cairn_debuggers_dir ${CMAKE_INSTALL_DATADIR}/cairn/debuggers)
+install(FILES debuggers/cairn_views.py debuggers/cairn_gdb.py debuggers/cairn_lldb.py debuggers/cairn.natvis
+        DESTINATION ${cairn_debuggers_dir})
+if(BUILD_SHARED_LIBS)
+    set(cairn_auto_load_dir ${CMAKE_INSTALL_DATADIR}/gdb/auto-load/${CMAKE_INSTALL_FULL_LIBDIR})
+    set(cairn_auto_load_name libcairn.so.${PROJECT_VERSION}-gdb.py)
+elseif(CAIRN_NAME_GDB_SCRIPT)
+    set(cairn_auto_load_dir ${CMAKE_INSTALL_DATADIR}/gdb/auto-load/cairn)
+    set(cairn_auto_load_name cairn-gdb.py)
+    set_property(SOURCE src/core/flavour.cpp APPEND PROPERTY COMPILE_DEFINITIONS
+        "CAIRN_GDB_SCRIPT=\"${CMAKE_INSTALL_FULL_DATADIR}/gdb/auto-load/cairn/${cairn_auto_load_name}\"")
+endif()
+if(cairn_auto_load_dir AND NOT WIN32)
+    cmake_path(NORMAL_PATH cairn_auto_load_dir)
+    file(RELATIVE_PATH cairn_debuggers_from_auto_load
+         /prefix/${cairn_auto_load_dir} /prefix/${cairn_debuggers_dir})
+    configure_file(debuggers/auto_load.py.in ${PROJECT_BINARY_DIR}/${cairn_auto_load_name} @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${cairn_auto_load_name} DESTINATION ${cairn_auto_load_dir})
+endif()

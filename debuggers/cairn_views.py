@@ -104,8 +104,6 @@ members = {
         "count": "regions_.count_", "regions": "regions_.entries_", "joined":
         "bins_.surplus_.joined_", "left": "bins_.surplus_.left_"},
     "heap_entry": {"region": "region"},
-    "region": {
-        "granules": "granules_", "free": "free_granules_", "blocks_offset": "blocks_offset_"},
     "relocatable_heap": {
         "base": "base_", "slots": "slots_", "size": "region_size_", "lowest": "map_.lowest_",
         "granules": "map_.granules_", "free": "map_.free_granules_",
@@ -137,8 +135,10 @@ members = {
     "short_text": {"text": "text_", "size": "size_"},
 }
 
-# What no header tells a debugger, as bytes.
+# What a debugger may not be told: where the library has no debug information, a program has it of no
+# class that only the library looks into.
 directory_slot = struct.Struct("<II")      # slot_directory_base::slot: word, value
+heap_region = struct.Struct("<III")        # region: granules, free ones, offset of the blocks
 heap_header = struct.Struct("<II")         # block_header: size and bits, previous
 arena_block = struct.Struct("<QQQQ")       # growing_arena::block: next, size, serial, top
 string_entry = struct.Struct("<QII")       # string_pool::entry: text, size, hash
@@ -1180,15 +1180,15 @@ class Views:
         entry = entries.type.target()
         for i in range(count):
             at = self.process.at(entries.address + i * entry.size, entry)
-            yield Members(at, "heap_entry").region
+            region = Members(at, "heap_entry").integer("region")
+            yield region, *self.unpack(heap_region, region)
 
     def heap(self, value):
         m = Members(value, "heap")
         total, free, regions = 0, 0, 0
-        for region in self.heap_regions(value):
-            r = Members(region.target(), "region")
-            total += r.integer("granules")
-            free += r.integer("free")
+        for _, granules, free_granules, _ in self.heap_regions(value):
+            total += granules
+            free += free_granules
             regions += 1
         waiting = (m.integer("joined") - m.integer("left")) & 0x7FFF_FFFF
         used = total - free - waiting
@@ -1203,10 +1203,8 @@ class Views:
 
         def make():
             n = 0
-            for region in self.heap_regions(value):
-                r = Members(region.target(), "region")
-                base = region.integer() + r.integer("blocks_offset")
-                g, end = 0, r.integer("granules")
+            for region, end, _, blocks_offset in self.heap_regions(value):
+                base, g = region + blocks_offset, 0
                 while g < end:
                     word, _ = self.unpack(heap_header, base + g * granule)
                     size = word & free_bit - 1
@@ -1369,6 +1367,7 @@ views = {
     "blocked_span": Views.span,
     "split_span": Views.span,
     "index_iterator": Views.index_iterator,
+    "selected_fields": Views.index_iterator,
     "row_iterator": Views.pointer,
     "found": Views.pointer,
     "found_row": Views.found_row,

@@ -4,6 +4,7 @@
     debuggers_test.py gdb PROGRAM...      PROGRAM: subjects.cpp, compiled with -g
     debuggers_test.py lldb PROGRAM...
     debuggers_test.py names               every public class is shown, or exempt below
+    debuggers_test.py natvis              cairn.natvis is XML, of types and members that exist
 
 Exit status 77, with a sentence: the debugger is not here, or may not run a program.
 """
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree
 
 here = pathlib.Path(__file__).resolve().parent
 root = here.parent.parent
@@ -27,11 +29,11 @@ seconds_max = 5     # for all variables of one stop; they take a hundredth of th
 
 # Public classes that have no view of their own: why.
 exempt = {
-    "bump_arena": "a base class: seen through the arenas",
+    "call_site_allocator": "the tracked allocator, a label and a line, in their own words",
     "caught_promise": "tests catch it; its fields say all",
     "deleter_in": "an allocator, of a std::unique_ptr",
+    "free_bits": "a bitmap inside slot_directory",
     "from_pmr": "one pointer, to the resource",
-    "iterator": "of the items of a map: lives in a loop's head",
     "lock_scope": "one reference, to the mutex",
     "mutex": "one number: 0 is free",
     "node_allocator": "one pointer, to the node_pool",
@@ -43,7 +45,6 @@ exempt = {
     "std_allocator": "one allocator_ref or pointer",
     "system_allocator": "has no state",
     "thread_exit": "for the library's own use",
-    "tagged": "names a type",
 }
 
 
@@ -229,9 +230,74 @@ def check_names():
     return failed
 
 
+# ---- natvis --------------------------------------------------------------------------------------
+flavours = ["v0_1_checked", "v0_1", "v0_1_checked_asan", "v0_1_asan"]
+# Words of expressions that are no members: types, and the variables of a list.
+natvis_words = {"chunk", "slot", "void", "size_t", "unsigned", "nullptr", "ull", "s", "p", "i",
+                "slots_per_chunk"}
+
+
+def declared_names():
+    """class -> its header; and the text of all headers."""
+    classes, text = {}, {}
+    for path in sorted((root / "include" / "cairn").glob("**/*.hpp")):
+        code = re.sub(r"//[^\n]*", "", path.read_text())
+        text[path] = code
+        for name in re.findall(r"^\s*(?:class|struct)\s+(?:alignas\([^)]*\)\s+)?(?:\[\[[^\]]*\]\] )?"
+                               r"(\w+)", code, re.MULTILINE):
+            classes.setdefault(name, path)
+    return classes, text
+
+
+def check_natvis():
+    tree = xml.etree.ElementTree.parse(printers / "cairn.natvis").getroot()
+    space = "{http://schemas.microsoft.com/vstudio/debugger/natvis/2010}"
+    classes, headers = declared_names()
+    code = "\n".join(headers.values())
+    failed, words = [], 0
+    if tree.tag != space + "AutoVisualizer":
+        failed.append(f"its root is {tree.tag}")
+    known = {space + tag for tag in (
+        "Type AlternativeType DisplayString Expand Item ArrayItems Size ValuePointer ExpandedItem "
+        "CustomListItems Variable Loop Break If Exec").split()}
+    for type in tree:
+        names = [type.get("Name")] + [other.get("Name")
+                                      for other in type.findall(space + "AlternativeType")]
+        first = names[0]
+        if names != [first.replace(flavours[0], flavour) for flavour in flavours]:
+            failed.append(f"{first}: its names are not those of all flavours: {names}")
+        name = re.match(r"cairn::v0_1_checked::(?:detail::)?(\w+)", first)
+        if not name or name.group(1) not in classes:
+            failed.append(f"{first}: the headers have no such class")
+        # Every word of every expression is a member that some header declares: names that end in
+        # an underscore are enough of their own that one of another class is no match by chance.
+        for element in type.iter():
+            if element.tag not in known:
+                failed.append(f"{first}: what is <{element.tag}>?")
+            texts = [element.get("Condition"), element.get("InitialValue")]
+            if element.tag == space + "DisplayString":
+                texts += re.findall(r"\{([^{}]*)\}", element.text)
+            elif element.text:
+                texts.append(element.text)
+            for expression in filter(None, texts):
+                expression = re.sub(r",s$|\$T\d|\b0x[0-9a-f]+|\b\d+(ull)?\b", " ", expression)
+                for word in re.findall(r"[A-Za-z_]\w*", expression):
+                    words += 1
+                    if word in natvis_words:
+                        continue
+                    if not re.search(rf"^\s+(?!return\b)[\w:<>,*&\[\] ]*[\s*]{word}(\[\w+\])?"
+                                     r"\s*(=[^;]*|\{[^;]*\})?;", code, re.MULTILINE):
+                        failed.append(f"{first}: no header declares a member {word}")
+    print(f"cairn.natvis: {len(tree)} types, {words} words in expressions")
+    if len(tree) < 30 or words < 100:
+        failed.append("it is not what it was")
+    return [f"cairn.natvis: {failure}" for failure in failed]
+
+
 def main():
     what = sys.argv[1]
-    failed = check_names() if what == "names" else check(what, sys.argv[2:])
+    failed = (check_names() if what == "names" else check_natvis() if what == "natvis" else
+              check(what, sys.argv[2:]))
     for failure in failed:
         print(f"FAILED {failure}")
     sys.exit(bool(failed))

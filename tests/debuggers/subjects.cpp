@@ -38,6 +38,9 @@ struct message {
     int kind;
     int value;
 };
+struct alignas(4096) boulder {  // 64 of them are a chunk
+    int weight;
+};
 struct team_a;
 struct own_policy {
     template <class T>
@@ -132,9 +135,10 @@ void maps() {
     //= where: at slot 1 = {[object] = {hp = 2, speed = 2}}
     //= at_end: at the end
     //= last: 0x.. = {[object] = {hp = 2, speed = 2}}
-    cairn::stable_slot_map<std::array<int, 1024>> large{cairn::system_memory(), from_5};
-    for (int i = 0; i < 100; ++i) { (void)large.emplace(); }
-    //= large: stable_slot_map of 100 objects in 2 chunks = {[0:5] = {_M_elems = {0..[64:5] = ..}
+    cairn::stable_slot_map<boulder> large{cairn::system_memory(), from_5};
+    for (int i = 0; i < 100; ++i) { (void)large.emplace(i); }
+    //= large: stable_slot_map of 100 objects in 2 chunks = {[0:5] = {weight = 0},
+    //         ..[63:5] = {weight = 63}, [64:5] = {weight = 64}, .., [99:5] = {weight = 99}}
 
     cairn::slot_directory<> slots{{1000, 100, 0, 5}};
     (void)slots.reserve(10);
@@ -220,11 +224,13 @@ void tables() {
     //= lanes: blocked_span of 10 = {3, 7, 3, 7, 3, 7, 3, 7, 3, 7}
     auto here = columns.begin();
     //= here: at 0 = {[row] = {at = {x = 1, y = 2}, mass = 3, team = 4}}
+    auto some = columns.view().row<&body::mass, &body::team>(1);
+    //= some: at 1 = {[row] = {at = {x = 5, y = 6}, mass = 7, team = 8}}
     auto pieces = columns.batches(1);
     //= pieces: row_batches of ..
     look();
     (void)view, (void)masses, (void)places, (void)lanes, (void)here, (void)second, (void)spark;
-    (void)pieces, (void)place;
+    (void)pieces, (void)place, (void)some;
 }
 
 void arrays() {
@@ -271,7 +277,7 @@ void arenas() {
     (void)growing.allocate(100);
     (void)growing.allocate(3000);
     (void)growing.allocate(5000);
-    //= growing: growing_arena: 8.0 KiB used, 8.9 KiB in 2 blocks = {current, 4 KiB at 0x..,
+    //= growing: growing_arena: 7.9 KiB used, 8.9 KiB in 2 blocks = {current, 4 KiB at 0x..,
     //           full, 4.9 KiB at 0x..}
     cairn::virtual_arena reserved{1 << 20, {.commit_step_min = 64 << 10}};
     (void)reserved.allocate(100);
