@@ -400,19 +400,16 @@ class Views:
         text = self.handle_text(*parts)
         if parts[0] is None or class_of(value.type.name) == "offset_allocation":
             return View(text)
-        found = []
+        found = {"alive in": [], "promised by": [], "not in": []}
         for name, store in self.maps_in_scope(value):
             try:
-                alive = not isinstance(self.locate(store, *parts[:2]), str)
-                found.append((alive, name))
+                at = self.locate(store, *parts[:2])
+                found["alive in" if not isinstance(at, str) else "promised by"
+                      if at.startswith("promised") else "not in"].append(name)
             except Exception:
                 pass
-        alive = [name for is_alive, name in found if is_alive]
-        if alive:
-            text += f", alive in {', '.join(alive)}"
-        elif found:
-            text += f", not in {', '.join(name for _, name in found)}"
-        return View(text)
+        where = next((state for state, names in found.items() if names), None)
+        return View(f"{text}, {where} {', '.join(found[where])}" if where else text)
 
     def maps_in_scope(self, handle):
         """The local variables that give out handles of this type."""
@@ -435,11 +432,12 @@ class Views:
 
     def stale(self, index, word, generation):
         life = word & ~vacant
+        if life == generation:
+            return f"promised: slot {index} has no object yet"
         if life == 0:
             return f"stale: slot {index} is worn out, the handle is of life {generation}"
-        if life == generation:
-            return f"stale: slot {index} is free, life {generation} is its next"
-        return f"stale: slot {index} is in life {life}, the handle is of life {generation}"
+        state = f"free, its next life is {life}" if word & vacant else f"in life {life}"
+        return f"stale: slot {index} is {state}, the handle is of life {generation}"
 
     def slot_value(self, directory, index, generation):
         """The value of a slot of a directory: a number; or a sentence."""

@@ -100,7 +100,7 @@ def same_transcript(expected, shown):
         text = re.sub(r"^\$\d+ = ", "$1 = ", text, flags=re.MULTILINE)
         text = re.sub(r"v0_1_checked::|v0_1::", "", text)
         text = re.sub(r"0x[0-9a-f]+", "0x..", text)
-        return re.sub(r"\s+", " ", text).strip()
+        return re.sub(r"(?<=[{(\[]) | (?=[})\]])", "", re.sub(r"\s+", " ", text)).strip()
     return plain(expected) == plain(shown)
 
 

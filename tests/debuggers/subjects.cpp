@@ -110,6 +110,7 @@ void maps() {
     auto taker = std::move(moved);
     const auto promised = taker.promise_handle();
     //= moved: slot_map of 0 objects
+    //= promised: 1:5, promised by taker
     //= taker: slot_map of 1 object, 1 promised = {[0:5] = 1}
 
     cairn::slot_table<body> bodies{cairn::system_memory(), from_5};
@@ -158,7 +159,7 @@ void owners() {
     //= none: null
     cairn::unique_handle<map> stale{foes, foes.emplace(20, 2.5f)};
     (void)foes.erase(stale.handle());
-    //= stale: 1:5, stale: slot 1 is in life 6, the handle is of life 5
+    //= stale: 1:5, stale: slot 1 is free, its next life is 6, the handle is of life 5
     cairn::shared_store<cairn::stable_slot_map<enemy>> store{cairn::system_memory(), from_9};
     auto shared = store.make(7, 0.5f);
     auto again = shared;
@@ -375,7 +376,7 @@ void heaps() {
     cairn::relocatable<enemy> none;
     //= objects: relocatable_heap: 1 object, 16 B of 64 KiB used = {[0:5] = 8 B at 0x.., pinned}
     //= moves: 0:5 = {[object] = {hp = 1, speed = 1.5}}
-    //= other: 1:5, stale: slot 1 is in life 6, the handle is of life 5
+    //= other: 1:5, stale: slot 1 is free, its next life is 6, the handle is of life 5
     //= none: null
     //= stays: 0x.. = {[object] = {hp = 1, speed = 1.5}}
     //= frame: 0x.. = {[object] = {hp = 1, speed = 1.5}}
