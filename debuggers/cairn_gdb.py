@@ -169,7 +169,7 @@ class ParentPrinter(Printer):
 
 
 class Lookup:
-    """All printers under one name, as `info pretty-printer` and `disable pretty-printer` know it."""
+    """All printers under one name, that of `disable pretty-printer global cairn`."""
     name = "cairn"
     enabled = True
     subprinters = None

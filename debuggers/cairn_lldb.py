@@ -252,8 +252,8 @@ def __lldb_init_module(debugger, _dictionary):
     prefix = r"^cairn::(v[0-9]+_[0-9]+[a-z_]*::)?(detail::)?"
     here = __name__
     for name in cairn_views.views:
-        inner = "(.*::)?" if name in ("marker", "local_view") else ""
-        pattern = f'"{prefix}{inner}{name}(<.*>)?$"'
+        outer = cairn_views.inside.get(name)
+        pattern = f'"{prefix}{outer}(<.*>)?::{name}$"' if outer else f'"{prefix}{name}(<.*>)?$"'
         debugger.HandleCommand(f"type summary add -w cairn -p -e -F {here}.summary -x {pattern}")
         debugger.HandleCommand(f"type synthetic add -w cairn -p -l {here}.Children -x {pattern}")
     debugger.HandleCommand("type category enable cairn")

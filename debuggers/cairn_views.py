@@ -34,10 +34,8 @@ members = {
     "stable_slot_map": {
         "begun": "slots_.begun_count_", "ended": "slots_.ended_count_",
         "batch_taken": "slots_.batch_.next_", "chunks": "slots_.table_.data_",
-        "chunk_count": "slots_.chunk_count_", "lives": "slots_.lives_",
-        "batch_chunk": "slots_.batch_chunk_"},
-    "stable_chunk": {"live": "live", "promised": "promised", "generation": "generation"},
-    "stable_entry": {"state": "state", "objects": "objects"},
+        "chunk_count": "slots_.chunk_count_", "batch_chunk": "slots_.batch_chunk_"},
+    "stable_chunk": {"live": "live", "generation": "generation"},
     "stable_iterator": {
         "slots": "slots_", "first": "first_", "left": "left_", "objects": "objects_"},
     "stable_found": {"object": "object_"},
@@ -49,7 +47,6 @@ members = {
         "base": "m_.base", "size": "m_.size", "pitch": "m_.pitch", "capacity": "m_.capacity"},
     "table_view": {"base": "base_", "pitch": "capacity_", "first": "first_", "size": "size_"},
     "table_row": {"base": "base_", "pitch": "capacity_", "index": "index_"},
-    "column_desc": {"size": "size", "before": "before"},
     "split_ref": {"components": "components_"},
     "strided_span": {"first": "first_", "stride": "stride_", "count": "count_"},
     "blocked_span": {"first": "first_", "block_size": "block_size_", "count": "count_"},
@@ -88,7 +85,7 @@ members = {
         "slots": "fresh_.slot_count_", "first_chunk": "fresh_.first_", "caches": "caches_",
         "magazines": "table_.entries_", "magazine_count": "table_.size_"},
     "fresh_chunk": {"slot_count": "slot_count", "claimed": "claimed", "next": "next"},
-    "magazine": {"count": "count", "index": "index"},
+    "magazine": {"count": "count"},
     "cache": {"top": "top", "floor": "floor", "loaded": "loaded", "next": "next"},
     "local_view": {"pool": "pool_"},
     "object_pool": {
@@ -135,8 +132,8 @@ members = {
     "short_text": {"text": "text_", "size": "size_"},
 }
 
-# What a debugger may not be told: where the library has no debug information, a program has it of no
-# class that only the library looks into.
+# What a debugger may not be told: where the library has no debug information, there is none of
+# classes that only the library looks into.
 directory_slot = struct.Struct("<II")      # slot_directory_base::slot: word, value
 heap_region = struct.Struct("<III")        # region: granules, free ones, offset of the blocks
 heap_header = struct.Struct("<II")         # block_header: size and bits, previous
@@ -236,9 +233,9 @@ def hexadecimal(address):
 
 
 # ---- types ---------------------------------------------------------------------------------------
-own_name = re.compile(r"^(?:(?:const|volatile|class|struct|union) )*cairn::(?:v\d+_\d+\w*::)?"
-                      r"(?:detail::)?(\w+)(?:<.*>)?((?:::\w+)*)$", re.DOTALL)
-flavour_name = re.compile(r"^(?:(?:const|volatile|class|struct|union) )*(cairn::(?:v\d+_\d+\w*::)?)")
+own_name = re.compile(r"^(?:(?:const|volatile|class|struct|union) )*(cairn::(?:v\d+_\d+\w*::)?)"
+                      r"(?:detail::)?(\w+)(?:<.*>)?(?:::(\w+))?$", re.DOTALL)
+inside = {"marker": "bump_arena", "local_view": "concurrent_pool"}   # classes in classes
 
 
 def class_of(name):
@@ -246,13 +243,13 @@ def class_of(name):
     found = own_name.match(name or "")
     if not found:
         return None
-    inner = found.group(2).split("::")[-1]
-    return inner or found.group(1)
+    outer, inner = found.group(2), found.group(3)
+    return outer if inner is None else inner if inside.get(inner) == outer else None
 
 
 def namespace_of(name):
-    found = flavour_name.match(name)
-    return found.group(1) if found else "cairn::"
+    """cairn::v0_1_checked:: of the name of one of its types."""
+    return own_name.match(name).group(1)
 
 
 def arguments(name):
@@ -682,11 +679,12 @@ class Views:
             before.append(at)
             at += size * (lanes or 1)
         return {"kind": kind, "row": row, "fields": pieces, "lanes": lanes, "before": before,
-                "sizes": [size for size, _ in columns], "text": kind + (f"<{lanes}>" if lanes else ""),
+                "sizes": [size for size, _ in columns],
+                "text": kind + (f"<{lanes}>" if lanes else ""),
                 "block_size": -(-at // widest) * widest, "skew": skew_lines * widest}
 
     def members_of(self, group, fields):
-        """The fields that group<&row::a, &row::b> names; lldb writes their offsets: group<0, 12>."""
+        """The fields that group<&row::a, &row::b> names; lldb writes offsets: group<0, 12>."""
         names = {offset: name for name, offset, _ in fields}
         return [names.get(number(a)) if a[0].isdigit() else re.split(r"::", a.rstrip(" )"))[-1]
                 for a in arguments(group)]
@@ -700,12 +698,13 @@ class Views:
         return len(parts) if alike and first.size * len(parts) == field.size else 1
 
     def stated_columns(self, type, row, layout):
-        """column number -> bytes of an element, from the constant layout_of<Row, Layout>::columns."""
+        """column number -> bytes of an element, from layout_of<Row, Layout>::columns."""
         inside = type.name[type.name.index("<"):]
         for text in (inside, re.sub(r"\b(\d+)(?=[,>])", r"\1ul", inside)):
-            at = self.process.address_of(f"{namespace_of(type.name)}detail::layout_of{text}::columns")
+            space = namespace_of(type.name) + "detail::"
+            at = self.process.address_of(f"{space}layout_of{text}::columns")
             if at is not None:
-                entry = self.process.find_type(namespace_of(type.name) + "detail::column_desc")
+                entry = self.process.find_type(space + "column_desc")   # begins with `size`
                 size = entry.size if entry is not None else 7 * 8
 
                 def stated(column):
@@ -746,7 +745,8 @@ class Views:
         self.check(base, size, max(1, layout["row"].size), "rows")
         if size > m.integer("capacity"):
             raise Unreadable(f"{size} rows in room for {m.integer('capacity')}")
-        text = f"table of {counted(size, 'row')}, {layout['text']}, capacity {m.integer('capacity')}"
+        text = f"table of {counted(size, 'row')}, {layout['text']}"
+        text += f", capacity {m.integer('capacity')}"
         return View(text, self.rows(value.type, base, pitch, 0, size), counted=True)
 
     def table_view(self, value):
@@ -948,8 +948,9 @@ class Views:
     def virtual_arena(self, value):
         begin, top, end = self.edges(value)
         reserved = Members(value, "virtual_arena").integer("reserved_end")
-        return View(f"{named('virtual_arena', self.name_of(value))}: {size_text(top - begin)} used, "
-                    f"{size_text(end - begin)} committed, {size_text(reserved - begin)} reserved")
+        text = named("virtual_arena", self.name_of(value))
+        return View(f"{text}: {size_text(top - begin)} used, {size_text(end - begin)} committed, "
+                    f"{size_text(reserved - begin)} reserved")
 
     def growing_arena(self, value):
         begin, top, _ = self.edges(value)
@@ -982,8 +983,8 @@ class Views:
         limit = Members(m.high, "arena_high_end").integer("limit")
         if not end <= limit:
             raise Unreadable("the ends of the arena")
-        return View(f"double_ended_arena: {size_text(top - begin)} low and {size_text(limit - end)} "
-                    f"high of {size_text(limit - begin)} used")
+        return View(f"double_ended_arena: {size_text(top - begin)} low and "
+                    f"{size_text(limit - end)} high of {size_text(limit - begin)} used")
 
     def frame_arena(self, value):
         m = Members(value, "frame_arena")
@@ -1209,7 +1210,8 @@ class Views:
                     if size == 0 or g + size > end:
                         yield f"[{n}]", f"<corrupt header at {hexadecimal(base + g * granule)}>"
                         return
-                    state = "free" if word & free_bit else "waiting" if word & deferred_bit else "used"
+                    state = ("free" if word & free_bit else
+                             "waiting" if word & deferred_bit else "used")
                     yield f"[{n}]", (f"{state}, {size_text(size * granule - 8)} at "
                                      f"{hexadecimal(base + g * granule + 8)}")
                     g, n = g + size, n + 1
@@ -1313,8 +1315,8 @@ class Views:
 
     def tracked(self, value):
         m = Members(value, "tracked")
-        name = self.string(m.integer("name"))
-        return self.inner(value, f"{named('tracked', name)}: {size_text(m.integer('live_size'))} in "
+        name = named("tracked", self.string(m.integer("name")))
+        return self.inner(value, f"{name}: {size_text(m.integer('live_size'))} in "
                           f"{counted(m.integer('live_count'), 'block')}, "
                           f"peak {size_text(m.integer('peak'))}")
 

@@ -122,10 +122,11 @@ def check_python(name, program):
         sentence(f"{program} has no Python, so what it shows was not looked at")
 
 
-def run(name, debugger, program, shown, wanted_transcripts):
+def run(name, debugger, program, shown, wanted_transcripts, paths):
     with tempfile.TemporaryDirectory() as folder:
         ask, out = pathlib.Path(folder) / "ask.json", pathlib.Path(folder) / "answers.json"
-        ask.write_text(json.dumps({"shown": shown, "transcripts": wanted_transcripts}))
+        ask.write_text(json.dumps({"shown": shown, "transcripts": wanted_transcripts,
+                                   "paths": paths}))
         environment = dict(os.environ, CAIRN_ASK=str(ask), CAIRN_ANSWERS=str(out),
                            CAIRN_PRINTERS=str(printers), CAIRN_PROGRAM=str(program),
                            PYTHONDONTWRITEBYTECODE="1", DEBUGINFOD_URLS="")
@@ -153,7 +154,7 @@ def check(name, programs):
         shown = {function: list(names) for function, names in expected.items()}
         shown["wrecks"] = "*"
         commands = {function: [line for line, _ in lines] for function, lines in quoted.items()}
-        answers, said = run(name, debugger, program, shown, commands)
+        answers, said = run(name, debugger, program, shown, commands, natvis_paths())
         where = f"{name}, {pathlib.Path(program).name}"
         stops = [answer["function"] for answer in answers]
         for function in expected:
@@ -161,6 +162,8 @@ def check(name, programs):
                 failed.append(f"{where}: {function}() did not stop")
         if found := re.search(r"Python Exception.*|Traceback.*(\n.*){0,8}", said):
             failed.append(f"{where}: {found.group(0)}")
+        for path, why in answers[-1]["missing"].items():
+            failed.append(f"{where}: cairn.natvis, {path}: {why}")
         kinds = set()
         for answer in answers:
             function = answer["function"]
@@ -204,8 +207,8 @@ def public_classes():
             elif spaces and re.match(r"\}  // namespace", line):
                 spaces.pop()
             elif spaces and not any("detail" in space for space in spaces):
-                found = re.match(r"(?:    )?class (?:\[\[[^\]]*\]\] )?(?:\w+::)*(\w+)(?: final)?(?=[ <;{:]|$)",
-                                 line)
+                found = re.match(r"(?:    )?class (?:\[\[[^\]]*\]\] )?(?:\w+::)*(\w+)"
+                                 r"(?: final)?(?=[ <;{:]|$)", line)
                 if found and not line.rstrip().endswith(";"):
                     result.setdefault(found.group(1), path.relative_to(root))
     return result
@@ -243,53 +246,73 @@ def declared_names():
     for path in sorted((root / "include" / "cairn").glob("**/*.hpp")):
         code = re.sub(r"//[^\n]*", "", path.read_text())
         text[path] = code
-        for name in re.findall(r"^\s*(?:class|struct)\s+(?:alignas\([^)]*\)\s+)?(?:\[\[[^\]]*\]\] )?"
-                               r"(\w+)", code, re.MULTILINE):
+        for name in re.findall(r"^\s*(?:class|struct)\s+(?:alignas\([^)]*\)\s+)?"
+                               r"(?:\[\[[^\]]*\]\] )?(\w+)", code, re.MULTILINE):
             classes.setdefault(name, path)
     return classes, text
 
 
-def check_natvis():
+space = "{http://schemas.microsoft.com/vstudio/debugger/natvis/2010}"
+
+
+def natvis_types():
+    """The name of each type, its element, and its expressions without numbers."""
     tree = xml.etree.ElementTree.parse(printers / "cairn.natvis").getroot()
-    space = "{http://schemas.microsoft.com/vstudio/debugger/natvis/2010}"
-    classes, headers = declared_names()
-    code = "\n".join(headers.values())
-    failed, words = [], 0
     if tree.tag != space + "AutoVisualizer":
-        failed.append(f"its root is {tree.tag}")
-    known = {space + tag for tag in (
-        "Type AlternativeType DisplayString Expand Item ArrayItems Size ValuePointer ExpandedItem "
-        "CustomListItems Variable Loop Break If Exec").split()}
+        sys.exit(f"cairn.natvis: its root is {tree.tag}")
     for type in tree:
-        names = [type.get("Name")] + [other.get("Name")
-                                      for other in type.findall(space + "AlternativeType")]
-        first = names[0]
-        if names != [first.replace(flavours[0], flavour) for flavour in flavours]:
-            failed.append(f"{first}: its names are not those of all flavours: {names}")
-        name = re.match(r"cairn::v0_1_checked::(?:detail::)?(\w+)", first)
-        if not name or name.group(1) not in classes:
-            failed.append(f"{first}: the headers have no such class")
-        # Every word of every expression is a member that some header declares: names that end in
-        # an underscore are enough of their own that one of another class is no match by chance.
+        expressions = []
         for element in type.iter():
-            if element.tag not in known:
-                failed.append(f"{first}: what is <{element.tag}>?")
             texts = [element.get("Condition"), element.get("InitialValue")]
             if element.tag == space + "DisplayString":
                 texts += re.findall(r"\{([^{}]*)\}", element.text)
             elif element.text:
                 texts.append(element.text)
-            for expression in filter(None, texts):
-                expression = re.sub(r",s$|\$T\d|\b0x[0-9a-f]+|\b\d+(ull)?\b", " ", expression)
-                for word in re.findall(r"[A-Za-z_]\w*", expression):
-                    words += 1
-                    if word in natvis_words:
-                        continue
-                    if not re.search(rf"^\s+(?!return\b)[\w:<>,*&\[\] ]*[\s*]{word}(\[\w+\])?"
-                                     r"\s*(=[^;]*|\{[^;]*\})?;", code, re.MULTILINE):
-                        failed.append(f"{first}: no header declares a member {word}")
-    print(f"cairn.natvis: {len(tree)} types, {words} words in expressions")
-    if len(tree) < 30 or words < 100:
+            expressions += [re.sub(r",s$|\$T\d|\b0x[0-9a-f]+|\b\d+(ull)?\b", " ", text)
+                            for text in texts if text and text.strip()]
+        yield type.get("Name"), type, expressions
+
+
+def natvis_paths():
+    """class -> the members that its expressions begin with, for gdb to look up."""
+    result = {}
+    for name, _, expressions in natvis_types():
+        paths = set()
+        for expression in expressions:
+            for path in re.findall(r"(?<![\w.>\])])[A-Za-z_]\w*(?:(?:\.|->)\w+)*", expression):
+                if re.split(r"\.|->", path)[0] not in natvis_words:
+                    paths.add(path)
+        kind = cairn_views.class_of(name.replace("<*", "<x"))
+        result[kind] = sorted(paths | set(result.get(kind, [])))
+    return result
+
+
+def check_natvis():
+    classes, headers = declared_names()
+    code = "\n".join(headers.values())
+    failed, words, count = [], 0, 0
+    known = {space + tag for tag in (
+        "Type AlternativeType DisplayString Expand Item ArrayItems Size ValuePointer ExpandedItem "
+        "CustomListItems Variable Loop Break If Exec").split()}
+    for first, type, expressions in natvis_types():
+        count += 1
+        names = [first] + [other.get("Name") for other in type.findall(space + "AlternativeType")]
+        if names != [first.replace(flavours[0], flavour) for flavour in flavours]:
+            failed.append(f"{first}: its names are not those of all flavours: {names}")
+        name = re.match(r"cairn::v0_1_checked::(?:detail::)?(\w+)", first)
+        if not name or name.group(1) not in classes:
+            failed.append(f"{first}: the headers have no such class")
+        failed += [f"{first}: what is <{element.tag}>?" for element in type.iter()
+                   if element.tag not in known]
+        # That some header declares each word; gdb looks further, where it is (natvis_paths).
+        for word in re.findall(r"[A-Za-z_]\w*", " ".join(expressions)):
+            words += 1
+            if word not in natvis_words and not re.search(
+                    rf"^\s+(?!return\b)[\w:<>,*&\[\] ]*[\s*]{word}(\[\w+\])?"
+                    r"\s*(=[^;]*|\{[^;]*\})?;", code, re.MULTILINE):
+                failed.append(f"{first}: no header declares a member {word}")
+    print(f"cairn.natvis: {count} types, {words} words in expressions")
+    if count < 30 or words < 100:
         failed.append("it is not what it was")
     return [f"cairn.natvis: {failure}" for failure in failed]
 

@@ -1,9 +1,11 @@
 """Runs inside gdb or lldb: stops wherever subjects.cpp calls look(), and writes what the debugger
 shows of the variables that CAIRN_ASK names, as JSON to CAIRN_ANSWERS.
 
-    CAIRN_ASK      {"maps": ["foes", "*pointer"], ...}, of each function; "*": all variables
-    answers        [{"function": "maps", "seconds": 0.1, "shown": {"foes": [class, text]},
-                     "all": ..., "transcripts": {command: text}}]
+    CAIRN_ASK      {"shown": {"maps": ["foes", "*pointer"]}, of each function; "*": all variables
+                    "transcripts": {"maps": [command]},
+                    "paths": {class: [member.of->member]}}; gdb looks whether they are there
+    answers        [{"function": "maps", "seconds": 0.1, "shown": {"foes": [type, text]},
+                     "transcripts": {command: text}, "missing": {"class: path": why}}]
 
 In lldb the text is put together from summaries and children, as gdb's print writes them: what an
 IDE shows. Transcripts are what the debugger itself writes.
@@ -18,6 +20,7 @@ ask = json.load(open(os.environ["CAIRN_ASK"]))
 printers = os.environ["CAIRN_PRINTERS"]
 program = os.environ["CAIRN_PROGRAM"]
 answers = []
+missing = {}
 
 
 def save():
@@ -38,7 +41,7 @@ def visit(function, variables, show, command):
     seconds = time.monotonic() - begin
     transcripts = {line: command(line) for line in ask["transcripts"].get(function, [])}
     answers.append({"function": function, "seconds": seconds, "shown": shown,
-                    "transcripts": transcripts})
+                    "transcripts": transcripts, "missing": dict(missing)})
 
 
 def with_gdb(gdb):
@@ -54,11 +57,24 @@ def with_gdb(gdb):
     def plain(value):
         return str(value.type.strip_typedefs().unqualified())
 
+    def look_for_members(value):
+        kind = sys.modules["cairn_views"].class_of(plain(value))
+        for path in ask["paths"].pop(kind, []):
+            at = value
+            try:
+                for name in re.split(r"\.|->", path):
+                    if at.type.strip_typedefs().code == gdb.TYPE_CODE_PTR:
+                        at = at.dereference()
+                    at = at[name]
+            except gdb.error as problem:
+                missing[f"{kind}: {path}"] = str(problem)
+
     def show(name):
         try:
             value = gdb.parse_and_eval(name)
             if value.type.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
                 value = value.referenced_value()
+            look_for_members(value)
             text = gdb.execute(f"print {name}", to_string=True).split(" = ", 1)[1].strip()
             return [plain(value), re.sub(r"^\(.*? &\) @0x[0-9a-f]+: ", "", text)]
         except Exception as problem:

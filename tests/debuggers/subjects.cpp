@@ -105,7 +105,7 @@ void maps() {
     (void)own.emplace(1);
     //= own: slot_map of 1 object = {[0:5] = 1}
     cairn::slot_map<int, cairn::slot_policy<16>::tagged<team_a>> moved{cairn::system_memory(),
-                                                                      from_5};
+                                                                       from_5};
     (void)moved.emplace(1);
     auto taker = std::move(moved);
     const auto promised = taker.promise_handle();
