@@ -66,7 +66,9 @@ class Value:
 
     @property
     def address(self):
-        return None if self.value.address is None else int(self.value.address)
+        if self.value.address is None:
+            raise cairn_views.Unreadable("it is in no memory")
+        return int(self.value.address)
 
     def member(self, name):
         try:

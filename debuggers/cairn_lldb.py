@@ -77,7 +77,9 @@ class Value:
     @property
     def address(self):
         at = self.value.GetLoadAddress()
-        return None if at == lldb.LLDB_INVALID_ADDRESS else at
+        if at == lldb.LLDB_INVALID_ADDRESS:
+            raise cairn_views.Unreadable("it is in no memory")
+        return at
 
     def member(self, name):
         found = self.value.GetChildMemberWithName(name)
@@ -206,8 +208,8 @@ class Children:
             text = child.encode() + b"\0"
             type = target.GetBasicType(lldb.eBasicTypeChar).GetArrayType(len(text))
             return target.CreateValueFromData(name, self.process.data(text), type)
-        type, at = child.type.type, child.address
-        if at is not None:
+        type, at = child.type.type, child.value.GetLoadAddress()
+        if at != lldb.LLDB_INVALID_ADDRESS:
             return target.CreateValueFromAddress(name, lldb.SBAddress(at, target), type)
         return target.CreateValueFromData(name, child.value.GetData(), type)
 

@@ -12,10 +12,10 @@ information only and never calls a function of the program, so core files are sh
 Whatever stands in memory, no view raises, loops for long or allocates much: it may be garbage, of
 an object that has not begun or has ended. What cannot be read is shown as `<not readable: why>`.
 
-Interface of a debugger:
-    Value    type, address (None: in no memory), member(name), integer(), target() of a pointer
+Interface of a debugger, which raises Unreadable where it cannot answer:
+    Value    type, address, member(name), integer(), target() of a pointer, children()
     Type     name (without const), size, align, fields(): [(name, offset, Type)], argument(i),
-             nested(name), pointer()
+             nested(name), target() of a pointer or an array
     Process  read(address, size), at(address, Type), made(bytes, Type), find_type(name),
              symbol_at(address), address_of(symbol), locals(): [(name, Value)], pointer_size
 """
