@@ -283,7 +283,8 @@ def number(text):
 class Views:
     def __init__(self, process):
         self.process = process
-        self.layouts = {}
+        self.layouts = {}   # name of a table type -> how its rows are read
+        self.fields = {}    # name of a type of the program -> its fields
 
     # ---- entry points ----------------------------------------------------------------------------
     def view(self, value):
@@ -409,18 +410,38 @@ class Views:
         return View(f"{text}, {where} {', '.join(found[where])}" if where else text)
 
     def maps_in_scope(self, handle):
-        """The local variables that give out handles of this type."""
+        """The local variables that give out handles of this type, and members of local objects and
+        of *this that do."""
         wanted = arguments(handle.type.name)
-        for name, value in self.process.locals():
-            kind = class_of(value.type.name)
-            if kind not in stores or kind == "relocatable_heap":
-                continue
+        for name, value in self.stores_in_scope():
             try:
                 given = arguments(value.type.name)
                 if given[0] == wanted[0] and self.bits_in(value) == self.bits_of(handle.type.name):
                     yield name, value
             except Exception:
                 pass
+
+    def stores_in_scope(self):
+        maps = ("slot_map", "slot_table", "stable_slot_map")
+        for name, value in self.process.locals():
+            try:
+                if class_of(value.type.name) in maps:
+                    yield name, value
+                    continue
+                prefix = "" if name == "this" else name + "."
+                if name == "this":
+                    value = value.target()
+                if class_of(value.type.name) is None:
+                    for field, _, type in self.fields_of(value.type):
+                        if class_of(type.name) in maps:
+                            yield prefix + field, value.member(field)
+            except Exception:
+                pass
+
+    def fields_of(self, type):
+        if type.name not in self.fields:
+            self.fields[type.name] = type.fields()
+        return self.fields[type.name]
 
     # ---- stores ----------------------------------------------------------------------------------
     def locate(self, store, index, generation):

@@ -58,7 +58,7 @@ def expectations(source):
     """function -> {name: text}, from the comments //= name: text."""
     result, function, name = {}, None, None
     for line in source.splitlines():
-        if found := re.match(r"void (\w+)\(", line):
+        if found := re.match(r"(?:\[\[.*\]\] )?void (?:\w+::)?(\w+)\(", line):
             function = found.group(1)
         if found := re.match(r"\s*//= (.+?): (.*)$", line):
             name = found.group(1)

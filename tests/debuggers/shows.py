@@ -29,7 +29,8 @@ def save():
 
 
 def name_of(function):
-    return re.sub(r"\(.*$", "", (function or "").replace("(anonymous namespace)::", ""))
+    return re.sub(r"\(.*$", "", (function or "").replace("(anonymous namespace)::", "")
+                  ).split("::")[-1]
 
 
 def visit(function, variables, show, command):

@@ -150,6 +150,27 @@ void maps() {
     (void)taker.abandon(promised);
 }
 
+struct world {
+    cairn::slot_map<enemy> foes{cairn::system_memory(), from_5};
+    cairn::stable_slot_map<enemy> bosses{cairn::system_memory(), from_9};
+    void turn(cairn::handle<enemy> target, cairn::handle<enemy> gone);
+};
+[[gnu::noinline]] void world::turn(cairn::handle<enemy> target, cairn::handle<enemy> gone) {
+    //= target: 0:5, alive in foes
+    //= gone: 0:9, not in foes, bosses
+    look();
+    (void)target, (void)gone;
+}
+void members() {
+    world now;
+    const auto target = now.foes.emplace(1, 1.0f);
+    const auto gone = now.bosses.emplace(2, 2.0f);
+    (void)now.bosses.erase(gone);
+    //= target: 0:5, alive in now.foes
+    look();
+    now.turn(target, gone);
+}
+
 void owners() {
     using map = cairn::slot_map<enemy>;
     map foes{cairn::system_memory(), from_5};
@@ -479,6 +500,7 @@ void wrecks(unsigned char byte) {
 int main() {
     handles();
     maps();
+    members();
     owners();
     tables();
     arrays();
