@@ -1,6 +1,7 @@
 // Sentences of cairn/containers/message_queue.hpp. All interleavings are in message_queue_orders_test.
 #include <cairn/alloc/concurrent_pool_of.hpp>
 #include <cairn/containers/message_queue.hpp>
+#include <cairn/containers/slot_map.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <gtest/gtest.h>
 
@@ -31,6 +32,16 @@ TEST(message_queue, gives_messages_in_the_order_in_which_they_came) {
             EXPECT_EQ(got, 10 * round + i);
         }
     }
+}
+
+TEST(message_queue, carries_handles_to_the_thread_that_owns_their_objects) {
+    slot_map<int> owner;
+    message_queue<slot_map<int>::handle_type> q{4};
+    const auto sent = owner.emplace(7);
+    EXPECT_TRUE(q.try_push(sent));
+    slot_map<int>::handle_type got;
+    EXPECT_TRUE(q.try_pop(got));
+    EXPECT_EQ(owner.find(got).value_or(0), 7);
 }
 
 TEST(message_queue, a_full_one_refuses_and_is_unchanged) {

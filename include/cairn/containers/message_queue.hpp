@@ -45,7 +45,7 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class T>
 class message_queue {
-    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_default_constructible_v<T> &&
+    static_assert(std::is_trivially_copyable_v<T> && std::is_nothrow_default_constructible_v<T> &&
                       std::is_trivially_destructible_v<T>,
                   "a message is copied as bytes: send a pointer or a handle of the object");
 
