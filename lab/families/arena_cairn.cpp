@@ -30,13 +30,14 @@ struct plain {
     void reset() { a.reset(); }
 };
 
+/// Policy 0: as users make it.
 template <int Policy>
 struct growing {
     counting_upstream upstream;
     cairn::growing_arena a{64 << 10,
                            upstream,
-                           {.on_reset = Policy == 0   ? cairn::reset_policy::keep_all()
-                                        : Policy == 1 ? cairn::reset_policy::coalesce()
+                           {.on_reset = Policy == 0   ? cairn::reset_policy::coalesce()
+                                        : Policy == 1 ? cairn::reset_policy::keep_all()
                                                       : cairn::reset_policy::adaptive()}};
     explicit growing(std::span<std::byte>) {}
     growing(const growing&) = delete;
@@ -81,7 +82,7 @@ struct through_pmr {
 using lab::kind;
 const bool offered = lab::offer_arena<plain>("cairn::arena", kind::cairn, {.fixed_region = true}) &&
                      lab::offer_arena<growing<0>>("cairn::growing_arena", kind::cairn) &&
-                     lab::offer_arena<growing<1>>("cairn::growing_arena, coalesce", kind::cairn,
+                     lab::offer_arena<growing<1>>("cairn::growing_arena, keep_all", kind::cairn,
                                                   {.only_changing = true}) &&
                      lab::offer_arena<growing<2>>("cairn::growing_arena, adaptive", kind::cairn,
                                                   {.only_changing = true}) &&

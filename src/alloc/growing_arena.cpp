@@ -81,6 +81,7 @@ void growing_arena::steal(growing_arena& from) noexcept {
     peak_ = std::exchange(from.peak_, 0);
     cycle_peak_ = std::exchange(from.cycle_peak_, 0);
     recent_ = std::exchange(from.recent_, 0);
+    refused_ = std::exchange(from.refused_, SIZE_MAX);
     growth_ = from.growth_;
     bump_arena::operator=(std::move(from));
 }
@@ -284,8 +285,8 @@ void growing_arena::rewind_over_blocks(detail::block_position to) noexcept {
 void growing_arena::reset(reset_policy policy) noexcept {
     [[maybe_unused]] const auto inside = enter();
     marks_.reset();
-    if (policy.what_ == reset_policy::kind::keep && used_ != nullptr && used_->next == nullptr &&
-        !used_->oversized && held_size_ <= policy.bytes_) {
+    if (policy.what_ != reset_policy::kind::adaptive && used_ != nullptr &&
+        used_->next == nullptr && !used_->oversized && held_size_ <= policy.bytes_) {
         region_.reset();  // the whole frame lay in one block: nothing else to do
         return;
     }
@@ -304,9 +305,14 @@ void growing_arena::reset(reset_policy policy) noexcept {
     switch (policy.what_) {
         case reset_policy::kind::keep:
             if (policy.bytes_ < held_size_) { trim_spares(policy.bytes_); }
+            if (held_size_ == 0) { refused_ = SIZE_MAX; }
             break;
         case reset_policy::kind::coalesce:
-            if (blocks_used > 1) { replace_by_one_block(held_size_); }
+            if (blocks_used > 1 && held_size_ < refused_) {
+                const std::size_t wanted = held_size_;
+                replace_by_one_block(wanted);
+                if (spare_ == nullptr) { refused_ = wanted; }
+            }
             break;
         case reset_policy::kind::adaptive: {
             const std::size_t decayed = recent_ - recent_ / 16;

@@ -272,6 +272,50 @@ TEST(growing_arena, a_coalesced_block_serves_the_whole_next_frame_of_large_reque
     EXPECT_EQ(upstream.request_count(), requests);
 }
 
+TEST(growing_arena, a_frame_of_oversized_requests_lies_in_one_piece_once_one_was_seen) {
+    test_upstream upstream;
+    growing_arena a{64_KiB, upstream};  // as users make it
+    for (int frame = 0; frame < 5; ++frame) {
+        SCOPED_TRACE(frame);
+        const std::size_t asked = upstream.request_count();
+        std::byte* previous = nullptr;
+        std::size_t breaks = 0;  // places where the next request does not follow the one before
+        for (int i = 0; i < 50; ++i) {
+            auto* const p = static_cast<std::byte*>(a.allocate(40000));
+            ASSERT_NE(p, nullptr);
+            breaks += previous != nullptr && p != previous + 40000;
+            previous = p;
+        }
+        a.reset();
+        EXPECT_EQ(a.block_count(), 1u);
+        if (frame == 0) { continue; }
+        EXPECT_EQ(breaks, 0u);
+        EXPECT_EQ(upstream.request_count(), asked) << "no calls to upstream, at the reset neither";
+    }
+}
+
+TEST(growing_arena, keeps_its_blocks_when_upstream_has_no_block_of_their_summed_size) {
+    test_upstream upstream;
+    upstream.refuse_larger(100_KiB);
+    growing_arena a{16_KiB, upstream, {.block_size_max = 64_KiB}};
+    std::size_t warm = 0;
+    for (int frame = 0; frame < 10; ++frame) {
+        for (int i = 0; i < 20; ++i) { ASSERT_NE(a.allocate(40000), nullptr); }
+        a.reset();
+        a.validate();
+        if (frame == 1) { warm = upstream.request_count(); }
+    }
+    EXPECT_EQ(upstream.request_count(), warm)
+        << "what was refused once is not asked for each frame";
+    EXPECT_GE(a.block_count(), 20u);
+
+    a.reset(reset_policy::release());
+    upstream.refuse_larger(test_upstream::never);
+    for (int i = 0; i < 20; ++i) { ASSERT_NE(a.allocate(40000), nullptr); }
+    a.reset();
+    EXPECT_EQ(a.block_count(), 1u) << "an arena that gave everything back asks anew";
+}
+
 TEST(growing_arena, the_last_block_gives_its_bytes_back) {
     growing_arena a{1_KiB};
     (void)a.allocate(32);

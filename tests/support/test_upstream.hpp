@@ -30,7 +30,7 @@ public:
     void* allocate(std::size_t size, cairn::alignment align) noexcept {
         const std::size_t number = request_count_++;
         if (number >= refuse_from_ && number < refuse_until_) { return nullptr; }
-        if (size > byte_limit_ - live_size_) { return nullptr; }
+        if (size > byte_limit_ - live_size_ || size > largest_) { return nullptr; }
         if (size > PTRDIFF_MAX - align.bytes()) { return nullptr; }
         void* const base = std::malloc(size + align.bytes());
         if (base == nullptr) { return nullptr; }
@@ -64,6 +64,8 @@ public:
     }
     void refuse_nothing() { refuse_from_ = refuse_until_ = never; }
     void limit_size(std::size_t bytes) { byte_limit_ = bytes; }
+    /// Refuses single requests of more than `bytes`.
+    void refuse_larger(std::size_t bytes) { largest_ = bytes; }
 
     std::size_t request_count() const { return request_count_; }
     std::size_t live_count() const { return live_.size(); }
@@ -81,6 +83,7 @@ private:
     std::size_t live_size_ = 0;
     std::size_t peak_size_ = 0;
     std::size_t byte_limit_ = never;
+    std::size_t largest_ = never;
     std::size_t refuse_from_ = never;
     std::size_t refuse_until_ = never;
 };

@@ -13,14 +13,16 @@
 // Growth:    each block is twice the last, up to a cap. A request of more than half a block gets a
 //            block of its own size, slipped in under the current one, which goes on being filled.
 // Reset:     forgets everything and keeps memory by policy (reset_policy), so that a frame loop
-//            stops calling upstream after it has seen its largest frame.
+//            stops calling upstream after it has seen its largest frame. By default such a frame
+//            then lies in one piece: each allocation takes the hot path of an arena.
 //
 // Invariant: the region lies inside the newest used block that is not oversized; serial numbers of
 //            used blocks tell for every marker which blocks are younger than it.
 // Cost:      allocate as arena, one call in (block size / average size) takes the cold path: it
 //            looks through the spare blocks (O(spares)), then asks upstream once. rewind: O(blocks
-//            that it drops). reset: O(blocks); O(blocks^2) when keep(bytes) has to choose among
-//            them.
+//            that it drops). reset: O(1) after a frame in one block; O(blocks) otherwise, with
+//            one call to upstream that coalesces them; O(blocks^2) when keep(bytes) has to choose
+//            among them.
 // Overhead:  as arena, one header of 48 bytes a block, and the tail of each full block (at most
 //            half a block).
 // Threads:   none.
@@ -40,7 +42,9 @@ namespace cairn::inline CAIRN_FLAVOUR {
 /// What reset() does with the blocks.
 class reset_policy {
 public:
-    /// Keeps every block: no upstream call until a frame is larger than all before it.
+    /// Keeps every block: no upstream call until a frame is larger than all before it. A frame that
+    /// needed many blocks goes through them again, one cold path a block; but memory is never given
+    /// back, for an upstream that cannot take it (an arena).
     [[nodiscard]] static constexpr reset_policy keep_all() noexcept {
         return {kind::keep, ~std::size_t{0}};
     }
@@ -49,8 +53,13 @@ public:
         return {kind::keep, bytes};
     }
     /// When more than one block was needed, replaces them all by one of the summed size: from then
-    /// on a frame of that size lies in one piece. Costs one upstream call after such a frame.
-    [[nodiscard]] static constexpr reset_policy coalesce() noexcept { return {kind::coalesce, 0}; }
+    /// on a frame of that size lies in one piece, however large its requests. Costs one upstream
+    /// call after such a frame. The blocks go back first, so that no more is held than before; a
+    /// size that upstream refuses then is not asked for again (until all was released): the next
+    /// frame takes its blocks anew, and the arena keeps them. The default.
+    [[nodiscard]] static constexpr reset_policy coalesce() noexcept {
+        return {kind::coalesce, ~std::size_t{0}};
+    }
     /// Gives everything back.
     [[nodiscard]] static constexpr reset_policy release() noexcept { return {kind::keep, 0}; }
     /// As coalesce, but follows the recent load down: the size kept decays by 1/16 a reset towards
@@ -84,7 +93,7 @@ public:
 
     struct options {
         std::size_t block_size_max = 64_MiB;  // bytes; growth stops doubling here
-        reset_policy on_reset = reset_policy::keep_all();
+        reset_policy on_reset = reset_policy::coalesce();
         /// For reports of checked builds and the memory checkers; not copied. nullptr: none.
         const char* name = nullptr;
     };
@@ -202,9 +211,10 @@ private:
     std::size_t block_count_ = 0;
     std::size_t next_size_;  // bytes of the next block, header included
     std::size_t first_size_;
-    std::size_t peak_ = 0;        // highest used_size() at any retreat
-    std::size_t cycle_peak_ = 0;  // the same since the last reset
-    std::size_t recent_ = 0;      // adaptive: decaying high-water mark
+    std::size_t peak_ = 0;                   // highest used_size() at any retreat
+    std::size_t cycle_peak_ = 0;             // the same since the last reset
+    std::size_t recent_ = 0;                 // adaptive: decaying high-water mark
+    std::size_t refused_ = ~std::size_t{0};  // coalesce: bytes that upstream had no block for
     allocator_ref upstream_;
     options how_;
     growth growth_ = growth::allowed;
