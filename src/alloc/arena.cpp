@@ -71,11 +71,21 @@ void double_ended_arena::set_name(const char* name) noexcept {
     high_.watch_.describe_region(low_.region_.begin_pointer(), capacity());
 }
 
-void arena::check_not_moved_from() const noexcept {
+#if CAIRN_ASSERTS
+template void detail::bump_arena<arena>::deallocate_checked(void*, std::size_t, call_site) noexcept;
+
+void* arena::allocate_checked(std::size_t size, alignment align) noexcept {
+    void* p;
+    if (region_.allocate_alone(size, align, p)) [[likely]] { return p; }
+    const auto inside = enter();
+    p = region_.allocate(size, align);
     CAIRN_ASSERT(
-        !watch_.moved_from(), "an arena that was moved from is assigned to before it is used",
+        p != nullptr || !watch_.moved_from(),
+        "an arena that was moved from is assigned to before it is used",
         {.kind = misuse_kind::moved_from, .object = this, .type = "arena", .name = watch_.name()});
+    return p;
 }
+#endif
 
 void arena::release() noexcept {
     region_.unpoison_all();  // the buffer's owner may use it again

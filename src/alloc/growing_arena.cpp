@@ -88,6 +88,16 @@ void growing_arena::steal(growing_arena& from) noexcept {
 
 // ------------------------------------------------------------------ taking blocks into use
 
+#if CAIRN_ASSERTS
+void* growing_arena::allocate_checked(std::size_t size, alignment align) noexcept {
+    void* p;
+    if (region_.allocate_alone(size, align, p)) [[likely]] { return p; }
+    const auto inside = enter();
+    return region_.allocate_or(
+        size, align, [=, this]() noexcept { return allocate_in_other_block(size, align); });
+}
+#endif
+
 void* growing_arena::allocate_in_other_block(std::size_t size, alignment align) noexcept {
     // Worst case: padding up to `align` behind the header, then the request.
     const std::size_t padding = align > detail::bump_granule ? align.bytes() - 16 : 0;
@@ -207,6 +217,18 @@ bool growing_arena::reserve(std::size_t size) noexcept {
 
 // ------------------------------------------------------------------ letting blocks go
 
+#if CAIRN_ASSERTS
+void growing_arena::deallocate_checked(void* p, std::size_t size, call_site from) noexcept {
+    if (region_.deallocate_alone(p, size)) [[likely]] { return; }
+    const auto inside = enter(from);
+    if (region_.contains(p)) {
+        region_.deallocate(p, size, call_of(from));
+    } else {
+        deallocate_in_full_block(p, size, from);
+    }
+}
+#endif
+
 void growing_arena::deallocate_in_full_block(void* p, std::size_t size,
                                              [[maybe_unused]] call_site from) noexcept {
     if (size == 0) { return; }  // owns no byte: it may lie at the end of a block, or in none
@@ -285,8 +307,9 @@ void growing_arena::rewind_over_blocks(detail::block_position to) noexcept {
 void growing_arena::reset(reset_policy policy) noexcept {
     [[maybe_unused]] const auto inside = enter();
     marks_.reset();
-    if (policy.what_ != reset_policy::kind::adaptive && used_ != nullptr &&
-        used_->next == nullptr && !used_->oversized && held_size_ <= policy.bytes_) {
+    const bool is_kept = policy.what_ == reset_policy::kind::coalesce ||
+                         (policy.what_ == reset_policy::kind::keep && held_size_ <= policy.bytes_);
+    if (is_kept && used_ != nullptr && used_->next == nullptr && !used_->oversized) {
         region_.reset();  // the whole frame lay in one block: nothing else to do
         return;
     }

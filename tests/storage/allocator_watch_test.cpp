@@ -101,7 +101,8 @@ TEST(a_named_arena, tells_the_side_of_its_top) {
     arena over_buffer{buffer, {.name = "buffer"}};
     EXPECT_TRUE(says(where(&buffer[100]), "arena 'buffer'"));
 
-    growing_arena frames{256, system_memory(), {.name = "frames"}};
+    growing_arena frames{
+        256, system_memory(), {.on_reset = reset_policy::keep_all(), .name = "frames"}};
     std::vector<char*> blocks;
     for (int i = 0; i < 20; ++i) { blocks.push_back(static_cast<char*>(frames.allocate(100))); }
     for (const char* block : blocks) {
@@ -381,6 +382,21 @@ void enter_arena_twice() {
     frames.reset();
 }
 
+// What fits into the current block takes the hot path, which has no word of its own.
+void enter_arena_in_its_hot_path(bool frees) {
+    static stopping_upstream upstream;
+    upstream.requests_left = 1;
+    growing_arena frames{1024, upstream};
+    void* const last = frames.allocate(16);
+    std::thread other{[&] { (void)frames.allocate(4000); }};
+    while (!upstream.stopped) { std::this_thread::yield(); }
+    if (frees) {
+        frames.deallocate(last, 16);
+    } else {
+        (void)frames.allocate(16);
+    }
+}
+
 void enter_heap_twice() {
     static stopping_upstream upstream;
     upstream.requests_left = 0;
@@ -407,6 +423,10 @@ TEST(two_threads_at_once, are_named_while_one_waits_for_the_upstream) {
                  "one thread at a time uses an allocator(.|\n)*pool 'shared' at");
     EXPECT_DEATH(enter_arena_twice(),
                  "one thread at a time uses an allocator(.|\n)*growing_arena at");
+    for (const bool frees : {false, true}) {
+        EXPECT_DEATH(enter_arena_in_its_hot_path(frees),
+                     "one thread at a time uses an allocator(.|\n)*growing_arena at");
+    }
     EXPECT_DEATH(enter_heap_twice(),
                  "one thread at a time uses an allocator(.|\n)*heap 'shared' at");
 }

@@ -72,11 +72,15 @@ public:
     /// Cost:    see above; an alignment above 16 costs two more instructions and a compare.
     [[nodiscard]] [[gnu::always_inline]] void* allocate(
         std::size_t size, alignment align = default_alignment) noexcept {
-        [[maybe_unused]] const auto inside = enter();
-        return region_.allocate_or(size, align, [this]() noexcept -> void* {
-            if constexpr (asserts_enabled) { check_not_moved_from(); }
-            return nullptr;
-        });
+#if CAIRN_ASSERTS
+#    ifdef __OPTIMIZE__  // otherwise one call: the library is optimized in Debug builds, too
+        void* p;
+        if (region_.allocate_alone(size, align, p)) [[likely]] { return p; }
+#    endif
+        return allocate_checked(size, align);
+#else
+        return region_.allocate(size, align);
+#endif
     }
 
     /// Grows the last block, or shrinks any block, where it is.
@@ -115,13 +119,20 @@ private:
     static constexpr const char* type_name = "arena";
 
     void release() noexcept;
-    void check_not_moved_from() const noexcept;
+#if CAIRN_ASSERTS
+    void* allocate_checked(std::size_t size, alignment align) noexcept;
+#endif
 
     detail::bump_region region_;
     void* block_ = nullptr;       // from upstream_; nullptr when the memory is the caller's
     std::size_t block_size_ = 0;  // bytes asked of upstream_
     allocator_ref upstream_ = system_memory();
 };
+
+#if CAIRN_ASSERTS
+extern template void detail::bump_arena<arena>::deallocate_checked(void*, std::size_t,
+                                                                   call_site) noexcept;
+#endif
 
 static_assert(byte_allocator<arena> && resizes_in_place<arena> && has_good_size<arena>);
 static_assert(asserts_enabled || sizeof(arena) == 9 * sizeof(void*));

@@ -11,6 +11,7 @@
 //   position()                what a marker remembers: at least `top`, the address of the tip
 //   retreat(position, call)   forgets what was allocated since
 //   region_                   the bump_region of the functions below that it does not write itself
+//   region()                  only where it has no region_: the one that it shares
 //
 // Cost: none of its own: inlined. One empty base where asserts are off.
 #pragma once
@@ -45,8 +46,14 @@ public:
     /// Requires: `p` came from allocate(size, ...) of this arena and was not freed or rewound.
     void deallocate(void* p, std::size_t size, alignment = default_alignment,
                     call_site from = call_site::current()) noexcept {
-        [[maybe_unused]] const auto inside = enter(from);
+#if CAIRN_ASSERTS
+#    ifdef __OPTIMIZE__
+        if (self().region_.deallocate_alone(p, size)) [[likely]] { return; }
+#    endif
+        deallocate_checked(p, size, from);
+#else
         self().region_.deallocate(p, size, call_of(from));
+#endif
     }
 
     /// `size` rounded to the granule of 16 bytes: that much costs no more than `size`.
@@ -93,9 +100,27 @@ protected:
     /// Where the calling thread is noted, and what reports name.
     [[nodiscard]] allocator_watch& watch() noexcept { return watch_; }
 
-    [[nodiscard]] allocator_watch::use enter(call_site from = {}) noexcept {
-        return {self().watch(), this, Arena::type_name, from};
-    }
+    [[nodiscard]] bump_region& region() noexcept { return self().region_; }
+
+#if CAIRN_ASSERTS
+    /// From its birth to its end the calling thread is inside, and the gate is shut.
+    struct use : allocator_watch::use {
+        use(bump_arena& arena, call_site from) noexcept
+            : allocator_watch::use{arena.self().watch(), &arena, Arena::type_name, from},
+              region_{arena.self().region()} {
+            if (!region_.shut()) [[unlikely]] { two_threads(watch_, object_, type_, from_); }
+        }
+        ~use() {
+            if (!is_nested_) [[likely]] { region_.open(); }
+        }
+        bump_region& region_;
+    };
+#else
+    struct use {
+        use(bump_arena&, call_site) noexcept {}
+    };
+#endif
+    [[nodiscard]] use enter(call_site from = {}) noexcept { return {*this, from}; }
     [[nodiscard]] watched_call call_of(call_site from = {}) noexcept {
         return {this, Arena::type_name, self().watch().name(), from};
     }
@@ -104,6 +129,13 @@ protected:
     [[no_unique_address]] allocator_watch watch_;
 
 private:
+#if CAIRN_ASSERTS
+    [[gnu::noinline]] void deallocate_checked(void* p, std::size_t size, call_site from) noexcept {
+        if (self().region_.deallocate_alone(p, size)) [[likely]] { return; }
+        const auto inside = enter(from);
+        self().region_.deallocate(p, size, call_of(from));
+    }
+#endif
     [[nodiscard]] Arena& self() noexcept { return static_cast<Arena&>(*this); }
     [[nodiscard]] const Arena& self() const noexcept { return static_cast<const Arena&>(*this); }
 };

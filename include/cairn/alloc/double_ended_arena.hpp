@@ -116,6 +116,7 @@ private:
         go_back(to.top);
     }
     [[nodiscard]] detail::allocator_watch& watch() noexcept { return low_->watch_; }
+    [[nodiscard]] detail::bump_region& region() noexcept { return low_->region_; }
     void go_back(std::uintptr_t to) noexcept {
         note_peak();
         const std::uintptr_t from = low_->region_.end();

@@ -57,9 +57,7 @@ public:
     /// call after such a frame. The blocks go back first, so that no more is held than before; a
     /// size that upstream refuses then is not asked for again (until all was released): the next
     /// frame takes its blocks anew, and the arena keeps them. The default.
-    [[nodiscard]] static constexpr reset_policy coalesce() noexcept {
-        return {kind::coalesce, ~std::size_t{0}};
-    }
+    [[nodiscard]] static constexpr reset_policy coalesce() noexcept { return {kind::coalesce, 0}; }
     /// Gives everything back.
     [[nodiscard]] static constexpr reset_policy release() noexcept { return {kind::keep, 0}; }
     /// As coalesce, but follows the recent load down: the size kept decays by 1/16 a reset towards
@@ -115,20 +113,33 @@ public:
     /// Returns: nullptr when upstream refuses the block; the arena is then unchanged.
     [[nodiscard]] [[gnu::always_inline]] void* allocate(
         std::size_t size, alignment align = default_alignment) noexcept {
-        [[maybe_unused]] const auto inside = enter();
+#if CAIRN_ASSERTS
+#    ifdef __OPTIMIZE__  // otherwise one call: the library is optimized in Debug builds, too
+        void* p;
+        if (region_.allocate_alone(size, align, p)) [[likely]] { return p; }
+#    endif
+        return allocate_checked(size, align);
+#else
         return region_.allocate_or(
             size, align, [=, this]() noexcept { return allocate_in_other_block(size, align); });
+#endif
     }
 
     /// As arena::deallocate: the last block's bytes come back at once.
     void deallocate(void* p, std::size_t size, alignment = default_alignment,
                     call_site from = call_site::current()) noexcept {
-        [[maybe_unused]] const auto inside = enter(from);
+#if CAIRN_ASSERTS
+#    ifdef __OPTIMIZE__
+        if (region_.deallocate_alone(p, size)) [[likely]] { return; }
+#    endif
+        deallocate_checked(p, size, from);
+#else
         if (region_.contains(p)) [[likely]] {
             region_.deallocate(p, size, call_of(from));
         } else {
             deallocate_in_full_block(p, size, from);
         }
+#endif
     }
 
     /// As arena::try_resize; the last allocation grows up to the end of its block.
@@ -187,7 +198,13 @@ private:
         }
     }
 
+#if CAIRN_ASSERTS
+    void* allocate_checked(std::size_t size, alignment align) noexcept;
+#endif
     void* allocate_in_other_block(std::size_t size, alignment align) noexcept;
+#if CAIRN_ASSERTS
+    void deallocate_checked(void* p, std::size_t size, call_site from) noexcept;
+#endif
     void deallocate_in_full_block(void* p, std::size_t size, call_site from) noexcept;
     void rewind_over_blocks(detail::block_position to) noexcept;
     void* allocate_oversized(block* b, std::size_t needed, std::size_t size,

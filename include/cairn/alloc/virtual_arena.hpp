@@ -68,9 +68,16 @@ public:
     ///   then unchanged.
     [[nodiscard]] [[gnu::always_inline]] void* allocate(
         std::size_t size, alignment align = default_alignment) noexcept {
-        [[maybe_unused]] const auto inside = enter();
+#if CAIRN_ASSERTS
+#    ifdef __OPTIMIZE__  // otherwise one call: the library is optimized in Debug builds, too
+        void* p;
+        if (region_.allocate_alone(size, align, p)) [[likely]] { return p; }
+#    endif
+        return allocate_checked(size, align);
+#else
         return region_.allocate_or(
             size, align, [=, this]() noexcept { return commit_and_allocate(size, align); });
+#endif
     }
 
     /// As arena::try_resize; the last block grows up to the end of the reservation.
@@ -126,6 +133,9 @@ private:
 
     static constexpr const char* type_name = "virtual_arena";
 
+#if CAIRN_ASSERTS
+    void* allocate_checked(std::size_t size, alignment align) noexcept;
+#endif
     void* commit_and_allocate(std::size_t size, alignment align) noexcept;
     bool commit_and_resize(void* p, std::size_t old_size, std::size_t new_size) noexcept;
     bool commit_up_to(std::size_t size_needed, std::size_t size_wanted) noexcept;
@@ -140,6 +150,11 @@ private:
     std::size_t next_step_ = 0;                      // bytes to commit next
     options how_;
 };
+
+#if CAIRN_ASSERTS
+extern template void detail::bump_arena<virtual_arena>::deallocate_checked(void*, std::size_t,
+                                                                           call_site) noexcept;
+#endif
 
 static_assert(byte_allocator<virtual_arena> && resizes_in_place<virtual_arena>);
 

@@ -130,7 +130,7 @@ public:
                                                            const void* object, const char* type,
                                                            call_site from) noexcept;
 
-    private:
+    protected:
         allocator_watch& watch_;
         const void* object_;
         const char* type_;
