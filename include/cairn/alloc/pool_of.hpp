@@ -57,7 +57,8 @@ public:
     /// throws.
     template <class... Args>
     [[nodiscard]] T* make(Args&&... args) {
-        return cairn::make<T>(static_cast<pool&>(*this), std::forward<Args>(args)...);
+        slots_of_t slots{*this};
+        return cairn::make<T>(slots, std::forward<Args>(args)...);
     }
 
     /// Destroys `object` and frees its slot; nullptr does nothing.
@@ -85,6 +86,14 @@ public:
         }
         reset();
     }
+
+private:
+    /// The pool, which need not be asked whether a T fits into a slot.
+    struct slots_of_t {
+        pool& all;
+        void* allocate(std::size_t, alignment) noexcept { return all.allocate(); }
+        void deallocate(void* p, std::size_t, alignment) noexcept { all.deallocate(p); }
+    };
 };
 
 static_assert(byte_allocator<pool_of<int>>);
