@@ -44,6 +44,8 @@ target_sources(cairn
         src/alloc/concurrent_pool/registry.cpp
         src/alloc/growing_arena.cpp
         src/alloc/heap.cpp
+        src/alloc/heap/heap_memory.cpp
+        src/alloc/heap/region_base.cpp
         src/alloc/pool.cpp
         src/alloc/pool/checks.cpp
         src/alloc/pool/growth.cpp
@@ -156,7 +158,11 @@ target_sources(cairn
         include/cairn/alloc/heap/deferred.hpp
         include/cairn/alloc/heap/deferred_bins.hpp
         include/cairn/alloc/heap/heap_cold.hpp
+        include/cairn/alloc/heap/heap_core.hpp
+        include/cairn/alloc/heap/heap_memory.hpp
+        include/cairn/alloc/heap/home_region.hpp
         include/cairn/alloc/heap/region.hpp
+        include/cairn/alloc/heap/region_base.hpp
         include/cairn/alloc/heap/region_set.hpp
         include/cairn/alloc/locked.hpp
         include/cairn/alloc/monotonic.hpp

@@ -13,6 +13,11 @@ void detail::heap_is_corrupt(const char* sentence, const void* memory) noexcept 
                   {.kind = kind, .object = memory, .type = "memory of a heap"});
 }
 
+template class detail::heap_core<good_fit, uncounted>;
+template class detail::heap_core<strict_good_fit, uncounted>;
+template class detail::heap_core<best_fit, uncounted>;
+template class detail::heap_core<first_fit, uncounted>;
+template class detail::heap_core<half_fit, uncounted>;
 template class heap<good_fit>;
 template class heap<strict_good_fit>;
 template class heap<best_fit>;

@@ -35,26 +35,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include <cairn/alloc/best_fit.hpp>
 #include <cairn/alloc/first_fit.hpp>
 #include <cairn/alloc/fit.hpp>
 #include <cairn/alloc/good_fit.hpp>
 #include <cairn/alloc/half_fit.hpp>
-#include <cairn/alloc/heap/deferred.hpp>
-#include <cairn/alloc/heap/deferred_bins.hpp>
-#include <cairn/alloc/heap/region.hpp>
-#include <cairn/alloc/heap/region_set.hpp>
+#include <cairn/alloc/heap/heap_core.hpp>
+#include <cairn/alloc/heap/home_region.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/null_allocator.hpp>
-#include <cairn/core/poison.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/core/slice.hpp>
-#include <cairn/os/process_secret.hpp>
 #include <cairn/os/system_allocator.hpp>
-#include <cairn/storage/allocator_watch.hpp>
 #include <cairn/storage/step_counter.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -90,13 +86,13 @@ class heap {
     static_assert(fit<Fit>);
     static_assert(Fit::deferred_max == 0 || detail::defers<Fit>,
                   "a fit whose blocks wait has classes and a deferred_share");
-    using region_type = detail::region<Fit, Steps>;
-    using regions = detail::region_set<region_type>;
-    using bins = detail::deferred_bins<Fit, Steps>;
-    using bin = detail::deferred_bin;
+    using core = detail::heap_core<Fit, Steps>;
+    using region_type = typename core::region_type;
+    using bins = typename core::bins;
+    using home_region = detail::home_region<Fit, Steps>;
 
 public:
-    static constexpr std::size_t region_count_max = regions::count_max;
+    static constexpr std::size_t region_count_max = detail::region_set::count_max;
     static constexpr std::size_t granule_size = detail::granule_size;
     static constexpr std::size_t header_size = detail::block_header_size;
 
@@ -135,20 +131,24 @@ public:
     /// Cost:     O(blocks + index).
     [[nodiscard]] static heap adopt_untrusted(byte_slice memory) noexcept;
 
-    heap(heap&& other) noexcept;
-    heap& operator=(heap&& other) noexcept;
-    heap(const heap&) = delete;
-    heap& operator=(const heap&) = delete;
+    heap(heap&& other) noexcept = default;
+    heap& operator=(heap&& other) noexcept {
+        if (this != &other) {
+            this->~heap();
+            ::new (static_cast<void*>(this)) heap{static_cast<heap&&>(other)};
+        }
+        return *this;
+    }
 
     /// Gives every region back to upstream. Blocks need not be freed before, unless
     /// expect_empty_end() was called.
-    ~heap() { end(); }
+    ~heap() = default;
 
     /// From now on the end of this heap (and of the one that it is moved to) with live blocks is a
     /// broken promise: for a subsystem that frees what it takes. Off at first, because leaving
     /// everything at once is a use of a heap. Checked builds count the blocks then, O(blocks);
     /// others do not look.
-    void expect_empty_end(bool expected = true) noexcept { ends_empty_ = expected; }
+    void expect_empty_end(bool expected = true) noexcept { core_.expect_empty_end(expected); }
 
     /// Bytes of region in which a heap has room for `payload_size` bytes in one block.
     /// Returns: SIZE_MAX above size_max: no region has a block of that size.
@@ -182,18 +182,7 @@ public:
     /// Cost:    deferred hit: one bin. Otherwise the fit's find and a cut; see the file's first
     ///          lines.
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
-        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "heap", {}};
-        if constexpr (Fit::deferred_max != 0) {
-            if (bins_.covers(size) && align <= default_alignment) [[likely]] {
-                bin& b = bins_.of(size);
-                if (std::byte* const p = take_newest(b)) [[likely]] {
-                    unpoison(p, size);
-                    return p;
-                }
-                return allocate_unwaited(size, b);
-            }
-        }
-        return allocate_from_core(size, align);
+        return core_.allocate(size, align);
     }
 
     /// Requires: `p` came from allocate(size, align) of this heap, or was resized to `size`, and is
@@ -202,32 +191,29 @@ public:
     void deallocate(void* p, std::size_t size, alignment align = default_alignment,
                     [[maybe_unused]] call_site from = call_site::current()) noexcept {
         (void)align;  // the block is as large as its size says, wherever it had to start
-        if (p == nullptr) { return; }
-        [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "heap", from};
-        if constexpr (asserts_enabled) { check_freed(p, size, from); }
-        if constexpr (Fit::deferred_max != 0) {
-            if (bins_.covers(size)) [[likely]] {
-                if (bins_.put(bins_.of(size), static_cast<std::byte*>(p))) [[likely]] { return; }
-            }
-        }
-        free_in_core(p);
+        if (p != nullptr) { core_.deallocate(p, size, from); }
     }
 
     /// As above, for callers that forgot the size: the header knows it.
-    void deallocate(void* p, call_site from = call_site::current()) noexcept;
+    void deallocate(void* p, call_site from = call_site::current()) noexcept {
+        if (p != nullptr) { core_.deallocate(p, from); }
+    }
 
     /// Makes a live block `new_size` bytes long where it stands, up or down.
     /// Returns: false when its right neighbour is in use (or deferred) or too small; nothing has
     ///          changed then. After true, the block is freed with `new_size`.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
-                                  alignment align = default_alignment) noexcept;
+                                  alignment align = default_alignment) noexcept {
+        (void)align;
+        return core_.resize(p, old_size, new_size);
+    }
 
     /// Forgets every block and keeps the regions. O(index of each region).
-    void reset() noexcept;
+    void reset() noexcept { core_.reset(); }
 
     /// Merges what was deferred and gives empty regions back to upstream: all of them when nothing
     /// lives.
-    void trim() noexcept;
+    void trim() noexcept { core_.trim(); }
 
     // -------------------------------------------------------------------- queries
 
@@ -235,25 +221,20 @@ public:
     [[nodiscard]] std::size_t good_size(std::size_t size,
                                         alignment align = default_alignment) const noexcept {
         (void)align;
-        if (size > size_max) { return size; }
-        return detail::payload_size(
-            Fit::block_size(static_cast<std::uint32_t>(detail::granules_for(size))));
+        return size > size_max ? size : detail::payload_size(core::granules_of(size));
     }
 
     /// Bytes that the live block `p` may use. One header read.
     [[nodiscard]] std::size_t usable_size(const void* p) const noexcept {
-        check_freed(p, SIZE_MAX, {});
-        const std::size_t size = detail::payload_size(header_of(p).size());
+        if constexpr (asserts_enabled) { core_.check_freed(p, SIZE_MAX, 0, {}); }
+        const std::size_t size = detail::payload_size(core_.header_of(p).size());
         // Told that they are there, the caller may use them: also what lies behind the asked size.
-        if constexpr (poison_is_watched) { unpoison_defined(p, size); }
+        unpoison_defined(p, size);
         return size;
     }
 
     /// True when `p` lies in a region of this heap. O(log regions).
-    [[nodiscard]] bool owns(const void* p) const noexcept {
-        const region_type* const r = regions_.at(p);
-        return r != nullptr && r->contains(p);
-    }
+    [[nodiscard]] bool owns(const void* p) const noexcept { return core_.owns(p); }
 
     /// Payload bytes of the largest free block, deferred ones not merged. O(its bin).
     [[nodiscard]] std::size_t largest_free() const noexcept;
@@ -267,81 +248,20 @@ public:
 
     /// The name that reports of checked builds and the memory checkers give it; the string is not
     /// copied. nullptr: none.
-    void set_name(const char* name) noexcept;
+    void set_name(const char* name) noexcept { core_.set_name(name); }
 
     /// Checks every invariant; a broken one, also an overrun header, stops a checked build.
     /// O(blocks). Does nothing in unchecked builds.
     void validate() const noexcept;
 
     /// The largest size that is not absurd.
-    static constexpr std::size_t size_max =
-        detail::payload_size(Fit::block_size(detail::granule_count_max / 2) - 1);
+    static constexpr std::size_t size_max = core::size_max;
 
 private:
     heap(allocator_ref upstream, std::size_t block_size, bool owned) noexcept
-        : upstream_{upstream}, block_size_{block_size}, owned_{owned} {}
+        : core_{upstream, block_size, owned} {}
 
-    static constexpr std::uint64_t magic() noexcept;
-    [[nodiscard]] static std::uint32_t key_for(const void* region) noexcept {
-        return static_cast<std::uint32_t>(detail::secret_of(region));
-    }
-
-    [[nodiscard, gnu::always_inline]] inline std::byte* take_newest(bin& b) noexcept;
-    [[nodiscard]] void* allocate_unwaited(std::size_t size, const bin& b) noexcept;
-    void check_freed(const void* p, std::size_t size, call_site from) const noexcept;
-    // Made only where something is wrong: cold, or it would be inlined into each operation.
-    [[nodiscard]] [[gnu::cold]] evidence about(misuse_kind kind, call_site from) const noexcept;
-    [[nodiscard]] [[gnu::cold]] evidence about_sizes(std::size_t block_size, std::size_t freed_size,
-                                                     call_site from) const noexcept;
-    void describe(typename regions::entry& entry) noexcept;
-    void forget_description(typename regions::entry& entry) noexcept;
-    [[nodiscard]] static detail::address_place place_of(const void* object,
-                                                        const void* address) noexcept;
-    void check_deferred(const void* p, std::uint32_t granules) const noexcept;
-
-    [[nodiscard]] void* allocate_from_core(std::size_t size, alignment align) noexcept;
-    [[nodiscard]] void* allocate_class_from_core(std::uint32_t c, std::uint32_t granules,
-                                                 std::size_t size) noexcept;
-    [[nodiscard]] void* allocate_with_effort(std::uint32_t granules, std::size_t size,
-                                             alignment align) noexcept;
-    [[nodiscard]] std::uint32_t region_of_best_fit(std::uint32_t granules,
-                                                   alignment align) const noexcept;
-    [[nodiscard]] void* allocate_in_regions(std::uint32_t granules, std::size_t size,
-                                            alignment align) noexcept;
-    void left_core(std::uint32_t granules) noexcept;
-    void free_in_core(void* p) noexcept;
-    void give_to_core(void* p) noexcept;
-    void free_in(region_type* r, void* p) noexcept;
-    bool merge_deferred() noexcept;
-    bool merge_newest(bin& b) noexcept;
-    void merge_surplus() noexcept;
-    void count_surplus() noexcept;
-
-    void make_home(std::byte* memory, std::uint32_t granules, std::size_t memory_size,
-                   std::uint32_t bin_count) noexcept;
-    [[nodiscard]] bool grow(std::uint32_t granules, alignment align) noexcept;
-    void add_region(region_type* r, std::size_t size) noexcept;
-    void remove_region(region_type* r) noexcept;
-    void end() noexcept;
-    void release_all() noexcept;
-    void steal(heap& other) noexcept;
-
-    [[nodiscard]] detail::block_header header_of(const void* payload) const noexcept {
-        Steps::touch();
-        const std::byte* const at =
-            static_cast<const std::byte*>(payload) - detail::block_header_size;
-        return {detail::load_hidden<std::uint32_t>(at), detail::load_hidden<std::uint32_t>(at + 4)};
-    }
-
-    region_type* home_ = nullptr;  // the first one, which holds the bins
-    bins bins_;
-    region_type* spare_ = nullptr;  // the one empty region that is kept
-    allocator_ref upstream_;
-    std::size_t block_size_;   // 0: does not grow
-    bool owned_;               // regions go back to upstream
-    bool ends_empty_ = false;  // live blocks at the end are a mistake
-    [[no_unique_address]] detail::allocator_watch watch_;
-    regions regions_;
+    core core_;
 };
 
 /// Another type in the fit's place: the sentence, and then a heap of the default fit.
@@ -366,87 +286,6 @@ heap(grow_by, allocator_ref) -> heap<>;
 
 static_assert(detail::block_header_size <= 8 && detail::granule_size <= 32);
 
-// ---------------------------------------------------------------------------- hot path
-
-/// The newest block that waits in `b`, taken out, or nullptr.
-template <class Fit, class Steps>
-inline std::byte* heap<Fit, Steps>::take_newest(bin& b) noexcept {
-    Steps::touch();
-    if (!bins_.leads_to_block(b)) { return nullptr; }
-    std::byte* const p = bins_.newest(b);
-    if constexpr (asserts_enabled) { check_deferred(p, b.granules()); }
-    if (!bins_.take(b, p)) [[unlikely]] { return nullptr; }
-    return p;
-}
-
-template <class Fit, class Steps>
-evidence heap<Fit, Steps>::about(misuse_kind kind, call_site from) const noexcept {
-    return {.kind = kind, .object = this, .type = "heap", .name = watch_.name(), .caller = from};
-}
-
-template <class Fit, class Steps>
-evidence heap<Fit, Steps>::about_sizes(std::size_t block_size, std::size_t freed_size,
-                                       call_site from) const noexcept {
-    evidence sizes = about(misuse_kind::wrong_size, from);
-    sizes.values[0] = {"bytes of the block", block_size};
-    sizes.values[1] = {"bytes freed", freed_size};
-    return sizes;
-}
-
-template <class Fit, class Steps>
-inline void heap<Fit, Steps>::check_freed([[maybe_unused]] const void* p,
-                                          [[maybe_unused]] std::size_t size,
-                                          [[maybe_unused]] call_site from) const noexcept {
-    if constexpr (asserts_enabled) {
-        region_type* const r = regions_.at(p);
-        CAIRN_ASSERT(r != nullptr && r->contains(p), "a block is freed to the heap it came from",
-                     about(misuse_kind::foreign_pointer, from));
-        CAIRN_ASSERT(is_aligned(p, alignment{detail::granule_size}),
-                     "a pointer to the start of a block is freed",
-                     about(misuse_kind::foreign_pointer, from));
-        const std::uint32_t g = r->map().block_of(p);
-        const detail::block_header h = r->map().header(g);
-        CAIRN_ASSERT(!r->was_freed(r->map(), g, h), "a block is freed once",
-                     about(misuse_kind::double_free, from));
-        r->check_live(r->map(), g, h);
-        if (size == SIZE_MAX) { return; }
-        CAIRN_ASSERT(detail::payload_size(h.size()) == good_size(size),
-                     "a block is freed with the size that it was asked with",
-                     about_sizes(detail::payload_size(h.size()), size, from));
-    }
-}
-
-/// `p` waits in the bin of blocks with `granules`.
-template <class Fit, class Steps>
-inline void heap<Fit, Steps>::check_deferred(
-    [[maybe_unused]] const void* p, [[maybe_unused]] std::uint32_t granules) const noexcept {
-    if constexpr (asserts_enabled) {
-        const region_type* const r = regions_.at(p);
-        CAIRN_ASSERT(
-            r != nullptr && r->contains(p) && is_aligned(p, alignment{detail::granule_size}),
-            "a block that waits is as the heap wrote it: nothing wrote into it after it was freed");
-        const std::uint32_t g = r->map().block_of(p);
-        const detail::block_header h = r->map().header(g);
-        CAIRN_ASSERT(h.is_deferred() && !h.is_free() && h.size() == granules,
-                     "a block that waits is as the heap wrote it: nothing overran it");
-        r->check_header(r->map(), g, h);
-    }
-}
-
-template <class Fit, class Steps>
-template <class Visit>
-void heap<Fit, Steps>::for_each_block(Visit visit) const {
-    for (std::uint32_t i = 0; i < regions_.count(); ++i) {
-        const region_type* const r = regions_.region(i);
-        r->for_each([&](std::uint32_t g, detail::block_header h) {
-            const block_state state = h.is_free()       ? block_state::free
-                                      : h.is_deferred() ? block_state::deferred
-                                                        : block_state::used;
-            visit(heap_block{r->map().payload(g), detail::payload_size(h.size()), state});
-        });
-    }
-}
-
 }  // namespace cairn::inline CAIRN_FLAVOUR
 
 #include <cairn/alloc/heap/heap_cold.hpp>
@@ -455,6 +294,11 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- compiled once
 
+extern template class detail::heap_core<good_fit, uncounted>;
+extern template class detail::heap_core<strict_good_fit, uncounted>;
+extern template class detail::heap_core<best_fit, uncounted>;
+extern template class detail::heap_core<first_fit, uncounted>;
+extern template class detail::heap_core<half_fit, uncounted>;
 extern template class heap<good_fit>;
 extern template class heap<strict_good_fit>;
 extern template class heap<best_fit>;

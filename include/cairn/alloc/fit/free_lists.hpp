@@ -214,10 +214,12 @@ public:
     }
 
 private:
+    // Inlined by force: what else is in a unit decides otherwise whether gcc does.
+
     /// Returns: false when no block comes after `id`.
     template <class Links>
-    [[nodiscard]] bool is_after(const Links& links, std::uint32_t next,
-                                [[maybe_unused]] std::uint32_t id) const noexcept {
+    [[nodiscard, gnu::always_inline]] inline bool is_after(
+        const Links& links, std::uint32_t next, [[maybe_unused]] std::uint32_t id) const noexcept {
         if constexpr (requires { links.is_block(next); }) {
             if (links.is_block(next)) [[likely]] {
                 if (!links.prev_is(next, id)) [[unlikely]] {
@@ -233,8 +235,8 @@ private:
     }
     /// Returns: false when no block comes before `id`.
     template <class Links>
-    [[nodiscard]] bool is_before(const Links& links, std::uint32_t prev,
-                                 [[maybe_unused]] std::uint32_t id) const noexcept {
+    [[nodiscard, gnu::always_inline]] inline bool is_before(
+        const Links& links, std::uint32_t prev, [[maybe_unused]] std::uint32_t id) const noexcept {
         if constexpr (requires { links.is_block(prev); }) {
             if (links.is_block(prev)) {
                 if (!links.next_is(prev, id)) [[unlikely]] {

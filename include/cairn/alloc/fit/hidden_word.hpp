@@ -48,9 +48,10 @@ template <class T>
     std::memcpy(at, &value, sizeof(T));
 }
 
-/// Requires: `at` is a multiple of sizeof(T) from an address that is a multiple of 8.
-template <class T>
-[[nodiscard]] inline T load_hidden(const std::byte* at) noexcept {
+/// Requires: `at` is a multiple of sizeof(T) from an address that is a multiple of 8. Watched:
+///           false where the caller has asked poison_is_seen(), which said no.
+template <class T, bool Watched = poison_is_watched>
+[[nodiscard, gnu::always_inline]] inline T load_hidden(const std::byte* at) noexcept {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);
     T value;
     if constexpr (poison_is_queryable) {
@@ -58,20 +59,20 @@ template <class T>
         std::memcpy(&value, at, sizeof(T));
         return value;
     }
-    if (poison_is_seen()) [[unlikely]] { return load_under_valgrind<T>(at); }
+    if (Watched && poison_is_seen()) [[unlikely]] { return load_under_valgrind<T>(at); }
     std::memcpy(&value, at, sizeof(T));
     return value;
 }
 
-template <class T>
-inline void store_hidden(std::byte* at, T value) noexcept {
+template <class T, bool Watched = poison_is_watched>
+[[gnu::always_inline]] inline void store_hidden(std::byte* at, T value) noexcept {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);
     if constexpr (poison_is_queryable) {
         const uncovered_word open{at};
         std::memcpy(at, &value, sizeof(T));
         return;
     }
-    if (poison_is_seen()) [[unlikely]] { return store_under_valgrind<T>(at, value); }
+    if (Watched && poison_is_seen()) [[unlikely]] { return store_under_valgrind<T>(at, value); }
     std::memcpy(at, &value, sizeof(T));
 }
 

@@ -28,13 +28,13 @@ public:
     static constexpr std::uint32_t word_count = (Bits + 63) / 64;
     static_assert(word_count <= 64, "one summary word has 64 bits");
 
-    void set(std::size_t bit) noexcept {
+    [[gnu::always_inline]] inline void set(std::size_t bit) noexcept {
         Steps::touch();
         words_[bit / 64] |= std::uint64_t{1} << (bit % 64);
         if constexpr (word_count > 1) { words_[summary] |= std::uint64_t{1} << (bit / 64); }
     }
 
-    void clear(std::size_t bit) noexcept {
+    [[gnu::always_inline]] inline void clear(std::size_t bit) noexcept {
         Steps::touch();
         const std::uint64_t word = words_[bit / 64] & ~(std::uint64_t{1} << (bit % 64));
         words_[bit / 64] = word;

@@ -148,28 +148,31 @@ public:
     /// Takes out `p`, the newest of `bin`. Its link becomes the head as it is, and is decoded and
     /// looked at when its turn comes: no pair of a free and a request waits for that.
     /// Returns: false when its header does not say that it waits there; nothing has changed then.
+    template <bool Watched = poison_is_watched>
     [[nodiscard, gnu::always_inline]] inline bool take(deferred_bin& bin, std::byte* p) noexcept {
         const std::uint64_t waiting = bin.waiting;
         Steps::touch();
         std::byte* const header = p - block_header_size;
-        if (load_hidden<std::uint32_t>(header) != waiting) [[unlikely]] { return false; }
+        if (load_hidden<std::uint32_t, Watched>(header) != waiting) [[unlikely]] { return false; }
         Steps::touch();
-        bin.head = load_hidden<std::uint64_t>(p);
-        store_hidden(header, static_cast<std::uint32_t>(waiting) - block_header::deferred_bit);
+        bin.head = load_hidden<std::uint64_t, Watched>(p);
+        store_hidden<std::uint32_t, Watched>(
+            header, static_cast<std::uint32_t>(waiting) - block_header::deferred_bit);
         surplus_.left(bin, waiting);
         return true;
     }
 
     /// `p` waits in `bin` now. Returns: false when it may not; nothing has changed then.
+    template <bool Watched = poison_is_watched>
     [[nodiscard, gnu::always_inline]] inline bool put(deferred_bin& bin, std::byte* p) noexcept {
         const std::uint64_t waiting = bin.waiting;
         std::byte* const header = p - block_header_size;
         Steps::touch();
         if (!surplus_.joined(bin, waiting)) [[unlikely]] { return false; }
-        poison(p, payload_size(bin.granules()));
+        if constexpr (Watched) { poison(p, payload_size(bin.granules())); }
         Steps::touch();
-        store_hidden(p, bin.head);
-        store_hidden(header, static_cast<std::uint32_t>(waiting));
+        store_hidden<std::uint64_t, Watched>(p, bin.head);
+        store_hidden<std::uint32_t, Watched>(header, static_cast<std::uint32_t>(waiting));
         bin.head = reinterpret_cast<std::uintptr_t>(p) - zero_;
         return true;
     }

@@ -29,13 +29,13 @@
 #include <new>
 
 #include <cairn/alloc/fit.hpp>
+#include <cairn/alloc/heap/region_base.hpp>
 #include <cairn/core/alignment.hpp>
-#include <cairn/core/assert.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 template <class Fit, class Steps>
-class region {
+class region : public region_base {
     using blocks = block_map<Steps>;
     using index = typename Fit::template index<Steps>;
 
@@ -118,31 +118,13 @@ public:
 
     /// Forgets all blocks. `key`: of the links from now on. O(index).
     void clear(std::uint32_t key) noexcept {
-        unpoison(map().at(0), std::size_t{granules_} * granule_size + block_header_size);
-        poison(map().at(0), std::size_t{granules_} * granule_size + block_header_size);
+        unpoison_all();
+        poison_all();
         index_.clear(granules_, key);
         free_granules_ = granules_;
         map().set_header(0, block_header::free(granules_, 0));
         map().set_header(granules_, block_header::used(0, granules_));
         index_.insert(map(), 0, granules_);
-    }
-
-    /// The bytes belong to the owner of the memory again.
-    void unpoison_all() noexcept {
-        unpoison(map().at(0), std::size_t{granules_} * granule_size + block_header_size);
-    }
-
-    /// Bytes that came from elsewhere: poisons what is not in use. O(blocks) under a checker only.
-    void poison_unused() noexcept {
-        if (poison_is_seen()) {
-            for_each([&](std::uint32_t g, block_header h) {
-                poison(map().at(g), block_header_size);
-                if (h.is_free() || h.is_deferred()) {
-                    poison(map().payload(g), payload_size(h.size()));
-                }
-            });
-            poison(map().at(granules_), block_header_size);
-        }
     }
 
     // ---------------------------------------------------------------------------- blocks
@@ -240,17 +222,8 @@ public:
         const std::uint32_t total = left_size + size + right_size;
         if constexpr (joins<index, Steps>) {
             index_.join(b, start, left_size, size, right_size);
-        } else if (right_size != 0) {
-            if (left_size != 0) {
-                index_.remove(b, right_at, right_size);
-                index_.replace(b, start, left_size, start, total);
-            } else {
-                index_.replace(b, right_at, right_size, start, total);
-            }
-        } else if (left_size != 0) {
-            index_.replace(b, start, left_size, start, total);
         } else {
-            index_.insert(b, start, total);
+            join_by_replacing(b, start, left_size, size, right_size);
         }
         b.set_size_and_bits(start, total | block_header::free_bit);  // what is before it stays
         b.set_previous(start + total, total);
@@ -292,17 +265,11 @@ public:
     // ---------------------------------------------------------------------------- queries
 
     [[nodiscard]] blocks map() const noexcept {
-        // The map writes; whether the caller may is decided by the heap's own const.
+        // Not first_block(): gcc would take the base class for all the memory there is.
         return blocks{const_cast<std::byte*>(reinterpret_cast<const std::byte*>(this)) +
                       blocks_offset_};
     }
-    [[nodiscard]] std::uint32_t granules() const noexcept { return granules_; }
-    [[nodiscard]] std::uint32_t free_granules() const noexcept { return free_granules_; }
     [[nodiscard]] std::uint32_t largest_free() const noexcept { return index_.largest(map()); }
-    [[nodiscard]] bool is_empty() const noexcept { return free_granules_ == granules_; }
-    [[nodiscard]] std::byte* extra() noexcept {
-        return reinterpret_cast<std::byte*>(this) + extra_offset_;
-    }
     /// True when these bytes, at the front of `memory_size`, say of themselves what create() says
     /// of a region with `extra` bytes of bins.
     [[nodiscard]] bool has_shape(std::size_t memory_size, std::size_t extra) const noexcept {
@@ -315,123 +282,19 @@ public:
         return extra_offset_ % 8 == 0 && extra_offset_ >= sizeof(region) &&
                extra_offset_ + size <= blocks_offset_;
     }
-    /// Where the blocks begin, in bytes from this region.
-    [[nodiscard]] std::size_t blocks_begin() const noexcept { return blocks_offset_; }
-    [[nodiscard]] std::size_t total_size() const noexcept {
-        return blocks_offset_ + std::size_t{granules_} * granule_size + block_header_size;
-    }
-
-    /// True when `payload` lies where this region puts payloads.
-    [[nodiscard]] bool contains(const void* payload) const noexcept {
-        const auto at = reinterpret_cast<std::uintptr_t>(payload);
-        const auto begin = reinterpret_cast<std::uintptr_t>(map().payload(0));
-        return at - begin < std::size_t{granules_} * granule_size;
-    }
-
-    /// Calls visit(g, header) for each block in address order. visit may not change the heap.
-    template <class Visit>
-    void for_each(Visit visit) const noexcept {
-        for (std::uint32_t g = 0; g < granules_;) {
-            const block_header h = map().header(g);
-            CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g,
-                         "blocks end inside the region");
-            visit(g, h);
-            g += h.size();
-        }
-    }
-
     /// Checks every invariant; a broken one stops a checked build. O(blocks).
     /// Returns: the number of deferred blocks seen.
     std::size_t validate() const noexcept {
-        const blocks b = map();
-        std::uint32_t previous = 0;
-        std::uint32_t free_total = 0;
-        std::uint32_t free_count = 0;
-        std::size_t deferred_count = 0;
-        bool previous_free = false;
-        std::uint32_t g = 0;
-        while (g < granules_) {
-            const block_header h = b.header(g);
-            CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g,
-                         "blocks end inside the region");
-            CAIRN_ASSERT(h.previous() == previous,
-                         "a header knows the size of the block before it: nothing overran it",
-                         misused(misuse_kind::corrupted));
-            CAIRN_ASSERT(!(h.is_free() && h.is_deferred()), "a block is in one state");
-            CAIRN_ASSERT(!(h.is_free() && previous_free), "two neighbours are never both free");
-            if (h.is_free()) {
-                free_total += h.size();
-                ++free_count;
-            }
-            deferred_count += h.is_deferred() ? 1u : 0u;
-            previous_free = h.is_free();
-            previous = h.size();
-            g += h.size();
-        }
-        const block_header last = b.header(granules_);
-        CAIRN_ASSERT(last == block_header::used(0, previous),
-                     "the end of the region is as the heap wrote it: nothing overran it",
-                     misused(misuse_kind::corrupted));
-        CAIRN_ASSERT(free_total == free_granules_, "the count of free granules is true");
-        std::uint32_t indexed = 0;
-        index_.validate(b, [&](std::uint32_t at) {
-            CAIRN_ASSERT(at < granules_ && b.header(at).is_free(), "the index holds free blocks");
+        const block_counts counts = validate_blocks();
+        std::size_t indexed = 0;
+        index_.validate(map(), [&](std::uint32_t at) {
+            CAIRN_ASSERT(at < granules_ && map().header(at).is_free(),
+                         "the index holds free blocks");
             ++indexed;
-            CAIRN_ASSERT(indexed <= free_count, "a free block is in the index once");
+            CAIRN_ASSERT(indexed <= counts.free, "a free block is in the index once");
         });
-        CAIRN_ASSERT(indexed == free_count, "every free block is in the index");
-        return deferred_count;
-    }
-
-    /// Says what is wrong with block `g`, which is to be freed and is not in use, or is not as
-    /// large as its owner says.
-    [[noreturn, gnu::cold, gnu::noinline]] void freed_wrongly(std::uint32_t g) const noexcept {
-        const blocks b = map();
-        const block_header h = b.header(g);
-        if (was_freed(b, g, h)) { heap_is_corrupt(heap_promise::freed_once, this); }
-        heap_is_corrupt(agrees(b, g, h) ? heap_promise::freed_size : heap_promise::header, this);
-    }
-
-    /// A block that its owner may free or use.
-    void check_live([[maybe_unused]] blocks b, [[maybe_unused]] std::uint32_t g,
-                    [[maybe_unused]] block_header h) const noexcept {
-        if constexpr (asserts_enabled) {
-            CAIRN_ASSERT(g < granules_, "a block is freed to the heap that it came from",
-                         misused(misuse_kind::foreign_pointer));
-            CAIRN_ASSERT(!was_freed(b, g, h), "a block is freed once",
-                         misused(misuse_kind::double_free));
-            check_header(b, g, h);
-            CAIRN_ASSERT(h.size_and_bits() < block_header::free_bit,
-                         "a block's header is as the heap wrote it: nothing overran it",
-                         misused(misuse_kind::corrupted));
-        }
-    }
-
-    /// Block `g` and both its neighbours agree about it.
-    void check_header([[maybe_unused]] blocks b, [[maybe_unused]] std::uint32_t g,
-                      [[maybe_unused]] block_header h) const noexcept {
-        if constexpr (asserts_enabled) {
-            CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g && h.previous() <= g,
-                         "a block's header is as the heap wrote it: nothing overran it",
-                         misused(misuse_kind::corrupted));
-            CAIRN_ASSERT(b.previous(g + h.size()) == h.size(),
-                         "the header after a block is as the heap wrote it: nothing overran it",
-                         misused(misuse_kind::corrupted));
-            // Only the first block has none before it.
-            CAIRN_ASSERT(h.previous() == 0 ? g == 0
-                                           : (b.size_and_bits(g - h.previous()) &
-                                              granule_count_max) == h.previous(),
-                         "the header before a block is as the heap wrote it: nothing overran it",
-                         misused(misuse_kind::corrupted));
-        }
-    }
-
-    /// The header of `g` is what a free leaves behind: free, waiting, or the mark of a block that
-    /// is part of another one. Unchecked builds do not mark the right one of two that join.
-    [[nodiscard]] bool was_freed(blocks b, std::uint32_t g, block_header h) const noexcept {
-        const std::uint32_t state = h.size_and_bits() & block_header::gone;
-        if (state == 0 || !is_plausible(g, h)) { return false; }
-        return state == block_header::gone || !asserts_enabled || agrees(b, g, h);
+        CAIRN_ASSERT(indexed == counts.free, "every free block is in the index");
+        return counts.deferred;
     }
 
 private:
@@ -449,14 +312,9 @@ private:
     // Headers are read in halves: of a whole one, returned, clang 19 makes one load of eight bytes,
     // which waits for the stores of four before it.
 
-    [[nodiscard]] static evidence misused(misuse_kind kind) noexcept {
-        return {.kind = kind, .type = "heap"};
-    }
-
     /// `g` is in use, its size ends inside the region, and the block after it knows that size.
     /// Returns: the size.
     [[nodiscard]] std::uint32_t expect_live(blocks b, std::uint32_t g) const noexcept {
-        if constexpr (asserts_enabled) { check_live(b, g, b.header(g)); }
         const std::uint32_t size = b.size_and_bits(g);
         // One compare: bits make the number larger than any region, size 0 wraps.
         if (size - 1 >= granules_ - g) [[unlikely]] { freed_wrongly(g); }
@@ -491,7 +349,13 @@ private:
         if (rest != 0 && b.previous(to + rest) != wanted + rest) [[unlikely]] {
             heap_is_corrupt(heap_promise::free_header, this);
         }
-        if constexpr (asserts_enabled) { check_header(b, g, b.header(g)); }
+        // Nothing above asks the block before it.
+        if constexpr (asserts_enabled) {
+            if (poison_is_seen() || !stands(b.at(g), std::size_t{g} * granule_size, wanted + rest,
+                                            block_header::free_bit)) [[unlikely]] {
+                check_header(g, b.header(g));
+            }
+        }
         return rest;
     }
     /// `g`, right of a live block, ends where the next block begins, if it is free.
@@ -507,32 +371,26 @@ private:
         }
         return size;
     }
-    /// Both neighbours know of `g` what its header says.
-    [[nodiscard]] bool agrees(blocks b, std::uint32_t g, block_header h) const noexcept {
-        if (!is_plausible(g, h) || b.header(g + h.size()).previous() != h.size()) { return false; }
-        return h.previous() == 0 ? g == 0 : b.header(g - h.previous()).size() == h.previous();
-    }
-    [[nodiscard]] bool is_plausible(std::uint32_t g, block_header h) const noexcept {
-        return g < granules_ && h.size() != 0 && h.size() <= granules_ - g && h.previous() <= g;
-    }
-    /// Every header is one that a heap wrote there. For bytes that came from elsewhere: reads
-    /// nothing outside them.
-    [[nodiscard]] bool blocks_follow_one_another() const noexcept {
-        const blocks b = map();
-        std::uint32_t previous = 0;
-        bool previous_free = false;
-        for (std::uint32_t g = 0; g < granules_;) {
-            const block_header h = b.header(g);
-            const std::uint32_t state = h.size_and_bits() & block_header::gone;
-            if (h.size() == 0 || h.size() > granules_ - g || h.previous() != previous ||
-                state == block_header::gone || (previous_free && state == block_header::free_bit)) {
-                return false;
+    /// For an index without join(): the block of `size` behind `start` and its free neighbours (0:
+    /// not free) are one free block at `start`.
+    [[gnu::always_inline]] inline void join_by_replacing(blocks b, std::uint32_t start,
+                                                         std::uint32_t left_size,
+                                                         std::uint32_t size,
+                                                         std::uint32_t right_size) noexcept {
+        const std::uint32_t right_at = start + left_size + size;
+        const std::uint32_t total = left_size + size + right_size;
+        if (right_size != 0) {
+            if (left_size != 0) {
+                index_.remove(b, right_at, right_size);
+                index_.replace(b, start, left_size, start, total);
+            } else {
+                index_.replace(b, right_at, right_size, start, total);
             }
-            previous_free = state == block_header::free_bit;
-            previous = h.size();
-            g += h.size();
+        } else if (left_size != 0) {
+            index_.replace(b, start, left_size, start, total);
+        } else {
+            index_.insert(b, start, total);
         }
-        return b.header(granules_) == block_header::used(0, previous);
     }
 
     /// [ ---- free ---- ] => [ used: size ][ free: rest ]. `found`: what the index said about `g`,
@@ -561,11 +419,7 @@ private:
         b.set_previous(g + size + rest, rest);
     }
 
-    std::uint32_t granules_ = 0;
-    std::uint32_t free_granules_ = 0;
-    std::uint32_t blocks_offset_ = 0;  // bytes from `this` to granule 0
-    std::uint32_t extra_offset_ = 0;   // bytes from `this` to the owner's bins
-    index index_;                      // last: its arrays follow it
+    index index_;  // last: its arrays follow it
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

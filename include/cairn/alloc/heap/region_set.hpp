@@ -9,17 +9,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/alloc/heap/region_base.hpp>
 #include <cairn/core/assert.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
-template <class Region>
 class region_set {
 public:
     static constexpr std::uint32_t count_max = 64;
 
     struct entry {
-        Region* region;
+        region_base* region;
         std::size_t size;  // as asked from upstream
 #if CAIRN_ASSERTS
         unsigned description = 0;  // Valgrind's number for it
@@ -28,10 +28,10 @@ public:
 
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
     [[nodiscard]] entry& operator[](std::uint32_t i) noexcept { return entries_[i]; }
-    [[nodiscard]] Region* region(std::uint32_t i) const noexcept { return entries_[i].region; }
+    [[nodiscard]] region_base* region(std::uint32_t i) const noexcept { return entries_[i].region; }
 
     /// The last region that begins at or before `p`, else the first; nullptr when there is none.
-    [[nodiscard]] Region* at(const void* p) const noexcept {
+    [[nodiscard]] region_base* at(const void* p) const noexcept {
         if (count_ <= 1) { return count_ == 0 ? nullptr : entries_[0].region; }
         std::uint32_t first = 0;
         for (std::uint32_t count = count_; count > 1;) {
@@ -44,7 +44,7 @@ public:
     }
 
     /// Requires: count() < count_max.
-    entry& insert(Region* r, std::size_t size) noexcept {
+    entry& insert(region_base* r, std::size_t size) noexcept {
         CAIRN_ASSERT(count_ < count_max, "64 regions are all there are");
         std::uint32_t at = count_++;
         for (; at != 0 && address(at - 1) > reinterpret_cast<std::uintptr_t>(r); --at) {
@@ -55,7 +55,7 @@ public:
     }
 
     /// Requires: `r` is in the set. Returns: what was known of it.
-    entry remove(const Region* r) noexcept {
+    entry remove(const region_base* r) noexcept {
         std::uint32_t at = 0;
         while (entries_[at].region != r) { ++at; }
         const entry removed = entries_[at];
@@ -70,22 +70,15 @@ public:
         other.count_ = 0;
     }
 
-    /// Bytes as asked from upstream, of all.
+    /// Bytes as asked from upstream, granules, and free ones among them, of all regions.
     [[nodiscard]] std::size_t held() const noexcept {
-        std::size_t sum = 0;
-        for (std::uint32_t i = 0; i < count_; ++i) { sum += entries_[i].size; }
-        return sum;
+        return sum([](const entry& e) { return e.size; });
     }
-    /// Granules of all, and those among them that are free.
     [[nodiscard]] std::size_t granules() const noexcept {
-        std::size_t sum = 0;
-        for (std::uint32_t i = 0; i < count_; ++i) { sum += region(i)->granules(); }
-        return sum;
+        return sum([](const entry& e) { return std::size_t{e.region->granules()}; });
     }
     [[nodiscard]] std::size_t free_granules() const noexcept {
-        std::size_t sum = 0;
-        for (std::uint32_t i = 0; i < count_; ++i) { sum += region(i)->free_granules(); }
-        return sum;
+        return sum([](const entry& e) { return std::size_t{e.region->free_granules()}; });
     }
 
     /// Where the lowest region begins, and how far it is from there to the end of the highest.
@@ -94,14 +87,18 @@ public:
         return reinterpret_cast<std::byte*>(region(0));
     }
     [[nodiscard]] std::size_t reach() const noexcept {
-        const Region* const last = region(count_ - 1);
-        return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(last) +
-                                        last->total_size() - begin_of_memory());
+        return address(count_ - 1) + region(count_ - 1)->total_size() - address(0);
     }
 
 private:
     [[nodiscard]] std::uintptr_t address(std::uint32_t i) const noexcept {
         return reinterpret_cast<std::uintptr_t>(entries_[i].region);
+    }
+    template <class Of>
+    [[nodiscard]] std::size_t sum(Of of) const noexcept {
+        std::size_t total = 0;
+        for (std::uint32_t i = 0; i < count_; ++i) { total += of(entries_[i]); }
+        return total;
     }
 
     std::uint32_t count_ = 0;

@@ -1,0 +1,158 @@
+// Cold half of cairn/alloc/heap/heap_memory.hpp: regions coming and going, and what is said of them.
+#include <cairn/alloc/heap/heap_memory.hpp>
+
+#include <cairn/core/alignment.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace {
+
+/// Valgrind forgets what it called the region.
+void forget([[maybe_unused]] region_set::entry& entry) noexcept {
+#if CAIRN_ASSERTS
+    forget_description(entry.description);
+    entry.description = 0;
+#endif
+}
+
+}  // namespace
+
+heap_memory::heap_memory(heap_memory&& other) noexcept
+    : home_{other.home_},
+      spare_{other.spare_},
+      upstream_{other.upstream_},
+      block_size_{other.block_size_},
+      owned_{other.owned_},
+      ends_empty_{other.ends_empty_},
+      watch_{static_cast<allocator_watch&&>(other.watch_)} {
+    regions_.take_all(other.regions_);
+    other.home_ = other.spare_ = nullptr;
+    other.recent_ = {};
+    other.ends_empty_ = false;
+}
+
+heap_memory::~heap_memory() {
+    if (asserts_enabled && ends_empty_) {
+        std::size_t live = 0;
+        for (std::uint32_t i = 0; i < regions_.count(); ++i) {
+            regions_.region(i)->for_each([&](std::uint32_t, block_header h) {
+                live += h.is_free() || h.is_deferred() ? 0u : 1u;
+            });
+        }
+        [[maybe_unused]] evidence known = about(misuse_kind::leak, {});
+        known.values[0] = {"live blocks", live};
+        CAIRN_ASSERT(live == 0, "every block of this heap has come back when it ends", known);
+    }
+    give_all_back();
+}
+
+// ---------------------------------------------------------------------------- regions
+
+std::byte* heap_memory::take(std::size_t needed, std::size_t& size) noexcept {
+    constexpr std::size_t size_max = std::size_t{granule_count_max} * granule_size;
+    const std::size_t held = regions_.held();
+    // A quarter of what is there, so that 64 regions reach anywhere.
+    size = block_size_ > held / 4 ? block_size_ : held / 4;
+    size = size < size_max ? size : size_max;
+    size = size > needed ? size : needed;
+    void* memory = upstream_.allocate(size, alignment{granule_size});
+    if (memory == nullptr && size > needed) {  // an upstream near its end may have just enough
+        size = needed;
+        memory = upstream_.allocate(size, alignment{granule_size});
+    }
+    return static_cast<std::byte*>(memory);
+}
+
+void heap_memory::add(region_base* r, std::size_t size) noexcept {
+    describe(regions_.insert(r, size));
+}
+
+void heap_memory::give_back(region_base* r) noexcept {
+    region_set::entry removed = regions_.remove(r);
+    forget(removed);
+    recent_ = {};
+    r->unpoison_all();
+    if (owned_) { upstream_.deallocate(r, removed.size, alignment{granule_size}); }
+}
+
+void heap_memory::give_all_back() noexcept {
+    while (regions_.count() != 0) { give_back(regions_.region(regions_.count() - 1)); }
+    home_ = spare_ = nullptr;
+}
+
+// ---------------------------------------------------------------------------- checks
+
+bool heap_memory::turn_to(const void* p) noexcept {
+    const region_base* const r = regions_.at(p);
+    if (r == nullptr || !r->contains(p)) { return false; }
+    recent_ = {reinterpret_cast<std::uintptr_t>(r->every_block().payload(0)),
+               std::size_t{r->granules()} * granule_size};
+    return is_recent(p);
+}
+
+evidence heap_memory::about(misuse_kind kind, call_site from) const noexcept {
+    return {.kind = kind, .object = this, .type = "heap", .name = watch_.name(), .caller = from};
+}
+
+void heap_memory::check_freed([[maybe_unused]] const void* p, [[maybe_unused]] std::size_t size,
+                              [[maybe_unused]] std::size_t good_size,
+                              [[maybe_unused]] call_site from) const noexcept {
+    if constexpr (asserts_enabled) {
+        const region_base* const r = regions_.at(p);
+        CAIRN_ASSERT(r != nullptr && r->contains(p), "a block is freed to the heap it came from",
+                     about(misuse_kind::foreign_pointer, from));
+        CAIRN_ASSERT(is_aligned(p, alignment{granule_size}),
+                     "a pointer to the start of a block is freed",
+                     about(misuse_kind::foreign_pointer, from));
+        const std::uint32_t g = r->every_block().block_of(p);
+        const block_header h = r->every_block().header(g);
+        CAIRN_ASSERT(!r->was_freed(g, h), "a block is freed once",
+                     about(misuse_kind::double_free, from));
+        r->check_live(g, h);
+        if (size == SIZE_MAX) { return; }
+        [[maybe_unused]] evidence sizes = about(misuse_kind::wrong_size, from);
+        sizes.values[0] = {"bytes of the block", payload_size(h.size())};
+        sizes.values[1] = {"bytes freed", size};
+        CAIRN_ASSERT(payload_size(h.size()) == good_size,
+                     "a block is freed with the size that it was asked with", sizes);
+    }
+}
+
+void heap_memory::check_waiting([[maybe_unused]] const void* p,
+                                [[maybe_unused]] std::uint32_t granules) const noexcept {
+    if constexpr (asserts_enabled) {
+        const region_base* const r = regions_.at(p);
+        CAIRN_ASSERT(
+            r != nullptr && r->contains(p) && is_aligned(p, alignment{granule_size}),
+            "a block that waits is as the heap wrote it: nothing wrote into it after it was freed");
+        const std::uint32_t g = r->every_block().block_of(p);
+        const block_header h = r->every_block().header(g);
+        CAIRN_ASSERT(h.is_deferred() && !h.is_free() && h.size() == granules,
+                     "a block that waits is as the heap wrote it: nothing overran it");
+        r->check_header(g, h);
+    }
+}
+
+// ---------------------------------------------------------------------------- names
+
+void heap_memory::set_name([[maybe_unused]] const char* name) noexcept {
+    if constexpr (asserts_enabled) {
+        static constexpr allocator_type type{"heap", &heap_memory::place_of};
+        watch_.set_name(name, this, type);
+        for (std::uint32_t i = 0; i < regions_.count(); ++i) { describe(regions_[i]); }
+    }
+}
+
+/// Valgrind calls the region by the heap's name.
+void heap_memory::describe([[maybe_unused]] region_set::entry& entry) noexcept {
+#if CAIRN_ASSERTS
+    forget(entry);
+    entry.description = watch_.describe(entry.region, entry.size);
+#endif
+}
+
+address_place heap_memory::place_of(const void* object, const void* address) noexcept {
+    const region_base* const r = static_cast<const heap_memory*>(object)->regions_.at(address);
+    return r == nullptr ? address_place{} : r->place_of(address);
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -1,0 +1,142 @@
+// Cold half of cairn/alloc/heap/region_base.hpp: what headers say of one another.
+#include <cairn/alloc/heap/region_base.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace {
+
+[[nodiscard]] evidence misused(misuse_kind kind) noexcept { return {.kind = kind, .type = "heap"}; }
+
+}  // namespace
+
+address_place region_base::place_of(const void* address) const noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    const auto begin = reinterpret_cast<std::uintptr_t>(this);
+    if (at - begin >= total_size()) { return {}; }
+    const blocks b = every_block();
+    std::uint32_t g = 0;
+    for (std::size_t index = 0; g < granules_; ++index) {
+        const block_header header = b.header(g);
+        if (header.size() == 0 || header.size() > granules_ - g) { break; }
+        const auto payload = reinterpret_cast<std::uintptr_t>(b.payload(g));
+        const std::size_t size = payload_size(header.size());
+        if (at < payload + size) {
+            const bool in_header = at < payload && at + block_header_size >= payload;
+            if (at < payload && !in_header) { break; }  // before the first block
+            return {.inside = true,
+                    .unit = "block",
+                    .index = index,
+                    .offset = in_header ? payload - at : at - payload,
+                    .in_front = in_header,
+                    .size = size,
+                    .state = header.is_free() || header.is_deferred() ? "freed" : "live"};
+        }
+        g += header.size();
+    }
+    return {.inside = true,
+            .offset = at - begin,
+            .size = total_size(),
+            .state = "what the heap needs for itself, or was overrun"};
+}
+
+void region_base::poison_unused() noexcept {
+    if (!poison_is_seen()) { return; }
+    const blocks b = every_block();
+    for_each([&](std::uint32_t g, block_header h) {
+        poison(b.at(g), block_header_size);
+        if (h.is_free() || h.is_deferred()) { poison(b.payload(g), payload_size(h.size())); }
+    });
+    poison(b.at(granules_), block_header_size);
+}
+
+// Headers are read in halves: of a whole one, returned, clang 19 makes one load of eight bytes,
+// which waits for the stores of four before it.
+
+bool region_base::agrees(std::uint32_t g, block_header h) const noexcept {
+    const blocks b = every_block();
+    if (!is_plausible(g, h) || b.previous(g + h.size()) != h.size()) { return false; }
+    return h.previous() == 0 ? g == 0 : b.header(g - h.previous()).size() == h.previous();
+}
+
+bool region_base::was_freed(std::uint32_t g, block_header h) const noexcept {
+    const std::uint32_t state = h.size_and_bits() & block_header::gone;
+    if (state == 0 || !is_plausible(g, h)) { return false; }
+    // A header that was overrun may look freed; a freed one agrees with its neighbours.
+    return state == block_header::gone || !asserts_enabled || agrees(g, h);
+}
+
+void region_base::freed_wrongly(std::uint32_t g) const noexcept {
+    const block_header h = every_block().header(g);
+    if (was_freed(g, h)) { heap_is_corrupt(heap_promise::freed_once, this); }
+    heap_is_corrupt(agrees(g, h) ? heap_promise::freed_size : heap_promise::header, this);
+}
+
+void region_base::check_live([[maybe_unused]] std::uint32_t g,
+                             [[maybe_unused]] block_header h) const noexcept {
+    CAIRN_ASSERT(g < granules_, "a block is freed to the heap that it came from",
+                 misused(misuse_kind::foreign_pointer));
+    CAIRN_ASSERT(!was_freed(g, h), "a block is freed once", misused(misuse_kind::double_free));
+    check_header(g, h);
+    CAIRN_ASSERT(h.size_and_bits() < block_header::free_bit,
+                 "a block's header is as the heap wrote it: nothing overran it",
+                 misused(misuse_kind::corrupted));
+}
+
+void region_base::check_header([[maybe_unused]] std::uint32_t g,
+                               [[maybe_unused]] block_header h) const noexcept {
+    [[maybe_unused]] const blocks b = every_block();
+    CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g && h.previous() <= g,
+                 "a block's header is as the heap wrote it: nothing overran it",
+                 misused(misuse_kind::corrupted));
+    CAIRN_ASSERT(b.previous(g + h.size()) == h.size(),
+                 "the header after a block is as the heap wrote it: nothing overran it",
+                 misused(misuse_kind::corrupted));
+    // Only the first block has none before it.
+    CAIRN_ASSERT(
+        h.previous() == 0 ? g == 0 : b.header(g - h.previous()).size() == h.previous(),
+        "the header before a block is as the heap wrote it: nothing overran it",
+        misused(misuse_kind::corrupted));
+}
+
+bool region_base::blocks_follow_one_another() const noexcept {
+    const blocks b = every_block();
+    std::uint32_t previous = 0;
+    bool previous_free = false;
+    for (std::uint32_t g = 0; g < granules_;) {
+        const block_header h = b.header(g);
+        const std::uint32_t state = h.size_and_bits() & block_header::gone;
+        if (h.size() == 0 || h.size() > granules_ - g || h.previous() != previous ||
+            state == block_header::gone || (previous_free && state == block_header::free_bit)) {
+            return false;
+        }
+        previous_free = state == block_header::free_bit;
+        previous = h.size();
+        g += h.size();
+    }
+    return b.header(granules_) == block_header::used(0, previous);
+}
+
+region_base::block_counts region_base::validate_blocks() const noexcept {
+    block_counts seen;
+    std::uint32_t previous = 0;
+    [[maybe_unused]] bool previous_free = false;
+    std::uint32_t free_total = 0;
+    for_each([&](std::uint32_t, block_header h) {
+        CAIRN_ASSERT(h.previous() == previous,
+                     "a header knows the size of the block before it: nothing overran it",
+                     misused(misuse_kind::corrupted));
+        CAIRN_ASSERT(!(h.is_free() && h.is_deferred()), "a block is in one state");
+        CAIRN_ASSERT(!(h.is_free() && previous_free), "two neighbours are never both free");
+        free_total += h.is_free() ? h.size() : 0;
+        seen.free += h.is_free() ? 1u : 0u;
+        seen.deferred += h.is_deferred() ? 1u : 0u;
+        previous_free = h.is_free();
+        previous = h.size();
+    });
+    CAIRN_ASSERT(every_block().header(granules_) == block_header::used(0, previous),
+                 "the end of the region is as the heap wrote it: nothing overran it",
+                 misused(misuse_kind::corrupted));
+    CAIRN_ASSERT(free_total == free_granules_, "the count of free granules is true");
+    return seen;
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail
