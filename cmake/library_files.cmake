@@ -159,6 +159,7 @@ target_sources(cairn
         include/cairn/alloc/heap/deferred_bins.hpp
         include/cairn/alloc/heap/heap_cold.hpp
         include/cairn/alloc/heap/heap_core.hpp
+        include/cairn/alloc/heap/heap_core_cold.hpp
         include/cairn/alloc/heap/heap_memory.hpp
         include/cairn/alloc/heap/home_region.hpp
         include/cairn/alloc/heap/region.hpp

@@ -51,8 +51,9 @@ struct slot_lookup {
     explicit slot_lookup(std::size_t stride) noexcept : inverse{UINT64_MAX / stride + 1} {}
     std::uintptr_t first = 0;  // of its slots
     std::size_t size = 0;      // of its slots, in bytes; 0: no chunk, or states that are not known
-    bool* live = nullptr;      // of each of its slots, whether it is live
-    std::uint64_t inverse;     // offset * inverse / 2^64 is the number of a slot
+    std::size_t short_size = 0;  // the same; 0 also where slots are not short, or Valgrind watches
+    bool* live = nullptr;        // of each of its slots, whether it is live
+    std::uint64_t inverse;       // offset * inverse / 2^64 is the number of a slot
 #else
     explicit slot_lookup(std::size_t) noexcept {}
 #endif

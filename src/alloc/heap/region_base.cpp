@@ -91,10 +91,9 @@ void region_base::check_header([[maybe_unused]] std::uint32_t g,
                  "the header after a block is as the heap wrote it: nothing overran it",
                  misused(misuse_kind::corrupted));
     // Only the first block has none before it.
-    CAIRN_ASSERT(
-        h.previous() == 0 ? g == 0 : b.header(g - h.previous()).size() == h.previous(),
-        "the header before a block is as the heap wrote it: nothing overran it",
-        misused(misuse_kind::corrupted));
+    CAIRN_ASSERT(h.previous() == 0 ? g == 0 : b.header(g - h.previous()).size() == h.previous(),
+                 "the header before a block is as the heap wrote it: nothing overran it",
+                 misused(misuse_kind::corrupted));
 }
 
 bool region_base::blocks_follow_one_another() const noexcept {

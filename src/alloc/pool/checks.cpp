@@ -16,6 +16,7 @@ constexpr auto freed_byte = std::byte{0xDD};  // what a free slot is filled with
 constexpr std::size_t short_min = 32;
 constexpr std::size_t short_max = 256;
 using chunk16 = unsigned long long __attribute__((vector_size(16)));
+__extension__ using product = unsigned __int128;
 
 chunk16 freed_pattern() noexcept {
     unsigned long long word = 0xDDDD'DDDD'DDDD'DDDD;
@@ -71,6 +72,8 @@ void pool_checks::remember(pool& p, const pool::chunk& c) noexcept {
     p.lookup_.first = reinterpret_cast<std::uintptr_t>(c.first);
     p.lookup_.size = c.slot_count * p.stride_;
     p.lookup_.live = c.live;
+    const bool is_short = p.stride_ >= short_min && p.stride_ <= short_max && !poison_is_seen();
+    p.lookup_.short_size = is_short ? p.lookup_.size : 0;
 }
 
 /// Returns: nullptr when the address lies elsewhere or inside a slot, and for slots of one byte.
@@ -78,7 +81,6 @@ inline bool* pool_checks::live_of(const pool& p, const void* slot) noexcept {
     const detail::slot_lookup& l = p.lookup_;
     const std::size_t offset = reinterpret_cast<std::uintptr_t>(slot) - l.first;
     if (offset >= l.size) [[unlikely]] { return nullptr; }
-    __extension__ using product = unsigned __int128;
     const auto i = static_cast<std::size_t>((product{offset} * l.inverse) >> 64);
     return i * p.stride_ == offset ? l.live + i : nullptr;
 }
@@ -129,71 +131,92 @@ void pool_checks::give(pool& p, void* slot, call_site from) noexcept {
 
 // Each operation has two ways: one for a slot about which all is well, in few instructions and
 // without a call; and one for any slot, under any checker, with a sentence for what is wrong. The
-// first changes nothing before it knows, so the second begins anew.
-
-template <bool IsShort>
-[[gnu::always_inline]] inline void* pool_checks::allocate(pool& p) noexcept {
-    using detail::allocator_watch;
-    if (p.watch_.inside() != nullptr || p.top_ == p.floor_) [[unlikely]] {
-        return p.allocate_any();
-    }
-    const void* const thread = detail::this_thread_word();
-    p.watch_.set_inside(thread);
-    void* const slot = p.top_[-1];
-    bool* const live = pool_checks::live_of(p, slot);
-    const bool is_well =
-        live != nullptr && !*live && !poison_is_seen() &&
-        (IsShort ? is_short_as_freed(slot, p.stride_) : is_as_freed(slot, p.stride_));
-    if (is_well) [[likely]] {
-        *live = true;
-        --p.top_;
-    }
-    if (p.watch_.inside() != thread) [[unlikely]] {
-        allocator_watch::use::two_threads(p.watch_, &p, "pool", {});
-    }
-    p.watch_.set_inside(nullptr);
-    return is_well ? slot : p.allocate_any();
-}
-
-template <bool IsShort>
-[[gnu::always_inline]] inline void pool_checks::deallocate(pool& p, void* slot,
-                                                           call_site from) noexcept {
-    using detail::allocator_watch;
-    if (p.watch_.inside() != nullptr) [[unlikely]] { return p.deallocate_any(slot, from); }
-    const void* const thread = detail::this_thread_word();
-    p.watch_.set_inside(thread);
-    bool* const live = pool_checks::live_of(p, slot);
-    const bool is_well = live != nullptr && *live && !poison_is_seen();
-    if (is_well) [[likely]] {
-        *live = false;
-        if constexpr (IsShort) {
-            fill_short(slot, p.stride_);
-        } else {
-            fill_freed(slot, p.stride_);
-        }
-        *p.top_++ = slot;
-    }
-    if (p.watch_.inside() != thread) [[unlikely]] {
-        allocator_watch::use::two_threads(p.watch_, &p, "pool", from);
-    }
-    p.watch_.set_inside(nullptr);
-    if (!is_well) [[unlikely]] { p.deallocate_any(slot, from); }
-}
+// first changes nothing before it knows, so the second begins anew. Short slots, which most are,
+// have a first way of their own.
 
 // Apart, or their calls would cost the short ones a frame.
 [[gnu::noinline]] void* pool_checks::allocate_uncommon(pool& p) noexcept {
-    return allocate<false>(p);
+    const detail::slot_lookup& l = p.lookup_;
+    if (l.short_size != l.size && p.top_ != p.floor_ && !poison_is_seen()) {
+        const detail::allocator_watch::use inside{p.watch_, &p, "pool", {}};
+        void* const slot = p.top_[-1];
+        bool* const live = live_of(p, slot);
+        if (live != nullptr && !*live && is_as_freed(slot, p.stride_)) {
+            *live = true;
+            --p.top_;
+            return slot;
+        }
+    }
+    return p.allocate_any();
 }
 [[gnu::noinline]] void pool_checks::deallocate_uncommon(pool& p, void* slot,
                                                         call_site from) noexcept {
-    deallocate<false>(p, slot, from);
+    const detail::slot_lookup& l = p.lookup_;
+    if (l.short_size != l.size && !poison_is_seen()) {
+        const detail::allocator_watch::use inside{p.watch_, &p, "pool", from};
+        bool* const live = live_of(p, slot);
+        if (live != nullptr && *live) {
+            *live = false;
+            fill_freed(slot, p.stride_);
+            *p.top_++ = slot;
+            return;
+        }
+    }
+    p.deallocate_any(slot, from);
 }
 
 void* pool::checked_allocate() noexcept {
-    if (stride_ - short_min <= short_max - short_min) [[likely]] {
-        return pool_checks::allocate<true>(*this);
+    if (watch_.inside() != nullptr || top_ == floor_) [[unlikely]] {
+        return pool_checks::allocate_uncommon(*this);
     }
-    return pool_checks::allocate_uncommon(*this);
+    const void* const thread = detail::this_thread_word();
+    watch_.set_inside(thread);
+    void* const slot = top_[-1];
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(slot) - lookup_.first;
+    bool is_well = false;
+    if (offset < lookup_.short_size) [[likely]] {
+        // The stack lies outside of the slots: what it holds is where a slot begins.
+        bool* const live = lookup_.live + (product{offset} * lookup_.inverse >> 64);
+        is_well = !*live && is_short_as_freed(slot, stride_);
+        if (is_well) [[likely]] {
+            *live = true;
+            --top_;
+        }
+    }
+    if (watch_.inside() != thread) [[unlikely]] {
+        detail::allocator_watch::use::two_threads(watch_, this, "pool", {});
+    }
+    watch_.set_inside(nullptr);
+    return is_well ? slot : pool_checks::allocate_uncommon(*this);
+}
+
+void pool::checked_deallocate(void* p, call_site from) noexcept {
+    if (p == nullptr) [[unlikely]] { return; }
+    if (watch_.inside() != nullptr) [[unlikely]] {
+        return pool_checks::deallocate_uncommon(*this, p, from);
+    }
+    const void* const thread = detail::this_thread_word();
+    watch_.set_inside(thread);
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - lookup_.first;
+    bool is_well = false;
+    if (offset < lookup_.short_size) [[likely]] {
+        // offset = q * stride + r: the product is q * 2^64 + q * e + r * inverse, where e is below
+        // the stride. So its lower half is below the inverse where r is 0: q * e is below 2^52, the
+        // inverse of a short stride at least 2^56.
+        const product number = product{offset} * lookup_.inverse;
+        bool* const live = lookup_.live + (number >> 64);
+        is_well = static_cast<std::uint64_t>(number) < lookup_.inverse && *live;
+        if (is_well) [[likely]] {
+            *live = false;
+            fill_short(p, stride_);
+            *top_++ = p;
+        }
+    }
+    if (watch_.inside() != thread) [[unlikely]] {
+        detail::allocator_watch::use::two_threads(watch_, this, "pool", from);
+    }
+    watch_.set_inside(nullptr);
+    if (!is_well) [[unlikely]] { pool_checks::deallocate_uncommon(*this, p, from); }
 }
 
 void* pool::allocate_any() noexcept {
@@ -213,14 +236,6 @@ void* pool::allocate_any() noexcept {
 void* pool::checked_allocate(std::size_t size, alignment align) noexcept {
     if (size > stride_ || align > align_) { return nullptr; }
     return checked_allocate();
-}
-
-void pool::checked_deallocate(void* p, call_site from) noexcept {
-    if (p == nullptr) [[unlikely]] { return; }
-    if (stride_ - short_min <= short_max - short_min) [[likely]] {
-        return pool_checks::deallocate<true>(*this, p, from);
-    }
-    pool_checks::deallocate_uncommon(*this, p, from);
 }
 
 void pool::deallocate_any(void* p, call_site from) noexcept {

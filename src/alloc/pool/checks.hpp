@@ -72,10 +72,6 @@ struct pool_checks {
     /// The slot that begins at an address, in the chunk that was found last.
     static bool* live_of(const pool& p, const void* slot) noexcept;
     static const pool::chunk& expect_live(pool& p, const void* slot, call_site from) noexcept;
-    template <bool IsShort>
-    static void* allocate(pool& p) noexcept;
-    template <bool IsShort>
-    static void deallocate(pool& p, void* slot, call_site from) noexcept;
     static void* allocate_uncommon(pool& p) noexcept;
     static void deallocate_uncommon(pool& p, void* slot, call_site from) noexcept;
     static void take(pool& p, void* slot, bool recycled) noexcept;
@@ -83,7 +79,7 @@ struct pool_checks {
     static void remember(pool& p, const pool::chunk& c) noexcept;
     static void forget_chunks([[maybe_unused]] pool& p) noexcept {
 #if CAIRN_ASSERTS
-        p.lookup_.size = 0;
+        p.lookup_.size = p.lookup_.short_size = 0;
 #endif
     }
 };

@@ -88,8 +88,7 @@ private:
         }
         auto* const home = reinterpret_cast<region_type*>(memory.data());
         if (home->total_size() > memory.size() || !home->extra_fits(sizeof(deferred_header)) ||
-            header_of(*home).magic != mark() ||
-            header_of(*home).total_size != home->total_size()) {
+            header_of(*home).magic != mark() || header_of(*home).total_size != home->total_size()) {
             return nullptr;
         }
         return home;
