@@ -284,6 +284,17 @@ private:
         return static_cast<const chunk*>(depot_.untouched().first());
     }
     const chunk* find_chunk(const void* p) const noexcept;
+    template <class F>
+    void for_each_chunk(F&& f) const noexcept;
+    [[nodiscard]] [[gnu::cold]] evidence about_size(std::size_t freed,
+                                                    call_site from) const noexcept {
+        return {.kind = misuse_kind::wrong_size,
+                .object = this,
+                .type = "concurrent_pool",
+                .name = options_.name,
+                .caller = from,
+                .values = {{"bytes of a slot", stride_}, {"bytes freed", freed}}};
+    }
 
     static constexpr std::size_t unknown = std::numeric_limits<std::size_t>::max();
     std::size_t live_bit_count() const noexcept;
@@ -396,13 +407,7 @@ inline void* concurrent_pool::allocate(std::size_t size, alignment align) noexce
 inline void concurrent_pool::deallocate(void* p, [[maybe_unused]] std::size_t size,
                                         [[maybe_unused]] alignment align, call_site from) noexcept {
     CAIRN_ASSERT(p == nullptr || (size <= stride_ && align <= align_),
-                 "a slot comes back with the size it was asked with",
-                 {.kind = misuse_kind::wrong_size,
-                  .object = this,
-                  .type = "concurrent_pool",
-                  .name = options_.name,
-                  .caller = from,
-                  .values = {{"bytes of a slot", stride_}, {"bytes freed", size}}});
+                 "a slot comes back with the size it was asked with", about_size(size, from));
     deallocate(p, from);
 }
 
@@ -415,12 +420,7 @@ inline void concurrent_pool::local_view::deallocate(void* p, [[maybe_unused]] st
                                                     call_site from) noexcept {
     CAIRN_ASSERT(p == nullptr || (size <= pool_->stride_ && align <= pool_->align_),
                  "a slot comes back with the size it was asked with",
-                 {.kind = misuse_kind::wrong_size,
-                  .object = pool_,
-                  .type = "concurrent_pool",
-                  .name = pool_->options_.name,
-                  .caller = from,
-                  .values = {{"bytes of a slot", pool_->stride_}, {"bytes freed", size}}});
+                 pool_->about_size(size, from));
     deallocate(p, from);
 }
 

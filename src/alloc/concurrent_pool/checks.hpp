@@ -6,6 +6,15 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
+/// Calls f(chunk) for each, in the order in which they were taken.
+template <class F>
+void concurrent_pool::for_each_chunk(F&& f) const noexcept {
+    for (const chunk* c = first_chunk(); c != nullptr;
+         c = static_cast<const chunk*>(c->next.load(std::memory_order_acquire))) {
+        f(*c);
+    }
+}
+
 struct concurrent_pool_checks {
     using chunk = concurrent_pool::chunk;
 

@@ -107,7 +107,10 @@ void heap_memory::check_freed([[maybe_unused]] const void* p, [[maybe_unused]] s
         const block_header h = r->every_block().header(g);
         CAIRN_ASSERT(!r->was_freed(g, h), "a block is freed once",
                      about(misuse_kind::double_free, from));
-        r->check_live(g, h);
+        r->check_header(g, h);
+        CAIRN_ASSERT(h.size_and_bits() < block_header::free_bit,
+                     "a block's header is as the heap wrote it: nothing overran it",
+                     about(misuse_kind::corrupted, from));
         if (size == SIZE_MAX) { return; }
         [[maybe_unused]] evidence sizes = about(misuse_kind::wrong_size, from);
         sizes.values[0] = {"bytes of the block", payload_size(h.size())};

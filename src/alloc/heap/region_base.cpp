@@ -70,17 +70,6 @@ void region_base::freed_wrongly(std::uint32_t g) const noexcept {
     heap_is_corrupt(agrees(g, h) ? heap_promise::freed_size : heap_promise::header, this);
 }
 
-void region_base::check_live([[maybe_unused]] std::uint32_t g,
-                             [[maybe_unused]] block_header h) const noexcept {
-    CAIRN_ASSERT(g < granules_, "a block is freed to the heap that it came from",
-                 misused(misuse_kind::foreign_pointer));
-    CAIRN_ASSERT(!was_freed(g, h), "a block is freed once", misused(misuse_kind::double_free));
-    check_header(g, h);
-    CAIRN_ASSERT(h.size_and_bits() < block_header::free_bit,
-                 "a block's header is as the heap wrote it: nothing overran it",
-                 misused(misuse_kind::corrupted));
-}
-
 void region_base::check_header([[maybe_unused]] std::uint32_t g,
                                [[maybe_unused]] block_header h) const noexcept {
     [[maybe_unused]] const blocks b = every_block();

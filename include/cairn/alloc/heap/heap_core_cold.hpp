@@ -41,8 +41,7 @@ bool heap_core<Fit, Steps>::grow(std::uint32_t granules, alignment align) noexce
         start(home_region::make(memory, size, bin_count), size);
         return true;
     }
-    add(region_type::create(memory, region_type::granules_in(size, 0), 0,
-                            region_key(memory)),
+    add(region_type::create(memory, region_type::granules_in(size, 0), 0, region_key(memory)),
         size);
     bins_.set_reach(regions_.begin_of_memory(), regions_.reach());
     bins_.set_share(bins::share_of(regions_.held() / granule_size));
@@ -62,7 +61,7 @@ void heap_core<Fit, Steps>::remove_region(region_type* r) noexcept {
 /// compared: they take the first region that serves them.
 template <class Fit, class Steps>
 std::uint32_t heap_core<Fit, Steps>::region_of_best_fit(std::uint32_t granules,
-                                                   alignment align) const noexcept {
+                                                        alignment align) const noexcept {
     std::uint32_t best = 0;
     if (align > alignment{granule_size}) { return best; }
     std::uint32_t best_size = no_block;
@@ -78,11 +77,9 @@ std::uint32_t heap_core<Fit, Steps>::region_of_best_fit(std::uint32_t granules,
 
 template <class Fit, class Steps>
 void* heap_core<Fit, Steps>::allocate_in_regions(std::uint32_t granules, std::size_t size,
-                                            alignment align) noexcept {
+                                                 alignment align) noexcept {
     std::uint32_t i = 0;
-    if constexpr (takes_smallest_of_all_regions<Fit>) {
-        i = region_of_best_fit(granules, align);
-    }
+    if constexpr (takes_smallest_of_all_regions<Fit>) { i = region_of_best_fit(granules, align); }
     for (; i < regions_.count(); ++i) {
         region_type* const r = region(i);
         const std::uint32_t g = align <= alignment{granule_size}
@@ -99,7 +96,7 @@ void* heap_core<Fit, Steps>::allocate_in_regions(std::uint32_t granules, std::si
 /// Keeps the books of a block that the core gave away.
 template <class Fit, class Steps>
 inline void* heap_core<Fit, Steps>::given_out(void* p, [[maybe_unused]] std::uint32_t granules,
-                                         std::size_t size) noexcept {
+                                              std::size_t size) noexcept {
     unpoison(p, size);
     if constexpr (Fit::deferred_max != 0) {
         if (bins_.surplus().took(granules)) [[unlikely]] { merge_surplus(); }
@@ -112,7 +109,7 @@ inline void* heap_core<Fit, Steps>::given_out(void* p, [[maybe_unused]] std::uin
 /// and then a program and a library of the two do not link.)
 template <class Fit, class Steps>
 void* heap_core<Fit, Steps>::allocate_class_from_core(std::uint32_t c, std::uint32_t granules,
-                                                 std::size_t size) noexcept {
+                                                      std::size_t size) noexcept {
     if constexpr (has_size_classes<Fit>) {
         if (regions_.count() == 1) [[likely]] {
             if (void* const p = home()->allocate_class(c, granules)) [[likely]] {
@@ -126,8 +123,7 @@ void* heap_core<Fit, Steps>::allocate_class_from_core(std::uint32_t c, std::uint
 template <class Fit, class Steps>
 void* heap_core<Fit, Steps>::allocate_from_core(std::size_t size, alignment align) noexcept {
     if constexpr (has_size_classes<Fit>) {
-        if (size <= payload_size(Fit::small_max) && align <= alignment{granule_size})
-            [[likely]] {
+        if (size <= payload_size(Fit::small_max) && align <= alignment{granule_size}) [[likely]] {
             const std::uint32_t c = Fit::class_of_small(granules_for(size));
             return allocate_class_from_core(c, Fit::size_of_small_class(c), size);
         }
@@ -140,8 +136,7 @@ void* heap_core<Fit, Steps>::allocate_from_core(std::size_t size, alignment alig
             return allocate_class_from_core(c, Fit::size_of_class(c), size);
         }
     }
-    const std::uint32_t granules =
-        Fit::block_size(static_cast<std::uint32_t>(granules_for(size)));
+    const std::uint32_t granules = Fit::block_size(static_cast<std::uint32_t>(granules_for(size)));
     if (regions_.count() == 1 && align <= alignment{granule_size}) [[likely]] {
         const std::uint32_t g = home()->allocate(granules);
         if (g != no_block) [[likely]] {
@@ -153,7 +148,7 @@ void* heap_core<Fit, Steps>::allocate_from_core(std::size_t size, alignment alig
 
 template <class Fit, class Steps>
 void* heap_core<Fit, Steps>::allocate_with_effort(std::uint32_t granules, std::size_t size,
-                                             alignment align) noexcept {
+                                                  alignment align) noexcept {
     if (align.bytes() > size_max) { return nullptr; }
     if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
     // The last resort: what was deferred may fit, or merge into something that does.
@@ -215,8 +210,7 @@ void heap_core<Fit, Steps>::deallocate(void* p, [[maybe_unused]] call_site from)
 }
 
 template <class Fit, class Steps>
-bool heap_core<Fit, Steps>::resize(void* p, std::size_t old_size,
-                                  std::size_t new_size) noexcept {
+bool heap_core<Fit, Steps>::resize(void* p, std::size_t old_size, std::size_t new_size) noexcept {
     [[maybe_unused]] const allocator_watch::use inside{watch_, this, "heap", {}};
     expect_live(p, granules_of(old_size), old_size, {});
     if (new_size > size_max) { return false; }

@@ -92,8 +92,6 @@ public:
         return (half_at(at - before) & granule_count_max) == previous || (before | offset) == 0;
     }
 
-    /// Asserts that `g` is a block that its owner may free or use.
-    void check_live(std::uint32_t g, block_header h) const noexcept;
     /// Asserts that block `g` and both its neighbours agree about it.
     void check_header(std::uint32_t g, block_header h) const noexcept;
 
