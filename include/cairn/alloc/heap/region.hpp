@@ -222,8 +222,17 @@ public:
         const std::uint32_t total = left_size + size + right_size;
         if constexpr (joins<index, Steps>) {
             index_.join(b, start, left_size, size, right_size);
+        } else if (right_size != 0) {
+            if (left_size != 0) {
+                index_.remove(b, right_at, right_size);
+                index_.replace(b, start, left_size, start, total);
+            } else {
+                index_.replace(b, right_at, right_size, start, total);
+            }
+        } else if (left_size != 0) {
+            index_.replace(b, start, left_size, start, total);
         } else {
-            join_by_replacing(b, start, left_size, size, right_size);
+            index_.insert(b, start, total);
         }
         b.set_size_and_bits(start, total | block_header::free_bit);  // what is before it stays
         b.set_previous(start + total, total);
@@ -371,28 +380,6 @@ private:
         }
         return size;
     }
-    /// For an index without join(): the block of `size` behind `start` and its free neighbours (0:
-    /// not free) are one free block at `start`.
-    [[gnu::always_inline]] inline void join_by_replacing(blocks b, std::uint32_t start,
-                                                         std::uint32_t left_size,
-                                                         std::uint32_t size,
-                                                         std::uint32_t right_size) noexcept {
-        const std::uint32_t right_at = start + left_size + size;
-        const std::uint32_t total = left_size + size + right_size;
-        if (right_size != 0) {
-            if (left_size != 0) {
-                index_.remove(b, right_at, right_size);
-                index_.replace(b, start, left_size, start, total);
-            } else {
-                index_.replace(b, right_at, right_size, start, total);
-            }
-        } else if (left_size != 0) {
-            index_.replace(b, start, left_size, start, total);
-        } else {
-            index_.insert(b, start, total);
-        }
-    }
-
     /// [ ---- free ---- ] => [ used: size ][ free: rest ]. `found`: what the index said about `g`,
     /// if anything.
     template <class... Found>
