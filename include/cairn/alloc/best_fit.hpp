@@ -64,7 +64,9 @@ struct basic_best_fit {
             large_.clear(code_);
         }
 
-        void insert(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
+        // Inlined by force: what else is in a unit decides otherwise whether gcc does.
+        [[gnu::always_inline]] inline void insert(blocks b, std::uint32_t g,
+                                                  std::uint32_t size) noexcept {
             if (size < ExactBins) {
                 lists_.insert(heads(), links{b, code_}, size, g);
             } else {

@@ -24,6 +24,8 @@
 // Cost:      allocate and deallocate: a few inlined instructions, no call, no counter. Growth: one
 //            or two upstream requests, never a walk over the slots: a new pool of a million slots
 //            is one request and touches two pages (the side block lies behind the first chunk).
+//            In checked builds one call of the library each; a pair of 64 bytes is 103 instructions
+//            (gcc 12; decision 0086).
 //            Memory: the slots, 8 bytes a slot in the side block (paged in only as far as slots
 //            are free at one time), 32 bytes a chunk.
 // Threads:   none.
