@@ -285,7 +285,7 @@ private:
     }
     const chunk* find_chunk(const void* p) const noexcept;
     template <class F>
-    void for_each_chunk(F&& f) const noexcept;
+    void visit_chunks(F&& f) const noexcept;
     [[nodiscard]] [[gnu::cold]] evidence about_size(std::size_t freed,
                                                     call_site from) const noexcept {
         return {.kind = misuse_kind::wrong_size,

@@ -35,7 +35,7 @@ void concurrent_pool::reset() noexcept {
     while (next < magazines.size()) { depot_.add(take_magazine()); }
     depot_.untouched().restart();
     lost_count_ = 0;
-    for_each_chunk([this](const chunk& c) {
+    visit_chunks([this](const chunk& c) {
         poison(c.first, c.slot_count * stride_);
         for (std::size_t i = 0; c.live != nullptr && i < chunk::words_for(c.slot_count); ++i) {
             c.live[i].store(0, relaxed);
@@ -66,7 +66,7 @@ concurrent_pool_stats concurrent_pool::count() const noexcept {
     s.magazine_size = depot_.magazine_size();
     s.upstream_size = upstream_size_;
     std::size_t free_count = 0;
-    for_each_chunk([&](const chunk& c) {
+    visit_chunks([&](const chunk& c) {
         free_count += c.slot_count - std::min(c.claimed.load(relaxed), c.slot_count);
     });
     for (std::size_t i = 0; i < depot_.magazines().size(); ++i) {
@@ -85,7 +85,7 @@ concurrent_pool_stats concurrent_pool::count() const noexcept {
 std::size_t concurrent_pool::live_bit_count() const noexcept {
     std::size_t live = 0;
     bool is_known = true;
-    for_each_chunk([&](const chunk& c) {
+    visit_chunks([&](const chunk& c) {
         is_known = is_known && c.live != nullptr;
         for (std::size_t i = 0; is_known && i < chunk::words_for(c.slot_count); ++i) {
             live += static_cast<std::size_t>(std::popcount(c.live[i].load(relaxed)));
@@ -154,7 +154,7 @@ void concurrent_pool::set_name(const char* name) noexcept {
                                                      &concurrent_pool_checks::place_of};
         watch_.set_name(name, this, type);
         const lock_scope held{grow_lock_};
-        for_each_chunk([this](const chunk& c) { concurrent_pool_checks::describe(*this, c); });
+        visit_chunks([this](const chunk& c) { concurrent_pool_checks::describe(*this, c); });
     }
 }
 

@@ -8,7 +8,7 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 /// Calls f(chunk) for each, in the order in which they were taken.
 template <class F>
-void concurrent_pool::for_each_chunk(F&& f) const noexcept {
+void concurrent_pool::visit_chunks(F&& f) const noexcept {
     for (const chunk* c = first_chunk(); c != nullptr;
          c = static_cast<const chunk*>(c->next.load(std::memory_order_acquire))) {
         f(*c);

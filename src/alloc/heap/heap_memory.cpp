@@ -1,4 +1,4 @@
-// Cold half of cairn/alloc/heap/heap_memory.hpp: regions coming and going, and what is said of them.
+// Cold half of cairn/alloc/heap/heap_memory.hpp: regions come and go, and what is said of them.
 #include <cairn/alloc/heap/heap_memory.hpp>
 
 #include <cairn/core/alignment.hpp>

@@ -1,4 +1,4 @@
-// cairn/alloc/heap/heap_core_cold.hpp - cold half of heap_core.hpp: where nothing of the size waits.
+// cairn/alloc/heap/heap_core_cold.hpp - cold half of heap_core.hpp: nothing of the size waits.
 //
 // Regions that come and go, the core (which asks the fit), and the merging of what waits.
 #pragma once

@@ -73,9 +73,9 @@ public:
 
     // ---------------------------------------------------------------------------- checks
 
-    /// The checks of checked builds in one look: the header `at`, `offset` bytes behind the first one
-    /// of the region, is that of a block of `size` granules in this `state` (its bits), and both
-    /// neighbours agree about it.
+    /// The checks of checked builds in one look: the header `at`, `offset` bytes behind the first
+    /// one of the region, is that of a block of `size` granules in this `state` (its bits), and
+    /// both neighbours agree about it.
     /// Requires: a block of that size ends in the region; poison_is_seen() says no.
     [[nodiscard, gnu::always_inline]] static inline bool stands(const std::byte* at,
                                                                 std::size_t offset,
