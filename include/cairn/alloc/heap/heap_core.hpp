@@ -187,10 +187,13 @@ void* heap_core<Fit, Steps>::checked_allocate(std::size_t size, alignment align)
             const void* const thread = this_thread_word();
             watch_.set_inside(thread);
             bin& b = bins_.of(size);
-            std::byte* const p = bins_.newest(b);
-            // What lies around it was asked when it was freed, and will be when it is freed again.
-            const bool is_taken =
-                bins_.leads_to_block(b) && is_recent(p) && bins_.template take<false>(b, p);
+            std::byte* p = nullptr;
+            bool is_taken = false;
+            if (bins_.leads_to_block(b)) [[likely]] {
+                p = bins_.newest(b);
+                // What lies around it was asked when it was freed, and will be at the next free.
+                is_taken = is_recent(p) && bins_.template take<false>(b, p);
+            }
             if (watch_.inside() != thread) [[unlikely]] {
                 allocator_watch::use::two_threads(watch_, this, "heap", {});
             }
@@ -229,8 +232,8 @@ template <class Fit, class Steps>
     if constexpr (Fit::deferred_max != 0) {
         if (bins_.covers(size) && align <= default_alignment && watch_.inside() == nullptr) {
             const bin& b = bins_.of(size);
-            const void* const p = bins_.newest(b);
-            if (bins_.leads_to_block(b) && !is_recent(p) && turn_to(p)) {
+            if (bins_.leads_to_block(b) && !is_recent(bins_.newest(b)) &&
+                turn_to(bins_.newest(b))) {
                 return checked_allocate(size, align);
             }
         }
