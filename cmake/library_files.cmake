@@ -58,7 +58,7 @@ target_sources(cairn
         src/movable/relocatable_heap/compact.cpp
         src/movable/relocatable_heap/object_map.cpp
         # containers
-        src/containers/shared_handle.cpp
+        src/containers/shared_handle/cell_blocks.cpp
         src/containers/string_pool.cpp
         src/containers/table/memory.cpp
         src/containers/table/reserved.cpp
@@ -84,6 +84,7 @@ target_sources(cairn
         include/cairn/core/forwards.hpp
         include/cairn/core/handle.hpp
         include/cairn/core/make.hpp
+        include/cairn/core/moved.hpp
         include/cairn/core/null_allocator.hpp
         include/cairn/core/or_abort.hpp
         include/cairn/core/poison.hpp
@@ -116,6 +117,7 @@ target_sources(cairn
         include/cairn/storage/growth.hpp
         include/cairn/storage/index_iterator.hpp
         include/cairn/storage/object_slots.hpp
+        include/cairn/storage/ranges.hpp
         include/cairn/storage/row_fields.hpp
         include/cairn/storage/slot_core.hpp
         include/cairn/storage/slot_directory.hpp
@@ -202,6 +204,7 @@ target_sources(cairn
         include/cairn/containers/packed_array.hpp
         include/cairn/containers/pool_hooks.hpp
         include/cairn/containers/shared_handle.hpp
+        include/cairn/containers/shared_handle/cell_blocks.hpp
         include/cairn/containers/slot_map.hpp
         include/cairn/containers/slot_map/found.hpp
         include/cairn/containers/slot_policy.hpp
@@ -218,6 +221,7 @@ target_sources(cairn
         include/cairn/containers/table.hpp
         include/cairn/containers/table/cells.hpp
         include/cairn/containers/table/column.hpp
+        include/cairn/containers/table/field_access.hpp
         include/cairn/containers/table/layout_desc.hpp
         include/cairn/containers/table/layout_of.hpp
         include/cairn/containers/table/layout_rules.hpp

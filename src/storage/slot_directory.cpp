@@ -5,48 +5,15 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-slot_directory_base::slot_directory_base(slot_directory_base&& other) noexcept
-    : live_{std::exchange(other.live_, 0)},
-      limit_{std::exchange(other.limit_, 0)},
-      capacity_{std::exchange(other.capacity_, 0)},
-      head_{std::exchange(other.head_, 0)},
-      memory_{std::move(other.memory_)},
-      tail_{std::exchange(other.tail_, 0)},
-      lives_{std::move(other.lives_)},
-      rules_{other.rules_},
-      promised_count_{std::exchange(other.promised_count_, 0)},
-      worn_out_count_{std::exchange(other.worn_out_count_, 0)},
-      worn_out_head_{std::exchange(other.worn_out_head_, none)},
-      live_max_{std::exchange(other.live_max_, other.live_max_ == none ? none : 0)},
-      line_memory_{std::move(other.line_memory_)} {}
-
-slot_directory_base& slot_directory_base::operator=(slot_directory_base&& other) noexcept {
-    if (this != &other) {
-        live_ = std::exchange(other.live_, 0);
-        limit_ = std::exchange(other.limit_, 0);
-        capacity_ = std::exchange(other.capacity_, 0);
-        head_ = std::exchange(other.head_, 0);
-        memory_ = std::move(other.memory_);
-        tail_ = std::exchange(other.tail_, 0);
-        lives_ = std::move(other.lives_);
-        rules_ = other.rules_;
-        promised_count_ = std::exchange(other.promised_count_, 0);
-        worn_out_count_ = std::exchange(other.worn_out_count_, 0);
-        worn_out_head_ = std::exchange(other.worn_out_head_, none);
-        live_max_ = std::exchange(other.live_max_, other.live_max_ == none ? none : 0);
-        line_memory_ = std::move(other.line_memory_);
-    }
-    return *this;
-}
-
-bool slot_directory_base::copy_slots(const slot_directory_base& other, bool has_line) noexcept {
+bool slot_directory_base::copy_slots(const slot_directory_base& other) noexcept {
     CAIRN_ASSERT(capacity_ == 0, "slots are copied into a directory without any");
     if (other.capacity_ == 0) { return true; }
-    const std::size_t line_size = has_line ? other.capacity_ * sizeof(std::uint32_t) : 0;
-    if (!memory_.grow(other.capacity_ * sizeof(slot), 0)) { return false; }
-    if (has_line && !line_memory_.grow(line_size, 0)) { return false; }
+    const std::size_t line_size = other.capacity_ * sizeof(std::uint32_t);
+    const bool has_room =
+        order_ == reuse::lowest ? free_.copy_from(other.free_) : free_.memory().grow(line_size, 0);
+    if (!has_room || !memory_.grow(other.capacity_ * sizeof(slot), 0)) { return false; }
     std::memcpy(memory_.data(), other.memory_.data(), other.capacity_ * sizeof(slot));
-    if (has_line) { std::memcpy(line_memory_.data(), other.line_memory_.data(), line_size); }
+    if (order_ != reuse::lowest) { std::memcpy(line(), other.line(), line_size); }
     live_ = other.live_;
     capacity_ = other.capacity_;
     head_ = other.head_;
@@ -59,26 +26,73 @@ bool slot_directory_base::copy_slots(const slot_directory_base& other, bool has_
     return true;
 }
 
-std::uint32_t slot_directory_base::grown_capacity(std::size_t needed) const noexcept {
+bool slot_directory_base::reserve(std::size_t live_count) noexcept {
+    const std::size_t max = rules_.slot_count_max;
+    if (live_count > max - worn_out_count_) { return false; }
+    const std::size_t wanted = live_count + rules_.free_min + worn_out_count_;
+    return grow(wanted < max ? wanted : max, true);
+}
+
+bool slot_directory_base::reserve_address_space(std::size_t live_max) noexcept {
+    CAIRN_ASSERT(capacity_ == 0, "addresses are reserved before the first slot");
+    if (live_max == 0 || live_max > rules_.slot_count_max) { return false; }
+    const std::size_t slot_max = live_max + rules_.free_min;
+    return memory_.reserve_address_space(slot_max * sizeof(slot)) &&
+           (order_ == reuse::lowest
+                ? free_.reserve_address_space(slot_max)
+                : free_.memory().reserve_address_space(slot_max * sizeof(std::uint32_t)));
+}
+
+bool slot_directory_base::make_ready() noexcept {
+    if (free_count() > rules_.free_min) { return true; }
+    // Rather one of the last free_min than none.
+    return grow(std::size_t{in_use_count()} + rules_.free_min + worn_out_count_ + 1, false) ||
+           free_count() != 0;
+}
+
+/// `takes_little`: exactly what is needed will do, where there is no more.
+bool slot_directory_base::grow(std::size_t needed, bool takes_little) noexcept {
+    if (needed <= capacity_) { return true; }
+    const std::size_t max = rules_.slot_count_max;
+    if (needed > max) { needed = max; }
+    if (needed <= capacity_) { return false; }
     // Inside reserved addresses growth copies nothing, so small steps keep the worst insertion
     // short.
     constexpr std::size_t step = 4096;
-    const std::size_t wish =
+    std::size_t wish =
         memory_.is_reserved() ? (needed + step - 1) / step * step : grown_count(capacity_, needed);
-    const std::size_t max = rules_.slot_count_max;
-    return static_cast<std::uint32_t>(wish < max ? wish : max);
+    wish = wish < max ? wish : max;
+    const auto attempt = [this](std::size_t count) {
+        return grow_exactly(static_cast<std::uint32_t>(count));
+    };
+    return grow_by_halves(capacity_, needed, wish, attempt) != 0 ||
+           (wish != needed && (takes_little || memory_.is_reserved()) && attempt(needed));
 }
 
-bool slot_directory_base::grow_slots(std::uint32_t count) noexcept {
-    return memory_.grow(count * sizeof(slot), capacity_ * sizeof(slot));
-}
-
-void slot_directory_base::start_slots(std::uint32_t count) noexcept {
+bool slot_directory_base::grow_exactly(std::uint32_t count) noexcept {
+    const bool has_room =
+        order_ == reuse::lowest
+            ? free_.ensure(count)
+            : free_.memory().grow(count * sizeof(std::uint32_t), capacity_ * sizeof(std::uint32_t));
+    if (!has_room || !memory_.grow(count * sizeof(slot), capacity_ * sizeof(slot))) {
+        return false;
+    }
     lives_.begin();
     const std::uint32_t first = vacant | lives_.first();
     for (std::uint32_t i = capacity_; i < count; ++i) { slots()[i] = {first, none}; }
+    switch (order_) {
+        case reuse::fifo:
+            widen_ring(count);
+            break;
+        case reuse::lifo:
+            widen_stack(count);
+            break;
+        case reuse::lowest:
+            for (std::uint32_t i = capacity_; i < count; ++i) { free_.insert(i); }
+    }
     capacity_ = count;
     set_limit();
+    return true;
 }
 
 //      before   [ c d | tail ... head | a b ]             oldest first: a b c d
@@ -93,12 +107,14 @@ void slot_directory_base::widen_ring(std::uint32_t count) noexcept {
     } else if (tail_ <= head_) {  // wraps: the oldest move up to the new end
         std::memmove(ring + head_ + added, ring + head_,
                      (capacity_ - head_) * sizeof(std::uint32_t));
-        head_ += added;
+        head_ = head_ + added;
     }
-    for (std::uint32_t i = 0; i < added; ++i) {
-        ring[tail_] = capacity_ + i;
-        tail_ = tail_ + 1 == count ? 0 : tail_ + 1;
+    std::uint32_t tail = tail_;
+    for (std::uint32_t i = capacity_; i < count; ++i) {
+        ring[tail] = i;
+        tail = tail + 1 == count ? 0 : tail + 1;
     }
+    tail_ = tail;
 }
 
 /// New slots go below the free ones, the lowest of them on top.
@@ -107,13 +123,59 @@ void slot_directory_base::widen_stack(std::uint32_t count) noexcept {
     std::uint32_t* const stack = line();
     if (head_ != 0) { std::memmove(stack + added, stack, head_ * sizeof(std::uint32_t)); }
     for (std::uint32_t i = 0; i < added; ++i) { stack[i] = count - 1 - i; }
-    head_ += added;
+    head_ = head_ + added;
 }
 
 void slot_directory_base::set_limit() noexcept {
     const std::uint32_t withheld = rules_.free_min + worn_out_count_ + promised_count_;
-    limit_ = capacity_ > withheld ? capacity_ - withheld : 0;
-    limit_ = limit_ < live_max_ ? limit_ : live_max_;
+    const std::uint32_t limit = capacity_ > withheld ? capacity_ - withheld : 0;
+    limit_ = limit < live_max_.value ? limit : live_max_.value;
+}
+
+void slot_directory_base::give_any_back(std::uint32_t index) noexcept {
+    switch (order_) {
+        case reuse::fifo:
+            return give_back<reuse::fifo>(index);
+        case reuse::lifo:
+            return give_back<reuse::lifo>(index);
+        case reuse::lowest:
+            return give_back<reuse::lowest>(index);
+    }
+}
+
+void slot_directory_base::end_promise(std::uint32_t index) noexcept {
+    slot& s = slots()[index];
+    const std::uint32_t generation = s.word & ~vacant;
+    --promised_count_;
+    s.value = none;
+    set_limit();
+    switch (order_) {
+        case reuse::fifo:
+            return end_life<reuse::fifo>(index, generation);
+        case reuse::lifo:
+            return end_life<reuse::lifo>(index, generation);
+        case reuse::lowest:
+            return end_life<reuse::lowest>(index, generation);
+    }
+}
+
+void slot_directory_base::vacate_promised() noexcept {
+    for (std::uint32_t i = 0; promised_count_ != 0; ++i) {
+        if (slots()[i].value == promised_mark) { end_promise(i); }
+    }
+}
+
+std::uint32_t slot_directory_base::recycle_worn_out(no_handles_left_t) noexcept {
+    const std::uint32_t count = worn_out_count_;
+    for (std::uint32_t i = worn_out_head_; worn_out_count_ != 0; --worn_out_count_) {
+        const std::uint32_t following = slots()[i].value;
+        slots()[i] = {vacant | lives_.first(), none};
+        give_any_back(i);
+        i = following;
+    }
+    worn_out_head_ = none;
+    set_limit();
+    return count;
 }
 
 void slot_directory_base::wear_out(std::uint32_t index) noexcept {
@@ -138,9 +200,24 @@ void slot_directory_base::refuse(std::uint32_t index, std::uint32_t generation, 
         {fault_of(index, generation), map, type, index, capacity_, life, generation}, from);
 }
 
-void slot_directory_base::validate_counts(
-    [[maybe_unused]] std::uint32_t free_found) const noexcept {
+void slot_directory_base::validate() const noexcept {
 #if CAIRN_ASSERTS
+    std::uint32_t free_found = 0;
+    if (order_ == reuse::lowest) {
+        for (std::uint32_t i = 0; i < capacity_; ++i) { free_found += free_.contains(i) ? 1u : 0u; }
+    } else {
+        std::uint32_t at = order_ == reuse::fifo ? head_ : 0u;
+        for (; free_found < free_count(); ++free_found) {
+            CAIRN_ASSERT((slots()[line()[at]].word & vacant) != 0 &&
+                             slots()[line()[at]].value != promised_mark,
+                         "a slot that waits for use is free");
+            at = at + 1 == capacity_ ? 0 : at + 1;
+        }
+        CAIRN_ASSERT(order_ == reuse::fifo || head_ == free_found,
+                     "the stack holds all free slots");
+        CAIRN_ASSERT(order_ == reuse::lifo || free_count() == 0 || at == tail_,
+                     "the ring holds all free slots");
+    }
     std::uint32_t live_found = 0;
     std::uint32_t promised_found = 0;
     for (std::uint32_t i = 0; i < capacity_; ++i) {

@@ -38,7 +38,6 @@
 #include <cstdint>
 #include <limits>
 #include <new>
-#include <type_traits>
 #include <utility>
 
 #include <cairn/alloc/concurrent_pool.hpp>
@@ -46,7 +45,6 @@
 #include <cairn/containers/lease.hpp>
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/core/construct.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/rollback.hpp>
 #include <cairn/os/system_allocator.hpp>
@@ -83,7 +81,10 @@ public:
     explicit concurrent_object_pool(Hooks hooks, allocator_ref upstream = system_memory(),
                                     const options& how = {}) noexcept
         : upstream_{upstream},
-          slots_{sizeof(slot), alignment::of<slot>(), upstream_, slot_options(how)},
+          slots_{sizeof(slot),
+                 alignment::of<slot>(),
+                 upstream_,
+                 {.slot_count_max = how.object_count_max}},
           hooks_{std::move(hooks)},
           object_count_max_{how.object_count_max} {}
     concurrent_object_pool(const concurrent_object_pool&) = delete;
@@ -133,8 +134,7 @@ public:
         slot* const s = reinterpret_cast<slot*>(object);
         // Relaxed: which of two threads wins is all that it decides; the pool hands the object on.
         if (s->mark.exchange(idle_mark(), std::memory_order_relaxed) != live_mark()) [[unlikely]] {
-            detail::assert_failed("the object is live in this pool",
-                                  "an object is released once, to the pool it came from");
+            detail::refuse_release();
         }
         detail::tell_released<Rules>(hooks_, *object);
         give_slot(s);
@@ -185,13 +185,6 @@ private:
         [[nodiscard]] T* object() noexcept { return std::launder(reinterpret_cast<T*>(bytes)); }
     };
 
-    static concurrent_pool_options slot_options(
-        const concurrent_object_pool_options& options) noexcept {
-        concurrent_pool_options o;
-        o.slot_count_max = options.object_count_max;
-        return o;
-    }
-
     struct counts {
         std::size_t built = 0;
         std::size_t live = 0;
@@ -227,14 +220,7 @@ private:
     }
 
     void build(slot* s) {
-        if constexpr (std::is_same_v<decltype(hooks_.create), default_create>) {
-            constexpr bool fit = std::is_default_constructible_v<T>;
-            static_assert(fit,
-                          "an object of a pool is built by T(), or by the create of its hooks");
-            if constexpr (fit) { detail::construct_at<T>(static_cast<void*>(s->bytes)); }
-        } else {
-            ::new (static_cast<void*>(s->bytes)) T(hooks_.create());
-        }
+        detail::construct_pooled<T>(hooks_, static_cast<void*>(s->bytes));
         s->mark.store(idle_mark(), std::memory_order_relaxed);
         s->next = built_.load(std::memory_order_relaxed);
         // Release: the destructor, which walks this list, sees the object and the link.

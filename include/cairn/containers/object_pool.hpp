@@ -34,14 +34,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <new>
-#include <type_traits>
 #include <utility>
 
 #include <cairn/containers/lease.hpp>
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/core/construct.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/rollback.hpp>
 #include <cairn/os/system_allocator.hpp>
@@ -123,7 +120,9 @@ public:
         CAIRN_ASSERT(object != nullptr, "an object is released once, to the pool it came from");
         void* const slot = object;
         const detail::object_slots::state last = state_of(slot);
-        if (last.tag != tag() || slots_.is_idle(slot, last)) [[unlikely]] { stop(); }
+        if (last.tag != tag() || slots_.is_idle(slot, last)) [[unlikely]] {
+            detail::refuse_release();
+        }
         detail::tell_released<Rules>(hooks_, *object);
         if (slots_.idle_count_ >= options_.idle_count_max) [[unlikely]] {
             destroy(slot);
@@ -198,24 +197,8 @@ private:
         undo.cancel();
         return object;
     }
-    [[noreturn, gnu::cold, gnu::noinline]] static void stop() {
-        detail::assert_failed("the object is live in this pool",
-                              "an object is released once, to the pool it came from");
-    }
-
     /// None is idle, or one fewer than ever since `built` changed.
     [[nodiscard]] T* acquire_lowest();
-
-    void construct(void* slot) {
-        if constexpr (std::is_same_v<decltype(hooks_.create), default_create>) {
-            constexpr bool fit = std::is_default_constructible_v<T>;
-            static_assert(fit,
-                          "an object of a pool is built by T(), or by the create of its hooks");
-            if constexpr (fit) { detail::construct_at<T>(slot); }
-        } else {
-            ::new (slot) T(hooks_.create());
-        }
-    }
 
     /// The peak is most live objects = built - fewest idle; when `built` changes, it is kept.
     void note_peak() noexcept {
@@ -235,7 +218,7 @@ private:
             slot = slots_.take_vacant();
         }
         detail::rollback undo{[&]() noexcept { slots_.give_vacant(slot); }};
-        construct(slot);
+        detail::construct_pooled<T>(hooks_, slot);
         undo.cancel();
         add_idle(slot);
         return true;
@@ -314,33 +297,22 @@ bool object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread
         const std::size_t batch = missing < slots_.fresh_count_ ? missing : slots_.fresh_count_;
         slots_.fresh_ += batch * slot_size;
         slots_.fresh_count_ -= batch;
-        struct collect {  // also when a constructor throws: what was built stays
-            object_pool* pool;
-            work* job;
-            std::size_t batch;
-            ~collect() {
-                for (std::size_t i = 0; i < batch; ++i) {
-                    void* const slot = job->first + i * slot_size;
-                    if (state_of(slot).tag != 0) {
-                        pool->add_idle(slot);
-                    } else {
-                        pool->slots_.give_vacant(slot);
-                    }
-                }
+        const detail::rollback collected{[&]() noexcept {  // always: what was built stays
+            for (std::size_t i = 0; i < batch; ++i) {
+                void* const slot = job.first + i * slot_size;
+                state_of(slot).tag != 0 ? add_idle(slot) : slots_.give_vacant(slot);
             }
-        } collected{this, &job, batch};
+        }};
         // After this many slots a cache line begins again.
-        constexpr std::size_t multiple =
-            cache_line_size / ((slot_size & (~slot_size + 1)) < cache_line_size
-                                   ? (slot_size & (~slot_size + 1))
-                                   : cache_line_size);
+        constexpr std::size_t power = slot_size & (~slot_size + 1);
+        constexpr std::size_t multiple = power < cache_line_size ? cache_line_size / power : 1;
         detail::run_in_parts(
             batch, thread_count, multiple,
             [](void* context, std::size_t, std::size_t first, std::size_t last) {
                 auto& j = *static_cast<work*>(context);
                 for (std::size_t i = first; i < last; ++i) {
                     void* const slot = j.first + i * slot_size;
-                    j.pool->construct(slot);
+                    detail::construct_pooled<T>(j.pool->hooks_, slot);
                     state_of(slot).tag = j.pool->tag();
                 }
             },

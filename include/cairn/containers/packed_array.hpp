@@ -38,6 +38,7 @@
 #include <cairn/core/poison.hpp>
 #include <cairn/core/rollback.hpp>
 #include <cairn/storage/growable_memory.hpp>
+#include <cairn/storage/ranges.hpp>
 #include <cairn/storage/sort_indices.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -228,7 +229,7 @@ public:
         if constexpr (std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T>) {
             *hole = *last;  // maybe itself: a copy costs less than the question
         } else if (hole != last) {
-            replace(*hole, *last);
+            detail::replace(*hole, *last);
         }
         last->~T();
         poison(last, sizeof(T));
@@ -327,19 +328,8 @@ public:
                       "objects that are sorted have moves that do not throw");
         CAIRN_ASSERT(order.size() == size_ && detail::names_each_once(order.data(), size_),
                      "a permutation names every row once");
-        for (std::uint32_t start = 0; start < size_; ++start) {
-            if (order[start] == start) { continue; }
-            T held(std::move(rows()[start]));
-            std::uint32_t hole = start;
-            while (order[hole] != start) {
-                const std::uint32_t from = order[hole];
-                replace(rows()[hole], rows()[from]);
-                order[hole] = hole;
-                hole = from;
-            }
-            replace(rows()[hole], held);
-            order[hole] = hole;
-        }
+        detail::permute_range(order.data(), size_,
+                              [this](std::size_t row) -> T& { return rows()[row]; });
         return true;
     }
 
@@ -361,20 +351,6 @@ private:
         return detail::construct_at<T>(static_cast<void*>(row), std::forward<Args>(args)...);
     }
 
-    /// `hole` gets the value of `from`, in the cheapest way that cannot leave a dead object behind.
-    static void replace(T& hole, T& from) {
-        if constexpr (std::is_nothrow_move_assignable_v<T>) {
-            hole = std::move(from);
-        } else if constexpr (std::is_nothrow_move_constructible_v<T>) {
-            hole.~T();
-            ::new (static_cast<void*>(&hole)) T(std::move(from));
-        } else {
-            static_assert(std::is_move_assignable_v<T>,
-                          "a type whose move constructor throws needs a move assignment");
-            hole = std::move(from);
-        }
-    }
-
     /// Moves all rows to `to`, or copies them where a move might throw halfway.
     void move_rows(T* to) {
         if constexpr (std::is_trivially_copyable_v<T>) {
@@ -383,18 +359,7 @@ private:
                             size_ * sizeof(T));
             }
         } else {
-            struct guard {
-                T* to;
-                std::size_t built = 0;
-                ~guard() {
-                    while (built != 0) { to[--built].~T(); }
-                }
-            } fresh{to};
-            for (; fresh.built < size_; ++fresh.built) {
-                ::new (static_cast<void*>(to + fresh.built))
-                    T(std::move_if_noexcept(rows()[fresh.built]));
-            }
-            fresh.built = 0;
+            detail::construct_range(to, rows(), size_);
             destroy_rows();
         }
     }
@@ -478,14 +443,9 @@ private:
     [[gnu::noinline]] void finish_growth(std::byte* block, std::size_t block_size) {
         pending_block fresh{memory_, block, block_size};
         T* const to = reinterpret_cast<T*>(block);
-        struct guard {
-            T* object;
-            ~guard() {
-                if (object != nullptr) { object->~T(); }
-            }
-        } added{to + size_};
+        detail::rollback undo{[&]() noexcept { to[size_].~T(); }};
         move_rows(to);
-        added.object = nullptr;
+        undo.cancel();
         fresh.adopt();
         ++size_;
         adopt_size();

@@ -13,9 +13,11 @@
 // Source: thesis section 6.2.2 (Object_Notifier_Rules), allocPool (reset()).
 #pragma once
 
-#include <utility>
+#include <new>
+#include <type_traits>
 
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/assert.hpp>
+#include <cairn/core/construct.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -52,6 +54,24 @@ template <class A, class R, class C>
 pool_hooks(A, R, C) -> pool_hooks<A, R, C>;
 
 namespace detail {
+
+/// Builds an object of a pool: by T(), or by the create of its hooks.
+template <class T, class Hooks>
+void construct_pooled(Hooks& hooks, void* slot) {
+    if constexpr (std::is_same_v<decltype(hooks.create), default_create>) {
+        constexpr bool fit = std::is_default_constructible_v<T>;
+        static_assert(fit, "an object of a pool is built by T(), or by the create of its hooks");
+        if constexpr (fit) { construct_at<T>(slot); }
+    } else {
+        ::new (slot) T(hooks.create());
+    }
+}
+
+/// Stops the program: what is released is not live in the pool.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_release() {
+    assert_failed("the object is live in this pool",
+                  "an object is released once, to the pool it came from");
+}
 
 [[nodiscard]] constexpr bool calls(hook_rules rules, hook_rules kind) noexcept {
     return (static_cast<unsigned>(rules) & static_cast<unsigned>(kind)) != 0;

@@ -32,9 +32,9 @@
 #include <cstdint>
 #include <utility>
 
+#include <cairn/containers/shared_handle/cell_blocks.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/core/bits.hpp>
 #include <cairn/core/handle.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/generations.hpp>
@@ -76,49 +76,6 @@ struct atomic_count {
         return seen != 0;
     }
 };
-
-namespace detail {
-
-/// Cells by index, in blocks that double and never move: block b holds indices [2^b - 1, 2^(b+1) -
-/// 1) times 64.
-class cell_blocks {
-public:
-    static constexpr std::size_t first_count = 64;
-    static constexpr std::size_t block_count_max = 27;
-
-    cell_blocks(std::size_t cell_size, allocator_ref upstream) noexcept
-        : cell_size_{cell_size}, upstream_{upstream} {}
-    ~cell_blocks();
-    cell_blocks(const cell_blocks&) = delete;
-    cell_blocks& operator=(const cell_blocks&) = delete;
-
-    /// The cell, made if it is not there; new ones are zero. nullptr: exhausted.
-    [[nodiscard]] void* ensure(std::size_t index) noexcept {
-        const std::size_t block = block_of(index);
-        if (block >= block_count_max) [[unlikely]] { return nullptr; }
-        if (blocks_[block] == nullptr && !add(block)) [[unlikely]] { return nullptr; }
-        return at(index);
-    }
-
-    /// Requires: ensure(index) found or made it once.
-    [[nodiscard]] void* at(std::size_t index) const noexcept {
-        const std::size_t block = block_of(index);
-        const std::size_t first = ((std::size_t{1} << block) - 1) * first_count;
-        return blocks_[block] + (index - first) * cell_size_;
-    }
-
-private:
-    [[nodiscard]] static std::size_t block_of(std::size_t index) noexcept {
-        return floor_log2(index / first_count + 1);
-    }
-    [[nodiscard]] bool add(std::size_t block) noexcept;
-
-    std::byte* blocks_[block_count_max] = {};
-    std::size_t cell_size_;
-    allocator_ref upstream_;
-};
-
-}  // namespace detail
 
 template <class Store>
 class shared_handle;

@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include <cairn/core/handle.hpp>
-#include <cairn/storage/slot_directory.hpp>
+#include <cairn/storage/generations.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

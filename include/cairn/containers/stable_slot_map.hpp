@@ -61,10 +61,25 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/make.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/core/rollback.hpp>
 #include <cairn/storage/clone.hpp>
 #include <cairn/storage/step_counter.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
+
+namespace detail {
+
+/// A pointer that the compiler keeps in a register as it is. gcc would rather take base + first *
+/// 64 + bit apart again, and add the middle at each bit.
+template <class T>
+[[nodiscard]] inline T* as_it_is(T* p) noexcept {
+#if defined(__GNUC__)
+    __asm__("" : "+r"(p));
+#endif
+    return p;
+}
+
+}  // namespace detail
 
 /// `Steps` counts what insertions and erasures touch, for tests: counted_steps (step_counter.hpp).
 template <class T, class Policy = slot_policy<>, class Steps = uncounted>
@@ -156,8 +171,8 @@ public:
             const auto first = reinterpret_cast<std::uintptr_t>(slots_.chunks()[p].objects);
             if (first != 0 && address - first < slots_per_chunk * sizeof(T)) {
                 const auto slot = static_cast<std::uint32_t>((address - first) / sizeof(T));
-                return handle_type::make(slots::index_of(p, slot),
-                                         slots_.chunks()[p].state->generation[slot]);
+                const std::uint32_t index = slots::index_of(p, slot);
+                return handle_type::make(index, slots_.life(index));
             }
         }
         CAIRN_ASSERT(false, "the object lives in this map");
@@ -233,30 +248,23 @@ public:
     }
     /// True when `h` came from promise_handle() and was neither fulfilled nor abandoned.
     [[nodiscard]] bool is_promised(handle_type h) const noexcept {
-        const std::size_t p = h.index() >> slots_log2;
-        const std::uint32_t slot = h.index() & slot_mask;
-        if (p >= chunk_count()) { return false; }
-        const chunk& state = *slots_.chunks()[p].state;
-        return chunk::bit(state.promised, slot) &&
-               state.generation[slot] == (h.generation() | chunk::vacant);
+        return slots_.is_promised(h.index(), h.generation());
     }
     /// Builds the object of a promised handle. Requires: is_promised(h).
     /// Throws: what T's constructor throws; the handle stays promised then.
     template <class... Args>
     T* fulfil(handle_type h, Args&&... args) {
         CAIRN_ASSERT(is_promised(h), "only a promised handle can be fulfilled");
-        const auto entry = slots_.chunks()[h.index() >> slots_log2];
-        const std::uint32_t slot = h.index() & slot_mask;
-        T* const object = reinterpret_cast<T*>(entry.objects) + slot;
+        T* const object = slot_of(h.index());
         unpoison(object, sizeof(T));
         detail::construct_at<T>(static_cast<void*>(object), std::forward<Args>(args)...);
-        slots_.fulfil(*entry.state, slot, h.generation());
+        slots_.fulfil(h.index(), h.generation());
         return object;
     }
     /// Gives a promised handle back unused. Requires: is_promised(h).
     void abandon(handle_type h) noexcept {
         CAIRN_ASSERT(is_promised(h), "only a promised handle can be abandoned");
-        slots_.drop_promised(h.index() >> slots_log2, h.index() & slot_mask);
+        slots_.drop_promised(h.index());
     }
 
     // ---- erasing ------------------------------------------------------------------------------
@@ -271,9 +279,7 @@ public:
         const std::uint32_t generation = h.generation();
         if (state.generation[slot] != generation) [[unlikely]] { return false; }
         state.generation[slot] = slots::after(generation);  // first: ~T() may come back here
-        T* const object = reinterpret_cast<T*>(entry.objects) + slot;
-        object->~T();
-        poison(object, sizeof(T));
+        destroy(reinterpret_cast<T*>(entry.objects) + slot);
         slots_.leave(p, state, slot, generation);
         return true;
     }
@@ -323,10 +329,7 @@ public:
     bool retire(handle_type h, std::uint64_t fence) noexcept {
         if (!contains(h)) [[unlikely]] { return false; }
         if (limbo_.emplace(fence, h.index()) == nullptr) { return false; }
-        chunk& state = *slots_.chunks()[h.index() >> slots_log2].state;
-        const std::uint32_t slot = h.index() & slot_mask;
-        state.generation[slot] = slots_.next_life(h.generation());
-        slots_.set_aside(state, slot);
+        slots_.set_aside(h.index(), h.generation());
         return true;
     }
     /// Destroys what was retired with a fence <= completed. Returns: how many. O(pending).
@@ -339,12 +342,8 @@ public:
                 continue;
             }
             limbo_.swap_erase(i);  // first: ~T() may come back here
-            const std::size_t p = w.index >> slots_log2;
-            const std::uint32_t slot = w.index & slot_mask;
-            T* const object = reinterpret_cast<T*>(slots_.chunks()[p].objects) + slot;
-            object->~T();
-            poison(object, sizeof(T));
-            slots_.finish(p, slot);
+            destroy(slot_of(w.index));
+            slots_.finish(w.index);
             ++count;
         }
         return count;
@@ -363,13 +362,8 @@ public:
     /// Returns: how many came back.
     std::size_t recycle_slots(no_handles_left_t) noexcept {
         const std::size_t count = worn_out_slot_count();
-        for (std::size_t p = 0; worn_out_slot_count() != 0 && p < chunk_count(); ++p) {
-            for (std::uint32_t slot = 0; slot < slots_per_chunk; ++slot) {
-                if (slots_.chunks()[p].state->generation[slot] == chunk::vacant &&
-                    !waits(slots::index_of(p, slot))) {
-                    slots_.recycle(p, slot);
-                }
-            }
+        for (std::size_t i = 0; worn_out_slot_count() != 0 && i < capacity(); ++i) {
+            if (is_worn_out(i)) { slots_.recycle(static_cast<std::uint32_t>(i)); }
         }
         return count;
     }
@@ -442,16 +436,12 @@ public:
         if (!slots_.copy_chunks(other.slots_)) { return false; }
         for (auto it = other.begin(); it != other.end(); ++it) {
             const handle_type h = it.handle();
-            const std::size_t p = h.index() >> slots_log2;
-            const std::uint32_t slot = h.index() & slot_mask;
-            T* const object = reinterpret_cast<T*>(slots_.chunks()[p].objects) + slot;
+            T* const object = slot_of(h.index());
             unpoison(object, sizeof(T));
             ::new (static_cast<void*>(object)) T(*it);
-            slots_.enter_copy(p, slot, h.generation());
+            slots_.enter_copy(h.index(), h.generation());
         }
-        for (const waiting& w : other.limbo_) {
-            slots_.finish(w.index >> slots_log2, w.index & slot_mask);
-        }
+        for (const waiting& w : other.limbo_) { slots_.finish(w.index); }
         return true;
     }
     void swap(stable_slot_map& other) noexcept {
@@ -466,11 +456,7 @@ public:
         slots_.validate();
         if constexpr (asserts_enabled) {
             std::size_t worn_out = 0;
-            for (std::size_t i = 0; i < capacity(); ++i) {
-                const chunk& state = *slots_.chunks()[i >> slots_log2].state;
-                const auto index = static_cast<std::uint32_t>(i);
-                worn_out += state.generation[i & slot_mask] == chunk::vacant && !waits(index);
-            }
+            for (std::size_t i = 0; i < capacity(); ++i) { worn_out += is_worn_out(i); }
             CAIRN_ASSERT(worn_out == worn_out_slot_count(), "worn-out slots are counted");
         }
     }
@@ -480,6 +466,16 @@ private:
         std::uint64_t fence;
         std::uint32_t index;
     };
+
+    /// Where the object of slot `index` lies, or will. Requires: its chunk has memory.
+    [[nodiscard]] T* slot_of(std::uint32_t index) const noexcept {
+        return reinterpret_cast<T*>(slots_.chunks()[index >> slots_log2].objects) +
+               (index & slot_mask);
+    }
+    static void destroy(T* object) noexcept {
+        object->~T();
+        poison(object, sizeof(T));
+    }
 
     [[nodiscard]] T* locate(handle_type h) const noexcept {
         const std::size_t p = h.index() >> slots_log2;
@@ -530,28 +526,22 @@ private:
         if constexpr (IsNothrow) {
             build(static_cast<void*>(object), h);
         } else {
-            struct undo {
-                slots* all;
-                const typename slots::place& at;
-                T* object;
-                ~undo() {
-                    if (all == nullptr) { return; }
-                    poison(object, sizeof(T));
-                    all->untake(at);
-                }
-            } guard{&slots_, at, object};
+            detail::rollback undo{[&]() noexcept {
+                poison(object, sizeof(T));
+                slots_.untake(at);
+            }};
             build(static_cast<void*>(object), h);
-            guard.all = nullptr;
+            undo.cancel();
         }
         at.state->generation[at.slot] = at.generation;
         return h;
     }
 
-    [[nodiscard]] bool waits(std::uint32_t index) const noexcept {
-        for (const waiting& w : limbo_) {
-            if (w.index == index) { return true; }
-        }
-        return false;
+    /// True when slot `index` has used up its lives, and holds no object that waits for its fence.
+    [[nodiscard]] bool is_worn_out(std::size_t index) const noexcept {
+        bool is = slots_.life(static_cast<std::uint32_t>(index)) == chunk::vacant;
+        for (std::size_t i = 0; is && i < limbo_.size(); ++i) { is = limbo_[i].index != index; }
+        return is;
     }
 
     template <class U, class F>

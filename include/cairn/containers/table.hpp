@@ -35,7 +35,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -49,6 +48,7 @@
 #include <cairn/containers/table/view.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/rollback.hpp>
+#include <cairn/storage/clone.hpp>
 #include <cairn/storage/growable_memory.hpp>
 #include <cairn/storage/sort_keys.hpp>
 
@@ -236,13 +236,7 @@ public:
     /// Throws: as swap_rows; nothing has changed then.
     void swap_erase(std::size_t i) {
         CAIRN_ASSERT(i < size(), "the erased row is inside the table");
-        const std::size_t last = size() - 1;
-        if constexpr (!moves::never_throw()) {
-            swap_rows(i, last);
-        } else if (i != last) {
-            moved().move_row(i, last);
-            if (m_.followers != nullptr) { tell_moved(i, last); }
-        }
+        bring(i, size() - 1);
         shrink_by_one();
     }
 
@@ -269,21 +263,14 @@ public:
     std::size_t erase_if(Predicate pred) {
         constexpr bool takes_rows = std::is_invocable_v<Predicate&, reference>;
         static_assert(takes_rows, "the predicate takes a row: auto&&");
+        const std::size_t count = size();
         std::size_t kept = 0;
-        const std::size_t count = takes_rows ? size() : 0;
-        for (std::size_t i = 0; i < count; ++i) {
-            if constexpr (takes_rows) {
-                if (pred((*this)[i])) { continue; }
+        if constexpr (takes_rows) {
+            for (std::size_t i = 0; i < count; ++i) {
+                if (!pred((*this)[i])) { bring(kept++, i); }
             }
-            if constexpr (!moves::never_throw()) {
-                swap_rows(kept, i);
-            } else if (kept != i) {
-                moved().move_row(kept, i);
-                if (m_.followers != nullptr) { tell_moved(kept, i); }
-            }
-            ++kept;
+            truncate(kept);
         }
-        truncate(kept);
         return count - kept;
     }
 
@@ -330,9 +317,7 @@ public:
     /// Returns: nothing when the allocator is exhausted.
     [[nodiscard]] std::optional<table> clone() const { return clone(upstream()); }
     [[nodiscard]] std::optional<table> clone(allocator_ref upstream) const {
-        std::optional<table> copy{std::in_place, upstream};
-        if (!copy->copy_from(*this)) { copy.reset(); }
-        return copy;
+        return cairn::clone(*this, upstream);
     }
 
     // Columns and loops: see table/view.hpp
@@ -450,6 +435,16 @@ public:
 
 private:
     [[nodiscard]] moves moved() const noexcept { return {m_.base, m_.pitch}; }
+
+    /// Row `to` becomes what row `from` was. Where a field's move may throw, the two change places.
+    void bring(std::size_t to, std::size_t from) {
+        if constexpr (!moves::never_throw()) {
+            swap_rows(to, from);
+        } else if (to != from) {
+            moved().move_row(to, from);
+            if (m_.followers != nullptr) { tell_moved(to, from); }
+        }
+    }
 
     /// Room for one row more: a block to which the rows are to move, or where they stand (m_.base).
     /// Returns: a null base when exhausted.

@@ -65,6 +65,22 @@ struct slot_map_options {
     std::uint32_t first_generation = 0;
 };
 
+/// Which free slot begins its next life: slot_directory.hpp.
+enum class reuse { fifo, lifo, lowest };
+
+/// The proof that recycle_slots() of a map asks for: write it only where it is true.
+struct no_handles_left_t {
+    explicit no_handles_left_t() = default;
+};
+inline constexpr no_handles_left_t no_handles_left{};
+
+/// A handle and its object, as items() of a map names them: for (auto [h, object] : map.items()).
+template <class Handle, class Reference>
+struct slot_item {
+    Handle handle;
+    Reference object;
+};
+
 namespace detail {
 
 /// The lives of the slots of one map.
@@ -78,26 +94,15 @@ public:
         CAIRN_ASSERT(first <= max, "the first generation fits its bits");
     }
     /// The one that was moved from begins elsewhere, when it begins again.
-    constexpr generations(generations&& other) noexcept
-        : first_{other.first_}, last_{other.last_}, max_{other.max_}, asked_{other.asked_} {
-        other.end();
-    }
+    constexpr generations(generations&& other) noexcept : generations{other} { other.end(); }
     constexpr generations& operator=(generations&& other) noexcept {
-        first_ = other.first_;
-        last_ = other.last_;
-        max_ = other.max_;
-        asked_ = other.asked_;
+        copy_from(other);
         if (this != &other) { other.end(); }
         return *this;
     }
 
     /// The same lives as those of `other`, from here on: for a copy of its slots.
-    constexpr void copy_from(const generations& other) noexcept {
-        first_ = other.first_;
-        last_ = other.last_;
-        max_ = other.max_;
-        asked_ = other.asked_;
-    }
+    constexpr void copy_from(const generations& other) noexcept { *this = other; }
 
     /// Draws where lives begin, once.
     void begin() noexcept {
@@ -143,6 +148,9 @@ public:
     }
 
 private:
+    generations(const generations&) = default;
+    generations& operator=(const generations&) = default;
+
     constexpr void begin_at(std::uint32_t first) noexcept {
         first_ = first;
         last_ = first == 1 ? max_ : first - 1;
@@ -183,6 +191,16 @@ template <class Handle>
     return {};
 }
 #endif
+
+/// Tells the compiler that an object that was found has an address, so that the caller's own null
+/// test vanishes where it follows ours.
+template <class T>
+[[nodiscard]] inline T* not_null(T* object) noexcept {
+#if defined(__GNUC__)
+    if (object == nullptr) { __builtin_unreachable(); }
+#endif
+    return object;
+}
 
 /// A handle that a map refuses: what is wrong with it, and where it leads.
 struct refused_handle {

@@ -32,6 +32,8 @@
 #include <utility>
 
 #include <cairn/core/assert.hpp>
+#include <cairn/core/moved.hpp>
+#include <cairn/core/rollback.hpp>
 #include <cairn/storage/clone.hpp>
 #include <cairn/storage/growable_memory.hpp>
 #include <cairn/storage/index_iterator.hpp>
@@ -133,21 +135,6 @@ public:
           limbo_{upstream} {
         slots_.set_live_max(0);
     }
-    slot_core(slot_core&& other) noexcept
-        : slots_{std::move(other.slots_)},
-          handles_{std::move(other.handles_)},
-          handle_capacity_{std::exchange(other.handle_capacity_, 0)},
-          rows_{std::move(other.rows_)},
-          limbo_{std::move(other.limbo_)} {}
-    slot_core& operator=(slot_core&& other) noexcept {
-        if (this == &other) { return *this; }
-        slots_ = std::move(other.slots_);
-        handles_ = std::move(other.handles_);
-        handle_capacity_ = std::exchange(other.handle_capacity_, 0);
-        rows_ = std::move(other.rows_);
-        limbo_ = std::move(other.limbo_);
-        return *this;
-    }
 
     // ---- finding ------------------------------------------------------------------------------
 
@@ -232,14 +219,9 @@ public:
         std::uint32_t there = 0;
         for (std::size_t row = 0; a.size() == b.size() && row < a.size(); ++row) {
             if (!b.find_row(a.handle_rows()[row], there)) { return false; }
-            if constexpr (rows_are_objects) {
-                if (!(a.rows_[row] == b.rows_[there])) { return false; }
-            } else {
-                if (!(static_cast<value_type>(a.rows_[row]) ==
-                      static_cast<value_type>(b.rows_[there]))) {
-                    return false;
-                }
-            }
+            const value_type& one = a.rows_[row];  // where rows are references: a copy
+            const value_type& other = b.rows_[there];
+            if (!(one == other)) { return false; }
         }
         return a.size() == b.size();
     }
@@ -427,14 +409,9 @@ public:
         if (limbo_.emplace_from([&] { return waiting{moved_out(row), fence}; }) == nullptr) {
             return false;
         }
-        struct undo {
-            limbo* rows;
-            ~undo() {
-                if (rows != nullptr) { rows->swap_erase(rows->size() - 1); }
-            }
-        } guard{&limbo_};
+        rollback undo{[&]() noexcept { limbo_.swap_erase(limbo_.size() - 1); }};
         erase_row(row);
-        guard.rows = nullptr;
+        undo.cancel();
         return true;
     }
     /// Destroys what was retired with a fence <= completed. Returns: how many. O(pending).
@@ -711,7 +688,7 @@ private:
 protected:
     slot_directory<Policy::order> slots_;
     growable_memory handles_;  // of each row
-    std::uint32_t handle_capacity_ = 0;
+    moved<std::uint32_t> handle_capacity_;
     rows_type rows_;
     limbo limbo_;
 };

@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include <cairn/core/assert.hpp>
+#include <cairn/core/moved.hpp>
 #include <cairn/storage/step_counter.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
@@ -93,7 +94,8 @@ public:
             Steps::touch();
             marked_[std::countr_zero(words_)] = 0;
         }
-        next_ = end_ = 0;
+        next_ = 0;
+        end_ = 0;
     }
 
     /// Steps (step_counter.hpp) of gather(): the words of the batch before, the words of the chunk
@@ -129,8 +131,8 @@ private:
         return count;
     }
 
-    std::uint32_t next_ = 0;
-    std::uint32_t end_ = 0;
+    moved<std::uint32_t> next_;  // a batch that was moved from is empty
+    moved<std::uint32_t> end_;
     std::uint16_t slots_[enough - 1 + 64 + lookahead] = {};
     std::uint64_t words_ = 0;                       // whose marked_ is not 0
     std::uint64_t marked_[Chunk::word_count] = {};  // by gather()

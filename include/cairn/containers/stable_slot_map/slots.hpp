@@ -25,28 +25,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <utility>
 
 #include <cairn/containers/stable_slot_map/chunk.hpp>
 #include <cairn/containers/stable_slot_map/chunks_by_room.hpp>
 #include <cairn/containers/stable_slot_map/free_slot_batch.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/moved.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/storage/generations.hpp>
 #include <cairn/storage/growable_memory.hpp>
 #include <cairn/storage/step_counter.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
-
-/// A pointer that the compiler keeps in a register as it is. gcc would rather take base + first *
-/// 64 + bit apart again, and add the middle at each bit.
-template <class T>
-[[nodiscard]] inline T* as_it_is(T* p) noexcept {
-#if defined(__GNUC__)
-    __asm__("" : "+r"(p));
-#endif
-    return p;
-}
 
 /// Live slots of one word, from one slot on.
 struct live_word {
@@ -67,6 +57,7 @@ public:
         chunk* state;
         std::byte* objects;  // nullptr while the chunk is empty and its block is with the upstream
     };
+    using rooms = chunks_by_room<entry, level_count, Steps>;
     static constexpr unsigned slots_log2 = SlotsLog2;
     static constexpr std::uint32_t slot_mask = chunk::slot_count - 1;
     static constexpr std::size_t no_chunk = SIZE_MAX;
@@ -82,21 +73,6 @@ public:
           table_{alignment::of<entry>(), upstream},
           block_size_{object_size << SlotsLog2},
           align_{align} {}
-    stable_slots(stable_slots&& other) noexcept
-        : lives_{std::move(other.lives_)},
-          table_{std::move(other.table_)},
-          block_size_{other.block_size_},
-          align_{other.align_} {
-        take_state(other);
-    }
-    /// Requires: release() was called.
-    stable_slots& operator=(stable_slots&& other) noexcept {
-        lives_ = std::move(other.lives_);
-        table_ = std::move(other.table_);
-        take_state(other);
-        return *this;
-    }
-
     [[nodiscard]] entry* chunks() const noexcept { return reinterpret_cast<entry*>(table_.data()); }
     [[nodiscard]] std::size_t chunk_count() const noexcept { return chunk_count_; }
     [[nodiscard]] allocator_ref upstream() const noexcept { return table_.upstream(); }
@@ -111,9 +87,17 @@ public:
     [[nodiscard]] static std::uint32_t index_of(std::size_t p, std::uint32_t slot) noexcept {
         return static_cast<std::uint32_t>(p << SlotsLog2) | slot;
     }
+    /// The generation word of slot `index`. Requires: there is such a slot.
+    [[nodiscard]] std::uint32_t life(std::uint32_t index) const noexcept {
+        return state_of(index).generation[index & slot_mask];
+    }
+    [[nodiscard]] bool is_promised(std::uint32_t index, std::uint32_t generation) const noexcept {
+        return index >> SlotsLog2 < chunk_count_ &&
+               chunk::bit(state_of(index).promised, index & slot_mask) &&
+               life(index) == (generation | chunk::vacant);
+    }
 
-    // ---- a slot begins and ends its life
-    // ---------------------------------------------------------
+    // ---- a slot begins and ends its life ------------------------------------------------------
 
     /// A slot to take: where it is, and the life that it would begin.
     struct place {
@@ -155,7 +139,9 @@ public:
         ++at.state->promised_count;
     }
     /// A promised slot gets its object.
-    void fulfil(chunk& state, std::uint32_t slot, std::uint32_t generation) noexcept {
+    void fulfil(std::uint32_t index, std::uint32_t generation) noexcept {
+        chunk& state = state_of(index);
+        const std::uint32_t slot = index & slot_mask;
         chunk::reset(state.blocked, slot);
         chunk::reset(state.promised, slot);
         --state.promised_count;
@@ -175,47 +161,40 @@ public:
             leave_for_long(p, state, slot, generation);
         }
     }
-    /// The object of a slot waits for its fence: out of sight, its chunk stays.
-    void set_aside(chunk& state, std::uint32_t slot) noexcept {
+    /// The object of a slot waits for its fence, and its life is over: out of sight, its chunk
+    /// stays.
+    void set_aside(std::uint32_t index, std::uint32_t generation) noexcept {
+        chunk& state = state_of(index);
+        const std::uint32_t slot = index & slot_mask;
+        state.generation[slot] = next_life(generation);
         chunk::set(state.blocked, slot);
         state.leave(slot);
         ++state.waiting_count;
         ++ended_count_;
     }
     /// It waits no more, and its object is destroyed.
-    void finish(std::size_t p, std::uint32_t slot) noexcept {
+    void finish(std::uint32_t index) noexcept {
+        const std::size_t p = index >> SlotsLog2;
         chunk& state = *chunks()[p].state;
         --state.waiting_count;
-        if (state.generation[slot] == chunk::vacant) {
-            ++worn_out_count_;
-        } else {
-            chunk::reset(state.blocked, slot);
-            slot_is_free(p, state, slot);
-        }
-        if (state.used == 0) { chunk_is_empty(p); }
+        unblock(p, state, index & slot_mask);
     }
     /// A promised slot is given up.
-    void drop_promised(std::size_t p, std::uint32_t slot) noexcept {
-        chunk& state = *chunks()[p].state;
+    void drop_promised(std::uint32_t index) noexcept {
+        chunk& state = state_of(index);
+        const std::uint32_t slot = index & slot_mask;
         chunk::reset(state.promised, slot);
         --state.promised_count;
-        chunk::reset(state.blocked, slot);
-        const std::uint32_t generation = state.generation[slot] & ~chunk::vacant;
-        state.generation[slot] = next_life(generation);
-        if (generation == lives_.last()) [[unlikely]] {
-            wear_out(state, slot);
-        } else {
-            slot_is_free(p, state, slot);
-        }
-        if (state.used == 0) { chunk_is_empty(p); }
+        state.generation[slot] = next_life(state.generation[slot] & ~chunk::vacant);
+        unblock(index >> SlotsLog2, state, slot);
     }
     void drop_all_promised() noexcept;
     /// A worn-out slot begins again.
-    void recycle(std::size_t p, std::uint32_t slot) noexcept {
-        chunk& state = *chunks()[p].state;
-        state.generation[slot] = chunk::vacant | lives_.first();
-        chunk::reset(state.blocked, slot);
-        slot_is_free(p, state, slot);
+    void recycle(std::uint32_t index) noexcept {
+        chunk& state = state_of(index);
+        state.generation[index & slot_mask] = chunk::vacant | lives_.first();
+        chunk::reset(state.blocked, index & slot_mask);
+        slot_is_free(index >> SlotsLog2, state, index & slot_mask);
         --worn_out_count_;
     }
 
@@ -245,8 +224,7 @@ public:
     /// none.
     [[nodiscard]] live_word next_live(std::size_t index) const noexcept;
 
-    // ---- chunks come and go: cold
-    // ------------------------------------------------------------------
+    // ---- chunks come and go: cold -------------------------------------------------------------
 
     /// For a copy of the map: chunks as in `other`, where no object is found yet. enter_copy()
     /// follows for each of its objects, then finish() for each that waits. Requires: no chunk was
@@ -254,12 +232,12 @@ public:
     /// Returns: false when exhausted; the chunks can only be released then.
     [[nodiscard]] bool copy_chunks(const stable_slots& other) noexcept;
     /// A slot whose object was just copied.
-    void enter_copy(std::size_t p, std::uint32_t slot, std::uint32_t generation) noexcept {
-        chunk& state = *chunks()[p].state;
-        state.enter(slot);
-        state.generation[slot] = generation;
+    void enter_copy(std::uint32_t index, std::uint32_t generation) noexcept {
+        chunk& state = state_of(index);
+        state.enter(index & slot_mask);
+        state.generation[index & slot_mask] = generation;
         --state.free_count;
-        note_room(p);
+        note_room(index >> SlotsLog2);
         ++begun_count_;
     }
     [[nodiscard]] bool reserve_chunks(std::size_t count) noexcept;
@@ -269,9 +247,18 @@ public:
     void validate() const noexcept;
 
 private:
-    void wear_out(chunk& state, std::uint32_t slot) noexcept {
-        chunk::set(state.blocked, slot);
-        ++worn_out_count_;
+    [[nodiscard]] chunk& state_of(std::uint32_t index) const noexcept {
+        return *chunks()[index >> SlotsLog2].state;
+    }
+    /// A blocked slot is free again, or worn out.
+    void unblock(std::size_t p, chunk& state, std::uint32_t slot) noexcept {
+        if (state.generation[slot] == chunk::vacant) {
+            ++worn_out_count_;
+        } else {
+            chunk::reset(state.blocked, slot);
+            slot_is_free(p, state, slot);
+        }
+        if (state.used == 0) { chunk_is_empty(p); }
     }
     void slot_is_free(std::size_t p, chunk& state, std::uint32_t slot) noexcept {
         freed_chunk_ = p;
@@ -304,34 +291,19 @@ private:
     void send_back(std::size_t p) noexcept;
     void chunk_is_empty(std::size_t p) noexcept;
 
-    void take_state(stable_slots& other) noexcept {
-        batch_ = other.batch_;
-        other.batch_.forget();
-        batch_chunk_ = std::exchange(other.batch_chunk_, nullptr);
-        batch_objects_ = other.batch_objects_;
-        batch_index_ = other.batch_index_;
-        chunk_count_ = std::exchange(other.chunk_count_, 0);
-        freed_chunk_ = std::exchange(other.freed_chunk_, 0);
-        begun_count_ = std::exchange(other.begun_count_, 0);
-        ended_count_ = std::exchange(other.ended_count_, 0);
-        kept_chunk_count_ = std::exchange(other.kept_chunk_count_, 0);
-        spare_chunk_ = std::exchange(other.spare_chunk_, no_chunk);
-        worn_out_count_ = std::exchange(other.worn_out_count_, 0);
-    }
-
     generations lives_;
-    chunk* batch_chunk_ = nullptr;
+    moved<chunk*> batch_chunk_;
     std::byte* batch_objects_ = nullptr;
     std::uint32_t batch_index_ = 0;  // of the chunk's first slot
     batch batch_;
     growable_memory table_;  // entry of every chunk
-    std::size_t chunk_count_ = 0;
-    std::size_t freed_chunk_ = 0;  // where a slot became free last; may be none any more
-    std::size_t begun_count_ = 0;  // objects that ever lived, less those from this batch
-    std::size_t ended_count_ = 0;
-    std::size_t kept_chunk_count_ = 0;    // reserve_chunks(): these stay when empty
-    std::size_t spare_chunk_ = no_chunk;  // empty and kept
-    std::size_t worn_out_count_ = 0;
+    moved<std::size_t> chunk_count_;
+    moved<std::size_t> freed_chunk_;  // where a slot became free last; may be none any more
+    moved<std::size_t> begun_count_;  // objects that ever lived, less those from this batch
+    moved<std::size_t> ended_count_;
+    moved<std::size_t> kept_chunk_count_;       // reserve_chunks(): these stay when empty
+    moved<std::size_t, no_chunk> spare_chunk_;  // empty and kept
+    moved<std::size_t> worn_out_count_;
     std::size_t block_size_;
     alignment align_;
 };

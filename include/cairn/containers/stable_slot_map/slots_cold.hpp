@@ -42,17 +42,14 @@ handle_fault stable_slots<L, I, G, Steps>::fault_of(std::uint32_t index,
                                                     std::uint32_t generation) const noexcept {
     if (index == 0 && generation == 0) { return handle_fault::null; }
     if (index >> L >= chunk_count_) { return handle_fault::foreign; }
-    const chunk& state = *chunks()[index >> L].state;
-    const std::uint32_t slot = index & slot_mask;
-    return lives_.judge(generation, state.generation[slot], chunk::bit(state.promised, slot));
+    return lives_.judge(generation, life(index),
+                        chunk::bit(state_of(index).promised, index & slot_mask));
 }
 
 template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 void stable_slots<L, I, G, Steps>::refuse(std::uint32_t index, std::uint32_t generation,
                                           const void* map, call_site from) const {
-    const std::size_t p = index >> L;
-    const std::uint32_t word =
-        p < chunk_count_ ? chunks()[p].state->generation[index & slot_mask] : 0;
+    const std::uint32_t word = index >> L < chunk_count_ ? life(index) : 0;
     refuse_handle(
         {fault_of(index, generation), map, "stable_slot_map", index,
          static_cast<std::uint32_t>(chunk_count_ << L), word & ~chunk::vacant, generation},
@@ -65,7 +62,8 @@ void stable_slots<L, I, G, Steps>::drop_all_promised() noexcept {
         for (std::uint32_t w = 0; w < chunk::word_count; ++w) {
             for (std::uint64_t promised = chunks()[p].state->promised[w]; promised != 0;
                  promised &= promised - 1) {
-                drop_promised(p, w * 64 + static_cast<std::uint32_t>(std::countr_zero(promised)));
+                drop_promised(
+                    index_of(p, w * 64 + static_cast<std::uint32_t>(std::countr_zero(promised))));
             }
         }
     }
@@ -74,11 +72,10 @@ void stable_slots<L, I, G, Steps>::drop_all_promised() noexcept {
 template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 [[gnu::noinline]] void stable_slots<L, I, G, Steps>::set_room(std::size_t p,
                                                               chunk_room room) noexcept {
-    using index = chunks_by_room<entry, level_count, Steps>;
     chunk& state = *chunks()[p].state;
     if (room == state.room) { return; }
-    if (state.room < chunk_room::none) { index::remove(chunks(), p, state.room); }
-    if (room < chunk_room::none) { index::enter(chunks(), p, room); }
+    if (state.room < chunk_room::none) { rooms::remove(chunks(), p, state.room); }
+    if (room < chunk_room::none) { rooms::enter(chunks(), p, room); }
     state.room = room;
 }
 
@@ -90,7 +87,8 @@ template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
     if (generation == lives_.last()) {
         state.generation[slot] = chunk::vacant;
         --state.free_count;
-        wear_out(state, slot);
+        chunk::set(state.blocked, slot);
+        ++worn_out_count_;
     }
     note_room(p);
     if (state.used == 0) { chunk_is_empty(p); }
@@ -101,15 +99,14 @@ template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 /// the cache then, and because going to the lowest would find one slot each time.
 template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 std::size_t stable_slots<L, I, G, Steps>::chunk_to_gather_from() const noexcept {
-    using index = chunks_by_room<entry, level_count, Steps>;
     if (chunk_count_ == 0) { return no_chunk; }
-    std::size_t p = index::lowest(chunks(), chunk_room::batch);
+    std::size_t p = rooms::lowest(chunks(), chunk_room::batch);
     if (p != no_chunk) { return p; }
     if (freed_chunk_ < chunk_count_ && chunks()[freed_chunk_].state->room == chunk_room::few) {
         return freed_chunk_;
     }
-    p = index::lowest(chunks(), chunk_room::few);
-    return p != no_chunk ? p : index::lowest(chunks(), chunk_room::away);
+    p = rooms::lowest(chunks(), chunk_room::few);
+    return p != no_chunk ? p : rooms::lowest(chunks(), chunk_room::away);
 }
 
 /// Takes free slots into the batch. Returns: false when exhausted; nothing has changed then.
@@ -333,10 +330,9 @@ void stable_slots<L, I, G, Steps>::validate() const noexcept {
         CAIRN_ASSERT(state.free_count == state.count_free(), "free slots are counted");
         CAIRN_ASSERT(state.room == room_of(p), "a chunk's room is what it has to offer");
         for (const chunk_room room : {chunk_room::batch, chunk_room::few, chunk_room::away}) {
-            using index = chunks_by_room<entry, level_count, Steps>;
-            CAIRN_ASSERT(index::is(chunks(), p, room) == (room == state.room),
+            CAIRN_ASSERT(rooms::is(chunks(), p, room) == (room == state.room),
                          "the index knows what each chunk has to offer");
-            index::validate(chunks(), p, room);
+            rooms::validate(chunks(), p, room);
         }
         for (std::uint32_t slot = 0; slot < chunk::slot_count; ++slot) {
             CAIRN_ASSERT((((live_in(state, slot / 64) >> (slot & 63)) & 1) != 0) ==

@@ -12,11 +12,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <type_traits>
-#include <utility>
 
 #include <cairn/core/alignment.hpp>
+#include <cairn/storage/ranges.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
@@ -59,53 +58,23 @@ struct layout_desc {
 }
 
 template <class T>
-void construct_range(void* to, void* from, std::size_t count) {
-    T* const target = static_cast<T*>(to);
-    T* const source = static_cast<T*>(from);
-    struct undo {
-        T* first;
-        std::size_t count;
-        ~undo() {
-            for (std::size_t i = 0; i < count; ++i) { first[i].~T(); }
-        }
-    } made{target, 0};
-    for (; made.count < count; ++made.count) {
-        if constexpr (std::is_nothrow_move_constructible_v<T> || !std::is_copy_constructible_v<T>) {
-            ::new (static_cast<void*>(target + made.count)) T(std::move(source[made.count]));
-        } else {
-            ::new (static_cast<void*>(target + made.count)) T(std::as_const(source[made.count]));
-        }
-    }
-    made.count = 0;
+void construct_column(void* to, void* from, std::size_t count) {
+    construct_range(static_cast<T*>(to), static_cast<T*>(from), count);
 }
 
 template <class T>
-void destroy_range(void* first, std::size_t count) noexcept {
+void destroy_column(void* first, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) { (static_cast<T*>(first) + i)->~T(); }
 }
 
-/// Element i becomes what element order[i] was. Follows the cycles; marks visited places in order.
 template <class T>
-void permute_range(void* column, std::size_t lanes, std::size_t block_size, std::uint32_t* order,
-                   std::size_t count) {
-    const auto element = [=](std::size_t i) -> T& {
+void permute_column(void* column, std::size_t lanes, std::size_t block_size, std::uint32_t* order,
+                    std::size_t count) {
+    permute_range(order, count, [=](std::size_t i) -> T& {
         auto* const bytes = static_cast<std::byte*>(column);
         return lanes == 0 ? reinterpret_cast<T*>(bytes)[i]
                           : reinterpret_cast<T*>(bytes + i / lanes * block_size)[i % lanes];
-    };
-    for (std::uint32_t start = 0; start < count; ++start) {
-        if (order[start] == start) { continue; }
-        T first = std::move(element(start));
-        std::uint32_t hole = start;
-        while (order[hole] != start) {
-            const std::uint32_t next = order[hole];
-            element(hole) = std::move(element(next));
-            order[hole] = hole;
-            hole = next;
-        }
-        element(hole) = std::move(first);
-        order[hole] = hole;
-    }
+    });
 }
 
 template <class T>
@@ -116,9 +85,9 @@ consteval column_desc describe_column() {
         return {sizeof(T),
                 alignof(T),
                 0,
-                &construct_range<T>,
-                &destroy_range<T>,
-                &permute_range<T>,
+                &construct_column<T>,
+                &destroy_column<T>,
+                &permute_column<T>,
                 !std::is_nothrow_move_constructible_v<T>};
     }
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <cairn/containers/table/cells.hpp>
+#include <cairn/core/rollback.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
@@ -146,21 +147,15 @@ private:
             swap_risky_from<F + 1>(a, b);
         } else {
             swap_risky(field<F>(a), field<F>(b));
-            struct undo {
-                row_moves* rows;
-                std::size_t a;
-                std::size_t b;
-                ~undo() {
-                    if (rows == nullptr) { return; }
+            rollback undo{[&]() noexcept {
 #if defined(__cpp_exceptions)
-                    try {
-                        swap_risky(rows->template field<F>(a), rows->template field<F>(b));
-                    } catch (...) {}
+                try {
+                    swap_risky(field<F>(a), field<F>(b));
+                } catch (...) {}
 #endif
-                }
-            } guard{this, a, b};
+            }};
             swap_risky_from<F + 1>(a, b);
-            guard.rows = nullptr;
+            undo.cancel();
         }
     }
 

@@ -66,18 +66,27 @@ struct row_kind {
 
 struct from_fields {};
 
-/// A reference stays one; a split_ref is copied: it may live in a row that is about to go.
-template <class T>
-[[nodiscard]] constexpr T& hand_out(T& field) noexcept {
-    return field;
+/// The fields of a row or of a value, an lvalue each.
+template <std::size_t Count, class From, class F>
+constexpr decltype(auto) visit_fields(From& from, F&& f) {
+    if constexpr (requires { from.cairn_visit_fields(f); }) {
+        return from.cairn_visit_fields(static_cast<F&&>(f));
+    } else {
+        return with_fields<Count>(from, static_cast<F&&>(f));
+    }
 }
-template <class T, bool C>
-[[nodiscard]] constexpr split_ref<T, C> hand_out(split_ref<T, C>& field) noexcept {
-    return field;
-}
-template <class T, bool C>
-[[nodiscard]] constexpr split_ref<T, C> hand_out(const split_ref<T, C>& field) noexcept {
-    return field;
+/// Writes the fields of `from`, moved where it is an rvalue, through the row `to`.
+template <std::size_t Count, class To, class From>
+constexpr void assign_fields(const To& to, From&& from) {
+    to.cairn_visit_fields([&](auto&... mine) {
+        visit_fields<Count>(from, [&](auto&... theirs) {
+            if constexpr (std::is_lvalue_reference_v<From>) {
+                ((mine = theirs), ...);
+            } else {
+                ((mine = std::move(theirs)), ...);
+            }
+        });
+    });
 }
 
 }  // namespace detail
@@ -92,19 +101,6 @@ class [[nodiscard]] table_row
         typename detail::row_template<Row>::template with<detail::row_kind<Layout, IsConst>>;
     static constexpr std::size_t cairn_field_count = detail::layout_of<Row, Layout>::field_count;
 
-    template <class F>
-    constexpr decltype(auto) cairn_visit(F&& cairn_f) const {
-        return detail::with_fields<cairn_field_count>(static_cast<const cairn_fields&>(*this),
-                                                      static_cast<F&&>(cairn_f));
-    }
-    template <class Other>
-    constexpr void cairn_assign(const Other& cairn_other) const {
-        cairn_visit([&](auto&... cairn_mine) {
-            cairn_other.cairn_visit_fields(
-                [&](auto&... cairn_theirs) { ((cairn_mine = cairn_theirs), ...); });
-        });
-    }
-
 public:
     template <class... F>
     constexpr table_row(detail::from_fields, F&&... cairn_each) noexcept
@@ -117,42 +113,36 @@ public:
     /// The fields, an lvalue each.
     template <class F>
     constexpr decltype(auto) cairn_visit_fields(F&& cairn_f) const {
-        return cairn_visit(static_cast<F&&>(cairn_f));
+        return detail::with_fields<cairn_field_count>(static_cast<const cairn_fields&>(*this),
+                                                      static_cast<F&&>(cairn_f));
     }
 
     constexpr operator Row() const {
-        return cairn_visit([](auto&... cairn_each) { return Row{cairn_each...}; });
+        return cairn_visit_fields([](auto&... cairn_each) { return Row{cairn_each...}; });
     }
 
     constexpr const table_row& operator=(const table_row& cairn_other) const
         requires(!IsConst)
     {
-        cairn_assign(cairn_other);
+        detail::assign_fields<cairn_field_count>(*this, cairn_other);
         return *this;
     }
     constexpr table_row& operator=(const table_row& cairn_other)
         requires(!IsConst)
     {
-        cairn_assign(cairn_other);
+        detail::assign_fields<cairn_field_count>(*this, cairn_other);
         return *this;
     }
     constexpr const table_row& operator=(const Row& cairn_from) const
         requires(!IsConst)
     {
-        cairn_visit([&](auto&... cairn_mine) {
-            detail::with_fields<cairn_field_count>(
-                cairn_from, [&](auto&... cairn_theirs) { ((cairn_mine = cairn_theirs), ...); });
-        });
+        detail::assign_fields<cairn_field_count>(*this, cairn_from);
         return *this;
     }
     constexpr const table_row& operator=(Row&& cairn_from) const
         requires(!IsConst)
     {
-        cairn_visit([&](auto&... cairn_mine) {
-            detail::with_fields<cairn_field_count>(cairn_from, [&](auto&... cairn_theirs) {
-                ((cairn_mine = std::move(cairn_theirs)), ...);
-            });
-        });
+        detail::assign_fields<cairn_field_count>(*this, std::move(cairn_from));
         return *this;
     }
 };
@@ -196,33 +186,25 @@ public:
     constexpr const table_row& operator=(const table_row& other) const
         requires(!IsConst)
     {
-        cairn_visit_fields([&](auto&... mine) {
-            other.cairn_visit_fields([&](auto&... theirs) { ((mine = theirs), ...); });
-        });
+        detail::assign_fields<layout_of::field_count>(*this, other);
         return *this;
     }
     constexpr table_row& operator=(const table_row& other)
         requires(!IsConst)
     {
-        std::as_const(*this) = other;
+        detail::assign_fields<layout_of::field_count>(*this, other);
         return *this;
     }
     constexpr const table_row& operator=(const Row& row) const
         requires(!IsConst)
     {
-        cairn_visit_fields([&](auto&... mine) {
-            detail::with_fields<layout_of::field_count>(
-                row, [&](auto&... theirs) { ((mine = theirs), ...); });
-        });
+        detail::assign_fields<layout_of::field_count>(*this, row);
         return *this;
     }
     constexpr const table_row& operator=(Row&& row) const
         requires(!IsConst)
     {
-        cairn_visit_fields([&](auto&... mine) {
-            detail::with_fields<layout_of::field_count>(
-                row, [&](auto&... theirs) { ((mine = std::move(theirs)), ...); });
-        });
+        detail::assign_fields<layout_of::field_count>(*this, std::move(row));
         return *this;
     }
 
@@ -268,53 +250,6 @@ template <class Row, class Layout>
 constexpr void swap(table_row<Row, Layout, false>& a, table_row<Row, Layout, false>& b) {
     swap(std::as_const(a), std::as_const(b));
 }
-
-namespace detail {
-
-template <class R>
-struct row_of_impl {
-    using type = R;
-};
-template <class Row, class Layout, bool IsConst>
-struct row_of_impl<table_row<Row, Layout, IsConst>> {
-    using type = Row;
-};
-/// The struct whose fields R has: R is one, or a row of a table.
-template <class R>
-using row_of = typename row_of_impl<std::remove_cvref_t<R>>::type;
-
-}  // namespace detail
-
-/// A field of a row in any layout, values included: get<&P::life>(row).
-template <auto Member, class R>
-[[nodiscard]] constexpr decltype(auto) get(R&& row) noexcept {
-    using row_type = detail::row_of<R>;
-    constexpr bool is_own = detail::names_field_of<row_type, std::remove_cv_t<decltype(Member)>>;
-    if constexpr (requires { row.*Member; }) {
-        return (row.*Member);
-    } else if constexpr (!is_own) {
-        static_assert(is_own, "a field is named by a member pointer of its own row");
-        return detail::stand_in_field();
-    } else if constexpr (detail::row_template<row_type>::is_named) {
-        constexpr std::size_t f = detail::own_field<row_type, Member>();
-        return row.cairn_visit_fields([](auto&... fields) -> decltype(auto) {
-            return detail::hand_out(detail::pick<f>(fields...));
-        });
-    } else {
-        return row.template get<Member>();
-    }
-}
-
-/// A projection that works on values and on rows: std::ranges::sort(t, {}, key<&P::life>).
-template <auto Member>
-struct key_of {
-    template <class R>
-    [[nodiscard]] constexpr decltype(auto) operator()(R&& row) const noexcept {
-        return get<Member>(static_cast<R&&>(row));
-    }
-};
-template <auto Member>
-inline constexpr key_of<Member> key{};
 
 }  // namespace cairn::inline CAIRN_FLAVOUR
 

@@ -173,6 +173,14 @@ template <class T, bool C>
     return value.load();
 }
 
+template <class T, class F>
+const split_ref<T>& change(const split_ref<T>& stored, F f) {
+    T value = stored.load();
+    f(value);
+    stored.store(value);
+    return stored;
+}
+
 template <class T>
 concept split_reference = is_split_ref<std::remove_cvref_t<T>>;
 template <class A, class B>
@@ -227,37 +235,25 @@ template <class T, class B>
 const split_ref<T>& operator+=(const split_ref<T>& a, const B& b)
     requires requires(T value) { value += detail::plain(b); }
 {
-    T value = a.load();
-    value += detail::plain(b);
-    a.store(value);
-    return a;
+    return detail::change(a, [&](T& value) { value += detail::plain(b); });
 }
 template <class T, class B>
 const split_ref<T>& operator-=(const split_ref<T>& a, const B& b)
     requires requires(T value) { value -= detail::plain(b); }
 {
-    T value = a.load();
-    value -= detail::plain(b);
-    a.store(value);
-    return a;
+    return detail::change(a, [&](T& value) { value -= detail::plain(b); });
 }
 template <class T, class B>
 const split_ref<T>& operator*=(const split_ref<T>& a, const B& b)
     requires requires(T value) { value *= detail::plain(b); }
 {
-    T value = a.load();
-    value *= detail::plain(b);
-    a.store(value);
-    return a;
+    return detail::change(a, [&](T& value) { value *= detail::plain(b); });
 }
 template <class T, class B>
 const split_ref<T>& operator/=(const split_ref<T>& a, const B& b)
     requires requires(T value) { value /= detail::plain(b); }
 {
-    T value = a.load();
-    value /= detail::plain(b);
-    a.store(value);
-    return a;
+    return detail::change(a, [&](T& value) { value /= detail::plain(b); });
 }
 
 /// One component of a vector, whole or split: part<&vec3::x>(row.position) is a float& in every

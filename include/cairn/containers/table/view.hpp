@@ -26,6 +26,7 @@
 
 #include <cairn/containers/batches.hpp>
 #include <cairn/containers/table/column.hpp>
+#include <cairn/containers/table/field_access.hpp>
 #include <cairn/containers/table/loop.hpp>
 #include <cairn/containers/table/row.hpp>
 #include <cairn/containers/table/selected_fields.hpp>

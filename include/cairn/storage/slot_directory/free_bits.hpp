@@ -16,8 +16,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
+#include <cairn/core/moved.hpp>
 #include <cairn/storage/growable_memory.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -26,17 +26,9 @@ class free_bits {
 public:
     explicit free_bits(allocator_ref upstream) noexcept : memory_{cache_line_alignment, upstream} {}
 
-    free_bits(free_bits&& other) noexcept
-        : memory_{std::move(other.memory_)},
-          group_count_{std::exchange(other.group_count_, 0)},
-          lowest_group_{std::exchange(other.lowest_group_, 0)} {}
-    free_bits& operator=(free_bits&& other) noexcept {
-        if (this == &other) { return *this; }
-        memory_ = std::move(other.memory_);
-        group_count_ = std::exchange(other.group_count_, 0);
-        lowest_group_ = std::exchange(other.lowest_group_, 0);
-        return *this;
-    }
+    /// Where they lie. An owner that keeps its free slots in a line and not in a set puts it here.
+    [[nodiscard]] growable_memory& memory() noexcept { return memory_; }
+    [[nodiscard]] const growable_memory& memory() const noexcept { return memory_; }
 
     /// Makes room for 0 ... count - 1; new ones are not in the set.
     /// Returns: false when exhausted; nothing has changed then.
@@ -88,8 +80,8 @@ private:
     }
 
     growable_memory memory_;
-    std::uint32_t group_count_ = 0;
-    std::uint32_t lowest_group_ = 0;  // no group below holds any
+    detail::moved<std::uint32_t> group_count_;
+    detail::moved<std::uint32_t> lowest_group_;  // no group below holds any
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

@@ -1,5 +1,5 @@
-// Cold half of cairn/containers/shared_handle.hpp: the blocks of counts.
-#include <cairn/containers/shared_handle.hpp>
+// Cold half of cairn/containers/shared_handle/cell_blocks.hpp.
+#include <cairn/containers/shared_handle/cell_blocks.hpp>
 
 #include <cstring>
 
