@@ -195,6 +195,8 @@ class Members:
         at = self._value
         for name in path.split("."):
             at = at.member(name)
+            if class_of(at.type.name) == "moved":  # a number that is 0 after it was moved from
+                at = at.member("value_")
         return at
 
     def integer(self, what):

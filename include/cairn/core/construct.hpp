@@ -39,9 +39,9 @@ inline constexpr bool has_size_for_stores =
     sizeof(T) > 64 &&
     sizeof(T) <= 256 && std::is_trivially_copyable_v<T>&& std::is_same_v<T, std::remove_cv_t<T>>;
 
-/// Whether T() is the same bytes at any address: zeros and null pointers, where no initializer runs;
-/// else a constant without pointers, of which one could be the object's own address (gcc 14 takes that
-/// of default_object for a constant). A bit cast from pointers is no constant.
+/// Whether T() is the same bytes at any address: zeros and null pointers, where no initializer
+/// runs; else a constant without pointers, of which one could be the object's own address (gcc 14
+/// takes that of default_object for a constant). A bit cast from pointers is no constant.
 template <class T>
 struct bytes_of_object {
     unsigned char bytes[sizeof(T)];

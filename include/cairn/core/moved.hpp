@@ -31,7 +31,7 @@ public:
         return *this;
     }
 
-    // By value: a reference to a plain T might be one to any other, and costs loads after stores.
+    // By value: no reference to the plain number leaves.
     [[gnu::always_inline]] constexpr operator T() const noexcept { return value_; }
     [[gnu::always_inline]] constexpr T operator++() noexcept { return ++value_; }
     [[gnu::always_inline]] constexpr T operator++(int) noexcept { return value_++; }
