@@ -46,7 +46,11 @@ TEST(page_allocator, freed_pages_fault) {
     auto* const p = static_cast<volatile std::byte*>(pages.allocate(100));
     ASSERT_NE(p, nullptr);
     // In one breath: the next thing that maps memory may get the address.
-    EXPECT_DEATH((pages.deallocate(const_cast<std::byte*>(p), 100), p[0] = std::byte{1}), "");
+    const auto frees_and_writes = [&] {
+        pages.deallocate(const_cast<std::byte*>(p), 100);
+        p[0] = std::byte{1};
+    };
+    EXPECT_DEATH(frees_and_writes(), "");
     pages.deallocate(const_cast<std::byte*>(p), 100);
 }
 

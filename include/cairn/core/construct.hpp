@@ -30,9 +30,6 @@ consteval T default_value() {
     return T();
 }
 
-template <class T>
-inline constexpr T default_object = T();
-
 // Above 256 bytes a string instruction is worth its start.
 template <class T>
 inline constexpr bool has_size_for_stores =
@@ -41,21 +38,19 @@ inline constexpr bool has_size_for_stores =
 
 /// Whether T() is the same bytes at any address: zeros and null pointers, where no initializer
 /// runs; else a constant without pointers, of which one could be the object's own address (gcc 14
-/// takes that of default_object for a constant). A bit cast from pointers is no constant.
+/// takes that for a constant). A bit cast from pointers is no constant.
 template <class T>
 struct bytes_of_object {
     unsigned char bytes[sizeof(T)];
 };
-template <class T, class = void>
-inline constexpr bool is_same_at_any_address = std::is_trivially_default_constructible_v<T>;
 template <class T>
-inline constexpr bool is_same_at_any_address<
-    T, std::enable_if_t<(
-           static_cast<void>(__builtin_bit_cast(bytes_of_object<T>, default_value<T>())), true)>> =
-    true;
+concept same_at_any_address = std::is_trivially_default_constructible_v<T> || requires {
+    typename std::enable_if_t<(
+        static_cast<void>(__builtin_bit_cast(bytes_of_object<T>, default_value<T>())), true)>;
+};
 template <class T>
 concept built_by_stores =
-    has_size_for_stores<T> && std::is_default_constructible_v<T> && is_same_at_any_address<T>;
+    has_size_for_stores<T> && std::is_default_constructible_v<T> && same_at_any_address<T>;
 
 #    if defined(__AVX__)
 inline constexpr std::size_t store_width = 32;
@@ -73,8 +68,8 @@ using stores_of = store_numbers<__integer_pack((sizeof(T) + store_width - 1) / s
 template <class T, std::size_t... I>
 [[gnu::always_inline]] inline T* construct_default(void* memory, store_numbers<I...>) noexcept {
     constexpr std::size_t last = sizeof(T) - store_width;
-    const auto* const from =
-        reinterpret_cast<const std::byte*>(__builtin_addressof(default_object<T>));
+    static constexpr T object = T();
+    const auto* const from = reinterpret_cast<const std::byte*>(__builtin_addressof(object));
     auto* const to = static_cast<std::byte*>(memory);
     (__builtin_memcpy(to + (I * store_width < last ? I * store_width : last),
                       from + (I * store_width < last ? I * store_width : last), store_width),
