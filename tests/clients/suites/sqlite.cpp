@@ -26,8 +26,9 @@ int round_up(int size) {
 }
 
 [[gnu::constructor]] void work_on_cairn() {
-    sqlite3_mem_methods calls{allocate, deallocate, resize, size_of, round_up,
-                              [](void*) { return SQLITE_OK; }, [](void*) {}, nullptr};
+    sqlite3_mem_methods calls{allocate,     deallocate, resize,
+                              size_of,      round_up,   [](void*) { return SQLITE_OK; },
+                              [](void*) {}, nullptr};
     if (sqlite3_config(SQLITE_CONFIG_MALLOC, &calls) != SQLITE_OK) { std::abort(); }
 }
 
