@@ -329,7 +329,8 @@ void stable_slots<L, I, G, Steps>::validate() const noexcept {
         }
         CAIRN_ASSERT(state.free_count == state.count_free(), "free slots are counted");
         CAIRN_ASSERT(state.room == room_of(p), "a chunk's room is what it has to offer");
-        for (const chunk_room room : {chunk_room::batch, chunk_room::few, chunk_room::away}) {
+        constexpr chunk_room listed[] = {chunk_room::batch, chunk_room::few, chunk_room::away};
+        for (const chunk_room room : listed) {
             CAIRN_ASSERT(rooms::is(chunks(), p, room) == (room == state.room),
                          "the index knows what each chunk has to offer");
             rooms::validate(chunks(), p, room);
