@@ -1,0 +1,336 @@
+"""The API reference: a page for each public header, in the words of the header.
+
+Doxygen's XML says which names are declared where; the text of a page is the header's own: its first
+screen, and above each declaration the comment that stands there. A declaration that directly follows a
+commented one, without a blank line, shares its comment. What the standard library means by a name (begin,
+value_type, a move constructor) is said once, in `usual`.
+
+A public name with neither is undocumented; `undocumented` lists them, and the site is not built.
+"""
+import html
+import pathlib
+import re
+import xml.etree.ElementTree as ET
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+xml_folder = root / "build/docs/doxygen/xml"
+layers = ["core", "os", "storage", "alloc", "movable", "containers", "collected", "debug", "std"]
+layer_words = {
+    "core": "Words that everything else uses: alignment, handles, slices, asserts, the allocator interface.",
+    "os": "Pages, threads and clocks: everything that a system does in its own way.",
+    "storage": "What several containers stand on. Most programs do not include these.",
+    "alloc": "Bytes in, bytes out: arenas, pools, heaps and what wraps them.",
+    "movable": "Ranges that move, so that a region which is nearly full stays usable.",
+    "containers": "Objects: maps with handles, tables with a layout, pools that keep objects built.",
+    "collected": "Objects that refer to each other in cycles, collected in a budget.",
+    "debug": "Wrappers that find who leaks, who overruns, and who cannot cope with refusal.",
+    "std": "The standard library on cairn's memory.",
+}
+usual = {
+    **dict.fromkeys(["value_type", "element_type", "key_type", "mapped_type", "size_type", "difference_type",
+                     "reference", "const_reference", "pointer", "const_pointer", "iterator", "const_iterator",
+                     "iterator_concept", "iterator_category", "hasher", "key_equal", "layout_type", "view_type",
+                     "const_view_type", "handle_type", "options", "upstream_type", "allocator_type", "fit_type",
+                     "growth", "map_type", "shared_type", "lease_type", "offset_type", "is_always_equal",
+                     "propagate_on_container_copy_assignment", "propagate_on_container_move_assignment",
+                     "propagate_on_container_swap", "rebind", "other"], "A type, as its name says."),
+    "begin": "The first element.", "cbegin": "The first element.", "end": "Behind the last element.",
+    "cend": "Behind the last element.", "size": "How many there are.", "empty": "True when there are none.",
+    "data": "The first element's address.", "front": "The first element. Requires: there is one.",
+    "back": "The last element. Requires: there is one.", "get": "What it holds.", "swap": "Exchanges the two.",
+    "clear": "Ends all elements; capacity stays.", "capacity": "How many fit without growth.",
+    "upstream": "The allocator that it takes its memory from.",
+}
+usual_operators = {
+    "==": "Equality.", "!=": "Inequality.", "<=>": "Order.", "<": "Order.", ">": "Order.", "<=": "Order.",
+    ">=": "Order.", "++": "The next one.", "--": "The one before.", "+": "So many further.",
+    "-": "So many back, or the distance.", "+=": "So many further.", "-=": "So many back.",
+    "*": "What it refers to.", "->": "What it refers to.", "[]": "The element with this number.",
+    "=": "Assignment.", "bool": "True unless it is empty.", "&": "The address is refused, or a proxy's.",
+    "()": "The call.",
+}
+member_kinds = {"function", "variable", "typedef", "enum", "friend"}
+
+
+def is_public_header(file):
+    """A header directly in a layer."""
+    parts = pathlib.PurePath(file).parts
+    return parts[:2] == ("include", "cairn") and len(parts) == 4 and parts[2] in layers
+
+
+class source:
+    """A header, and what stands around a line of it."""
+    cache = {}
+
+    def __new__(cls, file):
+        if file not in cls.cache:
+            made = cls.cache[file] = super().__new__(cls)
+            made.lines = (root / file).read_text().split("\n")
+        return cls.cache[file]
+
+    def essay(self):
+        """The comment that the file begins with, without its marks."""
+        out = []
+        for line in self.lines:
+            if not line.startswith("//"):
+                break
+            out.append(line[3:] if line.startswith("// ") else line[2:])
+        return out
+
+    def statement(self, line):
+        """(first, last) of the lines, counted from 0, of the declaration that has `line`."""
+        first = line
+        while first > 0:
+            above = self.lines[first - 1].strip()
+            code = above.split("//")[0].rstrip()
+            if not code or code[-1] in ";{}" or (code[-1] == ":" and not code.endswith("::")) or above.startswith("#"):
+                break
+            first -= 1
+        last, depth = line, 0
+        for last in range(line, min(line + 40, len(self.lines))):
+            code = self.lines[last].split("//")[0]
+            for k, c in enumerate(code):
+                if c in "([":
+                    depth += 1
+                elif c in ")]":
+                    depth -= 1
+                elif c in ";{" and depth == 0 and not re.search(r"=\s*$|[\w>]$", code[:k].rstrip()[-1:] + " " if c == "{" and "=" in code[:k] else ""):
+                    return first, last
+        return first, last
+
+    def signature(self, first, last):
+        """The declaration without its body."""
+        text = "\n".join(l.split("//")[0].rstrip() for l in self.lines[first:last + 1])
+        out, depth = [], 0
+        for k, c in enumerate(text):
+            if c in "(<[":
+                depth += 1
+            elif c in ")>]":
+                depth -= 1
+            if depth <= 0 and (c == ";" or (c == "{" and not re.search(r"[=,(]\s*$", text[:k]))):
+                break
+            out.append(c)
+        text = "".join(out).rstrip()
+        # The initializers of a constructor are its body.
+        text = re.sub(r"\)((?:\s*noexcept(?:\([^)]*\))?)?)\s*\n?\s*:\s+\w[\s\S]*$", r")\1", text)
+        shift = min((len(l) - len(l.lstrip()) for l in text.split("\n") if l.strip()), default=0)
+        text = "\n".join(l[shift:] for l in text.split("\n"))
+        return re.sub(r"\[\[gnu::\w+(\([^)]*\))?\]\]\s*", "", text).strip()
+
+    def comment(self, first, last):
+        """The comment above the declaration, or behind it."""
+        out = []
+        k = first - 1
+        while k >= 0 and self.lines[k].strip().startswith("//"):
+            out.insert(0, re.sub(r"^\s*///? ?", "", self.lines[k]))
+            k -= 1
+        behind = re.search(r"[;{}]\s*//+ ?(.*)$", self.lines[last])
+        if behind:
+            out.append(behind[1])
+            for more in self.lines[last + 1:]:
+                if not re.match(r"\s{20,}// ", more):
+                    break
+                out.append(more.split("// ", 1)[1])
+        return out
+
+    def shares_with_the_one_above(self, first):
+        above = self.lines[first - 1].strip() if first else ""
+        return bool(above) and not above.startswith(("//", "#")) and above[-1] in ";}"
+
+
+# ---- words to Markdown ---------------------------------------------------------------------------------
+
+label = re.compile(r"^(Requires|Returns|Cost|Threads|Invalidates|Size 0|Invariant|Order|Use it for|Look elsewhere for|"
+                   r"Failure|Throws|Memory|Growth|Bound|Source|Handles|Example|Limits):\s*(.*)$")
+
+
+def is_drawing(line):
+    return bool(re.search(r"\+-|-\+|\|.*\||\^|-->|<--|^\s{5,}\S|={3,}|_{3,}", line))
+
+
+def as_text(line):
+    """Names in code keep their letters; nothing of it is Markdown's."""
+    parts = re.split(r"(`[^`]*`)", line)
+    return "".join(p if p.startswith("`") else re.sub(r"([\\*_#\[\]|])", r"\\\1", html.escape(p, quote=False)) for p in parts)
+
+
+def as_markdown(lines):
+    out, paragraph, drawing = [], [], []
+
+    def end_paragraph():
+        if paragraph:
+            out.append(" ".join(paragraph) + "\n")
+            paragraph.clear()
+
+    def end_drawing():
+        while drawing and not drawing[-1].strip():
+            drawing.pop()
+        if drawing:
+            shift = min(len(l) - len(l.lstrip()) for l in drawing if l.strip())
+            out.append("```text\n" + "\n".join(l[shift:] for l in drawing) + "\n```\n")
+            drawing.clear()
+
+    after_label = False
+    for line in lines:
+        found = label.match(line.strip()) if not line.startswith("     ") else None
+        if not line.strip():
+            end_paragraph()
+            after_label = False
+            if drawing:
+                drawing.append(line)
+        elif found:
+            end_drawing(), end_paragraph()
+            paragraph.append(f"**{found[1]}:** {as_text(found[2])}")
+            after_label = True
+        elif (drawing or not paragraph) and is_drawing(line) and not after_label:
+            end_paragraph()
+            drawing.append(line)
+        else:
+            end_drawing()
+            paragraph.append(as_text(line.strip()))
+    end_drawing(), end_paragraph()
+    return "\n".join(out)
+
+
+# ---- names ----------------------------------------------------------------------------------------------
+
+class reference:
+    def __init__(self):
+        self.compounds = {}       # by id
+        for file in xml_folder.glob("*.xml"):
+            for c in ET.parse(file).getroot().iter("compounddef"):
+                self.compounds[c.get("id")] = c
+        self.undocumented = []    # "file:line name"
+        self.pages = {}           # header: [(kind, name)]
+        self.name_count = 0
+
+    @staticmethod
+    def place(element):
+        at = element.find("location")
+        if at is None:
+            return None, 0
+        file, line = at.get("declfile") or at.get("file"), at.get("declline") or at.get("line")
+        return file, int(line) - 1
+
+    def members(self, compound, seen=None):
+        """Public ones, with those of the bases that are inside."""
+        seen = set() if seen is None else seen
+        out = []
+        for m in compound.iter("memberdef"):
+            name = m.find("name").text or ""
+            if m.get("prot") != "public" or m.get("kind") not in member_kinds or m.get("kind") == "friend" and "operator" not in name:
+                continue
+            if name.startswith(("~", "@")) or name.endswith("_"):
+                continue
+            out.append(m)
+        for base in compound.findall("basecompoundref"):
+            inner = self.compounds.get(base.get("refid"))
+            if inner is not None and base.get("prot") == "public" and base.get("refid") not in seen and \
+                    "detail" in inner.find("compoundname").text:
+                seen.add(base.get("refid"))
+                out += self.members(inner, seen)
+        return out
+
+    def said(self, file, line, name, owner):
+        """(signature, comment or None) of what is declared there."""
+        text = source(file)
+        first, last = text.statement(line)
+        comment = text.comment(first, last)
+        at = first
+        while not comment and text.shares_with_the_one_above(at):
+            at, end = text.statement(at - 1)
+            comment = text.comment(at, end)
+            if at == 0:
+                break
+        if not comment:
+            op = re.fullmatch(r"operator\s*(.+)", name)
+            plain = re.sub(r"<.*", "", name)
+            if plain in usual:
+                comment = [usual[plain]]
+            elif op:
+                comment = [usual_operators.get(op[1], "A conversion, where nothing is lost." if re.match(r"[\w:]", op[1]) else "")]
+            elif owner and plain == re.sub(r"<.*", "", owner.split("::")[-1]):
+                what = text.signature(first, last)
+                comment = ["Not to be copied." if "delete" in "\n".join(text.lines[first:last + 1]) else
+                           "From another one, which is left empty." if "&&" in what else
+                           "A copy." if "const " + plain + "&" in what else "Made of its parts."]
+            if comment == [""]:
+                comment = None
+        return text.signature(first, last), comment or None
+
+    def write_member(self, m, owner, out):
+        file, line = self.place(m)
+        if file is None or not file.startswith("include/"):
+            return
+        name = m.find("name").text
+        signature, comment = self.said(file, line, name, owner)
+        self.name_count += 1
+        if comment is None:
+            self.undocumented.append(f"{file}:{line + 1}: {owner + '::' if owner else ''}{name}")
+        if out and out[-1][0] == comment and comment is not None:
+            out[-1][1].append((name, signature))
+        else:
+            out.append((comment, [(name, signature)]))
+
+    @staticmethod
+    def print_members(groups, depth):
+        text = []
+        for comment, those in groups:
+            names = list(dict.fromkeys(re.sub(r"\s+", " ", n) for n, _ in those))
+            heading = ", ".join(names)
+            text.append(f"{'#' * depth} {as_text(heading)}\n")
+            text.append("```cpp\n" + "\n".join(dict.fromkeys(s + ";" for _, s in those)) + "\n```\n")
+            text.append(as_markdown(comment or []))
+        return text
+
+    def write_class(self, compound, depth=2):
+        name = compound.find("compoundname").text.removeprefix("cairn::")
+        if re.search(r"detail|<", name):
+            return []
+        file, line = self.place(compound)
+        self.pages.setdefault(file, []).append((compound.get("kind"), name))
+        self.name_count += 1
+        text_of = source(file)
+        first, last = text_of.statement(line)
+        comment = text_of.comment(first, first)
+        out = [f"{'#' * depth} {compound.get('kind')} {as_text(name)}\n",
+               "```cpp\n" + text_of.signature(first, last) + ";\n```\n", as_markdown(comment)]
+        groups = []
+        for m in self.members(compound):
+            self.write_member(m, name, groups)
+        out += self.print_members(groups, depth + 1)
+        for inner in compound.findall("innerclass"):
+            if inner.get("prot") == "public":
+                out += self.write_class(self.compounds[inner.get("refid")], min(depth + 1, 5))
+        return out
+
+    def page(self, file, tests):
+        """The page of a public header."""
+        layer, name = file.split("/")[2], file.split("/")[3]
+        out = [f"# {name.removesuffix('.hpp')}\n", f"```cpp\n#include <{file.removeprefix('include/')}>\n```\n",
+               f"[The header](../../source/{file}.txt){{ .md-button }}" +
+               "".join(f" · [{pathlib.PurePath(t).stem}](../../source/{t}.txt)" for t in tests) + "\n",
+               as_markdown(source(file).essay())]
+        groups, classes = [], []
+        for c in self.compounds.values():
+            if c.get("kind") in ("class", "struct", "union", "concept") and self.place(c)[0] == file and \
+                    "::" not in c.find("compoundname").text.removeprefix("cairn::"):
+                classes.append((self.place(c)[1], c))
+        for m in self.compounds["namespacecairn"].iter("memberdef"):
+            if self.place(m)[0] == file and not (m.find("name").text or "@").startswith("@"):
+                self.write_member(m, "", groups)
+                self.pages.setdefault(file, []).append((m.get("kind"), m.find("name").text))
+        for _, c in sorted(classes, key=lambda e: e[0]):
+            out += self.write_class(c)
+        if groups:
+            out += ["## Functions and constants\n" if classes else ""] + self.print_members(groups, 3 if classes else 2)
+        return "\n".join(out)
+
+
+def tests_of(file, all_tests):
+    """The tests of the same name first, then up to five others that include the header."""
+    stem = pathlib.PurePath(file).stem
+    line = f"#include <{file.removeprefix('include/')}>"
+    own = [t for t in all_tests if re.fullmatch(rf"{stem}(_\w+)?_test", pathlib.PurePath(t).stem)]
+    others = [t for t in all_tests if t not in own and line in (root / t).read_text()]
+    return own[:6] + others[:max(0, 5 - len(own))]
