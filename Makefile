@@ -1,12 +1,13 @@
 # The thin front: every target first sees to it that its tools are there (tools/bootstrap), then
 # calls the one script or preset that does the work. CAIRN_NO_INSTALL=1: say what is missing, install
 # nothing. make lab LAB='--speed 0.1': words for `cairn lab`.
-.PHONY: help lab test check format clean
+.PHONY: help lab test check docs format clean
 
 help:
 	@echo "make lab     measure cairn against what you use now; writes cairn-lab.html"
 	@echo "make test    build and run the tests"
 	@echo "make check   everything a change must pass (.ci/run)"
+	@echo "make docs    the documentation site, searchable, in build/docs/site"
 	@echo "make format  clang-format over every C++ file"
 	@echo "make clean   remove build/"
 
@@ -19,6 +20,9 @@ test:
 
 check:
 	@.ci/run
+
+docs:
+	@tools/docs
 
 format:
 	@tools/bootstrap format

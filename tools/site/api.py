@@ -40,6 +40,27 @@ usual = {
     "back": "The last element. Requires: there is one.", "get": "What it holds.", "swap": "Exchanges the two.",
     "clear": "Ends all elements; capacity stays.", "capacity": "How many fit without growth.",
     "upstream": "The allocator that it takes its memory from.",
+    # Every allocator and wrapper (core/byte_allocator.hpp says what they promise).
+    "allocate": "Bytes at an alignment, uninitialized. Returns: nullptr when they are refused; nothing has changed then.",
+    "deallocate": "Takes a block back, with the size and the alignment that were asked for; nullptr is legal.",
+    "try_resize": "Resizes a block where it is. Returns: false when that cannot be; nothing has changed then.",
+    "good_size": "The bytes that a request of this size gets.",
+    "usable_size": "The bytes of a live block that may be written.",
+    "owns": "True when the address lies in its memory, allocated or not.",
+    "is_last": "True when the block is the newest, which gives its bytes back and grows in place.",
+    "mark": "A marker of everything that is live now.",
+    "rewind": "Frees everything that was allocated after the marker; markers after it die.",
+    "reset": "Frees everything at once. Invalidates: every block and marker.",
+    "validate": "Checks the invariant; a checked build stops with a sentence where it is broken.",
+    "name": "The name that reports give it; nullptr: none.",
+    "set_name": "Gives it a name for reports; the string is not copied. nullptr: none.",
+    "stats": "What it holds, counted on demand.",
+    "make_array": "An array of value-initialized objects; empty when memory is refused.",
+    "make": "An object in its memory; nullptr when that is refused.",
+    "destroy": "Ends an object and frees its memory; nullptr is legal.",
+    # Wrappers of an allocator.
+    "forwards": "Made of what its allocator is made of.",
+    "underlying": "The allocator that it wraps.",
 }
 usual_operators = {
     "==": "Equality.", "!=": "Inequality.", "<=>": "Order.", "<": "Order.", ">": "Order.", "<=": "Order.",
@@ -116,6 +137,18 @@ class source:
         shift = min((len(l) - len(l.lstrip()) for l in text.split("\n") if l.strip()), default=0)
         text = "\n".join(l[shift:] for l in text.split("\n"))
         return re.sub(r"\[\[gnu::\w+(\([^)]*\))?\]\]\s*", "", text).strip()
+
+    def whole(self, first):
+        """A declaration with its body, as it stands."""
+        last, depth = first, 0
+        for last in range(first, len(self.lines)):
+            code = self.lines[last].split("//")[0]
+            depth += code.count("{") - code.count("}")
+            if depth == 0 and ";" in code:
+                break
+        lines = self.lines[first:last + 1]
+        shift = min(len(l) - len(l.lstrip()) for l in lines if l.strip())
+        return "\n".join(l[shift:] for l in lines)
 
     def comment(self, first, last):
         """The comment above the declaration, or behind it."""
@@ -295,8 +328,11 @@ class reference:
         comment = text_of.comment(first, first)
         out = [f"{'#' * depth} {compound.get('kind')} {as_text(name)}\n",
                "```cpp\n" + text_of.signature(first, last) + ";\n```\n", as_markdown(comment)]
-        groups = []
-        for m in self.members(compound):
+        groups, members = [], self.members(compound)
+        if members and all(m.get("kind") == "variable" for m in members) and compound.find("basecompoundref") is None:
+            self.name_count += len(members)
+            return [out[0], "```cpp\n" + text_of.whole(first) + "\n```\n", out[2]]
+        for m in members:
             self.write_member(m, name, groups)
         out += self.print_members(groups, depth + 1)
         for inner in compound.findall("innerclass"):
