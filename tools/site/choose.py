@@ -52,7 +52,8 @@ tree = ("What is the memory for?", [
 
 def headers():
     """By name: the public header of that name."""
-    return {p.stem: f"{p.parent.name}/{p.stem}" for p in sorted((api.root / "include/cairn").glob("*/*.hpp"))}
+    return {p.stem: f"{p.parent.name}/{p.stem}" for p in sorted((api.root / "include/cairn").glob("*/*.hpp"))} | {
+        "strict_good_fit": "alloc/good_fit"}
 
 
 def losses():
