@@ -61,9 +61,20 @@ usual = {
     # Wrappers of an allocator.
     "forwards": "Made of what its allocator is made of.",
     "underlying": "The allocator that it wraps.",
+    "rbegin": "The last element, going back.", "rend": "In front of the first element.",
+    "crbegin": "The last element, going back.", "crend": "In front of the first element.",
+    "size_bytes": "How many bytes the elements have.",
+    "used_size": "Bytes in use.", "free_size": "Bytes that are free.", "live_count": "How many are live.",
+    "high_water_size": "The most bytes that were in use at one time.",
+    "reset_high_water": "Lets the high water begin at what is in use now.",
+    "reverse_iterator": "A type, as its name says.", "const_reverse_iterator": "A type, as its name says.",
+    "type": "A type, as its name says.", "object_type": "A type, as its name says.", "tag_type": "A type, as its name says.",
+    "lock": "Waits until it owns the mutex.", "try_lock": "Returns: false when another thread owns the mutex.",
+    "unlock": "Requires: this thread owns the mutex.",
+    "view": "All of it, as a view.", "c_str": "The text, ended by a 0.",
 }
 usual_operators = {
-    "==": "Equality.", "!=": "Inequality.", "<=>": "Order.", "<": "Order.", ">": "Order.", "<=": "Order.",
+    "": "", "==": "Equality.", "!=": "Inequality.", "<=>": "Order.", "<": "Order.", ">": "Order.", "<=": "Order.",
     ">=": "Order.", "++": "The next one.", "--": "The one before.", "+": "So many further.",
     "-": "So many back, or the distance.", "+=": "So many further.", "-=": "So many back.",
     "*": "What it refers to.", "->": "What it refers to.", "[]": "The element with this number.",
@@ -227,6 +238,11 @@ def as_markdown(lines):
 
 # ---- names ----------------------------------------------------------------------------------------------
 
+# Where a word of several classes is said at length, best first: the others mean the same.
+donors = ["table_view", "slot_map", "packed_array", "stable_slot_map", "pool", "arena", "growing_arena", "object_pool",
+          "concurrent_object_pool", "heap", "shared_store", "offset_heap", "basic_offset_heap"]
+
+
 class reference:
     def __init__(self):
         self.compounds = {}       # by id
@@ -236,6 +252,16 @@ class reference:
         self.undocumented = []    # "file:line name"
         self.pages = {}           # header: [(kind, name)]
         self.name_count = 0
+        self.lent = {}            # by name: (class, comment) of a donor
+        for donor in reversed(donors):
+            for c in self.compounds.values():
+                if c.get("kind") == "class" and c.find("compoundname").text == f"cairn::{donor}":
+                    for m in self.members(c):
+                        file, line = self.place(m)
+                        text = source(file)
+                        comment = self.comment_of(text, *text.statement(line))
+                        if comment:
+                            self.lent[m.find("name").text] = donor, comment
 
     @staticmethod
     def place(element):
@@ -264,17 +290,23 @@ class reference:
                 out += self.members(inner, seen)
         return out
 
+    @staticmethod
+    def comment_of(text, first, last):
+        """Its own, or the one of the declarations that it directly follows."""
+        comment = text.comment(first, last)
+        while not comment and first > 0 and text.shares_with_the_one_above(first):
+            first, last = text.statement(first - 1)
+            comment = text.comment(first, last)
+        return comment
+
     def said(self, file, line, name, owner):
         """(signature, comment or None) of what is declared there."""
         text = source(file)
         first, last = text.statement(line)
-        comment = text.comment(first, last)
-        at = first
-        while not comment and text.shares_with_the_one_above(at):
-            at, end = text.statement(at - 1)
-            comment = text.comment(at, end)
-            if at == 0:
-                break
+        comment = self.comment_of(text, first, last)
+        if not comment and owner and name in self.lent and self.lent[name][0] != owner:
+            donor, words = self.lent[name]
+            comment = [f"As in `{donor}`:", *words]
         if not comment:
             op = re.fullmatch(r"operator\s*(.+)", name)
             plain = re.sub(r"<.*", "", name)
@@ -352,8 +384,10 @@ class reference:
             if c.get("kind") in ("class", "struct", "union", "concept") and self.place(c)[0] == file and \
                     "::" not in c.find("compoundname").text.removeprefix("cairn::"):
                 classes.append((self.place(c)[1], c))
+        own = {c.find("compoundname").text.removeprefix("cairn::") for _, c in classes}
         for m in self.compounds["namespacecairn"].iter("memberdef"):
-            if self.place(m)[0] == file and not (m.find("name").text or "@").startswith("@"):
+            # (A function named as a class is a deduction guide.)
+            if self.place(m)[0] == file and not (m.find("name").text or "@").startswith("@") and m.find("name").text not in own:
                 self.write_member(m, "", groups)
                 self.pages.setdefault(file, []).append((m.get("kind"), m.find("name").text))
         for _, c in sorted(classes, key=lambda e: e[0]):
