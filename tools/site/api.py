@@ -60,7 +60,14 @@ usual = {
     "destroy": "Ends an object and frees its memory; nullptr is legal.",
     # Wrappers of an allocator.
     "forwards": "Made of what its allocator is made of.",
-    "underlying": "The allocator that it wraps.",
+    "underlying": "The allocator that it wraps.", "inner": "The allocator that it wraps.",
+    # Containers.
+    "insert": "As emplace, with a copy or by moving from it.", "push_back": "As emplace_back, with a copy or by moving from it.",
+    "pop_back": "Removes the last one. Requires: there is one.",
+    # Fits (alloc/fit.hpp says what each is).
+    "deferred_max": "Blocks of one class that may wait unmerged.", "deferred_share": "They may withhold one in so many bytes of the heap.",
+    "block_size": "Granules that a block for a request gets.", "class_of_request": "The class whose blocks serve a request of so many granules.",
+    "size_of_class": "Granules of the smallest block of a class.", "steps": "The classes of sizes.",
     "rbegin": "The last element, going back.", "rend": "In front of the first element.",
     "crbegin": "The last element, going back.", "crend": "In front of the first element.",
     "size_bytes": "How many bytes the elements have.",
@@ -165,6 +172,8 @@ class source:
         """The comment above the declaration, or behind it."""
         out = []
         k = first - 1
+        while k >= 0 and self.lines[k].startswith("#") and not self.lines[k].startswith("#include"):
+            k -= 1
         while k >= 0 and self.lines[k].strip().startswith("//"):
             out.insert(0, re.sub(r"^\s*///? ?", "", self.lines[k]))
             k -= 1
@@ -178,8 +187,19 @@ class source:
         return out
 
     def shares_with_the_one_above(self, first):
-        above = self.lines[first - 1].strip() if first else ""
+        k = first - 1
+        while k > 0 and self.lines[k].startswith(("#el", "#if")):
+            k -= 1
+        above = self.lines[k].strip() if first else ""
         return bool(above) and not above.startswith(("//", "#")) and above[-1] in ";}"
+
+    def is_private(self, line):
+        """Doxygen calls the members of a private struct without a name public."""
+        for k in range(line, -1, -1):
+            found = re.match(r"\s*(public|private|protected):", self.lines[k])
+            if found:
+                return found[1] == "private"
+        return False
 
 
 # ---- words to Markdown ---------------------------------------------------------------------------------
@@ -279,7 +299,9 @@ class reference:
             name = m.find("name").text or ""
             if m.get("prot") != "public" or m.get("kind") not in member_kinds or m.get("kind") == "friend" and "operator" not in name:
                 continue
-            if name.startswith(("~", "@")) or name.endswith("_"):
+            file, line = self.place(m)
+            if name.startswith(("~", "@")) or name.endswith("_") or \
+                    m.get("kind") == "variable" and file.startswith("include/") and source(file).is_private(line):
                 continue
             out.append(m)
         for base in compound.findall("basecompoundref"):
@@ -295,7 +317,10 @@ class reference:
         """Its own, or the one of the declarations that it directly follows."""
         comment = text.comment(first, last)
         while not comment and first > 0 and text.shares_with_the_one_above(first):
-            first, last = text.statement(first - 1)
+            above = first - 1
+            while text.lines[above].startswith("#"):
+                above -= 1
+            first, last = text.statement(above)
             comment = text.comment(first, last)
         return comment
 
@@ -330,6 +355,8 @@ class reference:
         name = m.find("name").text
         signature, comment = self.said(file, line, name, owner)
         self.name_count += 1
+        if comment is None:  # an overload for constant objects, mostly
+            comment = next((c for c, those in reversed(out) if c and name in (n for n, _ in those)), None)
         if comment is None:
             self.undocumented.append(f"{file}:{line + 1}: {owner + '::' if owner else ''}{name}")
         if out and out[-1][0] == comment and comment is not None:
@@ -350,9 +377,10 @@ class reference:
 
     def write_class(self, compound, depth=2):
         name = compound.find("compoundname").text.removeprefix("cairn::")
-        if re.search(r"detail|<", name):
-            return []
         file, line = self.place(compound)
+        # (A fit's index is what the concept of fits says.)
+        if re.search(r"detail|<|@|::index$", name) or not is_public_header(file):
+            return []
         self.pages.setdefault(file, []).append((compound.get("kind"), name))
         self.name_count += 1
         text_of = source(file)

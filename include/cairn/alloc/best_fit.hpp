@@ -157,6 +157,7 @@ struct basic_best_fit {
     };
 };
 
+/// The one to take: blocks below 16 KiB have a bin for each size.
 using best_fit = basic_best_fit<1024>;
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

@@ -69,6 +69,7 @@ public:
     /// Below live_size(): what is live stays, and nothing more is given out until enough is back.
     void set_limit_size(std::size_t bytes) noexcept { limit_size_ = bytes; }
 
+    /// Bytes that may be live.
     [[nodiscard]] std::size_t limit_size() const noexcept { return limit_size_; }
     /// Requests that were refused for the limit.
     [[nodiscard]] std::size_t refused_count() const noexcept { return refused_count_; }

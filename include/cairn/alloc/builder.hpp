@@ -86,6 +86,7 @@ public:
         T copy = value;  // growth may move the element that it refers to
         return emplace_back(static_cast<T&&>(copy));
     }
+    /// By moving from it; a refusal leaves it as it was.
     [[nodiscard, gnu::always_inline]] bool push_back(T&& value) {
         if constexpr (std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<T>) {
             return push_back(static_cast<const T&>(value));  // needs no address, as below
@@ -106,6 +107,7 @@ public:
         return true;
     }
 
+    /// Removes the last element. Requires: there is one.
     void pop_back() noexcept {
         CAIRN_ASSERT(begin_ != end_, "only an element that is there can be removed");
         (--end_)->~T();

@@ -215,6 +215,7 @@ public:
 
     [[nodiscard]] std::size_t slot_size() const noexcept { return stride_; }
     [[nodiscard]] alignment slot_alignment() const noexcept { return align_; }
+    /// Slots that a thread takes from the depot at a time.
     [[nodiscard]] std::size_t magazine_size() const noexcept { return depot_.magazine_size(); }
     [[nodiscard]] std::size_t good_size(std::size_t size, alignment) const noexcept {
         return size <= stride_ ? stride_ : size;

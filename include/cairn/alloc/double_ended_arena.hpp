@@ -156,6 +156,7 @@ public:
     double_ended_arena& operator=(const double_ended_arena&) = delete;
     ~double_ended_arena() { reset(); }
 
+    /// The two ends: each is an arena, whose blocks live until it is reset or rewound.
     [[nodiscard]] arena& low() noexcept { return low_; }
     [[nodiscard]] arena_high_end& high() noexcept { return high_; }
 

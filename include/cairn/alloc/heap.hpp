@@ -65,6 +65,7 @@ struct grow_by {
     std::size_t block_size;
 };
 
+/// What a block is: given out, freed and waiting unmerged, free.
 enum class block_state : std::uint8_t { used, deferred, free };
 
 /// What for_each_block shows.
@@ -93,6 +94,7 @@ class heap {
     using home_region = detail::home_region<Fit, Steps>;
 
 public:
+    /// Regions that one heap can have; bytes that blocks are multiples of; bytes in front of each.
     static constexpr std::size_t region_count_max = detail::region_set::count_max;
     static constexpr std::size_t granule_size = detail::granule_size;
     static constexpr std::size_t header_size = detail::block_header_size;

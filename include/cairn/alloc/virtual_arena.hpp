@@ -35,8 +35,10 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 class virtual_arena : public detail::bump_arena<virtual_arena> {
 public:
+    /// The name of its pages where options::name is nullptr.
     static constexpr const char* default_name = "cairn virtual_arena";
 
+    /// Whether the system is asked for huge pages, and whether running off the end faults.
     enum class huge_pages : unsigned char { no, advised };
     enum class guard : unsigned char { none, page_at_end };
 
@@ -111,6 +113,7 @@ public:
     [[nodiscard]] std::size_t capacity() const noexcept {  // bytes reserved for use
         return reserved_end_ - region_.begin();
     }
+    /// Bytes that have memory behind them.
     [[nodiscard]] std::size_t committed_size() const noexcept { return region_.capacity(); }
     [[nodiscard]] std::size_t free_size() const noexcept { return capacity() - used_size(); }
 

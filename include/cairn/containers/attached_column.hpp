@@ -84,6 +84,7 @@ public:
     attached_column(const attached_column&) = delete;
     attached_column& operator=(const attached_column&) = delete;
 
+    /// False once its rows have ended.
     [[nodiscard]] bool is_attached() const noexcept { return rows_ != nullptr; }
     [[nodiscard]] std::size_t size() const noexcept { return rows_ != nullptr ? rows_->size : 0; }
     /// The value of row i. Requires: i < size().

@@ -66,6 +66,7 @@ public:
     [[nodiscard]] constexpr std::size_t size() const noexcept {
         return rows_.size() / step_ + (rows_.size() % step_ != 0 ? 1 : 0);
     }
+    /// Rows in each but the last.
     [[nodiscard]] constexpr std::size_t rows_per_batch() const noexcept { return step_; }
 
     /// Batch `k`, from row k * rows_per_batch() on. Requires: k < size().

@@ -156,6 +156,7 @@ public:
     [[nodiscard]] std::size_t object_count() const noexcept {
         return built_count_.load(std::memory_order_relaxed);
     }
+    /// Objects that were built in acquire(), because none was idle.
     [[nodiscard]] std::size_t miss_count() const noexcept {
         return misses_.load(std::memory_order_relaxed);
     }

@@ -46,23 +46,28 @@ inline constexpr std::size_t no_group = static_cast<std::size_t>(-1);
 /// not say differently, they say as this one.
 struct soa {
     /// True: all rows are one array of Row, and a row is a real Row&.
+    /// What the table asks: rows lie whole, one after the other.
     static constexpr bool one_array = false;
     /// True: every field that is a small vector has one column per component.
+    /// What the table asks: components have columns of their own.
     static constexpr bool splits = false;
     /// Rows in a block, side by side in each of its columns: 2, 4, 8, ...; 0: all rows in one.
     static constexpr std::size_t lanes = 0;
     /// The number of the group whose column field number `field` shares; no_group: its own.
+    /// The group of a field, or no_group.
     static consteval std::size_t group_of([[maybe_unused]] std::size_t field) { return no_group; }
     static constexpr std::size_t no_group = detail::no_group;
 };
 
 /// An array of rows.
 struct aos : soa {
+    /// Rows lie whole, one after the other.
     static constexpr bool one_array = true;
 };
 
 /// One column per field, and one per component of every field that is a small vector.
 struct split_soa : soa {
+    /// Components have columns of their own.
     static constexpr bool splits = true;
 };
 
@@ -73,12 +78,14 @@ struct split_soa : soa {
 /// beyond the cache, by hand too (lab: aos-soa, 2026-11-21).
 template <std::size_t N>
 struct aosoa : soa {
+    /// Rows in a block.
     static constexpr std::size_t lanes = N;
 };
 
 /// Fields that are stored side by side: Members are member pointers of the row, &particle<>::mass.
 template <auto... Members>
 struct group {
+    /// True when the group has this field of the row.
     static consteval bool has([[maybe_unused]] std::size_t field) {
         return ((field_of<Members> == field) || ...);
     }
@@ -92,6 +99,7 @@ private:
 /// (trivially copyable), and a field is in one group at most.
 template <class... Groups>
 struct grouped_soa : soa {
+    /// The group of a field, or no_group.
     static consteval std::size_t group_of([[maybe_unused]] std::size_t field) {
         std::size_t found = no_group;
         std::size_t number = 0;

@@ -130,6 +130,7 @@ public:
         }
         push(slot);
     }
+    /// As release(&object).
     void release(T& object) noexcept { release(&object); }
 
     /// Makes room for `count` objects in all; builds none. Returns: false when they would be more
@@ -171,6 +172,7 @@ public:
     [[nodiscard]] std::size_t live_count() const noexcept {
         return built_count_ - slots_.idle_count_;
     }
+    /// Objects that are built and wait.
     [[nodiscard]] std::size_t idle_count() const noexcept { return slots_.idle_count_; }
     [[nodiscard]] std::size_t capacity() const noexcept { return slots_.slot_count_; }
 

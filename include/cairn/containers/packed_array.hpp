@@ -47,6 +47,7 @@ namespace cairn::inline CAIRN_FLAVOUR {
 struct moved_row {
     std::size_t from;  // the row that was last
     std::size_t to;    // where it lives now
+    /// True when a row moved.
     [[nodiscard]] bool any() const noexcept { return from != to; }
 };
 

@@ -41,9 +41,12 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
+/// Counts of owners in one thread.
 struct plain_count {
     using type = std::uint32_t;
+    /// Whether owners may be copied and dropped in several threads.
     static constexpr bool is_atomic = false;
+    /// One owner more.
     static void add(type& count) noexcept { ++count; }
     /// True when the last owner has gone.
     [[nodiscard]] static bool drop(type& count) noexcept { return --count == 0; }
@@ -54,8 +57,10 @@ struct plain_count {
     }
 };
 
+/// Counts of owners in any threads.
 struct atomic_count {
     using type = std::atomic<std::uint32_t>;
+    /// Whether owners may be copied and dropped in several threads.
     static constexpr bool is_atomic = true;
     // Relaxed: a copy is made from an owner, which keeps the object. Release and acquire at the
     // end: all uses of the object happen before it is erased.
@@ -63,12 +68,15 @@ struct atomic_count {
     [[nodiscard]] static bool drop(type& count) noexcept {
         return count.fetch_sub(1, std::memory_order_acq_rel) == 1;
     }
+    /// How many owners there are.
     [[nodiscard]] static std::uint32_t read(const type& count) noexcept {
         return count.load(std::memory_order_relaxed);
     }
+    /// For an object that has no other owner yet.
     static void set(type& count, std::uint32_t n) noexcept {
         count.store(n, std::memory_order_relaxed);
     }
+    /// One owner more, unless the last has gone: then false.
     [[nodiscard]] static bool add_unless_zero(type& count) noexcept {
         std::uint32_t seen = count.load(std::memory_order_relaxed);
         while (seen != 0 &&

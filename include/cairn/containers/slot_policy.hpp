@@ -24,6 +24,7 @@ struct slot_policy {
     template <class Of>
     using handle_type = handle<Of, Bits, IndexBits, UserBits>;
 
+    /// Which free slot begins its next life, and how many stay free before one does.
     static constexpr reuse order = Order;
     static constexpr std::uint32_t free_min = Order == reuse::fifo ? FreeMin : 0;
 
@@ -34,6 +35,7 @@ struct slot_policy {
         template <class Of>
         using handle_type = handle<Of, Bits, IndexBits, UserBits, Tag>;
 
+        /// As of the policy without the tag.
         static constexpr reuse order = Order;
         static constexpr std::uint32_t free_min = slot_policy::free_min;
     };

@@ -115,6 +115,7 @@ public:
     using iterator = detail::stable_iterator<slots, handle_type, T>;
     using const_iterator = detail::stable_iterator<slots, handle_type, const T>;
 
+    /// Objects that lie in one piece.
     static constexpr std::size_t slots_per_chunk = chunk::slot_count;
     /// Steps (step_counter.hpp) of one insertion or one erasure, whatever the size of the map. A
     /// new chunk is on top, when an insertion needs one.

@@ -32,6 +32,7 @@ public:
         return alignment{alignof(T)};
     }
 
+    /// In bytes; the bits below it; its logarithm.
     [[nodiscard]] constexpr std::size_t bytes() const noexcept { return std::size_t{1} << log2_; }
     [[nodiscard]] constexpr std::size_t mask() const noexcept { return bytes() - 1; }
     [[nodiscard]] constexpr unsigned log2() const noexcept { return log2_; }
@@ -58,6 +59,7 @@ inline constexpr std::size_t cache_line_size = 128;
 #else
 inline constexpr std::size_t cache_line_size = 64;
 #endif
+/// As an alignment: what begins there shares no line with what lies in front of it.
 inline constexpr alignment cache_line_alignment{cache_line_size};
 
 /// Bytes to add to `address` to reach the next multiple of `to` (0 when already there).
@@ -76,6 +78,7 @@ inline constexpr alignment cache_line_alignment{cache_line_size};
     return value & ~to.mask();
 }
 
+/// True when `pointer` is a multiple of `to`.
 [[nodiscard]] inline bool is_aligned(const void* pointer, alignment to) noexcept {
     return (reinterpret_cast<std::uintptr_t>(pointer) & to.mask()) == 0;
 }

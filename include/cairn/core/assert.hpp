@@ -111,6 +111,7 @@ inline constexpr bool asserts_enabled = CAIRN_ASSERTS != 0;
 #if CAIRN_ASSERTS
 using call_site = std::source_location;
 #else
+/// In unchecked builds: an empty class in place of std::source_location.
 struct call_site {
     [[nodiscard]] static constexpr call_site current() noexcept { return {}; }
     call_site() = default;

@@ -15,8 +15,10 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
+/// A T on cache lines of its own.
 template <class T>
 struct alignas(alignof(T) > cache_line_size ? alignof(T) : cache_line_size) cache_line_padded {
+    /// The object.
     T value{};
 
     [[nodiscard]] T& operator*() noexcept { return value; }

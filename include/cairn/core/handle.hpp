@@ -79,6 +79,7 @@ public:
     using tag_type = Tag;
     using word_type = typename detail::handle_word<Bits>::type;  // what raw() returns
 
+    /// How the bits are shared: index at the bottom, generation above it, user bits on top.
     static constexpr unsigned index_bits = IndexBits;
     static constexpr unsigned user_bits = UserBits;
     static constexpr unsigned generation_bits =
@@ -112,6 +113,7 @@ public:
     /// All bits, for files, networks and void* user data; from_raw() is the way back.
     [[nodiscard]] constexpr word_type raw() const noexcept { return raw_; }
 
+    /// The slot that it names.
     [[nodiscard]] constexpr std::uint32_t index() const noexcept {
         return static_cast<std::uint32_t>(raw_ & index_mask);
     }

@@ -13,6 +13,7 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
+/// Asks for the line of `p`, to be written soon. `p` may be any address: none faults.
 inline void prefetch_for_writing(const void* p) noexcept {
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
     asm volatile("prefetchw (%0)" : : "r"(p));

@@ -44,6 +44,7 @@ public:
     /// AddressSanitizer report), an exception, exit(), or a minute without an end.
     [[nodiscard]] bool died() const noexcept { return how_ == end::died; }
 
+    /// What kind of misuse it was.
     [[nodiscard]] misuse_kind kind() const noexcept { return kind_; }
 
     /// The sentence that should have been true; "" when no promise was broken.

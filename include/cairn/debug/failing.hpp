@@ -41,6 +41,7 @@ public:
     // allocate() and try_resize() are refused when a rule refuses them; the allocator inside is not
     // asked then. live_size(), peak_size(): core/counts_live.hpp.
 
+    /// As a count: no end.
     static constexpr std::size_t all = static_cast<std::size_t>(-1);
 
     /// Refuses `count` requests beginning with number `first`; the first request ever is number 0.
@@ -61,6 +62,7 @@ public:
     /// Refuses what would bring the live bytes above `bytes`.
     void limit_size(std::size_t bytes) noexcept { byte_limit_ = bytes; }
 
+    /// Takes all rules back.
     void refuse_nothing() noexcept {
         refuse_from(all, 0);
         refuse_every(0);

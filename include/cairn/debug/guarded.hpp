@@ -92,6 +92,7 @@ public:
 
     [[nodiscard]] std::uint64_t next_serial() const noexcept { return next_serial_; }
     [[nodiscard]] std::size_t live_count() const noexcept { return blocks_.count(); }
+    /// Freed blocks that are kept back, to be watched.
     [[nodiscard]] std::size_t quarantined_count() const noexcept { return quarantined_count_; }
 
 private:
@@ -207,6 +208,7 @@ public:
     }
 
     [[nodiscard]] std::size_t live_count() const noexcept { return guard_.live_count(); }
+    /// Freed blocks that are kept back, to be watched.
     [[nodiscard]] std::size_t quarantined_count() const noexcept {
         return guard_.quarantined_count();
     }

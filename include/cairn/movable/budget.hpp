@@ -27,6 +27,7 @@ struct compaction_budget {
     std::uint32_t microseconds = no_end;  // from the call to the return
     std::size_t steps = by_time;          // looked at, each O(log n), 40 in about 5 us
 
+    /// As a time: no end. As a number of steps: what the time is good for.
     static constexpr std::uint32_t no_end = 0xFFFF'FFFF;
     static constexpr std::size_t by_time = SIZE_MAX - 1;
 
@@ -44,6 +45,7 @@ struct compaction_budget {
     [[nodiscard]] static constexpr compaction_budget unlimited() noexcept {
         return {SIZE_MAX, no_end, SIZE_MAX};
     }
+    /// True for unlimited().
     [[nodiscard]] constexpr bool is_unlimited() const noexcept {
         return bytes == SIZE_MAX && microseconds == no_end && steps == SIZE_MAX;
     }

@@ -41,6 +41,7 @@ namespace cairn::inline CAIRN_FLAVOUR {
 /// what this one held before it was moved from or assigned to, are told: the figures of 64-bit
 /// handles in generations.hpp, with one bit more.
 struct offset_allocation {
+    /// Which node, and in which of its lives.
     std::uint32_t index = 0xFFFF'FFFF;
     std::uint32_t generation = 0;
 
@@ -102,7 +103,9 @@ class basic_offset_heap {
 public:
     using offset_type = Offset;
     using options = offset_heap_options;
+    /// A move that a plan proposes.
     using move = offset_move<Offset>;
+    /// As a number of allocations: as many as memory has nodes for.
     static constexpr std::uint32_t unlimited = 0xFFFF'FFFF;
     /// Steps (heap/step_counter.hpp) of allocate or deallocate; doubling the nodes comes on top.
     static constexpr std::uint32_t steps_max = 40;
@@ -158,6 +161,7 @@ public:
     [[nodiscard]] std::uint64_t user_data(offset_allocation a) const noexcept {
         return live(a).user();
     }
+    /// A number of the caller's, kept beside the allocation.
     void set_user_data(offset_allocation a, std::uint64_t value) noexcept {
         (void)live(a);
         nodes_[a.index].set_user(value);
@@ -166,6 +170,7 @@ public:
     void set_pinned(offset_allocation a, bool pinned) noexcept;
 
     [[nodiscard]] Offset capacity() const noexcept { return capacity_; }
+    /// How many live.
     [[nodiscard]] std::size_t allocation_count() const noexcept { return live_count_; }
     [[nodiscard]] offset_heap_stats<Offset> stats() const noexcept;  // O(ranges)
 
@@ -345,6 +350,7 @@ private:
     std::uint32_t heads_[bin_count];
 };
 
+/// Offsets of 64 bits, and of 32.
 using offset_heap = basic_offset_heap<std::uint64_t>;
 using offset_heap_32 = basic_offset_heap<std::uint32_t>;
 

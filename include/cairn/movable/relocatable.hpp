@@ -53,6 +53,7 @@ public:
     /// Keeps the object where it is. Null when the object is gone.
     [[nodiscard]] pinned<T> pin() const noexcept;
 
+    /// Its name in the heap, and the heap.
     [[nodiscard]] handle_type handle() const noexcept { return handle_; }
     [[nodiscard]] relocatable_heap* heap() const noexcept { return heap_; }
 

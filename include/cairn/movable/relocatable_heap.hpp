@@ -196,6 +196,7 @@ public:
                             std::uint32_t slot) noexcept = nullptr;  // false: not now
         void (*after_move)(void* context, std::uint32_t slot, void* address) noexcept = nullptr;
     };
+    /// Calls the observer around each move from now on; {} ends that.
     void set_move_observer(const move_observer& observer) noexcept { observer_ = observer; }
 
 private:

@@ -24,6 +24,7 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 class thread_exit {
 public:
+    /// Called with the argument of its thread.
     using function = void (*)(void*) noexcept;
 
     constexpr explicit thread_exit(function f) noexcept : function_{f} {}

@@ -146,6 +146,7 @@ public:
         nodes_->upstream().deallocate(p, count * sizeof(T), alignment::of<T>());
     }
 
+    /// Where its nodes come from.
     [[nodiscard]] node_pool& nodes() const noexcept { return *nodes_; }
 
     template <class U>

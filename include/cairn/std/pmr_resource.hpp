@@ -96,6 +96,7 @@ public:
         resource_->deallocate(p, asked(size, align), align.bytes());
     }
 
+    /// Where its memory comes from.
     [[nodiscard]] std::pmr::memory_resource* resource() const noexcept { return resource_; }
 
 private:

@@ -72,6 +72,7 @@ enum class reuse { fifo, lifo, lowest };
 struct no_handles_left_t {
     explicit no_handles_left_t() = default;
 };
+/// The proof, as a value.
 inline constexpr no_handles_left_t no_handles_left{};
 
 /// A handle and its object, as items() of a map names them: for (auto [h, object] : map.items()).

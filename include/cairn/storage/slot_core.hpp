@@ -125,6 +125,7 @@ public:
     using reverse_iterator = std::reverse_iterator<iterator>;
     using const_reverse_iterator = std::reverse_iterator<const_iterator>;
 
+    /// An empty map, which takes no memory yet.
     explicit slot_core(allocator_ref upstream = system_memory(),
                        const slot_map_options& options = {}) noexcept
         : slots_{{static_cast<std::uint32_t>(max_size()), handle_type::generation_max,

@@ -55,6 +55,7 @@ struct slot_rules {
 /// Everything that does not depend on the order of reuse; not for direct use.
 class slot_directory_base {
 public:
+    /// No slot.
     static constexpr std::uint32_t none = 0xffff'ffff;
 
     struct slot {
@@ -104,11 +105,13 @@ public:
         CAIRN_ASSERT(is_alive(index), "the slot is alive");
         return slots()[index].value;
     }
+    /// Requires: as value().
     void set_value(std::uint32_t index, std::uint32_t value) noexcept {
         CAIRN_ASSERT(is_alive(index), "the slot is alive");
         slots()[index].value = value;
     }
 
+    /// True when the slot has an object.
     [[nodiscard]] bool is_alive(std::uint32_t index) const noexcept {
         return index < capacity_ && (slots()[index].word & vacant) == 0;
     }

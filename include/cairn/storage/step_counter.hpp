@@ -20,13 +20,16 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 /// The default: steps are not counted.
 struct uncounted {
+    /// Does nothing.
     static constexpr void touch() noexcept {}
 };
 
 /// For tests: `taken` grows by one for each word, link or loop turn.
 struct counted_steps {
+    /// One step more.
     static void touch() noexcept { ++taken; }
 
+    /// Steps of this thread.
     static inline thread_local std::uint64_t taken = 0;
 };
 
