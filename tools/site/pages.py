@@ -12,6 +12,7 @@ Usage: tools/site/pages.py EXAMPLES        EXAMPLES: the folder with the built e
 Exit status 0: laid out; 1: a public name has no words, or a link leads nowhere: a line for each.
 """
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -86,17 +87,14 @@ def relinked(file, text):
         if to.startswith("source/"):
             needed(repository)
         return f"[{label}]({pathlib.PurePath(relative(to, here))}{anchor})"
-    # Not inside of code.
-    parts = re.split(r"(```.*?```|`[^`\n]*`)", text, flags=re.S)
+    # Not inside of blocks of code. A label may have code in it.
+    parts = re.split(r"(```.*?```)", text, flags=re.S)
     for k in range(0, len(parts), 2):
-        parts[k] = re.sub(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]*)(#[^)\s]*)?\)", one, parts[k])
-    # A link around code is split by its code.
-    return re.sub(r"\[(`[^`\n]*`)\]\(([^)#\s]*)(#[^)\s]*)?\)", one, "".join(parts)) \
-        if "](" in text else "".join(parts)
+        parts[k] = re.sub(r"\[((?:[^\[\]]|\[[^\]]*\])+)\]\(([^)#\s]*)(#[^)\s]*)?\)", one, parts[k])
+    return "".join(parts)
 
 
 def relative(to, folder):
-    import os
     return os.path.relpath(to, folder)
 
 

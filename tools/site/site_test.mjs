@@ -94,6 +94,8 @@ try {
   }
   const dark = await browser.tab({ dark: true });
   await open(dark, "index.html");
+  await dark.run("localStorage.clear()");  // what the bright tabs chose
+  await open(dark, "docs/choosing.html");
   holds("a dark system gets a dark page", await dark.run("(() => { const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number); return r + g + b < 200; })()"));
 } finally {
   await browser.close();
