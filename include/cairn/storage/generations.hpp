@@ -95,7 +95,10 @@ public:
         CAIRN_ASSERT(first <= max, "the first generation fits its bits");
     }
     /// The one that was moved from begins elsewhere, when it begins again.
-    constexpr generations(generations&& other) noexcept : generations{other} { other.end(); }
+    constexpr generations(generations&& other) noexcept
+        : max_{other.max_}, asked_{other.asked_}, first_{other.first_}, last_{other.last_} {
+        other.end();
+    }
     constexpr generations& operator=(generations&& other) noexcept {
         copy_from(other);
         if (this != &other) { other.end(); }
