@@ -182,7 +182,8 @@ void heap_core<Fit, Steps>::give_to_core(void* p) noexcept {
 }
 
 template <class Fit, class Steps>
-inline void heap_core<Fit, Steps>::free_in(region_type* r, void* p) noexcept {
+[[gnu::always_inline]] inline void heap_core<Fit, Steps>::free_in(region_type* r,
+                                                                  void* p) noexcept {
     const auto b = r->map();
     const std::uint32_t g = b.block_of(p);
     if constexpr (poison_is_watched) { poison(p, payload_size(b.header(g).size())); }

@@ -129,8 +129,9 @@ public:
 
     // ---------------------------------------------------------------------------- blocks
 
-    /// A block of exactly `size` granules, or no_block; nothing has changed then.
-    [[nodiscard]] std::uint32_t allocate(std::uint32_t size) noexcept {
+    /// A block of exactly `size` granules, or no_block; nothing has changed then. Inlined: a call
+    /// would save and restore what its caller does not need.
+    [[nodiscard, gnu::always_inline]] inline std::uint32_t allocate(std::uint32_t size) noexcept {
         const blocks b = map();
         std::uint32_t g = no_block;
         if constexpr (finds_heads<index, Steps>) {
