@@ -9,6 +9,7 @@
 #include <string>
 
 #include "lab/families/pool_family.hpp"
+#include "lab/harness/child.hpp"
 #include "lab/harness/experiment.hpp"
 
 namespace {
@@ -171,7 +172,7 @@ auto cold_fill(Make make) {
         for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
             int ends[2];
             if (::pipe(ends) != 0) std::abort();
-            const pid_t child = ::fork();
+            const pid_t child = lab::fork_child();
             if (child < 0) std::abort();
             if (child == 0) {
                 const std::int64_t begin = lab::now_ns();

@@ -18,6 +18,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "lab/harness/child.hpp"
 #include "lab/harness/processor.hpp"
 
 namespace lab {
@@ -51,7 +52,7 @@ template <std::size_t Labels, class Operation>
         mmap(nullptr, sizeof(counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) throw std::runtime_error{"no memory for the counts"};
     auto& most = *::new (shared) counts{};
-    const pid_t child = fork();
+    const pid_t child = fork_child();
     if (child == 0) {
         struct sigaction on_step{};
         on_step.sa_handler = &detail::count_step;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "lab/harness/child.hpp"
 #include "lab/harness/clock.hpp"
 
 namespace lab {
@@ -31,7 +32,7 @@ std::string try_preload(const std::string& path, const std::string& symbol) {
     }
     environment.push_back(nullptr);
 
-    const pid_t child = ::fork();
+    const pid_t child = fork_child();
     if (child == 0) {
         const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
         ::dup2(answer[1], 1);

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include <cstring>
 #include <string>
 
+#include "lab/harness/child.hpp"
 #include "lab/harness/preload.hpp"
 #include "lab/harness/registry.hpp"
 
@@ -317,11 +317,8 @@ bool worker::start(const experiment& e, const comparison& c, const contender& wh
         environment.push_back(nullptr);
     }
 
-    const pid_t parent = ::getpid();
-    pid_ = ::fork();
+    pid_ = fork_child();
     if (pid_ == 0) {
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (::getppid() != parent) ::_exit(1);
         ::signal(SIGINT, SIG_IGN);
         ::signal(SIGPIPE, SIG_DFL);
         if (errors_ >= 0) ::dup2(errors_, 2);

@@ -38,6 +38,13 @@ def report(name):
     return json.loads((folder / name).read_text())
 
 
+def runs(exe, program):
+    try:
+        return exe.resolve() == pathlib.Path(program).resolve()
+    except OSError:  # it ended meanwhile
+        return False
+
+
 def one_sentence(stderr):
     return len(stderr.strip().splitlines()) == 1
 
@@ -184,10 +191,15 @@ for name, status, piece in (("limit", "ok", ""), ("peer", "ok", ""), ("cairn", "
                             ("says nothing", "suspect", "no operations"), ("does nothing", "suspect", "empty loop"),
                             ("crashes", "failed", "SIGSEGV"), ("crashes later", "failed", "SIGABRT"),
                             ("crashes in set-up", "failed", "SIGABRT"), ("throws", "failed", "out of luck"),
-                            ("hangs", "failed", "time limit"), ("exits", "failed", "without an answer"),
+                            ("hangs", "failed", "time limit"), ("hangs in a child", "failed", "time limit"), ("exits", "failed", "without an answer"),
                             ("wrong", "wrong", "another result")):
     check(rows[name]["status"] == status and piece in rows[name]["note"], f"'{name}' is {status}", rows[name])
 check(written["bad"]["cases"][0]["best_peer"] == "peer", "only honest rows are best peer")
+for _ in range(50):
+    left = [p.parent.name for p in pathlib.Path("/proc").glob("[0-9]*/exe") if runs(p, misbehaviour)]
+    if not left: break
+    time.sleep(0.1)
+check(not left, "what a killed contender had forked ends with it", left)
 for other in ("limit", "peer"):
     ratio = rows["cairn"]["ratio_to_limit" if other == "limit" else "ratio_to_best_peer"]
     check(abs(ratio - rows["cairn"]["median"] / rows[other]["median"]) < 1e-9, f"ratios relate to the {other}", rows["cairn"])

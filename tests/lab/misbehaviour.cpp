@@ -1,5 +1,8 @@
 // Contenders that do what contenders should not, for tests/lab/lab_test.py: the `cairn` command with
 // these experiments instead of the real ones.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -8,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "lab/harness/child.hpp"
 #include "lab/harness/experiment.hpp"
 
 namespace {
@@ -68,6 +72,13 @@ const lab::registration bad{
         c.peer("hangs", [] {
             return [](lab::sample&) {
                 for (;;) std::this_thread::sleep_for(std::chrono::seconds{1});
+            };
+        });
+        c.peer("hangs in a child", [] {
+            return [](lab::sample&) {
+                const pid_t child = lab::fork_child();
+                if (child == 0) { ::pause(); }
+                ::waitpid(child, nullptr, 0);
             };
         });
         c.peer("exits", [] { return [](lab::sample&) { std::_Exit(3); }; });
