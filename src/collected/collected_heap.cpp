@@ -25,7 +25,7 @@ struct region_plan {
     region_plan(std::size_t size, std::size_t stack_wish) noexcept {
         chunk_count = (size < capacity_max ? size : capacity_max) / chunk_size;
         const std::size_t stack_max = chunk_count * chunk_size / slot_size_min;
-        stack_count = stack_wish != 0 ? stack_wish : chunk_count * (chunk_size / 256);
+        stack_count = stack_wish != 0 ? stack_wish : chunk_count * (chunk_size / 128);
         stack_count = stack_count < stack_max ? stack_count : stack_max;
         const std::size_t stack_size = stack_count * sizeof(object_name);
         // The records take 1/51 of the chunks; those of the chunks before the first are counted.
@@ -147,7 +147,9 @@ void collected_heap::release() noexcept {
 std::size_t collected_heap::required_budget(const load& of) const noexcept {
     constexpr std::size_t none = SIZE_MAX;
     const std::size_t size = capacity();
-    const std::size_t types = of.types != 0 ? of.types : region_ == nullptr ? 0 : region_->type_count;
+    const std::size_t types = of.types != 0        ? of.types
+                              : region_ == nullptr ? 0
+                                                   : region_->type_count;
     const std::size_t kept = of.live_max + types * detail::chunk_size;
     if (kept < of.live_max || kept >= size) { return none; }
     if (of.allocated_per_frame == 0) { return 0; }
@@ -192,9 +194,8 @@ collected_heap_stats collected_heap::stats() const noexcept {
     s.cycle_count = r.cycle_count;
     s.set_aside_count = r.set_aside_count;
     s.work_in_make = r.work_in_make;
-    s.last_cycle = {c.work,           c.kept_count,      c.kept_size,      c.references,
-                    c.freed_count,    c.freed_size,      c.destroyed_count, c.allocated_size,
-                    c.steps,          c.nanoseconds};
+    s.last_cycle = {c.work,       c.kept_count,      c.kept_size,      c.references, c.freed_count,
+                    c.freed_size, c.destroyed_count, c.allocated_size, c.steps,      c.nanoseconds};
     s.slowest_speed = r.slowest_speed;
     return s;
 }

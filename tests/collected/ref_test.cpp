@@ -92,7 +92,10 @@ TEST(ref_test, a_weak_reference_is_null_as_soon_as_marking_has_ended_without_its
     heap.collect();
     EXPECT_EQ(to_garbage.get(), nullptr);
     EXPECT_EQ(to_kept.get(), kept.get());
-    for (int i = 0; i < 10'000; ++i) { static_cast<void>(made(heap, i)); heap.step(); }
+    for (int i = 0; i < 10'000; ++i) {
+        static_cast<void>(made(heap, i));
+        heap.step();
+    }
     EXPECT_EQ(to_garbage.get(), nullptr) << "also when its slot has another object";
 }
 
@@ -162,8 +165,12 @@ TEST(ref_test, elements_that_move_while_the_array_is_half_traced_are_found) {
             heap.step({.steps = steps + 1});
             node* const last = s->members[count - 1];
             switch (operation) {
-                case 0: s->members.swap_erase(0); break;
-                case 1: s->members.erase(0); break;
+                case 0:
+                    s->members.swap_erase(0);
+                    break;
+                case 1:
+                    s->members.erase(0);
+                    break;
                 case 2:
                     s->members.set(0, last);
                     s->members.set(count - 1, nullptr);
@@ -211,7 +218,8 @@ struct forgets_later {
 };
 
 TEST(ref_test, a_ref_outside_of_a_collected_object_is_named) {
-    EXPECT_TRUE(expect_broken_promise([] { ref<node> lost; }).says("a member of a collected object"));
+    EXPECT_TRUE(
+        expect_broken_promise([] { ref<node> lost; }).says("a member of a collected object"));
 }
 TEST(ref_test, a_root_inside_of_a_collected_object_is_named) {
     collected_heap heap = small_heap();
@@ -221,12 +229,14 @@ TEST(ref_test, a_root_inside_of_a_collected_object_is_named) {
 }
 TEST(ref_test, a_reference_that_its_type_does_not_tell_is_named) {
     collected_heap heap = small_heap();
-    EXPECT_TRUE(expect_broken_promise([&] { (void)heap.make<forgetful>(); })
-                    .says("a type tells all of its references"));
+    EXPECT_TRUE(expect_broken_promise([&] {
+                    (void)heap.make<forgetful>();
+                }).says("a type tells all of its references"));
     forgets_later* const f = heap.make<forgets_later>();
     f->tells = false;
-    EXPECT_TRUE(expect_broken_promise([&] { f->hidden[1] = nullptr; })
-                    .says("a type tells all of its references"));
+    EXPECT_TRUE(expect_broken_promise([&] {
+                    f->hidden[1] = nullptr;
+                }).says("a type tells all of its references"));
 }
 TEST(ref_test, a_reference_into_another_heap_is_named) {
     collected_heap one = small_heap();
@@ -241,7 +251,8 @@ TEST(ref_test, a_reference_to_an_object_that_is_gone_is_named) {
     node* const gone = made(heap, 2);
     heap.collect();
     EXPECT_TRUE(expect_broken_promise([&] { a->next = gone; }).says("an object that lives"));
-    EXPECT_TRUE(expect_broken_promise([&] { (void)root<node>{gone}; }).says("an object that lives"));
+    EXPECT_TRUE(
+        expect_broken_promise([&] { (void)root<node>{gone}; }).says("an object that lives"));
 }
 TEST(ref_test, following_nothing_is_named) {
     collected_heap heap = small_heap();

@@ -39,7 +39,7 @@
 // Bound:     a type's memory is reused by its type, and by others 16 KiB at a time: live bytes may
 //            occupy the sum of each type's peak. Objects above 8 KiB have chunks of their own.
 //            Marking needs no memory that was not there at the start, however deep the graph.
-// Cost:      make: a few loads and stores. Beside objects: 2 % for records of chunks, 1.6 % for the mark
+// Cost:      make: a few loads and stores. Beside objects: 2 % for records of chunks, 3 % for the mark
 //            stack; addresses for lives of weak references and objects set aside, untouched until
 //            they are needed (26 %). No header.
 // Threads:   one.

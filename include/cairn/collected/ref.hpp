@@ -182,9 +182,7 @@ public:
     T* operator->() const noexcept { return checked_target(); }
 
 private:
-    static void* as_void(T* target) noexcept {
-        return const_cast<std::remove_cv_t<T>*>(target);
-    }
+    static void* as_void(T* target) noexcept { return const_cast<std::remove_cv_t<T>*>(target); }
     [[nodiscard]] T* checked_target() const noexcept {
         CAIRN_ASSERT(target() != nullptr, "a root that is followed refers to something");
         return get();

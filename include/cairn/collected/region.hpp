@@ -35,7 +35,8 @@ using object_name = std::uint32_t;
 inline constexpr std::size_t region_alignment = std::size_t{1} << 32;
 inline constexpr std::size_t chunk_size = 16384;  // bytes
 inline constexpr std::size_t slot_size_min = 16;
-inline constexpr std::size_t slot_size_max = chunk_size / 2;  // larger ones have chunks of their own
+inline constexpr std::size_t slot_size_max =
+    chunk_size / 2;  // larger ones have chunks of their own
 inline constexpr std::size_t words_per_chunk = chunk_size / slot_size_min / 64;
 
 /// How the references of a type's objects are found.
@@ -63,17 +64,17 @@ inline constexpr std::size_t places_max = 14;
 
 /// What a heap knows about a type. The first line is all that make() needs.
 struct alignas(64) type_record {
-    const collected_type* type = nullptr;    // nullptr: no type yet
-    std::uint64_t free_bits = 0;             // slots of the open word that make() may take
-    std::byte* word_begin = nullptr;         // the slot of the open word's bit 0
-    std::uint64_t* live_word = nullptr;      // the open word
-    std::uint32_t current = no_chunk;        // the chunk of the open word
-    std::uint32_t next_word = 0;             // the word of `current` to be opened next
+    const collected_type* type = nullptr;      // nullptr: no type yet
+    std::uint64_t free_bits = 0;               // slots of the open word that make() may take
+    std::byte* word_begin = nullptr;           // the slot of the open word's bit 0
+    std::uint64_t* live_word = nullptr;        // the open word
+    std::uint32_t current = no_chunk;          // the chunk of the open word
+    std::uint32_t next_word = 0;               // the word of `current` to be opened next
     std::uint32_t first_with_room = no_chunk;  // other chunks of the type with free slots, a list
     std::uint32_t last_with_room = no_chunk;
     tracing way = tracing::nothing;
     std::uint8_t place_count = 0;
-    std::uint16_t places[places_max] = {};   // of references, in bytes from the object
+    std::uint16_t places[places_max] = {};  // of references, in bytes from the object
     std::uint32_t chunk_count = 0;
 };
 static_assert(sizeof(type_record) == 128);
@@ -84,14 +85,15 @@ struct alignas(64) chunk_record {
     std::uint32_t reciprocal;  // offset * reciprocal >> 32 is a slot's number; 0: one large object
     std::uint16_t slot_size;   // in bytes; 0: one large object
     tracing way;
-    bool has_weak;             // something in it was referred to weakly: lives count
+    bool has_weak;  // something in it was referred to weakly: lives count
     std::uint64_t mark[words_per_chunk];
     std::uint64_t live[words_per_chunk];
     std::uint32_t slot_count;
-    std::uint32_t run;         // chunks of the object: 1 but for large ones
+    std::uint32_t run;           // chunks of the object: 1 but for large ones
+    std::uint32_t behind_first;  // which of them this is; above 0 all the rest is 0
     std::uint32_t next_with_room, previous_with_room;
-    bool is_listed;            // in the list of chunks with room
-    std::uint8_t swept_in;     // the sweep_stamp of the sweep that it has been through
+    bool is_listed;         // in the list of chunks with room
+    std::uint8_t swept_in;  // the sweep_stamp of the sweep that it has been through
 };
 static_assert(sizeof(chunk_record) == 320);
 
@@ -120,21 +122,21 @@ inline constexpr std::size_t queue_size = 16;
 inline constexpr std::size_t type_record_count = 256;  // of which half are used at most
 
 struct cycle_counts {
-    std::uint64_t work = 0;            // bytes, see budget.hpp
-    std::uint64_t kept_count = 0;    // objects
-    std::uint64_t kept_size = 0;     // bytes of their slots
-    std::uint64_t references = 0;      // that were looked at
+    std::uint64_t work = 0;        // bytes, see budget.hpp
+    std::uint64_t kept_count = 0;  // objects
+    std::uint64_t kept_size = 0;   // bytes of their slots
+    std::uint64_t references = 0;  // that were looked at
     std::uint64_t freed_count = 0;
     std::uint64_t freed_size = 0;
     std::uint64_t destroyed_count = 0;  // destructors that were run
     std::uint64_t allocated_size = 0;   // while it ran
     std::uint64_t steps = 0;
-    std::uint64_t nanoseconds = 0;      // in step(), where it has a limit of time
+    std::uint64_t nanoseconds = 0;  // in step(), where it has a limit of time
 };
 
 struct collected_region {
     // ---- what barriers read
-    bool is_marking = false;     // overwritten references are logged
+    bool is_marking = false;  // overwritten references are logged
     phase now = phase::idle;
     bool is_in_user_code = false;  // a trace, a destructor, a before_collect
     bool is_in_trace = false;      // of these the first
@@ -159,7 +161,7 @@ struct collected_region {
     object_name queue[queue_size] = {};  // popped and prefetched, to be traced in this order
     object_name piece = 0;               // of a large array: the next word to be looked at
     object_name piece_end = 0;
-    std::uint64_t* set_aside = nullptr;        // marked, and the stack was full: a bit a slot
+    std::uint64_t* set_aside = nullptr;         // marked, and the stack was full: a bit a slot
     std::uint64_t* chunks_set_aside = nullptr;  // a bit a chunk
     std::uint32_t chunks_set_aside_count = 0;
     std::uint32_t next_set_aside = 0;
@@ -169,7 +171,7 @@ struct collected_region {
     std::uint32_t end_chunk = 0;      // of all
     std::uint32_t highest_chunk = 0;  // that was ever taken, + 1
     std::uint32_t free_chunk_count = 0;
-    std::uint32_t search_from = 0;    // word of free_chunks below which none is free
+    std::uint32_t search_from = 0;         // word of free_chunks below which none is free
     std::uint64_t* free_chunks = nullptr;  // a bit a chunk
 
     // ---- before_collect and sweeping
@@ -180,18 +182,18 @@ struct collected_region {
     std::uint8_t sweep_stamp = 0;  // changes with each sweep
 
     // ---- counts
-    std::size_t used_size = 0;         // bytes of slots that are live or in an open word
-    std::size_t free_at_end = 0;       // bytes that were free when the last cycle ended
+    std::size_t used_size = 0;           // bytes of slots that are live or in an open word
+    std::size_t free_at_end = 0;         // bytes that were free when the last cycle ended
     std::size_t used_by_last_cycle = 0;  // bytes that were allocated while it ran
-    std::size_t allocated_size = 0;    // bytes since the heap was made
-    std::size_t paid_until = 0;        // allocated_size at the last step
-    std::uint64_t work_left_max = 0;   // bytes of work: the running cycle takes no more
-    std::size_t room = 0;              // bytes that may be allocated before the cycle ends
+    std::size_t allocated_size = 0;      // bytes since the heap was made
+    std::size_t paid_until = 0;          // allocated_size at the last step
+    std::uint64_t work_left_max = 0;     // bytes of work: the running cycle takes no more
+    std::size_t room = 0;                // bytes that may be allocated before the cycle ends
     std::uint32_t type_count = 0;
     std::uint64_t cycle_count = 0;
     std::uint64_t set_aside_count = 0;
     std::uint64_t work_in_make = 0;
-    cycle_counts cycle;       // the running one
+    cycle_counts cycle;  // the running one
     cycle_counts last_cycle;
     double slowest_speed = 0;  // bytes of work a microsecond, of the slowest cycle with a clock
 
@@ -206,7 +208,7 @@ struct collected_region {
         const std::byte* begin = nullptr;  // of the object that a constructor is at work on
         const std::byte* end = nullptr;
         std::uint32_t ref_count = 0;
-        std::uint32_t refs[32] = {};       // places of references that began their lives in it
+        std::uint32_t refs[32] = {};  // places of references that began their lives in it
     } under_construction;
     collected_region* next_region = nullptr;  // of all in the program
 #endif
@@ -304,7 +306,8 @@ template <std::size_t SlotSize>
     if (free == 0) [[unlikely]] { return take_from_next_word(r, *record); }
     record->free_bits = free & (free - 1);
     *record->live_word |= free & (0 - free);
-    std::byte* const slot = record->word_begin + static_cast<unsigned>(__builtin_ctzll(free)) * SlotSize;
+    std::byte* const slot =
+        record->word_begin + static_cast<unsigned>(__builtin_ctzll(free)) * SlotSize;
     unpoison(slot, SlotSize);
     return slot;
 }

@@ -110,9 +110,7 @@ struct references_of_members {
 
     template <class T>
     static void visit(T& object, visitor& v) {
-        if constexpr (!std::is_same_v<Base, no_base>) {
-            trace_object<Base>(object, v);
-        }
+        if constexpr (!std::is_same_v<Base, no_base>) { trace_object<Base>(object, v); }
         if constexpr (sizeof...(Members) != 0) { v((object.*Members)...); }
     }
     static constexpr std::size_t count = sizeof...(Members);
@@ -242,12 +240,11 @@ consteval collected_type describe() {
         t.destroy = [](void* object) noexcept { static_cast<T*>(object)->~T(); };
     }
     if constexpr (requires(T& object) { object.before_collect(); }) {
-        static_assert(requires(T& object) {
-            { object.before_collect() } noexcept;
-        }, "before_collect() is noexcept: the collector calls it");
-        t.before_collect = [](void* object) noexcept {
-            static_cast<T*>(object)->before_collect();
-        };
+        static_assert(
+            requires(T& object) {
+                { object.before_collect() } noexcept;
+            }, "before_collect() is noexcept: the collector calls it");
+        t.before_collect = [](void* object) noexcept { static_cast<T*>(object)->before_collect(); };
     }
     return t;
 }

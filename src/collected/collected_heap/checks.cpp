@@ -28,7 +28,9 @@ void for_each_reference(collected_region& r, object_name object, Visit visit) no
     struct shows : visitor {
         explicit shows(Visit& f) noexcept
             : visitor{[](visitor& v, object_name* first, std::size_t count) {
-                  for (std::size_t i = 0; i < count; ++i) { static_cast<shows&>(v).visit(first + i); }
+                  for (std::size_t i = 0; i < count; ++i) {
+                      static_cast<shows&>(v).visit(first + i);
+                  }
               }},
               visit{f} {}
         Visit& visit;
@@ -89,14 +91,21 @@ void check_target(const collected_region& r, const void* target) noexcept {
     const object_name name = name_of(target);
     CAIRN_ASSERT(is_live(r, name), "a reference leads to an object that lives",
                  about(r, misuse_kind::outlived));
-    CAIRN_ASSERT(!is_condemned(r, name), "what is garbage stays garbage: it is not referred to again",
+    CAIRN_ASSERT(!is_condemned(r, name),
+                 "what is garbage stays garbage: it is not referred to again",
                  about(r, misuse_kind::outlived));
+}
+
+object_name object_around(const collected_region& r, object_name name) noexcept {
+    const std::uint32_t behind_first = r.chunks[name / chunk_size].behind_first;
+    return start_of(r, name - behind_first * static_cast<object_name>(chunk_size));
 }
 
 void check_told(collected_region& r, object_name object, const void* where) noexcept {
     bool is_told = false;
     for_each_reference(r, object, [&](const object_name* place) { is_told |= place == where; });
-    CAIRN_ASSERT(is_told, "a type tells all of its references: this one is not in its list or trace()",
+    CAIRN_ASSERT(is_told,
+                 "a type tells all of its references: this one is not in its list or trace()",
                  about(r, misuse_kind::unspecified));
 }
 
@@ -129,7 +138,7 @@ void check_store(const void* where, const void* target) noexcept {
     collected_region& r = region_of_ref(where);
     check_target(r, target);
     if (r.under_construction.begin == nullptr && !r.is_in_user_code) {
-        check_told(r, start_of(r, name_of(where)), where);
+        check_told(r, object_around(r, name_of(where)), where);
     }
 }
 
@@ -200,8 +209,8 @@ private:
                      "what is reachable when marking ends is marked: every change of a reference "
                      "goes through ref, root or ref_array");
         std::uint64_t& reached =
-            region_.set_aside[(name / chunk_size - region_.first_chunk) * words_per_chunk +
-                              slot / 64];
+            region_
+                .set_aside[(name / chunk_size - region_.first_chunk) * words_per_chunk + slot / 64];
         if ((reached & bit) != 0) { return; }
         reached |= bit;
         push(start_of(region_, name));
@@ -222,16 +231,18 @@ private:
     /// The stack was too small: each object that was reached is followed once more.
     void push_all_reached() noexcept {
         is_incomplete_ = false;
-        for_each_chunk(region_, region_.first_chunk, [this](std::uint32_t n, const chunk_record& c) {
-            for (std::uint32_t w = 0; w < word_count(c); ++w) {
-                for_each_bit(region_.set_aside[(n - region_.first_chunk) * words_per_chunk + w],
-                             [&](std::uint32_t bit) {
-                                 for_each_reference(region_, slot_name(c, n, w, bit),
-                                                    [this](const object_name* p) { reach(*p); });
-                             });
-            }
-            return true;
-        });
+        for_each_chunk(
+            region_, region_.first_chunk, [this](std::uint32_t n, const chunk_record& c) {
+                for (std::uint32_t w = 0; w < word_count(c); ++w) {
+                    for_each_bit(region_.set_aside[(n - region_.first_chunk) * words_per_chunk + w],
+                                 [&](std::uint32_t bit) {
+                                     for_each_reference(
+                                         region_, slot_name(c, n, w, bit),
+                                         [this](const object_name* p) { reach(*p); });
+                                 });
+                }
+                return true;
+            });
     }
 
     collected_region& region_;
@@ -241,13 +252,15 @@ private:
 void validate_objects(collected_region& r, std::uint32_t number, const chunk_record& c) noexcept {
     for (std::uint32_t w = 0; w < word_count(c); ++w) {
         CAIRN_ASSERT((c.live[w] & ~slots_of_word(c, w)) == 0, "a live bit stands for a slot");
-        CAIRN_ASSERT(r.now != phase::idle || c.mark[w] == 0, "between two cycles nothing is marked");
+        CAIRN_ASSERT(r.now != phase::idle || c.mark[w] == 0,
+                     "between two cycles nothing is marked");
         for_each_bit(c.live[w], [&](std::uint32_t bit) {
             const object_name object = slot_name(c, number, w, bit);
             if (is_condemned(r, object)) { return; }
             for_each_reference(r, object, [&](const object_name* p) {
                 CAIRN_ASSERT(*p == 0 || is_live(r, *p), "what an object refers to lives");
-                CAIRN_ASSERT(*p == 0 || !is_condemned(r, *p), "what an object refers to is no garbage");
+                CAIRN_ASSERT(*p == 0 || !is_condemned(r, *p),
+                             "what an object refers to is no garbage");
             });
         });
     }
@@ -279,7 +292,8 @@ void validate_region(const collected_region& constant) noexcept {
                          "a chunk with room is in the list of its type");
         }
     }
-    CAIRN_ASSERT(chunks == r.end_chunk - r.first_chunk - r.free_chunk_count, "a chunk is taken or free");
+    CAIRN_ASSERT(chunks == r.end_chunk - r.first_chunk - r.free_chunk_count,
+                 "a chunk is taken or free");
     CAIRN_ASSERT(used == r.used_size, "what is used is live or in an open word");
     std::size_t roots = 0;
     for (const root_link* root = r.roots.next; root != &r.roots; root = root->next) {

@@ -66,6 +66,10 @@ void prepare_chunk(collected_region& r, std::uint32_t number, type_record& type,
         c.slot_count = static_cast<std::uint32_t>(chunk_size / size);
         c.reciprocal = 0xFFFF'FFFF / size + 1;
     }
+    for (std::uint32_t i = 1; i < run; ++i) {
+        std::memset(static_cast<void*>(&r.chunks[number + i]), 0, sizeof(c));
+        r.chunks[number + i].behind_first = i;
+    }
     c.next_with_room = c.previous_with_room = no_chunk;
     c.swept_in = r.sweep_stamp;  // nothing in it is garbage of the running cycle
     ++type.chunk_count;
@@ -99,11 +103,11 @@ bool open_word_of_current(collected_region& r, type_record& t) noexcept {
 void unlist(collected_region& r, std::uint32_t number) noexcept {
     chunk_record& c = r.chunks[number];
     type_record& t = *c.type;
-    std::uint32_t& from_before =
-        c.previous_with_room == no_chunk ? t.first_with_room
-                                         : r.chunks[c.previous_with_room].next_with_room;
-    std::uint32_t& from_behind =
-        c.next_with_room == no_chunk ? t.last_with_room
+    std::uint32_t& from_before = c.previous_with_room == no_chunk
+                                     ? t.first_with_room
+                                     : r.chunks[c.previous_with_room].next_with_room;
+    std::uint32_t& from_behind = c.next_with_room == no_chunk
+                                     ? t.last_with_room
                                      : r.chunks[c.next_with_room].previous_with_room;
     from_before = c.next_with_room;
     from_behind = c.previous_with_room;
@@ -137,9 +141,9 @@ constexpr collected_type array_type(std::uint32_t size) noexcept {
     return t;
 }
 constexpr collected_type array_types[] = {
-    array_type(16),   array_type(32),   array_type(64),   array_type(128),  array_type(256),
-    array_type(512),  array_type(1024), array_type(2048), array_type(4096), array_type(8192),
-    array_type(16384)};  // the last one: whole chunks
+    array_type(16),   array_type(32),   array_type(64),   array_type(128),
+    array_type(256),  array_type(512),  array_type(1024), array_type(2048),
+    array_type(4096), array_type(8192), array_type(16384)};  // the last one: whole chunks
 
 }  // namespace
 
@@ -155,8 +159,8 @@ void list_chunk_with_room(collected_region& r, std::uint32_t number) noexcept {
     c.is_listed = true;
     c.next_with_room = no_chunk;
     c.previous_with_room = t.last_with_room;
-    (t.last_with_room == no_chunk ? t.first_with_room
-                                  : r.chunks[t.last_with_room].next_with_room) = number;
+    (t.last_with_room == no_chunk ? t.first_with_room : r.chunks[t.last_with_room].next_with_room) =
+        number;
     t.last_with_room = number;
 }
 

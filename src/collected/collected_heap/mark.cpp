@@ -20,18 +20,59 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 namespace {
 
-/// Marks in local variables what the region keeps between two calls.
+/// An object that the full stack has no room for: a bit for it, and one for its chunk.
+[[gnu::noinline]] void set_aside(collected_region& r, std::uint32_t chunk,
+                                 std::uint32_t slot) noexcept {
+    std::uint64_t* const bits = r.set_aside + (chunk - r.first_chunk) * words_per_chunk;
+    std::uint64_t& chunks = r.chunks_set_aside[chunk / 64];
+    const std::uint64_t bit = std::uint64_t{1} << (chunk % 64);
+    if ((chunks & bit) == 0) {
+        std::memset(bits, 0, words_per_chunk * sizeof(*bits));
+        chunks |= bit;
+        ++r.chunks_set_aside_count;
+    }
+    bits[slot / 64] |= std::uint64_t{1} << (slot % 64);
+    ++r.set_aside_count;
+}
+
+/// From the next chunk with objects that were set aside, as many as the empty stack holds.
+[[gnu::noinline]] void take_back(collected_region& r) noexcept {
+    std::uint32_t word = r.next_set_aside;
+    while (r.chunks_set_aside[word] == 0) { word = (word + 1) % (r.end_chunk / 64 + 1); }
+    r.next_set_aside = word;
+    const std::uint64_t chunks = r.chunks_set_aside[word];
+    const std::uint32_t chunk = word * 64 + static_cast<std::uint32_t>(std::countr_zero(chunks));
+    const chunk_record& c = r.chunks[chunk];
+    std::uint64_t* const bits = r.set_aside + (chunk - r.first_chunk) * words_per_chunk;
+    for (std::uint32_t w = 0; w < word_count(c); ++w) {
+        for (; bits[w] != 0; bits[w] &= bits[w] - 1) {
+            if (r.stack_count == r.stack_capacity) { return; }
+            const auto bit = static_cast<std::uint32_t>(std::countr_zero(bits[w]));
+            r.stack[r.stack_count++] = slot_name(c, chunk, w, bit);
+        }
+    }
+    r.chunks_set_aside[word] = chunks & (chunks - 1);
+    --r.chunks_set_aside_count;
+}
+
+/// What the region keeps between two calls, in registers. Everything here is inlined, and what is
+/// not is called between save() and load().
 class marking_loop {
 public:
     explicit marking_loop(collected_region& r) noexcept
-        : region_{r},
-          base_{base_of(r)},
-          chunks_{r.chunks},
-          top_{r.stack + r.stack_count},
-          end_{r.stack + r.stack_capacity} {}
-    ~marking_loop() { region_.stack_count = static_cast<std::uint32_t>(top_ - region_.stack); }
-    marking_loop(const marking_loop&) = delete;
-    marking_loop& operator=(const marking_loop&) = delete;
+        : region_{r}, base_{base_of(r)}, chunks_{r.chunks}, end_{r.stack + r.stack_capacity} {
+        load();
+    }
+    void load() noexcept {
+        top_ = region_.stack + region_.stack_count;
+        queue_first_ = region_.queue_first;
+        queue_count_ = region_.queue_count;
+    }
+    void save() noexcept {
+        region_.stack_count = static_cast<std::uint32_t>(top_ - region_.stack);
+        region_.queue_first = queue_first_;
+        region_.queue_count = queue_count_;
+    }
 
     /// Marks the object that `name` lies in; 0 is nothing.
     [[gnu::always_inline]] void see(object_name name) noexcept {
@@ -40,151 +81,87 @@ public:
         const std::uint32_t slot = slot_of(c, name);
         const std::uint64_t bit = std::uint64_t{1} << (slot % 64);
         std::uint64_t& word = c.mark[slot / 64];
-        if ((word & bit) != 0) { return; }
-        word |= bit;
+        const std::uint64_t marks = word;
+        if ((marks & bit) != 0) { return; }
+        word = marks | bit;
         if (c.way == tracing::nothing) { return; }
+        if (top_ == end_) [[unlikely]] {
+            set_aside(region_, name / chunk_size, slot);
+            return;
+        }
         const object_name first = name & ~static_cast<object_name>(chunk_size - 1);
-        push(first + slot * c.slot_size, c, slot);
+        *top_++ = first + slot * c.slot_size;
     }
 
-    /// Returns: true when nothing is left.
-    bool run(allowance& left) noexcept;
+    /// The object that entered the queue first, once the queue is full or the stack empty. 0: none.
+    [[gnu::always_inline]] object_name next() noexcept {
+        if (top_ == region_.stack && queue_count_ == 0 && region_.chunks_set_aside_count != 0)
+            [[unlikely]] {
+            save();
+            take_back(region_);
+            load();
+        }
+        while (queue_count_ < queue_size && top_ != region_.stack) {
+            const object_name object = *--top_;
+            __builtin_prefetch(base_ + object);
+            region_.queue[(queue_first_ + queue_count_++) % queue_size] = object;
+        }
+        if (queue_count_ == 0) { return 0; }
+        const object_name object = region_.queue[queue_first_];
+        queue_first_ = (queue_first_ + 1) % queue_size;
+        --queue_count_;
+        return object;
+    }
+
+    /// Returns: bytes of work.
+    [[gnu::always_inline]] std::size_t trace_places(object_name object,
+                                                    const chunk_record& c) noexcept {
+        const type_record& t = *c.type;
+        const std::byte* const from = base_ + object;
+        const std::uint16_t* const end = t.places + t.place_count;
+        for (const std::uint16_t* place = t.places; place != end; ++place) {
+            object_name child;
+            std::memcpy(&child, from + *place, sizeof(child));
+            see(child);
+        }
+        return object_size(c);
+    }
+
+    /// The next part of the array that is on. Returns: bytes of work.
+    [[gnu::always_inline]] std::size_t trace_piece() noexcept {
+        const object_name left = region_.piece_end - region_.piece;
+        const object_name size = left < piece_size ? left : piece_size;
+        const auto* const words = reinterpret_cast<const object_name*>(base_ + region_.piece);
+        for (std::size_t i = 0; i < size / sizeof(object_name); ++i) { see(words[i]); }
+        region_.piece += size;
+        return size;
+    }
 
 private:
-    [[gnu::always_inline]] void push(object_name object, const chunk_record& c,
-                                     std::uint32_t slot) noexcept {
-        if (top_ == end_) [[unlikely]] {
-            set_aside(static_cast<std::uint32_t>(&c - chunks_), slot);
-        } else {
-            *top_++ = object;
-        }
-    }
-    void set_aside(std::uint32_t chunk, std::uint32_t slot) noexcept;
-    void take_back() noexcept;
-    [[nodiscard]] object_name next() noexcept;
-    std::size_t trace(object_name object) noexcept;
-    std::size_t trace_by_call(object_name object, chunk_record& c) noexcept;
-    std::size_t begin_array(object_name array, const chunk_record& c) noexcept;
-    std::size_t trace_piece() noexcept;
-    void learn(object_name object, chunk_record& c) noexcept;
-    void call_trace(object_name object, const chunk_record& c, visitor& v) noexcept;
-
     collected_region& region_;
     std::byte* base_;
     chunk_record* chunks_;
     object_name* top_;
     object_name* end_;
+    std::uint32_t queue_first_;
+    std::uint32_t queue_count_;
 };
 
-void marking_loop::set_aside(std::uint32_t chunk, std::uint32_t slot) noexcept {
-    std::uint64_t* const bits = region_.set_aside + (chunk - region_.first_chunk) * words_per_chunk;
-    std::uint64_t& chunks = region_.chunks_set_aside[chunk / 64];
-    const std::uint64_t bit = std::uint64_t{1} << (chunk % 64);
-    if ((chunks & bit) == 0) {
-        std::memset(bits, 0, words_per_chunk * sizeof(*bits));
-        chunks |= bit;
-        ++region_.chunks_set_aside_count;
-    }
-    bits[slot / 64] |= std::uint64_t{1} << (slot % 64);
-    ++region_.set_aside_count;
+void see_one(collected_region& r, object_name name) noexcept {
+    marking_loop loop{r};
+    loop.see(name);
+    loop.save();
 }
 
-/// From the next chunk with objects that were set aside, as many as the stack holds.
-void marking_loop::take_back() noexcept {
-    std::uint32_t word = region_.next_set_aside;
-    while (region_.chunks_set_aside[word] == 0) { word = (word + 1) % (region_.end_chunk / 64 + 1); }
-    region_.next_set_aside = word;
-    const std::uint64_t chunks = region_.chunks_set_aside[word];
-    const std::uint32_t chunk = word * 64 + static_cast<std::uint32_t>(std::countr_zero(chunks));
-    const chunk_record& c = chunks_[chunk];
-    std::uint64_t* const bits = region_.set_aside + (chunk - region_.first_chunk) * words_per_chunk;
-    for (std::uint32_t w = 0; w < word_count(c); ++w) {
-        for (; bits[w] != 0; bits[w] &= bits[w] - 1) {
-            if (top_ == end_) { return; }
-            *top_++ = slot_name(c, chunk, w, static_cast<std::uint32_t>(std::countr_zero(bits[w])));
-        }
-    }
-    region_.chunks_set_aside[word] = chunks & (chunks - 1);
-    --region_.chunks_set_aside_count;
-}
-
-/// The object that entered the queue first, once the queue is full or the stack empty. 0: none.
-object_name marking_loop::next() noexcept {
-    collected_region& r = region_;
-    if (top_ == r.stack && r.queue_count == 0 && r.chunks_set_aside_count != 0) { take_back(); }
-    while (r.queue_count < queue_size && top_ != r.stack) {
-        const object_name object = *--top_;
-        __builtin_prefetch(base_ + object);
-        r.queue[(r.queue_first + r.queue_count++) % queue_size] = object;
-    }
-    if (r.queue_count == 0) { return 0; }
-    const object_name object = r.queue[r.queue_first];
-    r.queue_first = (r.queue_first + 1) % queue_size;
-    --r.queue_count;
-    return object;
-}
-
-/// Returns: bytes of work.
-std::size_t marking_loop::trace(object_name object) noexcept {
-    chunk_record& c = chunks_[object / chunk_size];
-    if (c.way == tracing::places) [[likely]] {
-        const type_record& t = *c.type;
-        for (std::size_t i = 0; i < t.place_count; ++i) {
-            object_name child;
-            std::memcpy(&child, base_ + object + t.places[i], sizeof(child));
-            see(child);
-        }
-        return object_size(c);
-    }
-    if (c.way == tracing::all_words) { return begin_array(object, c); }
-    if (c.way == tracing::unlearned) {
-        learn(object, c);
-        if (c.way == tracing::places) { return trace(object); }
-    }
-    return trace_by_call(object, c);
-}
-
-std::size_t marking_loop::begin_array(object_name array, const chunk_record& c) noexcept {
-    region_.piece = array;
-    // The end of a region of 4 GiB has no name: see create_region().
-    region_.piece_end = array + static_cast<object_name>(object_size(c));
-    return trace_piece();
-}
-
-std::size_t marking_loop::trace_piece() noexcept {
-    const object_name left = region_.piece_end - region_.piece;
-    const object_name size = left < piece_size ? left : piece_size;
-    const auto* const words = reinterpret_cast<const object_name*>(base_ + region_.piece);
-    for (std::size_t i = 0; i < size / sizeof(object_name); ++i) { see(words[i]); }
-    region_.piece += size;
-    return size;
-}
-
-void marking_loop::call_trace(object_name object, const chunk_record& c, visitor& v) noexcept {
-    const user_code runs{region_};
-    region_.is_in_trace = true;
-    c.type->type->trace(base_ + object, v);
-    region_.is_in_trace = false;
-}
-
-std::size_t marking_loop::trace_by_call(object_name object, chunk_record& c) noexcept {
-    struct marks : visitor {
-        explicit marks(marking_loop& l) noexcept
-            : visitor{[](visitor& v, object_name* first, std::size_t count) {
-                  for (std::size_t i = 0; i < count; ++i) {
-                      static_cast<marks&>(v).loop.see(first[i]);
-                  }
-              }},
-              loop{l} {}
-        marking_loop& loop;
-    };
-    marks v{*this};
-    call_trace(object, c, v);
-    return object_size(c);
+void call_trace(collected_region& r, void* object, const chunk_record& c, visitor& v) noexcept {
+    const user_code runs{r};
+    r.is_in_trace = true;
+    c.type->type->trace(object, v);
+    r.is_in_trace = false;
 }
 
 /// The references of this type are at fixed places: this object shows where.
-void marking_loop::learn(object_name object, chunk_record& c) noexcept {
+void learn(collected_region& r, object_name object, chunk_record& c) noexcept {
     struct places : visitor {
         places(type_record& t, const std::byte* o) noexcept
             : visitor{[](visitor& v, object_name* first, std::size_t count) {
@@ -197,7 +174,8 @@ void marking_loop::learn(object_name object, chunk_record& c) noexcept {
         void add(const std::byte* place) noexcept {
             const auto offset = static_cast<std::size_t>(place - object);
             is_too_large = is_too_large || type.place_count == places_max || offset > 0xFFFF;
-            if (!is_too_large) { type.places[type.place_count++] = static_cast<std::uint16_t>(offset); }
+            if (is_too_large) { return; }
+            type.places[type.place_count++] = static_cast<std::uint16_t>(offset);
         }
         type_record& type;
         const std::byte* object;
@@ -206,26 +184,66 @@ void marking_loop::learn(object_name object, chunk_record& c) noexcept {
     type_record& t = *c.type;
     if (t.way == tracing::unlearned) {
         t.place_count = 0;
-        places v{t, base_ + object};
-        call_trace(object, c, v);
+        places v{t, base_of(r) + object};
+        call_trace(r, base_of(r) + object, c, v);
         t.way = v.is_too_large ? tracing::by_call : tracing::places;
     }
     c.way = t.way;
 }
 
-bool marking_loop::run(allowance& left) noexcept {
-    while (!left.is_used_up()) {
-        std::size_t work;
-        if (region_.piece != region_.piece_end) {
-            work = trace_piece();
-        } else {
-            const object_name object = next();
-            if (object == 0) { return true; }
-            work = trace(object);
-        }
-        left.pay(work);
+void trace_by_call(collected_region& r, object_name object, const chunk_record& c) noexcept {
+    struct marks : visitor {
+        explicit marks(collected_region& of) noexcept
+            : visitor{[](visitor& v, object_name* first, std::size_t count) {
+                  marking_loop loop{static_cast<marks&>(v).region};
+                  for (std::size_t i = 0; i < count; ++i) { loop.see(first[i]); }
+                  loop.save();
+              }},
+              region{of} {}
+        collected_region& region;
+    };
+    marks v{r};
+    call_trace(r, base_of(r) + object, c, v);
+}
+
+/// An object whose references are not at places that are known. Returns: bytes of work.
+[[gnu::noinline]] std::size_t trace_otherwise(collected_region& r, object_name object) noexcept {
+    chunk_record& c = r.chunks[object / chunk_size];
+    if (c.way == tracing::all_words) {
+        r.piece = object;
+        r.piece_end = object + static_cast<object_name>(object_size(c));
+        return 0;  // its pieces are paid for
     }
-    return false;
+    if (c.way == tracing::unlearned) { learn(r, object, c); }
+    trace_by_call(r, object, c);
+    return object_size(c);
+}
+
+/// Returns: true when nothing is left.
+bool trace_all(collected_region& r, allowance& left) noexcept {
+    marking_loop loop{r};
+    bool is_done = false;
+    while (!left.is_used_up()) {
+        if (r.piece != r.piece_end) {
+            left.pay(loop.trace_piece());
+            continue;
+        }
+        const object_name object = loop.next();
+        if (object == 0) {
+            is_done = true;
+            break;
+        }
+        const chunk_record& c = r.chunks[object / chunk_size];
+        if (c.way == tracing::places) [[likely]] {
+            left.pay(loop.trace_places(object, c));
+        } else {
+            loop.save();
+            left.pay(trace_otherwise(r, object));
+            loop.load();
+        }
+    }
+    loop.save();
+    return is_done;
 }
 
 }  // namespace
@@ -234,11 +252,10 @@ void empty_log(collected_region& r) noexcept {
     marking_loop loop{r};
     for (std::uint32_t i = 0; i < r.log_count; ++i) { loop.see(r.log[i]); }
     r.log_count = 0;
+    loop.save();
 }
 
-void log_overwritten(collected_region& r, object_name old) noexcept {
-    keep_for_this_cycle(r, old);
-}
+void log_overwritten(collected_region& r, object_name old) noexcept { keep_for_this_cycle(r, old); }
 
 /// A root that has not been looked at was reachable when the cycle began.
 void forget_root_while_marking(collected_region& r, root_link& root) noexcept {
@@ -247,9 +264,8 @@ void forget_root_while_marking(collected_region& r, root_link& root) noexcept {
 }
 
 void scan_roots(collected_region& r, allowance& left) noexcept {
-    marking_loop loop{r};
     while (r.next_root != &r.roots && !left.is_used_up()) {
-        loop.see(name_of(r.next_root->object));
+        see_one(r, name_of(r.next_root->object));
         r.next_root = r.next_root->next;
         __builtin_prefetch(r.next_root->next);
         left.pay(root_price);
@@ -258,8 +274,7 @@ void scan_roots(collected_region& r, allowance& left) noexcept {
 
 bool trace_marked(collected_region& r, allowance& left) noexcept {
     if (r.log_count != 0) { empty_log(r); }
-    marking_loop loop{r};
-    return loop.run(left);
+    return trace_all(r, left);
 }
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

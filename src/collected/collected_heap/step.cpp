@@ -46,8 +46,9 @@ std::uint64_t work_of_cycle(const collected_region& r) noexcept {
         const type_record& t = r.types[r.used_types[i]];
         const bool destroys = t.type->destroy != nullptr;
         const bool tells = t.type->before_collect != nullptr;
-        const std::uint64_t slots =
-            t.type->size > slot_size_max ? t.chunk_count : t.chunk_count * (chunk_size / t.type->size);
+        const std::uint64_t slots = t.type->size > slot_size_max
+                                        ? t.chunk_count
+                                        : t.chunk_count * (chunk_size / t.type->size);
         calls += slots * (std::uint64_t{destroys} + std::uint64_t{tells});
     }
     const std::uint64_t chunks = r.end_chunk - r.first_chunk - r.free_chunk_count;
@@ -104,7 +105,8 @@ void end_cycle(collected_region& r) noexcept {
 /// One slice. Ends where the phase ends, or the allowance.
 void advance(collected_region& r, allowance& left) noexcept {
     switch (r.now) {
-        case phase::idle: break;
+        case phase::idle:
+            break;
         case phase::roots:
             scan_roots(r, left);
             if (r.next_root == &r.roots) { r.now = phase::mark; }
@@ -178,8 +180,7 @@ std::size_t owed_work(const collected_region& r) noexcept {
     const std::size_t taken = r.allocated_size - r.paid_until;
     if (taken >= r.room) { return unlimited; }
     const double part = static_cast<double>(taken) / static_cast<double>(r.room);
-    return least_work_owed +
-           static_cast<std::size_t>(part * static_cast<double>(r.work_left_max));
+    return least_work_owed + static_cast<std::size_t>(part * static_cast<double>(r.work_left_max));
 }
 
 void note_payment(collected_region& r) noexcept {
@@ -197,8 +198,7 @@ void check_safe_point([[maybe_unused]] const collected_region& r) noexcept {
     CAIRN_ASSERT(!r.is_in_user_code,
                  "a trace, a destructor or a before_collect begins no step of its heap");
 #if CAIRN_ASSERTS
-    CAIRN_ASSERT(r.under_construction.begin == nullptr,
-                 "a constructor begins no step of its heap");
+    CAIRN_ASSERT(r.under_construction.begin == nullptr, "a constructor begins no step of its heap");
 #endif
 }
 

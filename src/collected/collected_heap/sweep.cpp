@@ -126,10 +126,10 @@ bool call_before_collect(collected_region& r, allowance& left) noexcept {
         if (r.next_chunk >= r.highest_chunk) { return true; }
         const chunk_record& c = r.chunks[r.next_chunk];
         const auto call = c.type->type->before_collect;
-        const std::uint64_t dead = call == nullptr || r.next_word == word_count(c)
-                                       ? 0
-                                       : (c.live[r.next_word] & ~c.mark[r.next_word]) >> r.next_bit
-                                                                                      << r.next_bit;
+        const std::uint64_t dead =
+            call == nullptr || r.next_word == word_count(c)
+                ? 0
+                : (c.live[r.next_word] & ~c.mark[r.next_word]) >> r.next_bit << r.next_bit;
         if (dead != 0) {
             const auto bit = static_cast<std::uint32_t>(std::countr_zero(dead));
             const object_name name = slot_name(c, r.next_chunk, r.next_word, bit);

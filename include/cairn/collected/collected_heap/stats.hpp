@@ -9,7 +9,7 @@
 namespace cairn::inline CAIRN_FLAVOUR {
 
 struct collected_heap_options {
-    /// Objects that wait to be traced, in memory taken at the start. 0: one for each 256 bytes of
+    /// Objects that wait to be traced, in memory taken at the start. 0: one for each 128 bytes of
     /// the heap. What exceeds it is set aside in bitmaps and found again: slower, never lost.
     std::size_t mark_stack_count = 0;
     /// The debug mode: every step() collects all, so that an object that only a raw pointer kept
@@ -34,9 +34,9 @@ struct collection_cycle {
 };
 
 struct collected_heap_stats {
-    std::size_t capacity;    // bytes for objects
-    std::size_t used_size;   // bytes of slots that are taken, by garbage too
-    std::size_t free_size;   // the rest
+    std::size_t capacity;          // bytes for objects
+    std::size_t used_size;         // bytes of slots that are taken, by garbage too
+    std::size_t free_size;         // the rest
     std::size_t free_chunk_count;  // of 16 KiB, for any type
     std::size_t object_count;      // garbage too; O(chunks)
     std::size_t root_count;
