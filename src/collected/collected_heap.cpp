@@ -182,7 +182,7 @@ collected_heap_stats collected_heap::stats() const noexcept {
     s.used_size = r.used_size;
     s.free_size = s.capacity - r.used_size;
     s.free_chunk_count = r.free_chunk_count;
-    detail::for_each_chunk(r, r.first_chunk, [&](std::uint32_t, const detail::chunk_record& k) {
+    detail::visit_chunks(r, r.first_chunk, [&](std::uint32_t, const detail::chunk_record& k) {
         for (std::uint32_t w = 0; w < detail::word_count(k); ++w) {
             s.object_count += static_cast<std::size_t>(std::popcount(k.live[w]));
         }

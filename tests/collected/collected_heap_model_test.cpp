@@ -372,7 +372,7 @@ private:
             }
             if (t->what == kind::mortal) { EXPECT_EQ(mortals_[t->number], 1); }
             if (t->what == kind::squad) {
-                buffers += static_cast<squad*>(t)->members.capacity() == 0 ? 0 : 1;
+                buffers += static_cast<squad*>(t)->members.capacity() == 0 ? 0u : 1u;
             }
         }
         for (const weakened& w : weak_) {

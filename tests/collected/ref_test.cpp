@@ -99,6 +99,44 @@ TEST(ref_test, a_weak_reference_is_null_as_soon_as_marking_has_ended_without_its
     EXPECT_EQ(to_garbage.get(), nullptr) << "also when its slot has another object";
 }
 
+struct ending {
+    ~ending() {}
+    using references = refers_to<>;
+};
+
+TEST(ref_test, a_weak_reference_is_null_before_its_target_is_swept) {
+    collected_heap heap = small_heap();
+    const root<node> anchor = made(heap, 1);
+    const weak_ref<ending> weak{heap.make<ending>()};
+    while (!heap.is_marking()) {
+        static_cast<void>(made(heap, 0));
+        heap.step({.steps = 1});
+    }
+    while (heap.is_marking()) { heap.step({.steps = 1}); }
+    EXPECT_TRUE(heap.is_collecting());
+    EXPECT_EQ(weak.get(), nullptr);
+    EXPECT_EQ(heap.stats().last_cycle.destructor_count, 0u);
+}
+
+TEST(ref_test, a_root_that_moves_while_roots_are_looked_at_is_looked_at_once) {
+    for (std::size_t steps = 1; steps < 6; ++steps) {
+        collected_heap heap = small_heap();
+        std::vector<root<node>> roots;
+        for (int i = 0; i < 4; ++i) { roots.emplace_back(made(heap, i)); }
+        while (!heap.is_marking()) {
+            static_cast<void>(made(heap, 0));
+            heap.step({.steps = steps});
+        }
+        std::vector<root<node>> others;
+        for (root<node>& r : roots) { others.push_back(std::move(r)); }
+        roots.assign(4, root<node>{});
+        roots.shrink_to_fit();
+        while (heap.is_collecting()) { heap.step({.steps = 1}); }
+        for (int i = 0; i < 4; ++i) { EXPECT_EQ(others[static_cast<std::size_t>(i)]->value, i); }
+        heap.validate();
+    }
+}
+
 TEST(ref_test, a_weak_reference_that_is_read_while_marking_keeps_its_target_for_the_cycle) {
     collected_heap heap = small_heap();
     const root<node> anchor = made(heap, 1);

@@ -24,12 +24,12 @@
 // Look elsewhere for: objects with one owner (pool_of, slot_map: cheaper, and freed at once);
 //   many threads.
 //
-// How much to collect. Let M be capacity(), L the most bytes that are live (slots: multiples of 16),
-// a the bytes allocated a frame, b the work a frame, e = 16 KiB for each type, and
-//      W = L + 32 roots + M / 64 + 128 objects with destructors
+// How much to collect. Let M be capacity(), L the most bytes that are live (slots: multiples of
+// 16), a the bytes allocated a frame, b the work a frame, e = 16 KiB for each type, and
+//      W = L + 32 roots + 9 M / 512 + 128 objects with destructors
 // the most work of a cycle (each object is marked once, each chunk swept once). A cycle then takes
-// at most W / b + 2 frames, while which A = a (W / b + 2) bytes are allocated. These live through it,
-// and the next cycle begins with L + A in use and needs A more. So with
+// at most W / b + 2 frames, while which A = a (W / b + 2) bytes are allocated. These live through
+// it, and the next cycle begins with L + A in use and needs A more. So with
 //      L + 2 A + e <= M       that is     b >= W / ((M - L - e) / (2 a) - 2) = required_budget()
 // every cycle begins with A free and ends before they are used up. (Blelloch and Cheng 1999; Bacon,
 // Cheng and Rajan 2003.) step() without a budget divides what a cycle may still cost by what may
@@ -39,8 +39,8 @@
 // Bound:     a type's memory is reused by its type, and by others 16 KiB at a time: live bytes may
 //            occupy the sum of each type's peak. Objects above 8 KiB have chunks of their own.
 //            Marking needs no memory that was not there at the start, however deep the graph.
-// Cost:      make: a few loads and stores. Beside objects: 2 % for records of chunks, 3 % for the mark
-//            stack; addresses for lives of weak references and objects set aside, untouched until
+// Cost:      make: a few loads and stores. Beside objects: 2 % for records of chunks, 3 % for the
+//            mark stack; addresses for lives of weak references and objects set aside, untouched until
 //            they are needed (26 %). No header.
 // Threads:   one.
 #pragma once

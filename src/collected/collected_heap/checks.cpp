@@ -231,18 +231,16 @@ private:
     /// The stack was too small: each object that was reached is followed once more.
     void push_all_reached() noexcept {
         is_incomplete_ = false;
-        for_each_chunk(
-            region_, region_.first_chunk, [this](std::uint32_t n, const chunk_record& c) {
-                for (std::uint32_t w = 0; w < word_count(c); ++w) {
-                    for_each_bit(region_.set_aside[(n - region_.first_chunk) * words_per_chunk + w],
-                                 [&](std::uint32_t bit) {
-                                     for_each_reference(
-                                         region_, slot_name(c, n, w, bit),
-                                         [this](const object_name* p) { reach(*p); });
-                                 });
-                }
-                return true;
-            });
+        visit_chunks(region_, region_.first_chunk, [this](std::uint32_t n, const chunk_record& c) {
+            for (std::uint32_t w = 0; w < word_count(c); ++w) {
+                for_each_bit(region_.set_aside[(n - region_.first_chunk) * words_per_chunk + w],
+                             [&](std::uint32_t bit) {
+                                 for_each_reference(region_, slot_name(c, n, w, bit),
+                                                    [this](const object_name* p) { reach(*p); });
+                             });
+            }
+            return true;
+        });
     }
 
     collected_region& region_;
@@ -274,7 +272,7 @@ void validate_region(const collected_region& constant) noexcept {
     auto& r = const_cast<collected_region&>(constant);  // only what trace() wants
     std::size_t used = 0;
     std::uint32_t chunks = 0;
-    for_each_chunk(r, r.first_chunk, [&](std::uint32_t number, const chunk_record& c) {
+    visit_chunks(r, r.first_chunk, [&](std::uint32_t number, const chunk_record& c) {
         chunks += c.run;
         for (std::uint32_t w = 0; w < word_count(c); ++w) {
             used += static_cast<std::size_t>(std::popcount(c.live[w])) * object_size(c);

@@ -48,9 +48,10 @@ inline constexpr std::size_t piece_size = 512;  // bytes of an array that are tr
     return ((r.free_chunks[chunk / 64] >> (chunk % 64)) & 1) != 0;
 }
 
-/// Calls visit(number, record) for each chunk that holds objects from `from` on, while it says true.
+/// Calls visit(number, record) for each chunk with objects, beginning at `from`, while it says
+/// true.
 template <class Visit>
-void for_each_chunk(const collected_region& r, std::uint32_t from, Visit visit) noexcept {
+void visit_chunks(const collected_region& r, std::uint32_t from, Visit visit) noexcept {
     for (std::uint32_t i = from; i < r.highest_chunk;) {
         if (is_free_chunk(r, i)) {
             ++i;

@@ -2,7 +2,7 @@
 //
 //      live  1 1 0 1 1 1        condemned: live and not marked, in a chunk that is not swept yet
 //      mark  1 0 0 1 0 1
-//            | x   | x |        before_collect for each x, of all chunks, while all of them are whole
+//            | x   | x |        before_collect for each x of all chunks, while they are whole
 //      live  1 0 0 1 0 1        then, chunk by chunk: destructors of x, live &= mark, mark = 0
 //
 // Memory of types without destructors is not touched: 64 objects are swept by three instructions.
@@ -182,7 +182,7 @@ bool sweep_one_for_make(collected_region& r) noexcept {
 
 void end_all_objects(collected_region& r) noexcept {
     const auto for_each_live = [&r](auto function_of, auto end) {
-        for_each_chunk(r, r.first_chunk, [&](std::uint32_t number, const chunk_record& c) {
+        visit_chunks(r, r.first_chunk, [&](std::uint32_t number, const chunk_record& c) {
             const collected_type& type = *c.type->type;
             if (function_of(type) == nullptr) { return true; }
             for (std::uint32_t w = 0; w < word_count(c); ++w) {
