@@ -53,5 +53,6 @@ int main() {
     std::printf("%llu cycles, %zu KiB used of %zu\n",
                 static_cast<unsigned long long>(stats.cycle_count), stats.used_size / 1024,
                 stats.capacity / 1024);
-    return first.get() == nullptr && here->quests[19]->reward == 19 && stats.cycle_count > 0 ? 0 : 2;
+    return first.get() == nullptr && here->quests[19]->reward == 19 && stats.cycle_count > 0 ? 0
+                                                                                             : 2;
 }

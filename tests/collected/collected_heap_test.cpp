@@ -102,6 +102,31 @@ TEST(collected_heap_test, make_finishes_the_running_cycle_when_memory_is_short) 
     heap.validate();
 }
 
+int ended = 0;
+struct counted {
+    ~counted() { ++ended; }
+    std::uint64_t value[4] = {};
+    using references = refers_to<>;
+};
+
+TEST(collected_heap_test, make_runs_no_destructor_and_reuses_nothing_that_waits_for_one) {
+    collected_heap heap{256 * 1024};
+    const root<node> kept = made(heap);
+    for (int i = 0; i < 3000; ++i) { ASSERT_NE(heap.make<counted>(), nullptr); }
+    for (int i = 0; i < 500; ++i) { static_cast<void>(made(heap)); }
+    begin_marking(heap);
+    ended = 0;
+    int more = 0;
+    while (heap.make<node>() != nullptr) {}
+    while (heap.make<counted>() != nullptr) { ++more; }
+    EXPECT_FALSE(heap.is_marking()) << "it was finished";
+    EXPECT_EQ(ended, 0);
+    while (heap.is_collecting()) { heap.step({.steps = 1}); }
+    EXPECT_EQ(ended, 3000);
+    heap.collect();
+    EXPECT_EQ(ended, 3000 + more);
+}
+
 TEST(collected_heap_test, what_only_a_raw_pointer_holds_lives_until_the_next_cycle_begins) {
     collected_heap heap{1 << 20, {.verify = true}};
     const root<node> kept = made(heap);

@@ -3,7 +3,7 @@
 #include <cairn/debug/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
-#include <optional>
+#include <memory>
 #include <vector>
 
 namespace {
@@ -137,10 +137,28 @@ TEST(ref_test, a_root_that_moves_while_roots_are_looked_at_is_looked_at_once) {
     }
 }
 
+TEST(ref_test, roots_that_end_while_roots_are_looked_at_are_not_looked_at) {
+    for (std::size_t steps = 1; steps < 8; ++steps) {
+        collected_heap heap = small_heap();
+        std::vector<std::unique_ptr<root<node>>> roots;
+        for (int i = 0; i < 6; ++i) {
+            roots.push_back(std::make_unique<root<node>>(made(heap, i)));
+        }
+        while (!heap.is_marking()) {
+            static_cast<void>(made(heap, 0));
+            heap.step({.steps = 1});
+        }
+        if (steps > 1) { heap.step({.steps = steps - 1}); }
+        for (std::size_t i = 1; i < 6; ++i) { roots[i].reset(); }
+        while (heap.is_collecting()) { heap.step({.steps = 1}); }
+        EXPECT_EQ((*roots[0])->value, 0);
+        heap.validate();
+    }
+}
+
 TEST(ref_test, a_weak_reference_that_is_read_while_marking_keeps_its_target_for_the_cycle) {
     collected_heap heap = small_heap();
     const root<node> anchor = made(heap, 1);
-    const root<node> holder = made(heap, 3);
     const weak_ref<node> weak{made(heap, 2)};
     while (!heap.is_marking()) {
         static_cast<void>(made(heap, 0));
@@ -148,6 +166,7 @@ TEST(ref_test, a_weak_reference_that_is_read_while_marking_keeps_its_target_for_
     }
     node* const found = weak.get();
     ASSERT_NE(found, nullptr);
+    const root<node> holder = made(heap, 3);  // black: it is not looked at any more
     holder->next = found;
     while (heap.is_collecting()) { heap.step({.steps = 1}); }
     EXPECT_EQ(holder->next->value, 2);

@@ -40,8 +40,8 @@
 //            occupy the sum of each type's peak. Objects above 8 KiB have chunks of their own.
 //            Marking needs no memory that was not there at the start, however deep the graph.
 // Cost:      make: a few loads and stores. Beside objects: 2 % for records of chunks, 3 % for the
-//            mark stack; addresses for lives of weak references and objects set aside, untouched until
-//            they are needed (26 %). No header.
+//            mark stack; 26 % of addresses for lives of weak references and objects set aside,
+//            untouched until they are needed. No header.
 // Threads:   one.
 #pragma once
 

@@ -33,7 +33,10 @@ void end_object(collected_region& r, const collected_type& type, void* object) n
 }
 
 void destroy_bytes(collected_region& r, void* object, std::size_t size) noexcept {
-    if (r.collects_always) { std::memset(object, freed_byte, size); }
+    if (r.collects_always) {
+        unpoison(object, size);  // what is behind the end of a large object never was
+        std::memset(object, freed_byte, size);
+    }
     poison(object, size);
 }
 
