@@ -69,6 +69,7 @@ target_sources(cairn
         src/collected/collected_heap/mark.cpp
         src/collected/collected_heap/step.cpp
         src/collected/collected_heap/sweep.cpp
+        src/collected/collected_heap/validate.cpp
         # debug
         src/debug/expect_broken_promise.cpp
         src/debug/guarded.cpp
@@ -245,6 +246,7 @@ target_sources(cairn
         # collected
         include/cairn/collected/budget.hpp
         include/cairn/collected/collected_heap.hpp
+        include/cairn/collected/collected_heap/slots.hpp
         include/cairn/collected/collected_heap/stats.hpp
         include/cairn/collected/ref.hpp
         include/cairn/collected/ref_array.hpp

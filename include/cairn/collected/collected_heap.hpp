@@ -50,6 +50,7 @@
 #include <type_traits>
 
 #include <cairn/collected/budget.hpp>
+#include <cairn/collected/collected_heap/slots.hpp>
 #include <cairn/collected/collected_heap/stats.hpp>
 #include <cairn/collected/ref.hpp>
 #include <cairn/collected/ref_array.hpp>

@@ -4,7 +4,8 @@
 //      mark.cpp     from the roots to everything that is reachable
 //      sweep.cpp    before_collect, destructors, memory that comes back
 //      step.cpp     the phases in turn, within a budget; how much is owed
-//      checks.cpp   what checked builds know: regions, misuse, the second walk
+//      checks.cpp   what checked builds know: regions, misuse
+//      validate.cpp the invariants; the second walk
 #pragma once
 
 #include <bit>
@@ -124,7 +125,40 @@ void end_all_objects(collected_region& r) noexcept;
 /// What make() may do when memory is short. Returns: false when there is nothing.
 [[nodiscard]] bool help_make(collected_region& r) noexcept;
 
-// ---- checks.cpp
+/// True when `name` is, or lies in, an object that is live.
+[[nodiscard]] inline bool is_live(const collected_region& r, object_name name) noexcept {
+    if (name < r.begin || name >= r.end || is_free_chunk(r, name / chunk_size)) { return false; }
+    const chunk_record& c = r.chunks[name / chunk_size];
+    const std::uint32_t slot = slot_of(c, name);
+    return slot < c.slot_count && ((c.live[slot / 64] >> (slot % 64)) & 1) != 0;
+}
+
+/// Calls visit(name) for each reference of the object, null ones too.
+template <class Visit>
+void for_each_reference(collected_region& r, object_name object, Visit visit) noexcept {
+    struct shows : visitor {
+        explicit shows(Visit& f) noexcept
+            : visitor{[](visitor& v, object_name* first, std::size_t count) {
+                  for (std::size_t i = 0; i < count; ++i) {
+                      static_cast<shows&>(v).visit(first + i);
+                  }
+              }},
+              visit{f} {}
+        Visit& visit;
+    };
+    const chunk_record& c = r.chunks[object / chunk_size];
+    std::byte* const memory = base_of(r) + object;
+    if (c.way == tracing::all_words) {
+        for (std::size_t i = 0; i < object_size(c); i += sizeof(object_name)) {
+            visit(reinterpret_cast<object_name*>(memory + i));
+        }
+    } else if (c.type->type->trace != nullptr) {
+        shows v{visit};
+        c.type->type->trace(memory, v);
+    }
+}
+
+// ---- checks.cpp, validate.cpp
 void add_to_known_regions(collected_region& r) noexcept;
 void remove_from_known_regions(collected_region& r) noexcept;
 void verify_marks(collected_region& r) noexcept;
