@@ -194,8 +194,9 @@ collected_heap_stats collected_heap::stats() const noexcept {
     s.cycle_count = r.cycle_count;
     s.set_aside_count = r.set_aside_count;
     s.work_in_make = r.work_in_make;
-    s.last_cycle = {c.work,       c.kept_count,      c.kept_size,      c.references, c.freed_count,
-                    c.freed_size, c.destroyed_count, c.allocated_size, c.steps,      c.nanoseconds};
+    s.last_cycle = {c.work,           c.kept_count, c.kept_size,
+                    c.freed_count,    c.freed_size, c.destroyed_count,
+                    c.allocated_size, c.steps,      c.nanoseconds};
     s.slowest_speed = r.slowest_speed;
     return s;
 }

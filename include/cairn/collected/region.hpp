@@ -124,7 +124,6 @@ struct cycle_counts {
     std::uint64_t work = 0;        // bytes, see budget.hpp
     std::uint64_t kept_count = 0;  // objects
     std::uint64_t kept_size = 0;   // bytes of their slots
-    std::uint64_t references = 0;  // that were looked at
     std::uint64_t freed_count = 0;
     std::uint64_t freed_size = 0;
     std::uint64_t destroyed_count = 0;  // destructors that were run

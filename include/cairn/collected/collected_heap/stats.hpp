@@ -21,10 +21,9 @@ struct collected_heap_options {
 
 /// One cycle: from its snapshot to the end of its sweep.
 struct collection_cycle {
-    std::uint64_t bytes = 0;            // of work, see budget.hpp
-    std::uint64_t kept_count = 0;       // objects that it left, newly made ones too
-    std::uint64_t kept_size = 0;        // bytes of their slots
-    std::uint64_t reference_count = 0;  // that were looked at
+    std::uint64_t bytes = 0;       // of work, see budget.hpp
+    std::uint64_t kept_count = 0;  // objects that it left, newly made ones too
+    std::uint64_t kept_size = 0;   // bytes of their slots
     std::uint64_t freed_count = 0;
     std::uint64_t freed_size = 0;
     std::uint64_t destructor_count = 0;  // that were run
