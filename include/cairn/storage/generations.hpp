@@ -96,7 +96,7 @@ public:
     }
     /// The one that was moved from begins elsewhere, when it begins again.
     constexpr generations(generations&& other) noexcept
-        : max_{other.max_}, asked_{other.asked_}, first_{other.first_}, last_{other.last_} {
+        : first_{other.first_}, last_{other.last_}, max_{other.max_}, asked_{other.asked_} {
         other.end();
     }
     constexpr generations& operator=(generations&& other) noexcept {
