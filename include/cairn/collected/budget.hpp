@@ -23,13 +23,16 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
+/// What one step may take: whichever limit is reached first ends it.
 struct collection_budget {
     std::size_t bytes = SIZE_MAX;         // of work, as above
     std::uint32_t microseconds = no_end;  // from the call to the return
     std::size_t steps = SIZE_MAX;         // units of work
 
+    /// As `microseconds`: no limit of time.
     static constexpr std::uint32_t no_end = 0xFFFF'FFFF;
 
+    /// No limit at all: the running cycle, or a new one, to its end.
     [[nodiscard]] static constexpr collection_budget unlimited() noexcept { return {}; }
 };
 

@@ -62,6 +62,7 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 class collected_heap {
 public:
+    /// See collected_heap_options.
     using options = collected_heap_options;
 
     /// `size` bytes for objects, 3 GiB at most, from the system's pages, and what the drawing in
@@ -91,9 +92,7 @@ public:
     /// Finishes the running cycle and goes through a whole new one: what is garbage now is gone.
     collection_report collect() noexcept;
 
-    /// Bytes of work a frame with which this heap is never exhausted, as derived above.
-    /// `live_max`: of all slots that are reachable at one time; `allocated_per_frame`: of slots.
-    /// Returns: SIZE_MAX when no budget is enough, because live_max leaves too little room.
+    /// What a program asks of the heap at most.
     struct load {
         std::size_t live_max = 0;             // bytes of slots that are reachable at one time
         std::size_t allocated_per_frame = 0;  // bytes of slots
@@ -101,6 +100,8 @@ public:
         std::size_t with_destructors = 0;     // objects that have one, garbage too, at one time
         std::size_t types = 0;                // 0: those that it has now
     };
+    /// Bytes of work a frame with which this heap is never exhausted, as derived above.
+    /// Returns: SIZE_MAX when no budget is enough, because live_max leaves too little room.
     [[nodiscard]] std::size_t required_budget(const load& of) const noexcept;
 
     /// True while a cycle runs.

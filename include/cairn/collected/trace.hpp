@@ -50,6 +50,7 @@ inline constexpr bool is_reference<ref_array<T>> = true;
 /// Is shown the references of one object.
 class visitor {
 public:
+    /// For the library's own use: is called with places of references.
     using seen_function = void (*)(visitor& v, detail::object_name* first, std::size_t count);
 
     explicit visitor(seen_function seen) noexcept : seen_{seen} {}

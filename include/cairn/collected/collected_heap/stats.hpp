@@ -8,6 +8,7 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
+/// What a heap is told when it is made.
 struct collected_heap_options {
     /// Objects that wait to be traced, in memory taken at the start. 0: one for each 128 bytes of
     /// the heap. What exceeds it is set aside in bitmaps and found again: slower, never lost.
@@ -32,6 +33,7 @@ struct collection_cycle {
     std::uint64_t nanoseconds = 0;       // in steps with a limit of time
 };
 
+/// What stats() tells.
 struct collected_heap_stats {
     std::size_t capacity;          // bytes for objects
     std::size_t used_size;         // bytes of slots that are taken, by garbage too
