@@ -62,6 +62,14 @@ target_sources(cairn
         src/containers/string_pool.cpp
         src/containers/table/memory.cpp
         src/containers/table/reserved.cpp
+        # collected
+        src/collected/collected_heap.cpp
+        src/collected/collected_heap/checks.cpp
+        src/collected/collected_heap/chunks.cpp
+        src/collected/collected_heap/mark.cpp
+        src/collected/collected_heap/step.cpp
+        src/collected/collected_heap/sweep.cpp
+        src/collected/collected_heap/validate.cpp
         # debug
         src/debug/expect_broken_promise.cpp
         src/debug/guarded.cpp
@@ -235,6 +243,15 @@ target_sources(cairn
         include/cairn/containers/table/view.hpp
         include/cairn/containers/table/written_arguments.hpp
         include/cairn/containers/unique_handle.hpp
+        # collected
+        include/cairn/collected/budget.hpp
+        include/cairn/collected/collected_heap.hpp
+        include/cairn/collected/collected_heap/slots.hpp
+        include/cairn/collected/collected_heap/stats.hpp
+        include/cairn/collected/ref.hpp
+        include/cairn/collected/ref_array.hpp
+        include/cairn/collected/region.hpp
+        include/cairn/collected/trace.hpp
         # debug
         include/cairn/debug/expect_broken_promise.hpp
         include/cairn/debug/failing.hpp

@@ -128,6 +128,17 @@ members = {
     "budget": {"live": "live_size_", "limit": "limit_size_", "refused": "refused_count_"},
     "guarded": {"live": "guard_.blocks_.count_", "quarantined": "guard_.quarantined_count_"},
     "named": {"name": "watch_.name_"},
+    "collected_heap": {"region": "region_"},
+    "collected_region": {
+        "begin": "begin", "lives": "lives", "used": "used_size", "roots": "root_count",
+        "type_count": "type_count", "phase": "now", "first_chunk": "first_chunk",
+        "end_chunk": "end_chunk", "used_types": "used_types", "types": "types"},
+    "type_record": {"type": "type", "chunks": "chunk_count"},
+    "collected_type": {"name": "name", "length": "name_length"},
+    "ref": {"name": "name_"},
+    "root": {"object": "object"},
+    "weak_ref": {"target": "target_", "life": "life_", "start": "start_"},
+    "ref_array": {"buffer": "buffer_", "size": "size_"},
     "alignment": {"log2": "log2_"},
     "short_text": {"text": "text_", "size": "size_"},
 }
@@ -141,6 +152,8 @@ arena_block = struct.Struct("<QQQQ")       # growing_arena::block: next, size, s
 string_entry = struct.Struct("<QII")       # string_pool::entry: text, size, hash
 object_state = struct.Struct("<II")        # object_slots::state: tag, position
 offset_kinds = ["unused", "free", "used", "pinned", "moving", "reserved"]
+collector_phases = ["idle", "marking", "marking", "before collecting", "sweeping"]
+collected_chunk = 16384
 vacant = 0x8000_0000
 none32 = 0xFFFF_FFFF
 granule = 16
@@ -1368,6 +1381,73 @@ class Views:
         text = self.process.read(m.text.address, min(m.integer("size"), 47))
         return View('"' + text.decode("utf-8", "replace") + '"')
 
+    # ---- collected objects -----------------------------------------------------------------------
+    def region(self, of, address):
+        """The collected_region that `address` lies in: at a multiple of 4 GiB."""
+        kind = self.process.find_type(namespace_of(of.type.name) + "detail::collected_region")
+        return Members(self.process.at(address & ~0xFFFF_FFFF, kind), "collected_region")
+
+    def ref(self, value):
+        """Without the object: in a graph with cycles there would be no end."""
+        name = Members(value, "ref").integer("name")
+        return View(hexadecimal(value.address & ~0xFFFF_FFFF | name) if name else "null")
+
+    def root(self, value):
+        at = Members(value, "root").integer("object")
+        if at == 0:
+            return View("null")
+        element = value.type.argument(0)
+        return View(hexadecimal(at), lambda: [("[object]", self.process.at(at, element))])
+
+    def weak_ref(self, value):
+        m = Members(value, "weak_ref")
+        at = m.integer("target")
+        if at == 0:
+            return View("null")
+        region = self.region(value, at)
+        place = (m.integer("start") - region.integer("begin")) // granule
+        life = int.from_bytes(self.process.read(region.integer("lives") + 4 * place, 4), "little")
+        gone = "" if life == m.integer("life") else ", which is gone"
+        return View(f"weak, to {hexadecimal(at)}{gone}")
+
+    def ref_array(self, value):
+        m = Members(value, "ref_array")
+        upper, buffer = value.address & ~0xFFFF_FFFF, m.integer("buffer")
+        size = m.integer("size") if buffer else 0
+        if size:
+            self.check(upper | buffer, size, 4, "references")
+
+        def make():
+            for i in range(size):
+                word = self.process.read((upper | buffer) + 4 * i, 4)
+                name = int.from_bytes(word, "little")
+                yield f"[{i}]", hexadecimal(upper | name) if name else "null"
+        return View(f"ref_array: {counted(size, 'reference')}", make, counted=True)
+
+    def collected_heap(self, value):
+        at = Members(value, "collected_heap").integer("region")
+        if at == 0:
+            return View("collected_heap: it has no memory")
+        r = self.region(value, at)
+        count, phase = r.integer("type_count"), r.integer("phase")
+        if count > 128 or phase >= len(collector_phases):
+            raise Unreadable(f"{count} types, phase {phase}")
+        chunks = r.integer("end_chunk") - r.integer("first_chunk")
+
+        def make():
+            record = self.process.find_type(namespace_of(value.type.name) + "detail::type_record")
+            numbers = self.process.read(r.used_types.address, count)
+            for number in numbers:
+                t = Members(self.process.at(r.types.address + number * record.size, record),
+                            "type_record")
+                of = Members(t.type.target(), "collected_type")
+                text = self.process.read(of.integer("name"), min(of.integer("length"), text_max))
+                yield (text.decode("utf-8", "replace"),
+                       f"{counted(t.integer('chunks'), 'chunk')}")
+        return View(f"collected_heap: {size_text(r.integer('used'))} of "
+                    f"{size_text(chunks * collected_chunk)} used, "
+                    f"{counted(r.integer('roots'), 'root')}, {counted(count, 'type')}, "
+                    f"{collector_phases[phase]}", make)
 
 views = {
     "handle": Views.handle,
@@ -1427,6 +1507,11 @@ views = {
     "concurrent_relocatable_heap": Views.concurrent_relocatable_heap,
     "held": Views.held,
     "basic_offset_heap": Views.offset_heap,
+    "collected_heap": Views.collected_heap,
+    "ref": Views.ref,
+    "root": Views.root,
+    "weak_ref": Views.weak_ref,
+    "ref_array": Views.ref_array,
     "allocator_ref": Views.allocator_ref,
     "tracked": Views.tracked,
     "failing": Views.failing,

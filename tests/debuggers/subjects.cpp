@@ -41,6 +41,13 @@ struct message {
 struct alignas(4096) boulder {  // 64 of them are a chunk
     int weight;
 };
+struct npc {  // a collected object
+    explicit npc(int years) noexcept : age{years} {}
+    cairn::ref<npc> rival;
+    cairn::ref_array<npc> friends;
+    int age;
+    using references = cairn::refers_to<&npc::rival, &npc::friends>;
+};
 struct team_a;
 struct own_policy {
     template <class T>
@@ -418,6 +425,32 @@ void heaps() {
     (void)frame;
 }
 
+void collected() {
+    cairn::collected_heap heap{1 << 20};
+    //= heap: collected_heap: 3.0 KiB of 1 MiB used, 2 roots, 2 types, idle = {..npc = 1 chunk,
+    //      ref_array = 1 chunk}
+    cairn::root<npc> first = heap.make<npc>(7);
+    //= first: 0x.. = {[object] = {rival = 0x.., friends = ref_array: 1 reference = {0x..}, age = 7}}
+    cairn::root<npc> none;
+    //= none: null
+    cairn::root<npc> second = heap.make<npc>(8);
+    first->rival = second.get();
+    (void)first->friends.push_back(second.get());
+    cairn::ref<npc>& rival = first->rival;
+    //= rival: 0x..
+    cairn::ref<npc>& nothing = second->rival;
+    //= nothing: null
+    cairn::ref_array<npc>& friends = first->friends;
+    //= friends: ref_array: 1 reference = {0x..}
+    cairn::weak_ref<npc> alive{first.get()};
+    //= alive: weak, to 0x..
+    cairn::weak_ref<npc> gone{heap.make<npc>(9)};
+    //= gone: weak, to 0x.., which is gone
+    heap.collect();
+    look();
+    (void)rival, (void)nothing, (void)friends, (void)alive, (void)gone;
+}
+
 void wrappers() {
     cairn::arena memory{4096};
     (void)memory.allocate(64);
@@ -492,6 +525,11 @@ void wrecks(unsigned char byte) {
     wreckage<cairn::frame_arena<2>> u{byte};
     wreckage<cairn::attached_column<int>> v{byte};
     wreckage<cairn::per_thread<int>> w{byte};
+    wreckage<cairn::collected_heap> x{byte};
+    wreckage<cairn::root<npc>> y{byte};
+    wreckage<cairn::weak_ref<npc>> z{byte};
+    wreckage<cairn::ref<npc>> ref{byte};
+    wreckage<cairn::ref_array<npc>> array{byte};
     look();
 }
 
@@ -507,6 +545,7 @@ int main() {
     arenas();
     pools();
     heaps();
+    collected();
     wrappers();
     wrecks(0);
     wrecks(0xCC);

@@ -36,7 +36,8 @@ tree = ("What is the memory for?", [
             ("no", "table"),
             ("yes, by handles", "slot_table")])),
         ("they are expensive to build, so they are reused", "object_pool"),
-        ("each has one owner, or several", "unique_handle")])),
+        ("each has one owner, or several", "unique_handle"),
+        ("by each other, in cycles, and no owner is known", "collected_heap")])),
     ("names that are compared and kept often", "string_pool"),
     ("memory that the processor does not touch: GPU buffers, files, atlases", "offset_heap"),
     ("containers of the standard library", ("Which?", [
