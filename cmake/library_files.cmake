@@ -66,6 +66,7 @@ target_sources(cairn
         src/collected/collected_heap.cpp
         src/collected/collected_heap/checks.cpp
         src/collected/collected_heap/chunks.cpp
+        src/collected/collected_heap/graph.cpp
         src/collected/collected_heap/mark.cpp
         src/collected/collected_heap/step.cpp
         src/collected/collected_heap/sweep.cpp
@@ -246,12 +247,14 @@ target_sources(cairn
         # collected
         include/cairn/collected/budget.hpp
         include/cairn/collected/collected_heap.hpp
+        include/cairn/collected/collected_heap/graph.hpp
         include/cairn/collected/collected_heap/slots.hpp
         include/cairn/collected/collected_heap/stats.hpp
         include/cairn/collected/ref.hpp
         include/cairn/collected/ref_array.hpp
         include/cairn/collected/region.hpp
         include/cairn/collected/trace.hpp
+        include/cairn/collected/traced.hpp
         # debug
         include/cairn/debug/expect_broken_promise.hpp
         include/cairn/debug/failing.hpp

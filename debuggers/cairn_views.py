@@ -139,6 +139,8 @@ members = {
     "root": {"object": "object"},
     "weak_ref": {"target": "target_", "life": "life_", "start": "start_"},
     "ref_array": {"buffer": "buffer_", "size": "size_"},
+    "outer_ref": {"name": "name_", "heap": "heap_"},
+    "traced": {"container": "container_"},
     "alignment": {"log2": "log2_"},
     "short_text": {"text": "text_", "size": "size_"},
 }
@@ -1410,6 +1412,15 @@ class Views:
         gone = "" if life == m.integer("life") else ", which is gone"
         return View(f"weak, to {hexadecimal(at)}{gone}")
 
+    def outer_ref(self, value):
+        m = Members(value, "outer_ref")
+        name = m.integer("name")
+        return View(hexadecimal(m.integer("heap") << 32 | name) if name else "null")
+
+    def traced(self, value):
+        inner = Members(value, "traced").container
+        return View("traced", lambda: [("[container]", inner)])
+
     def ref_array(self, value):
         m = Members(value, "ref_array")
         upper, buffer = value.address & ~0xFFFF_FFFF, m.integer("buffer")
@@ -1512,6 +1523,8 @@ views = {
     "root": Views.root,
     "weak_ref": Views.weak_ref,
     "ref_array": Views.ref_array,
+    "outer_ref": Views.outer_ref,
+    "traced": Views.traced,
     "allocator_ref": Views.allocator_ref,
     "tracked": Views.tracked,
     "failing": Views.failing,

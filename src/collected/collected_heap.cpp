@@ -66,8 +66,11 @@ collected_region* build_region(std::byte* memory, const region_plan& plan,
         r->free_chunks[i / 64] |= std::uint64_t{1} << (i % 64);
     }
     r->free_at_end = capacity_of(*r);
-    r->collects_always = wishes.stress;
-    r->verifies = wishes.verify;
+    r->collects_always = wishes.how.stress;
+    r->verifies = wishes.how.verify;
+    r->help_max = r->help_left = wishes.how.work_in_make_max;
+    r->cycle_ended = wishes.how.cycle_ended;
+    r->cycle_ended_context = wishes.how.cycle_ended_context;
     r->block_size = plan.end;
     poison(memory + plan.first_chunk, plan.chunk_count * chunk_size);
     return r;
@@ -75,8 +78,25 @@ collected_region* build_region(std::byte* memory, const region_plan& plan,
 
 }  // namespace
 
+collection_cycle cycle_of(const collected_region& r) noexcept {
+    const cycle_counts& c = r.last_cycle;
+    return {.number = r.cycle_count,
+            .bytes = c.work,
+            .kept_count = c.kept_count,
+            .kept_size = c.kept_size,
+            .freed_count = c.freed_count,
+            .freed_size = c.freed_size,
+            .destructor_count = c.destroyed_count,
+            .allocated_size = c.allocated_size,
+            .root_count = c.root_count,
+            .work_in_make = c.work_in_make,
+            .step_count = c.steps,
+            .nanoseconds = c.nanoseconds,
+            .longest_step = c.longest_step};
+}
+
 collected_region* create_region(const region_wishes& wishes, allocator_ref upstream) noexcept {
-    const region_plan plan{wishes.size, wishes.mark_stack_count};
+    const region_plan plan{wishes.size, wishes.how.mark_stack_count};
     void* const memory = upstream.allocate(plan.end, alignment{region_alignment});
     if (memory == nullptr) { return nullptr; }
     collected_region* const r =
@@ -85,8 +105,22 @@ collected_region* create_region(const region_wishes& wishes, allocator_ref upstr
     return r;
 }
 
+void end_all_roots(collected_region& r) noexcept {
+    CAIRN_ASSERT(r.root_count == 0, "a root ends before its heap",
+                 {.kind = misuse_kind::outlived,
+                  .object = &r,
+                  .type = "collected_heap",
+                  .caller = r.roots.next->line(),
+                  .values = {{"roots", r.root_count}}});
+    while (r.roots.next != &r.roots) {
+        r.roots.next->object = nullptr;
+        r.roots.next = r.roots.next->next;
+    }
+    r.roots.previous = r.next_root = &r.roots;
+    r.root_count = 0;
+}
+
 void destroy_region(collected_region& r) noexcept {
-    end_all_objects(r);
     if constexpr (asserts_enabled) { remove_from_known_regions(r); }
     unpoison(base_of(r) + r.begin, r.end - r.begin);
     const allocator_ref upstream = r.upstream;
@@ -103,7 +137,7 @@ page_allocator& pages() noexcept {
 }
 
 region_wishes wishes_of(std::size_t size, const collected_heap_options& how) noexcept {
-    return {size, how.mark_stack_count, how.stress, how.verify};
+    return {size, how};
 }
 
 }  // namespace
@@ -128,18 +162,10 @@ collected_heap& collected_heap::operator=(collected_heap&& other) noexcept {
 void collected_heap::release() noexcept {
     if (region_ == nullptr) { return; }
     detail::collected_region& r = *region_;
-    CAIRN_ASSERT(r.root_count == 0, "a root ends before its heap",
-                 {.kind = misuse_kind::outlived,
-                  .object = &r,
-                  .type = "collected_heap",
-                  .caller = r.roots.next->line(),
-                  .values = {{"roots", r.root_count}}});
-    while (r.roots.next != &r.roots) {
-        r.roots.next->object = nullptr;
-        r.roots.next = r.roots.next->next;
-    }
-    r.next_root = &r.roots;
+    detail::end_all_roots(r);
     if (r.now != detail::phase::idle) { static_cast<void>(step(collection_budget::unlimited())); }
+    detail::end_all_objects(r);
+    detail::end_all_roots(r);  // those that a destructor made
     detail::destroy_region(r);
     region_ = nullptr;
 }
@@ -176,7 +202,6 @@ std::size_t collected_heap::capacity() const noexcept {
 collected_heap_stats collected_heap::stats() const noexcept {
     if (region_ == nullptr) { return {}; }
     const detail::collected_region& r = *region_;
-    const detail::cycle_counts& c = r.last_cycle;
     collected_heap_stats s{};
     s.capacity = capacity();
     s.used_size = r.used_size;
@@ -194,9 +219,7 @@ collected_heap_stats collected_heap::stats() const noexcept {
     s.cycle_count = r.cycle_count;
     s.set_aside_count = r.set_aside_count;
     s.work_in_make = r.work_in_make;
-    s.last_cycle = {c.work,           c.kept_count, c.kept_size,
-                    c.freed_count,    c.freed_size, c.destroyed_count,
-                    c.allocated_size, c.steps,      c.nanoseconds};
+    s.last_cycle = detail::cycle_of(r);
     s.slowest_speed = r.slowest_speed;
     return s;
 }

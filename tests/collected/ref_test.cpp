@@ -16,6 +16,8 @@ using cairn::root;
 using cairn::weak_ref;
 
 struct node {
+    node() noexcept {}
+    explicit node(node* n) noexcept : next{n} {}
     ref<node> next;
     int value = 0;
     using references = refers_to<&node::next>;
@@ -277,6 +279,9 @@ struct forgets_later {
 TEST(ref_test, a_ref_outside_of_a_collected_object_is_named) {
     EXPECT_TRUE(
         expect_broken_promise([] { ref<node> lost; }).says("a member of a collected object"));
+    EXPECT_TRUE(expect_broken_promise([] {
+                    std::vector<squad> lost(1);
+                }).says("a member of a collected object"));
 }
 TEST(ref_test, a_root_inside_of_a_collected_object_is_named) {
     collected_heap heap = small_heap();
@@ -301,6 +306,11 @@ TEST(ref_test, a_reference_into_another_heap_is_named) {
     node* const a = made(one, 1);
     node* const b = made(other, 1);
     EXPECT_TRUE(expect_broken_promise([&] { a->next = b; }).says("of the same heap"));
+    EXPECT_TRUE(expect_broken_promise([&] { (void)one.make<node>(b); }).says("of the same heap"));
+    squad* const s = one.make<squad>();
+    EXPECT_TRUE(expect_broken_promise([&] { (void)s->members.push_back(b); }).says("same heap"));
+    ASSERT_TRUE(s->members.push_back(a));
+    EXPECT_TRUE(expect_broken_promise([&] { s->members.set(0, b); }).says("of the same heap"));
 }
 TEST(ref_test, a_reference_to_an_object_that_is_gone_is_named) {
     collected_heap heap = small_heap();
@@ -310,6 +320,8 @@ TEST(ref_test, a_reference_to_an_object_that_is_gone_is_named) {
     EXPECT_TRUE(expect_broken_promise([&] { a->next = gone; }).says("an object that lives"));
     EXPECT_TRUE(
         expect_broken_promise([&] { (void)root<node>{gone}; }).says("an object that lives"));
+    EXPECT_TRUE(
+        expect_broken_promise([&] { (void)weak_ref<node>{gone}; }).says("an object that lives"));
 }
 TEST(ref_test, following_nothing_is_named) {
     collected_heap heap = small_heap();

@@ -48,6 +48,10 @@ struct npc {  // a collected object
     int age;
     using references = cairn::refers_to<&npc::rival, &npc::friends>;
 };
+struct party {  // a collected object with references elsewhere
+    cairn::traced<cairn::packed_array<cairn::outer_ref<npc>>> members;
+    using references = cairn::refers_to<&party::members>;
+};
 struct team_a;
 struct own_policy {
     template <class T>
@@ -427,8 +431,8 @@ void heaps() {
 
 void collected() {
     cairn::collected_heap heap{1 << 20};
-    //= heap: collected_heap: 3.0 KiB of 1 MiB used, 2 roots, 2 types, idle = {..npc = 1 chunk,
-    //      ref_array = 1 chunk}
+    //= heap: collected_heap: .. KiB of 1 MiB used, 3 roots, 3 types, idle = {..npc = 1 chunk,
+    //      ref_array = 1 chunk, ..party = 1 chunk}
     cairn::root<npc> first = heap.make<npc>(7);
     //= first: 0x.. = {[object] = {rival = 0x.., friends = ref_array: 1 reference = {0x..}, age = 7}}
     cairn::root<npc> none;
@@ -442,13 +446,19 @@ void collected() {
     //= nothing: null
     cairn::ref_array<npc>& friends = first->friends;
     //= friends: ref_array: 1 reference = {0x..}
+    cairn::root<party> group = heap.make<party>();
+    (void)group->members.edit().emplace(second.get());
+    auto& members = group->members;
+    //= members: traced = {[container] = packed_array of 1, capacity 16 = {0x..}}
+    cairn::outer_ref<npc> one = second.get();
+    //= one: 0x..
     cairn::weak_ref<npc> alive{first.get()};
     //= alive: weak, to 0x..
     cairn::weak_ref<npc> gone{heap.make<npc>(9)};
     //= gone: weak, to 0x.., which is gone
     heap.collect();
     look();
-    (void)rival, (void)nothing, (void)friends, (void)alive, (void)gone;
+    (void)rival, (void)nothing, (void)friends, (void)alive, (void)gone, (void)members, (void)one;
 }
 
 void wrappers() {

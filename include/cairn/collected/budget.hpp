@@ -7,13 +7,15 @@
 //
 // Work is counted in bytes, so that time, memory and the proof of required_budget() share a unit:
 //
-//      an object is marked                its slot's bytes (a large array: 512 at a time)
+//      an object is marked                its slot's bytes (a large array: 512 at a time), or 4 for
+//                                         each reference that its trace() shows, if that is more
 //      a root is looked at                32
 //      a chunk is swept                   256
 //      a destructor, a before_collect     128
 //
 // A limit is passed by one unit of work at most, in time by about a microsecond more: the clock is
-// looked at every 2048 bytes of work. A destructor or a trace() takes what it takes.
+// looked at every 2048 bytes of work. A destructor or a trace() takes what it takes, and a traced
+// container (traced.hpp) is one unit.
 #pragma once
 
 #include <cstddef>

@@ -44,8 +44,8 @@ public:
     }
     template <class U>
         requires std::convertible_to<U*, T*>
-    ref(const ref<U>& other) = delete;  // a ref is not copied: write .get(), or a T*
-    ref(const ref& other) = delete;
+    ref(const ref<U>& other) = delete;  // a ref is not copied: write T* or root<T>
+    ref(const ref& other) = delete;     // a ref is not copied: write T* or root<T>
 
     /// Requires: as the constructor; `target` lives.
     ref& operator=(T* target) noexcept {
@@ -199,10 +199,11 @@ public:
     /// Requires: `target` is null or lives; its heap outlives every get().
     explicit weak_ref(T* target) noexcept : target_{target} {
         if (target == nullptr) { return; }
+        if constexpr (asserts_enabled) { detail::check_weak(target); }
         detail::collected_region& r = detail::region_of(target);
         const detail::object_name name = detail::name_of(target);
-        r.chunks[name / detail::chunk_size].has_weak = true;
         start_ = detail::start_of(r, name);
+        r.chunks[start_ / detail::chunk_size].has_weak = true;
         life_ = life_now();
     }
 

@@ -25,6 +25,7 @@
 namespace cairn::inline CAIRN_FLAVOUR {
 
 class visitor;
+struct collection_cycle;
 
 namespace detail {
 
@@ -44,6 +45,7 @@ enum class tracing : unsigned char {
     unlearned,  // at fixed places; the first object that is traced shows them
     places,     // at `places` of the record
     by_call,    // its trace() says
+    behind,     // in a chunk behind the first of a large object: leads to its beginning
     all_words,  // an array of references
 };
 
@@ -89,9 +91,10 @@ struct alignas(64) chunk_record {
     std::uint64_t live[words_per_chunk];
     std::uint32_t slot_count;
     std::uint32_t run;           // chunks of the object: 1 but for large ones
-    std::uint32_t behind_first;  // which of them this is; above 0 all the rest is 0
+    std::uint32_t behind_first;  // which of them this is; above 0 no more than `way` is told
     std::uint32_t next_with_room, previous_with_room;
     bool is_listed;         // in the list of chunks with room
+    bool was_seen_behind;   // marks may stand in the chunks behind this one
     std::uint8_t swept_in;  // the sweep_stamp of the sweep that it has been through
 };
 static_assert(sizeof(chunk_record) == 320);
@@ -128,8 +131,11 @@ struct cycle_counts {
     std::uint64_t freed_size = 0;
     std::uint64_t destroyed_count = 0;  // destructors that were run
     std::uint64_t allocated_size = 0;   // while it ran
+    std::uint64_t root_count = 0;       // when it began
+    std::uint64_t work_in_make = 0;     // of `work`
     std::uint64_t steps = 0;
-    std::uint64_t nanoseconds = 0;  // in step(), where it has a limit of time
+    std::uint64_t nanoseconds = 0;   // in step(), where it has a limit of time
+    std::uint64_t longest_step = 0;  // nanoseconds
 };
 
 struct collected_region {
@@ -198,7 +204,11 @@ struct collected_region {
     bool is_ending = false;        // nothing is made any more
     bool collects_always = false;  // options::stress
     bool verifies = false;         // options::verify
-    std::size_t block_size = 0;    // bytes from the upstream, all of it
+    std::size_t help_max = 0;      // options::work_in_make_max
+    std::size_t help_left = 0;     // of it, until the next step
+    void (*cycle_ended)(void* context, const collection_cycle& cycle) = nullptr;  // of the options
+    void* cycle_ended_context = nullptr;
+    std::size_t block_size = 0;  // bytes from the upstream, all of it
     allocator_ref upstream;
 
 #if CAIRN_ASSERTS
@@ -242,6 +252,7 @@ struct collected_region {
 [[nodiscard]] inline object_name start_of(const collected_region& r, object_name name) noexcept {
     const chunk_record& c = r.chunks[name / chunk_size];
     const object_name first = name & ~static_cast<object_name>(chunk_size - 1);
+    if (c.reciprocal == 0) { return first - c.behind_first * static_cast<object_name>(chunk_size); }
     return first + slot_of(c, name) * c.slot_size;
 }
 
@@ -267,6 +278,7 @@ void forget_root_while_marking(collected_region& r, root_link& root) noexcept;
 void check_new_ref(const void* where, const void* target) noexcept;
 void check_store(const void* where, const void* target) noexcept;
 void check_root(const void* where, const void* target) noexcept;
+void check_weak(const void* target) noexcept;
 
 /// An array of `count` null references, or of more: `count` is rounded up.
 [[nodiscard]] void* take_array(collected_region& r, std::uint32_t& count) noexcept;

@@ -35,6 +35,8 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class T>
 class ref_array;
+template <class Container, auto... Fields>
+class traced;
 
 namespace detail {
 
@@ -44,6 +46,28 @@ template <class T>
 inline constexpr bool is_reference<ref<T>> = true;
 template <class T>
 inline constexpr bool is_reference<ref_array<T>> = true;
+template <class Container, auto... Fields>
+inline constexpr bool is_reference<traced<Container, Fields...>> = true;
+
+/// True when a visitor can be shown a T.
+template <class T>
+inline constexpr bool is_shown = is_reference<T>;
+template <class T, std::size_t Count>
+inline constexpr bool is_shown<T[Count]> = is_shown<T>;
+template <class T>
+    requires requires { typename T::value_type; }
+inline constexpr bool is_shown<T> = is_shown<typename T::value_type>;
+
+/// True when the references of a T do not lie in it: a traced container, or an array of such.
+template <class T>
+inline constexpr bool lie_elsewhere = false;
+template <class Container, auto... Fields>
+inline constexpr bool lie_elsewhere<traced<Container, Fields...>> = true;
+template <class T, std::size_t Count>
+inline constexpr bool lie_elsewhere<T[Count]> = lie_elsewhere<T>;
+template <class T>
+    requires requires { typename T::value_type; }
+inline constexpr bool lie_elsewhere<T> = lie_elsewhere<typename T::value_type>;
 
 }  // namespace detail
 
@@ -57,7 +81,7 @@ public:
     visitor(const visitor&) = delete;
     visitor& operator=(const visitor&) = delete;
 
-    /// Each is a ref, a ref_array, or an array (std::array, ...) of such.
+    /// Each is a ref, a ref_array, a traced container, or an array (std::array, ...) of such.
     template <class... References>
     void operator()(References&... references) {
         (show(references), ...);
@@ -72,10 +96,21 @@ private:
     void show(const ref_array<T>& a) {
         seen_(*this, const_cast<detail::object_name*>(a.place()), 1);
     }
+    template <class Container, auto... Fields>
+    void show(const traced<Container, Fields...>& c) {
+        const_cast<traced<Container, Fields...>&>(c).for_each(
+            [this](detail::object_name& name) { seen_(*this, &name, 1); });
+    }
     template <class Several>
         requires(!detail::is_reference<std::remove_const_t<Several>>)
     void show(Several& several) {
-        for (auto& one : several) { show(one); }
+        constexpr bool is_shown = detail::is_shown<std::remove_const_t<Several>>;
+        static_assert(
+            is_shown,
+            "a visitor is shown a ref, a ref_array, a traced container, or an array of them");
+        if constexpr (is_shown) {
+            for (auto& one : several) { show(one); }
+        }
     }
 
     seen_function seen_;
@@ -88,6 +123,7 @@ struct class_of_member;
 template <class Class, class Value>
 struct class_of_member<Value Class::*> {
     using type = Class;
+    using value = Value;
 };
 
 struct no_base {
@@ -115,6 +151,10 @@ struct references_of_members {
         if constexpr (sizeof...(Members) != 0) { v((object.*Members)...); }
     }
     static constexpr std::size_t count = sizeof...(Members);
+    static constexpr bool are_shown =
+        (is_shown<typename class_of_member<decltype(Members)>::value> && ...);
+    static constexpr bool are_placed =
+        !(lie_elsewhere<typename class_of_member<decltype(Members)>::value> || ...);
     using base_type = Base;
 };
 
@@ -157,6 +197,10 @@ consteval bool is_described() {
         static_assert(T::references::template are_of<T>,
                       "this list of references is of a base class: write in the derived type "
                       "`using references = cairn::refers_to<&type::member, ...>::and_base<base>;`");
+        static_assert(T::references::are_shown,
+                      "a list of references names a ref, a ref_array, a traced container, or an "
+                      "array of them");
+        return T::references::are_shown;
     } else if constexpr (has_trace<T>) {
         static_assert(has_own_trace<T>,
                       "this trace() is of a base class: write one in the derived type, which "
@@ -181,9 +225,9 @@ consteval bool has_places() {
     if constexpr (!uses_list<T>) {
         return std::is_trivially_copyable_v<T> && !has_trace<T>;
     } else if constexpr (!std::is_same_v<typename T::references::base_type, no_base>) {
-        return has_places<typename T::references::base_type>();
+        return T::references::are_placed && has_places<typename T::references::base_type>();
     } else {
-        return true;
+        return T::references::are_placed;
     }
 }
 template <class T>

@@ -63,11 +63,6 @@ void check_target(const collected_region& r, const void* target) noexcept {
                  about(r, misuse_kind::outlived));
 }
 
-object_name object_around(const collected_region& r, object_name name) noexcept {
-    const std::uint32_t behind_first = r.chunks[name / chunk_size].behind_first;
-    return start_of(r, name - behind_first * static_cast<object_name>(chunk_size));
-}
-
 void check_told(collected_region& r, object_name object, const void* where) noexcept {
     bool is_told = false;
     for_each_reference(r, object, [&](const object_name* place) { is_told |= place == where; });
@@ -105,7 +100,7 @@ void check_store(const void* where, const void* target) noexcept {
     collected_region& r = region_of_ref(where);
     check_target(r, target);
     if (r.under_construction.begin == nullptr && !r.is_in_user_code) {
-        check_told(r, object_around(r, name_of(where)), where);
+        check_told(r, start_of(r, name_of(where)), where);
     }
 }
 
@@ -116,6 +111,12 @@ void check_root(const void* where, const void* target) noexcept {
     CAIRN_ASSERT(around == nullptr || !is_inside_objects(*around, where),
                  "a root lives outside of collected objects: inside write ref<T>",
                  about(*r, misuse_kind::unspecified));
+    check_target(*r, target);
+}
+
+void check_weak(const void* target) noexcept {
+    const collected_region* const r = known_region(target);
+    CAIRN_ASSERT(r != nullptr, "a weak_ref refers to a collected object");
     check_target(*r, target);
 }
 
@@ -143,6 +144,7 @@ void remove_from_known_regions(collected_region&) noexcept {}
 void check_new_ref(const void*, const void*) noexcept {}
 void check_store(const void*, const void*) noexcept {}
 void check_root(const void*, const void*) noexcept {}
+void check_weak(const void*) noexcept {}
 
 #endif
 

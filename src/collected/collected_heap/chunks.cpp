@@ -69,6 +69,8 @@ void prepare_chunk(collected_region& r, std::uint32_t number, type_record& type,
     for (std::uint32_t i = 1; i < run; ++i) {
         std::memset(static_cast<void*>(&r.chunks[number + i]), 0, sizeof(c));
         r.chunks[number + i].behind_first = i;
+        r.chunks[number + i].way = tracing::behind;
+        r.chunks[number + i].slot_count = 1;
     }
     c.next_with_room = c.previous_with_room = no_chunk;
     c.swept_in = r.sweep_stamp;  // nothing in it is garbage of the running cycle

@@ -6,6 +6,7 @@
 //      step.cpp     the phases in turn, within a budget; how much is owed
 //      checks.cpp   what checked builds know: regions, misuse
 //      validate.cpp the invariants; the second walk
+//      graph.cpp    what is in the heap, and what keeps it there
 #pragma once
 
 #include <bit>
@@ -118,8 +119,9 @@ void scan_roots(collected_region& r, allowance& left) noexcept;
 [[nodiscard]] bool sweep(collected_region& r, allowance& left) noexcept;
 /// Sweeps a chunk that asks for no user code. Returns: false when there is none.
 [[nodiscard]] bool sweep_one_for_make(collected_region& r) noexcept;
-/// Ends the object for good, at the end of the heap.
-void end_all_objects(collected_region& r) noexcept;
+
+// ---- collected_heap.cpp
+[[nodiscard]] collection_cycle cycle_of(const collected_region& r) noexcept;
 
 // ---- step.cpp
 /// What make() may do when memory is short. Returns: false when there is nothing.
@@ -128,8 +130,9 @@ void end_all_objects(collected_region& r) noexcept;
 /// True when `name` is, or lies in, an object that is live.
 [[nodiscard]] inline bool is_live(const collected_region& r, object_name name) noexcept {
     if (name < r.begin || name >= r.end || is_free_chunk(r, name / chunk_size)) { return false; }
-    const chunk_record& c = r.chunks[name / chunk_size];
-    const std::uint32_t slot = slot_of(c, name);
+    const object_name object = start_of(r, name);
+    const chunk_record& c = r.chunks[object / chunk_size];
+    const std::uint32_t slot = slot_of(c, object);
     return slot < c.slot_count && ((c.live[slot / 64] >> (slot % 64)) & 1) != 0;
 }
 
@@ -148,6 +151,7 @@ void for_each_reference(collected_region& r, object_name object, Visit visit) no
     };
     const chunk_record& c = r.chunks[object / chunk_size];
     std::byte* const memory = base_of(r) + object;
+    const user_code runs{r};
     if (c.way == tracing::all_words) {
         for (std::size_t i = 0; i < object_size(c); i += sizeof(object_name)) {
             visit(reinterpret_cast<object_name*>(memory + i));

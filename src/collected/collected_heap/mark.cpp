@@ -191,32 +191,43 @@ void learn(collected_region& r, object_name object, chunk_record& c) noexcept {
     c.way = t.way;
 }
 
-void trace_by_call(collected_region& r, object_name object, const chunk_record& c) noexcept {
+/// Returns: how many references were seen.
+std::size_t trace_by_call(collected_region& r, object_name object, const chunk_record& c) noexcept {
     struct marks : visitor {
         explicit marks(collected_region& of) noexcept
             : visitor{[](visitor& v, object_name* first, std::size_t count) {
-                  marking_loop loop{static_cast<marks&>(v).region};
+                  auto& self = static_cast<marks&>(v);
+                  marking_loop loop{self.region};
                   for (std::size_t i = 0; i < count; ++i) { loop.see(first[i]); }
                   loop.save();
+                  self.seen_count += count;
               }},
               region{of} {}
         collected_region& region;
+        std::size_t seen_count = 0;
     };
     marks v{r};
     call_trace(r, base_of(r) + object, c, v);
+    return v.seen_count;
 }
 
 /// An object whose references are not at places that are known. Returns: bytes of work.
 [[gnu::noinline]] std::size_t trace_otherwise(collected_region& r, object_name object) noexcept {
     chunk_record& c = r.chunks[object / chunk_size];
+    if (c.way == tracing::behind) {
+        const object_name whole = start_of(r, object);
+        r.chunks[whole / chunk_size].was_seen_behind = true;
+        see_one(r, whole);
+        return root_price;
+    }
     if (c.way == tracing::all_words) {
         r.piece = object;
         r.piece_end = object + static_cast<object_name>(object_size(c));
         return 0;  // its pieces are paid for
     }
     if (c.way == tracing::unlearned) { learn(r, object, c); }
-    trace_by_call(r, object, c);
-    return object_size(c);
+    const std::size_t by_references = trace_by_call(r, object, c) * sizeof(object_name);
+    return by_references > object_size(c) ? by_references : object_size(c);
 }
 
 /// Returns: true when nothing is left.

@@ -58,6 +58,8 @@ std::uint64_t work_of_cycle(const collected_region& r) noexcept {
 
 void begin_cycle(collected_region& r) noexcept {
     r.cycle = {};
+    r.cycle.root_count = r.root_count;
+    r.help_left = r.help_max;
     r.now = phase::roots;
     r.is_marking = true;
     r.next_root = r.roots.next;
@@ -91,7 +93,6 @@ void end_marking(collected_region& r) noexcept {
 void end_cycle(collected_region& r) noexcept {
     r.now = phase::idle;
     ++r.cycle_count;
-    r.last_cycle = r.cycle;
     r.used_by_last_cycle = r.cycle.allocated_size;
     r.free_at_end = capacity_of(r) - r.used_size;
     constexpr std::uint64_t least_work_to_learn_from = 65536;
@@ -100,6 +101,14 @@ void end_cycle(collected_region& r) noexcept {
             1000.0 * static_cast<double>(r.cycle.work) / static_cast<double>(r.cycle.nanoseconds);
         r.slowest_speed = r.slowest_speed == 0 || speed < r.slowest_speed ? speed : r.slowest_speed;
     }
+}
+
+/// After the last step of a cycle, when all of it is counted.
+void tell_cycle(collected_region& r) noexcept {
+    r.last_cycle = r.cycle;
+    if (r.cycle_ended == nullptr) { return; }
+    const user_code runs{r};
+    r.cycle_ended(r.cycle_ended_context, cycle_of(r));
 }
 
 /// One slice. Ends where the phase ends, or the allowance.
@@ -149,7 +158,6 @@ collection_report run(collected_region& r, const collection_budget& budget) noex
         const phase before = r.now;
         advance(r, left);
         count_work(r, left.done);
-        if (r.now == phase::idle) { r.last_cycle.work += left.done; }
         report.bytes += left.done;
         report.steps += steps - left.steps;
         if (is_timed) {
@@ -159,16 +167,20 @@ collection_report run(collected_region& r, const collection_budget& budget) noex
         }
         if (before != phase::idle && r.now == phase::idle) { report.cycle_ended = true; }
     }
+    if (r.cycle.longest_step < report.nanoseconds) { r.cycle.longest_step = report.nanoseconds; }
+    if (report.cycle_ended) { tell_cycle(r); }
     report.freed_count = static_cast<std::size_t>(r.cycle.freed_count - freed_count);
     report.freed_size = static_cast<std::size_t>(r.cycle.freed_size - freed_size);
     report.is_idle = r.now == phase::idle;
     return report;
 }
 
-/// Memory is getting short: half of what was free is left, or too little for a cycle like the last.
+/// Memory is getting short: half of what the last snapshot left is free, which is the least that a
+/// cycle may need at any rate (the proof in collected_heap.hpp), or too little for one like the
+/// last.
 bool is_time_to_begin(const collected_region& r) noexcept {
     const std::size_t free = capacity_of(r) - r.used_size;
-    const std::size_t by_half = r.free_at_end / 2;
+    const std::size_t by_half = (r.free_at_end + r.used_by_last_cycle) / 2;
     const std::size_t by_last = r.used_by_last_cycle + r.used_by_last_cycle / 2;
     const bool is_short = free <= by_half || free <= by_last;
     return is_short && r.allocated_size != r.paid_until;
@@ -187,6 +199,14 @@ void note_payment(collected_region& r) noexcept {
     const std::size_t taken = r.allocated_size - r.paid_until;
     r.room -= taken < r.room ? taken : r.room;
     r.paid_until = r.allocated_size;
+    r.help_left = r.help_max;
+}
+
+void count_help(collected_region& r, std::size_t work) noexcept {
+    count_work(r, work);
+    r.cycle.work_in_make += work;
+    r.work_in_make += work;
+    r.help_left -= work < r.help_left ? work : r.help_left;
 }
 
 collection_report whole_cycle(collected_region& r) noexcept {
@@ -205,14 +225,18 @@ void check_safe_point([[maybe_unused]] const collected_region& r) noexcept {
 }  // namespace
 
 bool help_make(collected_region& r) noexcept {
-    if (r.is_in_user_code || r.is_ending) { return false; }
-    if (r.now == phase::sweep) { return sweep_one_for_make(r); }
+    if (r.is_in_user_code || r.is_ending || r.help_left == 0) { return false; }
+    if (r.now == phase::sweep) {
+        if (!sweep_one_for_make(r)) { return false; }
+        count_help(r, chunk_price);
+        return true;
+    }
     if (r.now != phase::roots && r.now != phase::mark) { return false; }
     while (r.now == phase::roots || r.now == phase::mark) {
-        allowance all{unlimited, unlimited, 0};
-        advance(r, all);
-        count_work(r, all.done);
-        r.work_in_make += all.done;
+        if (r.help_left == 0) { return false; }
+        allowance some{r.help_left, unlimited, 0};
+        advance(r, some);
+        count_help(r, some.done);
     }
     return true;
 }

@@ -69,6 +69,10 @@ void finish_chunk(collected_region& r, std::uint32_t number) noexcept {
         kept += static_cast<std::size_t>(std::popcount(c.live[w]));
         c.mark[w] = 0;
     }
+    if (c.was_seen_behind) {
+        for (std::uint32_t i = 1; i < c.run; ++i) { r.chunks[number + i].mark[0] = 0; }
+        c.was_seen_behind = false;
+    }
     c.swept_in = r.sweep_stamp;
     r.cycle.kept_count += kept;
     r.cycle.kept_size += kept * object_size(c);
@@ -117,6 +121,7 @@ bool destroy_one(collected_region& r, std::uint32_t number) noexcept {
 
 bool is_condemned(const collected_region& r, object_name object) noexcept {
     const bool is_after_mark = r.now == phase::before_collect || r.now == phase::sweep;
+    object = start_of(r, object);
     const chunk_record& c = r.chunks[object / chunk_size];
     if (!is_after_mark || (r.now == phase::sweep && c.swept_in == r.sweep_stamp)) { return false; }
     const std::uint32_t slot = slot_of(c, object);
@@ -176,8 +181,6 @@ bool sweep_one_for_make(collected_region& r) noexcept {
         r.make_chunk = number + r.chunks[number].run;
         if (r.chunks[number].type->type->destroy == nullptr) {
             finish_chunk(r, number);
-            r.cycle.work += chunk_price;
-            r.work_in_make += chunk_price;
             return true;
         }
     }

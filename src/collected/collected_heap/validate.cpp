@@ -29,6 +29,7 @@ public:
 private:
     void reach(object_name name) noexcept {
         if (name == 0) { return; }
+        name = start_of(region_, name);
         const chunk_record& c = region_.chunks[name / chunk_size];
         const std::uint32_t slot = slot_of(c, name);
         const std::uint64_t bit = std::uint64_t{1} << (slot % 64);
@@ -40,7 +41,7 @@ private:
                 .set_aside[(name / chunk_size - region_.first_chunk) * words_per_chunk + slot / 64];
         if ((reached & bit) != 0) { return; }
         reached |= bit;
-        push(start_of(region_, name));
+        push(name);
     }
     void push(object_name object) noexcept {
         if (region_.stack_count == region_.stack_capacity) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/collected/collected_heap/stats.hpp>
 #include <cairn/collected/region.hpp>
 #include <cairn/core/poison.hpp>
 
@@ -16,13 +17,13 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 // What collected_heap is made of; each says more in its source.
 struct region_wishes {
-    std::size_t size = 0;
-    std::size_t mark_stack_count = 0;
-    bool stress = false;
-    bool verify = false;
+    std::size_t size;
+    const collected_heap_options& how;
 };
 [[nodiscard]] collected_region* create_region(const region_wishes& wishes,
                                               allocator_ref upstream) noexcept;
+void end_all_roots(collected_region& r) noexcept;
+void end_all_objects(collected_region& r) noexcept;
 void destroy_region(collected_region& r) noexcept;
 [[nodiscard]] type_record* find_record(collected_region& r, const collected_type& type) noexcept;
 [[nodiscard]] void* take_from_next_word(collected_region& r, type_record& record) noexcept;
