@@ -106,10 +106,12 @@ void* growing_arena::allocate_in_other_block(std::size_t size, alignment align) 
     block* b = nullptr;
     if (needed > (next_size_ - header_size) / 2) {
         b = take_spare(needed, true);
-        // A spare with room for more than this request, as reserve() makes them, is filled like any
-        // other block, unless more would be lost with the rest of the current one.
-        if (b == nullptr || b->payload_size() / 2 < needed ||
-            b->payload_size() - needed < region_.free_size()) {
+        // An ordinary spare, as reserve() and coalesce() make them, is filled like any other block:
+        // what lies behind this request was promised to the next ones. It becomes the current one
+        // unless more would be lost with the rest of that one. A spare that held one request holds
+        // this one alone, too, unless it is less than half of it.
+        const bool fills_it = b != nullptr && b->oversized && b->payload_size() / 2 < needed;
+        if (b == nullptr || fills_it || b->payload_size() - needed < region_.free_size()) {
             return allocate_oversized(b, needed, size, align);
         }
     } else {
