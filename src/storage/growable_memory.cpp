@@ -68,7 +68,7 @@ bool growable_memory::try_grow_in_place(std::size_t size) noexcept {
     }
     // More than was reserved is refused for good: begin_move() refuses it, too.
     if (size > reserved_) { return false; }
-    //[data_, size_ committed | target - size_ | ... reserved_)
+    // [data_, size_ committed | target - size_ | ... reserved_)
     // size_ is a multiple of the step, which is a multiple of every system's page (4 to 64 KiB), or
     // it is reserved_ and this line is not reached. So a commit always begins at a page. A commit
     // that fails may leave memory behind size_; the next one asks for the same pages again, which

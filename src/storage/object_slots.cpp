@@ -61,8 +61,8 @@ bool object_slots::add_block(std::size_t added) noexcept {
         upstream_.deallocate(stack, stack_size);
         return false;
     }
-    //before   [ idle idle |             | vacant vacant ]                      slot_count_ entries
-    //after    [ idle idle |                                 | vacant vacant ]  total entries
+    // before   [ idle idle |             | vacant vacant ]                      slot_count_ entries
+    // after    [ idle idle |                                 | vacant vacant ]  total entries
     // Idle objects keep their distance from the bottom, so the position in each one's state stays
     // true; vacant slots keep theirs from the top, from which they are counted.
     if (stack_ != nullptr) {
