@@ -33,7 +33,8 @@ public:
     /// The last region that begins at or before `p`, else the first; nullptr when there is none.
     [[nodiscard]] region_base* at(const void* p) const noexcept {
         if (count_ <= 1) { return count_ == 0 ? nullptr : entries_[0].region; }
-        // The last entry that begins at or below p lies in [first, first + count); where none does, the first one is left over. No branch depends on p, and 64 entries are six steps.
+        // The last entry that begins at or below p lies in [first, first + count); where none does,
+        // the first one is left over. No branch depends on p, and 64 entries are six steps.
         std::uint32_t first = 0;
         for (std::uint32_t count = count_; count > 1;) {
             const std::uint32_t half = count / 2;
