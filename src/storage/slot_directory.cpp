@@ -56,9 +56,8 @@ bool slot_directory_base::reserve_address_space(std::size_t live_max) noexcept {
 
 bool slot_directory_base::make_ready() noexcept {
     if (free_count() > rules_.free_min) { return true; }
-    // Here free_count() <= free_min, so this asks for a slot more than capacity_ at least: then more
-    // than free_min are free.
-    // Rather one of the last free_min than none.
+    // Here free_count() <= free_min, so this asks for at least one slot more than capacity_: then
+    // more than free_min are free. Rather one of the last free_min than none.
     return grow(std::size_t{in_use_count()} + rules_.free_min + worn_out_count_ + 1, false) ||
            free_count() != 0;
 }
