@@ -117,7 +117,7 @@ bool relocatable_heap::apply(const move& m) noexcept {
     // In this order:
     //   before_move     the observer lets the object go, or nothing happens: no reader holds it now
     //   lift            the holes it touches leave the index: their bytes may be written
-    //   carry           the bytes; the object's hooks may look at it, and change nothing in the heap
+    //   carry           the bytes; hooks of the object may look, and change nothing in the heap
     //   put             the map is whole again
     //   set_value       handles lead to the new place
     //   after_move      readers may come again, and find it
