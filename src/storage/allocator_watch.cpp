@@ -73,10 +73,14 @@ struct watch_list {
         w.next_ = w.previous_ = nullptr;
     }
 
+    // A distance, not an address: the watch is a member of its allocator, so it stays right when
+    // the allocator moves.
     static const void* object_of(const allocator_watch& w) noexcept {
         return reinterpret_cast<const char*>(&w) + w.object_offset_;
     }
 
+    // place_of() runs with the list locked: it may neither name an allocator nor wait for a thread
+    // that may be naming one.
     static bool describe(const void* address, char* text, std::size_t size) noexcept {
         const lock held;
         // The smallest one that has it: a pool, not the arena that the pool's chunks come from.
@@ -126,6 +130,7 @@ void allocator_watch::set_name(const char* name, const void* object,
                                const allocator_type& type) noexcept {
     forget_name();
     if (name == nullptr) { return; }
+    // All fields before link(): other threads read them as soon as the list has this one.
     name_ = name;
     type_ = &type;
     object_offset_ = static_cast<const char*>(object) - reinterpret_cast<const char*>(this);
@@ -169,9 +174,13 @@ void allocator_watch::forget_name() noexcept {
 }
 
 void allocator_watch::take(allocator_watch& from) noexcept {
+    // What was moved from stays so, also where it is moved on.
     moved_from_ = from.moved_from_;
     from.moved_from_ = true;
     if (from.name_ == nullptr) { return; }
+    // The name leaves the list with `from` before it enters with this one: at no time does the list
+    // have one allocator twice. The number of the region goes over first, or forget_name() would
+    // make Valgrind forget it.
     const char* const name = from.name_;
     type_ = from.type_;
     object_offset_ = from.object_offset_;

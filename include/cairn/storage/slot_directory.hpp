@@ -224,6 +224,10 @@ protected:
         void leave() noexcept { value = value == none ? none : 0; }
     };
 
+    //  capacity_ = live_ + promised_count_ + worn_out_count_ + free        slots
+    //  fifo:  the free ones are line()[head_ .. tail_), modulo capacity_
+    //  lifo:  they are line()[0 .. head_), and head_ is how many
+    //  live_ < limit_ where a slot is ready: set_limit() has the equation
     // Hot fields first, near each other: stores to one cache line leave two at a time. The two list
     // ends stand apart from live_ even so, or the compiler joins their stores into one wide store,
     // from which the next load cannot be forwarded.
