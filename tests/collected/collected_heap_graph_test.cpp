@@ -100,6 +100,23 @@ TEST(collected_heap_graph_test, the_way_is_one_of_the_shortest) {
     EXPECT_EQ(way_to(heap, at).size(), 1u);
 }
 
+TEST(collected_heap_graph_test, what_was_reached_keeps_its_way_when_a_longer_one_leads_there) {
+    collected_heap heap{1 << 20};
+    const root<town> t = heap.make<town>();
+    person* const near = heap.make<person>();
+    person* const other = heap.make<person>();
+    ASSERT_TRUE(t->people.push_back(near));
+    ASSERT_TRUE(t->people.push_back(other));
+    other->friend_of = heap.make<person>();
+    other->friend_of->friend_of = near;  // from the town over two others
+    person* at = near;
+    for (int i = 0; i < 5; ++i) {
+        at->friend_of = heap.make<person>();
+        at = at->friend_of;
+    }
+    EXPECT_EQ(way_to(heap, at).size(), 2u + 6u);
+}
+
 TEST(collected_heap_graph_test, nothing_keeps_garbage_or_what_is_none_of_its_objects) {
     collected_heap heap{1 << 20};
     const root<person> kept = heap.make<person>();

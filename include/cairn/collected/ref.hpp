@@ -50,9 +50,7 @@ public:
     /// Requires: as the constructor; `target` lives.
     ref& operator=(T* target) noexcept {
         if constexpr (asserts_enabled) { detail::check_store(this, target); }
-        detail::collected_region& r = detail::region_of(this);
-        if (r.is_marking) [[unlikely]] { detail::log_overwritten(r, name_); }
-        name_ = detail::name_of(target);
+        detail::overwrite(name_, detail::name_of(target));
         return *this;
     }
     ref& operator=(std::nullptr_t) noexcept { return *this = static_cast<T*>(nullptr); }

@@ -101,7 +101,7 @@ public:
     }
     /// Takes all out; the buffer is garbage.
     void clear() noexcept {
-        exchange_buffer(0);
+        detail::overwrite(buffer_, 0);
         size_ = capacity_ = 0;
     }
 
@@ -118,7 +118,7 @@ public:
         }
         size_ = static_cast<std::uint32_t>(size());
         // The old buffer stays as it is for the running cycle: it may be half traced.
-        exchange_buffer(detail::name_of(buffer));
+        detail::overwrite(buffer_, detail::name_of(buffer));
         capacity_ = wanted;
         return true;
     }
@@ -136,16 +136,8 @@ private:
     }
     void overwrite(detail::object_name& word, T* target) noexcept {
         if constexpr (asserts_enabled) { detail::check_store(&buffer_, target); }
-        detail::collected_region& r = detail::region_of(this);
-        if (r.is_marking) [[unlikely]] { detail::log_overwritten(r, word); }
-        word = detail::name_of(target);
+        detail::overwrite(word, detail::name_of(target));
     }
-    void exchange_buffer(detail::object_name to) noexcept {
-        detail::collected_region& r = detail::region_of(this);
-        if (r.is_marking) [[unlikely]] { detail::log_overwritten(r, buffer_); }
-        buffer_ = to;
-    }
-
     detail::object_name buffer_ = 0;
     std::uint32_t size_ = 0;
     std::uint32_t capacity_ = 0;

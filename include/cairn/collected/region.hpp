@@ -266,8 +266,18 @@ inline void keep_for_this_cycle(collected_region& r, object_name old) noexcept {
     if (++r.log_count == log_size) { empty_log(r); }
 }
 
-/// As keep_for_this_cycle(); out of line, so that stores stay small.
-void log_overwritten(collected_region& r, object_name old) noexcept;
+/// The store with its log, out of line: no value has to survive the call, so the other way saves
+/// no registers.
+void overwrite_while_marking(object_name& place, object_name name) noexcept;
+
+/// A store of a reference, with the barrier. `place` lies in the heap.
+[[gnu::always_inline]] inline void overwrite(object_name& place, object_name name) noexcept {
+    if (region_of(&place).is_marking) [[unlikely]] {
+        overwrite_while_marking(place, name);
+    } else {
+        place = name;
+    }
+}
 
 /// True when marking has ended without reaching `object`, and it waits for its end.
 [[nodiscard]] bool is_condemned(const collected_region& r, object_name object) noexcept;

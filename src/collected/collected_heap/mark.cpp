@@ -266,7 +266,10 @@ void empty_log(collected_region& r) noexcept {
     loop.save();
 }
 
-void log_overwritten(collected_region& r, object_name old) noexcept { keep_for_this_cycle(r, old); }
+void overwrite_while_marking(object_name& place, object_name name) noexcept {
+    keep_for_this_cycle(region_of(&place), place);
+    place = name;
+}
 
 /// A root that has not been looked at was reachable when the cycle began.
 void forget_root_while_marking(collected_region& r, root_link& root) noexcept {
