@@ -60,6 +60,8 @@ constinit std::atomic<assert_handler> current_handler{&print_to_stderr};
 constinit std::atomic<void*> current_context{nullptr};
 
 installed_handler installed() noexcept {
+    // reader   version even --- handler --- context --- the same version: a pair of one writer
+    // A version that has changed, or is odd, means that it may be half of each: look again.
     installed_handler seen;
     for (int tries = 0; tries < 2000; ++tries) {
         // A writer that was interrupted between its two stores needs a processor to go on.

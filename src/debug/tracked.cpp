@@ -35,6 +35,7 @@ const char* plural(std::size_t count) noexcept { return count == 1 ? "" : "s"; }
 }  // namespace
 
 tracker::tracker(track_options options) noexcept : options_{options} {
+    // Without a list no address can be looked up, so the name is not made known either.
     if (options_.list) {
         static constexpr allocator_type type{"tracked", &place_of};
         watch_.set_name(options_.name, this, type);
@@ -65,6 +66,7 @@ tracker::~tracker() {
 
 void tracker::list(void* p, std::size_t size, alignment align, const char* label,
                    const std::source_location& where) noexcept {
+    // The caller has counted this block already: serials are from 0.
     const block_record record{.data = static_cast<std::byte*>(p),
                               .size = size,
                               .serial = stats_.allocated_count - 1,
@@ -125,6 +127,7 @@ void tracker::forget_since(std::uint64_t serial, std::size_t live_count,
 }
 
 void tracker::say(const char* sentence) const noexcept {
+    // A line at a time, ended by 0 and without a newline, which only stderr gets.
     if (options_.sink != nullptr) {
         options_.sink(sentence, options_.sink_context);
     } else {
