@@ -1,4 +1,11 @@
-// Cold half of cairn/movable/concurrent_relocatable_heap.hpp.
+// Cold half of cairn/movable/concurrent_relocatable_heap.hpp: the words beside the objects.
+//
+//     owner    take: bytes of the heap -----> construct -----> publish: readers may enter
+//              unpublish: none may enter, none is inside -----> destroy -----> bytes go back
+//     mover    close: as unpublish, for a moment -----> copy -----> open, at the new address
+//
+// A word belongs to a slot of the heap's table, and tells lives apart by the slot's generation. The
+// heap itself is used by one thread at a time, the owner's; readers see the words alone.
 #include <cairn/core/assert.hpp>
 #include <cairn/movable/concurrent_relocatable_heap.hpp>
 

@@ -95,6 +95,8 @@ relocatable_heap::relocatable_heap(std::size_t size, allocator_ref upstream,
 }
 
 void relocatable_heap::start(std::byte* memory, std::size_t size, const options& how) noexcept {
+    // memory   | skip: 0 to 15 | base_: side | ... | other side, with stress_relocate |
+    // What does not make a whole granule at the end is not used.
     const std::size_t skip =
         padding_to(reinterpret_cast<std::uintptr_t>(memory), alignment{granule_size});
     if (size < skip + granule_size) { return; }
@@ -189,6 +191,8 @@ void relocatable_heap::steal(relocatable_heap& other) noexcept {
 auto relocatable_heap::allocate(std::size_t size, alignment align, const relocation& how) noexcept
     -> handle_type {
     expect_no_move();
+    // Before they become granules and log2: nothing below can wrap, and a heap without a region
+    // refuses here.
     if (size > capacity() || align.bytes() > capacity()) { return {}; }
     const std::size_t granules = size == 0 ? 1 : (size + granule_size - 1) / granule_size;
     const auto count = static_cast<std::uint32_t>(granules);
@@ -196,6 +200,8 @@ auto relocatable_heap::allocate(std::size_t size, alignment align, const relocat
     const bool is_fixed = size > largest_movable_;
     const spot to = is_fixed ? map_.find_high(count, align) : map_.find_low(count, align);
     if (!to) { return {}; }
+    // Slots, entries and the map grow apart. A table that was made larger for a request that is
+    // then refused stays so: nothing that a caller can see has changed.
     // A slot whose entry has room is good, although the table of entries could not grow the last
     // time.
     const bool is_ready =
@@ -252,6 +258,8 @@ pinned<void> relocatable_heap::pin(handle_type h) noexcept {
     if (!contains(h)) { return {}; }
     void* const object = get(h);
     object_entry& e = map_.entry(h.index());
+    // Counted once an object, whatever the number of its pins: the figures are objects and granules
+    // that cannot move.
     if (e.pins++ == 0) {
         ++counts_.pinned;
         counts_.pinned_granules += e.granules;
@@ -263,6 +271,7 @@ void relocatable_heap::unpin(handle_type h) noexcept {
     CAIRN_ASSERT(contains(h), "an object is unpinned before it is freed");
     if (!contains(h)) { return; }
     object_entry& e = map_.entry(h.index());
+    // With the last pin it may move: a planner that had settled looks again.
     if (--e.pins == 0) {
         uncount_pin(e);
         planner_.disturb();
@@ -282,6 +291,8 @@ bool relocatable_heap::is_pinned(handle_type h) const noexcept {
 /// in use.
 void relocatable_heap::leave(std::byte* from, std::size_t kept, std::size_t size,
                              std::size_t span) noexcept {
+    // stress_relocate writes over what an object has left, so that a stale pointer does not find
+    // its old bytes.
     if (other_side_ != 0 && size > kept) { std::memset(from + kept, left_pattern, size - kept); }
     poison(from + kept, span - kept);
 }

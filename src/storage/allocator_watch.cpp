@@ -43,6 +43,11 @@ constinit std::atomic<bool> locked{false};
 constinit allocator_watch* first = nullptr;
 }  // namespace
 
+//     first --> w3 <--> w2 <--> w1         newest first; each is a member of its allocator
+// Allocators come and go on any thread, and a report may walk the list on another one: every look
+// and every change is under the lock. What place_of() then reads of an allocator is not: that no
+// other thread changes it meanwhile is the caller's promise (describe_address), and a report of a
+// memory checker has no better.
 struct watch_list {
     /// Held for a few instructions; for as long as a description where an address is looked up.
     class lock {
@@ -84,6 +89,7 @@ struct watch_list {
     static bool describe(const void* address, char* text, std::size_t size) noexcept {
         const lock held;
         // The smallest one that has it: a pool, not the arena that the pool's chunks come from.
+        // O(named allocators), and O(blocks) in those that look at each.
         const allocator_watch* best = nullptr;
         address_place place;
         for (const allocator_watch* w = first; w != nullptr; w = w->next_) {
@@ -102,6 +108,7 @@ struct watch_list {
             std::snprintf(text, size, "%p lies %zu bytes %s %s%s '%s' (%zu bytes, %s)", address,
                           place.offset, place.in_front ? "in front of" : "into", unit,
                           best->type_->type, best->name_, place.size, place.state);
+        // Where the first half was cut off there is no room for the second.
         if (place.by != nullptr && written > 0 && static_cast<std::size_t>(written) < size) {
             std::snprintf(text + written, size - static_cast<std::size_t>(written),
                           ", %s %s:%u in %s", place.by, place.who.file_name(),
@@ -158,6 +165,7 @@ unsigned allocator_watch::describe(const void* address, std::size_t size) const 
 
 void allocator_watch::describe_region(const void* address, std::size_t size) noexcept {
     forget_region();
+    // 0 without a name, and where no Valgrind listens: forgetting it does nothing.
     region_ = describe(address, size);
 }
 

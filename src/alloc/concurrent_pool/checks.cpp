@@ -75,6 +75,7 @@ concurrent_pool_stats concurrent_pool::count() const noexcept {
     visit_chunks([&](const chunk& c) {
         free_count += c.slot_count - std::min(c.claimed.load(relaxed), c.slot_count);
     });
+    // All magazines at once, wherever they are: each counts what it had when it was last unloaded.
     for (std::size_t i = 0; i < depot_.magazines().size(); ++i) {
         free_count += depot_.magazines()[i].count;
     }

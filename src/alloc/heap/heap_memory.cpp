@@ -1,4 +1,8 @@
 // Cold half of cairn/alloc/heap/heap_memory.hpp: regions come and go, and what is said of them.
+//
+// What is kept beside the regions, and must go with them: spare_ and home_ point into the set,
+// recent_ is a copy of where one of them lies, and Valgrind's number stands in its entry. So
+// give_back() forgets recent_ whatever it is, and its callers mend the other two.
 #include <cairn/alloc/heap/heap_memory.hpp>
 
 #include <cairn/core/alignment.hpp>

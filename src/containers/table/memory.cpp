@@ -224,6 +224,7 @@ bool table_memory::reserve(const layout_desc& desc, std::size_t rows, reserve_st
 }
 
 bool table_memory::shrink_to_fit(const layout_desc& desc) {
+    // No smaller block would hold the rows: nothing to do is done.
     if (is_reserved || rounded_capacity(desc, size) == capacity) { return true; }
     if (size != 0) { return move_to_new_block(*this, desc, size); }
     free_block(desc, {base, capacity});
@@ -262,6 +263,8 @@ bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) {
     // and blocks of lanes, follow the cycles.
     std::size_t widest = 0;
     bool follows_cycles = false;
+    // One scratch block for all columns, as large as the widest needs: asked for once, before
+    // anything moves, so a refusal changes nothing.
     for (std::size_t c = 0; c < desc.column_count; ++c) {
         if (desc.columns[c].permute == nullptr) {
             widest = desc.columns[c].size > widest ? desc.columns[c].size : widest;
@@ -292,6 +295,7 @@ bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) {
             : column.size == 12 ? gather.operator()<12>()
             : column.size == 16 ? gather.operator()<16>()
                                 : gather.operator()<0>();
+            // Back in runs: in blocks of lanes a column is not in one piece.
             std::size_t done = 0;
             for_each_run(desc, base, pitch, c, 0, size, [&](std::byte* at, std::size_t n) {
                 std::memcpy(at, scratch + done * column.size, n * column.size);

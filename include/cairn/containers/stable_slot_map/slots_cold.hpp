@@ -78,6 +78,7 @@ template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 [[gnu::noinline]] void stable_slots<L, I, G, Steps>::set_room(std::size_t p,
                                                               chunk_room room) noexcept {
     chunk& state = *chunks()[p].state;
+    // A chunk is in the index under the kind that its state names, so both change together.
     if (room == state.room) { return; }
     // Kinds from `none` on are not in the index: a chunk without a free slot is not looked for.
     if (state.room < chunk_room::none) { rooms::remove(chunks(), p, state.room); }
@@ -211,6 +212,7 @@ bool stable_slots<L, I, G, Steps>::copy_chunks(const stable_slots& other) noexce
         }
         to.promised_count = from.promised_count;
         to.waiting_count = from.waiting_count;
+        // Free is what is neither live nor blocked: nothing is live yet.
         to.open = to.count_open();
         to.free_count = to.count_free();
         note_room(p);
@@ -306,6 +308,7 @@ void stable_slots<L, I, G, Steps>::give_back_reserved(std::size_t had) noexcept 
 
 template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 void stable_slots<L, I, G, Steps>::return_empty_chunks() noexcept {
+    // The batch first: its slots count as live, and would keep their chunk.
     drop_batch();
     kept_chunk_count_ = 0;
     spare_chunk_ = no_chunk;
@@ -319,6 +322,7 @@ void stable_slots<L, I, G, Steps>::return_empty_chunks() noexcept {
 
 template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 void stable_slots<L, I, G, Steps>::release() noexcept {
+    // Into a chunk that still exists. Then no word is asked for the batch any more.
     drop_batch();
     batch_chunk_ = nullptr;
     for (std::size_t p = 0; p < chunk_count_; ++p) {
