@@ -28,6 +28,7 @@ target_sources(cairn
         # storage
         src/storage/allocator_watch.cpp
         src/storage/block_table.cpp
+        src/storage/cell_blocks.cpp
         src/storage/generations.cpp
         src/storage/growable_memory.cpp
         src/storage/object_slots.cpp
@@ -58,7 +59,6 @@ target_sources(cairn
         src/movable/relocatable_heap/compact.cpp
         src/movable/relocatable_heap/object_map.cpp
         # containers
-        src/containers/shared_handle/cell_blocks.cpp
         src/containers/string_pool.cpp
         src/containers/table/memory.cpp
         src/containers/table/reserved.cpp
@@ -119,6 +119,7 @@ target_sources(cairn
         include/cairn/storage/allocator_watch.hpp
         include/cairn/storage/atoms.hpp
         include/cairn/storage/block_table.hpp
+        include/cairn/storage/cell_blocks.hpp
         include/cairn/storage/clone.hpp
         include/cairn/storage/generations.hpp
         include/cairn/storage/growable_memory.hpp
@@ -212,7 +213,6 @@ target_sources(cairn
         include/cairn/containers/packed_array.hpp
         include/cairn/containers/pool_hooks.hpp
         include/cairn/containers/shared_handle.hpp
-        include/cairn/containers/shared_handle/cell_blocks.hpp
         include/cairn/containers/slot_map.hpp
         include/cairn/containers/slot_map/found.hpp
         include/cairn/containers/slot_policy.hpp

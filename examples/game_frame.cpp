@@ -24,7 +24,7 @@ int main() {
     cairn::budget memory{8_MiB, pages};               // all that the game may have
 
     cairn::slot_map<ship> ships{memory};                                  // lives over many frames
-    cairn::frame_arena<2> frames{256_KiB, cairn::allocator_ref{memory}};  // dies every second frame
+    cairn::frame_arena<2> frames{256_KiB, memory};  // dies every second frame
     if (!ships.reserve(1000)) { return 1; }
 
     memory.set_limit_size(memory.live_size());  // the door is closed: no frame grows anything

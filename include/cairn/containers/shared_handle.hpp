@@ -32,7 +32,7 @@
 #include <cstdint>
 #include <utility>
 
-#include <cairn/containers/shared_handle/cell_blocks.hpp>
+#include <cairn/storage/cell_blocks.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/handle.hpp>

@@ -1,5 +1,5 @@
-// Cold half of cairn/containers/shared_handle/cell_blocks.hpp.
-#include <cairn/containers/shared_handle/cell_blocks.hpp>
+// Cold half of cairn/storage/cell_blocks.hpp.
+#include <cairn/storage/cell_blocks.hpp>
 
 #include <cstring>
 

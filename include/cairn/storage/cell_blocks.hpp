@@ -1,4 +1,4 @@
-// cairn/containers/shared_handle/cell_blocks.hpp - cells by index that never move: in blocks that
+// cairn/storage/cell_blocks.hpp - cells by index that never move: in blocks that
 // double.
 //
 //      block 0          block 1                  block 2
