@@ -204,6 +204,9 @@ target_sources(cairn
         include/cairn/containers/batches.hpp
         include/cairn/containers/concurrent_object_pool.hpp
         include/cairn/containers/concurrent_object_pool/zeroed_memory.hpp
+        include/cairn/containers/deferred_store.hpp
+        include/cairn/containers/destruction_budget.hpp
+        include/cairn/containers/destruction_queue.hpp
         include/cairn/containers/field.hpp
         include/cairn/containers/layout.hpp
         include/cairn/containers/lease.hpp
@@ -213,6 +216,7 @@ target_sources(cairn
         include/cairn/containers/packed_array.hpp
         include/cairn/containers/pool_hooks.hpp
         include/cairn/containers/shared_handle.hpp
+        include/cairn/containers/shared_handle/owner_word.hpp
         include/cairn/containers/slot_map.hpp
         include/cairn/containers/slot_map/found.hpp
         include/cairn/containers/slot_policy.hpp
@@ -259,6 +263,7 @@ target_sources(cairn
         include/cairn/debug/tracked.hpp
         # std
         include/cairn/std/bad_alloc.hpp
+        include/cairn/std/deferred_in.hpp
         include/cairn/std/format.hpp
         include/cairn/std/node_pool.hpp
         include/cairn/std/pmr_resource.hpp
