@@ -159,15 +159,21 @@ TYPED_TEST(deferred_store_of, no_handle_finds_what_waits) {
     EXPECT_FALSE(store.erase(weak)) << "once";
     EXPECT_EQ(store.waiting_count(), 1u);
     EXPECT_TRUE(store.contains(b.handle()));
-    EXPECT_EQ(store.collect().objects, 1u);
-    auto c = store.make(3);
-    EXPECT_TRUE(store.contains(c.handle())) << "the slot is used again, and nothing waits in it";
+    store.make(10).reset();
+    EXPECT_FALSE(store.contains(weak)) << "nor when another one waits before it";
+    EXPECT_EQ(store.collect().objects, 2u);
+    std::vector<typename TypeParam::owner> later;
+    for (int i = 0; i < 100; ++i) { later.push_back(store.make(i)); }
+    for (const auto& c : later) {
+        EXPECT_TRUE(store.contains(c.handle())) << "slots are used again, and nothing waits there";
+    }
     EXPECT_FALSE(store.contains(weak));
     if (asserts_enabled) {
         const auto gone = b.handle();
         b.reset();
-        EXPECT_TRUE(expect_broken_promise([&] { (void)store[gone]; })
-                        .says("an object that was erased is not asked for"));
+        EXPECT_TRUE(expect_broken_promise([&] {
+                        (void)store[gone];
+                    }).says("an object that was erased is not asked for"));
     }
 }
 

@@ -4,8 +4,8 @@
 #include <cairn/std/deferred_in.hpp>
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "support/small_stack.hpp"
@@ -29,14 +29,13 @@ struct node {
 using any_node = node<allocator_ref>;
 using pool_node = node<pool>;
 
-template <class Link, class A, class Memory>
-deferred_in<Link, A> chain(destruction_queue& ended, Memory& memory, int count) {
-    deferred_in<Link, A> first;
+template <class Node, class A>
+deferred_in<Node, A> chain(destruction_queue<Node, A>& ended, int count) {
+    deferred_in<Node, A> first;
     for (int i = 0; i < count; ++i) {
-        auto next = make_deferred_in<Link, A>(ended, memory, i);
-        if (next == nullptr) { break; }
-        next->next = std::move(first);
-        first = std::move(next);
+        auto made = make_deferred_in(ended, i);
+        made->next = std::move(first);
+        first = std::move(made);
     }
     return first;
 }
@@ -45,10 +44,11 @@ deferred_in<Link, A> chain(destruction_queue& ended, Memory& memory, int count) 
 
 TEST(deferred_in, a_million_owners_in_a_row_end_without_recursion) {
     on_a_small_stack([] {
-        pool memory{deferred_size<pool_node, pool>()};
+        using queue = destruction_queue<pool_node, pool>;
+        pool memory{queue::block_size()};
         for (const destroys when : {destroys::at_once, destroys::in_collect}) {
-            destruction_queue ended{when};
-            auto first = chain<pool_node, pool>(ended, memory, long_chain);
+            queue ended{memory, when};
+            auto first = chain(ended, long_chain);
             EXPECT_EQ(pool_node::alive, long_chain);
             first.reset();
             if (when == destroys::in_collect) {
@@ -68,11 +68,11 @@ TEST(deferred_in, trees_end_too_and_each_block_goes_back_to_its_allocator) {
     test_upstream first_memory;
     test_upstream second_memory;
     {
-        destruction_queue ended{destroys::at_once};
-        auto root = make_deferred_in<any_node>(ended, first_memory, 0);
+        destruction_queue<any_node> first{first_memory, destroys::at_once};
+        destruction_queue<any_node> second{second_memory, destroys::at_once};
+        auto root = make_deferred_in(first, 0);
         for (int i = 0; i < 300; ++i) {
-            root->more.push_back(
-                chain<any_node, allocator_ref>(ended, i % 2 == 0 ? first_memory : second_memory, 7));
+            root->more.push_back(chain(i % 2 == 0 ? first : second, 7));
         }
         EXPECT_EQ(any_node::alive, 2101);
         EXPECT_EQ(second_memory.live_count(), 1050u);
@@ -83,53 +83,43 @@ TEST(deferred_in, trees_end_too_and_each_block_goes_back_to_its_allocator) {
     EXPECT_EQ(second_memory.live_count(), 0u);
 }
 
-TEST(deferred_in, objects_of_several_types_wait_in_one_queue) {
-    struct leaf {
-        int& ended;
-        ~leaf() { ++ended; }
+TEST(deferred_in, objects_of_two_types_that_own_each_other_end_without_recursion) {
+    struct even;
+    struct odd {
+        deferred_in<even> next;
     };
-    struct branch {
-        int& ended;
-        deferred_in<leaf> left;
-        deferred_in<leaf> right;
-        ~branch() { ended += 100; }
+    struct even {
+        deferred_in<odd> next;
     };
     test_upstream memory;
-    int count = 0;
-    destruction_queue ended{destroys::at_once};
-    auto root = make_deferred_in<branch>(ended, memory, count,
-                                         make_deferred_in<leaf>(ended, memory, count),
-                                         make_deferred_in<leaf>(ended, memory, count));
-    root.reset();
-    EXPECT_EQ(count, 102);
-    EXPECT_EQ(memory.live_count(), 0u);
+    on_a_small_stack([&] {
+        destruction_queue<even> evens{memory, destroys::at_once};
+        destruction_queue<odd> odds{memory, destroys::at_once};
+        deferred_in<even> first;
+        for (int i = 0; i < 5'000; ++i) {
+            first = make_deferred_in(evens, make_deferred_in(odds, std::move(first)));
+        }
+        EXPECT_EQ(memory.live_count(), 10'000u);
+        first.reset();
+        EXPECT_EQ(memory.live_count(), 0u);
+    });
 }
 
-TEST(deferred_in, is_one_word) {
+TEST(deferred_in, is_one_word_and_another_stands_before_the_object) {
     static_assert(sizeof(deferred_in<any_node>) == sizeof(void*));
     static_assert(sizeof(deferred_in<any_node, pool>) == sizeof(void*));
-    static_assert(deferred_size<std::uint64_t, pool>() == 4 * sizeof(void*));
-}
-
-TEST(deferred_in, keeps_an_alignment_above_that_of_its_link) {
-    struct alignas(64) wide {
-        int number = 3;
-    };
-    test_upstream memory;
-    destruction_queue ended;
-    auto p = make_deferred_in<wide>(ended, memory);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p.get()) % 64, 0u);
-    EXPECT_EQ(p->number, 3);
+    static_assert(destruction_queue<any_node>::block_size() == sizeof(void*) + sizeof(any_node));
 }
 
 TEST(deferred_in, exhausted_memory_is_a_null_pointer_and_a_constructor_may_throw) {
-    destruction_queue ended;
-    EXPECT_EQ(make_deferred_in<any_node>(ended, no_memory(), 1), nullptr);
+    destruction_queue<any_node> none{no_memory()};
+    EXPECT_EQ(make_deferred_in(none, 1), nullptr);
     struct never {
         never() { throw std::runtime_error{"no"}; }
     };
     test_upstream memory;
-    EXPECT_THROW((void)make_deferred_in<never>(ended, memory), std::runtime_error);
+    destruction_queue<never> ended{memory};
+    EXPECT_THROW((void)make_deferred_in(ended), std::runtime_error);
     EXPECT_EQ(memory.live_count(), 0u);
     EXPECT_TRUE(ended.empty());
 }

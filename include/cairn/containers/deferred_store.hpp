@@ -3,8 +3,8 @@
 //
 //      deferred_store
 //      map:    | a | b | c | d |        the map, as ever
-//      next:   | - | d | - | d |        one handle per slot: b was erased, then d before it waits,
-//      first:  b                        the last of which leads to itself
+//      next:   | - | d | - | d |        a handle per slot of those that wait: b leads to d, which
+//      first:  b                        leads to itself, being the last; null: it lives
 //
 //      struct door;
 //      using doors = cairn::deferred_store<cairn::stable_slot_map<door>>;
@@ -82,7 +82,7 @@ public:
     }
 
     [[nodiscard]] bool contains(handle_type h) const noexcept {
-        return map_.contains(h) && !next_of(h);
+        return map_.contains(h) && !waits(h);
     }
     /// The object that `h` names; null when it is gone, or waits. Any handle may be asked for.
     [[nodiscard]] auto find(handle_type h) noexcept { return find_in(map_, h); }
@@ -101,8 +101,11 @@ public:
     /// Returns: false when the handle was stale already (nothing happens).
     bool erase(handle_type h) noexcept {
         if (is_ending_ || !contains(h)) { return false; }
-        next_of(h) = first_ ? first_ : h;
-        first_ = h;
+        if (newest_) {
+            next_of(newest_) = first_ ? first_ : newest_;
+            first_ = newest_;
+        }
+        newest_ = h;
         ++waiting_count_;
         if (when_ == destroys::at_once && !is_collecting_) { (void)collect(); }
         return true;
@@ -114,17 +117,13 @@ public:
         detail::destruction_meter meter{budget};
         if (is_collecting_) { return meter.report(false); }
         is_collecting_ = true;
-        while (first_ && meter.goes_on()) {
-            const handle_type h = first_;
-            handle_type& next = next_of(h);
-            first_ = next == h ? handle_type{} : next;
-            next = {};  // before the erasure: its destructor may use the slot again
+        while (waiting_count_ != 0 && meter.goes_on()) {
             --waiting_count_;
-            (void)map_.erase(h);
+            (void)map_.erase(take_newest());
             meter.count();
         }
         is_collecting_ = false;
-        return meter.report(!first_);
+        return meter.report(waiting_count_ == 0);
     }
 
     /// Objects that handles find.
@@ -141,13 +140,23 @@ private:
     [[nodiscard]] handle_type& next_of(handle_type h) const noexcept {
         return *static_cast<handle_type*>(next_.at(h.index()));
     }
+    /// Requires: the map contains h.
+    [[nodiscard]] bool waits(handle_type h) const noexcept { return h == newest_ || next_of(h); }
+    /// Off the list, before the erasure: a destructor may use the slot again.
+    [[nodiscard]] handle_type take_newest() noexcept {
+        if (newest_) { return std::exchange(newest_, handle_type{}); }
+        handle_type& next = next_of(first_);
+        const handle_type h = std::exchange(first_, next == first_ ? handle_type{} : next);
+        next = {};
+        return h;
+    }
     template <class M>
     [[nodiscard]] auto find_in(M& map, handle_type h) const noexcept {
         auto found = map.find(h);
-        return found && next_of(h) ? map.find(handle_type{}) : found;
+        return found && waits(h) ? map.find(handle_type{}) : found;
     }
     void expect_living(handle_type h) const noexcept {
-        CAIRN_ASSERT(!map_.contains(h) || !next_of(h), "an object that was erased is not asked for",
+        CAIRN_ASSERT(!map_.contains(h) || !waits(h), "an object that was erased is not asked for",
                      {.kind = misuse_kind::stale_handle,
                       .object = this,
                       .type = "deferred_store",
@@ -156,7 +165,8 @@ private:
 
     detail::cell_blocks next_;  // by slot: null, or the handle of the next that waits, or its own
     Map map_;                   // dies first: its objects may own others that live here
-    handle_type first_{};
+    handle_type newest_{};      // of those that wait: a list of owners needs no other
+    handle_type first_{};       // of the others
     std::size_t waiting_count_ = 0;
     destroys when_;
     bool is_collecting_ = false;

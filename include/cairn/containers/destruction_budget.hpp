@@ -31,7 +31,7 @@ struct destruction_report {
 
 /// When an object whose owner has ended is destroyed.
 enum class destroys : unsigned char {
-    at_once,     // by the end of the outermost owner: before that returns, all that it owned is gone
+    at_once,  // by the end of the outermost owner: before that returns, all that it owned is gone
     in_collect,  // by collect()
 };
 

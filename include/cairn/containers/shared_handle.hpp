@@ -90,9 +90,7 @@ public:
         return Handle::make(index, word_.generation());
     }
     [[nodiscard]] std::uintptr_t& next() noexcept { return object_or_next_; }
-    [[nodiscard]] void* object() const noexcept {
-        return reinterpret_cast<void*>(object_or_next_);
-    }
+    [[nodiscard]] void* object() const noexcept { return reinterpret_cast<void*>(object_or_next_); }
 
 private:
     basic_owner_word<std_atoms> word_;

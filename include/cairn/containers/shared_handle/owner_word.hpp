@@ -99,8 +99,9 @@ public:
     template <class Next>
     void push(std::uint32_t number, Next& next) noexcept {
         std::uint32_t head = head_.load(Orders::look);
-        do { next = head; } while (!head_.compare_exchange_weak(head, number, Orders::push,
-                                                                Orders::look));
+        do {
+            next = head;
+        } while (!head_.compare_exchange_weak(head, number, Orders::push, Orders::look));
     }
     /// The thread that collects: all of them, linked; the list is empty from now on.
     [[nodiscard]] std::uint32_t take() noexcept { return head_.exchange(0, Orders::take); }
