@@ -107,13 +107,13 @@ struct room;
 using rooms = cairn::deferred_store<cairn::slot_map<room>>;
 struct room {
     int number;
-    cairn::unique_handle<rooms> next;
+    cairn::unique_handle<rooms> next{};
 };
 struct sound;
 using sounds = cairn::shared_store<cairn::stable_slot_map<sound>, cairn::atomic_count>;
 struct sound {
     int number;
-    cairn::shared_handle<sounds> next;
+    cairn::shared_handle<sounds> next{};
 };
 void f(rooms& r, sounds& s) {
     r.make(1, r.make(2)).reset();

@@ -162,7 +162,7 @@ concept any_arena =
     requires(A& arena, const A& read, const void* p, std::size_t n, typename A::marker marker) {
         { arena.mark() } noexcept -> std::same_as<typename A::marker>;
         { arena.rewind(marker) } noexcept;            // forgets what came since
-        { read.is_last(p, n) } -> std::same_as<bool>; // only such a block grows, or goes back at once
+        { read.is_last(p, n) } -> std::same_as<bool>; // only such a block grows or goes back
         { read.used_size() } -> std::same_as<std::size_t>;
         { read.high_water_size() } -> std::same_as<std::size_t>;
         arena.reset_high_water();

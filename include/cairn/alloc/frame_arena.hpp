@@ -12,8 +12,8 @@
 // orders the two; the arena itself is not thread-safe.)
 // Thesis, section 6.1.3 (double-buffered allocator): N = 2.
 //
-// It is an arena itself, of this frame's memory (any_arena, bump_arena.hpp), and converts to the one
-// that is active: functions that take an `Arena&` take it.
+// It is an arena itself, of this frame's memory (any_arena, bump_arena.hpp), and converts to the
+// one that is active: functions that take an `Arena&` take it.
 //
 // Use it for: per-frame data that the next frame, or the next consumer, still reads.
 // Look elsewhere for: data that dies in its frame (one arena and reset()).

@@ -17,7 +17,7 @@
 //      first.reset();                                   // both are gone; no recursion
 //
 // erase() puts the object on a list, and destroys what is on it unless it was called while one is
-// destroyed. With destroys::in_collect it is collect() that destroys, as many as a frame can afford.
+// destroyed. With destroys::in_collect collect() destroys, as many as a frame can afford.
 // In both cases no handle finds the object from then on.
 //
 // Use it for: lists, trees and graphs of objects with handles; a level that ends over many frames.
@@ -25,9 +25,10 @@
 //   (std/deferred_in.hpp); objects that a GPU still uses (retire() of the maps).
 //
 // Order:     the newest first; an object before what it owned.
-// Cost:      a handle per slot of the map, 8 bytes; a look-up reads it, too. An end: four loads and
-//            four stores beside the map's erase(). A list of a million ends in FIGURE the time of
-//            the loop written by hand.
+// Cost:      a handle per slot of the map, 8 bytes; find() and contains() read it. Where a list
+//            of owners ends: 106 instructions an object in a slot_map, 123 in a stable_slot_map. A
+//            loop by hand over the same owners takes 202 and 242; one over bare handles, which own
+//            nothing, 59 and 64 (gcc -O2, callgrind).
 // Threads:   one at a time, as the map.
 // Lifetimes: as the map. At its own end all objects go with it, in the order of the map.
 #pragma once

@@ -5,22 +5,22 @@
 //                 [ queue | object ]                            owned: the word names the queue
 //
 //      end(object)              puts it on the list
-//      collect({.objects = 64}) destroys from the front; what an object owned is put there meanwhile
+//      collect({.objects = 64}) destroys from the front; what an object owned joins it meanwhile
 //
-// A chain of owners that destroy one another in their destructors needs a stack as deep as the chain
-// is long. Here a destructor only puts what it owned on the list. So a list of a million owners ends
-// on a stack of a few kilobytes, and over as many frames as it should take.
+// A chain of owners that destroy one another in their destructors needs a stack as deep as the
+// chain is long. Here a destructor only puts what it owned on the list. So a list of a million
+// owners ends on a stack of a few kilobytes, and over as many frames as it should take.
 //
 // Use it for: lists, trees and graphs of owners; levels whose end is spread over frames. The owner
 //   is deferred_in<T> (std/deferred_in.hpp), or one of yours that calls end().
-// Look elsewhere for: objects with handles (deferred_store.hpp, shared_handle.hpp); what a GPU still
-//   uses (retire() of the maps).
+// Look elsewhere for: objects with handles (deferred_store.hpp, shared_handle.hpp); what a GPU
+//   still uses (retire() of the maps).
 //
 // Order:     the newest first; an object before what it owned. Objects of several types that own
-//            each other: a queue for each type; a stack as deep as there are queues.
-// Cost:      a word before each object. end(): a load, three stores. No allocation but the objects'.
+//            each other: a queue for each type; the stack is as deep as there are queues.
+// Cost:      a word before each object. end(): a load, three stores. It allocates objects alone.
 // Threads:   one at a time: queues of its own for each thread that ends objects.
-// Lifetimes: the queue outlives its objects, the allocator both. The queue's end destroys what waits.
+// Lifetimes: the queue outlives its objects, the allocator both. Its end destroys what waits.
 #pragma once
 
 #include <cstddef>
@@ -64,8 +64,8 @@ public:
         return object;
     }
 
-    /// The object has lost its owner: it waits in its queue. destroys::at_once: it is gone when this
-    /// returns, with all that it owned, unless a destructor that the queue runs has called this.
+    /// The object has lost its owner: it waits in its queue. destroys::at_once: it is gone when
+    /// this returns, with all that it owned, unless a destructor that the queue runs has called.
     /// Requires: make() of a queue has made it, and this is the first end().
     static void end(T& object) noexcept {
         auto* const bytes = reinterpret_cast<std::byte*>(

@@ -21,9 +21,9 @@
 //      whatever the store's thread does; in the other maps while it does not change them, for rows
 //      move. Making, finding and collecting belong to the thread of the store.
 //
-// collect() erases what is on the list, within a budget; an object that owned others puts them there,
-// so a chain of any length ends without recursion. An object holds owners of others of its store as
-// shared_handle<shared_store<map>>, which compiles where the object is incomplete.
+// collect() erases what is on the list, within a budget; an object that owned others puts them
+// there, so a chain of any length ends without recursion. An object holds owners of others of its
+// store as shared_handle<shared_store<map>>, which compiles where the object is incomplete.
 //
 // Use it for: assets, sounds, meshes: shared things that live in a store anyway.
 // Look elsewhere for: one owner (unique_handle.hpp); objects without a store (make_shared_in).

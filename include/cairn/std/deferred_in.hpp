@@ -17,9 +17,9 @@
 // Look elsewhere for: owners that end at once and one by one (unique_in.hpp); objects with handles
 //   (containers/deferred_store.hpp).
 //
-// Cost:      one word, and one before the object: less than a unique_in has. A list ends with 0.9 of
-//            the instructions of the loop that is written by hand over unique_in (pool,
-//            destroys::at_once); collect() looks at its budget, six instructions an object.
+// Cost:      one word, and one before the object. Where a list ends: 20 instructions an object in a
+//            pool, destroys::at_once, 25 by collect(); the loop written by hand over unique_in, 22
+//            (gcc -O2, callgrind). A million of 64 bytes: 1.1 times its time.
 // Lifetimes: the queue and its allocator outlive every pointer.
 // Threads:   one, that of the queue.
 #pragma once

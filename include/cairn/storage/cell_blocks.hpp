@@ -6,7 +6,8 @@
 //
 //      block b holds the indices [2^b - 1, 2^(b+1) - 1) times 64
 //
-// Threads: one makes cells; find() is for all. Cost: a bit scan, a load and a multiplication. A block comes from upstream when its first cell is
+// Threads: one makes cells; find() is for all.
+// Cost: a bit scan, a load and a multiplication. A block comes from upstream when its first cell is
 // asked for, and is zero.
 #pragma once
 
