@@ -134,6 +134,7 @@ target_sources(cairn
         include/cairn/storage/sort_indices.hpp
         include/cairn/storage/sort_keys.hpp
         include/cairn/storage/step_counter.hpp
+        include/cairn/storage/store_traits.hpp
         # alloc
         include/cairn/alloc/arena.hpp
         include/cairn/alloc/arena_scope.hpp

@@ -43,6 +43,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/cell_blocks.hpp>
+#include <cairn/storage/store_traits.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

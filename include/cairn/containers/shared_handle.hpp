@@ -46,6 +46,7 @@
 #include <cairn/core/handle.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/cell_blocks.hpp>
+#include <cairn/storage/store_traits.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

@@ -15,6 +15,7 @@
 
 #include <cairn/core/handle.hpp>
 #include <cairn/storage/generations.hpp>
+#include <cairn/storage/store_traits.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -51,25 +52,6 @@ template <class T>
 inline constexpr bool is_table = false;
 template <class Row, class Layout>
 inline constexpr bool is_table<table<Row, Layout>> = true;
-
-/// What owners know of a store. The stores of this library say it without being instantiated: an
-/// object may hold owners of others of its kind, and is incomplete there.
-template <class Store>
-struct store_traits {
-    using handle_type = typename Store::handle_type;
-    /// False where an object that owns another of its own store would be erased within an erase().
-    static constexpr bool may_own_its_kind = true;
-    /// Objects are found by their address until they are erased.
-    static constexpr bool keeps_addresses = false;
-};
-
-/// Of the maps.
-template <class T, class Policy>
-struct map_traits {
-    using handle_type = typename Policy::template handle_type<T>;
-    static constexpr bool may_own_its_kind = requires { sizeof(T); };  // not one of its members
-    static constexpr bool keeps_addresses = false;
-};
 
 template <class Policy>
 inline constexpr bool names_handles = requires { typename Policy::template handle_type<int>; };

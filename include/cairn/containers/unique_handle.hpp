@@ -21,8 +21,8 @@
 #include <cstddef>
 #include <utility>
 
-#include <cairn/containers/slot_policy.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/storage/store_traits.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
