@@ -28,6 +28,7 @@ target_sources(cairn
         # storage
         src/storage/allocator_watch.cpp
         src/storage/block_table.cpp
+        src/storage/cell_blocks.cpp
         src/storage/generations.cpp
         src/storage/growable_memory.cpp
         src/storage/object_slots.cpp
@@ -58,7 +59,6 @@ target_sources(cairn
         src/movable/relocatable_heap/compact.cpp
         src/movable/relocatable_heap/object_map.cpp
         # containers
-        src/containers/shared_handle/cell_blocks.cpp
         src/containers/string_pool.cpp
         src/containers/table/memory.cpp
         src/containers/table/reserved.cpp
@@ -120,6 +120,7 @@ target_sources(cairn
         include/cairn/storage/allocator_watch.hpp
         include/cairn/storage/atoms.hpp
         include/cairn/storage/block_table.hpp
+        include/cairn/storage/cell_blocks.hpp
         include/cairn/storage/clone.hpp
         include/cairn/storage/generations.hpp
         include/cairn/storage/growable_memory.hpp
@@ -134,6 +135,7 @@ target_sources(cairn
         include/cairn/storage/sort_indices.hpp
         include/cairn/storage/sort_keys.hpp
         include/cairn/storage/step_counter.hpp
+        include/cairn/storage/store_traits.hpp
         # alloc
         include/cairn/alloc/arena.hpp
         include/cairn/alloc/arena_scope.hpp
@@ -204,6 +206,9 @@ target_sources(cairn
         include/cairn/containers/batches.hpp
         include/cairn/containers/concurrent_object_pool.hpp
         include/cairn/containers/concurrent_object_pool/zeroed_memory.hpp
+        include/cairn/containers/deferred_store.hpp
+        include/cairn/containers/destruction_budget.hpp
+        include/cairn/containers/destruction_queue.hpp
         include/cairn/containers/field.hpp
         include/cairn/containers/layout.hpp
         include/cairn/containers/lease.hpp
@@ -213,7 +218,7 @@ target_sources(cairn
         include/cairn/containers/packed_array.hpp
         include/cairn/containers/pool_hooks.hpp
         include/cairn/containers/shared_handle.hpp
-        include/cairn/containers/shared_handle/cell_blocks.hpp
+        include/cairn/containers/shared_handle/owner_word.hpp
         include/cairn/containers/slot_map.hpp
         include/cairn/containers/slot_map/found.hpp
         include/cairn/containers/slot_policy.hpp
@@ -262,6 +267,7 @@ target_sources(cairn
         include/cairn/debug/tracked.hpp
         # std
         include/cairn/std/bad_alloc.hpp
+        include/cairn/std/deferred_in.hpp
         include/cairn/std/format.hpp
         include/cairn/std/node_pool.hpp
         include/cairn/std/pmr_resource.hpp

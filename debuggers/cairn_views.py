@@ -41,6 +41,7 @@ members = {
     "stable_found": {"object": "object_"},
     "unique_handle": {"store": "store_", "handle": "handle_"},
     "shared_handle": {"store": "store_", "handle": "handle_"},
+    "deferred_store": {"map": "map_", "waiting": "waiting_count_"},
     "shared_store": {"map": "map_", "cells": "cells_.blocks_", "cell_size": "cells_.cell_size_"},
     "packed_array": {"data": "memory_.data_", "size": "size_", "capacity": "capacity_"},
     "table": {
@@ -643,6 +644,15 @@ class Views:
 
     def in_shared_store(self, store, index, generation):
         return self.locate(Members(store, "shared_store").map, index, generation)
+
+    def in_deferred_store(self, store, index, generation):
+        return self.locate(Members(store, "deferred_store").map, index, generation)
+
+    def deferred_store(self, value):
+        m = Members(value, "deferred_store")
+        view, waiting = self.view(m.map), m.integer("waiting")
+        text = f", of which {waiting} wait" if waiting else ""
+        return View(f"deferred_store over {view.summary}{text}", view.children)
 
     def shared_store(self, value):
         held = Members(value, "shared_store").map
@@ -1471,6 +1481,7 @@ views = {
     "stable_found": Views.pointer,
     "unique_handle": Views.owner,
     "shared_handle": Views.owner,
+    "deferred_store": Views.deferred_store,
     "shared_store": Views.shared_store,
     "packed_array": Views.packed_array,
     "table": Views.table,
@@ -1543,6 +1554,7 @@ stores = {
     "slot_map": Views.in_slot_core,
     "slot_table": Views.in_slot_core,
     "stable_slot_map": Views.in_stable,
+    "deferred_store": Views.in_deferred_store,
     "shared_store": Views.in_shared_store,
     "relocatable_heap": Views.in_relocatable_heap,
 }

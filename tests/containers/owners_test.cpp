@@ -7,11 +7,14 @@
 #include <cairn/debug/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <thread>
 #include <unordered_set>
 #include <vector>
 
+#include "support/sanitizers.hpp"
+#include "support/small_stack.hpp"
 #include "support/test_upstream.hpp"
 
 using namespace cairn;
@@ -309,4 +312,133 @@ TEST(owners, of_one_object_are_one_key_of_a_hash_table) {
     EXPECT_TRUE(seen.insert(b).second);
     EXPECT_TRUE(seen.insert(nullptr).second);
     EXPECT_EQ(a.use_count(), 2u);
+}
+
+// ---- chains -------------------------------------------------------------------------------------
+
+namespace {
+
+/// An object that holds owners of others of its store: its own type is incomplete there.
+template <template <class> class Map, class Count>
+struct chained {
+    using store = shared_store<Map<chained>, Count>;
+    static inline int alive = 0;
+    explicit chained(int n, shared_handle<store> behind = {}) noexcept
+        : number{n}, next{std::move(behind)} {
+        ++alive;
+    }
+    chained(chained&& other) noexcept : number{other.number}, next{std::move(other.next)} {
+        ++alive;
+    }
+    chained& operator=(chained&&) noexcept = default;
+    ~chained() { --alive; }
+    int number;
+    shared_handle<store> next;
+};
+template <class T>
+using packed = slot_map<T>;
+template <class T>
+using stable = stable_slot_map<T>;
+
+template <class Chained>
+class chains_of : public testing::Test {};
+using chained_types = testing::Types<chained<packed, plain_count>, chained<stable, plain_count>,
+                                     chained<packed, atomic_count>, chained<stable, atomic_count>>;
+TYPED_TEST_SUITE(chains_of, chained_types);
+
+}  // namespace
+
+TYPED_TEST(chains_of, a_million_shared_owners_in_a_row_end_without_recursion) {
+    on_a_small_stack([] {
+        typename TypeParam::store store;
+        shared_handle<typename TypeParam::store> first;
+        for (int i = 0; i < long_chain; ++i) { first = store.make(i, std::move(first)); }
+        const auto second = first->next;
+        first.reset();
+        (void)store.collect();
+        EXPECT_EQ(TypeParam::alive, long_chain - 1) << "the second has another owner";
+        EXPECT_EQ(second->number, long_chain - 2);
+    });
+    EXPECT_EQ(TypeParam::alive, 0);
+}
+
+TYPED_TEST(chains_of, collect_spreads_them_over_frames) {
+    typename TypeParam::store store{system_memory(), destroys::in_collect};
+    shared_handle<typename TypeParam::store> first;
+    for (int i = 0; i < 100; ++i) { first = store.make(i, std::move(first)); }
+    first.reset();
+    EXPECT_EQ(TypeParam::alive, 100);
+    for (int frame = 1; frame <= 9; ++frame) {
+        const destruction_report r = store.collect({.objects = 11});
+        EXPECT_EQ(r.objects, 11u);
+        EXPECT_FALSE(r.settled);
+        EXPECT_EQ(TypeParam::alive, 100 - 11 * frame);
+    }
+    EXPECT_TRUE(store.collect(destruction_budget{.objects = 1}).settled);
+    EXPECT_EQ(TypeParam::alive, 0);
+}
+
+// ---- handles that any thread locks ----------------------------------------------------------------
+
+TEST(owners, a_handle_of_another_store_is_locked_in_none) {
+    shared_store<stable_slot_map<door>, atomic_count> store;
+    shared_store<stable_slot_map<door>, atomic_count> other;
+    const auto a = store.make(1);
+    EXPECT_FALSE(other.lock(a.handle())) << "no cell was ever made there";
+    const auto b = other.make(2);
+    EXPECT_FALSE(other.lock(a.handle())) << "the lives of each map begin elsewhere";
+    EXPECT_FALSE(other.lock({}));
+    EXPECT_EQ(other.use_count(a.handle()), 0u);
+    EXPECT_EQ(other.lock(b.handle())->number, 2);
+}
+
+TEST(owners, in_a_stable_map_atomic_owners_find_their_object_without_the_map) {
+    shared_store<stable_slot_map<door>, atomic_count> store;
+    const auto a = store.make(1);
+    const auto weak = a.handle();
+    EXPECT_EQ(&*a, static_cast<const door*>(store.objects().find(weak)));
+    EXPECT_EQ(a.operator->(), &*a);
+    EXPECT_EQ(store.lock(weak)->number, 1);
+}
+
+TEST(owners, any_thread_locks_handles_while_the_store_makes_and_collects) {
+    using store_type = shared_store<stable_slot_map<door>, atomic_count>;
+    using weak_type = store_type::handle_type;
+    static constexpr int rounds = 300;
+    static constexpr std::size_t shown_count = 64;
+    store_type store;
+    std::atomic<std::uint64_t> shown[shown_count] = {};  // handles, by relaxed stores
+    std::atomic<bool> done = false;
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; ++t) {
+        threads.emplace_back([&] {
+            while (!done.load(std::memory_order_relaxed)) {
+                for (std::size_t i = 0; i < shown_count; ++i) {
+                    const weak_type weak =
+                        weak_type::from_raw(shown[i].load(std::memory_order_relaxed));
+                    const auto owner = store.lock(weak);
+                    if (!owner) { continue; }
+                    const auto copy = owner;
+                    if (copy->number % static_cast<int>(shown_count) != static_cast<int>(i)) {
+                        wrong.fetch_add(1, std::memory_order_relaxed);
+                    }
+                }
+            }
+        });
+    }
+    std::vector<store_type::shared_type> owners(shown_count);
+    for (int round = 0; round < rounds; ++round) {
+        for (std::size_t i = 0; i < shown_count; ++i) {
+            owners[i] = store.make(round * static_cast<int>(shown_count) + static_cast<int>(i));
+            shown[i].store(owners[i].handle().raw(), std::memory_order_relaxed);
+        }
+        (void)store.collect({.objects = 100});
+    }
+    owners.clear();
+    done.store(true, std::memory_order_relaxed);
+    for (std::thread& t : threads) { t.join(); }
+    (void)store.collect();
+    EXPECT_EQ(wrong.load(), 0);
+    EXPECT_EQ(store.objects().size(), 0u);
 }

@@ -32,6 +32,7 @@ exempt = {
     "call_site_allocator": "the tracked allocator, a label and a line, in their own words",
     "caught_promise": "tests catch it; its fields say all",
     "deleter_in": "an allocator, of a std::unique_ptr",
+    "destruction_queue": "links in front of objects: a list for those who look at blocks",
     "free_bits": "a bitmap inside slot_directory",
     "from_pmr": "one pointer, to the resource",
     "iterator": "of a ref_array: the array and an index",

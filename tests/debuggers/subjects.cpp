@@ -198,6 +198,13 @@ void owners() {
     //= store: shared_store over stable_slot_map of 1 object in 1 chunk =
     //         {[0:9] = {hp = 7, speed = 0.5}}
     //= shared: 0:9, 2 owners = {[object] = {hp = 7, speed = 0.5}}
+    using kept = cairn::deferred_store<cairn::slot_map<enemy>>;
+    kept waits{cairn::system_memory(), from_5, cairn::destroys::in_collect};
+    auto mine = waits.make(3, 2.5f);
+    waits.make(4, 3.5f).reset();
+    //= waits: deferred_store over slot_map of 2 objects, of which 1 wait =
+    //         {[0:5] = {hp = 3, speed = 2.5}, [1:5] = {hp = 4, speed = 3.5}}
+    //= mine: 0:5 = {[object] = {hp = 3, speed = 2.5}}
     look();
     (void)again;
 }
@@ -532,6 +539,7 @@ void wrecks(unsigned char byte) {
     wreckage<cairn::tracked<cairn::arena&>> r{byte};
     wreckage<cairn::concurrent_object_pool<enemy>> s{byte};
     wreckage<cairn::shared_store<cairn::stable_slot_map<enemy>>> t{byte};
+    wreckage<cairn::deferred_store<cairn::slot_map<enemy>>> x{byte};
     wreckage<cairn::frame_arena<2>> u{byte};
     wreckage<cairn::attached_column<int>> v{byte};
     wreckage<cairn::per_thread<int>> w{byte};

@@ -14,10 +14,16 @@
 //      weak = a.handle();                       still 2
 //      if (auto c = textures.lock(weak)) ...    count 3, or empty when the object is gone
 //
-// plain_count: the last owner erases at once. One thread.
-// atomic_count: owners may be copied and dropped by any thread; the last one puts the object on a
-//      list, and collect(), called by the thread that owns the store, erases what is on it.
-//      Finding, making and locking belong to that thread: they read the map.
+// plain_count: the last owner erases at once, or puts the object on a list (destroys::in_collect).
+//      One thread.
+// atomic_count: owners may be copied and dropped, and handles locked, by any thread; the last owner
+//      puts the object on the list. In a stable_slot_map owners reach their object from any thread
+//      whatever the store's thread does; in the other maps while it does not change them, for rows
+//      move. Making, finding and collecting belong to the thread of the store.
+//
+// collect() erases what is on the list, within a budget; an object that owned others puts them
+// there, so a chain of any length ends without recursion. An object holds owners of others of its
+// store as shared_handle<shared_store<map>>, which compiles where the object is incomplete.
 //
 // Use it for: assets, sounds, meshes: shared things that live in a store anyway.
 // Look elsewhere for: one owner (unique_handle.hpp); objects without a store (make_shared_in).
@@ -27,62 +33,87 @@
 // Errors:    exhausted: an empty shared_handle; nothing has changed.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
-#include <cairn/containers/shared_handle/cell_blocks.hpp>
+#include <cairn/containers/destruction_budget.hpp>
+#include <cairn/containers/shared_handle/owner_word.hpp>
+#include <cairn/containers/slot_policy.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/handle.hpp>
 #include <cairn/os/system_allocator.hpp>
-#include <cairn/storage/generations.hpp>
+#include <cairn/storage/cell_blocks.hpp>
+#include <cairn/storage/store_traits.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
+namespace detail {
+
+// The cell of a slot: who owns its object, and how it is found from there.
+
+template <class Handle>
+class plain_cell {
+public:
+    void begin(Handle h, void*) noexcept {
+        owners_ = 1;
+        handle_ = h;
+    }
+    void add() noexcept { ++owners_; }
+    [[nodiscard]] bool drop() noexcept { return --owners_ == 0; }
+    [[nodiscard]] bool try_lock(Handle) noexcept { return owners_ != 0 && ++owners_ != 0; }
+    [[nodiscard]] std::uint32_t owners(Handle) const noexcept { return owners_; }
+    [[nodiscard]] Handle handle(std::uint32_t) const noexcept { return handle_; }
+    [[nodiscard]] std::uint32_t& next() noexcept { return next_; }
+
+private:
+    std::uint32_t owners_;
+    std::uint32_t next_;  // number of the next that has ended
+    Handle handle_;
+};
+
+template <class Handle>
+class atomic_cell {
+public:
+    void begin(Handle h, void* object) noexcept {
+        object_or_next_ = reinterpret_cast<std::uintptr_t>(object);
+        word_.begin(h.generation());
+    }
+    void add() noexcept { word_.add(); }
+    [[nodiscard]] bool drop() noexcept { return word_.drop(); }
+    [[nodiscard]] bool try_lock(Handle h) noexcept { return word_.try_lock(h.generation()); }
+    [[nodiscard]] std::uint32_t owners(Handle h) const noexcept {
+        return word_.owners(h.generation());
+    }
+    [[nodiscard]] Handle handle(std::uint32_t index) const noexcept {
+        return Handle::make(index, word_.generation());
+    }
+    [[nodiscard]] std::uintptr_t& next() noexcept { return object_or_next_; }
+    [[nodiscard]] void* object() const noexcept { return reinterpret_cast<void*>(object_or_next_); }
+
+private:
+    basic_owner_word<std_atoms> word_;
+    std::uintptr_t object_or_next_;  // the object as long as it has an owner
+};
+
+}  // namespace detail
+
 /// Counts of owners in one thread.
 struct plain_count {
-    using type = std::uint32_t;
-    /// Whether owners may be copied and dropped in several threads.
+    template <class Handle>
+    using cell = detail::plain_cell<Handle>;
+    /// Whether owners may be copied, dropped and locked in several threads.
     static constexpr bool is_atomic = false;
-    /// One owner more.
-    static void add(type& count) noexcept { ++count; }
-    /// True when the last owner has gone.
-    [[nodiscard]] static bool drop(type& count) noexcept { return --count == 0; }
-    [[nodiscard]] static std::uint32_t read(const type& count) noexcept { return count; }
-    static void set(type& count, std::uint32_t n) noexcept { count = n; }
-    [[nodiscard]] static bool add_unless_zero(type& count) noexcept {
-        return count != 0 && ++count != 0;
-    }
 };
 
 /// Counts of owners in any threads.
 struct atomic_count {
-    using type = std::atomic<std::uint32_t>;
-    /// Whether owners may be copied and dropped in several threads.
+    template <class Handle>
+    using cell = detail::atomic_cell<Handle>;
+    /// Whether owners may be copied, dropped and locked in several threads.
     static constexpr bool is_atomic = true;
-    // Relaxed: a copy is made from an owner, which keeps the object. Release and acquire at the
-    // end: all uses of the object happen before it is erased.
-    static void add(type& count) noexcept { count.fetch_add(1, std::memory_order_relaxed); }
-    [[nodiscard]] static bool drop(type& count) noexcept {
-        return count.fetch_sub(1, std::memory_order_acq_rel) == 1;
-    }
-    /// How many owners there are.
-    [[nodiscard]] static std::uint32_t read(const type& count) noexcept {
-        return count.load(std::memory_order_relaxed);
-    }
-    /// For an object that has no other owner yet.
-    static void set(type& count, std::uint32_t n) noexcept {
-        count.store(n, std::memory_order_relaxed);
-    }
-    /// One owner more, unless the last has gone: then false.
-    [[nodiscard]] static bool add_unless_zero(type& count) noexcept {
-        std::uint32_t seen = count.load(std::memory_order_relaxed);
-        while (seen != 0 &&
-               !count.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed)) {}
-        return seen != 0;
-    }
 };
 
 template <class Store>
@@ -93,13 +124,16 @@ template <class Map, class Count = plain_count>
 class shared_store {
 public:
     using map_type = Map;
-    using handle_type = typename Map::handle_type;
+    using handle_type = typename detail::store_traits<Map>::handle_type;
     using shared_type = shared_handle<shared_store>;
 
-    explicit shared_store(allocator_ref upstream = system_memory()) noexcept
-        : cells_{sizeof(cell), upstream}, map_{upstream} {}
-    explicit shared_store(allocator_ref upstream, const slot_map_options& options) noexcept
-        : cells_{sizeof(cell), upstream}, map_{upstream, options} {}
+    /// `when` says what the last owner does; with atomic_count it is destroys::in_collect always.
+    explicit shared_store(allocator_ref upstream = system_memory(),
+                          destroys when = destroys::at_once) noexcept
+        : cells_{sizeof(cell), upstream}, map_{upstream}, when_{when} {}
+    shared_store(allocator_ref upstream, const slot_map_options& options,
+                 destroys when = destroys::at_once) noexcept
+        : cells_{sizeof(cell), upstream}, map_{upstream, options}, when_{when} {}
     shared_store(const shared_store&) = delete;
     shared_store& operator=(const shared_store&) = delete;
     ~shared_store() {
@@ -117,94 +151,134 @@ public:
             (void)map_.erase(h);
             return {};
         }
-        Count::set(c->count, 1);
-        c->handle = h;
+        if constexpr (reaches_by_address) {
+            typename Map::mapped_type* const object = map_.find(h);
+            c->begin(h, object);
+        } else {
+            c->begin(h, nullptr);
+        }
         return shared_type{*this, h};
     }
 
-    /// A further owner of what `weak` names. Returns: empty when it is gone, or about to be.
+    /// A further owner of what `weak` names; with atomic_count in any thread, while others copy,
+    /// drop, make and collect. Any handle may be asked for.
+    /// Returns: empty when it is gone, or about to be.
+    /// Cost: atomic_count: a cell, and one locked instruction; the map is not touched.
     [[nodiscard]] shared_type lock(handle_type weak) noexcept {
-        if (!map_.contains(weak) || !Count::add_unless_zero(cell_of(weak).count)) { return {}; }
+        if constexpr (Count::is_atomic) {
+            auto* const c = static_cast<cell*>(cells_.find(weak.index()));
+            if (c == nullptr || !c->try_lock(weak)) { return {}; }
+        } else {
+            if (!map_.contains(weak) || !cell_of(weak).try_lock(weak)) { return {}; }
+        }
         return shared_type{*this, weak};
     }
 
-    /// Erases what has lost its last owner (atomic_count), and what that owned, and so on.
-    /// Returns: how many.
-    std::size_t collect() noexcept {
-        if (is_erasing_) { return 0; }  // from a destructor: the outer erase goes on with the list
+    /// Erases what has lost its last owner, and what that owned, and so on. Returns: how many.
+    std::size_t collect() noexcept { return collect(destruction_budget{}).objects; }
+    /// The same until the budget is spent. Does nothing inside a destructor that this store runs.
+    destruction_report collect(const destruction_budget& budget) noexcept {
+        detail::destruction_meter meter{budget};
+        if (is_erasing_) { return meter.report(false); }  // the outer one goes on with the list
         is_erasing_ = true;
-        std::size_t erased_count = 0;
-        while (std::uint32_t next = take_dead()) {
-            while (next != 0) {
-                cell& c = *static_cast<cell*>(cells_.at(next - 1));
-                next = c.next;  // read before erase: the slot may be used again in the destructor
-                (void)map_.erase(c.handle);
-                ++erased_count;
-            }
+        while (first_of_ended() != 0 && meter.goes_on()) {
+            const std::uint32_t index = ended_ - 1;
+            cell& c = *static_cast<cell*>(cells_.at(index));
+            // Read before erase: the slot may be used again in the destructor.
+            ended_ = static_cast<std::uint32_t>(c.next());
+            (void)map_.erase(c.handle(index));
+            meter.count();
         }
         is_erasing_ = false;
-        return erased_count;
+        return meter.report(first_of_ended() == 0);
     }
 
     /// The objects, to find and to loop over. Erasing is the owners' business.
     [[nodiscard]] Map& objects() noexcept { return map_; }
     [[nodiscard]] const Map& objects() const noexcept { return map_; }
+    /// How many owners there are; with atomic_count in any thread, and a moment ago.
     [[nodiscard]] std::uint32_t use_count(handle_type h) const noexcept {
-        return map_.contains(h) ? Count::read(cell_of(h).count) : 0;
+        if constexpr (Count::is_atomic) {
+            const auto* const c = static_cast<const cell*>(cells_.find(h.index()));
+            return c != nullptr ? c->owners(h) : 0;
+        } else {
+            return map_.contains(h) ? cell_of(h).owners(h) : 0;
+        }
     }
 
 private:
     friend shared_type;
 
-    struct cell {
-        typename Count::type count;
-        std::uint32_t next;  // index + 1 of the next dead one
-        handle_type handle;
-    };
+    using cell = typename Count::template cell<handle_type>;
+    /// Owners in other threads do not look into the map, which the store's thread may change.
+    static constexpr bool reaches_by_address =
+        Count::is_atomic && detail::store_traits<Map>::keeps_addresses;
 
     [[nodiscard]] cell& cell_of(handle_type h) const noexcept {
         return *static_cast<cell*>(cells_.at(h.index()));
     }
-    /// The list, which is empty from now on. Where counts are plain no other thread adds: an
-    /// exchange is a locked instruction, and there are two of them in each end of an object.
-    [[nodiscard]] std::uint32_t take_dead() noexcept {
+    [[nodiscard]] std::uint32_t first_of_ended() noexcept {
         if constexpr (Count::is_atomic) {
-            return dead_.exchange(0, std::memory_order_acquire);
-        } else {
-            const std::uint32_t first = dead_.load(std::memory_order_relaxed);
-            dead_.store(0, std::memory_order_relaxed);
-            return first;
+            if (ended_ == 0) { ended_ = ended_elsewhere_.take(); }
         }
+        return ended_;
     }
-    void add_owner(handle_type h) noexcept { Count::add(cell_of(h).count); }
+    void add_owner(handle_type h) noexcept { cell_of(h).add(); }
     void drop_owner(handle_type h) noexcept {
         cell& c = cell_of(h);
-        if (!Count::drop(c.count)) { return; }
+        if (!c.drop()) { return; }
+        const std::uint32_t number = static_cast<std::uint32_t>(h.index()) + 1;
         if constexpr (Count::is_atomic) {
-            std::uint32_t head = dead_.load(std::memory_order_relaxed);
-            do {
-                c.next = head;
-            } while (!dead_.compare_exchange_weak(head, static_cast<std::uint32_t>(h.index()) + 1,
-                                                  std::memory_order_release,
-                                                  std::memory_order_relaxed));
+            ended_elsewhere_.push(number, c.next());
         } else {
             // An object may own others of this store: they wait until the map has erased it.
-            c.next = dead_.load(std::memory_order_relaxed);
-            dead_.store(static_cast<std::uint32_t>(h.index()) + 1, std::memory_order_relaxed);
-            (void)collect();
+            c.next() = ended_;
+            ended_ = number;
+            if (when_ == destroys::at_once && !is_erasing_) { (void)collect(); }
         }
     }
 
+    // For owners: what they own.
+    [[nodiscard]] bool lives(handle_type h) const noexcept {
+        return reaches_by_address ? use_count(h) != 0 : map_.contains(h);
+    }
+    [[nodiscard]] decltype(auto) object_of(handle_type h) noexcept {
+        if constexpr (reaches_by_address) {
+            return *pointer_to(h);
+        } else {
+            return map_[h];
+        }
+    }
+    [[nodiscard]] auto pointer_to(handle_type h) noexcept {
+        if constexpr (reaches_by_address) {
+            return static_cast<typename Map::mapped_type*>(cell_of(h).object());
+        } else {
+            return map_.find(h);
+        }
+    }
+
+    struct no_list {};
+
     detail::cell_blocks cells_;
     Map map_;  // dies first: its objects may own others that live here, and count down their cells
-    std::atomic<std::uint32_t> dead_ = 0;
+    std::uint32_t ended_ = 0;  // the first that has no owner, by index + 1; this thread's list
+    [[no_unique_address]] std::conditional_t<
+        Count::is_atomic, detail::basic_ended_list<detail::std_atoms>, no_list> ended_elsewhere_;
+    destroys when_;
     bool is_erasing_ = false;
+};
+
+template <class Map, class Count>
+struct detail::store_traits<shared_store<Map, Count>> {
+    using handle_type = typename store_traits<Map>::handle_type;
+    static constexpr bool may_own_its_kind = true;
+    static constexpr bool keeps_addresses = store_traits<Map>::keeps_addresses;
 };
 
 template <class Store>
 class [[nodiscard]] shared_handle {
 public:
-    using handle_type = typename Store::handle_type;
+    using handle_type = typename detail::store_traits<Store>::handle_type;
 
     constexpr shared_handle() noexcept = default;
     constexpr shared_handle(std::nullptr_t) noexcept {}
@@ -234,11 +308,11 @@ public:
     /// Requires: it owns an object, which was not erased behind its owners' backs.
     [[nodiscard]] decltype(auto) operator*() const noexcept {
         expect_object();
-        return store_->objects()[handle_];
+        return store_->object_of(handle_);
     }
     [[nodiscard]] auto operator->() const noexcept {
         expect_object();
-        return store_->objects().find(handle_);
+        return store_->pointer_to(handle_);
     }
     /// Do both own the same object, or nothing? (Handles of two stores may be alike:
     /// slot_map_options.)
@@ -252,7 +326,7 @@ private:
         CAIRN_ASSERT(handle_, "an owner is used while it has an object",
                      {.kind = misuse_kind::null_handle, .object = this, .type = "shared_handle"});
         CAIRN_ASSERT(
-            store_->objects().contains(handle_), "an owner is used while its object lives",
+            store_->lives(handle_), "an owner is used while its object lives",
             {.kind = misuse_kind::stale_handle,
              .object = this,
              .type = "shared_handle",

@@ -9,7 +9,9 @@
 //      auto watcher = door.handle();          the handle alone is the weak reference
 //
 // Use it for: objects of a slot map whose life belongs to another object.
-// Look elsewhere for: many owners (shared_handle.hpp); objects without a store (std/unique_in.hpp).
+// Look elsewhere for: many owners (shared_handle.hpp); objects without a store (std/unique_in.hpp);
+//   objects that own others of their own store (deferred_store.hpp: in a map itself such a member
+//   does not compile).
 //
 // Cost:      two words; no allocation of its own. The end is the store's erase().
 // Lifetimes: the store outlives it. Erasing the object through the store meanwhile is allowed: the
@@ -20,13 +22,18 @@
 #include <utility>
 
 #include <cairn/core/assert.hpp>
+#include <cairn/storage/store_traits.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class Store>
 class [[nodiscard]] unique_handle {
+    static_assert(detail::store_traits<Store>::may_own_its_kind,
+                  "an object that owns others of its own map lives in a deferred_store<map>, where "
+                  "the owner is a unique_handle<deferred_store<map>>");
+
 public:
-    using handle_type = typename Store::handle_type;
+    using handle_type = typename detail::store_traits<Store>::handle_type;
 
     constexpr unique_handle() noexcept = default;
     constexpr unique_handle(std::nullptr_t) noexcept {}

@@ -1,5 +1,5 @@
-// Cold half of cairn/containers/shared_handle/cell_blocks.hpp.
-#include <cairn/containers/shared_handle/cell_blocks.hpp>
+// Cold half of cairn/storage/cell_blocks.hpp.
+#include <cairn/storage/cell_blocks.hpp>
 
 #include <cstring>
 
@@ -18,7 +18,8 @@ bool cell_blocks::add(std::size_t b) noexcept {
     void* const block = upstream_.allocate(bytes, cache_line_alignment);
     if (block == nullptr) { return false; }
     std::memset(block, 0, bytes);
-    blocks_[b] = static_cast<std::byte*>(block);
+    // Release: who finds the block finds its zeros.
+    __atomic_store_n(&blocks_[b], static_cast<std::byte*>(block), __ATOMIC_RELEASE);
     return true;
 }
 
