@@ -97,9 +97,6 @@ for line in options.table.read_text().splitlines():
         if not rows:
             problems.append(f"{where}: is not in the report")
             continue
-        if not any(isinstance(row["median"], (int, float)) for _, row in rows):
-            problems.append(f"{where}: was not measured ({rows[0][1]['status']}: {rows[0][1]['note']})")
-            continue
         beside = [(c, id(p), p) for c, row in rows for p in row.get("published_figures", []) if words(source) <= words(p["source"])]
         if asked.figures:
             figure = asked.figures[i if len(asked.figures) > 1 else 0]
@@ -113,6 +110,9 @@ for line in options.table.read_text().splitlines():
             if not beside:
                 problems.append(f"{where}: has no published figure of that source")
                 continue
+        if not any(isinstance(row["median"], (int, float)) for _, row in rows):
+            problems.append(f"{where}: was not measured ({rows[0][1]['status']}: {rows[0][1]['note']})")
+            continue
         found += 1
 for e in experiments.values():
     for c in e["cases"]:

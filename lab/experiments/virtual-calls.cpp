@@ -247,7 +247,8 @@ const lab::registration calls{
         });
         found.peer("weak_ptr and shared_ptr", [] {
             auto owners = std::make_shared<std::vector<std::shared_ptr<base>>>();
-            for (auto& o : *population(false)) owners->push_back(std::move(o));
+            const auto all = population(false);
+            for (auto& o : *all) owners->push_back(std::move(o));
             std::vector<std::weak_ptr<base>> handles(owners->begin(), owners->end());
             return each([owners, handles = std::move(handles)] {
                 for (const auto& h : handles) {
