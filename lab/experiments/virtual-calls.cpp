@@ -185,8 +185,7 @@ std::function<void(lab::sample&)> in_base_collection(std::index_sequence<N...>, 
     }
     if (!named) {
         return each([all] {
-            boost::poly_collection::for_each(all->begin(), all->end(),
-                                             [](base& o) { o.update(); });
+            boost::poly_collection::for_each(all->begin(), all->end(), [](base& o) { o.update(); });
         });
     }
     return each([all] {

@@ -313,6 +313,13 @@ TYPED_TEST(polymorphic, a_handle_of_another_store_finds_nothing) {
     TypeParam again{system_memory(), {.first_generation = 5}};
     TypeParam alike{system_memory(), {.first_generation = 5}};
     EXPECT_EQ(add(again, 1, 1), add(alike, 1, 1)) << "lockstep";
+    test_upstream upstream;  // which looks whether every block comes back
+    TypeParam full{upstream};
+    add(full, 0, 1);
+    const auto gone = add(full, 1, 2);
+    full = std::move(alike);
+    EXPECT_EQ(full.size(), 1u);
+    EXPECT_FALSE(full.contains(gone));
 }
 
 TYPED_TEST(polymorphic, a_handle_that_finds_nothing_stops_the_program_and_says_why) {
