@@ -28,6 +28,10 @@ members = {
     "handle": {"raw": "raw_"},
     "slot_core": {
         "slots": "slots_", "handles": "handles_.data_", "rows": "rows_", "limbo": "limbo_.size_"},
+    "polymorphic_store": {"types": "types_"},
+    "typed_rows": {"slots": "slots_", "handles": "handles_", "rows": "rows_"},
+    "open_types": {"entries": "entries_"},
+    "any_rows_of": {"typed": "typed"},
     "slot_directory": {
         "slots": "memory_.data_", "capacity": "capacity_", "live": "live_",
         "promised": "promised_count_", "worn_out": "worn_out_count_"},
@@ -322,7 +326,7 @@ class Views:
             index, generation = self.handle_parts(handle)[:2]
             if index is None:
                 return "null: it names nothing"
-            return self.locate(store, index, generation)
+            return self.locate(store, index, generation, self.handle_parts(handle)[2])
         except Exception as problem:
             return not_readable(problem)
 
@@ -419,7 +423,7 @@ class Views:
         found = {"alive in": [], "promised by": [], "not in": []}
         for name, store in self.maps_in_scope(value):
             try:
-                at = self.locate(store, *parts[:2])
+                at = self.locate(store, *parts)
                 found["alive in" if not isinstance(at, str) else "promised by"
                       if at.startswith("promised") else "not in"].append(name)
             except Exception:
@@ -440,7 +444,7 @@ class Views:
                 pass
 
     def stores_in_scope(self):
-        maps = ("slot_map", "slot_table", "stable_slot_map")
+        maps = ("slot_map", "slot_table", "stable_slot_map", "polymorphic_store")
         for name, value in self.process.locals():
             try:
                 if class_of(value.type.name) in maps:
@@ -462,8 +466,10 @@ class Views:
         return self.fields[type.name]
 
     # ---- stores ----------------------------------------------------------------------------------
-    def locate(self, store, index, generation):
+    def locate(self, store, index, generation, user=None):
         """The object of (index, generation) in a store: a Value; or a sentence: it is gone."""
+        if class_of(store.type.name) == "polymorphic_store":
+            return self.in_polymorphic_store(store, index, generation, user)
         return stores[class_of(store.type.name)](self, store, index, generation)
 
     def stale(self, index, word, generation):
@@ -495,9 +501,7 @@ class Views:
         rows = Members(store, "slot_core").rows
         if class_of(rows.type.name) == "table":
             return self.row(rows.type, *self.table_parts(rows), row)
-        element = rows.type.argument(0)
-        data = Members(rows, "packed_array").integer("data")
-        return self.process.at(data + row * element.size, element)
+        return self.packed_row(rows, row)
 
     def slot_core(self, value):
         kind = class_of(value.type.name)
@@ -521,6 +525,70 @@ class Views:
                 name = self.handle_text(*self.split(raw, bits))
                 yield f"[{name}]", self.row_of(value, i)
         return View(text, make)
+
+    def rows_by_type(self, store):
+        """(slots, handles, rows) of each type of a polymorphic_store, by its number. None: of a type
+        of an open store that has no debug information."""
+        types = Members(store, "polymorphic_store").types
+        if class_of(types.type.name) != "open_types":
+            return self.typed_rows(types)
+        entries = Members(types, "open_types").entries
+        m = Members(entries, "packed_array")
+        element, data, found = entries.type.argument(0), m.integer("data"), []
+        base, own = arguments(store.type.name)[0], namespace_of(store.type.name)
+        self.check(data, m.integer("size"), element.size, "types")
+        for i in range(m.integer("size")):
+            at = self.process.at(data + i * element.size, element)
+            mark = arguments(self.process.symbol_at(at.member("mark").integer()))
+            known = mark and self.process.find_type(f"{own}detail::any_rows_of<{base}, {mark[0]}>")
+            if known:
+                rows = self.process.at(at.member("rows").integer(), known)
+                found += self.typed_rows(Members(rows, "any_rows_of").typed)
+            else:
+                found.append(None)
+        return found
+
+    def typed_rows(self, value):
+        """The same of the base classes of `value` that are the rows of a type."""
+        names, found, parts = members["typed_rows"], [], {}
+        for name, child in value.children():
+            parts[name] = child
+            if name == names["rows"]:
+                found.append((parts[names["slots"]], parts[names["handles"]], child))
+        return found
+
+    def in_polymorphic_store(self, store, index, generation, user):
+        types = self.rows_by_type(store)
+        if user >= len(types) or types[user] is None:
+            return f"of another store: type {user} of {len(types)}"
+        slots, _, rows = types[user]
+        row = self.slot_value(slots, index, generation)
+        return row if isinstance(row, str) else self.packed_row(rows, row)
+
+    def packed_row(self, rows, row):
+        element = rows.type.argument(0)
+        data = Members(rows, "packed_array").integer("data")
+        return self.process.at(data + row * element.size, element)
+
+    def polymorphic_store(self, value):
+        types = self.rows_by_type(value)
+        sizes = [Members(t[2], "packed_array").integer("size") if t else 0 for t in types]
+        bits = self.bits_in(value)
+        width = bits[0] // 8
+
+        def make():
+            for number, (t, size) in enumerate(zip(types, sizes)):
+                if t is None:
+                    continue
+                handles = Members(t[1], "growable_memory").integer("data")
+                self.check(handles, size, width, "handles")
+                for i in range(size):
+                    raw = int.from_bytes(self.process.read(handles + i * width, width), "little")
+                    index, generation, _ = self.split(raw, bits)
+                    name = self.handle_text(index, generation, number)
+                    yield f"[{name}]", self.packed_row(t[2], i)
+        return View(f"polymorphic_store of {counted(sum(sizes), 'object')}"
+                    f" of {counted(len(types), 'type')}", make)
 
     def beside(self, *counts):
         words = {"promised": "promised", "worn_out": "worn out", "limbo": "retired"}
@@ -1475,6 +1543,7 @@ views = {
     "offset_allocation": Views.handle,
     "slot_map": Views.slot_core,
     "slot_table": Views.slot_core,
+    "polymorphic_store": Views.polymorphic_store,
     "slot_directory": Views.slot_directory,
     "stable_slot_map": Views.stable_slot_map,
     "stable_iterator": Views.stable_iterator,
@@ -1553,6 +1622,7 @@ views = {
 stores = {
     "slot_map": Views.in_slot_core,
     "slot_table": Views.in_slot_core,
+    "polymorphic_store": Views.in_polymorphic_store,
     "stable_slot_map": Views.in_stable,
     "deferred_store": Views.in_deferred_store,
     "shared_store": Views.in_shared_store,

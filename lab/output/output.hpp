@@ -25,6 +25,8 @@ namespace lab {
 
 /// A seed's figure, with its unit where that is not the case's: "12.6 cycles". Empty: there is none.
 [[nodiscard]] std::string published(const case_result& c, const contender_result& r);
+/// What a seed's figure is: "cycles/pair, thesis table 6.2"; "lines/s, stddev, parser article".
+[[nodiscard]] std::string words_of(const published_figure& p);
 
 /// "0.57", "12.3", "1,234": three significant digits, whatever the size.
 [[nodiscard]] std::string figure(double v);

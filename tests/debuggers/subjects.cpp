@@ -23,6 +23,13 @@ struct enemy {
     int hp = 0;
     float speed = 0;
 };
+struct any_unit {};
+struct orc : any_unit {
+    int hp;
+};
+struct elf : any_unit {
+    int hp, arrows;
+};
 struct body {  // a plain row
     vec2 at;
     float mass;
@@ -132,6 +139,19 @@ void maps() {
     //          [1:5] = {at = {x = 5, y = 6}, mass = 7, team = 8}}
     //= heavy: 1:5, alive in bodies
     //= row: found = {[row] = row 1 = {[row] = {at = {x = 5, y = 6}, mass = 7, team = 8}}}
+
+    cairn::polymorphic_store<any_unit, orc, elf> party{cairn::system_memory(), from_5};
+    (void)party.insert(orc{{}, 7});
+    const auto legolas = party.insert(elf{{}, 8, 9});
+    //= party: polymorphic_store of 2 objects of 2 types = {[0:5:0] = {..hp = 7},
+    //         [0:5:1] = {..hp = 8, arrows = 9}}
+    //= legolas: 0:5:1, alive in party
+    cairn::polymorphic_store<any_unit> open_party{cairn::system_memory(), from_9};
+    (void)open_party.insert(elf{{}, 1, 2});
+    const auto gimli = open_party.insert(orc{{}, 3});
+    //= open_party: polymorphic_store of 2 objects of 2 types = {[0:9:0] = {..hp = 1, arrows = 2},
+    //              [0:9:1] = {..hp = 3}}
+    //= gimli: 0:9:1, alive in open_party
 
     cairn::stable_slot_map<enemy> bosses{cairn::system_memory(), from_9};
     const auto first = bosses.emplace(1, 1.0f);

@@ -207,6 +207,10 @@ check(rows["cairn"]["verdict"] in ("faster", "no difference"), "half the work is
 low, high = rows["cairn"]["round_ratio_low"], rows["cairn"]["round_ratio_high"]
 check(low <= high and (rows["cairn"]["verdict"] != "faster" or rows["cairn"]["samples"] < 9 or high < 1), "the interval of the ratio bears the verdict", rows["cairn"])
 check(rows["peer"]["published"] == 4.2 and "4.20 cycles" in out, "published figures are there, with their unit where that is another")
+check(rows["peer"]["published_note"] == "cycles/op, nowhere" and "published_figures" not in rows["limit"] and rows["peer"]["published_figures"] ==
+      [{"value": 4.2, "unit": "cycles/op", "of": "median", "source": "nowhere"}, {"value": 9, "unit": "us/op", "of": "max", "source": "elsewhere"}]
+      and "published, too: peer: 9.00 us/op, max, elsewhere" in out, "a row has every published figure, with its operation and what it stands beside")
+check(all(c["ways"] >= 0 and c["inclusive"] in (True, False, None) for c in report("d.json")["machine"]["caches"]), "caches say how many ways they have, and whether they are inclusive")
 
 cases = {c["name"]: c for c in written["good"]["cases"]}
 value = {r["name"]: r for r in cases["value"]["contenders"]}

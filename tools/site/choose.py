@@ -31,7 +31,8 @@ tree = ("What is the memory for?", [
         ("iterated, and no one refers to them", "packed_array"),
         ("iterated, and looked up by handles", ("May they move when another one is erased?", [
             ("yes", "slot_map"),
-            ("no, their addresses are used", "stable_slot_map")])),
+            ("no, their addresses are used", "stable_slot_map"),
+            ("they are of several types, with a common base", "polymorphic_store")])),
         ("a few fields of many of them in a loop", ("Are single ones referred to?", [
             ("no", "table"),
             ("yes, by handles", "slot_table")])),
