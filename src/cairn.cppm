@@ -106,6 +106,13 @@ module;
 #include <cairn/containers/string_pool.hpp>
 #include <cairn/containers/table.hpp>
 #include <cairn/containers/unique_handle.hpp>
+#include <cairn/collected/budget.hpp>
+#include <cairn/collected/collected_heap.hpp>
+#include <cairn/collected/ref.hpp>
+#include <cairn/collected/ref_array.hpp>
+#include <cairn/collected/region.hpp>
+#include <cairn/collected/trace.hpp>
+#include <cairn/collected/traced.hpp>
 #include <cairn/debug/expect_broken_promise.hpp>
 #include <cairn/debug/failing.hpp>
 #include <cairn/debug/guarded.hpp>
@@ -158,6 +165,13 @@ using cairn::call_site;
 using cairn::caught_promise;
 using cairn::ceil_log2;
 using cairn::clone;
+using cairn::collected_heap;
+using cairn::collected_heap_options;
+using cairn::collected_heap_stats;
+using cairn::collected_keeper;
+using cairn::collection_budget;
+using cairn::collection_cycle;
+using cairn::collection_report;
 using cairn::compaction_budget;
 using cairn::compaction_report;
 using cairn::components_of;
@@ -271,6 +285,7 @@ using cairn::operator/=;
 using cairn::operator<<;
 using cairn::operator==;
 using cairn::or_abort;
+using cairn::outer_ref;
 using cairn::packed_array;
 using cairn::padding_to;
 using cairn::page_allocator;
@@ -291,6 +306,9 @@ using cairn::pool_of;
 using cairn::pool_options;
 using cairn::pool_stats;
 using cairn::prefetch_for_writing;
+using cairn::ref;
+using cairn::ref_array;
+using cairn::refers_to;
 using cairn::release_scratch;
 using cairn::relocatable;
 using cairn::relocatable_heap;
@@ -305,6 +323,7 @@ using cairn::reset_policy;
 using cairn::resettable;
 using cairn::resizes_in_place;
 using cairn::reuse;
+using cairn::root;
 using cairn::round_down;
 using cairn::round_up;
 using cairn::row_batches;
@@ -352,6 +371,7 @@ using cairn::thread_number;
 using cairn::thread_number_bound;
 using cairn::thread_number_limit;
 using cairn::thread_serial;
+using cairn::traced;
 using cairn::track_options;
 using cairn::track_stats;
 using cairn::tracked;
@@ -363,6 +383,8 @@ using cairn::unpoison_defined;
 using cairn::validatable;
 using cairn::value;
 using cairn::virtual_arena;
+using cairn::visitor;
+using cairn::weak_ref;
 
 inline namespace literals {
 using cairn::literals::operator""_B;
