@@ -40,7 +40,7 @@ namespace detail {
 // being unloaded.
 namespace {
 constinit std::atomic<bool> locked{false};
-constinit allocator_watch* first = nullptr;
+constinit allocator_watch* first_watch = nullptr;
 }  // namespace
 
 //     first --> w3 <--> w2 <--> w1         newest first; each is a member of its allocator
@@ -66,14 +66,14 @@ struct watch_list {
     static void link(allocator_watch& w) noexcept {
         const lock held;
         w.previous_ = nullptr;
-        w.next_ = first;
-        if (first != nullptr) { first->previous_ = &w; }
-        first = &w;
+        w.next_ = first_watch;
+        if (first_watch != nullptr) { first_watch->previous_ = &w; }
+        first_watch = &w;
     }
 
     static void unlink(allocator_watch& w) noexcept {
         const lock held;
-        (w.previous_ != nullptr ? w.previous_->next_ : first) = w.next_;
+        (w.previous_ != nullptr ? w.previous_->next_ : first_watch) = w.next_;
         if (w.next_ != nullptr) { w.next_->previous_ = w.previous_; }
         w.next_ = w.previous_ = nullptr;
     }
@@ -92,7 +92,7 @@ struct watch_list {
         // O(named allocators), and O(blocks) in those that look at each.
         const allocator_watch* best = nullptr;
         address_place place;
-        for (const allocator_watch* w = first; w != nullptr; w = w->next_) {
+        for (const allocator_watch* w = first_watch; w != nullptr; w = w->next_) {
             const address_place found = w->type_->place_of(object_of(*w), address);
             if (found.inside && (best == nullptr || found.size < place.size)) {
                 best = w;

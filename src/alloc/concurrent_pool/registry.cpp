@@ -27,11 +27,11 @@ bool watch_exit_here(thread_record& record) noexcept;
 // The one of this module; functions get at it through the pool that they are called for.
 constinit pool_home this_module{.caches = &caches_here, .watch_exit = &watch_exit_here};
 
-constinit thread_exit thread_ending{[](void* record) noexcept {
+constinit thread_exit caches_ending{[](void* record) noexcept {
     concurrent_pool_registry::exit_thread(this_module, *static_cast<thread_record*>(record));
 }};
 
-bool watch_exit_here(thread_record& record) noexcept { return thread_ending.watch(&record); }
+bool watch_exit_here(thread_record& record) noexcept { return caches_ending.watch(&record); }
 
 //     serial = (number * 32 + entry) * 16             what each thread's table compares
 //     number = address of the home / 8 * 2^11 + pools made by it so far

@@ -13,7 +13,9 @@
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 namespace {
 
-[[nodiscard]] evidence misused(misuse_kind kind) noexcept { return {.kind = kind, .type = "heap"}; }
+[[nodiscard, maybe_unused]] evidence misused(misuse_kind kind) noexcept {
+    return {.kind = kind, .type = "heap"};
+}
 
 }  // namespace
 

@@ -14,7 +14,7 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 namespace {
 
-constexpr int freed_byte = 0xF0;
+constexpr int swept_byte = 0xF0;
 
 /// The object's references are null before its destructor runs: it reaches nothing that is gone.
 void clear_references(collected_region& r, const collected_type& type, void* object) noexcept {
@@ -35,7 +35,7 @@ void end_object(collected_region& r, const collected_type& type, void* object) n
 void destroy_bytes(collected_region& r, void* object, std::size_t size) noexcept {
     if (r.collects_always) {
         unpoison(object, size);  // what is behind the end of a large object never was
-        std::memset(object, freed_byte, size);
+        std::memset(object, swept_byte, size);
     }
     poison(object, size);
 }
