@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <tuple>
 
 #include "lab/command/report_file.hpp"
 #include "lab/layout/debug_types.hpp"
@@ -148,35 +149,19 @@ type_report report_of(const debug_types& types, std::size_t which, const layout_
 /// Worst first: what wastes most.
 void list_types(const debug_types& types, std::span<const std::size_t> which, bool all,
                 program_report& r) {
-    struct candidate {
-        std::size_t type;
-        summary_row row;
-    };
-    std::vector<candidate> found;
     for (const std::size_t i : which) {
         const type_layout t = types.measure(i);
         const findings f = look_at(t, r.line_size);
         if (!all && f.wasted() == 0 && f.straddling.empty()) continue;
-        found.push_back({i,
-                         {{},
-                          t.size,
-                          f.wasted(),
-                          f.hole_size,
-                          f.padding.size,
-                          f.line_count,
-                          f.straddling.size()}});
+        r.rows.push_back({types.name(i), t.size, f.wasted(), f.hole_size, f.padding.size,
+                          f.line_count, f.straddling.size()});
     }
-    std::ranges::stable_sort(found, [](const candidate& x, const candidate& y) {
-        return x.row.wasted != y.row.wasted ? x.row.wasted > y.row.wasted
-                                            : x.row.straddling > y.row.straddling;
+    std::ranges::sort(r.rows, [](const summary_row& x, const summary_row& y) {
+        return std::tie(y.wasted, y.straddling, x.name) < std::tie(x.wasted, x.straddling, y.name);
     });
-    if (!all && found.size() > rows_shown) {
-        r.rows_left_out = found.size() - rows_shown;
-        found.resize(rows_shown);
-    }
-    for (candidate& c : found) {
-        c.row.name = types.name(c.type);
-        r.rows.push_back(std::move(c.row));
+    if (!all && r.rows.size() > rows_shown) {
+        r.rows_left_out = r.rows.size() - rows_shown;
+        r.rows.resize(rows_shown);
     }
 }
 

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -253,6 +254,15 @@ for i, t in enumerate(found):
     then = about("proposed.o", f"s{i}")
     check(layout_of(then) == layout_of(t["order"]) and then["size"] == t["order"]["size"],
           "a compiler lays the proposed order out as it was said", (structs[i], proposed[i], layout_of(then), layout_of(t["order"])))
+
+# ---- the guide ---------------------------------------------------------------------------------------
+guide = (source / "docs/guides/layout-of-your-structs.md").read_text()
+os.symlink("program", "particles")
+said = re.findall(r"```text\n\$ cairn layout (.*)\n((?:.*\n)*?)```", guide)
+check(len(said) >= 3, "the guide shows what the command says")
+for words, text in said if compilers[0].endswith("g++") else []:  # others write 'short int' differently
+    code, out, err = run(*words.split())
+    check((out or err).replace(f"{source}/", "") == text, f"the guide has what 'cairn layout {words}' says", out)
 
 # ---- cairn's own types ------------------------------------------------------------------------------
 pathlib.Path("own.cpp").write_text(
