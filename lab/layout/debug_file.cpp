@@ -160,7 +160,13 @@ debug_file::debug_file(const std::string& path) : path_{path} {
             return static_cast<int>(DWARF_CB_OK);
         },
         const_cast<void*>(static_cast<const void*>(&add_module)), 0);
+    if (parts_.empty()) {  // libdwfl wants symbols, which clang's .dwo files have not
+        file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        plain_ = dwarf_begin(file_, DWARF_C_READ);
+        if (plain_ != nullptr) parts_.push_back(plain_);
+    }
     if (parts_.empty()) {
+        ::close(file_);
         dwfl_end(session_);
         const bool is_stripped = why_none.empty() || why_none.find("o DWARF") != std::string::npos;
         throw unreadable{
@@ -172,7 +178,11 @@ debug_file::debug_file(const std::string& path) : path_{path} {
     }
 }
 
-debug_file::~debug_file() { dwfl_end(session_); }
+debug_file::~debug_file() {
+    dwarf_end(plain_);
+    if (file_ != -1) ::close(file_);
+    dwfl_end(session_);
+}
 
 void debug_file::visit_all(Dwarf* part, const visitor& visit) {
     if (std::ranges::find(visited_, part) != visited_.end()) return;

@@ -30,8 +30,9 @@ private:
     void visit_all(Dwarf* part, const visitor& visit);
 
     std::string path_;
-    int file_ = -1;
     Dwfl* session_ = nullptr;
+    int file_ = -1;           // open while plain_ is used
+    Dwarf* plain_ = nullptr;  // without libdwfl
     std::vector<Dwarf*> parts_;
     std::vector<Dwarf*> visited_;
     std::size_t split_away_ = 0;
