@@ -137,6 +137,7 @@ target_sources(cairn
         include/cairn/storage/step_counter.hpp
         include/cairn/storage/store_traits.hpp
         # alloc
+        include/cairn/alloc/any_arena.hpp
         include/cairn/alloc/arena.hpp
         include/cairn/alloc/arena_scope.hpp
         include/cairn/alloc/array_recycler.hpp

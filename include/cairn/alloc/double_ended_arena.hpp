@@ -12,7 +12,7 @@
 // Thesis, section 6.1.2.
 //
 // Both ends are full arenas: markers, scopes, make, try_resize, high-water mark. Functions take
-// either as any_arena (bump_arena.hpp), or, compiled once, as an allocator_ref. Each end's far edge
+// either as any_arena (any_arena.hpp), or, compiled once, as an allocator_ref. Each end's far edge
 // is the other one's top: it is refused what would run into the other, and there is no second
 // bookkeeping to disagree.
 //
@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/alloc/any_arena.hpp>
 #include <cairn/alloc/arena.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {

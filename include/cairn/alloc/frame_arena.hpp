@@ -12,7 +12,7 @@
 // orders the two; the arena itself is not thread-safe.)
 // Thesis, section 6.1.3 (double-buffered allocator): N = 2.
 //
-// It is an arena itself, of this frame's memory (any_arena, bump_arena.hpp), and converts to the
+// It is an arena itself, of this frame's memory (any_arena.hpp), and converts to the
 // one that is active: functions that take an `Arena&` take it.
 //
 // Use it for: per-frame data that the next frame, or the next consumer, still reads.
@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/alloc/any_arena.hpp>
 #include <cairn/alloc/arena.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
