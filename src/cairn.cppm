@@ -43,6 +43,7 @@ module;
 #include <cairn/storage/allocator_watch.hpp>
 #include <cairn/storage/atoms.hpp>
 #include <cairn/storage/block_table.hpp>
+#include <cairn/storage/cell_blocks.hpp>
 #include <cairn/storage/clone.hpp>
 #include <cairn/storage/generations.hpp>
 #include <cairn/storage/growable_memory.hpp>
@@ -56,6 +57,7 @@ module;
 #include <cairn/storage/sort_indices.hpp>
 #include <cairn/storage/sort_keys.hpp>
 #include <cairn/storage/step_counter.hpp>
+#include <cairn/storage/store_traits.hpp>
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/arena_scope.hpp>
 #include <cairn/alloc/array_recycler.hpp>
@@ -91,12 +93,16 @@ module;
 #include <cairn/containers/attached_column.hpp>
 #include <cairn/containers/batches.hpp>
 #include <cairn/containers/concurrent_object_pool.hpp>
+#include <cairn/containers/deferred_store.hpp>
+#include <cairn/containers/destruction_budget.hpp>
+#include <cairn/containers/destruction_queue.hpp>
 #include <cairn/containers/field.hpp>
 #include <cairn/containers/layout.hpp>
 #include <cairn/containers/lease.hpp>
 #include <cairn/containers/message_queue.hpp>
 #include <cairn/containers/object_pool.hpp>
 #include <cairn/containers/packed_array.hpp>
+#include <cairn/containers/polymorphic_store.hpp>
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/containers/shared_handle.hpp>
 #include <cairn/containers/slot_map.hpp>
@@ -118,6 +124,7 @@ module;
 #include <cairn/debug/guarded.hpp>
 #include <cairn/debug/tracked.hpp>
 #include <cairn/std/bad_alloc.hpp>
+#include <cairn/std/deferred_in.hpp>
 #include <cairn/std/format.hpp>
 #include <cairn/std/node_pool.hpp>
 #include <cairn/std/pmr_resource.hpp>
@@ -132,6 +139,7 @@ export namespace cairn {
 using cairn::after_visit;
 using cairn::alignment;
 using cairn::allocator_ref;
+using cairn::any_arena;
 using cairn::aos;
 using cairn::aosoa;
 using cairn::arena;
@@ -187,11 +195,18 @@ using cairn::configure_scratch;
 using cairn::counted_steps;
 using cairn::default_alignment;
 using cairn::default_create;
+using cairn::deferred_deleter;
+using cairn::deferred_in;
+using cairn::deferred_store;
 using cairn::deleter_in;
 using cairn::describe;
 using cairn::describe_address;
 using cairn::describe_memory;
 using cairn::destroy;
+using cairn::destroys;
+using cairn::destruction_budget;
+using cairn::destruction_queue;
+using cairn::destruction_report;
 using cairn::double_ended_arena;
 using cairn::enable_trivial_relocation;
 using cairn::evidence;
@@ -246,6 +261,7 @@ using cairn::lock_scope;
 using cairn::locked;
 using cairn::lowest_bit;
 using cairn::make;
+using cairn::make_deferred_in;
 using cairn::make_shared_in;
 using cairn::make_unique_in;
 using cairn::markable;
@@ -300,6 +316,7 @@ using cairn::poison;
 using cairn::poison_is_queryable;
 using cairn::poison_is_seen;
 using cairn::poison_is_watched;
+using cairn::polymorphic_store;
 using cairn::pool;
 using cairn::pool_hooks;
 using cairn::pool_of;
