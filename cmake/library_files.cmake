@@ -46,6 +46,7 @@ target_sources(cairn
         src/alloc/growing_arena.cpp
         src/alloc/heap.cpp
         src/alloc/heap/heap_memory.cpp
+        src/alloc/heap/other_fits.cpp
         src/alloc/heap/region_base.cpp
         src/alloc/pool.cpp
         src/alloc/pool/checks.cpp

@@ -227,6 +227,12 @@ public:
     double quick_seconds = 6;  ///< the time budget; --full takes `full_seconds`
     double full_seconds = 50;
     std::string how;  ///< for the page: what is special about the way this is measured
+    /// What all contenders share and the registering function is too cheap for: called once, before
+    /// the first of them starts, by the process that forks them; not timed. What it throws says in
+    /// one sentence why the experiment is not run. (A process that is executed anew for another
+    /// malloc has no part in it.)
+    /// time_limit: the seconds that a sample may take.
+    std::function<void(double time_limit)> set_up;
     /// For the page: what to take from it, in words with figures. Unset: made from the verdicts.
     std::function<std::string(const experiment_result&)> take;
 

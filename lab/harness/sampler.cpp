@@ -379,6 +379,16 @@ experiment_result measure_experiment(const experiment& e, const sampler_options&
     for (const comparison& c : e.comparisons) {
         if (c.measured_by == nullptr && !c.contenders.empty()) total_weight += c.options.weight;
     }
+    if (e.set_up) {
+        tell("set-up", 0);
+        try {
+            e.set_up(o.time_limit);
+        } catch (const std::exception& x) {
+            result.error = x.what();
+            result.complete = false;
+            return result;
+        }
+    }
     const double budget = (o.full ? e.full_seconds : e.quick_seconds) * o.speed;
     double weight_done = 0;
     for (const comparison& c : e.comparisons) {

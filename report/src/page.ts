@@ -145,7 +145,7 @@ function draw(run: Run, x: Experiment, width: number): void {
 function experiment(x: Experiment): HTMLElement {
   const section = element(`<section class="experiment" id="${e(anchor(x.name))}"><h2><a href="#${e(anchor(x.name))}">${e(x.name)}</a></h2><p class="question">${e(x.question)}</p></section>`);
   if (x.error) section.append(element(`<p class="bad">not run: ${e(x.error)}</p>`));
-  if (!x.complete) section.append(element(`<p class="bad">not complete: the run was interrupted</p>`));
+  if (!x.complete && !x.error) section.append(element(`<p class="bad">not complete: the run was interrupted</p>`));
   const figureBox = element(`<figure class="plot"></figure>`);
   section.append(figureBox);
   if (x.take) section.append(element(`<p class="take"><b>What to take from it.</b> ${emphasised(x.take)}</p>`));
