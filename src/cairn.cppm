@@ -58,6 +58,7 @@ module;
 #include <cairn/storage/sort_keys.hpp>
 #include <cairn/storage/step_counter.hpp>
 #include <cairn/storage/store_traits.hpp>
+#include <cairn/alloc/any_arena.hpp>
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/arena_scope.hpp>
 #include <cairn/alloc/array_recycler.hpp>
