@@ -559,7 +559,7 @@ void wrecks(unsigned char byte) {
     wreckage<cairn::tracked<cairn::arena&>> r{byte};
     wreckage<cairn::concurrent_object_pool<enemy>> s{byte};
     wreckage<cairn::shared_store<cairn::stable_slot_map<enemy>>> t{byte};
-    wreckage<cairn::deferred_store<cairn::slot_map<enemy>>> x{byte};
+    wreckage<cairn::deferred_store<cairn::slot_map<enemy>>> deferred{byte};
     wreckage<cairn::frame_arena<2>> u{byte};
     wreckage<cairn::attached_column<int>> v{byte};
     wreckage<cairn::per_thread<int>> w{byte};

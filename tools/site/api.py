@@ -194,11 +194,17 @@ class source:
         return bool(above) and not above.startswith(("//", "#")) and above[-1] in ";}"
 
     def is_private(self, line):
-        """Doxygen calls the members of a private struct without a name public."""
+        """Doxygen calls the members of a private struct without a name public, and those of a class that
+        has a specialization with a requires-clause. Labels and heads stand one step to the left."""
+        left = len(self.lines[line]) - len(self.lines[line].lstrip()) - 4
         for k in range(line, -1, -1):
-            found = re.match(r"\s*(public|private|protected):", self.lines[k])
-            if found:
-                return found[1] == "private"
+            text = self.lines[k]
+            found = re.match(r"(public|private|protected):|(class|struct|union)\b[^;]*$", text.lstrip())
+            if found and len(text) - len(text.lstrip()) <= left:
+                if re.match(r"(struct|union) \{", text.lstrip()):
+                    left -= 4  # what is true of the struct is true of its members
+                    continue
+                return found[1] == "private" or found[2] == "class"
         return False
 
 
@@ -301,7 +307,7 @@ class reference:
                 continue
             file, line = self.place(m)
             if name.startswith(("~", "@")) or name.endswith("_") or \
-                    m.get("kind") == "variable" and file.startswith("include/") and source(file).is_private(line):
+                    file.startswith("include/") and source(file).is_private(line):
                 continue
             out.append(m)
         for base in compound.findall("basecompoundref"):

@@ -42,6 +42,7 @@ class frame_arena : public detail::makes_objects<frame_arena<N, Arena>> {
     static_assert(N >= 2, "one frame's arena is written while another's is read");
 
 public:
+    /// A point in this frame, for rewind().
     using marker = typename Arena::marker;
 
     /// Builds every arena with `args`: `frame_arena<2> frames{1_MiB, upstream}` takes 2 MiB in all.

@@ -53,6 +53,7 @@ class deferred_store {
 public:
     using map_type = Map;
     using handle_type = typename detail::store_traits<Map>::handle_type;
+    /// What make() returns: its end erases the object.
     using owner_type = unique_handle<deferred_store>;
 
     explicit deferred_store(allocator_ref upstream = system_memory(),

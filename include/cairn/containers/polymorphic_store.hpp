@@ -80,6 +80,7 @@ class polymorphic_store {
 
 public:
     using handle_type = detail::polymorphic_handle<Base>;
+    /// What all its objects derive from.
     using base_type = Base;
     using iterator = detail::polymorphic_iterator<Base, types>;
     using const_iterator = detail::polymorphic_iterator<const Base, const types>;

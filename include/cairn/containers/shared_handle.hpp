@@ -102,6 +102,7 @@ private:
 
 /// Counts of owners in one thread.
 struct plain_count {
+    /// What a store keeps beside each slot: the number of owners, and a link of what has none.
     template <class Handle>
     using cell = detail::plain_cell<Handle>;
     /// Whether owners may be copied, dropped and locked in several threads.
@@ -110,6 +111,7 @@ struct plain_count {
 
 /// Counts of owners in any threads.
 struct atomic_count {
+    /// What a store keeps beside each slot: the number of owners, and a link of what has none.
     template <class Handle>
     using cell = detail::atomic_cell<Handle>;
     /// Whether owners may be copied, dropped and locked in several threads.
