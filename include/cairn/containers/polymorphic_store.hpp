@@ -134,9 +134,8 @@ public:
         handle_type h;
         types::each(types_, [&](const auto& rows, std::size_t number) {
             const detail::base_rows<const Base> all = rows.rows();
-            const auto offset =
-                static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(&object) -
-                                         reinterpret_cast<std::uintptr_t>(all.first));
+            const std::size_t offset = reinterpret_cast<std::uintptr_t>(&object) -
+                                       reinterpret_cast<std::uintptr_t>(all.first);
             if (all.count != 0 && offset < all.count * all.stride) {
                 h = all.handles[offset / all.stride].with_user(number);
             }

@@ -33,7 +33,7 @@ void give_back_slot(collected_region& r, void* slot) noexcept;
 
 [[nodiscard]] inline std::size_t record_number(const collected_type& type) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(&type);
-    return static_cast<std::size_t>((address >> 3) * 0x9E37'79B9'7F4A'7C15u >> 56);
+    return (address >> 3) * 0x9E37'79B9'7F4A'7C15u >> 56;
 }
 static_assert(type_record_count == 256);
 
