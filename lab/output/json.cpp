@@ -89,7 +89,7 @@ json row(const contender_result& r) {
 
 }  // namespace
 
-std::string as_json(const run_result& run) {
+std::string as_json(const run_result& run, bool in_lines) {
     json looked_for = json::array();
     for (const peer_status& p : peers()) {
         looked_for.push_back({{"name", p.name}, {"present", p.present}, {"detail", p.detail}});
@@ -177,7 +177,7 @@ std::string as_json(const run_result& run) {
                     {"verdict", verdict_of(run)},
                     {"choosing", std::move(choices)},
                     {"experiments", std::move(experiments)}};
-    return j.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+    return j.dump(in_lines ? 1 : -1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace lab
