@@ -183,7 +183,7 @@ counts_of_type count_type(collected_region& r, const type_numbers& numbers,
 void write_type(json_text& json, collected_region& r, const type_numbers& numbers,
                 std::uint8_t type) noexcept {
     const counts_of_type n = count_type(r, numbers, type);
-    const auto name = [&](std::uint8_t of) {
+    const auto name = [&](std::uint32_t of) {
         const collected_type& t = *r.types[r.used_types[of]].type;
         json.quoted(t.name, t.name_length);
     };
@@ -195,7 +195,7 @@ void write_type(json_text& json, collected_region& r, const type_numbers& number
     json.field(",\"roots\":", n.rooted);
     json.text(",\"refers_to\":[");
     const char* before = "{\"type\":";
-    for (std::uint8_t to = 0; to < r.type_count; ++to) {
+    for (std::uint32_t to = 0; to < r.type_count; ++to) {
         if (n.references[to] == 0) { continue; }
         json.text(before);
         name(to);
