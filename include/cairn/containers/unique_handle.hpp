@@ -41,12 +41,11 @@ public:
     constexpr unique_handle(Store& store, handle_type h) noexcept : store_{&store}, handle_{h} {}
     constexpr unique_handle(unique_handle&& other) noexcept
         : store_{other.store_}, handle_{std::exchange(other.handle_, handle_type{})} {}
+    /// What it owned ends last: `other` may be a member of that.
     constexpr unique_handle& operator=(unique_handle&& other) noexcept {
-        if (this != &other) {
-            reset();
-            store_ = other.store_;
-            handle_ = std::exchange(other.handle_, handle_type{});
-        }
+        unique_handle taken{std::move(other)};
+        std::swap(store_, taken.store_);
+        std::swap(handle_, taken.handle_);
         return *this;
     }
     constexpr ~unique_handle() { reset(); }
