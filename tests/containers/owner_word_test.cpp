@@ -146,18 +146,10 @@ struct locks_in_two_steps : owner_orders {
 
 template <class Orders>
 bool is_caught() {
-    for (const auto& r :
-         {run_scripts<Orders>({"rn", "2"}, 3, 1), run_scripts<Orders>({"rc", "l"}, 3, 1),
-          run_scripts<Orders>({"rc", "r"}, 3, 2), run_scripts<Orders>({"c", "r", "r"}, 2, 2),
-          run_scripts<Orders>({"cr", "r", "c"}, 2, 2)}) {
-        if (r.failed) {
-            std::printf("    caught after %llu executions: %s",
-                        static_cast<unsigned long long>(r.executions),
-                        r.message.substr(0, r.message.find('\n') + 1).c_str());
-            return true;
-        }
-    }
-    return false;
+    return explorer::any_failed(
+        {run_scripts<Orders>({"rn", "2"}, 3, 1), run_scripts<Orders>({"rc", "l"}, 3, 1),
+         run_scripts<Orders>({"rc", "r"}, 3, 2), run_scripts<Orders>({"c", "r", "r"}, 2, 2),
+         run_scripts<Orders>({"cr", "r", "c"}, 2, 2)});
 }
 
 TEST(owner_word, every_memory_order_is_needed) {
