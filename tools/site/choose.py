@@ -81,8 +81,9 @@ def figures(run, name):
     return lines
 
 
-def write_pages(write, wrong, run):
-    """The pages; returns their part of the navigation."""
+def write_pages(write, relinked, wrong, run):
+    """The pages; returns their part of the navigation. `relinked(file, text, page)` leads the links of a
+    document's text from a page."""
     where, lost, leaves = headers(), losses(), []
 
     def leaf(name):
@@ -95,8 +96,8 @@ def write_pages(write, wrong, run):
         out = [f"# Take {name}\n", f"```cpp\n#include <cairn/{where[name]}.hpp>\n```\n",
                f"[Everything about it](../api/{where[name]}.md){{ .md-button .md-button--primary }} [another way](index.md){{ .md-button }}\n"]
         if name in lost:
-            out += ["| you need | you lose |", "|---|---|", *[f"| {n} | {l} |" for n, l in lost[name]], ""]
-            out = [re.sub(r"\]\(\.\./examples/(\w+)\.cpp\)", r"](../examples/\1.md)", l) for l in out]
+            rows = "\n".join(f"| {n} | {l} |" for n, l in lost[name])
+            out += ["| you need | you lose |", "|---|---|", relinked("docs/choosing.md", rows, f"choose/{name}.md"), ""]
         lines = figures(run, name)
         if lines:
             out += ["On this machine, in the last run of the lab:\n", "| for | it costs | beside | which costs |", "|---|---|---|---|", *lines, ""]
