@@ -203,17 +203,21 @@ target_sources(cairn
         include/cairn/movable/relocatable_heap/object_map.hpp
         include/cairn/movable/relocatable_heap/stats.hpp
         include/cairn/movable/relocation.hpp
+        # owners
+        include/cairn/owners/deferred_store.hpp
+        include/cairn/owners/destruction_budget.hpp
+        include/cairn/owners/destruction_queue.hpp
+        include/cairn/owners/lease.hpp
+        include/cairn/owners/shared_handle.hpp
+        include/cairn/owners/shared_handle/owner_word.hpp
+        include/cairn/owners/unique_handle.hpp
         # containers
         include/cairn/containers/attached_column.hpp
         include/cairn/containers/batches.hpp
         include/cairn/containers/concurrent_object_pool.hpp
         include/cairn/containers/concurrent_object_pool/zeroed_memory.hpp
-        include/cairn/containers/deferred_store.hpp
-        include/cairn/containers/destruction_budget.hpp
-        include/cairn/containers/destruction_queue.hpp
         include/cairn/containers/field.hpp
         include/cairn/containers/layout.hpp
-        include/cairn/containers/lease.hpp
         include/cairn/containers/message_queue.hpp
         include/cairn/containers/message_queue/ring.hpp
         include/cairn/containers/object_pool.hpp
@@ -223,8 +227,6 @@ target_sources(cairn
         include/cairn/containers/polymorphic_store/typed_rows.hpp
         include/cairn/containers/polymorphic_store/types.hpp
         include/cairn/containers/pool_hooks.hpp
-        include/cairn/containers/shared_handle.hpp
-        include/cairn/containers/shared_handle/owner_word.hpp
         include/cairn/containers/slot_map.hpp
         include/cairn/containers/slot_map/found.hpp
         include/cairn/containers/slot_policy.hpp
@@ -254,7 +256,6 @@ target_sources(cairn
         include/cairn/containers/table/split_ref.hpp
         include/cairn/containers/table/view.hpp
         include/cairn/containers/table/written_arguments.hpp
-        include/cairn/containers/unique_handle.hpp
         # collected
         include/cairn/collected/budget.hpp
         include/cairn/collected/collected_heap.hpp

@@ -1,6 +1,6 @@
 // How do I end a long list of owners without a deep stack, or a bit in each frame? deferred_store.
-#include <cairn/containers/deferred_store.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
+#include <cairn/owners/deferred_store.hpp>
 
 #include <cstdio>
 

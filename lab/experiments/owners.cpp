@@ -1,10 +1,10 @@
 // lab/experiments/owners.cpp - what it costs to own: one owner, many owners, weak references.
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/pool.hpp>
-#include <cairn/containers/deferred_store.hpp>
-#include <cairn/containers/shared_handle.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
-#include <cairn/containers/unique_handle.hpp>
+#include <cairn/owners/deferred_store.hpp>
+#include <cairn/owners/shared_handle.hpp>
+#include <cairn/owners/unique_handle.hpp>
 #include <cairn/std/deferred_in.hpp>
 #include <cairn/std/unique_in.hpp>
 #include <memory>

@@ -8,8 +8,8 @@
 #pragma once
 
 #include <cairn/collected/collected_heap.hpp>
-#include <cairn/containers/shared_handle.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
+#include <cairn/owners/shared_handle.hpp>
 
 #include <algorithm>
 #include <cstdlib>

@@ -14,13 +14,14 @@ import xml.etree.ElementTree as ET
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 xml_folder = root / "build/docs/doxygen/xml"
-layers = ["core", "os", "storage", "alloc", "movable", "containers", "collected", "debug", "std"]
+layers = ["core", "os", "storage", "alloc", "movable", "owners", "containers", "collected", "debug", "std"]
 layer_words = {
     "core": "Words that everything else uses: alignment, handles, slices, asserts, the allocator interface.",
     "os": "Pages, threads and clocks: everything that a system does in its own way.",
     "storage": "What several containers stand on. Most programs do not include these.",
     "alloc": "Bytes in, bytes out: arenas, pools, heaps and what wraps them.",
     "movable": "Ranges that move, so that a region which is nearly full stays usable.",
+    "owners": "Who ends an object: one owner, several, or a frame's budget.",
     "containers": "Objects: maps with handles, tables with a layout, pools that keep objects built.",
     "collected": "Objects that refer to each other in cycles, collected in a budget.",
     "debug": "Wrappers that find who leaks, who overruns, and who cannot cope with refusal.",

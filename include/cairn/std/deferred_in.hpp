@@ -15,7 +15,7 @@
 // Use it for: objects that own others of their kind, one behind the other; what is too much for a
 //   frame.
 // Look elsewhere for: owners that end at once and one by one (unique_in.hpp); objects with handles
-//   (containers/deferred_store.hpp).
+//   (owners/deferred_store.hpp).
 //
 // Cost:      one word, and one before the object. Where a list ends: 20 instructions an object in a
 //            pool, destroys::at_once, 25 by collect(); the loop written by hand over unique_in, 22
@@ -27,7 +27,7 @@
 #include <memory>
 #include <utility>
 
-#include <cairn/containers/destruction_queue.hpp>
+#include <cairn/owners/destruction_queue.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

@@ -1,4 +1,4 @@
-// cairn/containers/destruction_queue.hpp - objects that wait for their destruction, in a list
+// cairn/owners/destruction_queue.hpp - objects that wait for their destruction, in a list
 // through their own blocks.
 //
 //      first ---> [ next | object ] ---> [ next | object ]      waiting
@@ -27,10 +27,10 @@
 #include <new>
 #include <type_traits>
 
-#include <cairn/containers/destruction_budget.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/construct.hpp>
 #include <cairn/core/rollback.hpp>
+#include <cairn/owners/destruction_budget.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

@@ -1,5 +1,5 @@
-// Behaviours of cairn/containers/destruction_queue.hpp.
-#include <cairn/containers/destruction_queue.hpp>
+// Behaviours of cairn/owners/destruction_queue.hpp.
+#include <cairn/owners/destruction_queue.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>

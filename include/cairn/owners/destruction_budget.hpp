@@ -1,4 +1,4 @@
-// cairn/containers/destruction_budget.hpp - how many objects a frame can afford to destroy.
+// cairn/owners/destruction_budget.hpp - how many objects a frame can afford to destroy.
 //
 //      ended.collect({.microseconds = 100});       what destruction_queue, deferred_store and
 //      sounds.collect({.objects = 64});            shared_store take, and what they answer

@@ -1,4 +1,4 @@
-// cairn/containers/unique_handle.hpp - one owner of one object in a store that gives handles.
+// cairn/owners/unique_handle.hpp - one owner of one object in a store that gives handles.
 //
 //      +-------+--------+
 //      | store | handle |      moves, does not copy; its end erases the object

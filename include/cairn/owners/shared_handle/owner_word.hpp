@@ -1,4 +1,4 @@
-// cairn/containers/shared_handle/owner_word.hpp - owners in any threads, and who asks for a handle.
+// cairn/owners/shared_handle/owner_word.hpp - owners in any threads, and who asks for a handle.
 //
 //      63                    32 31                     0
 //      +-----------------------+-----------------------+
@@ -12,7 +12,7 @@
 // One word answers both questions at once (the same life? is it owned?), so no thread becomes an
 // owner of another life of the slot, and none of an object whose last owner has gone.
 //
-// Every order stands in owner_orders with its reason; tests/containers/owner_word_test.cpp runs the
+// Every order stands in owner_orders with its reason; tests/owners/owner_word_test.cpp runs the
 // interleavings, and finds a failing one when any of them is weakened.
 #pragma once
 

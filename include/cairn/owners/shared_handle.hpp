@@ -1,4 +1,4 @@
-// cairn/containers/shared_handle.hpp - many owners of one object, counted in a column of its store.
+// cairn/owners/shared_handle.hpp - many owners of one object, counted in a column of its store.
 //
 //      shared_handle           shared_store
 //      +-------+--------+      slots:   |  obj 0 |  obj 1 |  obj 2 |        the map, as ever
@@ -38,14 +38,14 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/destruction_budget.hpp>
-#include <cairn/containers/shared_handle/owner_word.hpp>
-#include <cairn/containers/slot_policy.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/handle.hpp>
 #include <cairn/os/system_allocator.hpp>
+#include <cairn/owners/destruction_budget.hpp>
+#include <cairn/owners/shared_handle/owner_word.hpp>
 #include <cairn/storage/cell_blocks.hpp>
+#include <cairn/storage/generations.hpp>
 #include <cairn/storage/store_traits.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {

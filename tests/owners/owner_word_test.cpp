@@ -1,6 +1,6 @@
 // Every interleaving of owners, of threads that lock a handle, and of the thread that collects, and
 // what happens when one of the memory orders is weakened. Prints the number of executions seen.
-#include <cairn/containers/shared_handle/owner_word.hpp>
+#include <cairn/owners/shared_handle/owner_word.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdio>

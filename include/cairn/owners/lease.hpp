@@ -1,4 +1,4 @@
-// cairn/containers/lease.hpp - an object of a pool, for as long as the lease lives.
+// cairn/owners/lease.hpp - an object of a pool, for as long as the lease lives.
 //
 //      +--------+------+
 //      | object | pool |      moves, does not copy; its end gives the object back

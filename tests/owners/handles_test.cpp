@@ -1,10 +1,10 @@
-// Sentences of cairn/containers/unique_handle.hpp and shared_handle.hpp.
-#include <cairn/containers/shared_handle.hpp>
+// Sentences of cairn/owners/unique_handle.hpp and shared_handle.hpp.
 #include <cairn/containers/slot_map.hpp>
 #include <cairn/containers/slot_table.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
-#include <cairn/containers/unique_handle.hpp>
 #include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/owners/shared_handle.hpp>
+#include <cairn/owners/unique_handle.hpp>
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,9 +1,9 @@
-// Behaviours of cairn/containers/deferred_store.hpp: objects that own others of their store.
-#include <cairn/containers/deferred_store.hpp>
+// Behaviours of cairn/owners/deferred_store.hpp: objects that own others of their store.
 #include <cairn/containers/slot_map.hpp>
 #include <cairn/containers/slot_table.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
 #include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/owners/deferred_store.hpp>
 #include <gtest/gtest.h>
 
 #include <utility>

@@ -1,4 +1,4 @@
-// cairn/containers/deferred_store.hpp - a map whose objects may own others of it: no object ends
+// cairn/owners/deferred_store.hpp - a map whose objects may own others of it: no object ends
 // within the end of another.
 //
 //      deferred_store
@@ -36,13 +36,13 @@
 #include <cstddef>
 #include <utility>
 
-#include <cairn/containers/destruction_budget.hpp>
-#include <cairn/containers/slot_policy.hpp>
-#include <cairn/containers/unique_handle.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/os/system_allocator.hpp>
+#include <cairn/owners/destruction_budget.hpp>
+#include <cairn/owners/unique_handle.hpp>
 #include <cairn/storage/cell_blocks.hpp>
+#include <cairn/storage/generations.hpp>
 #include <cairn/storage/store_traits.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
