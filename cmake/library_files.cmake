@@ -44,6 +44,8 @@ target_sources(cairn
         src/alloc/concurrent_pool/growth.cpp
         src/alloc/concurrent_pool/registry.cpp
         src/alloc/growing_arena.cpp
+        src/alloc/growing_arena/questions.cpp
+        src/alloc/growing_arena/return_blocks.cpp
         src/alloc/heap.cpp
         src/alloc/heap/heap_memory.cpp
         src/alloc/heap/other_fits.cpp
@@ -75,6 +77,8 @@ target_sources(cairn
         # debug
         src/debug/expect_broken_promise.cpp
         src/debug/guarded.cpp
+        src/debug/guarded/fences.cpp
+        src/debug/guarded/questions.cpp
         src/debug/misuse.cpp
         src/debug/tracked.cpp
         # std
