@@ -61,9 +61,11 @@ target_sources(cairn
         src/movable/relocatable_heap.cpp
         src/movable/relocatable_heap/compact.cpp
         src/movable/relocatable_heap/object_map.cpp
+        src/movable/relocatable_heap/questions.cpp
         # containers
         src/containers/string_pool.cpp
         src/containers/table/memory.cpp
+        src/containers/table/permute.cpp
         src/containers/table/reserved.cpp
         # collected
         src/collected/collected_heap.cpp
