@@ -73,6 +73,7 @@ target_sources(cairn
         src/collected/collected_heap/chunks.cpp
         src/collected/collected_heap/graph.cpp
         src/collected/collected_heap/mark.cpp
+        src/collected/collected_heap/mark_on.cpp
         src/collected/collected_heap/step.cpp
         src/collected/collected_heap/sweep.cpp
         src/collected/collected_heap/validate.cpp
@@ -268,6 +269,8 @@ target_sources(cairn
         include/cairn/collected/collected_heap/graph.hpp
         include/cairn/collected/collected_heap/slots.hpp
         include/cairn/collected/collected_heap/stats.hpp
+        include/cairn/collected/marking_worker.hpp
+        include/cairn/collected/marking_worker/protocol.hpp
         include/cairn/collected/ref.hpp
         include/cairn/collected/ref_array.hpp
         include/cairn/collected/region.hpp

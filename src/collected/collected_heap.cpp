@@ -90,6 +90,7 @@ collection_cycle cycle_of(const collected_region& r) noexcept {
             .allocated_size = c.allocated_size,
             .root_count = c.root_count,
             .work_in_make = c.work_in_make,
+            .work_by_worker = c.work_by_worker,
             .step_count = c.steps,
             .nanoseconds = c.nanoseconds,
             .longest_step = c.longest_step};
@@ -162,6 +163,7 @@ collected_heap& collected_heap::operator=(collected_heap&& other) noexcept {
 void collected_heap::release() noexcept {
     if (region_ == nullptr) { return; }
     detail::collected_region& r = *region_;
+    mark_alone();
     detail::end_all_roots(r);
     if (r.now != detail::phase::idle) { static_cast<void>(step(collection_budget::unlimited())); }
     detail::end_all_objects(r);
@@ -217,7 +219,7 @@ collected_heap_stats collected_heap::stats() const noexcept {
     s.type_count = r.type_count;
     s.allocated_size = r.allocated_size;
     s.cycle_count = r.cycle_count;
-    s.set_aside_count = r.set_aside_count;
+    s.set_aside_count = detail::in_place{r.set_aside_count}.load(std::memory_order_relaxed);
     s.work_in_make = r.work_in_make;
     s.last_cycle = detail::cycle_of(r);
     s.slowest_speed = r.slowest_speed;

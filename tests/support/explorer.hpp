@@ -172,6 +172,10 @@ public:
         return modify([value](T old) { return static_cast<T>(old - value); }, order);
     }
 
+    T fetch_or(T bits, std::memory_order order) {
+        return modify([bits](T old) { return static_cast<T>(old | bits); }, order);
+    }
+
     bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
                                std::memory_order failure) {
         return compare_exchange(expected, desired, success, failure, true);

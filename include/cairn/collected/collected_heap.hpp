@@ -45,7 +45,7 @@
 // Cost:      make: a few loads and stores. Beside objects: 2 % for records of chunks, 3 % for the
 //            mark stack; 26 % of addresses for lives of weak references and objects set aside,
 //            untouched until they are needed. No header.
-// Threads:   one.
+// Threads:   one; a second one may mark (marking_worker.hpp).
 #pragma once
 
 #include <cstddef>
@@ -63,6 +63,8 @@
 #include <cairn/core/rollback.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
+
+class marking_worker;
 
 class collected_heap {
 public:
@@ -96,6 +98,15 @@ public:
     collection_report step() noexcept;
     /// Finishes the running cycle and goes through a whole new one: what is garbage now is gone.
     collection_report collect() noexcept;
+
+    /// `worker` marks for this heap from now on, in place of one that did: see marking_worker.hpp.
+    /// Requires: it marks for no heap yet, and outlives this one or mark_alone().
+    /// Returns: false when the upstream refuses memory for the names that the threads hand over; the
+    /// heap marks by itself then, as it does without this call.
+    bool mark_on(marking_worker& worker) noexcept;
+    /// Only step(), collect() and make() mark from now on. Waits until the worker has ended its
+    /// unit of work.
+    void mark_alone() noexcept;
 
     /// What a program asks of the heap at most. Memory of a type is free for others by 16 KiB, when
     /// all of that is free: so where several types take turns, live_max and allocated_per_frame are

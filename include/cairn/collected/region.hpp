@@ -133,10 +133,13 @@ struct cycle_counts {
     std::uint64_t allocated_size = 0;   // while it ran
     std::uint64_t root_count = 0;       // when it began
     std::uint64_t work_in_make = 0;     // of `work`
+    std::uint64_t work_by_worker = 0;   // of `work`: in marking_worker::run()
     std::uint64_t steps = 0;
     std::uint64_t nanoseconds = 0;   // in step(), where it has a limit of time
     std::uint64_t longest_step = 0;  // nanoseconds
 };
+
+struct marking_share;  // src/collected/collected_heap/engine.hpp
 
 struct collected_region {
     // ---- what barriers read
@@ -208,6 +211,12 @@ struct collected_region {
     std::size_t help_left = 0;     // of it, until the next step
     void (*cycle_ended)(void* context, const collection_cycle& cycle) = nullptr;  // of the options
     void* cycle_ended_context = nullptr;
+
+    // ---- a second thread (marking_worker.hpp)
+    marking_share* share = nullptr;    // with the worker; nullptr: there is none
+    bool is_shared = false;            // the worker may be marking
+    std::uint32_t deferred_count = 0;  // at the stack's upper end: what the worker cannot trace
+
     std::size_t block_size = 0;  // bytes from the upstream, all of it
     allocator_ref upstream;
 

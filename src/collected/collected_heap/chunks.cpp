@@ -80,7 +80,7 @@ void prepare_chunk(collected_region& r, std::uint32_t number, type_record& type,
 void open_word(collected_region& r, type_record& t, std::uint32_t word,
                std::uint64_t free) noexcept {
     chunk_record& c = r.chunks[t.current];
-    if (births_are_marked(r, c)) { c.mark[word] |= free; }
+    if (births_are_marked(r, c)) { mark_births(r, c.mark[word], free); }
     t.free_bits = free;
     t.live_word = &c.live[word];
     t.word_begin = chunk_begin(r, t.current) + std::size_t{word} * 64 * c.slot_size;

@@ -3,6 +3,7 @@
 //      chunks.cpp   memory: chunks, open words, large objects, arrays
 //      mark.cpp     from the roots to everything that is reachable
 //      sweep.cpp    before_collect, destructors, memory that comes back
+//      mark_on.cpp  the same by a second thread
 //      step.cpp     the phases in turn, within a budget; how much is owed
 //      checks.cpp   what checked builds know: regions, misuse
 //      validate.cpp the invariants; the second walk
@@ -11,6 +12,7 @@
 
 #include <bit>
 #include <cairn/collected/collected_heap.hpp>
+#include <cairn/collected/marking_worker.hpp>
 #include <cairn/collected/region.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
@@ -95,11 +97,19 @@ void give_back_chunks(collected_region& r, std::uint32_t first) noexcept;
 void list_chunk_with_room(collected_region& r, std::uint32_t chunk) noexcept;
 
 // ---- mark.cpp
+/// What the program's thread does where a worker marks, too.
+enum class beside_worker : unsigned char {
+    leaves,   // what only it can do
+    marks,    // the rest as well, unless the worker is in a piece
+    insists,  // and then it waits for the end of the worker's unit
+};
 /// What step.cpp gives to a phase, and what has become of it.
 struct allowance {
     std::size_t work;   // bytes that are left
     std::size_t steps;  // units that are left
     std::size_t done;   // bytes
+    beside_worker way = beside_worker::insists;
+    bool waits = false;  // for the worker: this thread can do nothing now
 
     void pay(std::size_t price) noexcept {
         done += price;
@@ -111,6 +121,95 @@ struct allowance {
 void scan_roots(collected_region& r, allowance& left) noexcept;
 /// Returns: true when nothing is left to be traced.
 [[nodiscard]] bool trace_marked(collected_region& r, allowance& left) noexcept;
+/// What the worker has kept for this thread. Returns: true when nothing is left of it.
+[[nodiscard]] bool trace_deferred(collected_region& r, allowance& left) noexcept;
+/// The worker's part, which has the gate. Returns: true when it could go on.
+[[nodiscard]] bool trace_beside_program(collected_region& r, allowance& left) noexcept;
+
+/// Names of objects, or into them: a bit for each granule of 16 bytes. Of one thread at a time.
+class name_set {
+public:
+    /// The names that bits of a word stand for: first, first + 16, ...
+    struct word {
+        object_name first;
+        std::uint64_t bits;
+    };
+    void add(object_name name) noexcept;
+    /// Takes some of them out. Returns: no bit when it is empty.
+    [[nodiscard]] word take() noexcept;
+    [[nodiscard]] bool is_empty() const noexcept { return chunk_count_ == 0; }
+
+private:
+    friend marking_share;
+
+    std::uint64_t* bits_ = nullptr;    // of a chunk, once that has its bit in:
+    std::uint64_t* chunks_ = nullptr;  // chunks with names
+    std::uint32_t first_chunk_ = 0;
+    std::uint32_t chunk_count_ = 0;  // of those
+    std::uint32_t next_word_ = 0;    // of chunks_: those before it are 0
+};
+/// Sees the names of what was overwritten. Returns: true when none is left.
+[[nodiscard]] bool see_names(collected_region& r, name_set& names, allowance& left) noexcept;
+
+// ---- mark_on.cpp
+/// Beside a region that a worker marks.
+struct marking_share {
+    /// What the worker knows about a type.
+    struct places {
+        bool is_known = false;
+        std::uint8_t place_count = 0;
+        std::uint16_t places[places_max] = {};
+    };
+
+    [[nodiscard]] static marking_share* create(collected_region& r, marking_worker& w) noexcept;
+    void destroy() noexcept;
+
+    /// The program's thread. Returns: false when the worker is in a piece and it does not insist.
+    [[nodiscard]] bool try_take_gate(bool insists) noexcept;
+    void open_gate() noexcept { worker.gate_.let_in(); }
+    void give_back_gate() noexcept { worker.gate_.give_back(); }
+    void close_gate() noexcept { worker.gate_.close(); }
+    /// The worker ends its piece.
+    [[nodiscard]] bool is_gate_wanted() const noexcept {
+        return worker.is_wanted_.load(std::memory_order_relaxed);
+    }
+    /// Bytes that the worker has marked since the last call.
+    [[nodiscard]] std::size_t take_work() noexcept;
+    /// The set that waits for whoever has the gate; nullptr: none.
+    [[nodiscard]] name_set* received() noexcept {
+        const std::uint32_t set = handover.received();
+        return set == handover.none ? nullptr : &sets[set];
+    }
+
+    marking_share(collected_region& r, marking_worker& w, std::size_t bytes) noexcept
+        : worker{w}, region{r}, work_seen{w.work_.load(std::memory_order_relaxed)}, size{bytes} {}
+
+    marking_worker& worker;
+    collected_region& region;
+    basic_handover<std_atoms> handover;
+    name_set sets[2];
+    std::uint64_t work_seen;  // of the worker's, in the cycle's count already
+    std::size_t size;         // bytes, with the sets
+    places types[type_record_count];
+};
+/// Marking begins: the worker is let in, where there is one.
+void share_marking(collected_region& r) noexcept;
+/// The log goes to the worker, or to a set that will.
+void hand_over_log(collected_region& r) noexcept;
+/// The program's part of marking, where is_shared. Returns: true when marking has ended.
+[[nodiscard]] bool mark_beside_worker(collected_region& r, allowance& left) noexcept;
+/// What the worker has done since the last call counts for the cycle. Returns: bytes.
+std::size_t count_work_of_worker(collected_region& r) noexcept;
+
+/// Objects of these slots will be marked when they are made.
+inline void mark_births(const collected_region& r, std::uint64_t& word,
+                        std::uint64_t slots) noexcept {
+    if (r.is_shared) {
+        in_place{word}.fetch_or(slots, std::memory_order_relaxed);
+    } else {
+        word |= slots;
+    }
+}
 
 // ---- sweep.cpp
 /// Returns: true when all have been called.
@@ -124,6 +223,8 @@ void scan_roots(collected_region& r, allowance& left) noexcept;
 [[nodiscard]] collection_cycle cycle_of(const collected_region& r) noexcept;
 
 // ---- step.cpp
+/// `work` bytes less are left of the running cycle.
+void count_work(collected_region& r, std::size_t work) noexcept;
 /// What make() may do when memory is short. Returns: false when there is nothing.
 [[nodiscard]] bool help_make(collected_region& r) noexcept;
 

@@ -20,6 +20,11 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 namespace {
 
+/// Entries below those of objects that only the program's thread traces.
+std::uint32_t room_on_stack(const collected_region& r) noexcept {
+    return r.stack_capacity - r.deferred_count;
+}
+
 /// An object that the full stack has no room for: a bit for it, and one for its chunk.
 [[gnu::noinline]] void set_aside(collected_region& r, std::uint32_t chunk,
                                  std::uint32_t slot) noexcept {
@@ -32,7 +37,8 @@ namespace {
         ++r.chunks_set_aside_count;
     }
     bits[slot / 64] |= std::uint64_t{1} << (slot % 64);
-    ++r.set_aside_count;
+    // stats() reads it while a worker marks.
+    in_place{r.set_aside_count}.store(r.set_aside_count + 1, std::memory_order_relaxed);
 }
 
 /// From the next chunk with objects that were set aside, as many as the empty stack holds.
@@ -46,7 +52,7 @@ namespace {
     std::uint64_t* const bits = r.set_aside + (chunk - r.first_chunk) * words_per_chunk;
     for (std::uint32_t w = 0; w < word_count(c); ++w) {
         for (; bits[w] != 0; bits[w] &= bits[w] - 1) {
-            if (r.stack_count == r.stack_capacity) { return; }
+            if (r.stack_count == room_on_stack(r)) { return; }
             const auto bit = static_cast<std::uint32_t>(std::countr_zero(bits[w]));
             r.stack[r.stack_count++] = slot_name(c, chunk, w, bit);
         }
@@ -55,15 +61,39 @@ namespace {
     --r.chunks_set_aside_count;
 }
 
+/// The heap is this thread's alone.
+struct alone {
+    [[gnu::always_inline]] static bool mark(std::uint64_t& word, std::uint64_t bit) noexcept {
+        const std::uint64_t marks = word;
+        if ((marks & bit) != 0) { return false; }
+        word = marks | bit;
+        return true;
+    }
+    [[gnu::always_inline]] static object_name read(const object_name& place) noexcept {
+        return place;
+    }
+};
+/// The program runs meanwhile.
+struct beside_program {
+    [[gnu::always_inline]] static bool mark(std::uint64_t& word, std::uint64_t bit) noexcept {
+        return set_mark(in_place{word}, bit);
+    }
+    [[gnu::always_inline]] static object_name read(const object_name& place) noexcept {
+        return follow(in_place{place});
+    }
+};
+
 /// What the region keeps between two calls, in registers. Everything here is inlined, and what is
 /// not is called between save() and load().
+template <class Way>
 class marking_loop {
 public:
     explicit marking_loop(collected_region& r) noexcept
-        : region_{r}, base_{base_of(r)}, chunks_{r.chunks}, end_{r.stack + r.stack_capacity} {
+        : region_{r}, base_{base_of(r)}, chunks_{r.chunks} {
         load();
     }
     void load() noexcept {
+        end_ = region_.stack + room_on_stack(region_);
         top_ = region_.stack + region_.stack_count;
         queue_first_ = region_.queue_first;
         queue_count_ = region_.queue_count;
@@ -80,10 +110,7 @@ public:
         chunk_record& c = chunks_[name / chunk_size];
         const std::uint32_t slot = slot_of(c, name);
         const std::uint64_t bit = std::uint64_t{1} << (slot % 64);
-        std::uint64_t& word = c.mark[slot / 64];
-        const std::uint64_t marks = word;
-        if ((marks & bit) != 0) { return; }
-        word = marks | bit;
+        if (!Way::mark(c.mark[slot / 64], bit)) { return; }
         if (c.way == tracing::nothing) { return; }
         if (top_ == end_) [[unlikely]] {
             set_aside(region_, name / chunk_size, slot);
@@ -114,15 +141,13 @@ public:
     }
 
     /// Returns: bytes of work.
-    [[gnu::always_inline]] std::size_t trace_places(object_name object,
-                                                    const chunk_record& c) noexcept {
-        const type_record& t = *c.type;
+    template <class Type>
+    [[gnu::always_inline]] std::size_t trace_places(object_name object, const chunk_record& c,
+                                                    const Type& t) noexcept {
         const std::byte* const from = base_ + object;
         const std::uint16_t* const end = t.places + t.place_count;
         for (const std::uint16_t* place = t.places; place != end; ++place) {
-            object_name child;
-            std::memcpy(&child, from + *place, sizeof(child));
-            see(child);
+            see(Way::read(*reinterpret_cast<const object_name*>(from + *place)));
         }
         return object_size(c);
     }
@@ -132,7 +157,7 @@ public:
         const object_name left = region_.piece_end - region_.piece;
         const object_name size = left < piece_size ? left : piece_size;
         const auto* const words = reinterpret_cast<const object_name*>(base_ + region_.piece);
-        for (std::size_t i = 0; i < size / sizeof(object_name); ++i) { see(words[i]); }
+        for (std::size_t i = 0; i < size / sizeof(object_name); ++i) { see(Way::read(words[i])); }
         region_.piece += size;
         return size;
     }
@@ -148,7 +173,7 @@ private:
 };
 
 void see_one(collected_region& r, object_name name) noexcept {
-    marking_loop loop{r};
+    marking_loop<alone> loop{r};
     loop.see(name);
     loop.save();
 }
@@ -197,7 +222,7 @@ std::size_t trace_by_call(collected_region& r, object_name object, const chunk_r
         explicit marks(collected_region& of) noexcept
             : visitor{[](visitor& v, object_name* first, std::size_t count) {
                   auto& self = static_cast<marks&>(v);
-                  marking_loop loop{self.region};
+                  marking_loop<alone> loop{self.region};
                   for (std::size_t i = 0; i < count; ++i) { loop.see(first[i]); }
                   loop.save();
                   self.seen_count += count;
@@ -230,9 +255,59 @@ std::size_t trace_by_call(collected_region& r, object_name object, const chunk_r
     return by_references > object_size(c) ? by_references : object_size(c);
 }
 
+/// The places of the chunk's type, from the worker's own copy: what make() writes lies beside the
+/// original, and the line would travel with each object. Returns: nullptr when it has no places.
+[[gnu::always_inline]] inline const marking_share::places* places_of(
+    const collected_region& r, marking_share& share, const chunk_record& c) noexcept {
+    if (c.way != tracing::places && c.way != tracing::unlearned) { return nullptr; }
+    marking_share::places& copy = share.types[c.type - r.types];
+    if (!copy.is_known) [[unlikely]] {
+        if (c.type->way != tracing::places) { return nullptr; }
+        copy.is_known = true;
+        copy.place_count = c.type->place_count;
+        std::memcpy(copy.places, c.type->places, sizeof(copy.places));
+    }
+    return &copy;
+}
+
+/// An object that the worker has no places for. Returns: bytes of work.
+[[gnu::noinline]] std::size_t trace_otherwise_beside_program(collected_region& r,
+                                                             object_name object) noexcept {
+    const chunk_record& c = r.chunks[object / chunk_size];
+    if (c.way == tracing::behind) {
+        const object_name whole = start_of(r, object);
+        r.chunks[whole / chunk_size].was_seen_behind = true;
+        marking_loop<beside_program> loop{r};
+        loop.see(whole);
+        loop.save();
+        return root_price;
+    }
+    if (c.way == tracing::all_words) {
+        r.piece = object;
+        r.piece_end = object + static_cast<object_name>(object_size(c));
+        return 0;
+    }
+    if (r.stack_count == room_on_stack(r)) {
+        set_aside(r, object / chunk_size, slot_of(c, object));
+    } else {
+        ++r.deferred_count;
+        r.stack[room_on_stack(r)] = object;
+    }
+    return 0;  // who traces it pays for it
+}
+
+/// Returns: bytes of work.
+template <class Way>
+std::size_t see_word(marking_loop<Way>& loop, const name_set::word& names) noexcept {
+    for_each_bit(names.bits, [&](std::uint32_t bit) {
+        loop.see(names.first + bit * static_cast<object_name>(slot_size_min));
+    });
+    return static_cast<std::size_t>(std::popcount(names.bits)) * sizeof(object_name);
+}
+
 /// Returns: true when nothing is left.
 bool trace_all(collected_region& r, allowance& left) noexcept {
-    marking_loop loop{r};
+    marking_loop<alone> loop{r};
     bool is_done = false;
     while (!left.is_used_up()) {
         if (r.piece != r.piece_end) {
@@ -246,7 +321,7 @@ bool trace_all(collected_region& r, allowance& left) noexcept {
         }
         const chunk_record& c = r.chunks[object / chunk_size];
         if (c.way == tracing::places) [[likely]] {
-            left.pay(loop.trace_places(object, c));
+            left.pay(loop.trace_places(object, c, *c.type));
         } else {
             loop.save();
             left.pay(trace_otherwise(r, object));
@@ -260,7 +335,11 @@ bool trace_all(collected_region& r, allowance& left) noexcept {
 }  // namespace
 
 void empty_log(collected_region& r) noexcept {
-    marking_loop loop{r};
+    if (r.is_shared) [[unlikely]] {
+        hand_over_log(r);
+        return;
+    }
+    marking_loop<alone> loop{r};
     for (std::uint32_t i = 0; i < r.log_count; ++i) { loop.see(r.log[i]); }
     r.log_count = 0;
     loop.save();
@@ -268,7 +347,7 @@ void empty_log(collected_region& r) noexcept {
 
 void overwrite_while_marking(object_name& place, object_name name) noexcept {
     keep_for_this_cycle(region_of(&place), place);
-    place = name;
+    publish(in_place{place}, name);  // a worker may read it: a new object is marked before
 }
 
 /// A root that has not been looked at was reachable when the cycle began.
@@ -289,6 +368,56 @@ void scan_roots(collected_region& r, allowance& left) noexcept {
 bool trace_marked(collected_region& r, allowance& left) noexcept {
     if (r.log_count != 0) { empty_log(r); }
     return trace_all(r, left);
+}
+
+bool see_names(collected_region& r, name_set& names, allowance& left) noexcept {
+    marking_loop<alone> loop{r};
+    while (!names.is_empty() && !left.is_used_up()) { left.pay(see_word(loop, names.take())); }
+    loop.save();
+    return names.is_empty();
+}
+
+bool trace_deferred(collected_region& r, allowance& left) noexcept {
+    while (r.deferred_count != 0 && !left.is_used_up()) {
+        const object_name object = r.stack[room_on_stack(r)];
+        --r.deferred_count;
+        left.pay(trace_otherwise(r, object));
+    }
+    return r.deferred_count == 0;
+}
+
+bool trace_beside_program(collected_region& r, allowance& left) noexcept {
+    marking_share& share = *r.share;
+    marking_loop<beside_program> loop{r};
+    bool has_more = true;
+    while (!left.is_used_up() && !share.is_gate_wanted()) {
+        if (r.piece != r.piece_end) {
+            left.pay(loop.trace_piece());
+            continue;
+        }
+        const object_name object = loop.next();
+        if (object == 0) {
+            name_set* const names = share.received();
+            if (names == nullptr) {
+                has_more = false;
+                break;
+            }
+            static_cast<void>(see_word(loop, names->take()));
+            if (names->is_empty()) { share.handover.give_back(); }
+            left.pay(0);
+            continue;
+        }
+        const chunk_record& c = r.chunks[object / chunk_size];
+        if (const auto* const known = places_of(r, share, c)) [[likely]] {
+            left.pay(loop.trace_places(object, c, *known));
+        } else {
+            loop.save();
+            left.pay(trace_otherwise_beside_program(r, object));
+            loop.load();
+        }
+    }
+    loop.save();
+    return has_more;
 }
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail
