@@ -238,9 +238,9 @@ void expect_exhausted(const char* name, const explorer::result& r) {
 TEST(marking_worker_orders, a_write_beside_the_worker_loses_nothing) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }
     using o = marking_orders;
-    expect_exhausted("bm | 9", run_scripts<o>("bm", "9", 8));
-    expect_exhausted("bme | 12", run_scripts<o>("bme", "12", 5));
-    expect_exhausted("bmhe | 1111", run_scripts<o>("bmhe", "1111", 4));
+    expect_exhausted("bm | 9", run_scripts<o>("bm", "9", 6));
+    expect_exhausted("bme | 12", run_scripts<o>("bme", "12", 4));
+    expect_exhausted("bmhe | 1111", run_scripts<o>("bmhe", "1111", 3));
     expect_exhausted("bhmhme | 99", run_scripts<o>("bhmhme", "99", 3));
 }
 
@@ -256,7 +256,7 @@ TEST(marking_worker_orders, what_is_read_weakly_beside_the_worker_stays) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }
     using o = marking_orders;
     expect_exhausted("bk | 9", run_scripts<o>("bk", "9", 6));
-    expect_exhausted("bkhe | 99", run_scripts<o>("bkhe", "99", 5));
+    expect_exhausted("bkhe | 99", run_scripts<o>("bkhe", "99", 4));
     expect_exhausted("bek | 9", run_scripts<o>("bek", "9", 4));
 }
 
@@ -265,7 +265,7 @@ TEST(marking_worker_orders, the_cycle_ends_with_nothing_left_and_the_next_one_be
     using o = marking_orders;
     expect_exhausted("be | 99", run_scripts<o>("be", "99", 4));
     expect_exhausted("beebe | 99", run_scripts<o>("beebe", "99", 5));
-    expect_exhausted("bmeebke | 99", run_scripts<o>("bmeebke", "99", 3));
+    expect_exhausted("bmeebke | 99", run_scripts<o>("bmeebke", "99", 2));
 }
 
 // ------------------------------------------------------------------------------------------------

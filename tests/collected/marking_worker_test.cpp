@@ -12,6 +12,12 @@
 
 #include "support/sanitizers.hpp"
 
+#if defined(__linux__)
+#    include <poll.h>
+#    include <signal.h>
+#    include <sys/mman.h>
+#endif
+
 namespace {
 
 using cairn::collected_heap;
@@ -263,6 +269,40 @@ TEST(marking_worker_test, so_they_are_with_a_mark_stack_of_two) {
     }
 }
 
+struct long_head {
+    char bytes[20'000] = {};
+};
+struct tail {
+    int number = 7;
+};
+struct large : long_head, tail {
+    large() noexcept {}
+    ref<large> next;
+    using references = refers_to<&large::next>;
+};
+struct has_tail {
+    ref<tail> of_large;
+    using references = refers_to<&has_tail::of_large>;
+};
+
+TEST(marking_worker_test, a_large_object_is_found_by_its_end_in_each_cycle) {
+    collected_heap heap{1 << 19, {.verify = true}};
+    marking_worker worker;
+    ASSERT_TRUE(heap.mark_on(worker));
+    root<has_tail> first = heap.make<has_tail>();
+    large* const l = heap.make<large>();
+    first->of_large = l;
+    l->next = heap.make<large>();
+    for (int cycle = 0; cycle < 4; ++cycle) {
+        begin_marking(heap);
+        heap.step({.steps = cycle == 0 ? 4u : 1u});  // at first it learns where references are
+        EXPECT_FALSE(worker.run());
+        end_cycle(heap);
+        EXPECT_EQ(first->of_large->number, 7);
+        EXPECT_EQ(static_cast<large*>(first->of_large.get())->next->number, 7);
+    }
+}
+
 TEST(marking_worker_test, the_heap_goes_on_alone_wherever_the_worker_is) {
     for (std::size_t units = 0; units < 60; ++units) {
         collected_heap heap{1 << 18, {.verify = true}};
@@ -345,6 +385,59 @@ TEST(marking_worker_test, without_memory_for_it_the_heap_marks_by_itself) {
     EXPECT_FALSE(none.mark_on(worker));
     none.mark_alone();
 }
+
+#if defined(__linux__)
+
+void* closed_page = nullptr;
+std::atomic<bool> is_stopped{false};
+std::atomic<bool> may_go_on{false};
+
+/// What touches the page waits.
+void stop_here(int) {
+    is_stopped.store(true);
+    while (!may_go_on.load()) { poll(nullptr, 0, 1); }
+    mprotect(closed_page, 4096, PROT_READ | PROT_WRITE);
+}
+
+TEST(marking_worker_test, a_step_does_not_wait_for_a_worker_that_is_stopped_in_the_middle) {
+    if (under_tsan) { GTEST_SKIP() << "it holds signals back"; }
+    collected_heap heap{4 << 20};
+    marking_worker worker;
+    ASSERT_TRUE(heap.mark_on(worker));
+    root<node> first;
+    make_list(heap, first, 20'000);
+    const thing* middle = first;
+    for (int i = 0; i < 10'000; ++i) { middle = static_cast<const node*>(middle)->at[0]; }
+    begin_marking(heap);
+    heap.step({.bytes = 1000});  // learns where a node's references are
+    closed_page =
+        reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(middle) & ~std::uintptr_t{4095});
+    struct sigaction stopping = {};
+    struct sigaction before = {};
+    stopping.sa_handler = stop_here;
+    sigaction(SIGSEGV, &stopping, &before);
+    ASSERT_EQ(mprotect(closed_page, 4096, PROT_NONE), 0);
+    std::thread thread{[&] { static_cast<void>(worker.run()); }};
+    while (!is_stopped.load()) { std::this_thread::yield(); }
+
+    for (int i = 0; i < 2000; ++i) {
+        node* const n = heap.make<node>(0u);
+        ASSERT_NE(n, nullptr);
+        n->at[0] = first->at[1].get();
+        first->at[1] = n;  // the log overflows again and again
+        if (i % 100 == 0) { EXPECT_EQ(heap.step({.microseconds = 50}).bytes, 0u); }
+        if (i % 100 == 50) { EXPECT_EQ(heap.step().bytes, 0u); }
+    }
+    EXPECT_TRUE(heap.is_marking());
+    may_go_on.store(true);
+    thread.join();
+    sigaction(SIGSEGV, &before, nullptr);
+    heap.collect();
+    EXPECT_EQ(length_of(first), 20'000u);
+    EXPECT_EQ(length_of(first->at[1]), 2000u);
+}
+
+#endif
 
 // ------------------------------------------------------------------------------------------------
 // Random graphs against a model that knows what is reachable: in the heap each object has a number,

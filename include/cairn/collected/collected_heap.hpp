@@ -101,8 +101,8 @@ public:
 
     /// `worker` marks for this heap from now on, in place of one that did: see marking_worker.hpp.
     /// Requires: it marks for no heap yet, and outlives this one or mark_alone().
-    /// Returns: false when the upstream refuses memory for the names that the threads hand over; the
-    /// heap marks by itself then, as it does without this call.
+    /// Returns: false when the upstream refuses memory for the names that the threads hand over;
+    /// the heap marks by itself then, as it does without this call.
     bool mark_on(marking_worker& worker) noexcept;
     /// Only step(), collect() and make() mark from now on. Waits until the worker has ended its
     /// unit of work.

@@ -24,11 +24,11 @@
 // destructors and the sweep. What the program overwrites meanwhile it hands over by sets of names:
 // a bit for each 16 bytes of the heap, so the log never overflows.
 //
-// Who waits. The worker for nobody. step() with a budget: never; while the worker is in a piece, it
-// does what only it can do, and returns. make() that is out of memory, collect(), a step without a
-// limit, mark_alone(), the end of the heap or of the worker: until the worker has ended its unit, an
-// object or 128 references of an array. A thread that the system has stopped inside of run() takes
-// longer.
+// Who waits. The worker: never. step() with a budget: never; while the worker is in a piece, it
+// hands over what was overwritten, and returns. make() that is out of memory, collect(), a step
+// without a limit, mark_alone(), the end of the heap or of the worker: until the worker has ended
+// its unit, an object or 128 references of an array. A thread that the system has stopped inside
+// of run() takes longer.
 //
 // What is owed. What the worker has marked since the last step counts: step({.bytes = b}) and
 // step() pay the rest themselves, so the two together do what required_budget() asks for, where

@@ -175,7 +175,7 @@ struct marking_share {
     }
     /// Bytes that the worker has marked since the last call.
     [[nodiscard]] std::size_t take_work() noexcept;
-    /// The set that waits for whoever has the gate; nullptr: none.
+    /// The side that has the gate: the set that was handed over and is not empty; nullptr: none.
     [[nodiscard]] name_set* received() noexcept {
         const std::uint32_t set = handover.received();
         return set == handover.none ? nullptr : &sets[set];

@@ -11,8 +11,8 @@
 //                                         v
 //      program: step()              trace(); when nothing is left anywhere: the end of marking
 //
-// The stack, its queue, what was set aside and the marks are of the side that has the gate. Only two
-// things are touched without it: names that are handed over, and marks of objects that are made.
+// The stack, its queue, what was set aside and the marks are of the side that has the gate. Only
+// two things are touched without it: names that are handed over, and marks of new objects.
 #include <cairn/os/clock.hpp>
 
 #include <cstring>

@@ -4,15 +4,15 @@
 //
 //      old value --> log --> set A     handover     set B --> marks --> stack --> references
 //      new value --> field ----------- publish, follow ------------------------^
-//      new object: its mark ---------- one word of marks, fetch_or ---> already marked: not looked at
+//      new object: its mark ---------- one word of marks, fetch_or ---> marked: not looked at
 //      stack, queue, both sets <------ the gate: of one side at a time -------> the same
 //
 //      gate    closed --open--> open --take--> of the worker, of the program --give back--> open
 //                 ^                                               |
 //                 +--------------------close----------------------+
 //
-// Each order stands in marking_orders with its reason. tests/collected/marking_worker_orders_test.cpp
-// runs the interleavings, and finds a failing one when any of them is weakened.
+// Each order stands in marking_orders with its reason. marking_worker_orders_test.cpp runs the
+// interleavings, and finds a failing one when any of them is weakened.
 #pragma once
 
 #include <atomic>
