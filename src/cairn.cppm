@@ -115,6 +115,7 @@ module;
 #include <cairn/containers/table.hpp>
 #include <cairn/collected/budget.hpp>
 #include <cairn/collected/collected_heap.hpp>
+#include <cairn/collected/marking_worker.hpp>
 #include <cairn/collected/ref.hpp>
 #include <cairn/collected/ref_array.hpp>
 #include <cairn/collected/region.hpp>
@@ -266,6 +267,7 @@ using cairn::make_deferred_in;
 using cairn::make_shared_in;
 using cairn::make_unique_in;
 using cairn::markable;
+using cairn::marking_worker;
 using cairn::message_queue;
 using cairn::misuse_kind;
 using cairn::monotonic;
