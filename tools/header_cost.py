@@ -47,6 +47,7 @@ bars = [
     ("cairn/alloc/frame_arena", 5000, 60),
     ("cairn/alloc/scratch", 5000, 60),
     ("cairn/alloc/builder", 5000, 60),
+    ("cairn/collected/marking_worker", 26000, 150),  # <atomic>
     ("cairn/containers/slot_map.hpp", None, 150),
     ("cairn/containers/stable_slot_map.hpp", None, 150),
     ("cairn/containers/table.hpp", None, 150),
