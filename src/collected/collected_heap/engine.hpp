@@ -178,7 +178,7 @@ struct marking_share {
     /// The side that has the gate: the set that was handed over and is not empty; nullptr: none.
     [[nodiscard]] name_set* received() noexcept {
         const std::uint32_t set = handover.received();
-        return set == handover.none ? nullptr : &sets[set];
+        return set == decltype(handover)::none ? nullptr : &sets[set];
     }
 
     marking_share(collected_region& r, marking_worker& w, std::size_t bytes) noexcept

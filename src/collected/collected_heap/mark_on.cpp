@@ -228,7 +228,7 @@ marking_worker::~marking_worker() {
 }
 
 bool marking_worker::run(const collection_budget& budget) noexcept {
-    if (is_wanted_.load(std::memory_order_relaxed) || !gate_.try_take(gate_.of_worker)) {
+    if (is_wanted_.load(std::memory_order_relaxed) || !gate_.try_take(decltype(gate_)::of_worker)) {
         return false;
     }
     detail::collected_region& r = *region_;
