@@ -81,6 +81,11 @@ std::uint32_t length_of(const thing* first) {
     for (; first != nullptr; first = static_cast<const node*>(first)->at[0]) { ++length; }
     return length;
 }
+/// So many references behind `from`.
+node* behind(thing* from, int count) {
+    for (; count != 0; --count) { from = static_cast<node*>(from)->at[0]; }
+    return static_cast<node*>(from);
+}
 
 TEST(marking_worker_test, marks_what_the_step_then_has_not_to_mark) {
     constexpr std::uint32_t count = 5000;
@@ -151,13 +156,15 @@ TEST(marking_worker_test, what_only_a_raw_pointer_holds_while_it_marks_stays) {
     make_list(heap, first, 100);
     begin_marking(heap);
     heap.step({.steps = 1});
-    thing* const second = first->at[0];
-    first->at[0] = nullptr;
+    node* const last = behind(first, 49);
+    thing* const cut = last->at[0];
+    last->at[0] = nullptr;
     static_cast<void>(worker.run());
-    first->at[1] = second;  // first has been traced
+    first->at[1] = cut;  // first has been traced
     EXPECT_FALSE(worker.run());
     end_cycle(heap);
-    EXPECT_EQ(length_of(first->at[1]), 99u);
+    EXPECT_EQ(length_of(first), 50u);
+    EXPECT_EQ(length_of(first->at[1]), 50u);
 }
 
 TEST(marking_worker_test, every_value_that_is_overwritten_stays_however_many_there_are) {
@@ -315,10 +322,10 @@ TEST(marking_worker_test, the_heap_goes_on_alone_wherever_the_worker_is) {
         make_list(heap, list, 20);
         begin_marking(heap);
         for (std::size_t i = 0; i < units; ++i) { static_cast<void>(worker.run({.steps = 1})); }
-        thing* const second = list->at[0];
-        list->at[0] = nullptr;
+        node* const last = behind(list, 10);
+        const root<thing> cut{last->at[0]};
+        last->at[0] = nullptr;
         heap.step({.bytes = units % 7});
-        list->at[1] = list.get();
         if (units % 2 == 0) {
             heap.mark_alone();
         } else {
@@ -327,10 +334,11 @@ TEST(marking_worker_test, the_heap_goes_on_alone_wherever_the_worker_is) {
             static_cast<void>(other.run({.steps = 5}));
         }  // and so ends a worker
         EXPECT_FALSE(worker.run());
-        if (heap.is_marking()) { list->at[2] = second; }
+        list->at[1] = cut.get();
         end_cycle(heap);
         ASSERT_EQ(count_squads(first), 3u);
-        ASSERT_TRUE(!list->at[2] || length_of(list->at[2]) == 19u);
+        ASSERT_EQ(length_of(list), 11u);
+        ASSERT_EQ(length_of(list->at[1]), 9u);
         heap.validate();
     }
 }
@@ -409,15 +417,11 @@ void stop_here(int) {
 
 TEST(marking_worker_test, a_step_does_not_wait_for_a_worker_that_is_stopped_in_the_middle) {
     if (under_tsan) { GTEST_SKIP() << "it holds signals back"; }
-    collected_heap heap{4 << 20};
+    collected_heap heap{4 << 20, {.verify = true}};
     marking_worker worker;
     ASSERT_TRUE(heap.mark_on(worker));
     root<node> first;
     make_list(heap, first, 20'000);
-    const auto behind = [](thing* from, int count) {
-        for (; count != 0; --count) { from = static_cast<node*>(from)->at[0]; }
-        return static_cast<node*>(from);
-    };
     const node* const middle = behind(first, 10'000);
     node* const last = behind(first, 15'000);
     begin_marking(heap);
