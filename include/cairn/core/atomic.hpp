@@ -4,10 +4,10 @@
 //      | value |     alignas(sizeof(T)): 1, 2, 4 or 8 bytes, one machine word, never a lock
 //      +-------+
 //
-// <atomic> brings <string>, <system_error> and the threads of the C library along (gcc 12 to 14: its
-// waiting needs them): 24,000 lines, half of the time that <cairn/cairn.hpp> took to read. Functions,
-// orders and their meaning are those of std::atomic; sources of the library use that where they
-// keep their own state.
+// <atomic> brings <string>, <system_error> and the threads of the C library along (gcc 12 to 14:
+// its waiting needs them): 24,000 lines, a third of the time that <cairn/cairn.hpp> took to read.
+// Functions, orders and their meaning are those of std::atomic; sources of the library use that
+// where they keep their own state.
 //
 // Cost: that of the instruction; each call is inlined in every build, at -O0 too.
 #pragma once

@@ -3,8 +3,8 @@
 //      0 free      1 locked      2 locked, and a thread may sleep
 //
 // <mutex> costs thousands of lines to include, and std::mutex 40 bytes to hold. This one spins for
-// a moment, then sleeps in the kernel (by a futex on Linux, elsewhere by std::atomic::wait). Not fair, not
-// recursive.
+// a moment, then sleeps in the kernel (by a futex on Linux, elsewhere by std::atomic::wait). Not
+// fair, not recursive.
 //
 // Use it for: locked<A>; cold paths.
 // Look elsewhere for: condition variables, timeouts, priority inheritance: <mutex>, pthread.
