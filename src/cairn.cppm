@@ -9,6 +9,7 @@ module;
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/atomic.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/core/byte_allocator.hpp>
 #include <cairn/core/cache_line.hpp>

@@ -36,9 +36,6 @@ bars = [
     (umbrella, None, 450),
     (used_table, None, 300),
     ("cairn/core/", 5000, 60),
-    ("cairn/os/mutex", 26000, 150),       # <atomic> alone is 24,000 lines
-    ("cairn/os/thread_exit", 26000, 150), # a mutex in it
-    ("cairn/os/per_thread", 26000, 150),
     ("cairn/os/", 5000, 60),
     ("cairn/alloc/arena", 5000, 60),
     ("cairn/alloc/growing_arena", 5000, 60),
@@ -47,7 +44,6 @@ bars = [
     ("cairn/alloc/frame_arena", 5000, 60),
     ("cairn/alloc/scratch", 5000, 60),
     ("cairn/alloc/builder", 5000, 60),
-    ("cairn/collected/marking_worker", 26000, 150),  # <atomic>
     ("cairn/containers/slot_map.hpp", None, 150),
     ("cairn/containers/stable_slot_map.hpp", None, 150),
     ("cairn/containers/table.hpp", None, 150),

@@ -227,8 +227,8 @@ def find(file, text):
             add(m.start(), f"return {other}", *wrap(m.start(1), m.end(1), "flipped"))
         for m in re.compile(r"(?<![\w.'])(\d+)(?:[uUlLzZ]*)(?![\w.'])").finditer(code, begin, end):
             add(m.start(), f"{m[1]} -> {int(m[1]) + 1}", *wrap(m.start(), m.end(), "number"))
-        for m in re.compile(r"std::memory_order_(acquire|release|acq_rel|seq_cst)\b").finditer(
-                code, begin, end):
+        order = r"(?:std::memory_order_|\b(?:detail::)?memory_order::)(acquire|release|acq_rel|seq_cst)\b"
+        for m in re.compile(order).finditer(code, begin, end):
             add(m.start(), f"{m[1]} -> relaxed", *wrap(m.start(), m.end(), "order"))
         for first, last in statements(code, begin, end):
             add(first, "removed", (first, "", "if (mutant::kept({n})) { "), (last, "", " }"))

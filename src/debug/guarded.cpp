@@ -1,5 +1,5 @@
-// Cold half of cairn/debug/guarded.hpp: all of it, since each call touches every byte of a block. What
-// may be done with those bytes, and when: guarded/fences.hpp.
+// Cold half of cairn/debug/guarded.hpp: all of it, since each call touches every byte of a block.
+// What may be done with those bytes, and when: guarded/fences.hpp.
 //
 // What is found wrong is named at once and ends the program: no state has to be mended.
 #include <cairn/debug/guarded.hpp>

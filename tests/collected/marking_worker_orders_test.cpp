@@ -15,6 +15,7 @@
 namespace {
 
 using cairn::detail::marking_orders;
+using cairn::detail::memory_order;
 using explorer::require;
 
 constexpr std::uint32_t object_count = 6;  // numbers from 1; each has one reference
@@ -79,7 +80,7 @@ struct world {
     void begin() {
         if (marking) { return; }
         marking = true;
-        marks.store(0, std::memory_order_relaxed);
+        marks.store(0, memory_order::relaxed);
         see(1);
         entrance.let_in();
     }
@@ -87,14 +88,14 @@ struct world {
         if (marking && old != 0) { log |= std::uint64_t{1} << old; }
     }
     std::uint32_t read(std::uint32_t object) const {
-        return field[object].load(std::memory_order_relaxed);  // it alone writes
+        return field[object].load(memory_order::relaxed);  // it alone writes
     }
     void write(std::uint32_t object, std::uint32_t to) {
         if (!forgets.store_keeps_nothing) { keep(read(object)); }
         if (marking) {
             cairn::detail::publish<Orders>(field[object], to);
         } else {
-            field[object].store(to, std::memory_order_relaxed);
+            field[object].store(to, memory_order::relaxed);
         }
     }
     /// Between what 1 refers to and 1. Its constructor goes on when 1 knows it already.
@@ -102,13 +103,13 @@ struct world {
         const std::uint64_t mark = std::uint64_t{1} << object;
         chunk_is_described[object] = 1;
         if (marking && !forgets.new_is_published_unmarked) {
-            static_cast<void>(marks.fetch_or(mark, std::memory_order_relaxed));
+            static_cast<void>(marks.fetch_or(mark, memory_order::relaxed));
         }
-        field[object].store(read(1), std::memory_order_relaxed);
+        field[object].store(read(1), memory_order::relaxed);
         write(1, object);
         contents[object] = 1;
         if (marking && forgets.new_is_published_unmarked) {
-            static_cast<void>(marks.fetch_or(mark, std::memory_order_relaxed));
+            static_cast<void>(marks.fetch_or(mark, memory_order::relaxed));
         }
     }
     /// 3 is referred to by 1 alone, which the worker may be through with.
@@ -149,11 +150,11 @@ struct world {
         entrance.close();
         marking = false;
         for (std::uint32_t i = 1; i != 0; i = read(i)) {
-            require((marks.load(std::memory_order_relaxed) >> i & 1) != 0,
+            require((marks.load(memory_order::relaxed) >> i & 1) != 0,
                     "what is reachable when marking ends is marked");
         }
         for (std::uint32_t i = 1; i <= object_count; ++i) {
-            if ((marks.load(std::memory_order_relaxed) >> i & 1) == 0) { contents[i] = -1; }
+            if ((marks.load(memory_order::relaxed) >> i & 1) == 0) { contents[i] = -1; }
         }
     }
 
@@ -184,8 +185,8 @@ explorer::result run_scripts(const char* of_program, const char* of_worker, int 
             w->contents[i] = 1;
             w->chunk_is_described[i] = 1;
         }
-        w->field[1].store(2, std::memory_order_relaxed);
-        w->field[2].store(3, std::memory_order_relaxed);
+        w->field[1].store(2, memory_order::relaxed);
+        w->field[2].store(3, memory_order::relaxed);
         return explorer::program{.thread =
                                      [=](int id) {
                                          if (id == 1) {
@@ -273,7 +274,7 @@ TEST(marking_worker_orders, the_cycle_ends_with_nothing_left_and_the_next_one_be
 
 /// The orders as variables: one instantiation for all ways to weaken them.
 struct variable_orders : marking_orders {
-    static inline std::memory_order take, give_back, hand_over, receive, publish, follow;
+    static inline memory_order take, give_back, hand_over, receive, publish, follow;
     static void restore() {
         take = marking_orders::take;
         give_back = marking_orders::give_back;
@@ -302,7 +303,7 @@ TEST(marking_worker_orders, each_of_them_is_needed) {
     using v = variable_orders;
     struct weakening {
         const char* name;
-        std::memory_order* order;
+        memory_order* order;
     };
     const weakening weakenings[] = {
         {"take", &v::take},       {"give_back", &v::give_back}, {"hand_over", &v::hand_over},
@@ -312,7 +313,7 @@ TEST(marking_worker_orders, each_of_them_is_needed) {
     EXPECT_FALSE(is_caught<v>()) << "as they are";
     for (const weakening& w : weakenings) {
         v::restore();
-        *w.order = std::memory_order_relaxed;
+        *w.order = memory_order::relaxed;
         std::printf("%s\n", w.name);
         EXPECT_TRUE(is_caught<v>()) << w.name;
     }

@@ -120,7 +120,7 @@ TEST(owner_word, a_handle_is_locked_in_its_own_life_only) {
 // ------------------------------------------------------------------------------------------------
 // Every order is needed: one weakened at a time, and some execution fails.
 
-constexpr auto relaxed = std::memory_order_relaxed;
+constexpr auto relaxed = cairn::detail::memory_order::relaxed;
 
 struct weak_begin : owner_orders {
     static constexpr auto begin = relaxed;
@@ -129,10 +129,10 @@ struct weak_lock : owner_orders {
     static constexpr auto lock = relaxed;
 };
 struct drop_without_release : owner_orders {
-    static constexpr auto drop = std::memory_order_acquire;
+    static constexpr auto drop = cairn::detail::memory_order::acquire;
 };
 struct drop_without_acquire : owner_orders {
-    static constexpr auto drop = std::memory_order_release;
+    static constexpr auto drop = cairn::detail::memory_order::release;
 };
 struct weak_push : owner_orders {
     static constexpr auto push = relaxed;

@@ -46,12 +46,12 @@
 //          from the program's.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include <cairn/collected/budget.hpp>
 #include <cairn/collected/marking_worker/protocol.hpp>
 #include <cairn/collected/region.hpp>
+#include <cairn/core/atomic.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -73,8 +73,8 @@ private:
     friend struct detail::marking_share;
 
     detail::basic_marking_gate<detail::std_atoms> gate_;
-    std::atomic<bool> is_wanted_{false};          // the gate, by the program's thread
-    std::atomic<std::uint64_t> work_{0};          // bytes, by this worker
+    detail::atomic<bool> is_wanted_{false};       // the gate, by the program's thread
+    detail::atomic<std::uint64_t> work_{0};       // bytes, by this worker
     detail::collected_region* region_ = nullptr;  // changes while the gate is closed
 };
 

@@ -1,5 +1,5 @@
-// What a growing arena answers: sizes, its high-water mark, what lies at an address, and whether its
-// lists are as they should be.
+// What a growing arena answers: sizes, its high-water mark, what lies at an address, and whether
+// its lists are as they should be.
 #include <cairn/alloc/growing_arena.hpp>
 
 #include <initializer_list>

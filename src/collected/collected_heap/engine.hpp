@@ -171,7 +171,7 @@ struct marking_share {
     void close_gate() noexcept { worker.gate_.close(); }
     /// The worker ends its piece.
     [[nodiscard]] bool is_gate_wanted() const noexcept {
-        return worker.is_wanted_.load(std::memory_order_relaxed);
+        return worker.is_wanted_.load(memory_order::relaxed);
     }
     /// Bytes that the worker has marked since the last call.
     [[nodiscard]] std::size_t take_work() noexcept;
@@ -182,7 +182,7 @@ struct marking_share {
     }
 
     marking_share(collected_region& r, marking_worker& w, std::size_t bytes) noexcept
-        : worker{w}, region{r}, work_seen{w.work_.load(std::memory_order_relaxed)}, size{bytes} {}
+        : worker{w}, region{r}, work_seen{w.work_.load(memory_order::relaxed)}, size{bytes} {}
 
     marking_worker& worker;
     collected_region& region;
@@ -205,7 +205,7 @@ std::size_t count_work_of_worker(collected_region& r) noexcept;
 inline void mark_births(const collected_region& r, std::uint64_t& word,
                         std::uint64_t slots) noexcept {
     if (r.is_shared) {
-        in_place{word}.fetch_or(slots, std::memory_order_relaxed);
+        in_place{word}.fetch_or(slots, memory_order::relaxed);
     } else {
         word |= slots;
     }

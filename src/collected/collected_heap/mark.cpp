@@ -38,7 +38,7 @@ std::uint32_t room_on_stack(const collected_region& r) noexcept {
     }
     bits[slot / 64] |= std::uint64_t{1} << (slot % 64);
     // stats() reads it while a worker marks.
-    in_place{r.set_aside_count}.store(r.set_aside_count + 1, std::memory_order_relaxed);
+    in_place{r.set_aside_count}.store(r.set_aside_count + 1, memory_order::relaxed);
 }
 
 /// From the next chunk with objects that were set aside, as many as the empty stack holds.

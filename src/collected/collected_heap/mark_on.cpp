@@ -149,17 +149,17 @@ bool marking_share::try_take_gate(bool insists) noexcept {
     const auto program = decltype(worker.gate_)::of_program;
     if (worker.gate_.try_take(program)) { return true; }
     if (!insists) { return false; }
-    worker.is_wanted_.store(true, std::memory_order_relaxed);
+    worker.is_wanted_.store(true, memory_order::relaxed);
     // A unit takes less than a microsecond; a thread that the system has stopped takes longer.
     for (unsigned tries = 0; !worker.gate_.try_take(program); ++tries) {
         if (tries >= 64) { std::this_thread::yield(); }
     }
-    worker.is_wanted_.store(false, std::memory_order_relaxed);
+    worker.is_wanted_.store(false, memory_order::relaxed);
     return true;
 }
 
 std::size_t marking_share::take_work() noexcept {
-    const std::uint64_t now = worker.work_.load(std::memory_order_relaxed);
+    const std::uint64_t now = worker.work_.load(memory_order::relaxed);
     const std::size_t work = now - work_seen;
     work_seen = now;
     return work;
@@ -228,30 +228,32 @@ marking_worker::~marking_worker() {
 }
 
 bool marking_worker::run(const collection_budget& budget) noexcept {
-    if (is_wanted_.load(std::memory_order_relaxed) || !gate_.try_take(decltype(gate_)::of_worker)) {
+    if (is_wanted_.load(detail::memory_order::relaxed) ||
+        !gate_.try_take(decltype(gate_)::of_worker)) {
         return false;
     }
     detail::collected_region& r = *region_;
     const bool is_timed = budget.microseconds != collection_budget::no_end;
     const std::uint64_t end =
         is_timed ? monotonic_nanoseconds() + std::uint64_t{budget.microseconds} * 1000 : 0;
-    std::uint64_t work = work_.load(std::memory_order_relaxed);
+    std::uint64_t work = work_.load(detail::memory_order::relaxed);
     std::size_t bytes = budget.bytes;
     std::size_t steps = budget.steps;
     bool has_more = true;
-    while (has_more && bytes != 0 && steps != 0 && !is_wanted_.load(std::memory_order_relaxed)) {
+    while (has_more && bytes != 0 && steps != 0 &&
+           !is_wanted_.load(detail::memory_order::relaxed)) {
         const std::size_t slice =
             bytes < detail::work_per_look_of_worker ? bytes : detail::work_per_look_of_worker;
         detail::allowance left{slice, steps, 0};
         has_more = detail::trace_beside_program(r, left);
         work += left.done;
-        work_.store(work, std::memory_order_relaxed);
+        work_.store(work, detail::memory_order::relaxed);
         bytes -= left.done < bytes ? left.done : bytes;
         steps = left.steps;
         if (is_timed && monotonic_nanoseconds() >= end) { break; }
     }
     gate_.give_back();
-    return has_more && !is_wanted_.load(std::memory_order_relaxed);
+    return has_more && !is_wanted_.load(detail::memory_order::relaxed);
 }
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

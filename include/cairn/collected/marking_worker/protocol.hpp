@@ -15,9 +15,9 @@
 // interleavings, and finds a failing one when any of them is weakened.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
+#include <cairn/core/atomic.hpp>
 #include <cairn/storage/atoms.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
@@ -25,14 +25,14 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 struct marking_orders {
     // Acquire and release: what one side did with the stack, the marks and the sets of names is
     // there for the next one; and what the program wrote before the gate opened is there for all.
-    static constexpr auto take = std::memory_order_acquire;
-    static constexpr auto give_back = std::memory_order_release;
+    static constexpr auto take = memory_order::acquire;
+    static constexpr auto give_back = memory_order::release;
     // Release and acquire, both ways: the names are in the set, and out of it.
-    static constexpr auto hand_over = std::memory_order_release;
-    static constexpr auto receive = std::memory_order_acquire;
+    static constexpr auto hand_over = memory_order::release;
+    static constexpr auto receive = memory_order::acquire;
     // Release: a new object is marked, and its chunk described, before a field leads to it.
-    static constexpr auto publish = std::memory_order_release;
-    static constexpr auto follow = std::memory_order_acquire;
+    static constexpr auto publish = memory_order::release;
+    static constexpr auto follow = memory_order::acquire;
 
     // A mark is set by one operation: the other thread sets other bits of the word.
     static constexpr bool marks_at_once = true;
@@ -44,13 +44,13 @@ class in_place {
 public:
     explicit in_place(T& data) noexcept : data_{data} {}
 
-    [[nodiscard]] T load(std::memory_order order) const noexcept {
+    [[nodiscard]] T load(memory_order order) const noexcept {
         return __atomic_load_n(&data_, static_cast<int>(order));
     }
-    void store(T value, std::memory_order order) noexcept {
+    void store(T value, memory_order order) noexcept {
         __atomic_store_n(&data_, value, static_cast<int>(order));
     }
-    T fetch_or(T bits, std::memory_order order) noexcept {
+    T fetch_or(T bits, memory_order order) noexcept {
         return __atomic_fetch_or(&data_, bits, static_cast<int>(order));
     }
 
@@ -71,7 +71,7 @@ template <class Orders = marking_orders, class Place>
 /// Both threads. Returns: true when the bit was not set.
 template <class Orders = marking_orders, class Word, class Bits>
 [[nodiscard]] bool set_mark(Word&& word, Bits bit) noexcept {
-    constexpr auto relaxed = std::memory_order_relaxed;
+    constexpr auto relaxed = memory_order::relaxed;
     const Bits seen = word.load(relaxed);
     if ((seen & bit) != 0) { return false; }
     if constexpr (Orders::marks_at_once) {
@@ -93,12 +93,12 @@ public:
     /// Returns: false when the other side has it, or it is closed.
     [[nodiscard]] bool try_take(side by) noexcept {
         std::uint32_t seen = open;
-        return word_.compare_exchange_strong(seen, by, Orders::take, std::memory_order_relaxed);
+        return word_.compare_exchange_strong(seen, by, Orders::take, memory_order::relaxed);
     }
     /// The side that has it.
     void give_back() noexcept { word_.store(open, Orders::give_back); }
     /// The program's thread, which has it: the worker touches nothing any more.
-    void close() noexcept { word_.store(closed, std::memory_order_relaxed); }
+    void close() noexcept { word_.store(closed, memory_order::relaxed); }
 
 private:
     typename Atoms::template atomic<std::uint32_t> word_{closed};
