@@ -215,7 +215,7 @@ struct references {
 };
 
 /// The thesis's 8 MiB last level walks a list of 256 MiB or so: of random steps 1 - 8 / 256 = 0.969 miss
-/// it, its table's figure. --full --cachegrind simulates just that, which takes ten minutes; otherwise
+/// it, its table's figure. --full --cachegrind simulates just that, in about ten minutes; otherwise
 /// both are scaled down by 16 (the first level stays as it was).
 struct simulated {
     std::size_t list;

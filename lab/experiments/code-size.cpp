@@ -38,8 +38,8 @@
 
 #include "lab/harness/experiment.hpp"
 
-// Types that the mangled names of what is instantiated for them hold. Not in an anonymous namespace:
-// no two files can have the same.
+// Types that the mangled names of what is instantiated for them hold. They are in no anonymous
+// namespace: no two files can have the same.
 namespace code_size {
 
 using word = std::uint32_t;

@@ -3,8 +3,8 @@
 //      frame n      200 of 4,000 objects are given up with the fence n; 200 others come
 //      fence n - 3  is over: what was given up with it, or before, is destroyed
 //
-// Each object adds its name to the sum of the frame that destroys it, and the sums of all frames are
-// compared: an object that ends early or late is a wrong result.
+// Each object adds its name to the sum of the frame that destroys it. The sums of all frames
+// are compared: an object that ends early or late is a wrong result.
 //
 //      cairn       retire(handle, fence) and collect(completed) of the maps
 //      ring        a list for each frame in flight: the floor, where fences are frames
