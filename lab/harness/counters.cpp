@@ -4,12 +4,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #if __has_include(<valgrind/callgrind.h>)
 #    include <valgrind/callgrind.h>
@@ -20,6 +23,7 @@
 
 #include "lab/harness/child.hpp"
 #include "lab/harness/hardware_counters.hpp"
+#include "lab/harness/machine.hpp"
 #include "lab/harness/registry.hpp"
 
 namespace lab {
@@ -108,6 +112,21 @@ int count_main(int argc, char** argv) {
 }
 const bool count_is_known = (side_commands().push_back({"--lab-count", count_main}), true);
 
+/// As words for valgrind, which looks for itself and is wrong on virtual machines. Sizes are rounded
+/// down to powers of two, which its caches have. A cache that the system does not tell is valgrind's.
+std::vector<std::string> caches_of_this_machine() {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+    for (const cache_facts& c : look_at_machine().caches) {
+        if (c.level == 1 && c.type == "Data") first = c.bytes;
+        if (c.level > 1 && c.type == "Unified") last = std::max(last, c.bytes);
+    }
+    std::vector<std::string> words;
+    if (first != 0) words.push_back("--D1=" + std::to_string(std::bit_floor(first)) + ",8,64");
+    if (last != 0) words.push_back("--LL=" + std::to_string(std::bit_floor(last)) + ",16,64");
+    return words;
+}
+
 }  // namespace
 
 std::string output_of(const std::vector<std::string>& words) {
@@ -195,12 +214,11 @@ void add_counts(experiment& e, const comparison& c, std::uint64_t repetitions) {
                 if (CAIRN_LAB_HAS_CALLGRIND == 0) {
                     throw std::runtime_error{"valgrind's headers were not there at compile time"};
                 }
-                std::vector<std::string> all{"valgrind",
-                                             "--tool=callgrind",
-                                             "--cache-sim=yes",
+                std::vector<std::string> all{"valgrind", "--tool=callgrind", "--cache-sim=yes",
                                              "--collect-atstart=no",
-                                             "--callgrind-out-file=/dev/null",
-                                             own_program()};
+                                             "--callgrind-out-file=/dev/null"};
+                for (std::string& word : caches_of_this_machine()) all.push_back(std::move(word));
+                all.push_back(own_program());
                 all.insert(all.end(), words.begin(), words.end());
                 const std::string text = output_of(all);
                 const double operations = number_after(text, operations_word);
