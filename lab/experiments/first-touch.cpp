@@ -14,6 +14,7 @@
 #include <cairn/alloc/virtual_arena.hpp>
 #include <cairn/os/page_allocator.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

@@ -13,6 +13,7 @@
 #include <cairn/containers/stable_slot_map.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>

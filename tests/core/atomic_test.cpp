@@ -52,11 +52,11 @@ TEST(atomic, arithmetic_returns_what_was_there) {
 TEST(atomic, an_exchange_that_fails_tells_what_was_there) {
     atomic<int> word{5};
     int expected = 4;
-    EXPECT_FALSE(word.compare_exchange_strong(expected, 9, memory_order::acq_rel,
-                                              memory_order::acquire));
+    EXPECT_FALSE(
+        word.compare_exchange_strong(expected, 9, memory_order::acq_rel, memory_order::acquire));
     EXPECT_EQ(expected, 5);
-    EXPECT_TRUE(word.compare_exchange_strong(expected, 9, memory_order::acq_rel,
-                                             memory_order::acquire));
+    EXPECT_TRUE(
+        word.compare_exchange_strong(expected, 9, memory_order::acq_rel, memory_order::acquire));
     EXPECT_EQ(word.load(memory_order::relaxed), 9);
 }
 
