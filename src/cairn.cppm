@@ -428,6 +428,7 @@ using cairn::page_memory::resident_bytes;
 using cairn::page_memory::round_up_to_pages;
 using cairn::page_memory::set_name;
 using cairn::page_memory::size;
+using cairn::page_memory::try_move;
 using cairn::page_memory::try_resize;
 }  // namespace page_memory
 

@@ -44,14 +44,14 @@ bool slot_directory_base::reserve(std::size_t live_count) noexcept {
     return grow(wanted < max ? wanted : max, true);
 }
 
-bool slot_directory_base::reserve_address_space(std::size_t live_max) noexcept {
+bool slot_directory_base::reserve_address_space(std::size_t live_max, page_options how) noexcept {
     CAIRN_ASSERT(capacity_ == 0, "addresses are reserved before the first slot");
     if (live_max == 0 || live_max > rules_.slot_count_max) { return false; }
     const std::size_t slot_max = live_max + rules_.free_min;
-    return memory_.reserve_address_space(slot_max * sizeof(slot)) &&
+    return memory_.reserve_address_space(slot_max * sizeof(slot), how) &&
            (order_ == reuse::lowest
-                ? free_.reserve_address_space(slot_max)
-                : free_.memory().reserve_address_space(slot_max * sizeof(std::uint32_t)));
+                ? free_.reserve_address_space(slot_max, how)
+                : free_.memory().reserve_address_space(slot_max * sizeof(std::uint32_t), how));
 }
 
 bool slot_directory_base::make_ready() noexcept {

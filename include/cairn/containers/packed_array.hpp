@@ -25,7 +25,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <new>
 #include <span>
 #include <type_traits>
@@ -164,12 +163,15 @@ public:
 
     /// From now on grows in place, up to `count_max` objects and what fits the last page beside
     /// them: no object ever moves, no reference dies, and no insertion copies the others. Costs
-    /// addresses, not memory.
+    /// addresses, not memory. With {.prefault = true} pages are touched when they get memory, by
+    /// reserve() ahead of need, so that no insertion below capacity() meets a fault; with
+    /// {.huge_pages = true} memory comes by 2 MiB, and one fault brings what 512 brought.
     /// Requires: no object was inserted or reserved yet.
     /// Returns: false when the system refuses; nothing has changed then.
-    [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept {
+    [[nodiscard]] bool reserve_address_space(std::size_t count_max,
+                                             page_options how = {}) noexcept {
         CAIRN_ASSERT(capacity_ == 0, "addresses are reserved before the first insertion");
-        return memory_.reserve_address_space(saturating_multiply(count_max, sizeof(T)));
+        return memory_.reserve_address_space(saturating_multiply(count_max, sizeof(T)), how);
     }
 
     // ---- changing -----------------------------------------------------------------------------
@@ -352,19 +354,6 @@ private:
         return detail::construct_at<T>(static_cast<void*>(row), std::forward<Args>(args)...);
     }
 
-    /// Moves all rows to `to`, or copies them where a move might throw halfway.
-    void move_rows(T* to) {
-        if constexpr (std::is_trivially_copyable_v<T>) {
-            if (size_ != 0) {
-                std::memcpy(static_cast<void*>(to), static_cast<const void*>(rows()),
-                            size_ * sizeof(T));
-            }
-        } else {
-            detail::construct_range(to, rows(), size_);
-            destroy_rows();
-        }
-    }
-
     void destroy_rows() noexcept {
         for (std::size_t i = size_; i != 0; --i) { rows()[i - 1].~T(); }
     }
@@ -385,6 +374,19 @@ private:
         }
         void adopt() noexcept { memory.finish_move(std::exchange(block, nullptr), size); }
     };
+
+    /// Moves all rows into the block, or copies them where a move might throw halfway; the block is
+    /// the array's then. Behind the rows `made` objects are there already.
+    void move_rows(pending_block& to, std::size_t made) {
+        if constexpr (std::is_trivially_copyable_v<T>) {
+            memory_.finish_copy(std::exchange(to.block, nullptr), to.size, size_ * sizeof(T),
+                                made * sizeof(T));
+        } else {
+            detail::construct_range(reinterpret_cast<T*>(to.block), rows(), size_);
+            destroy_rows();
+            to.adopt();
+        }
+    }
 
     /// Room for `count` rows: where they stand, or in a block that `fresh` holds then.
     /// Returns: false when exhausted.
@@ -413,8 +415,7 @@ private:
             adopt_size();
             return true;
         }
-        move_rows(reinterpret_cast<T*>(fresh.block));
-        fresh.adopt();
+        move_rows(fresh, 0);
         adopt_size();
         return true;
     }
@@ -445,9 +446,8 @@ private:
         pending_block fresh{memory_, block, block_size};
         T* const to = reinterpret_cast<T*>(block);
         detail::rollback undo{[&]() noexcept { to[size_].~T(); }};
-        move_rows(to);
+        move_rows(fresh, 1);
         undo.cancel();
-        fresh.adopt();
         ++size_;
         adopt_size();
     }

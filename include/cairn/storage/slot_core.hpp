@@ -55,7 +55,8 @@ concept packed_rows =
     read.begin() + std::ptrdiff_t{};                   // the same, to read
     // room for n rows in all, and then for what the function makes room for; false: exhausted
     { rows.reserve_with(n, [] { return true; }) } -> std::same_as<bool>;
-    { rows.reserve_address_space(n) } -> std::same_as<bool>;  // n rows never move; false: refused
+    // n rows never move; false: refused
+    { rows.reserve_address_space(n, page_options{}) } -> std::same_as<bool>;
     { rows.emplace_back(static_cast<Value&&>(value)) } -> std::same_as<bool>;  // false: exhausted
     rows.emplace_in_room(static_cast<Value&&>(value)); // the same, below capacity()
     rows.emplace_growing(static_cast<Value&&>(value)); // the same, where there is hardly room
@@ -266,16 +267,17 @@ public:
     /// From now on everything grows in place, up to `count_max` rows and what fits the last page
     /// beside them: nothing moves, no insertion copies the others, references survive growth. Costs
     /// addresses, not memory. It also fixes the number of slots: one whose generations are used up
-    /// is not replaced (recycle_slots()).
+    /// is not replaced (recycle_slots()). `how`: as packed_array's.
     /// Requires: nothing was inserted or reserved yet.
     /// Returns: false for 0, for more than the handle can name, and when the system refuses; the
     /// map is still usable then.
-    [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept {
+    [[nodiscard]] bool reserve_address_space(std::size_t count_max,
+                                             page_options how = {}) noexcept {
         CAIRN_ASSERT(slots_.capacity() == 0, "addresses are reserved before the first insertion");
         return count_max != 0 && count_max <= max_size() &&
-               slots_.reserve_address_space(count_max) &&
-               handles_.reserve_address_space(count_max * sizeof(handle_type)) &&
-               rows_.reserve_address_space(count_max);
+               slots_.reserve_address_space(count_max, how) &&
+               handles_.reserve_address_space(count_max * sizeof(handle_type), how) &&
+               rows_.reserve_address_space(count_max, how);
     }
 
     // ---- inserting ----------------------------------------------------------------------------

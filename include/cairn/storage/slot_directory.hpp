@@ -146,7 +146,7 @@ public:
     /// all there will ever be: those that wear out are not replaced.
     /// Requires: no slot was used yet.
     /// Returns: false for 0, for more than slot_count_max, and when the system refuses.
-    [[nodiscard]] bool reserve_address_space(std::size_t live_max) noexcept;
+    [[nodiscard]] bool reserve_address_space(std::size_t live_max, page_options how = {}) noexcept;
 
     /// A promised slot comes alive. Requires: it is promised; value <= value_max.
     void fulfil(std::uint32_t index, std::uint32_t value) noexcept {

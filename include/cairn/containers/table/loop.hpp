@@ -56,16 +56,15 @@ struct direct_argument {
 };
 template <bool Writes, class T, bool IsConst>
 struct copied_argument {
-    explicit copied_argument(split_ref<T, IsConst> from) noexcept
-        : origin{from}, copy{from.load()} {}
+    explicit copied_argument(split_ref<T, IsConst> from) noexcept : origin{from}, copy{from} {}
     copied_argument(const copied_argument&) = delete;
     copied_argument& operator=(const copied_argument&) = delete;
     ~copied_argument() {
-        if constexpr (Writes && !IsConst) { origin.store(copy); }
+        if constexpr (Writes && !IsConst) { origin.store(copy.value); }
     }
-    [[nodiscard]] std::conditional_t<IsConst, const T, T>& get() noexcept { return copy; }
+    [[nodiscard]] std::conditional_t<IsConst, const T, T>& get() noexcept { return copy.value; }
     split_ref<T, IsConst> origin;
-    T copy;
+    local_copy<T> copy;
 };
 template <bool Writes, class T>
 direct_argument<T> as_argument(T& field) noexcept {
@@ -113,15 +112,18 @@ struct call_with_fields {
 };
 
 /// Calls for rows 0 to count - 1; `p` are the elements of row 0.
+/// Not always_inline: clang inlines those first of all, and forgets `__restrict` then.
 template <class Call, class F, class... P>
-[[gnu::always_inline]] inline void run_here(F& f, std::size_t count, P* __restrict... p) {
+inline void run_here(F& f, std::size_t count, P* __restrict... p) {
     for (std::size_t i = 0; i < count; ++i) {
         Call::call(f, typename Call::all_arguments{}, i, p...);
     }
 }
 template <class Call, class F, class... P>
 [[gnu::noinline]] void run_called(F& f, std::size_t count, P* __restrict... p) {
-    run_here<Call>(f, count, p...);
+    for (std::size_t i = 0; i < count; ++i) {
+        Call::call(f, typename Call::all_arguments{}, i, p...);
+    }
 }
 
 /// Loops over more columns are functions of their own.
