@@ -180,7 +180,7 @@ std::size_t collected_heap::required_budget(const load& of) const noexcept {
     if (kept < of.live_max || kept >= size) { return none; }
     if (of.allocated_per_frame == 0) { return 0; }
     const std::size_t chunks = size / detail::chunk_size;
-    const std::size_t work = of.live_max + of.roots * detail::root_price +
+    const std::size_t work = of.live_max + of.array_size + of.roots * detail::root_price +
                              chunks * (detail::chunk_price + detail::root_price) +
                              of.with_destructors * detail::call_price;
     const std::size_t frames = (size - kept) / 2 / of.allocated_per_frame;

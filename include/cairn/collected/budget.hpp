@@ -7,8 +7,8 @@
 //
 // Work is counted in bytes, so that time, memory and the proof of required_budget() share a unit:
 //
-//      an object is marked                its slot's bytes (a large array: 512 at a time), or 4 for
-//                                         each reference that its trace() shows, if that is more
+//      an object is marked                its slot's bytes, or 8 for each reference that it has, if
+//                                         that is more (ref_array: 128 references at a time)
 //      a root is looked at                32
 //      a chunk is swept                   256
 //      a destructor, a before_collect     128

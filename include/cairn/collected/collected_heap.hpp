@@ -25,8 +25,9 @@
 //   many threads.
 //
 // How much to collect. Let M be capacity(), L the most bytes that are live (slots: multiples of
-// 16), a the bytes allocated a frame, b the work a frame, e = 16 KiB for each type, and
-//      W = L + 32 roots + 9 M / 512 + 128 objects with destructors
+// 16), R those of them that are references and little else (they are paid for twice: 8 for each
+// reference), a the bytes allocated a frame, b the work a frame, e = 16 KiB for each type, and
+//      W = L + R + 32 roots + 9 M / 512 + 128 objects with destructors
 // the most work of a cycle (each object is marked once, each chunk swept once). A cycle then takes
 // at most W / b + 2 frames, while which A = a (W / b + 2) bytes are allocated. These live through
 // it, and the next cycle begins with L + A in use and needs A more. So with
@@ -101,9 +102,11 @@ public:
     /// all of that is free: so where several types take turns, live_max and allocated_per_frame are
     /// the sums of each one's most. Arrays are objects, a type for each power of two.
     struct load {
-        /// Bytes of slots that are reachable at one time, weakly too where get() brings them back;
-        /// and 4 for each reference in a traced container.
+        /// Bytes of slots that are reachable at one time, weakly too where get() brings them back.
         std::size_t live_max = 0;
+        /// Of these, bytes of arrays (ref_array: its buffers), and of types of which more than half
+        /// is references. Besides, 8 for each reference in a traced container.
+        std::size_t array_size = 0;
         std::size_t allocated_per_frame = 0;  // bytes of slots
         std::size_t roots = 0;                // at one time
         /// Objects with a destructor or a before_collect, garbage too, at one time. One with both

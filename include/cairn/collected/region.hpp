@@ -76,7 +76,8 @@ struct alignas(64) type_record {
     tracing way = tracing::nothing;
     std::uint8_t place_count = 0;
     std::uint16_t places[places_max] = {};  // of references, in bytes from the object
-    std::uint32_t chunk_count = 0;
+    std::uint32_t chunk_count = 0;          // of large objects the first one each
+    std::uint32_t chunks_behind = 0;        // the others
 };
 static_assert(sizeof(type_record) == 128);
 
@@ -129,10 +130,11 @@ struct cycle_counts {
     std::uint64_t kept_size = 0;   // bytes of their slots
     std::uint64_t freed_count = 0;
     std::uint64_t freed_size = 0;
-    std::uint64_t destroyed_count = 0;  // destructors that were run
-    std::uint64_t allocated_size = 0;   // while it ran
-    std::uint64_t root_count = 0;       // when it began
-    std::uint64_t work_in_make = 0;     // of `work`
+    std::uint64_t destroyed_count = 0;    // destructors that were run
+    std::uint64_t allocated_size = 0;     // while it ran
+    std::uint64_t root_count = 0;         // when it began
+    std::uint64_t work_in_make = 0;       // of `work`
+    std::uint64_t work_beyond_slots = 0;  // of `work`: for references that trace() shows
     std::uint64_t steps = 0;
     std::uint64_t nanoseconds = 0;   // in step(), where it has a limit of time
     std::uint64_t longest_step = 0;  // nanoseconds

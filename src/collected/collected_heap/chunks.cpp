@@ -75,6 +75,7 @@ void prepare_chunk(collected_region& r, std::uint32_t number, type_record& type,
     c.next_with_room = c.previous_with_room = no_chunk;
     c.swept_in = r.sweep_stamp;  // nothing in it is garbage of the running cycle
     ++type.chunk_count;
+    type.chunks_behind += run - 1;
 }
 
 void open_word(collected_region& r, type_record& t, std::uint32_t word,
@@ -171,6 +172,7 @@ void give_back_chunks(collected_region& r, std::uint32_t first) noexcept {
     if (c.is_listed) { unlist(r, first); }
     --c.type->chunk_count;
     const std::uint32_t run = c.run;
+    c.type->chunks_behind -= run - 1;
     for (std::uint32_t i = first; i < first + run; ++i) {
         r.free_chunks[i / 64] |= std::uint64_t{1} << (i % 64);
     }

@@ -17,6 +17,7 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 // Work, in bytes: see budget.hpp.
 inline constexpr std::size_t root_price = 32;
+inline constexpr std::size_t reference_price = 8;  // where an object's slot is not worth that much
 inline constexpr std::size_t chunk_price = 256;
 inline constexpr std::size_t call_price = 128;
 inline constexpr std::size_t piece_size = 512;  // bytes of an array that are traced at a time

@@ -55,6 +55,11 @@ namespace {
     --r.chunks_set_aside_count;
 }
 
+std::size_t price_of(std::size_t size, std::size_t reference_count) noexcept {
+    const std::size_t by_references = reference_count * reference_price;
+    return by_references > size ? by_references : size;
+}
+
 /// What the region keeps between two calls, in registers. Everything here is inlined, and what is
 /// not is called between save() and load().
 class marking_loop {
@@ -124,7 +129,7 @@ public:
             std::memcpy(&child, from + *place, sizeof(child));
             see(child);
         }
-        return object_size(c);
+        return price_of(object_size(c), t.place_count);
     }
 
     /// The next part of the array that is on. Returns: bytes of work.
@@ -134,7 +139,7 @@ public:
         const auto* const words = reinterpret_cast<const object_name*>(base_ + region_.piece);
         for (std::size_t i = 0; i < size / sizeof(object_name); ++i) { see(words[i]); }
         region_.piece += size;
-        return size;
+        return size / sizeof(object_name) * reference_price;
     }
 
 private:
@@ -226,8 +231,9 @@ std::size_t trace_by_call(collected_region& r, object_name object, const chunk_r
         return 0;  // its pieces are paid for
     }
     if (c.way == tracing::unlearned) { learn(r, object, c); }
-    const std::size_t by_references = trace_by_call(r, object, c) * sizeof(object_name);
-    return by_references > object_size(c) ? by_references : object_size(c);
+    const std::size_t price = price_of(object_size(c), trace_by_call(r, object, c));
+    r.cycle.work_beyond_slots += price - object_size(c);
+    return price;
 }
 
 /// Returns: true when nothing is left.
