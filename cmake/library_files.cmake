@@ -69,6 +69,7 @@ target_sources(cairn
         src/containers/table/reserved.cpp
         # collected
         src/collected/collected_heap.cpp
+        src/collected/collected_heap/barrier.cpp
         src/collected/collected_heap/checks.cpp
         src/collected/collected_heap/chunks.cpp
         src/collected/collected_heap/graph.cpp

@@ -326,8 +326,9 @@ TEST(collected_heap_test, the_required_budget_is_enough_when_the_rate_of_allocat
 TEST(collected_heap_test, the_required_budget_is_enough_where_most_is_arrays) {
     constexpr std::size_t places = 40'000;
     constexpr std::size_t count = 500;
-    constexpr std::size_t arrays = 10 * cairn::detail::chunk_size;  // 40,000 references, rounded up
-    constexpr std::size_t live = arrays + count * 48 + 16;
+    // 40,000 references and 500, rounded up; two hubs
+    constexpr std::size_t arrays = 10 * cairn::detail::chunk_size + 2048;
+    constexpr std::size_t live = arrays + count * 48 + 2 * 16;
     constexpr std::size_t size = live * 3 / 2 + 4 * cairn::detail::chunk_size;
     const auto is_enough = [](std::size_t budget) {
         collected_heap heap{size};
@@ -340,7 +341,7 @@ TEST(collected_heap_test, the_required_budget_is_enough_where_most_is_arrays) {
                                      .array_size = array_size,
                                      .allocated_per_frame = 20 * 48,
                                      .roots = 2,
-                                     .types = 3});
+                                     .types = 4});
     };
     EXPECT_TRUE(is_enough(budget_with(arrays)));
     EXPECT_FALSE(is_enough(budget_with(0))) << "a reference costs twice its bytes";

@@ -5,8 +5,12 @@
 //      v
 //      +--------+---------------+------------+---------+---------+- - - - +---------------------+
 //      | region | chunk_records | mark stack | chunk 0 | chunk 1 |        | set aside, lives    |
+//      |        | marks, live   |            |         |         |        |                     |
 //      +--------+---------------+------------+---------+---------+- - - - +---------------------+
 //      ^ first line: is it marking?            16 KiB, slots of one type    touched when needed
+//
+// marks and live have a bit for each 16 bytes, at which a slot begins or does not: so the bit of an
+// object is found by its name alone, without its type.
 //
 // A region never exceeds 4 GiB, so the upper half of an object's address is that of its region, and
 // the lower half names the object. So a reference has 4 bytes, its barrier finds the heap by a mask
@@ -37,7 +41,9 @@ inline constexpr std::size_t chunk_size = 16384;  // bytes
 inline constexpr std::size_t slot_size_min = 16;
 inline constexpr std::size_t slot_size_max =
     chunk_size / 2;  // larger ones have chunks of their own
-inline constexpr std::size_t words_per_chunk = chunk_size / slot_size_min / 64;
+inline constexpr std::size_t word_span =
+    64 * slot_size_min;  // bytes that a word of bits stands for
+inline constexpr std::size_t words_per_chunk = chunk_size / word_span;
 
 /// How the references of a type's objects are found.
 enum class tracing : unsigned char {
@@ -45,7 +51,6 @@ enum class tracing : unsigned char {
     unlearned,  // at fixed places; the first object that is traced shows them
     places,     // at `places` of the record
     by_call,    // its trace() says
-    behind,     // in a chunk behind the first of a large object: leads to its beginning
     all_words,  // an array of references
 };
 
@@ -67,8 +72,8 @@ inline constexpr std::size_t places_max = 14;
 struct alignas(64) type_record {
     const collected_type* type = nullptr;      // nullptr: no type yet
     std::uint64_t free_bits = 0;               // slots of the open word that make() may take
-    std::byte* word_begin = nullptr;           // the slot of the open word's bit 0
-    std::uint64_t* live_word = nullptr;        // the open word
+    std::byte* word_begin = nullptr;           // what the open word's bit 0 stands for
+    std::uint64_t starts = 0;                  // where slots begin, from one of them on
     std::uint32_t current = no_chunk;          // the chunk of the open word
     std::uint32_t next_word = 0;               // the word of `current` to be opened next
     std::uint32_t first_with_room = no_chunk;  // other chunks of the type with free slots, a list
@@ -81,24 +86,23 @@ struct alignas(64) type_record {
 };
 static_assert(sizeof(type_record) == 128);
 
-/// Beside each chunk. The first line is all that marking needs, for slots of 48 bytes and more.
+/// Beside each chunk, with its words of `marks` and `live`.
 struct alignas(64) chunk_record {
     type_record* type;
     std::uint32_t reciprocal;  // offset * reciprocal >> 32 is a slot's number; 0: one large object
     std::uint16_t slot_size;   // in bytes; 0: one large object
     tracing way;
-    bool has_weak;  // something in it was referred to weakly: lives count
-    std::uint64_t mark[words_per_chunk];
-    std::uint64_t live[words_per_chunk];
+    bool has_weak;        // something in it was referred to weakly: lives count
+    std::uint32_t price;  // bytes of work for an object whose references are at `places`
     std::uint32_t slot_count;
+    std::uint32_t taken_count;   // slots whose bit of `live` is set
     std::uint32_t run;           // chunks of the object: 1 but for large ones
-    std::uint32_t behind_first;  // which of them this is; above 0 no more than `way` is told
+    std::uint32_t behind_first;  // which of them this is; above 0 nothing else is told
     std::uint32_t next_with_room, previous_with_room;
     bool is_listed;         // in the list of chunks with room
-    bool was_seen_behind;   // marks may stand in the chunks behind this one
     std::uint8_t swept_in;  // the sweep_stamp of the sweep that it has been through
 };
-static_assert(sizeof(chunk_record) == 320);
+static_assert(sizeof(chunk_record) == 64);
 
 enum class phase : unsigned char { idle, roots, mark, before_collect, sweep };
 
@@ -148,6 +152,8 @@ struct collected_region {
     bool is_in_trace = false;      // of these the first
     std::uint32_t log_count = 0;
     chunk_record* chunks = nullptr;  // by the upper bits of an object's name
+    std::uint64_t* marks = nullptr;  // a bit for 16 bytes, from the region's beginning
+    std::uint64_t* live = nullptr;   // as `marks`; what make() may take of an open word counts, too
     std::uint32_t* lives = nullptr;  // by granules of 16 bytes from `begin`
     object_name begin = 0;           // of chunk first_chunk
     object_name end = 0;
@@ -167,7 +173,7 @@ struct collected_region {
     object_name queue[queue_size] = {};  // popped and prefetched, to be traced in this order
     object_name piece = 0;               // of a large array: the next word to be looked at
     object_name piece_end = 0;
-    std::uint64_t* set_aside = nullptr;         // marked, and the stack was full: a bit a slot
+    std::uint64_t* set_aside = nullptr;         // marked, and the stack was full: as `marks`
     std::uint64_t* chunks_set_aside = nullptr;  // a bit a chunk
     std::uint32_t chunks_set_aside_count = 0;
     std::uint32_t next_set_aside = 0;
@@ -245,6 +251,15 @@ struct collected_region {
     return reinterpret_cast<void*>(region_bits(inside) | name);
 }
 
+/// The bit of an object in its word of `marks` and `live`.
+[[nodiscard]] inline std::uint64_t bit_of(object_name name) noexcept {
+    return std::uint64_t{1} << (name / slot_size_min % 64);
+}
+/// True when the running cycle has reached the object that begins at `name`; `name` may be 0.
+[[nodiscard]] inline bool is_marked(const collected_region& r, object_name name) noexcept {
+    return (r.marks[name / word_span] >> (name / slot_size_min % 64) & 1) != 0;
+}
+
 /// The number of the slot that `name` lies in.
 [[nodiscard]] inline std::uint32_t slot_of(const chunk_record& c, object_name name) noexcept {
     const std::uint64_t offset = name & (chunk_size - 1);
@@ -263,7 +278,7 @@ void empty_log(collected_region& r) noexcept;
 
 /// `old` was reachable when the cycle began: it stays for this cycle. Requires: is_marking.
 inline void keep_for_this_cycle(collected_region& r, object_name old) noexcept {
-    if (old == 0) { return; }
+    if (is_marked(r, old)) { return; }  // as 0 is, always
     r.log[r.log_count] = old;
     if (++r.log_count == log_size) { empty_log(r); }
 }

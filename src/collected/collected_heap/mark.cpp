@@ -21,8 +21,8 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 namespace {
 
 /// An object that the full stack has no room for: a bit for it, and one for its chunk.
-[[gnu::noinline]] void set_aside(collected_region& r, std::uint32_t chunk,
-                                 std::uint32_t slot) noexcept {
+[[gnu::noinline]] void set_aside(collected_region& r, object_name object) noexcept {
+    const auto chunk = static_cast<std::uint32_t>(object / chunk_size);
     std::uint64_t* const bits = r.set_aside + (chunk - r.first_chunk) * words_per_chunk;
     std::uint64_t& chunks = r.chunks_set_aside[chunk / 64];
     const std::uint64_t bit = std::uint64_t{1} << (chunk % 64);
@@ -31,7 +31,7 @@ namespace {
         chunks |= bit;
         ++r.chunks_set_aside_count;
     }
-    bits[slot / 64] |= std::uint64_t{1} << (slot % 64);
+    bits[object % chunk_size / word_span] |= bit_of(object);
     ++r.set_aside_count;
 }
 
@@ -42,22 +42,25 @@ namespace {
     r.next_set_aside = word;
     const std::uint64_t chunks = r.chunks_set_aside[word];
     const std::uint32_t chunk = word * 64 + static_cast<std::uint32_t>(std::countr_zero(chunks));
-    const chunk_record& c = r.chunks[chunk];
     std::uint64_t* const bits = r.set_aside + (chunk - r.first_chunk) * words_per_chunk;
-    for (std::uint32_t w = 0; w < word_count(c); ++w) {
+    for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
         for (; bits[w] != 0; bits[w] &= bits[w] - 1) {
             if (r.stack_count == r.stack_capacity) { return; }
             const auto bit = static_cast<std::uint32_t>(std::countr_zero(bits[w]));
-            r.stack[r.stack_count++] = slot_name(c, chunk, w, bit);
+            r.stack[r.stack_count++] = name_at(chunk, w, bit);
         }
     }
     r.chunks_set_aside[word] = chunks & (chunks - 1);
     --r.chunks_set_aside_count;
 }
 
-std::size_t price_of(std::size_t size, std::size_t reference_count) noexcept {
-    const std::size_t by_references = reference_count * reference_price;
-    return by_references > size ? by_references : size;
+/// Marks the object around `name`, at which none begins: the name of a base.
+/// Returns: the object; 0 when it was marked.
+[[gnu::noinline]] object_name mark_around(collected_region& r, object_name name) noexcept {
+    const object_name object = start_of(r, name);
+    if (is_marked(r, object)) { return 0; }
+    r.marks[object / word_span] |= bit_of(object);
+    return object;
 }
 
 /// What the region keeps between two calls, in registers. Everything here is inlined, and what is
@@ -65,7 +68,12 @@ std::size_t price_of(std::size_t size, std::size_t reference_count) noexcept {
 class marking_loop {
 public:
     explicit marking_loop(collected_region& r) noexcept
-        : region_{r}, base_{base_of(r)}, chunks_{r.chunks}, end_{r.stack + r.stack_capacity} {
+        : region_{r},
+          base_{base_of(r)},
+          marks_{r.marks},
+          live_{r.live},
+          chunks_{r.chunks},
+          end_{r.stack + r.stack_capacity} {
         load();
     }
     void load() noexcept {
@@ -79,23 +87,24 @@ public:
         region_.queue_count = queue_count_;
     }
 
-    /// Marks the object that `name` lies in; 0 is nothing.
+    /// Marks the object that `name` lies in. 0 is marked always.
     [[gnu::always_inline]] void see(object_name name) noexcept {
-        if (name == 0) { return; }
-        chunk_record& c = chunks_[name / chunk_size];
-        const std::uint32_t slot = slot_of(c, name);
-        const std::uint64_t bit = std::uint64_t{1} << (slot % 64);
-        std::uint64_t& word = c.mark[slot / 64];
-        const std::uint64_t marks = word;
-        if ((marks & bit) != 0) { return; }
-        word = marks | bit;
-        if (c.way == tracing::nothing) { return; }
+        const object_name number = name / word_span;
+        const unsigned bit = name / slot_size_min % 64;
+        const std::uint64_t marks = marks_[number];
+        if ((marks >> bit & 1) != 0) { return; }
+        if ((live_[number] >> bit & 1) == 0) [[unlikely]] {
+            name = mark_around(region_, name);
+            if (name == 0) { return; }
+        } else {
+            marks_[number] = marks | std::uint64_t{1} << bit;
+        }
+        if (chunks_[name / chunk_size].way == tracing::nothing) { return; }
         if (top_ == end_) [[unlikely]] {
-            set_aside(region_, name / chunk_size, slot);
+            set_aside(region_, name);
             return;
         }
-        const object_name first = name & ~static_cast<object_name>(chunk_size - 1);
-        *top_++ = first + slot * c.slot_size;
+        *top_++ = name;
     }
 
     /// The object that entered the queue first, once the queue is full or the stack empty. 0: none.
@@ -129,7 +138,7 @@ public:
             std::memcpy(&child, from + *place, sizeof(child));
             see(child);
         }
-        return price_of(object_size(c), t.place_count);
+        return c.price;
     }
 
     /// The next part of the array that is on. Returns: bytes of work.
@@ -145,7 +154,9 @@ public:
 private:
     collected_region& region_;
     std::byte* base_;
-    chunk_record* chunks_;
+    std::uint64_t* marks_;
+    const std::uint64_t* live_;
+    const chunk_record* chunks_;
     object_name* top_;
     object_name* end_;
     std::uint32_t queue_first_;
@@ -193,7 +204,7 @@ void learn(collected_region& r, object_name object, chunk_record& c) noexcept {
         call_trace(r, base_of(r) + object, c, v);
         t.way = v.is_too_large ? tracing::by_call : tracing::places;
     }
-    c.way = t.way;
+    set_way(c);
 }
 
 /// Returns: how many references were seen.
@@ -219,12 +230,6 @@ std::size_t trace_by_call(collected_region& r, object_name object, const chunk_r
 /// An object whose references are not at places that are known. Returns: bytes of work.
 [[gnu::noinline]] std::size_t trace_otherwise(collected_region& r, object_name object) noexcept {
     chunk_record& c = r.chunks[object / chunk_size];
-    if (c.way == tracing::behind) {
-        const object_name whole = start_of(r, object);
-        r.chunks[whole / chunk_size].was_seen_behind = true;
-        see_one(r, whole);
-        return root_price;
-    }
     if (c.way == tracing::all_words) {
         r.piece = object;
         r.piece_end = object + static_cast<object_name>(object_size(c));
@@ -270,17 +275,6 @@ void empty_log(collected_region& r) noexcept {
     for (std::uint32_t i = 0; i < r.log_count; ++i) { loop.see(r.log[i]); }
     r.log_count = 0;
     loop.save();
-}
-
-void overwrite_while_marking(object_name& place, object_name name) noexcept {
-    keep_for_this_cycle(region_of(&place), place);
-    place = name;
-}
-
-/// A root that has not been looked at was reachable when the cycle began.
-void forget_root_while_marking(collected_region& r, root_link& root) noexcept {
-    keep_for_this_cycle(r, name_of(root.object));
-    if (r.next_root == &root) { r.next_root = root.next; }
 }
 
 void scan_roots(collected_region& r, allowance& left) noexcept {

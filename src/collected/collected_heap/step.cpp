@@ -26,8 +26,7 @@ void mark_open_words(collected_region& r) noexcept {
     for (std::uint32_t i = 0; i < r.type_count; ++i) {
         const type_record& t = r.types[r.used_types[i]];
         if (t.free_bits == 0) { continue; }
-        chunk_record& c = r.chunks[t.current];
-        c.mark[t.live_word - c.live] |= t.free_bits;
+        r.marks[name_of(t.word_begin) / word_span] |= t.free_bits;
     }
 }
 
