@@ -54,7 +54,13 @@ namespace {
     --r.chunks_set_aside_count;
 }
 
-/// Marks the object around `name`, at which none begins: the name of a base.
+/// True when a small object begins at `name`: what is left of the quotient is less than one.
+/// (Lemire, Kaser and Kurz 2019.)
+[[gnu::always_inline]] inline bool is_start(const chunk_record& c, object_name name) noexcept {
+    return name % chunk_size * c.reciprocal % (std::uint64_t{1} << 32) < c.reciprocal;
+}
+
+/// Marks the large object at `name`, or that of which a base lies there.
 /// Returns: the object; 0 when it was marked.
 [[gnu::noinline]] object_name mark_around(collected_region& r, object_name name) noexcept {
     const object_name object = start_of(r, name);
@@ -71,7 +77,7 @@ public:
         : region_{r},
           base_{base_of(r)},
           marks_{r.marks},
-          live_{r.live},
+
           chunks_{r.chunks},
           end_{r.stack + r.stack_capacity} {
         load();
@@ -93,11 +99,12 @@ public:
         const unsigned bit = name / slot_size_min % 64;
         const std::uint64_t marks = marks_[number];
         if ((marks >> bit & 1) != 0) { return; }
-        if ((live_[number] >> bit & 1) == 0) [[unlikely]] {
+        const chunk_record& c = chunks_[name / chunk_size];
+        if (is_start(c, name)) [[likely]] {
+            marks_[number] = marks | std::uint64_t{1} << bit;
+        } else {
             name = mark_around(region_, name);
             if (name == 0) { return; }
-        } else {
-            marks_[number] = marks | std::uint64_t{1} << bit;
         }
         if (chunks_[name / chunk_size].way == tracing::nothing) { return; }
         if (top_ == end_) [[unlikely]] {
@@ -155,7 +162,6 @@ private:
     collected_region& region_;
     std::byte* base_;
     std::uint64_t* marks_;
-    const std::uint64_t* live_;
     const chunk_record* chunks_;
     object_name* top_;
     object_name* end_;
