@@ -39,9 +39,11 @@
 // cycle may still cost by what may still be allocated until half of what was free at its beginning
 // is left.
 //
-// Invariant: what a root refers to, by ref after ref, is never freed, moved or reused.
+// Invariant: what a root refers to, by ref after ref, is never freed or reused, and moves in
+//            compact() only.
 // Bound:     a type's memory is reused by its type, and by others 16 KiB at a time: live bytes may
-//            occupy the sum of each type's peak. Objects above 8 KiB have chunks of their own.
+//            occupy the sum of each type's peak. After compact() less than 16 KiB of each type that
+//            moves are not live. Objects above 8 KiB have chunks of their own.
 //            Marking needs no memory that was not there at the start, however deep the graph.
 // Cost:      make: a few loads and stores. Beside objects: 2 % for records of chunks, 3 % for the
 //            mark stack; 26 % of addresses for lives of weak references and objects set aside,
@@ -97,6 +99,14 @@ public:
     collection_report step() noexcept;
     /// Finishes the running cycle and goes through a whole new one: what is garbage now is gone.
     collection_report collect() noexcept;
+    /// As collect(); then objects of each type move together, and chunks that become empty are free
+    /// for any type. Every T* and T& ends; ref, root and traced containers know the new places. It
+    /// moves what is_trivially_relocatable: say so for a type with references,
+    ///     template <> inline constexpr bool cairn::enable_trivial_relocation<quest> = true;
+    /// and buffers of ref_array; not objects above 8 KiB, nor those of a chunk in which an object
+    /// was ever referred to weakly. For level changes: O(capacity + objects), in one piece.
+    /// Requires: as step().
+    collection_report compact() noexcept;
 
     /// What a program asks of the heap at most. Memory of a type is free for others by 16 KiB, when
     /// all of that is free: so where several types take turns, live_max and allocated_per_frame are

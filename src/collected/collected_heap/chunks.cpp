@@ -164,6 +164,7 @@ constexpr collected_type array_type(std::uint32_t size) noexcept {
     collected_type t;
     t.size = size;
     t.way = tracing::all_words;
+    t.is_movable = true;
     t.name = "ref_array";
     t.name_length = 9;
     return t;

@@ -4,6 +4,7 @@
 //      barrier.cpp  what stores do while marking
 //      mark.cpp     from the roots to everything that is reachable
 //      sweep.cpp    before_collect, destructors, memory that comes back
+//      compact.cpp  objects of sparsely used chunks move together
 //      step.cpp     the phases in turn, within a budget; how much is owed
 //      checks.cpp   what checked builds know: regions, misuse
 //      validate.cpp the invariants; the second walk
@@ -143,6 +144,9 @@ void scan_roots(collected_region& r, allowance& left) noexcept;
 [[nodiscard]] bool sweep(collected_region& r, allowance& left) noexcept;
 /// Sweeps a chunk that asks for no user code. Returns: false when there is none.
 [[nodiscard]] bool sweep_one_for_make(collected_region& r) noexcept;
+
+/// What lies in a slot that belongs to nothing: checkers know.
+void destroy_bytes(collected_region& r, void* object, std::size_t size) noexcept;
 
 // ---- collected_heap.cpp
 [[nodiscard]] collection_cycle cycle_of(const collected_region& r) noexcept;

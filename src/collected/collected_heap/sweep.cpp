@@ -14,8 +14,6 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 namespace {
 
-constexpr int swept_byte = 0xF0;
-
 /// The object's references are null before its destructor runs: it reaches nothing that is gone.
 void clear_references(collected_region& r, const collected_type& type, void* object) noexcept {
     if (type.trace == nullptr) { return; }
@@ -30,14 +28,6 @@ void end_object(collected_region& r, const collected_type& type, void* object) n
     clear_references(r, type, object);
     const user_code runs{r};
     type.destroy(object);
-}
-
-void destroy_bytes(collected_region& r, void* object, std::size_t size) noexcept {
-    if (r.collects_always) {
-        unpoison(object, size);  // what is behind the end of a large object never was
-        std::memset(object, swept_byte, size);
-    }
-    poison(object, size);
 }
 
 /// The slots of `dead` in `word` belong to nothing now: lives end, checkers know.
@@ -130,6 +120,15 @@ bool destroy_one(collected_region& r, std::uint32_t number) noexcept {
 }
 
 }  // namespace
+
+void destroy_bytes(collected_region& r, void* object, std::size_t size) noexcept {
+    if (r.collects_always) {
+        unpoison(object, size);  // what is behind the end of a large object never was
+        constexpr int swept_byte = 0xF0;
+        std::memset(object, swept_byte, size);
+    }
+    poison(object, size);
+}
 
 bool is_condemned(const collected_region& r, object_name object) noexcept {
     const bool is_after_mark = r.now == phase::before_collect || r.now == phase::sweep;
