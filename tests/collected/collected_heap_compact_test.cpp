@@ -134,6 +134,24 @@ TEST(collected_heap_compact_test, less_than_a_chunk_of_each_type_is_not_live) {
     }
 }
 
+TEST(collected_heap_compact_test, a_reference_to_a_base_follows_its_object) {
+    collected_heap heap{1 << 20};
+    std::vector<root<named>> all;
+    for (std::uint32_t i = 0; i < 5'000; ++i) {
+        ship* const s = heap.make<ship>();
+        ASSERT_NE(s, nullptr);
+        s->number = i;
+        all.emplace_back(s);
+    }
+    thin_out(all, 50);
+    const root<fleet> f = heap.make<fleet>();
+    f->flagship = all.back().get();
+    EXPECT_GT(heap.compact().moved_count, 50u);
+    for (std::uint32_t i = 0; i < all.size(); ++i) { EXPECT_EQ(all[i]->number, 50 * i); }
+    EXPECT_EQ(f->flagship.get(), all.back().get());
+    heap.validate();
+}
+
 TEST(collected_heap_compact_test, a_weak_reference_finds_what_stays_where_it_is) {
     collected_heap heap{1 << 20};
     auto units = many<unit>(heap, 20'000);
