@@ -92,6 +92,7 @@ module;
 #include <cairn/movable/relocatable.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 #include <cairn/movable/relocation.hpp>
+#include <cairn/movable/trivial_relocation.hpp>
 #include <cairn/owners/deferred_store.hpp>
 #include <cairn/owners/destruction_budget.hpp>
 #include <cairn/owners/destruction_queue.hpp>
