@@ -52,14 +52,14 @@ namespace detail {
 struct slot_lookup {
 #if CAIRN_ASSERTS
     explicit slot_lookup(std::size_t stride) noexcept
-        : inverse{UINT64_MAX / stride + 1}, tail{stride - 32} {}
+        : inverse{UINT64_MAX / stride + 1}, tail{tail_of_slot(stride)} {}
     static constexpr std::uintptr_t shut = UINTPTR_MAX;
     std::uintptr_t gate = shut;  // of the short way: the begin of the stack, or shut
     std::uintptr_t first = 0;    // of its slots
     std::size_t size = 0;   // of its slots, in bytes; 0: no chunk, or states that are not known
     bool* live = nullptr;   // of each of its slots, whether it is live
     std::uint64_t inverse;  // offset * inverse / 2^64 is the number of a slot
-    std::size_t tail;       // of a slot: its size less 32
+    std::size_t tail;       // of a slot of 32, 48 or 64 bytes: its size less 32
     __extension__ using product = unsigned __int128;
 #else
     explicit slot_lookup(std::size_t) noexcept {}
@@ -286,7 +286,7 @@ static_assert(byte_allocator<pool> && has_good_size<pool> && has_owns<pool> && r
         // The stack lies outside of the slots: what it holds is where a slot begins.
         bool* const live =
             lookup_.live + (detail::slot_lookup::product{offset} * lookup_.inverse >> 64);
-        if (detail::is_short_slot_as_filled(slot, lookup_.tail)) [[likely]] {
+        if (detail::is_short_slot_as_filled(slot, lookup_.tail, stride_)) [[likely]] {
             *live = true;
             detail::mark_given_out(slot);
             top_ = top - 1;
@@ -311,7 +311,7 @@ static_assert(byte_allocator<pool> && has_good_size<pool> && has_owns<pool> && r
         bool* const live = lookup_.live + (number >> 64);
         if (static_cast<std::uint64_t>(number) < lookup_.inverse && *live) [[likely]] {
             *live = false;
-            detail::fill_short_slot(p, lookup_.tail);
+            detail::fill_short_slot(p, lookup_.tail, stride_);
             *top = p;
             top_ = top + 1;
             return true;
