@@ -192,6 +192,7 @@ target_sources(cairn
         include/cairn/alloc/locked.hpp
         include/cairn/alloc/monotonic.hpp
         include/cairn/alloc/pool.hpp
+        include/cairn/alloc/pool/free_slot.hpp
         include/cairn/alloc/pool_of.hpp
         include/cairn/alloc/required_size.hpp
         include/cairn/alloc/scratch.hpp

@@ -211,6 +211,21 @@ void slot_directory_base::wear_out(std::uint32_t index) noexcept {
     set_limit();
 }
 
+std::uint32_t slot_directory_base::find_called(std::uint32_t index,
+                                               std::uint32_t generation) const noexcept {
+    const bool is_there = index < capacity_ && slots()[index].word == generation;
+    return is_there ? slots()[index].value : none;
+}
+
+slot_directory_base::place slot_directory_base::find_place(std::uint32_t index,
+                                                           std::uint32_t generation,
+                                                           const void* rows, std::size_t row_size,
+                                                           std::size_t count) const noexcept {
+    auto* const first = static_cast<std::byte*>(const_cast<void*>(rows));
+    const std::uint32_t row = find_called(index, generation);
+    return {row != none ? first + row * row_size : nullptr, first + count * row_size};
+}
+
 handle_fault slot_directory_base::fault_of(std::uint32_t index,
                                            std::uint32_t generation) const noexcept {
     if (index == 0 && generation == 0) { return handle_fault::null; }

@@ -89,9 +89,13 @@ public:
 
     // ---- reading ------------------------------------------------------------------------------
 
-    [[nodiscard]] T* data() noexcept { return rows(); }
-    [[nodiscard]] const T* data() const noexcept { return rows(); }
-    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] [[gnu::always_inline]] T* data() noexcept {
+        return reinterpret_cast<T*>(memory_.data());
+    }
+    [[nodiscard]] [[gnu::always_inline]] const T* data() const noexcept {
+        return reinterpret_cast<const T*>(memory_.data());
+    }
+    [[nodiscard]] [[gnu::always_inline]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     [[nodiscard]] allocator_ref upstream() const noexcept { return memory_.upstream(); }
@@ -115,12 +119,12 @@ public:
     [[nodiscard]] const T* end() const noexcept { return rows() + size_; }
 
     /// Requires: row < size().
-    [[nodiscard]] T& operator[](std::size_t row) noexcept {
+    [[nodiscard]] [[gnu::always_inline]] T& operator[](std::size_t row) noexcept {
         CAIRN_ASSERT(row < size_, "a row is below size()",
                      detail::beyond_end(this, "packed_array", row, size_));
         return rows()[row];
     }
-    [[nodiscard]] const T& operator[](std::size_t row) const noexcept {
+    [[nodiscard]] [[gnu::always_inline]] const T& operator[](std::size_t row) const noexcept {
         CAIRN_ASSERT(row < size_, "a row is below size()",
                      detail::beyond_end(this, "packed_array", row, size_));
         return rows()[row];
@@ -346,7 +350,7 @@ private:
     static constexpr alignment storage_alignment{alignof(T) > cache_line_size ? alignof(T)
                                                                               : cache_line_size};
 
-    T* rows() const noexcept { return reinterpret_cast<T*>(memory_.data()); }
+    [[gnu::always_inline]] T* rows() const noexcept { return reinterpret_cast<T*>(memory_.data()); }
 
     template <class... Args>
     static T* build(T* row, Args&&... args) {
