@@ -15,7 +15,10 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 bool slot_directory_base::copy_slots(const slot_directory_base& other) noexcept {
     CAIRN_ASSERT(capacity_ == 0, "slots are copied into a directory without any");
-    if (other.capacity_ == 0) { return true; }
+    if (other.capacity_ == 0) {  // no slots, but a first life may have been asked for
+        lives_.copy_from(other.lives_);
+        return true;
+    }
     const std::size_t line_size = other.capacity_ * sizeof(std::uint32_t);
     const bool has_room =
         order_ == reuse::lowest ? free_.copy_from(other.free_) : free_.memory().grow(line_size, 0);
