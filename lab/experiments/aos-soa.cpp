@@ -359,6 +359,7 @@ const lab::registration aos_soa{
             const auto spans = [](auto& t) { update_spans(t); };
             c.cairn("cairn::table aos, rows", table_work<aos>(count, rows));
             c.cairn("cairn::table soa, rows", table_work<soa>(count, rows));
+            c.cairn("cairn::table soa, for_each row", table_work<soa>(count, loop));
             c.cairn("cairn::table soa, each", table_work<soa>(count, each));
             c.cairn("cairn::table soa, spans", table_work<soa>(count, spans));
             c.cairn("cairn::table split_soa, rows", table_work<split_soa>(count, rows));

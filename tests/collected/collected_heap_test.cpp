@@ -406,7 +406,7 @@ TEST(collected_heap_test, no_phase_exceeds_its_budget_by_more_than_one_unit) {
         std::size_t calls = 0;
         while (heap.is_collecting()) {
             const collection_report r = heap.step({.bytes = 1000});
-            EXPECT_LE(r.bytes, 1000u + 512u) << "a piece of an array is the largest unit";
+            EXPECT_LE(r.bytes, 1000u + 1024u) << "a piece of an array is the largest unit";
             EXPECT_LE(r.steps, 1000u / 32 + 1);
             ++calls;
         }
@@ -482,6 +482,7 @@ constexpr std::size_t paced_size = live_count * 48 * 3 / 2 + 4 * cairn::detail::
 std::size_t budget_for(std::size_t most) {
     const collected_heap heap{paced_size};
     return heap.required_budget({.live_max = live_count * 48 + live_count * 4 + 48,
+                                 .array_size = live_count * 4,
                                  .allocated_per_frame = most * 48,
                                  .roots = 1,
                                  .types = 3});
@@ -507,6 +508,51 @@ TEST(collected_heap_test, the_required_budget_is_enough_when_the_rate_of_allocat
             EXPECT_TRUE(survives(most, how, budget_for(most))) << most;
         }
     }
+}
+
+TEST(collected_heap_test, the_required_budget_is_enough_where_most_is_arrays) {
+    constexpr std::size_t places = 40'000;
+    constexpr std::size_t count = 500;
+    // 40,000 references and 500, rounded up; two hubs
+    constexpr std::size_t arrays = 10 * cairn::detail::chunk_size + 2048;
+    constexpr std::size_t live = arrays + count * 48 + 2 * 16;
+    constexpr std::size_t size = live * 3 / 2 + 4 * cairn::detail::chunk_size;
+    const auto is_enough = [](std::size_t budget) {
+        collected_heap heap{size};
+        const root<hub> h = heap.make<hub>();
+        return h->all.reserve(places) && survives(heap, count, 20, constant, budget, 2000);
+    };
+    const collected_heap heap{size};
+    const auto budget_with = [&heap](std::size_t array_size) {
+        return heap.required_budget({.live_max = live,
+                                     .array_size = array_size,
+                                     .allocated_per_frame = 20 * 48,
+                                     .roots = 2,
+                                     .types = 4});
+    };
+    EXPECT_TRUE(is_enough(budget_with(arrays)));
+    EXPECT_FALSE(is_enough(budget_with(0))) << "a reference costs twice its bytes";
+}
+
+struct references_only {
+    ref<references_only> all[4];
+    using references = refers_to<&references_only::all>;
+};
+static_assert(sizeof(references_only) == 16);
+
+TEST(collected_heap_test, a_reference_costs_no_less_in_an_array_than_in_an_object) {
+    collected_heap heap{1 << 20};
+    const auto work_of_cycle = [&heap] { return heap.collect().bytes; };
+    const std::size_t work = work_of_cycle();
+    const root<node> one = made(heap);
+    const std::size_t with_node = work_of_cycle();
+    EXPECT_EQ(with_node - work, 48u + 32u + 256u) << "an object, a root, a chunk";
+    const root<references_only> other = heap.make<references_only>();
+    const std::size_t with_references = work_of_cycle();
+    EXPECT_EQ(with_references - with_node, 4 * 8u + 32u + 256u);
+    const root<hub> h = heap.make<hub>();
+    ASSERT_TRUE(h->all.reserve(512));
+    EXPECT_EQ(work_of_cycle() - with_references, 16u + 512 * 8u + 32u + 2 * 256u);
 }
 
 struct quest {
@@ -535,8 +581,11 @@ TEST(collected_heap_test,
     constexpr std::size_t a_frame = 20;
     constexpr std::size_t live_max = (count * 5 / 2 + 1) * 48 + count * 4 + 64;
     collected_heap heap{live_max * 3 / 2 + 3 * cairn::detail::chunk_size, {.work_in_make_max = 0}};
-    const std::size_t budget = heap.required_budget(
-        {.live_max = live_max, .allocated_per_frame = a_frame * 48, .roots = 1, .types = 3});
+    const std::size_t budget = heap.required_budget({.live_max = live_max,
+                                                     .array_size = count * 4,
+                                                     .allocated_per_frame = a_frame * 48,
+                                                     .roots = 1,
+                                                     .types = 3});
     ASSERT_NE(budget, SIZE_MAX);
     const root<log_book> book = heap.make<log_book>();
     ASSERT_TRUE(book->quests.reserve(count));

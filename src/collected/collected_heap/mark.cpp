@@ -21,8 +21,8 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 namespace {
 
 /// An object that the full stack has no room for: a bit for it, and one for its chunk.
-[[gnu::noinline]] void set_aside(collected_region& r, std::uint32_t chunk,
-                                 std::uint32_t slot) noexcept {
+[[gnu::noinline]] void set_aside(collected_region& r, object_name object) noexcept {
+    const auto chunk = static_cast<std::uint32_t>(object / chunk_size);
     std::uint64_t* const bits = r.set_aside + (chunk - r.first_chunk) * words_per_chunk;
     std::uint64_t& chunks = r.chunks_set_aside[chunk / 64];
     const std::uint64_t bit = std::uint64_t{1} << (chunk % 64);
@@ -31,7 +31,7 @@ namespace {
         chunks |= bit;
         ++r.chunks_set_aside_count;
     }
-    bits[slot / 64] |= std::uint64_t{1} << (slot % 64);
+    bits[object % chunk_size / word_span] |= bit_of(object);
     ++r.set_aside_count;
 }
 
@@ -42,17 +42,31 @@ namespace {
     r.next_set_aside = word;
     const std::uint64_t chunks = r.chunks_set_aside[word];
     const std::uint32_t chunk = word * 64 + static_cast<std::uint32_t>(std::countr_zero(chunks));
-    const chunk_record& c = r.chunks[chunk];
     std::uint64_t* const bits = r.set_aside + (chunk - r.first_chunk) * words_per_chunk;
-    for (std::uint32_t w = 0; w < word_count(c); ++w) {
+    for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
         for (; bits[w] != 0; bits[w] &= bits[w] - 1) {
             if (r.stack_count == r.stack_capacity) { return; }
             const auto bit = static_cast<std::uint32_t>(std::countr_zero(bits[w]));
-            r.stack[r.stack_count++] = slot_name(c, chunk, w, bit);
+            r.stack[r.stack_count++] = name_at(chunk, w, bit);
         }
     }
     r.chunks_set_aside[word] = chunks & (chunks - 1);
     --r.chunks_set_aside_count;
+}
+
+/// True when a small object begins at `name`: what is left of the quotient is less than one.
+/// (Lemire, Kaser and Kurz 2019.)
+[[gnu::always_inline]] inline bool is_start(const chunk_record& c, object_name name) noexcept {
+    return name % chunk_size * c.reciprocal % (std::uint64_t{1} << 32) < c.reciprocal;
+}
+
+/// Marks the large object at `name`, or that of which a base lies there.
+/// Returns: the object; 0 when it was marked.
+[[gnu::noinline]] object_name mark_around(collected_region& r, object_name name) noexcept {
+    const object_name object = start_of(r, name);
+    if (is_marked(r, object)) { return 0; }
+    r.marks[object / word_span] |= bit_of(object);
+    return object;
 }
 
 /// What the region keeps between two calls, in registers. Everything here is inlined, and what is
@@ -60,7 +74,12 @@ namespace {
 class marking_loop {
 public:
     explicit marking_loop(collected_region& r) noexcept
-        : region_{r}, base_{base_of(r)}, chunks_{r.chunks}, end_{r.stack + r.stack_capacity} {
+        : region_{r},
+          base_{base_of(r)},
+          marks_{r.marks},
+
+          chunks_{r.chunks},
+          end_{r.stack + r.stack_capacity} {
         load();
     }
     void load() noexcept {
@@ -74,23 +93,25 @@ public:
         region_.queue_count = queue_count_;
     }
 
-    /// Marks the object that `name` lies in; 0 is nothing.
+    /// Marks the object that `name` lies in. 0 is marked always.
     [[gnu::always_inline]] void see(object_name name) noexcept {
-        if (name == 0) { return; }
-        chunk_record& c = chunks_[name / chunk_size];
-        const std::uint32_t slot = slot_of(c, name);
-        const std::uint64_t bit = std::uint64_t{1} << (slot % 64);
-        std::uint64_t& word = c.mark[slot / 64];
-        const std::uint64_t marks = word;
-        if ((marks & bit) != 0) { return; }
-        word = marks | bit;
-        if (c.way == tracing::nothing) { return; }
+        const object_name number = name / word_span;
+        const unsigned bit = name / slot_size_min % 64;
+        const std::uint64_t marks = marks_[number];
+        if ((marks >> bit & 1) != 0) { return; }
+        const chunk_record& c = chunks_[name / chunk_size];
+        if (is_start(c, name)) [[likely]] {
+            marks_[number] = marks | std::uint64_t{1} << bit;
+        } else {
+            name = mark_around(region_, name);
+            if (name == 0) { return; }
+        }
+        if (chunks_[name / chunk_size].way == tracing::nothing) { return; }
         if (top_ == end_) [[unlikely]] {
-            set_aside(region_, name / chunk_size, slot);
+            set_aside(region_, name);
             return;
         }
-        const object_name first = name & ~static_cast<object_name>(chunk_size - 1);
-        *top_++ = first + slot * c.slot_size;
+        *top_++ = name;
     }
 
     /// The object that entered the queue first, once the queue is full or the stack empty. 0: none.
@@ -124,7 +145,7 @@ public:
             std::memcpy(&child, from + *place, sizeof(child));
             see(child);
         }
-        return object_size(c);
+        return c.price;
     }
 
     /// The next part of the array that is on. Returns: bytes of work.
@@ -134,13 +155,14 @@ public:
         const auto* const words = reinterpret_cast<const object_name*>(base_ + region_.piece);
         for (std::size_t i = 0; i < size / sizeof(object_name); ++i) { see(words[i]); }
         region_.piece += size;
-        return size;
+        return size / sizeof(object_name) * reference_price;
     }
 
 private:
     collected_region& region_;
     std::byte* base_;
-    chunk_record* chunks_;
+    std::uint64_t* marks_;
+    const chunk_record* chunks_;
     object_name* top_;
     object_name* end_;
     std::uint32_t queue_first_;
@@ -188,7 +210,7 @@ void learn(collected_region& r, object_name object, chunk_record& c) noexcept {
         call_trace(r, base_of(r) + object, c, v);
         t.way = v.is_too_large ? tracing::by_call : tracing::places;
     }
-    c.way = t.way;
+    set_way(c);
 }
 
 /// Returns: how many references were seen.
@@ -214,20 +236,15 @@ std::size_t trace_by_call(collected_region& r, object_name object, const chunk_r
 /// An object whose references are not at places that are known. Returns: bytes of work.
 [[gnu::noinline]] std::size_t trace_otherwise(collected_region& r, object_name object) noexcept {
     chunk_record& c = r.chunks[object / chunk_size];
-    if (c.way == tracing::behind) {
-        const object_name whole = start_of(r, object);
-        r.chunks[whole / chunk_size].was_seen_behind = true;
-        see_one(r, whole);
-        return root_price;
-    }
     if (c.way == tracing::all_words) {
         r.piece = object;
         r.piece_end = object + static_cast<object_name>(object_size(c));
         return 0;  // its pieces are paid for
     }
     if (c.way == tracing::unlearned) { learn(r, object, c); }
-    const std::size_t by_references = trace_by_call(r, object, c) * sizeof(object_name);
-    return by_references > object_size(c) ? by_references : object_size(c);
+    const std::size_t price = price_of(object_size(c), trace_by_call(r, object, c));
+    r.cycle.work_beyond_slots += price - object_size(c);
+    return price;
 }
 
 /// Returns: true when nothing is left.
@@ -264,17 +281,6 @@ void empty_log(collected_region& r) noexcept {
     for (std::uint32_t i = 0; i < r.log_count; ++i) { loop.see(r.log[i]); }
     r.log_count = 0;
     loop.save();
-}
-
-void overwrite_while_marking(object_name& place, object_name name) noexcept {
-    keep_for_this_cycle(region_of(&place), place);
-    place = name;
-}
-
-/// A root that has not been looked at was reachable when the cycle began.
-void forget_root_while_marking(collected_region& r, root_link& root) noexcept {
-    keep_for_this_cycle(r, name_of(root.object));
-    if (r.next_root == &root) { r.next_root = root.next; }
 }
 
 void scan_roots(collected_region& r, allowance& left) noexcept {
