@@ -69,8 +69,10 @@ target_sources(cairn
         src/containers/table/reserved.cpp
         # collected
         src/collected/collected_heap.cpp
+        src/collected/collected_heap/barrier.cpp
         src/collected/collected_heap/checks.cpp
         src/collected/collected_heap/chunks.cpp
+        src/collected/collected_heap/compact.cpp
         src/collected/collected_heap/graph.cpp
         src/collected/collected_heap/mark.cpp
         src/collected/collected_heap/mark_on.cpp
@@ -191,6 +193,7 @@ target_sources(cairn
         include/cairn/alloc/locked.hpp
         include/cairn/alloc/monotonic.hpp
         include/cairn/alloc/pool.hpp
+        include/cairn/alloc/pool/free_slot.hpp
         include/cairn/alloc/pool_of.hpp
         include/cairn/alloc/required_size.hpp
         include/cairn/alloc/scratch.hpp
@@ -211,6 +214,7 @@ target_sources(cairn
         include/cairn/movable/relocatable_heap/object_map.hpp
         include/cairn/movable/relocatable_heap/stats.hpp
         include/cairn/movable/relocation.hpp
+        include/cairn/movable/trivial_relocation.hpp
         # owners
         include/cairn/owners/deferred_store.hpp
         include/cairn/owners/destruction_budget.hpp
@@ -275,6 +279,7 @@ target_sources(cairn
         include/cairn/collected/ref.hpp
         include/cairn/collected/ref_array.hpp
         include/cairn/collected/region.hpp
+        include/cairn/collected/region/records.hpp
         include/cairn/collected/trace.hpp
         include/cairn/collected/traced.hpp
         # debug

@@ -92,6 +92,7 @@ module;
 #include <cairn/movable/relocatable.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 #include <cairn/movable/relocation.hpp>
+#include <cairn/movable/trivial_relocation.hpp>
 #include <cairn/owners/deferred_store.hpp>
 #include <cairn/owners/destruction_budget.hpp>
 #include <cairn/owners/destruction_queue.hpp>
@@ -430,6 +431,7 @@ using cairn::page_memory::resident_bytes;
 using cairn::page_memory::round_up_to_pages;
 using cairn::page_memory::set_name;
 using cairn::page_memory::size;
+using cairn::page_memory::try_move;
 using cairn::page_memory::try_resize;
 }  // namespace page_memory
 

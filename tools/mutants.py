@@ -69,9 +69,10 @@ def masked(text):
                        r"if constexpr|__builtin_assume\w*|offsetof)\s*\(")
     for m in calls.finditer(code):
         blank(m.end(), matching(code, m.end() - 1))
-    for m in re.finditer(r"[^;{}]*\w*poison\w*\([^;]*;", code):
+    for m in re.finditer(r"poison\w*\([^;]*;", code):
+        begin = max(code.rfind(c, 0, m.start()) for c in ";{}") + 1  # of the statement
         if "{" not in m[0] and ")" in m[0]:
-            blank(m.start(), m.end())
+            blank(begin, m.end())
     for m in re.finditer(r"\b(template(\s+\w+)?|requires)\s*<", code):
         blank(m.end(), angle(code, m.end() - 1))
     code = "".join(out)

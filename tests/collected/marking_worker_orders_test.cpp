@@ -85,7 +85,10 @@ struct world {
         entrance.let_in();
     }
     void keep(std::uint32_t old) {
-        if (marking && old != 0) { log |= std::uint64_t{1} << old; }
+        if (!marking || old == 0) { return; }
+        // Marked: the worker goes on with it. Not marked, as far as this thread sees: once more.
+        if ((marks.load(memory_order::relaxed) >> old & 1) != 0) { return; }
+        log |= std::uint64_t{1} << old;
     }
     std::uint32_t read(std::uint32_t object) const {
         return field[object].load(memory_order::relaxed);  // it alone writes

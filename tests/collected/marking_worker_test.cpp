@@ -123,6 +123,34 @@ TEST(marking_worker_test, what_it_has_marked_is_taken_off_a_budget_of_bytes) {
     EXPECT_TRUE(heap.is_marking());
 }
 
+/// Its references are paid for, not its slot of 64 bytes.
+struct hub : thing {
+    explicit hub(std::uint32_t n) noexcept : thing{n, false} {}
+    ref<hub> at[14];
+    using references = refers_to<&hub::at>::and_base<thing>;
+};
+
+TEST(marking_worker_test, pays_as_much_as_the_program_for_an_object_of_many_references) {
+    constexpr std::uint32_t count = 3000;
+    collected_heap heap{1 << 20, {.verify = true}};
+    marking_worker worker;
+    ASSERT_TRUE(heap.mark_on(worker));
+    root<hub> first;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        hub* const h = heap.make<hub>(i);
+        ASSERT_NE(h, nullptr);
+        h->at[0] = first.get();
+        first = h;
+    }
+    begin_marking(heap);
+    heap.step({.bytes = 200});
+    EXPECT_FALSE(worker.run());
+    end_cycle(heap);
+    const std::uint64_t price = sizeof(hub::at) / sizeof(ref<hub>) * 8;
+    EXPECT_GE(heap.stats().last_cycle.work_by_worker, (count - 10) * price);
+    EXPECT_LE(heap.stats().last_cycle.work_by_worker, count * price);
+}
+
 TEST(marking_worker_test, a_step_with_a_limit_of_units_leaves_marking_to_a_worker_that_marks) {
     collected_heap heap{1 << 20};
     marking_worker worker;
@@ -725,9 +753,10 @@ TEST(marking_worker_model_test, nor_with_a_mark_stack_of_two) {
 }
 
 TEST(marking_worker_model_test, nor_where_memory_runs_out_again_and_again) {
-    model m{seed + 2, 160 * 1024, {.verify = true}};
+    model m{seed + 2, 256 * 1024, {.verify = true}};
     m.run(10'000, run_in_pieces);
-    EXPECT_GT(m.stats().work_in_make, 0u);
+    EXPECT_GT(m.stats().work_in_make, 100'000u);
+    EXPECT_GT(m.work_by_worker(), 1000u);
 }
 
 TEST(marking_worker_model_test, nor_does_a_thread_beside_the_program) {

@@ -1,9 +1,11 @@
 // What the parts of the collector call in each other.
 //
 //      chunks.cpp   memory: chunks, open words, large objects, arrays
+//      barrier.cpp  what stores do while marking
 //      mark.cpp     from the roots to everything that is reachable
-//      sweep.cpp    before_collect, destructors, memory that comes back
 //      mark_on.cpp  the same by a second thread
+//      sweep.cpp    before_collect, destructors, memory that comes back
+//      compact.cpp  objects of sparsely used chunks move together
 //      step.cpp     the phases in turn, within a budget; how much is owed
 //      checks.cpp   what checked builds know: regions, misuse
 //      validate.cpp the invariants; the second walk
@@ -19,6 +21,7 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 // Work, in bytes: see budget.hpp.
 inline constexpr std::size_t root_price = 32;
+inline constexpr std::size_t reference_price = 8;  // where an object's slot is not worth that much
 inline constexpr std::size_t chunk_price = 256;
 inline constexpr std::size_t call_price = 128;
 inline constexpr std::size_t piece_size = 512;  // bytes of an array that are traced at a time
@@ -35,18 +38,32 @@ inline constexpr std::size_t piece_size = 512;  // bytes of an array that are tr
 [[nodiscard]] inline std::size_t object_size(const chunk_record& c) noexcept {
     return c.slot_size != 0 ? c.slot_size : std::size_t{c.run} * chunk_size;
 }
-[[nodiscard]] inline std::uint32_t word_count(const chunk_record& c) noexcept {
-    return (c.slot_count + 63) / 64;
+/// The object that begins at bit `bit` of the chunk's word `word`.
+[[nodiscard]] inline object_name name_at(std::uint32_t chunk, std::uint32_t word,
+                                         std::uint32_t bit) noexcept {
+    return static_cast<object_name>(chunk * chunk_size + word * word_span + bit * slot_size_min);
 }
-/// The bits of word `word` that stand for a slot.
-[[nodiscard]] inline std::uint64_t slots_of_word(const chunk_record& c,
-                                                 std::uint32_t word) noexcept {
-    const std::uint32_t count = c.slot_count - word * 64;
-    return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+[[nodiscard]] inline std::uint64_t& mark_word(collected_region& r, std::uint32_t chunk,
+                                              std::uint32_t word) noexcept {
+    return r.marks[chunk * words_per_chunk + word];
 }
-[[nodiscard]] inline object_name slot_name(const chunk_record& c, std::uint32_t chunk,
-                                           std::uint32_t word, std::uint32_t bit) noexcept {
-    return chunk * static_cast<object_name>(chunk_size) + (word * 64 + bit) * c.slot_size;
+/// Objects, and slots that make() may take.
+[[nodiscard]] inline std::uint64_t& live_word(collected_region& r, std::uint32_t chunk,
+                                              std::uint32_t word) noexcept {
+    return r.live[chunk * words_per_chunk + word];
+}
+/// Objects alone.
+[[nodiscard]] inline std::uint64_t objects_of_word(const collected_region& r, std::uint32_t chunk,
+                                                   std::uint32_t word) noexcept {
+    const type_record& t = *r.chunks[chunk].type;
+    const bool is_open = t.free_bits != 0 && name_of(t.word_begin) == name_at(chunk, word, 0);
+    return r.live[chunk * words_per_chunk + word] & ~(is_open ? t.free_bits : 0);
+}
+/// Garbage, once marking has ended, of a chunk that is not swept yet.
+[[nodiscard]] inline std::uint64_t condemned_of_word(const collected_region& r, std::uint32_t chunk,
+                                                     std::uint32_t word) noexcept {
+    const std::size_t i = chunk * words_per_chunk + word;
+    return r.live[i] & ~r.marks[i];
 }
 [[nodiscard]] inline bool is_free_chunk(const collected_region& r, std::uint32_t chunk) noexcept {
     return ((r.free_chunks[chunk / 64] >> (chunk % 64)) & 1) != 0;
@@ -90,7 +107,15 @@ private:
     bool outer_;
 };
 
+/// Bytes of work for an object of `size` bytes.
+[[nodiscard]] inline std::size_t price_of(std::size_t size, std::size_t reference_count) noexcept {
+    const std::size_t by_references = reference_count * reference_price;
+    return by_references > size ? by_references : size;
+}
+
 // ---- chunks.cpp
+/// What is known about the type, in the chunk.
+void set_way(chunk_record& c) noexcept;
 /// True when an object that is made in `c` now has to be marked to survive the running cycle.
 [[nodiscard]] bool births_are_marked(const collected_region& r, const chunk_record& c) noexcept;
 void give_back_chunks(collected_region& r, std::uint32_t first) noexcept;
@@ -159,6 +184,7 @@ struct marking_share {
         bool is_known = false;
         std::uint8_t place_count = 0;
         std::uint16_t places[places_max] = {};
+        std::uint32_t price = 0;  // bytes of work for an object
     };
 
     [[nodiscard]] static marking_share* create(collected_region& r, marking_worker& w) noexcept;
@@ -219,6 +245,9 @@ inline void mark_births(const collected_region& r, std::uint64_t& word,
 /// Sweeps a chunk that asks for no user code. Returns: false when there is none.
 [[nodiscard]] bool sweep_one_for_make(collected_region& r) noexcept;
 
+/// What lies in a slot that belongs to nothing: checkers know.
+void destroy_bytes(collected_region& r, void* object, std::size_t size) noexcept;
+
 // ---- collected_heap.cpp
 [[nodiscard]] collection_cycle cycle_of(const collected_region& r) noexcept;
 
@@ -232,9 +261,8 @@ void count_work(collected_region& r, std::size_t work) noexcept;
 [[nodiscard]] inline bool is_live(const collected_region& r, object_name name) noexcept {
     if (name < r.begin || name >= r.end || is_free_chunk(r, name / chunk_size)) { return false; }
     const object_name object = start_of(r, name);
-    const chunk_record& c = r.chunks[object / chunk_size];
-    const std::uint32_t slot = slot_of(c, object);
-    return slot < c.slot_count && ((c.live[slot / 64] >> (slot % 64)) & 1) != 0;
+    const auto word = static_cast<std::uint32_t>(object % chunk_size / word_span);
+    return (objects_of_word(r, object / chunk_size, word) & bit_of(object)) != 0;
 }
 
 /// Calls visit(name) for each reference of the object, null ones too.

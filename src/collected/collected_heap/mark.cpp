@@ -26,8 +26,8 @@ std::uint32_t room_on_stack(const collected_region& r) noexcept {
 }
 
 /// An object that the full stack has no room for: a bit for it, and one for its chunk.
-[[gnu::noinline]] void set_aside(collected_region& r, std::uint32_t chunk,
-                                 std::uint32_t slot) noexcept {
+[[gnu::noinline]] void set_aside(collected_region& r, object_name object) noexcept {
+    const auto chunk = static_cast<std::uint32_t>(object / chunk_size);
     std::uint64_t* const bits = r.set_aside + (chunk - r.first_chunk) * words_per_chunk;
     std::uint64_t& chunks = r.chunks_set_aside[chunk / 64];
     const std::uint64_t bit = std::uint64_t{1} << (chunk % 64);
@@ -36,7 +36,7 @@ std::uint32_t room_on_stack(const collected_region& r) noexcept {
         chunks |= bit;
         ++r.chunks_set_aside_count;
     }
-    bits[slot / 64] |= std::uint64_t{1} << (slot % 64);
+    bits[object % chunk_size / word_span] |= bit_of(object);
     // stats() reads it while a worker marks.
     in_place{r.set_aside_count}.store(r.set_aside_count + 1, memory_order::relaxed);
 }
@@ -48,13 +48,12 @@ std::uint32_t room_on_stack(const collected_region& r) noexcept {
     r.next_set_aside = word;
     const std::uint64_t chunks = r.chunks_set_aside[word];
     const std::uint32_t chunk = word * 64 + static_cast<std::uint32_t>(std::countr_zero(chunks));
-    const chunk_record& c = r.chunks[chunk];
     std::uint64_t* const bits = r.set_aside + (chunk - r.first_chunk) * words_per_chunk;
-    for (std::uint32_t w = 0; w < word_count(c); ++w) {
+    for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
         for (; bits[w] != 0; bits[w] &= bits[w] - 1) {
             if (r.stack_count == room_on_stack(r)) { return; }
             const auto bit = static_cast<std::uint32_t>(std::countr_zero(bits[w]));
-            r.stack[r.stack_count++] = slot_name(c, chunk, w, bit);
+            r.stack[r.stack_count++] = name_at(chunk, w, bit);
         }
     }
     r.chunks_set_aside[word] = chunks & (chunks - 1);
@@ -63,10 +62,13 @@ std::uint32_t room_on_stack(const collected_region& r) noexcept {
 
 /// The heap is this thread's alone.
 struct alone {
-    [[gnu::always_inline]] static bool mark(std::uint64_t& word, std::uint64_t bit) noexcept {
-        const std::uint64_t marks = word;
-        if ((marks & bit) != 0) { return false; }
-        word = marks | bit;
+    [[gnu::always_inline]] static std::uint64_t marks(const std::uint64_t& word) noexcept {
+        return word;
+    }
+    /// `bit` was not in `seen`. Returns: true when it is this call that sets it.
+    [[gnu::always_inline]] static bool mark(std::uint64_t& word, std::uint64_t seen,
+                                            std::uint64_t bit) noexcept {
+        word = seen | bit;
         return true;
     }
     [[gnu::always_inline]] static object_name read(const object_name& place) noexcept {
@@ -75,7 +77,11 @@ struct alone {
 };
 /// The program runs meanwhile.
 struct beside_program {
-    [[gnu::always_inline]] static bool mark(std::uint64_t& word, std::uint64_t bit) noexcept {
+    [[gnu::always_inline]] static std::uint64_t marks(const std::uint64_t& word) noexcept {
+        return in_place{word}.load(memory_order::relaxed);
+    }
+    [[gnu::always_inline]] static bool mark(std::uint64_t& word, std::uint64_t,
+                                            std::uint64_t bit) noexcept {
         return set_mark(in_place{word}, bit);
     }
     [[gnu::always_inline]] static object_name read(const object_name& place) noexcept {
@@ -83,13 +89,30 @@ struct beside_program {
     }
 };
 
+/// True when a small object begins at `name`: what is left of the quotient is less than one.
+/// (Lemire, Kaser and Kurz 2019.)
+[[gnu::always_inline]] inline bool is_start(const chunk_record& c, object_name name) noexcept {
+    return name % chunk_size * c.reciprocal % (std::uint64_t{1} << 32) < c.reciprocal;
+}
+
+/// Marks the large object at `name`, or that of which a base lies there.
+/// Returns: the object; 0 when it was marked.
+template <class Way>
+[[gnu::noinline]] object_name mark_around(collected_region& r, object_name name) noexcept {
+    const object_name object = start_of(r, name);
+    std::uint64_t& word = r.marks[object / word_span];
+    const std::uint64_t marks = Way::marks(word);
+    if ((marks & bit_of(object)) != 0) { return 0; }
+    return Way::mark(word, marks, bit_of(object)) ? object : 0;
+}
+
 /// What the region keeps between two calls, in registers. Everything here is inlined, and what is
 /// not is called between save() and load().
 template <class Way>
 class marking_loop {
 public:
     explicit marking_loop(collected_region& r) noexcept
-        : region_{r}, base_{base_of(r)}, chunks_{r.chunks} {
+        : region_{r}, base_{base_of(r)}, marks_{r.marks}, chunks_{r.chunks} {
         load();
     }
     void load() noexcept {
@@ -104,20 +127,25 @@ public:
         region_.queue_count = queue_count_;
     }
 
-    /// Marks the object that `name` lies in; 0 is nothing.
+    /// Marks the object that `name` lies in. 0 is marked always.
     [[gnu::always_inline]] void see(object_name name) noexcept {
-        if (name == 0) { return; }
-        chunk_record& c = chunks_[name / chunk_size];
-        const std::uint32_t slot = slot_of(c, name);
-        const std::uint64_t bit = std::uint64_t{1} << (slot % 64);
-        if (!Way::mark(c.mark[slot / 64], bit)) { return; }
-        if (c.way == tracing::nothing) { return; }
+        const object_name number = name / word_span;
+        const unsigned bit = name / slot_size_min % 64;
+        const std::uint64_t marks = Way::marks(marks_[number]);
+        if ((marks >> bit & 1) != 0) { return; }
+        const chunk_record& c = chunks_[name / chunk_size];
+        if (is_start(c, name)) [[likely]] {
+            if (!Way::mark(marks_[number], marks, std::uint64_t{1} << bit)) { return; }
+        } else {
+            name = mark_around<Way>(region_, name);
+            if (name == 0) { return; }
+        }
+        if (chunks_[name / chunk_size].way == tracing::nothing) { return; }
         if (top_ == end_) [[unlikely]] {
-            set_aside(region_, name / chunk_size, slot);
+            set_aside(region_, name);
             return;
         }
-        const object_name first = name & ~static_cast<object_name>(chunk_size - 1);
-        *top_++ = first + slot * c.slot_size;
+        *top_++ = name;
     }
 
     /// The object that entered the queue first, once the queue is full or the stack empty. 0: none.
@@ -140,16 +168,13 @@ public:
         return object;
     }
 
-    /// Returns: bytes of work.
     template <class Type>
-    [[gnu::always_inline]] std::size_t trace_places(object_name object, const chunk_record& c,
-                                                    const Type& t) noexcept {
+    [[gnu::always_inline]] void trace_places(object_name object, const Type& t) noexcept {
         const std::byte* const from = base_ + object;
         const std::uint16_t* const end = t.places + t.place_count;
         for (const std::uint16_t* place = t.places; place != end; ++place) {
             see(Way::read(*reinterpret_cast<const object_name*>(from + *place)));
         }
-        return object_size(c);
     }
 
     /// The next part of the array that is on. Returns: bytes of work.
@@ -159,13 +184,14 @@ public:
         const auto* const words = reinterpret_cast<const object_name*>(base_ + region_.piece);
         for (std::size_t i = 0; i < size / sizeof(object_name); ++i) { see(Way::read(words[i])); }
         region_.piece += size;
-        return size;
+        return size / sizeof(object_name) * reference_price;
     }
 
 private:
     collected_region& region_;
     std::byte* base_;
-    chunk_record* chunks_;
+    std::uint64_t* marks_;
+    const chunk_record* chunks_;
     object_name* top_;
     object_name* end_;
     std::uint32_t queue_first_;
@@ -213,7 +239,7 @@ void learn(collected_region& r, object_name object, chunk_record& c) noexcept {
         call_trace(r, base_of(r) + object, c, v);
         t.way = v.is_too_large ? tracing::by_call : tracing::places;
     }
-    c.way = t.way;
+    set_way(c);
 }
 
 /// Returns: how many references were seen.
@@ -239,20 +265,15 @@ std::size_t trace_by_call(collected_region& r, object_name object, const chunk_r
 /// An object whose references are not at places that are known. Returns: bytes of work.
 [[gnu::noinline]] std::size_t trace_otherwise(collected_region& r, object_name object) noexcept {
     chunk_record& c = r.chunks[object / chunk_size];
-    if (c.way == tracing::behind) {
-        const object_name whole = start_of(r, object);
-        r.chunks[whole / chunk_size].was_seen_behind = true;
-        see_one(r, whole);
-        return root_price;
-    }
     if (c.way == tracing::all_words) {
         r.piece = object;
         r.piece_end = object + static_cast<object_name>(object_size(c));
         return 0;  // its pieces are paid for
     }
     if (c.way == tracing::unlearned) { learn(r, object, c); }
-    const std::size_t by_references = trace_by_call(r, object, c) * sizeof(object_name);
-    return by_references > object_size(c) ? by_references : object_size(c);
+    const std::size_t price = price_of(object_size(c), trace_by_call(r, object, c));
+    r.cycle.work_beyond_slots += price - object_size(c);
+    return price;
 }
 
 /// The places of the chunk's type, from the worker's own copy: what make() writes lies beside the
@@ -266,6 +287,7 @@ std::size_t trace_by_call(collected_region& r, object_name object, const chunk_r
         copy.is_known = true;
         copy.place_count = c.type->place_count;
         std::memcpy(copy.places, c.type->places, sizeof(copy.places));
+        copy.price = static_cast<std::uint32_t>(price_of(object_size(c), copy.place_count));
     }
     return &copy;
 }
@@ -274,21 +296,13 @@ std::size_t trace_by_call(collected_region& r, object_name object, const chunk_r
 [[gnu::noinline]] std::size_t trace_otherwise_beside_program(collected_region& r,
                                                              object_name object) noexcept {
     const chunk_record& c = r.chunks[object / chunk_size];
-    if (c.way == tracing::behind) {
-        const object_name whole = start_of(r, object);
-        r.chunks[whole / chunk_size].was_seen_behind = true;
-        marking_loop<beside_program> loop{r};
-        loop.see(whole);
-        loop.save();
-        return root_price;
-    }
     if (c.way == tracing::all_words) {
         r.piece = object;
         r.piece_end = object + static_cast<object_name>(object_size(c));
         return 0;
     }
     if (r.stack_count == room_on_stack(r)) {
-        set_aside(r, object / chunk_size, slot_of(c, object));
+        set_aside(r, object);
     } else {
         ++r.deferred_count;
         r.stack[room_on_stack(r)] = object;
@@ -321,7 +335,8 @@ bool trace_all(collected_region& r, allowance& left) noexcept {
         }
         const chunk_record& c = r.chunks[object / chunk_size];
         if (c.way == tracing::places) [[likely]] {
-            left.pay(loop.trace_places(object, c, *c.type));
+            loop.trace_places(object, *c.type);
+            left.pay(c.price);
         } else {
             loop.save();
             left.pay(trace_otherwise(r, object));
@@ -343,17 +358,6 @@ void empty_log(collected_region& r) noexcept {
     for (std::uint32_t i = 0; i < r.log_count; ++i) { loop.see(r.log[i]); }
     r.log_count = 0;
     loop.save();
-}
-
-void overwrite_while_marking(object_name& place, object_name name) noexcept {
-    keep_for_this_cycle(region_of(&place), place);
-    publish(in_place{place}, name);  // a worker may read it: a new object is marked before
-}
-
-/// A root that has not been looked at was reachable when the cycle began.
-void forget_root_while_marking(collected_region& r, root_link& root) noexcept {
-    keep_for_this_cycle(r, name_of(root.object));
-    if (r.next_root == &root) { r.next_root = root.next; }
 }
 
 void scan_roots(collected_region& r, allowance& left) noexcept {
@@ -409,7 +413,8 @@ bool trace_beside_program(collected_region& r, allowance& left) noexcept {
         }
         const chunk_record& c = r.chunks[object / chunk_size];
         if (const auto* const known = places_of(r, share, c)) [[likely]] {
-            left.pay(loop.trace_places(object, c, *known));
+            loop.trace_places(object, *known);
+            left.pay(known->price);
         } else {
             loop.save();
             left.pay(trace_otherwise_beside_program(r, object));

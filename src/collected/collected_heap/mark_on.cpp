@@ -12,7 +12,8 @@
 //      program: step()              trace(); when nothing is left anywhere: the end of marking
 //
 // The stack, its queue, what was set aside and the marks are of the side that has the gate. Only
-// two things are touched without it: names that are handed over, and marks of new objects.
+// two things are touched without it: names that are handed over, and marks, which the program sets
+// for new objects and reads before it logs a value.
 #include <cairn/os/clock.hpp>
 
 #include <cstring>

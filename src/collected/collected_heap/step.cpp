@@ -26,8 +26,7 @@ void mark_open_words(collected_region& r) noexcept {
     for (std::uint32_t i = 0; i < r.type_count; ++i) {
         const type_record& t = r.types[r.used_types[i]];
         if (t.free_bits == 0) { continue; }
-        chunk_record& c = r.chunks[t.current];
-        c.mark[t.live_word - c.live] |= t.free_bits;
+        r.marks[name_of(t.word_begin) / word_span] |= t.free_bits;
     }
 }
 
@@ -39,9 +38,19 @@ bool has_before_collect(const collected_region& r) noexcept {
     return false;
 }
 
-/// A cycle that begins now takes no more work.
+/// Bytes of work for the references of a type's objects that its slots do not pay for.
+std::uint64_t work_beyond_slots(const type_record& t) noexcept {
+    const std::uint64_t size = (t.chunk_count + t.chunks_behind) * std::uint64_t{chunk_size};
+    if (t.way == tracing::all_words) { return size; }
+    const std::uint64_t by_references = t.place_count * reference_price;
+    return by_references <= t.type->size ? 0 : size / t.type->size * (by_references - t.type->size);
+}
+
+/// A cycle that begins now takes no more work: but for traced containers, which are taken to have
+/// as many references as in the last cycle.
 std::uint64_t work_of_cycle(const collected_region& r) noexcept {
     std::uint64_t calls = 0;
+    std::uint64_t beyond_slots = r.last_cycle.work_beyond_slots;
     for (std::uint32_t i = 0; i < r.type_count; ++i) {
         const type_record& t = r.types[r.used_types[i]];
         const bool destroys = t.type->destroy != nullptr;
@@ -50,10 +59,11 @@ std::uint64_t work_of_cycle(const collected_region& r) noexcept {
                                         ? t.chunk_count
                                         : t.chunk_count * (chunk_size / t.type->size);
         calls += slots * (std::uint64_t{destroys} + std::uint64_t{tells});
+        beyond_slots += work_beyond_slots(t);
     }
     const std::uint64_t chunks = r.end_chunk - r.first_chunk - r.free_chunk_count;
-    return r.used_size + r.root_count * root_price + chunks * (chunk_price + root_price) +
-           calls * call_price;
+    return r.used_size + beyond_slots + r.root_count * root_price +
+           chunks * (chunk_price + root_price) + calls * call_price;
 }
 
 void begin_cycle(collected_region& r) noexcept {
