@@ -67,7 +67,7 @@ void prepare_chunk(collected_region& r, std::uint32_t number, type_record& type,
     chunk_record& c = r.chunks[number];
     std::memset(static_cast<void*>(&c), 0, sizeof(c));
     std::memset(&mark_word(r, number, 0), 0, run * words_per_chunk * sizeof(std::uint64_t));
-    std::memset(&live_word(r, number, 0), 0, run * words_per_chunk * sizeof(std::uint64_t));
+    std::memset(&live_bits(r, number, 0), 0, run * words_per_chunk * sizeof(std::uint64_t));
     c.type = &type;
     c.run = run;
     c.slot_count = 1;
@@ -92,7 +92,7 @@ void open_word(collected_region& r, type_record& t, std::uint32_t word,
                std::uint64_t free) noexcept {
     chunk_record& c = r.chunks[t.current];
     if (births_are_marked(r, c)) { mark_births(r, mark_word(r, t.current, word), free); }
-    live_word(r, t.current, word) |= free;
+    live_bits(r, t.current, word) |= free;
     t.free_bits = free;
     t.word_begin = chunk_begin(r, t.current) + word * word_span;
     t.next_word = word + 1;
@@ -118,7 +118,7 @@ bool open_word_of_current(collected_region& r, type_record& t) noexcept {
     if (t.current == no_chunk) { return false; }
     const chunk_record& c = r.chunks[t.current];
     for (std::uint32_t w = t.next_word; w < words_per_chunk; ++w) {
-        const std::uint64_t free = starts_of_word(t, c, w) & ~live_word(r, t.current, w);
+        const std::uint64_t free = starts_of_word(t, c, w) & ~live_bits(r, t.current, w);
         if (free != 0) {
             open_word(r, t, w, free);
             return true;
@@ -251,7 +251,7 @@ void* take_large(collected_region& r, const collected_type& type, std::size_t si
     prepare_chunk(r, number, *t, run);
     chunk_record& c = r.chunks[number];
     c.taken_count = 1;
-    live_word(r, number, 0) = 1;
+    live_bits(r, number, 0) = 1;
     if (births_are_marked(r, c)) { mark_births(r, mark_word(r, number, 0), 1); }
     count_as_used(r, object_size(c));
     std::byte* const object = chunk_begin(r, number);

@@ -65,7 +65,7 @@ private:
             const std::uint32_t chunk = from_ - 1;
             if (!is_of_type(chunk) || region_.chunks[chunk].has_weak) { continue; }
             for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
-                const std::uint64_t live = live_word(region_, chunk, w);
+                const std::uint64_t live = live_bits(region_, chunk, w);
                 if (live == 0) { continue; }
                 source_ = name_at(chunk, w, static_cast<std::uint32_t>(std::countr_zero(live)));
                 return true;

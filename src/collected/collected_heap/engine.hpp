@@ -48,7 +48,7 @@ inline constexpr std::size_t piece_size = 512;  // bytes of an array that are tr
     return r.marks[chunk * words_per_chunk + word];
 }
 /// Objects, and slots that make() may take.
-[[nodiscard]] inline std::uint64_t& live_word(collected_region& r, std::uint32_t chunk,
+[[nodiscard]] inline std::uint64_t& live_bits(collected_region& r, std::uint32_t chunk,
                                               std::uint32_t word) noexcept {
     return r.live[chunk * words_per_chunk + word];
 }

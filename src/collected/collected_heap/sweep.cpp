@@ -59,7 +59,7 @@ void finish_chunk(collected_region& r, std::uint32_t number) noexcept {
         const std::uint64_t dead = condemned_of_word(r, number, w);
         mark_word(r, number, w) = 0;
         if (dead == 0) { continue; }
-        live_word(r, number, w) &= ~dead;
+        live_bits(r, number, w) &= ~dead;
         dead_count += static_cast<std::uint32_t>(std::popcount(dead));
         end_lives(r, number, w, dead);
     }
@@ -110,7 +110,7 @@ bool destroy_one(collected_region& r, std::uint32_t number) noexcept {
         const auto bit = static_cast<std::uint32_t>(std::countr_zero(dead));
         const std::uint32_t word = r.next_word;
         end_object(r, *c.type->type, base_of(r) + name_at(number, word, bit));
-        live_word(r, number, word) &= ~(std::uint64_t{1} << bit);
+        live_bits(r, number, word) &= ~(std::uint64_t{1} << bit);
         count_as_freed(r, c, 1);
         end_lives(r, number, word, std::uint64_t{1} << bit);
         ++r.cycle.destroyed_count;

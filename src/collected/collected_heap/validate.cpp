@@ -99,7 +99,7 @@ void validate_region(const collected_region& constant) noexcept {
         chunks += c.run;
         std::uint32_t taken = 0;
         for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
-            taken += static_cast<std::uint32_t>(std::popcount(live_word(r, number, w)));
+            taken += static_cast<std::uint32_t>(std::popcount(live_bits(r, number, w)));
         }
         CAIRN_ASSERT(taken == c.taken_count, "the slots of a chunk that are taken are counted");
         used += taken * object_size(c);
