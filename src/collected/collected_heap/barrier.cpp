@@ -14,7 +14,7 @@ namespace {
 /// Apart, so that the way that is taken nearly always saves no registers.
 [[gnu::noinline]] void overwrite_with_full_log(object_name& place, object_name name) noexcept {
     empty_log(region_of(&place));
-    publish(in_place{place}, name);
+    overwrite_while_marking(place, name);  // beside a worker the value is logged once more
 }
 
 }  // namespace
