@@ -218,6 +218,33 @@ TEST(marking_worker_test, every_value_that_is_overwritten_stays_however_many_the
     for (std::uint32_t i = 0; i < count; ++i) { ASSERT_EQ(all->members[i]->number, i); }
 }
 
+struct leaf : thing {
+    explicit leaf(std::uint32_t n) noexcept : thing{n, false} {}
+    using references = refers_to<>;
+};
+
+TEST(marking_worker_test, marking_does_not_end_while_values_that_were_overwritten_are_left) {
+    constexpr std::uint32_t count = 1500;
+    collected_heap heap{1 << 20, {.verify = true}};
+    marking_worker worker;
+    ASSERT_TRUE(heap.mark_on(worker));
+    root<node> first;
+    make_list(heap, first, count);
+    for (node* n = first; n != nullptr; n = behind(n, 1)) { n->at[1] = heap.make<leaf>(n->number); }
+    heap.collect();  // learns where a node's references are
+    begin_marking(heap);
+    const root<squad> kept = heap.make<squad>(0u);  // nothing looks into it
+    for (node* n = first; n != nullptr; n = behind(n, 1)) {
+        ASSERT_TRUE(kept->members.push_back(n->at[1]));
+        n->at[1] = nullptr;
+    }
+    EXPECT_FALSE(worker.run()) << "what is left was not handed over";
+    heap.step({.steps = 1});
+    EXPECT_TRUE(heap.is_marking());
+    end_cycle(heap);
+    for (std::uint32_t i = 0; i < count; ++i) { ASSERT_EQ(kept->members[i]->number, i + 1); }
+}
+
 TEST(marking_worker_test, what_is_read_weakly_while_it_marks_stays) {
     collected_heap heap{1 << 18, {.verify = true}};
     marking_worker worker;
@@ -472,11 +499,15 @@ TEST(marking_worker_test, a_step_does_not_wait_for_a_worker_that_is_stopped_in_t
 
     thing* const cut = last->at[0];
     last->at[0] = nullptr;
+    std::vector<thing*> unmarked{cut};
+    while (unmarked.size() < 2000) { unmarked.push_back(behind(unmarked.back(), 1)); }
     for (int i = 0; i < 2000; ++i) {
         node* const n = heap.make<node>(0u);
         ASSERT_NE(n, nullptr);
         n->at[0] = first->at[1].get();
+        first->at[1] = unmarked.back();
         first->at[1] = n;  // the log overflows again and again
+        unmarked.pop_back();
         if (i % 400 == 199) { EXPECT_EQ(heap.step({.microseconds = 50}).bytes, 0u); }
         if (i % 400 == 399) { EXPECT_EQ(heap.step().bytes, 0u); }
     }
