@@ -822,4 +822,49 @@ TEST(marking_worker_model_test, nor_do_jobs_on_threads_that_take_turns) {
     EXPECT_GT(m.stats().cycle_count, 5u);
 }
 
+#if defined(__cpp_exceptions)
+/// Of chunks of its own. It shows itself before it fails.
+struct bulky : thing {
+    explicit bulky(node& seen_in) : thing{7, false} {
+        seen_in.at[1] = this;
+        seen_in.at[1] = nullptr;
+        throw 7;
+    }
+    char bytes[20'000];
+    using references = refers_to<>;
+};
+
+TEST(marking_worker_test, a_large_object_that_was_never_built_goes_when_the_worker_has_let_go) {
+    constexpr std::uint32_t count = 3000;
+    collected_heap heap{4 << 20};
+    marking_worker worker;
+    ASSERT_TRUE(heap.mark_on(worker));
+    root<node> first;
+    make_list(heap, first, count);
+    std::atomic<bool> is_over{false};
+    std::thread thread{[&] {
+        while (!is_over.load()) {
+            if (!worker.run()) { std::this_thread::yield(); }
+        }
+    }};
+    int thrown = 0;
+    for (int cycle = 0; cycle < 20; ++cycle) {
+        begin_marking(heap);
+        node* n = first.get();
+        for (int i = 0; i < 200 && heap.is_marking(); ++i, n = behind(n, 10)) {
+            try {
+                (void)heap.make<bulky>(*n);
+            } catch (int) { ++thrown; }
+            heap.step({.bytes = 64});
+        }
+        end_cycle(heap);
+    }
+    is_over.store(true);
+    thread.join();
+    EXPECT_GE(thrown, 20);
+    EXPECT_EQ(length_of(first), count);
+    heap.validate();
+}
+#endif
+
 }  // namespace

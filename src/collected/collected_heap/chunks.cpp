@@ -284,6 +284,10 @@ void give_back_slot(collected_region& r, void* slot) noexcept {
     const object_name name = name_of(slot);
     const std::uint32_t number = name / chunk_size;
     chunk_record& c = r.chunks[number];
+    // A worker may have read the name of an object that its constructor has shown. The record of a
+    // large one is cleared for the next, so the worker ends its unit first. (Slots keep their chunk.)
+    const bool is_seen_by_worker = r.is_shared && c.slot_size == 0;
+    if (is_seen_by_worker) { (void)r.share->try_take_gate(true); }
     r.live[name / word_span] &= ~bit_of(name);
     --c.taken_count;
     r.used_size -= object_size(c);
@@ -295,6 +299,7 @@ void give_back_slot(collected_region& r, void* slot) noexcept {
     } else {
         list_chunk_with_room(r, number);
     }
+    if (is_seen_by_worker) { r.share->give_back_gate(); }
 }
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail
