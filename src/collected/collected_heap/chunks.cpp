@@ -285,7 +285,7 @@ void give_back_slot(collected_region& r, void* slot) noexcept {
     const std::uint32_t number = name / chunk_size;
     chunk_record& c = r.chunks[number];
     // A worker may have read the name of an object that its constructor has shown. The record of a
-    // large one is cleared for the next, so the worker ends its unit first. (Slots keep their chunk.)
+    // large one is cleared for the next, so the worker ends its unit first. Slots keep their chunk.
     const bool is_seen_by_worker = r.is_shared && c.slot_size == 0;
     if (is_seen_by_worker) { (void)r.share->try_take_gate(true); }
     r.live[name / word_span] &= ~bit_of(name);
