@@ -1,11 +1,11 @@
-// lab/experiments/hooks-and-growth.cpp - what else a pool of built objects does, and what that costs.
+// lab/experiments/hooks-and-growth.cpp - what else a pool of built objects does, at what cost.
 //
 //      hooks       the pool tells objects that they come and go: their members, functions of the
 //                  caller, both, neither (thesis 6.2.2, Object_Notifier_Rules: "zero overhead")
-//      growth      10,000 objects from an empty pool, with a clock around each acquire: cairn builds
-//                  an object when it is asked for, allocPool as many again as there are
-//      lines       two threads build 10,000 objects: neighbours on one cache line, or each thread on
-//                  lines of its own (allocPool's mitigation, which is always on in cairn)
+//      growth      10,000 objects from an empty pool, with a clock around each acquire: cairn
+//                  builds an object when it is asked for, allocPool as many again as there are
+//      lines       two threads build 10,000 objects: neighbours on one cache line, or each thread
+//                  on lines of its own (allocPool's mitigation, which is always on in cairn)
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -162,7 +162,7 @@ auto grown_from_nothing() {
     };
 }
 
-/// Two threads build all objects: in turn, so that neighbours on a line are of both, or a half each.
+/// Two threads build all objects: in turn, so that neighbours on a line are of both, or halves.
 template <bool InTurn>
 auto built_by_two() {
     return [] {

@@ -1,4 +1,4 @@
-// lab/experiments/scale.cpp - from a thousand objects to ten million: what is the work, and what the caches?
+// lab/experiments/scale.cpp - from a thousand objects to ten million: what is work, what caches?
 //
 // Each structure does the same work at every size, at random places. However well it is written, it
 // must touch so many cache lines that were not touched lately, and from the second-level cache on these
