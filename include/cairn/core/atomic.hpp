@@ -94,6 +94,27 @@ private:
     alignas(sizeof(T)) T value_{};
 };
 
+/// As std::atomic_ref: a plain integer elsewhere, shared for one operation. (std::atomic_ref is
+/// younger than some of the standard libraries.)
+template <class T>
+class in_place {
+public:
+    explicit in_place(T& data) noexcept : data_{data} {}
+
+    [[nodiscard]] T load(memory_order order) const noexcept {
+        return __atomic_load_n(&data_, static_cast<int>(order));
+    }
+    void store(T value, memory_order order) noexcept {
+        __atomic_store_n(&data_, value, static_cast<int>(order));
+    }
+    T fetch_or(T bits, memory_order order) noexcept {
+        return __atomic_fetch_or(&data_, bits, static_cast<int>(order));
+    }
+
+private:
+    T& data_;
+};
+
 /// As std::atomic_signal_fence: keeps the compiler, and not the processor, from moving accesses.
 [[gnu::always_inline]] inline void signal_fence(memory_order order) noexcept {
     __atomic_signal_fence(static_cast<int>(order));

@@ -38,26 +38,6 @@ struct marking_orders {
     static constexpr bool marks_at_once = true;
 };
 
-/// Plain data of the heap as an atomic. (std::atomic_ref is younger than some of the libraries.)
-template <class T>
-class in_place {
-public:
-    explicit in_place(T& data) noexcept : data_{data} {}
-
-    [[nodiscard]] T load(memory_order order) const noexcept {
-        return __atomic_load_n(&data_, static_cast<int>(order));
-    }
-    void store(T value, memory_order order) noexcept {
-        __atomic_store_n(&data_, value, static_cast<int>(order));
-    }
-    T fetch_or(T bits, memory_order order) noexcept {
-        return __atomic_fetch_or(&data_, bits, static_cast<int>(order));
-    }
-
-private:
-    T& data_;
-};
-
 /// The program stores a reference in a place that the worker may read.
 template <class Orders = marking_orders, class Place, class Name>
 void publish(Place&& place, Name name) noexcept {
