@@ -13,6 +13,7 @@ probes of peers, the configuration of the lab and the file of the page are real.
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import stat
@@ -216,6 +217,14 @@ for name in ("bash", "sh", "dirname", "sed", "grep", "head", "tail", "mkdir", "m
 code, text = lab(more={"PATH": str(empty)})
 check(code == 1 and "make lab needs" in text and all(p in text for p in ("g++", "cmake", "ninja-build", "libcli11-dev")),
       "what is required and missing is named, with its packages", (code, text))
+
+# Each line of bootstrap's table is looked for: a copy of it that looks where nothing is misses every package.
+elsewhere = fake(folder / "elsewhere/tools/bootstrap", re.sub(r"\| (run|file|inc|cmake):/?", r"| \1:/nowhere/", (checkout / "tools/bootstrap").read_text()))
+wanted = {words[2].strip() for words in (line.split("|") for line in elsewhere.read_text().splitlines()) if len(words) == 4 and "/nowhere/" in words[1]}
+wanted = {package.replace("CLANG", "19") for package in wanted}
+code, text = run(elsewhere, "check", at=elsewhere.parent, env={**bare, "CAIRN_NO_INSTALL": "1", "PATH": str(empty)})
+named = {line.split()[0] for line in text.splitlines() if line.startswith("    ")}
+check(code == 1 and len(wanted) > 20 and wanted - named == set(), "every package that bootstrap knows is missed where it is not", (wanted - named, text))
 
 shutil.rmtree(folder)
 shutil.rmtree(libraries)
