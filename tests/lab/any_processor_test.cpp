@@ -1,7 +1,7 @@
 // What the lab does on a processor that it does not know: this program is compiled as for one, and
 // any use of x86's own functions is an error in it. A plain program: the lab needs no gtest.
-#include <array>
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <chrono>
@@ -53,8 +53,10 @@ int main() {
     lab::begin_single_steps();
     lab::end_single_steps();
     const char* const words = "a, _Name9x;somewhat_longer_than_sixteen_letters ";
-    check(lab::parser::detail::word_size(words) == 1 && lab::parser::detail::word_size(words + 3) == 7 &&
-              lab::parser::detail::word_size(words + 11) == 36 && lab::parser::detail::word_size(words + 1) == 0,
+    check(lab::parser::detail::word_size(words) == 1 &&
+              lab::parser::detail::word_size(words + 3) == 7 &&
+              lab::parser::detail::word_size(words + 11) == 36 &&
+              lab::parser::detail::word_size(words + 1) == 0,
           "words are as long as they are");
     if (failures == 0) std::printf("all promises hold\n");
     return failures == 0 ? 0 : 1;

@@ -43,8 +43,8 @@
 
 //= fine: cache lines of 128 bytes on Apple's arm64
 //= with: -Wall
-#include <cairn/core/assert.hpp>
 #include <bit>
+#include <cairn/core/assert.hpp>
 #include <cstddef>
 #include <cstdint>
 #if !defined(__APPLE__)
