@@ -75,6 +75,23 @@ if(way STREQUAL configurations)
     return()
 endif()
 
+if(way STREQUAL old_compilers)
+    # A machine may have an older clang, which cairn refuses: no test asks that one.
+    foreach(name clang++-19 clang++-18 clang++-17 clang++-16 clang++)
+        file(WRITE ${work}/old/${name} "#!/bin/sh\necho 'error: cairn needs gcc 12, clang 16' >&2\nexit 1\n")
+        file(CHMOD ${work}/old/${name} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+    endforeach()
+    set(ENV{PATH} "${work}/old:$ENV{PATH}")
+    must(${CMAKE_COMMAND} -G Ninja -S ${source} -B ${work}/build -DCMAKE_CXX_COMPILER=${compiler}
+         -DCMAKE_VERIFY_INTERFACE_HEADER_SETS=ON)
+    file(STRINGS ${work}/build/CMakeCache.txt asked REGEX "^CAIRN_[A-Z]+.*=${work}/old/")
+    file(STRINGS ${work}/build/CMakeCache.txt looked REGEX "^CAIRN_(SECOND|MODULE)_COMPILER")
+    if(asked OR NOT looked)
+        message(FATAL_ERROR "a compiler that is too old is taken: ${asked}${looked}")
+    endif()
+    return()
+endif()
+
 if(way STREQUAL optimized_sources)
     # Nothing is built: what would be run is asked for. The last -O of a command is the one that counts.
     function(expect level file)

@@ -73,7 +73,7 @@ def ask(peers, **environment):
 
 
 headers = {"foonathan": "foonathan/memory/memory_stack.hpp", "llvm": "llvm/Support/Allocator.h", "boost": "boost/pool/pool.hpp",
-           "tbb": "tbb/scalable_allocator.h", "moodycamel": "concurrentqueue/concurrentqueue.h", "plf_colony": "plf_colony.h",
+           "tbb": "tbb/scalable_allocator.h", "moodycamel": "concurrentqueue.h", "plf_colony": "plf_colony.h",
            "boehm": "gc.h", "lua": "lua.hpp"}
 absent = ask(list(headers))
 here = [peer for peer in headers if peer not in absent]
@@ -84,6 +84,10 @@ for peer in here:
     why = ask([peer], CPATH=str(folder / "broken" / peer)).get(peer, "")
     check("does not compile" in why and "broken" in why, f"a broken header of {peer}: it is absent, and one line says why", why)
 check(not set(here) & set(ask(here)), "the peers are there again when their headers are")
+(folder / "broken/plf_colony.h").write_text("#if defined(NDEBUG) && defined(__OPTIMIZE__)\n#error as the lab builds\n#endif\n#include_next <plf_colony.h>\n")
+if "plf_colony" in here:
+    why = ask(["plf_colony"], CPATH=str(folder / "broken")).get("plf_colony", "")
+    check("as the lab builds" in why, "a peer is tried with the flags that the lab is built with", why)
 (folder / "broken/plf_colony.h").write_text("namespace plf { template <class T> struct colony { }; }\n")
 if "plf_colony" in here:
     why = ask(["plf_colony"], CPATH=str(folder / "broken")).get("plf_colony", "")
