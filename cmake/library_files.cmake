@@ -145,6 +145,7 @@ target_sources(cairn
         include/cairn/storage/slot_directory/free_bits.hpp
         include/cairn/storage/sort_indices.hpp
         include/cairn/storage/sort_keys.hpp
+        include/cairn/storage/sort_rows.hpp
         include/cairn/storage/step_counter.hpp
         include/cairn/storage/store_traits.hpp
         # alloc

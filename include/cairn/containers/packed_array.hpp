@@ -38,7 +38,7 @@
 #include <cairn/core/rollback.hpp>
 #include <cairn/storage/growable_memory.hpp>
 #include <cairn/storage/ranges.hpp>
-#include <cairn/storage/sort_indices.hpp>
+#include <cairn/storage/sort_rows.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -317,14 +317,9 @@ public:
     /// Returns: false when there is no memory for 8 bytes a row; nothing has changed then.
     template <class Less>
     [[nodiscard]] bool sort(Less&& less) {
-        growable_memory scratch{cache_line_alignment, upstream()};
-        if (size_ < 2) { return true; }
-        if (!scratch.grow(2 * size_ * sizeof(std::uint32_t), 0)) { return false; }
-        auto* const order = reinterpret_cast<std::uint32_t*>(scratch.data());
-        detail::sort_indices(order, order + size_, size_, [&](std::uint32_t a, std::uint32_t b) {
-            return static_cast<bool>(less(std::as_const(rows()[a]), std::as_const(rows()[b])));
-        });
-        return permute({order, size_});
+        const T* const objects = rows();
+        return detail::sort_rows(size_, upstream(), detail::compared_order{objects, less, size_}, 0,
+                                 [this](auto order, void*) { return permute(order); });
     }
 
     /// Row r becomes what row order[r] was. O(size), one move a row and one more per cycle.

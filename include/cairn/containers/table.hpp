@@ -51,8 +51,8 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/rollback.hpp>
 #include <cairn/storage/clone.hpp>
-#include <cairn/storage/growable_memory.hpp>
 #include <cairn/storage/sort_keys.hpp>
+#include <cairn/storage/sort_rows.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -379,32 +379,13 @@ public:
     template <auto Member>
     [[nodiscard]] bool sort_by() {
         constexpr std::size_t f = detail::own_field<Row, Member>();
-        return sorted(
-            [&](std::uint32_t* order, void* scratch) {
-                const auto keys = std::as_const(*this).view().template column_of<f>();
-                detail::sort_order(keys, order, scratch);
-            },
-            detail::sort_scratch<typename layout_of::template field_type<f>>(size()));
+        return sorted(detail::key_order{std::as_const(*this).view().template column_of<f>()});
     }
 
     /// Sorts the rows with less(row, row), a stable merge sort of indices.
     template <class Less>
     [[nodiscard]] bool sort(Less less) {
-        constexpr bool compares =
-            std::is_invocable_r_v<bool, Less&, const_reference, const_reference>;
-        static_assert(compares, "the order compares two rows: const auto&");
-        if constexpr (!compares) {
-            return false;
-        } else {
-            return sorted(
-                [&](std::uint32_t* order, void* scratch) {
-                    const auto rows = std::as_const(*this).view();
-                    detail::sort_indices(
-                        order, static_cast<std::uint32_t*>(scratch), size(),
-                        [&](std::uint32_t a, std::uint32_t b) { return less(rows[a], rows[b]); });
-                },
-                size() * sizeof(std::uint32_t));
-        }
+        return sorted(detail::compared_order{std::as_const(*this).view(), less, size()});
     }
 
     /// Row i becomes what row order[i] was. `order` is spoiled.
@@ -500,18 +481,11 @@ private:
         }
     }
 
-    template <class SortOrder>
-    [[nodiscard]] bool sorted(SortOrder sort_order, std::size_t scratch_bytes) {
-        const std::size_t rows = size();
-        if (rows < 2) { return true; }
-        CAIRN_ASSERT(rows <= UINT32_MAX, "a sorted table has at most 2^32 - 1 rows");
-        const std::size_t order_bytes =
-            round_up(rows * sizeof(std::uint32_t), cache_line_alignment);
-        growable_memory scratch{cache_line_alignment, m_.upstream};
-        if (!scratch.grow(order_bytes + scratch_bytes, 0)) { return false; }
-        auto* const order = reinterpret_cast<std::uint32_t*>(scratch.data());
-        sort_order(order, static_cast<void*>(scratch.data() + order_bytes));
-        return m_.permute(desc(), order);
+    template <class FindOrder>
+    [[nodiscard]] bool sorted(FindOrder find_order) {
+        return detail::sort_rows(size(), upstream(), find_order, 0, [this](auto order, void*) {
+            return m_.permute(desc(), order.data());
+        });
     }
 
     void tell_added(std::size_t first, std::size_t count) noexcept {

@@ -38,7 +38,7 @@
 #include <cairn/storage/growable_memory.hpp>
 #include <cairn/storage/index_iterator.hpp>
 #include <cairn/storage/slot_directory.hpp>
-#include <cairn/storage/sort_indices.hpp>
+#include <cairn/storage/sort_rows.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
@@ -446,22 +446,7 @@ public:
     /// column; nothing has changed then.
     template <class Less>
     [[nodiscard]] bool sort(Less&& less) {
-        constexpr bool compares =
-            std::is_invocable_r_v<bool, Less&, const_reference, const_reference>;
-        static_assert(compares, "the order compares two rows: const auto&");
-        if constexpr (!compares) {
-            return false;
-        } else {
-            return sorted(
-                [&](std::uint32_t* order, void* scratch) {
-                    const auto rows = std::as_const(rows_).begin();
-                    sort_indices(order, static_cast<std::uint32_t*>(scratch), size(),
-                                 [&](std::uint32_t a, std::uint32_t b) {
-                                     return static_cast<bool>(less(rows[a], rows[b]));
-                                 });
-                },
-                size() * sizeof(std::uint32_t));
-        }
+        return sorted(compared_order{std::as_const(rows_).begin(), less, size()});
     }
     /// Exchanges two rows; handles, and columns attached to a table, follow.
     void swap_rows(std::size_t a, std::size_t b) {
@@ -553,25 +538,18 @@ protected:
         return true;
     }
 
-    //      scratch:  | what sort_order needs | the new order | handles, one a row |
-    template <class SortOrder>
-    [[nodiscard]] bool sorted(SortOrder sort_order, std::size_t sort_size) {
-        const std::size_t count = size();
-        if (count < 2) { return true; }
-        const std::size_t order_at = round_up(sort_size, cache_line_alignment);
-        const std::size_t spare_at =
-            order_at + round_up(count * sizeof(std::uint32_t), cache_line_alignment);
-        growable_memory scratch{cache_line_alignment, upstream()};
-        if (!scratch.grow(spare_at + count * sizeof(handle_type), 0)) { return false; }
-        auto* const order = reinterpret_cast<std::uint32_t*>(scratch.data() + order_at);
-        auto* const spare = reinterpret_cast<handle_type*>(scratch.data() + spare_at);
-        sort_order(order, static_cast<void*>(scratch.data()));
-        // Before permute(), which spoils `order`; into a copy, since a refusal there must change no
-        // handle.
-        for (std::size_t r = 0; r < count; ++r) { spare[r] = handle_rows()[order[r]]; }
-        if (!rows_.permute({order, count})) { return false; }  // `order` is spoiled from here on
-        for (std::size_t r = 0; r < count; ++r) { lead(r, spare[r]); }
-        return true;
+    template <class FindOrder>
+    [[nodiscard]] bool sorted(FindOrder find_order) {
+        const auto use = [this](std::span<std::uint32_t> order, void* spare) {
+            // Before permute(), which spoils `order`; into a copy, since a refusal there must
+            // change no handle.
+            auto* const moved_handles = static_cast<handle_type*>(spare);
+            for (std::size_t r = 0; r < size(); ++r) { moved_handles[r] = handle_rows()[order[r]]; }
+            if (!rows_.permute(order)) { return false; }  // `order` is spoiled from here on
+            for (std::size_t r = 0; r < size(); ++r) { lead(r, moved_handles[r]); }
+            return true;
+        };
+        return sort_rows(size(), upstream(), find_order, size() * sizeof(handle_type), use);
     }
 
 private:
