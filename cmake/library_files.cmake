@@ -247,11 +247,12 @@ target_sources(cairn
         include/cairn/containers/slot_table/found_row.hpp
         include/cairn/containers/stable_slot_map.hpp
         include/cairn/containers/stable_slot_map/chunk.hpp
+        include/cairn/containers/stable_slot_map/chunks.hpp
         include/cairn/containers/stable_slot_map/chunks_by_room.hpp
         include/cairn/containers/stable_slot_map/free_slot_batch.hpp
+        include/cairn/containers/stable_slot_map/free_slots.hpp
         include/cairn/containers/stable_slot_map/iterator.hpp
         include/cairn/containers/stable_slot_map/slots.hpp
-        include/cairn/containers/stable_slot_map/slots_cold.hpp
         include/cairn/containers/string_pool.hpp
         include/cairn/containers/table.hpp
         include/cairn/containers/table/cells.hpp
