@@ -142,6 +142,7 @@ target_sources(cairn
         include/cairn/storage/row_fields.hpp
         include/cairn/storage/slot_core.hpp
         include/cairn/storage/slot_directory.hpp
+        include/cairn/storage/slot_directory/base.hpp
         include/cairn/storage/slot_directory/free_bits.hpp
         include/cairn/storage/sort_indices.hpp
         include/cairn/storage/sort_keys.hpp
