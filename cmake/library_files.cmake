@@ -141,6 +141,9 @@ target_sources(cairn
         include/cairn/storage/ranges.hpp
         include/cairn/storage/row_fields.hpp
         include/cairn/storage/slot_core.hpp
+        include/cairn/storage/slot_core/look_ups.hpp
+        include/cairn/storage/slot_core/packed_rows.hpp
+        include/cairn/storage/slot_core/rows_in_step.hpp
         include/cairn/storage/slot_directory.hpp
         include/cairn/storage/slot_directory/base.hpp
         include/cairn/storage/slot_directory/free_bits.hpp
