@@ -239,6 +239,7 @@ target_sources(cairn
         include/cairn/containers/message_queue/ring.hpp
         include/cairn/containers/object_pool.hpp
         include/cairn/containers/packed_array.hpp
+        include/cairn/containers/packed_array/memory.hpp
         include/cairn/containers/polymorphic_store.hpp
         include/cairn/containers/polymorphic_store/iterator.hpp
         include/cairn/containers/polymorphic_store/typed_rows.hpp

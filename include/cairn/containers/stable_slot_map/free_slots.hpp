@@ -94,8 +94,8 @@ public:
     /// none.
     [[nodiscard, gnu::noinline]] live_word next_live(std::size_t index) const noexcept {
         // Three levels, each asked once: the rest of this word, the words behind it by the chunk's
-        // summary, the chunks behind that. A word that is marked used may hold nothing but slots of the
-        // batch: then live_in() is 0, and the search goes on.
+        // summary, the chunks behind that. A word that is marked used may hold nothing but slots of
+        // the batch: then live_in() is 0, and the search goes on.
         std::size_t p = index >> SlotsLog2;
         if (p >= chunk_count_) { return {no_index, 0}; }
         const auto slot = static_cast<std::uint32_t>(index & slot_mask);
@@ -166,8 +166,8 @@ private:
             return false;
         }
         chunk& state = *chunks()[p].state;
-        // Its memory is there: what is gathered counts as live from now on, so the chunk is not empty
-        // and cannot be sent back while the batch has slots of it.
+        // Its memory is there: what is gathered counts as live from now on, so the chunk is not
+        // empty and cannot be sent back while the batch has slots of it.
         const bool has_slots = batch_.gather(state);
         CAIRN_ASSERT(has_slots, "a chunk that is said to have free slots has one");
         note_room(p);

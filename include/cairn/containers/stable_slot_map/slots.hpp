@@ -1,5 +1,4 @@
-// cairn/containers/stable_slot_map/slots.hpp - the lives of a stable_slot_map's slots: what needs no
-// T.
+// cairn/containers/stable_slot_map/slots.hpp - the lives of the slots: what needs no T.
 //
 //      free --> at hand --> taken --> live --> free, in its next life
 //                  |                   |
