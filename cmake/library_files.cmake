@@ -226,6 +226,7 @@ target_sources(cairn
         include/cairn/owners/destruction_queue.hpp
         include/cairn/owners/lease.hpp
         include/cairn/owners/shared_handle.hpp
+        include/cairn/owners/shared_handle/counts.hpp
         include/cairn/owners/shared_handle/owner_word.hpp
         include/cairn/owners/unique_handle.hpp
         # containers
