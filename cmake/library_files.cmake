@@ -239,10 +239,12 @@ target_sources(cairn
         include/cairn/containers/message_queue.hpp
         include/cairn/containers/message_queue/ring.hpp
         include/cairn/containers/object_pool.hpp
+        include/cairn/containers/object_pool/prewarm.hpp
         include/cairn/containers/packed_array.hpp
         include/cairn/containers/packed_array/memory.hpp
         include/cairn/containers/polymorphic_store.hpp
         include/cairn/containers/polymorphic_store/iterator.hpp
+        include/cairn/containers/polymorphic_store/look_ups.hpp
         include/cairn/containers/polymorphic_store/typed_rows.hpp
         include/cairn/containers/polymorphic_store/types.hpp
         include/cairn/containers/pool_hooks.hpp
