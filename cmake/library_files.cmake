@@ -276,6 +276,7 @@ target_sources(cairn
         include/cairn/containers/table/moves.hpp
         include/cairn/containers/table/row.hpp
         include/cairn/containers/table/row_rules.hpp
+        include/cairn/containers/table/rows.hpp
         include/cairn/containers/table/selected_fields.hpp
         include/cairn/containers/table/split_ref.hpp
         include/cairn/containers/table/view.hpp
