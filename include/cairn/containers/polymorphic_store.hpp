@@ -80,7 +80,6 @@ class polymorphic_store : public detail::polymorphic_look_ups<Base, Types...> {
     using typename look_ups::types;
 
 public:
-    using look_ups::upstream;
     using typename look_ups::handle_type;
 
     /// An empty store, which takes no memory yet.
@@ -218,7 +217,7 @@ public:
     [[nodiscard]] std::optional<polymorphic_store> clone() const
         requires types::is_cloneable
     {
-        return clone(upstream());
+        return clone(look_ups::upstream());
     }
     [[nodiscard]] std::optional<polymorphic_store> clone(allocator_ref upstream) const
         requires types::is_cloneable

@@ -77,7 +77,6 @@ public:
 
     using base::base;
     using base::clear, base::empty, base::emplace_back, base::reserve, base::size, base::swap_rows;
-    using base::upstream;
 
     /// What kernels may load and store: size() rounded up to 16 rows, or to whole blocks of an
     /// aosoa of more than 16; aos: size().
@@ -184,7 +183,7 @@ public:
 
     /// A copy, in memory of `upstream` (here: that of this table), without attached columns.
     /// Returns: nothing when the allocator is exhausted.
-    [[nodiscard]] std::optional<table> clone() const { return clone(upstream()); }
+    [[nodiscard]] std::optional<table> clone() const { return clone(base::upstream()); }
     [[nodiscard]] std::optional<table> clone(allocator_ref upstream) const {
         return cairn::clone(*this, upstream);
     }
