@@ -141,10 +141,15 @@ target_sources(cairn
         include/cairn/storage/ranges.hpp
         include/cairn/storage/row_fields.hpp
         include/cairn/storage/slot_core.hpp
+        include/cairn/storage/slot_core/look_ups.hpp
+        include/cairn/storage/slot_core/packed_rows.hpp
+        include/cairn/storage/slot_core/rows_in_step.hpp
         include/cairn/storage/slot_directory.hpp
+        include/cairn/storage/slot_directory/base.hpp
         include/cairn/storage/slot_directory/free_bits.hpp
         include/cairn/storage/sort_indices.hpp
         include/cairn/storage/sort_keys.hpp
+        include/cairn/storage/sort_rows.hpp
         include/cairn/storage/step_counter.hpp
         include/cairn/storage/store_traits.hpp
         # alloc
@@ -221,6 +226,7 @@ target_sources(cairn
         include/cairn/owners/destruction_queue.hpp
         include/cairn/owners/lease.hpp
         include/cairn/owners/shared_handle.hpp
+        include/cairn/owners/shared_handle/counts.hpp
         include/cairn/owners/shared_handle/owner_word.hpp
         include/cairn/owners/unique_handle.hpp
         # containers
@@ -233,9 +239,12 @@ target_sources(cairn
         include/cairn/containers/message_queue.hpp
         include/cairn/containers/message_queue/ring.hpp
         include/cairn/containers/object_pool.hpp
+        include/cairn/containers/object_pool/prewarm.hpp
         include/cairn/containers/packed_array.hpp
+        include/cairn/containers/packed_array/memory.hpp
         include/cairn/containers/polymorphic_store.hpp
         include/cairn/containers/polymorphic_store/iterator.hpp
+        include/cairn/containers/polymorphic_store/look_ups.hpp
         include/cairn/containers/polymorphic_store/typed_rows.hpp
         include/cairn/containers/polymorphic_store/types.hpp
         include/cairn/containers/pool_hooks.hpp
@@ -246,11 +255,14 @@ target_sources(cairn
         include/cairn/containers/slot_table/found_row.hpp
         include/cairn/containers/stable_slot_map.hpp
         include/cairn/containers/stable_slot_map/chunk.hpp
+        include/cairn/containers/stable_slot_map/chunks.hpp
         include/cairn/containers/stable_slot_map/chunks_by_room.hpp
         include/cairn/containers/stable_slot_map/free_slot_batch.hpp
+        include/cairn/containers/stable_slot_map/free_slots.hpp
         include/cairn/containers/stable_slot_map/iterator.hpp
+        include/cairn/containers/stable_slot_map/look_ups.hpp
+        include/cairn/containers/stable_slot_map/objects.hpp
         include/cairn/containers/stable_slot_map/slots.hpp
-        include/cairn/containers/stable_slot_map/slots_cold.hpp
         include/cairn/containers/string_pool.hpp
         include/cairn/containers/table.hpp
         include/cairn/containers/table/cells.hpp
@@ -264,6 +276,7 @@ target_sources(cairn
         include/cairn/containers/table/moves.hpp
         include/cairn/containers/table/row.hpp
         include/cairn/containers/table/row_rules.hpp
+        include/cairn/containers/table/rows.hpp
         include/cairn/containers/table/selected_fields.hpp
         include/cairn/containers/table/split_ref.hpp
         include/cairn/containers/table/view.hpp
