@@ -71,6 +71,18 @@ struct large : thing {
     ref<thing> at;
     using references = refers_to<&large::at>::and_base<thing>;
 };
+
+}  // namespace
+
+template <>
+inline constexpr bool cairn::enable_trivial_relocation<triple> = true;
+template <>
+inline constexpr bool cairn::enable_trivial_relocation<squad> = true;
+template <>
+inline constexpr bool cairn::enable_trivial_relocation<mortal> = true;
+
+namespace {
+
 #if defined(__cpp_exceptions)
 struct failing_to_begin : thing {
     failing_to_begin(collected_heap& heap, std::uint32_t n) : thing{n, kind::leaf} {

@@ -40,7 +40,7 @@
 // is left.
 //
 // Invariant: what a root refers to, by ref after ref, is never freed or reused, and moves in
-//            compact() only.
+//            compact() only (and, under options::stress, at each safe point).
 // Bound:     a type's memory is reused by its type, and by others 16 KiB at a time: live bytes may
 //            occupy the sum of each type's peak. After compact() less than 16 KiB of each type that
 //            moves are not live. Objects above 8 KiB have chunks of their own.

@@ -21,7 +21,8 @@
 //
 // A list is the fastest: the collector learns the places once, and calls nothing. A function must
 // visit every reference of the object at any time after its constructor, and change nothing.
-// Checked builds notice a reference that is not told, when it is constructed or assigned.
+// Checked builds notice a reference that is not told, when it is constructed or assigned, and with
+// options::verify in each cycle.
 #pragma once
 
 #include <concepts>

@@ -147,9 +147,8 @@ bool select_chunk(collected_region& r, type_record& t) noexcept {
     if (number != no_chunk) {
         unlist(r, number);
     } else {
-        number = take_chunks(r, 1);
+        number = take_chunk(r, t);
         if (number == no_chunk) { return false; }
-        prepare_chunk(r, number, t, 1);
     }
     t.current = number;
     t.next_word = 0;
@@ -196,6 +195,12 @@ void list_chunk_with_room(collected_region& r, std::uint32_t number) noexcept {
     (t.last_with_room == no_chunk ? t.first_with_room : r.chunks[t.last_with_room].next_with_room) =
         number;
     t.last_with_room = number;
+}
+
+std::uint32_t take_chunk(collected_region& r, type_record& type) noexcept {
+    const std::uint32_t number = take_chunks(r, 1);
+    if (number != no_chunk) { prepare_chunk(r, number, type, 1); }
+    return number;
 }
 
 void give_back_chunks(collected_region& r, std::uint32_t first) noexcept {

@@ -118,6 +118,8 @@ private:
 void set_way(chunk_record& c) noexcept;
 /// True when an object that is made in `c` now has to be marked to survive the running cycle.
 [[nodiscard]] bool births_are_marked(const collected_region& r, const chunk_record& c) noexcept;
+/// A free chunk becomes one of the type. Returns: its number; no_chunk: none is free.
+[[nodiscard]] std::uint32_t take_chunk(collected_region& r, type_record& type) noexcept;
 void give_back_chunks(collected_region& r, std::uint32_t first) noexcept;
 void list_chunk_with_room(collected_region& r, std::uint32_t chunk) noexcept;
 
@@ -248,6 +250,11 @@ inline void mark_births(const collected_region& r, std::uint64_t& word,
 /// What lies in a slot that belongs to nothing: checkers know.
 void destroy_bytes(collected_region& r, void* object, std::size_t size) noexcept;
 
+// ---- compact.cpp
+/// Each object that may move goes to a chunk that was free, as far as there are any. Requires: no
+/// cycle runs, and nothing is live that is not reachable. Returns: how many have moved.
+std::size_t move_all(collected_region& r) noexcept;
+
 // ---- collected_heap.cpp
 [[nodiscard]] collection_cycle cycle_of(const collected_region& r) noexcept;
 
@@ -295,6 +302,8 @@ void for_each_reference(collected_region& r, object_name object, Visit visit) no
 void add_to_known_regions(collected_region& r) noexcept;
 void remove_from_known_regions(collected_region& r) noexcept;
 void verify_marks(collected_region& r) noexcept;
+/// Each reference of a marked object is told by its type.
+void verify_told(collected_region& r) noexcept;
 void validate_region(const collected_region& r) noexcept;
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -318,6 +318,7 @@ collection_report collected_heap::collect() noexcept {
     report.freed_size += second.freed_size;
     report.freed_count += second.freed_count;
     report.cycle_ended = report.is_idle = true;
+    if (r.collects_always) { report.moved_count = detail::move_all(r); }
     return report;
 }
 
