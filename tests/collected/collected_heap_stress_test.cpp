@@ -196,7 +196,7 @@ TEST(collected_heap_stress_test, a_trace_that_forgets_a_reference_is_found_when_
 }
 
 struct forgets_the_last {
-    ref<unit> told[40];
+    ref<unit> told[100];
     ref<unit> forgotten;
     using references = refers_to<&forgets_the_last::told>;
 };
