@@ -1,6 +1,6 @@
-// tests/collected/graph_model.hpp - random changes of a collected_heap against a model that knows what
-// is reachable: each object has a number, and its references are the numbers of others, in the heap
-// and in the model.
+// tests/collected/graph_model.hpp - random changes of a collected_heap against a model that knows
+// what is reachable: each object has a number, and its references are the numbers of others, in the
+// heap and in the model.
 #pragma once
 
 #include <cairn/collected/collected_heap.hpp>

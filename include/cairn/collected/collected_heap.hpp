@@ -88,8 +88,9 @@ public:
     /// Ends every object. Requires: no root refers to one. (Without checks they become null.)
     ~collected_heap() { release(); }
 
-    /// A new T from `args`; without any, T(): cleared whole, unless T has a constructor. May finish what the running cycle owes, where memory is short: at the
-    /// required budget it never has to, and options::work_in_make_max limits it. Never begins one.
+    /// A new T from `args`; without any, T(): cleared whole, unless T has a constructor. May finish
+    /// what the running cycle owes, where memory is short: at the required budget it never has to,
+    /// and options::work_in_make_max limits it. Never begins one.
     /// Returns: null when exhausted, or when there are more than 128 types; nothing is constructed.
     /// Throws:  what the constructor throws; the slot has gone back then.
     template <class T, class... Args>

@@ -1,5 +1,5 @@
-// From the roots to everything that is reachable: the loop of the program's thread (mark.cpp), and of
-// a worker (worker.cpp).
+// From the roots to everything that is reachable: the loop of the program's thread (mark.cpp), and
+// of a worker (worker.cpp).
 //
 //      see(name): marked? else mark it, push
 //          |

@@ -1,4 +1,5 @@
-// Sentences of cairn/collected/collected_heap.hpp about the end of objects: each is told, and destroyed, once.
+// Sentences of cairn/collected/collected_heap.hpp about the end of objects: each is told, and
+// destroyed, once.
 #include <cairn/collected/collected_heap.hpp>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Sentences of cairn/collected/collected_heap.hpp about make(): what it may do when memory is short.
+// Sentences of cairn/collected/collected_heap.hpp about make(): what it may do when memory is
+// short.
 #include <cairn/collected/collected_heap.hpp>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Sentences of cairn/collected/collected_heap.hpp about its memory: what is taken, counted, refused.
+// Sentences of cairn/collected/collected_heap.hpp about its memory: what is taken, counted,
+// refused.
 #include <cairn/collected/collected_heap.hpp>
 #include <cairn/debug/failing.hpp>
 #include <cairn/os/page_allocator.hpp>

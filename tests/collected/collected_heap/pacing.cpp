@@ -1,4 +1,5 @@
-// Sentences of cairn/collected/collected_heap.hpp about required_budget(): with it memory is never exhausted.
+// Sentences of cairn/collected/collected_heap.hpp about required_budget(): with it memory is never
+// exhausted.
 #include <cairn/collected/collected_heap.hpp>
 #include <gtest/gtest.h>
 
@@ -164,8 +165,8 @@ int frame_count() {
     return wish != nullptr ? std::atoi(wish) : 3000;
 }
 
-// Each frame replaces 20 of 2000 quests by new ones, which refer to four others, and rewires 20. The
-// old ones live on for as long as others refer to them.
+// Each frame replaces 20 of 2000 quests by new ones, which refer to four others, and rewires 20.
+// The old ones live on for as long as others refer to them.
 TEST(collected_heap_test,
      a_soak_at_the_required_budget_never_exhausts_a_heap_of_half_more_than_lives) {
     constexpr std::size_t count = 2000;

@@ -1,5 +1,5 @@
-// A heap of six objects and its worker, under the explorer: the orders and functions are the library's
-// (marking_worker/protocol.hpp).
+// A heap of six objects and its worker, under the explorer: the orders and functions are the
+// library's (marking_worker/protocol.hpp).
 #pragma once
 
 #include <cairn/collected/marking_worker.hpp>

@@ -1,4 +1,5 @@
-// Sentences of cairn/collected/ref.hpp about weak_ref: null from the moment that its target is garbage.
+// Sentences of cairn/collected/ref.hpp about weak_ref: null from the moment that its target is
+// garbage.
 #include <cairn/collected/collected_heap.hpp>
 #include <gtest/gtest.h>
 
