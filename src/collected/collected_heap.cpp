@@ -27,7 +27,7 @@ struct region_plan {
     region_plan(std::size_t size, std::size_t stack_wish) noexcept {
         chunk_count = (size < capacity_max ? size : capacity_max) / chunk_size;
         const std::size_t stack_max = chunk_count * chunk_size / slot_size_min;
-        stack_count = stack_wish != 0 ? stack_wish : chunk_count * (chunk_size / 128);
+        stack_count = stack_wish != 0 ? stack_wish : chunk_count * (chunk_size / 64);
         stack_count = stack_count < stack_max ? stack_count : stack_max;
         const std::size_t stack_size = stack_count * sizeof(object_name);
         // The records, with marks and live, take 1/51 of the chunks; those of the chunks before the

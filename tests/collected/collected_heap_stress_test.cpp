@@ -54,7 +54,7 @@ unit* made(collected_heap& heap, std::uint32_t id) {
     return u;
 }
 /// Looks at freed memory, as a stray pointer does.
-[[gnu::no_sanitize("address")]] std::uint32_t bytes_at(const std::uint32_t* p) {
+__attribute__((no_sanitize("address"))) std::uint32_t bytes_at(const std::uint32_t* p) {
     return *static_cast<const volatile std::uint32_t*>(p);
 }
 

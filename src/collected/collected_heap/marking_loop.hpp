@@ -83,7 +83,11 @@ template <class Way>
 class marking_loop {
 public:
     explicit marking_loop(collected_region& r) noexcept
-        : region_{r}, base_{base_of(r)}, marks_{r.marks}, chunks_{r.chunks} {
+        : region_{r},
+          base_{base_of(r)},
+          marks_{r.marks},
+          chunks_{r.chunks},
+          is_out_of_cache_{capacity_of(r) > in_cache_max} {
         load();
     }
     void load() noexcept {
@@ -153,16 +157,38 @@ public:
         const object_name left = region_.piece_end - region_.piece;
         const object_name size = left < piece_size ? left : piece_size;
         const auto* const words = reinterpret_cast<const object_name*>(base_ + region_.piece);
-        for (std::size_t i = 0; i < size / sizeof(object_name); ++i) { see(Way::read(words[i])); }
+        const std::size_t count = size / sizeof(object_name);
+        std::size_t i = 0;
+        if (is_out_of_cache_) {
+            const std::size_t left_in_array = left / sizeof(object_name);
+            const std::size_t followed = left_in_array > ahead ? left_in_array - ahead : 0;
+            const std::size_t end = followed < count ? followed : count;
+            for (; i < end; ++i) {
+                prefetch(Way::read(words[i + ahead]));
+                see(Way::read(words[i]));
+            }
+        }
+        for (; i < count; ++i) { see(Way::read(words[i])); }
         region_.piece += size;
         return size / sizeof(object_name) * reference_price;
     }
 
 private:
+    /// What see() will look at.
+    [[gnu::always_inline]] void prefetch(object_name name) const noexcept {
+        __builtin_prefetch(&marks_[name / word_span]);
+        __builtin_prefetch(&chunks_[name / chunk_size]);
+    }
+
+    static constexpr std::size_t ahead = 24;  // references of an array: about a miss to memory
+    /// Marks and records, which are 1/85 of the objects, leave the second cache beyond that.
+    static constexpr std::size_t in_cache_max = 16u << 20;
+
     collected_region& region_;
     std::byte* base_;
     std::uint64_t* marks_;
     const chunk_record* chunks_;
+    bool is_out_of_cache_;
     object_name* top_;
     object_name* end_;
     std::uint32_t queue_first_;
