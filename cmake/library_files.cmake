@@ -74,11 +74,14 @@ target_sources(cairn
         src/collected/collected_heap/chunks.cpp
         src/collected/collected_heap/compact.cpp
         src/collected/collected_heap/graph.cpp
+        src/collected/collected_heap/large.cpp
         src/collected/collected_heap/mark.cpp
         src/collected/collected_heap/mark_on.cpp
+        src/collected/collected_heap/pacing.cpp
         src/collected/collected_heap/step.cpp
         src/collected/collected_heap/sweep.cpp
         src/collected/collected_heap/validate.cpp
+        src/collected/collected_heap/worker.cpp
         # debug
         src/debug/expect_broken_promise.cpp
         src/debug/guarded.cpp
@@ -294,6 +297,7 @@ target_sources(cairn
         include/cairn/collected/region.hpp
         include/cairn/collected/region/records.hpp
         include/cairn/collected/trace.hpp
+        include/cairn/collected/trace/shown.hpp
         include/cairn/collected/traced.hpp
         # debug
         include/cairn/debug/expect_broken_promise.hpp
