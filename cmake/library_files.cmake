@@ -158,6 +158,7 @@ target_sources(cairn
         include/cairn/alloc/builder.hpp
         include/cairn/alloc/bump_arena.hpp
         include/cairn/alloc/bump_arena/bump_region.hpp
+        include/cairn/alloc/bump_arena/gated_edges.hpp
         include/cairn/alloc/bump_arena/makes_objects.hpp
         include/cairn/alloc/bump_arena/mark_check.hpp
         include/cairn/alloc/concurrent_pool.hpp
