@@ -45,7 +45,7 @@
 #include <limits>
 #include <utility>
 
-#include <cairn/alloc/concurrent_pool/magazines.hpp>
+#include <cairn/alloc/concurrent_pool/thread_caches.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/prefetch.hpp>
@@ -55,8 +55,6 @@
 #include <cairn/storage/allocator_watch.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
-
-class concurrent_pool;
 
 struct concurrent_pool_options {
     std::size_t slots_per_chunk = 0;  // slots in the first chunk; 0: four magazines
@@ -80,67 +78,6 @@ struct concurrent_pool_stats {
     std::size_t upstream_size = 0;     // bytes taken from the upstream
     bool has_lost_threads = false;     // in the child of a fork: who may hold slots, is gone
 };
-
-namespace detail {
-
-struct thread_record;
-
-/// What one thread or view holds of one pool.
-struct pool_cache : basic_cache<std_atoms> {
-    concurrent_pool* pool = nullptr;       // nullptr: no cache; see below
-    std::uint64_t serial = 0;              // the pool's
-    const thread_record* owner = nullptr;  // nullptr: a view's, or idle
-    pool_cache* next_of_thread = nullptr;
-    pool_cache** link = nullptr;  // what points here in the thread's list
-    pool_cache* next_idle = nullptr;
-    bool is_view = false;  // of no_view alone
-};
-
-/// Head of the list of a thread's caches, guarded by the lock of the pool's home. Not in
-/// thread-local memory: a pool that dies takes its caches out of the lists, also of a thread that
-/// ended unseen.
-struct thread_record {
-    pool_cache* first = nullptr;
-};
-
-/// Where a pool was made: the module's lock, list of pools and way to its thread-local memory.
-struct pool_home;
-
-/// A thread's way to its caches. Trivial and constant-initialized: no guard, no wrapper function.
-/// Each module has its own, with the caches of the pools that were made in that module.
-struct thread_caches {
-    static constexpr unsigned entry_count = 32;
-    struct entry {
-        std::uint64_t serial;  // valid for the pool with this serial; 0: none
-        pool_cache* cache;
-    };
-    /// A serial is a number that is never used again, and below it the entry: a byte offset, so
-    /// that the way there is one `and`.
-    static constexpr std::uint64_t make_serial(std::uint64_t number, std::size_t at) noexcept {
-        return (number * entry_count + at) * sizeof(entry);
-    }
-    static constexpr std::size_t entry_of(std::uint64_t serial) noexcept {
-        return serial / sizeof(entry) % entry_count;
-    }
-    entry entries[entry_count];
-    thread_record* record;  // all of them; nullptr: none yet
-    bool exiting;           // they have gone back already
-};
-#if CAIRN_SHARED
-extern constinit thread_local thread_caches my_caches;
-#else  // defined where it is used: the compiler then knows its offset from the thread pointer
-CAIRN_DETAIL_MODULE_LOCAL inline constinit thread_local thread_caches my_caches{};
-#endif
-
-/// Stand for "no cache": empty and full at once, so that every operation takes the cold path. Known
-/// by what is in them: their addresses differ from module to module.
-// of a thread: it looks for its own there
-CAIRN_DETAIL_MODULE_LOCAL inline constinit pool_cache no_cache{};
-// of a view: it works through the lock, and stays so
-CAIRN_DETAIL_MODULE_LOCAL inline constinit pool_cache no_view{{},      nullptr, 0,       nullptr,
-                                                              nullptr, nullptr, nullptr, true};
-
-}  // namespace detail
 
 class concurrent_pool {
 public:
@@ -288,14 +225,7 @@ private:
     template <class F>
     void visit_chunks(F&& f) const noexcept;
     [[nodiscard]] [[gnu::cold]] evidence about_size(std::size_t freed,
-                                                    call_site from) const noexcept {
-        return {.kind = misuse_kind::wrong_size,
-                .object = this,
-                .type = "concurrent_pool",
-                .name = options_.name,
-                .caller = from,
-                .values = {{"bytes of a slot", stride_}, {"bytes freed", freed}}};
-    }
+                                                    call_site from) const noexcept;
 
     static constexpr std::size_t unknown = std::numeric_limits<std::size_t>::max();
     std::size_t live_bit_count() const noexcept;
@@ -373,57 +303,6 @@ static_assert(byte_allocator<concurrent_pool> && byte_allocator<concurrent_pool:
               has_owns<concurrent_pool> && has_good_size<concurrent_pool> &&
               resettable<concurrent_pool> && validatable<concurrent_pool>);
 
-// ------------------------------------------------------------------------------------------------
-// hot path, inlined
-
-inline void* concurrent_pool::take(cache& c) noexcept {
-    void** const top = c.top;
-    if (top == c.floor) [[unlikely]] { return take_cold(c); }
-    void* const ahead = top[-static_cast<std::ptrdiff_t>(lookahead)];
-    c.top = top - 1;
-    // Written to soon: its line arrives while the slots before it are being filled.
-    prefetch_for_writing(ahead);
-    void* const p = top[-1];
-    if constexpr (asserts_enabled) { check_taken(p); }
-    unpoison(p, stride_);
-    return p;
-}
-
-inline void concurrent_pool::give(cache& c, void* p, [[maybe_unused]] call_site from) noexcept {
-    if (p == nullptr) [[unlikely]] { return; }
-    if constexpr (asserts_enabled) { check_freed(p, from); }
-    poison(p, stride_);
-    void** const top = c.top;
-    if (top == c.ceiling) [[unlikely]] {
-        give_cold(c, p);
-        return;
-    }
-    *top = p;
-    c.top = top + 1;
-}
-
-inline void* concurrent_pool::allocate(std::size_t size, alignment align) noexcept {
-    return size <= stride_ && align <= align_ ? allocate() : nullptr;
-}
-
-inline void concurrent_pool::deallocate(void* p, [[maybe_unused]] std::size_t size,
-                                        [[maybe_unused]] alignment align, call_site from) noexcept {
-    CAIRN_ASSERT(p == nullptr || (size <= stride_ && align <= align_),
-                 "a slot comes back with the size it was asked with", about_size(size, from));
-    deallocate(p, from);
-}
-
-inline void* concurrent_pool::local_view::allocate(std::size_t size, alignment align) noexcept {
-    return size <= pool_->stride_ && align <= pool_->align_ ? allocate() : nullptr;
-}
-
-inline void concurrent_pool::local_view::deallocate(void* p, [[maybe_unused]] std::size_t size,
-                                                    [[maybe_unused]] alignment align,
-                                                    call_site from) noexcept {
-    CAIRN_ASSERT(p == nullptr || (size <= pool_->stride_ && align <= pool_->align_),
-                 "a slot comes back with the size it was asked with",
-                 pool_->about_size(size, from));
-    deallocate(p, from);
-}
-
 }  // namespace cairn::inline CAIRN_FLAVOUR
+
+#include <cairn/alloc/concurrent_pool/hot_path.hpp>

@@ -154,6 +154,15 @@ void concurrent_pool::check_freed(void* p, [[maybe_unused]] call_site from) noex
     }
 }
 
+evidence concurrent_pool::about_size(std::size_t freed, call_site from) const noexcept {
+    return {.kind = misuse_kind::wrong_size,
+            .object = this,
+            .type = "concurrent_pool",
+            .name = options_.name,
+            .caller = from,
+            .values = {{"bytes of a slot", stride_}, {"bytes freed", freed}}};
+}
+
 // ------------------------------------------------------------------------------------------------
 // names
 
