@@ -53,6 +53,7 @@ target_sources(cairn
         src/alloc/pool.cpp
         src/alloc/pool/checks.cpp
         src/alloc/pool/growth.cpp
+        src/alloc/pool/questions.cpp
         src/alloc/scratch.cpp
         src/alloc/virtual_arena.cpp
         # movable
@@ -166,6 +167,7 @@ target_sources(cairn
         include/cairn/alloc/concurrent_pool/hot_path.hpp
         include/cairn/alloc/concurrent_pool/magazine_stack.hpp
         include/cairn/alloc/concurrent_pool/magazines.hpp
+        include/cairn/alloc/concurrent_pool/slot_states.hpp
         include/cairn/alloc/concurrent_pool/thread_caches.hpp
         include/cairn/alloc/concurrent_pool_of.hpp
         include/cairn/alloc/double_ended_arena.hpp

@@ -60,10 +60,10 @@ struct concurrent_pool_options {
     std::size_t slots_per_chunk = 0;  // slots in the first chunk; 0: four magazines
     std::size_t chunk_size_max = std::size_t{4} << 20;  // bytes up to which chunks double
     std::size_t slot_count_max = std::numeric_limits<std::size_t>::max();  // of all chunks together
-    std::size_t magazine_size =
-        0;  // slots; 0: 16 KiB of them, 8 to 256, at most 1/16 of slot_count_max
-    // Untouched slots are handed to threads in whole cache lines, so that what two threads allocate
-    // first never shares one. Rounds magazine_size up.
+    /// Slots; 0: 16 KiB of them, 8 to 256, at most 1/16 of slot_count_max.
+    std::size_t magazine_size = 0;
+    /// Untouched slots are handed out in whole cache lines, so that what two threads allocate first
+    /// never shares one. Rounds magazine_size up.
     bool whole_cache_lines = true;
     /// For reports of checked builds and the memory checkers; not copied. nullptr: none.
     const char* name = nullptr;
@@ -96,8 +96,7 @@ public:
     /// Returns: nullptr when exhausted up to slack(); the pool is unchanged then.
     [[nodiscard]] void* allocate() noexcept { return take(my_cache()); }
 
-    /// Gives a slot back, from any thread; nullptr does nothing. Never fails, never touches the
-    /// slot.
+    /// Gives a slot back, from any thread; nullptr does nothing. Never fails, never touches it.
     /// Requires: `p` came from allocate() of this pool or a view of it and is live.
     void deallocate(void* p, call_site from = call_site::current()) noexcept {
         give(my_cache(), p, from);
@@ -158,7 +157,7 @@ public:
         return size <= stride_ ? stride_ : size;
     }
 
-    /// As concurrent_pool_options::name; nullptr: none. Requires: no other thread uses the pool.
+    /// As concurrent_pool_options::name. Requires: no other thread uses the pool.
     void set_name(const char* name) noexcept;
     [[nodiscard]] const char* name() const noexcept { return options_.name; }
 
@@ -169,23 +168,15 @@ public:
 private:
     friend struct concurrent_pool_registry;
     friend struct concurrent_pool_checks;
-
     using cache = detail::pool_cache;
     using magazine = detail::basic_magazine<detail::std_atoms>;
-
-    struct chunk : detail::basic_fresh_chunk<detail::std_atoms> {
-        using word = detail::std_atoms::atomic<std::uint64_t>;
-        word* live = nullptr;  // checked builds: a bit for each slot; Valgrind's number behind them
-        static constexpr std::size_t words_for(std::size_t slots) noexcept {
-            return slots / 64 + 1;
-        }
-    };
+    using chunk = detail::pool_chunk;
     struct block {  // head of every upstream block that holds no slots
         block* next;
         std::size_t size;
     };
-    static constexpr std::size_t lookahead =
-        8;  // see pool.hpp; as many null entries lie below the slots
+    // See pool.hpp; as many null entries lie below the slots.
+    static constexpr std::size_t lookahead = 8;
 
     cache& my_cache() noexcept {
         const detail::thread_caches::entry& e = detail::my_caches.entries[entry()];
@@ -228,19 +219,20 @@ private:
                                                     call_site from) const noexcept;
 
     static constexpr std::size_t unknown = std::numeric_limits<std::size_t>::max();
-    std::size_t live_bit_count() const noexcept;
+    std::size_t known_live_count() const noexcept;
     concurrent_pool_stats count() const noexcept;  // stats(), with the home's lock held
-    void check_taken(void* p) noexcept;
-    void check_freed(void* p, call_site from) noexcept;
+    void remember(cache& which, const chunk& c) noexcept;
+    void check_taken(cache& c, void* p) noexcept;
+    void check_freed(cache& c, void* p, call_site from) noexcept;
 
-    // Read by every operation, written never.
-    // (The serial holds the place in every thread's table, too: a load less than a word of its
-    // own.)
+    // Read by every operation, written never. (The serial holds the place in every thread's table,
+    // too: a load less than a word of its own.)
     std::uint64_t serial_;
     std::size_t stride_;
     alignment align_;
+    [[no_unique_address]] detail::slot_numbers number_{stride_};
 
-    // The lock-free part. All atomics of the pool are in it.
+    // All atomics of the pool are in it.
     detail::basic_depot<detail::std_atoms> depot_;
 
     //  slot_count = live + fresh (not claimed) + slots in magazines; live includes lost_count_
@@ -266,8 +258,8 @@ private:
     concurrent_pool* next_live_ = nullptr;
     concurrent_pool** live_link_ = nullptr;
 
-    [[no_unique_address]] detail::allocator_watch
-        watch_;  // of the name alone: any thread may be inside
+    // Of the name alone: any thread may be inside.
+    [[no_unique_address]] detail::allocator_watch watch_;
 };
 
 /// A cache that belongs to this object; one thread at a time.

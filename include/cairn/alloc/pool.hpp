@@ -205,6 +205,7 @@ private:
     [[nodiscard]] void* allocate_alone() noexcept;
     [[nodiscard]] bool deallocate_alone(void* p) noexcept;
 #endif
+    void* allocate_untouched() noexcept;
     void* allocate_guarded() noexcept;
     void deallocate_guarded(void* p, call_site from) noexcept;
     void* checked_allocate() noexcept;

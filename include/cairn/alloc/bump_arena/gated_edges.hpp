@@ -82,6 +82,20 @@ public:
         return true;
     }
 
+    /// The same for a rewind.
+    [[nodiscard]] [[gnu::always_inline]] bool rewind_alone(std::uintptr_t to) noexcept {
+        const std::uintptr_t top = top_;
+        const std::uintptr_t gate = gate_;
+        const bool is_live = to >= begin_ && to <= top;
+        if (!is_live || top >= gate || !take(gate)) [[unlikely]] { return false; }
+        if (top > peak_) { peak_ = top; }
+        top_ = to;
+#    if CAIRN_DETAIL_ASAN
+        poison(reinterpret_cast<void*>(to), top - to);
+#    endif
+        return true;
+    }
+
     /// From here to open() the hot paths above turn every thread away.
     /// Returns: false when another thread is in one of them.
     [[nodiscard]] bool shut() noexcept {

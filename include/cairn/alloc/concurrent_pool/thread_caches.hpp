@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include <cairn/alloc/concurrent_pool/magazines.hpp>
+#include <cairn/alloc/concurrent_pool/slot_states.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -26,6 +27,7 @@ struct pool_cache : basic_cache<std_atoms> {
     pool_cache** link = nullptr;  // what points here in the thread's list
     pool_cache* next_idle = nullptr;
     bool is_view = false;  // of no_view alone
+    [[no_unique_address]] chunk_lookup seen{};
 };
 
 /// Head of the list of a thread's caches, guarded by the lock of the pool's home. Not in
@@ -69,8 +71,8 @@ CAIRN_DETAIL_MODULE_LOCAL inline constinit thread_local thread_caches my_caches{
 // of a thread: it looks for its own there
 CAIRN_DETAIL_MODULE_LOCAL inline constinit pool_cache no_cache{};
 // of a view: it works through the lock, and stays so
-CAIRN_DETAIL_MODULE_LOCAL inline constinit pool_cache no_view{{},      nullptr, 0,       nullptr,
-                                                              nullptr, nullptr, nullptr, true};
+CAIRN_DETAIL_MODULE_LOCAL inline constinit pool_cache no_view{
+    {}, nullptr, 0, nullptr, nullptr, nullptr, nullptr, true, {}};
 
 }  // namespace detail
 

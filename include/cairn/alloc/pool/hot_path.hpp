@@ -66,7 +66,7 @@ inline void* pool::allocate() noexcept {
 #if CAIRN_ASSERTS
 #    ifdef __OPTIMIZE__
     void* const slot = allocate_alone();
-    return slot != nullptr ? slot : allocate_guarded();
+    return slot != nullptr ? slot : allocate_untouched();
 #    else
     return checked_allocate();
 #    endif
