@@ -53,6 +53,7 @@ target_sources(cairn
         src/alloc/pool.cpp
         src/alloc/pool/checks.cpp
         src/alloc/pool/growth.cpp
+        src/alloc/pool/questions.cpp
         src/alloc/scratch.cpp
         src/alloc/virtual_arena.cpp
         # movable
@@ -166,12 +167,16 @@ target_sources(cairn
         include/cairn/alloc/builder.hpp
         include/cairn/alloc/bump_arena.hpp
         include/cairn/alloc/bump_arena/bump_region.hpp
+        include/cairn/alloc/bump_arena/gated_edges.hpp
         include/cairn/alloc/bump_arena/makes_objects.hpp
         include/cairn/alloc/bump_arena/mark_check.hpp
         include/cairn/alloc/concurrent_pool.hpp
         include/cairn/alloc/concurrent_pool/fresh_chunks.hpp
+        include/cairn/alloc/concurrent_pool/hot_path.hpp
         include/cairn/alloc/concurrent_pool/magazine_stack.hpp
         include/cairn/alloc/concurrent_pool/magazines.hpp
+        include/cairn/alloc/concurrent_pool/slot_states.hpp
+        include/cairn/alloc/concurrent_pool/thread_caches.hpp
         include/cairn/alloc/concurrent_pool_of.hpp
         include/cairn/alloc/double_ended_arena.hpp
         include/cairn/alloc/first_fit.hpp
@@ -202,6 +207,8 @@ target_sources(cairn
         include/cairn/alloc/monotonic.hpp
         include/cairn/alloc/pool.hpp
         include/cairn/alloc/pool/free_slot.hpp
+        include/cairn/alloc/pool/hot_path.hpp
+        include/cairn/alloc/pool/slot_lookup.hpp
         include/cairn/alloc/pool_of.hpp
         include/cairn/alloc/required_size.hpp
         include/cairn/alloc/scratch.hpp
