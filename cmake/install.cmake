@@ -4,12 +4,27 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# Two components: what programs load (a shared library, and its printers for gdb), and all the rest.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME cairn_dev)
+set(cairn_debuggers_component cairn_dev)
+if(BUILD_SHARED_LIBS)
+    set(cairn_debuggers_component cairn_runtime)
+endif()
+
 set(cairn_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cairn)
-install(TARGETS cairn EXPORT cairn-targets FILE_SET HEADERS)
+install(TARGETS cairn EXPORT cairn-targets FILE_SET HEADERS
+        LIBRARY COMPONENT cairn_runtime NAMELINK_COMPONENT cairn_dev)
 install(EXPORT cairn-targets NAMESPACE cairn:: DESTINATION ${cairn_package_dir})
 configure_package_config_file(
     cmake/cairn-config.cmake.in cairn-config.cmake INSTALL_DESTINATION ${cairn_package_dir})
 write_basic_package_version_file(cairn-config-version.cmake COMPATIBILITY SameMinorVersion)
+if(CAIRN_MODULE)   # the source of the module: each user compiles it
+    install(TARGETS cairn_module EXPORT cairn-module-targets
+            FILE_SET CXX_MODULES DESTINATION ${CMAKE_INSTALL_DATADIR}/cairn/module)
+    install(EXPORT cairn-module-targets NAMESPACE cairn:: DESTINATION ${cairn_package_dir} CXX_MODULES_DIRECTORY module)
+else()             # ... by hand, then
+    install(FILES src/cairn.cppm DESTINATION ${CMAKE_INSTALL_DATADIR}/cairn/module)
+endif()
 install(FILES ${PROJECT_BINARY_DIR}/cairn-config.cmake
               ${PROJECT_BINARY_DIR}/cairn-config-version.cmake
         DESTINATION ${cairn_package_dir})
@@ -35,7 +50,7 @@ install(FILES ${PROJECT_BINARY_DIR}/pkgconfig/$<CONFIG>/cairn.pc
 option(CAIRN_NAME_GDB_SCRIPT "Programs that link a static cairn tell gdb where its script is" OFF)
 set(cairn_debuggers_dir ${CMAKE_INSTALL_DATADIR}/cairn/debuggers)
 install(FILES debuggers/cairn_views.py debuggers/cairn_gdb.py debuggers/cairn_lldb.py debuggers/cairn.natvis
-        DESTINATION ${cairn_debuggers_dir})
+        DESTINATION ${cairn_debuggers_dir} COMPONENT ${cairn_debuggers_component})
 if(BUILD_SHARED_LIBS)
     set(cairn_auto_load_dir ${CMAKE_INSTALL_DATADIR}/gdb/auto-load/${CMAKE_INSTALL_FULL_LIBDIR})
     set(cairn_auto_load_name libcairn.so.${PROJECT_VERSION}-gdb.py)
@@ -50,5 +65,6 @@ if(cairn_auto_load_dir AND NOT WIN32)
     file(RELATIVE_PATH cairn_debuggers_from_auto_load
          /prefix/${cairn_auto_load_dir} /prefix/${cairn_debuggers_dir})
     configure_file(debuggers/auto_load.py.in ${PROJECT_BINARY_DIR}/${cairn_auto_load_name} @ONLY)
-    install(FILES ${PROJECT_BINARY_DIR}/${cairn_auto_load_name} DESTINATION ${cairn_auto_load_dir})
+    install(FILES ${PROJECT_BINARY_DIR}/${cairn_auto_load_name} DESTINATION ${cairn_auto_load_dir}
+            COMPONENT ${cairn_debuggers_component})
 endif()

@@ -28,6 +28,7 @@ target_sources(cairn
         # storage
         src/storage/allocator_watch.cpp
         src/storage/block_table.cpp
+        src/storage/cell_blocks.cpp
         src/storage/generations.cpp
         src/storage/growable_memory.cpp
         src/storage/object_slots.cpp
@@ -45,6 +46,7 @@ target_sources(cairn
         src/alloc/growing_arena.cpp
         src/alloc/heap.cpp
         src/alloc/heap/heap_memory.cpp
+        src/alloc/heap/other_fits.cpp
         src/alloc/heap/region_base.cpp
         src/alloc/pool.cpp
         src/alloc/pool/checks.cpp
@@ -58,10 +60,18 @@ target_sources(cairn
         src/movable/relocatable_heap/compact.cpp
         src/movable/relocatable_heap/object_map.cpp
         # containers
-        src/containers/shared_handle/cell_blocks.cpp
         src/containers/string_pool.cpp
         src/containers/table/memory.cpp
         src/containers/table/reserved.cpp
+        # collected
+        src/collected/collected_heap.cpp
+        src/collected/collected_heap/checks.cpp
+        src/collected/collected_heap/chunks.cpp
+        src/collected/collected_heap/graph.cpp
+        src/collected/collected_heap/mark.cpp
+        src/collected/collected_heap/step.cpp
+        src/collected/collected_heap/sweep.cpp
+        src/collected/collected_heap/validate.cpp
         # debug
         src/debug/expect_broken_promise.cpp
         src/debug/guarded.cpp
@@ -111,6 +121,7 @@ target_sources(cairn
         include/cairn/storage/allocator_watch.hpp
         include/cairn/storage/atoms.hpp
         include/cairn/storage/block_table.hpp
+        include/cairn/storage/cell_blocks.hpp
         include/cairn/storage/clone.hpp
         include/cairn/storage/generations.hpp
         include/cairn/storage/growable_memory.hpp
@@ -125,7 +136,9 @@ target_sources(cairn
         include/cairn/storage/sort_indices.hpp
         include/cairn/storage/sort_keys.hpp
         include/cairn/storage/step_counter.hpp
+        include/cairn/storage/store_traits.hpp
         # alloc
+        include/cairn/alloc/any_arena.hpp
         include/cairn/alloc/arena.hpp
         include/cairn/alloc/arena_scope.hpp
         include/cairn/alloc/array_recycler.hpp
@@ -190,6 +203,14 @@ target_sources(cairn
         include/cairn/movable/relocatable_heap/object_map.hpp
         include/cairn/movable/relocatable_heap/stats.hpp
         include/cairn/movable/relocation.hpp
+        # owners
+        include/cairn/owners/deferred_store.hpp
+        include/cairn/owners/destruction_budget.hpp
+        include/cairn/owners/destruction_queue.hpp
+        include/cairn/owners/lease.hpp
+        include/cairn/owners/shared_handle.hpp
+        include/cairn/owners/shared_handle/owner_word.hpp
+        include/cairn/owners/unique_handle.hpp
         # containers
         include/cairn/containers/attached_column.hpp
         include/cairn/containers/batches.hpp
@@ -197,14 +218,15 @@ target_sources(cairn
         include/cairn/containers/concurrent_object_pool/zeroed_memory.hpp
         include/cairn/containers/field.hpp
         include/cairn/containers/layout.hpp
-        include/cairn/containers/lease.hpp
         include/cairn/containers/message_queue.hpp
         include/cairn/containers/message_queue/ring.hpp
         include/cairn/containers/object_pool.hpp
         include/cairn/containers/packed_array.hpp
+        include/cairn/containers/polymorphic_store.hpp
+        include/cairn/containers/polymorphic_store/iterator.hpp
+        include/cairn/containers/polymorphic_store/typed_rows.hpp
+        include/cairn/containers/polymorphic_store/types.hpp
         include/cairn/containers/pool_hooks.hpp
-        include/cairn/containers/shared_handle.hpp
-        include/cairn/containers/shared_handle/cell_blocks.hpp
         include/cairn/containers/slot_map.hpp
         include/cairn/containers/slot_map/found.hpp
         include/cairn/containers/slot_policy.hpp
@@ -234,7 +256,17 @@ target_sources(cairn
         include/cairn/containers/table/split_ref.hpp
         include/cairn/containers/table/view.hpp
         include/cairn/containers/table/written_arguments.hpp
-        include/cairn/containers/unique_handle.hpp
+        # collected
+        include/cairn/collected/budget.hpp
+        include/cairn/collected/collected_heap.hpp
+        include/cairn/collected/collected_heap/graph.hpp
+        include/cairn/collected/collected_heap/slots.hpp
+        include/cairn/collected/collected_heap/stats.hpp
+        include/cairn/collected/ref.hpp
+        include/cairn/collected/ref_array.hpp
+        include/cairn/collected/region.hpp
+        include/cairn/collected/trace.hpp
+        include/cairn/collected/traced.hpp
         # debug
         include/cairn/debug/expect_broken_promise.hpp
         include/cairn/debug/failing.hpp
@@ -242,6 +274,7 @@ target_sources(cairn
         include/cairn/debug/tracked.hpp
         # std
         include/cairn/std/bad_alloc.hpp
+        include/cairn/std/deferred_in.hpp
         include/cairn/std/format.hpp
         include/cairn/std/node_pool.hpp
         include/cairn/std/pmr_resource.hpp

@@ -28,6 +28,10 @@ members = {
     "handle": {"raw": "raw_"},
     "slot_core": {
         "slots": "slots_", "handles": "handles_.data_", "rows": "rows_", "limbo": "limbo_.size_"},
+    "polymorphic_store": {"types": "types_"},
+    "typed_rows": {"slots": "slots_", "handles": "handles_", "rows": "rows_"},
+    "open_types": {"entries": "entries_"},
+    "any_rows_of": {"typed": "typed"},
     "slot_directory": {
         "slots": "memory_.data_", "capacity": "capacity_", "live": "live_",
         "promised": "promised_count_", "worn_out": "worn_out_count_"},
@@ -41,6 +45,7 @@ members = {
     "stable_found": {"object": "object_"},
     "unique_handle": {"store": "store_", "handle": "handle_"},
     "shared_handle": {"store": "store_", "handle": "handle_"},
+    "deferred_store": {"map": "map_", "waiting": "waiting_count_"},
     "shared_store": {"map": "map_", "cells": "cells_.blocks_", "cell_size": "cells_.cell_size_"},
     "packed_array": {"data": "memory_.data_", "size": "size_", "capacity": "capacity_"},
     "table": {
@@ -128,6 +133,19 @@ members = {
     "budget": {"live": "live_size_", "limit": "limit_size_", "refused": "refused_count_"},
     "guarded": {"live": "guard_.blocks_.count_", "quarantined": "guard_.quarantined_count_"},
     "named": {"name": "watch_.name_"},
+    "collected_heap": {"region": "region_"},
+    "collected_region": {
+        "begin": "begin", "lives": "lives", "used": "used_size", "roots": "root_count",
+        "type_count": "type_count", "phase": "now", "first_chunk": "first_chunk",
+        "end_chunk": "end_chunk", "used_types": "used_types", "types": "types"},
+    "type_record": {"type": "type", "chunks": "chunk_count"},
+    "collected_type": {"name": "name", "length": "name_length"},
+    "ref": {"name": "name_"},
+    "root": {"object": "object"},
+    "weak_ref": {"target": "target_", "life": "life_", "start": "start_"},
+    "ref_array": {"buffer": "buffer_", "size": "size_"},
+    "outer_ref": {"name": "name_", "heap": "heap_"},
+    "traced": {"container": "container_"},
     "alignment": {"log2": "log2_"},
     "short_text": {"text": "text_", "size": "size_"},
 }
@@ -141,6 +159,8 @@ arena_block = struct.Struct("<QQQQ")       # growing_arena::block: next, size, s
 string_entry = struct.Struct("<QII")       # string_pool::entry: text, size, hash
 object_state = struct.Struct("<II")        # object_slots::state: tag, position
 offset_kinds = ["unused", "free", "used", "pinned", "moving", "reserved"]
+collector_phases = ["idle", "marking", "marking", "before collecting", "sweeping"]
+collected_chunk = 16384
 vacant = 0x8000_0000
 none32 = 0xFFFF_FFFF
 granule = 16
@@ -306,7 +326,7 @@ class Views:
             index, generation = self.handle_parts(handle)[:2]
             if index is None:
                 return "null: it names nothing"
-            return self.locate(store, index, generation)
+            return self.locate(store, index, generation, self.handle_parts(handle)[2])
         except Exception as problem:
             return not_readable(problem)
 
@@ -403,7 +423,7 @@ class Views:
         found = {"alive in": [], "promised by": [], "not in": []}
         for name, store in self.maps_in_scope(value):
             try:
-                at = self.locate(store, *parts[:2])
+                at = self.locate(store, *parts)
                 found["alive in" if not isinstance(at, str) else "promised by"
                       if at.startswith("promised") else "not in"].append(name)
             except Exception:
@@ -424,7 +444,7 @@ class Views:
                 pass
 
     def stores_in_scope(self):
-        maps = ("slot_map", "slot_table", "stable_slot_map")
+        maps = ("slot_map", "slot_table", "stable_slot_map", "polymorphic_store")
         for name, value in self.process.locals():
             try:
                 if class_of(value.type.name) in maps:
@@ -446,8 +466,10 @@ class Views:
         return self.fields[type.name]
 
     # ---- stores ----------------------------------------------------------------------------------
-    def locate(self, store, index, generation):
+    def locate(self, store, index, generation, user=None):
         """The object of (index, generation) in a store: a Value; or a sentence: it is gone."""
+        if class_of(store.type.name) == "polymorphic_store":
+            return self.in_polymorphic_store(store, index, generation, user)
         return stores[class_of(store.type.name)](self, store, index, generation)
 
     def stale(self, index, word, generation):
@@ -479,9 +501,7 @@ class Views:
         rows = Members(store, "slot_core").rows
         if class_of(rows.type.name) == "table":
             return self.row(rows.type, *self.table_parts(rows), row)
-        element = rows.type.argument(0)
-        data = Members(rows, "packed_array").integer("data")
-        return self.process.at(data + row * element.size, element)
+        return self.packed_row(rows, row)
 
     def slot_core(self, value):
         kind = class_of(value.type.name)
@@ -505,6 +525,70 @@ class Views:
                 name = self.handle_text(*self.split(raw, bits))
                 yield f"[{name}]", self.row_of(value, i)
         return View(text, make)
+
+    def rows_by_type(self, store):
+        """(slots, handles, rows) of each type of a polymorphic_store, by its number. None: of a type
+        of an open store that has no debug information."""
+        types = Members(store, "polymorphic_store").types
+        if class_of(types.type.name) != "open_types":
+            return self.typed_rows(types)
+        entries = Members(types, "open_types").entries
+        m = Members(entries, "packed_array")
+        element, data, found = entries.type.argument(0), m.integer("data"), []
+        base, own = arguments(store.type.name)[0], namespace_of(store.type.name)
+        self.check(data, m.integer("size"), element.size, "types")
+        for i in range(m.integer("size")):
+            at = self.process.at(data + i * element.size, element)
+            mark = arguments(self.process.symbol_at(at.member("mark").integer()))
+            known = mark and self.process.find_type(f"{own}detail::any_rows_of<{base}, {mark[0]}>")
+            if known:
+                rows = self.process.at(at.member("rows").integer(), known)
+                found += self.typed_rows(Members(rows, "any_rows_of").typed)
+            else:
+                found.append(None)
+        return found
+
+    def typed_rows(self, value):
+        """The same of the base classes of `value` that are the rows of a type."""
+        names, found, parts = members["typed_rows"], [], {}
+        for name, child in value.children():
+            parts[name] = child
+            if name == names["rows"]:
+                found.append((parts[names["slots"]], parts[names["handles"]], child))
+        return found
+
+    def in_polymorphic_store(self, store, index, generation, user):
+        types = self.rows_by_type(store)
+        if user >= len(types) or types[user] is None:
+            return f"of another store: type {user} of {len(types)}"
+        slots, _, rows = types[user]
+        row = self.slot_value(slots, index, generation)
+        return row if isinstance(row, str) else self.packed_row(rows, row)
+
+    def packed_row(self, rows, row):
+        element = rows.type.argument(0)
+        data = Members(rows, "packed_array").integer("data")
+        return self.process.at(data + row * element.size, element)
+
+    def polymorphic_store(self, value):
+        types = self.rows_by_type(value)
+        sizes = [Members(t[2], "packed_array").integer("size") if t else 0 for t in types]
+        bits = self.bits_in(value)
+        width = bits[0] // 8
+
+        def make():
+            for number, (t, size) in enumerate(zip(types, sizes)):
+                if t is None:
+                    continue
+                handles = Members(t[1], "growable_memory").integer("data")
+                self.check(handles, size, width, "handles")
+                for i in range(size):
+                    raw = int.from_bytes(self.process.read(handles + i * width, width), "little")
+                    index, generation, _ = self.split(raw, bits)
+                    name = self.handle_text(index, generation, number)
+                    yield f"[{name}]", self.packed_row(t[2], i)
+        return View(f"polymorphic_store of {counted(sum(sizes), 'object')}"
+                    f" of {counted(len(types), 'type')}", make)
 
     def beside(self, *counts):
         words = {"promised": "promised", "worn_out": "worn out", "limbo": "retired"}
@@ -628,6 +712,15 @@ class Views:
 
     def in_shared_store(self, store, index, generation):
         return self.locate(Members(store, "shared_store").map, index, generation)
+
+    def in_deferred_store(self, store, index, generation):
+        return self.locate(Members(store, "deferred_store").map, index, generation)
+
+    def deferred_store(self, value):
+        m = Members(value, "deferred_store")
+        view, waiting = self.view(m.map), m.integer("waiting")
+        text = f", of which {waiting} wait" if waiting else ""
+        return View(f"deferred_store over {view.summary}{text}", view.children)
 
     def shared_store(self, value):
         held = Members(value, "shared_store").map
@@ -1368,18 +1461,96 @@ class Views:
         text = self.process.read(m.text.address, min(m.integer("size"), 47))
         return View('"' + text.decode("utf-8", "replace") + '"')
 
+    # ---- collected objects -----------------------------------------------------------------------
+    def region(self, of, address):
+        """The collected_region that `address` lies in: at a multiple of 4 GiB."""
+        kind = self.process.find_type(namespace_of(of.type.name) + "detail::collected_region")
+        return Members(self.process.at(address & ~0xFFFF_FFFF, kind), "collected_region")
+
+    def ref(self, value):
+        """Without the object: in a graph with cycles there would be no end."""
+        name = Members(value, "ref").integer("name")
+        return View(hexadecimal(value.address & ~0xFFFF_FFFF | name) if name else "null")
+
+    def root(self, value):
+        at = Members(value, "root").integer("object")
+        if at == 0:
+            return View("null")
+        element = value.type.argument(0)
+        return View(hexadecimal(at), lambda: [("[object]", self.process.at(at, element))])
+
+    def weak_ref(self, value):
+        m = Members(value, "weak_ref")
+        at = m.integer("target")
+        if at == 0:
+            return View("null")
+        region = self.region(value, at)
+        place = (m.integer("start") - region.integer("begin")) // granule
+        life = int.from_bytes(self.process.read(region.integer("lives") + 4 * place, 4), "little")
+        gone = "" if life == m.integer("life") else ", which is gone"
+        return View(f"weak, to {hexadecimal(at)}{gone}")
+
+    def outer_ref(self, value):
+        m = Members(value, "outer_ref")
+        name = m.integer("name")
+        return View(hexadecimal(m.integer("heap") << 32 | name) if name else "null")
+
+    def traced(self, value):
+        inner = Members(value, "traced").container
+        return View("traced", lambda: [("[container]", inner)])
+
+    def ref_array(self, value):
+        m = Members(value, "ref_array")
+        upper, buffer = value.address & ~0xFFFF_FFFF, m.integer("buffer")
+        size = m.integer("size") if buffer else 0
+        if size:
+            self.check(upper | buffer, size, 4, "references")
+
+        def make():
+            for i in range(size):
+                word = self.process.read((upper | buffer) + 4 * i, 4)
+                name = int.from_bytes(word, "little")
+                yield f"[{i}]", hexadecimal(upper | name) if name else "null"
+        return View(f"ref_array: {counted(size, 'reference')}", make, counted=True)
+
+    def collected_heap(self, value):
+        at = Members(value, "collected_heap").integer("region")
+        if at == 0:
+            return View("collected_heap: it has no memory")
+        r = self.region(value, at)
+        count, phase = r.integer("type_count"), r.integer("phase")
+        if count > 128 or phase >= len(collector_phases):
+            raise Unreadable(f"{count} types, phase {phase}")
+        chunks = r.integer("end_chunk") - r.integer("first_chunk")
+
+        def make():
+            record = self.process.find_type(namespace_of(value.type.name) + "detail::type_record")
+            numbers = self.process.read(r.used_types.address, count)
+            for number in numbers:
+                t = Members(self.process.at(r.types.address + number * record.size, record),
+                            "type_record")
+                of = Members(t.type.target(), "collected_type")
+                text = self.process.read(of.integer("name"), min(of.integer("length"), text_max))
+                yield (text.decode("utf-8", "replace"),
+                       f"{counted(t.integer('chunks'), 'chunk')}")
+        return View(f"collected_heap: {size_text(r.integer('used'))} of "
+                    f"{size_text(chunks * collected_chunk)} used, "
+                    f"{counted(r.integer('roots'), 'root')}, {counted(count, 'type')}, "
+                    f"{collector_phases[phase]}", make)
 
 views = {
     "handle": Views.handle,
     "offset_allocation": Views.handle,
     "slot_map": Views.slot_core,
     "slot_table": Views.slot_core,
+    "polymorphic_store": Views.polymorphic_store,
     "slot_directory": Views.slot_directory,
     "stable_slot_map": Views.stable_slot_map,
     "stable_iterator": Views.stable_iterator,
     "stable_found": Views.pointer,
     "unique_handle": Views.owner,
     "shared_handle": Views.owner,
+    "deferred_store": Views.deferred_store,
     "shared_store": Views.shared_store,
     "packed_array": Views.packed_array,
     "table": Views.table,
@@ -1427,6 +1598,13 @@ views = {
     "concurrent_relocatable_heap": Views.concurrent_relocatable_heap,
     "held": Views.held,
     "basic_offset_heap": Views.offset_heap,
+    "collected_heap": Views.collected_heap,
+    "ref": Views.ref,
+    "root": Views.root,
+    "weak_ref": Views.weak_ref,
+    "ref_array": Views.ref_array,
+    "outer_ref": Views.outer_ref,
+    "traced": Views.traced,
     "allocator_ref": Views.allocator_ref,
     "tracked": Views.tracked,
     "failing": Views.failing,
@@ -1444,7 +1622,9 @@ views = {
 stores = {
     "slot_map": Views.in_slot_core,
     "slot_table": Views.in_slot_core,
+    "polymorphic_store": Views.in_polymorphic_store,
     "stable_slot_map": Views.in_stable,
+    "deferred_store": Views.in_deferred_store,
     "shared_store": Views.in_shared_store,
     "relocatable_heap": Views.in_relocatable_heap,
 }

@@ -1,45 +1,78 @@
 #!/usr/bin/env python3
-"""Does a report of the lab hold every measured result of the seeds?
+"""Does a report of the lab hold every measured result of the seeds, each beside what it was measured for?
 
-Usage: tools/check_coverage.py [--strict] JSON
+Usage: tools/check_coverage.py [--strict] [--table FILE] JSON
 Reads the table of docs/coverage.md (source | result | published | experiment | case | contender) and looks each row up:
 the case begins with the words in `case` (alternatives: "this or that"), each contender (they are separated by ";") with its
-words; the median must be there, and beside it the published figure of the table. "1.5; 3 ms / 1000": one figure a contender,
-of 1000 operations together; the note of the row in the report names the unit that it has there. Words instead of figures: any
-published figure will do. "experiment --option": looked up where the run had that option. A row whose experiment is "-" says
-why. Without --strict an experiment that this build of the lab does not have is named, and is no failure.
+words; the median must be there, and beside it a published figure of that source, with the table's value, of the table's
+operation, which must be that of the case as well.
+    1.5; 3 ms / 1000 calls          one figure a contender, of 1000 calls together; the case has a unit like ns/call
+    34344 lines / s, stddev         beside the standard deviation of the samples; without a word: beside the median
+    -, or words                     any published figure of the source will do; "-": none is needed
+"experiment --option": looked up where the run had that option. A row whose experiment is "-" says why. A published figure that no
+row of the table names is a problem, too. Without --strict an experiment that this build of the lab does not have is named, and is
+no failure.
 Exit status 0: all are there; 1: some are not, and are named.
 """
+import argparse
 import json
 import pathlib
 import re
 import sys
 
-arguments = [a for a in sys.argv[1:] if a != "--strict"]
-if len(arguments) != 1:
-    sys.exit(__doc__)
-report = json.loads(pathlib.Path(arguments[0]).read_text())
+parser = argparse.ArgumentParser(usage=__doc__)
+parser.add_argument("--strict", action="store_true")
+parser.add_argument("--table", type=pathlib.Path, default=pathlib.Path(__file__).parent.parent / "docs" / "coverage.md")
+parser.add_argument("json", type=pathlib.Path)
+options = parser.parse_args()
+report = json.loads(options.json.read_text())
 experiments = {e["name"]: e for e in report["experiments"]}
-table = pathlib.Path(__file__).parent.parent / "docs" / "coverage.md"
 nanoseconds = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
-def figures_of(cell):
-    """("12.99; 0.17 ms / 19500") -> [12.99 / 19500, ...], "ms"; words and "-" -> [], ""."""
-    m = re.fullmatch(r"([\d.; ]+?)(?: ([a-z]+))?(?: / (\d+))?", cell)
-    return ([float(n) / int(m[3] or 1) for n in m[1].split(";")], m[2] or "") if m else ([], "")
+def words(text):
+    return {w.strip(".:").lower() for w in re.findall(r"[\w.:-]+", text)}
 
 
-def stands_beside(row, figure, unit):
-    """Is it the published figure of the row, converted into the unit that the row's note begins with?"""
-    there = re.split(r"[ ,/]", row["published_note"])[0]
-    scale = nanoseconds[unit] / nanoseconds[there] if unit in nanoseconds and there in nanoseconds else 1
-    return row["published"] is not None and abs(row["published"] - figure * scale) <= 1e-3 * figure * scale
+def parts(unit):
+    """What is counted, and what one operation is: ns/pair -> ns, pair."""
+    counted, _, operation = unit.partition("/")
+    return counted.strip(), operation.strip()
 
 
-problems, absent, found, elsewhere = [], set(), 0, 0
-for line in table.read_text().splitlines():
-    cells = [cell.strip().strip("`") for cell in line.split("|")[1:-1]]
+class cell:
+    """Figures of the table: "12.99; 0.17 ms / 19500 calls, mean"; none for words and "-"."""
+
+    def __init__(self, text):
+        m = re.fullmatch(r"([\d.; ]*\d) ?([^/,]*?)(?: ?/ ?(?:(\d+) )?([\w ]+?))?(?:, (\w+))?", text)
+        self.figures = [float(n) / int(m[3] or 1) for n in m[1].split(";")] if m else []
+        self.counted = m[2] if m else ""
+        self.operation = m[4] or "" if m else ""
+        if m and m[3]:
+            self.operation = self.operation.removesuffix("s")
+        self.of = m[5] or "median" if m else ""
+
+
+def why_not(asked, figure, p, case):
+    """Why the published figure `p` of a row is not `figure` of the table; empty: it is."""
+    counted, operation = parts(p["unit"])
+    scale = nanoseconds[asked.counted] / nanoseconds[counted] if {asked.counted, counted} <= nanoseconds.keys() else 1
+    if scale == 1 and counted != asked.counted:
+        return f"its unit is {p['unit']}, not {asked.counted}"
+    if abs(p["value"] - figure * scale) > 1e-3 * figure * scale:
+        return f"{p['value']:g} stands beside it, not {figure * scale:g} {counted}"
+    if p["of"] != asked.of:
+        return f"it stands beside the {p['of']}, not the {asked.of}"
+    if operation != asked.operation:
+        return f"it is a figure for one {operation or '(nothing)'}, not for one {asked.operation or '(nothing)'}"
+    if parts(case["unit"])[1] != operation:
+        return f"it is a figure for one {operation}, and the case counts {case['unit']}"
+    return ""
+
+
+problems, absent, found, elsewhere, named = [], set(), 0, 0, set()
+for line in options.table.read_text().splitlines():
+    cells = [c.strip().strip("`") for c in line.split("|")[1:-1]]
     if len(cells) != 6 or cells[0] in ("source", "") or set(cells[0]) <= {"-"}:
         continue
     source, result, published, experiment, case, contender = cells
@@ -50,27 +83,43 @@ for line in table.read_text().splitlines():
     if experiment == "-" or (option and not had_option):
         elsewhere += 1
         continue
-    if experiment not in experiments and "--strict" not in sys.argv:
+    if experiment not in experiments and not options.strict:
         absent.add(experiment)
         continue
-    figures, unit = figures_of(published)
+    asked = cell(published)
     names = [n.strip() for n in contender.split(";")]
-    if figures and len(figures) not in (1, len(names)):
-        problems.append(f"{source}, {result}: {len(figures)} figures for {len(names)} contenders")
+    if asked.figures and len(asked.figures) not in (1, len(names)):
+        problems.append(f"{source}, {result}: {len(asked.figures)} figures for {len(names)} contenders")
+        continue
     for i, name in enumerate(names):
-        rows = [row for c in cases for row in c["contenders"] if row["name"].startswith(name)]
+        rows = [(c, row) for c in cases for row in c["contenders"] if row["name"].startswith(name)]
         where = f"{source}, {result}: {experiment} / {case} / {name}"
         if not rows:
             problems.append(f"{where}: is not in the report")
-        elif not any(isinstance(row["median"], (int, float)) for row in rows):
-            problems.append(f"{where}: was not measured ({rows[0]['status']}: {rows[0]['note']})")
-        elif published not in ("", "-") and not any(row["published"] is not None for row in rows):
-            problems.append(f"{where}: has no published figure beside it")
-        elif i < len(figures) and not any(stands_beside(row, figures[i], unit) for row in rows):
-            beside = ", ".join(str(row["published"]) for row in rows if row["published"] is not None)
-            problems.append(f"{where}: {beside} stands beside it, not {figures[i]:g} {unit}")
-        else:
-            found += 1
+            continue
+        beside = [(c, id(p), p) for c, row in rows for p in row.get("published_figures", []) if words(source) <= words(p["source"])]
+        if asked.figures:
+            figure = asked.figures[i if len(asked.figures) > 1 else 0]
+            reasons = [(why_not(asked, figure, p, c), key) for c, key, p in beside]
+            named |= {key for why, key in reasons if not why}
+            if not any(not why for why, _ in reasons):
+                problems.append(f"{where}: " + ("; ".join(sorted({why for why, _ in reasons})) or "has no published figure of that source"))
+                continue
+        elif published not in ("", "-"):
+            named |= {key for _, key, _ in beside}
+            if not beside:
+                problems.append(f"{where}: has no published figure of that source")
+                continue
+        if not any(isinstance(row["median"], (int, float)) for _, row in rows):
+            problems.append(f"{where}: was not measured ({rows[0][1]['status']}: {rows[0][1]['note']})")
+            continue
+        found += 1
+for e in experiments.values():
+    for c in e["cases"]:
+        for row in c["contenders"]:
+            for p in row.get("published_figures", []):
+                if id(p) not in named:
+                    problems.append(f"{e['name']} / {c['name']} / {row['name']}: {p['value']:g} {p['unit']} ({p['of']}, {p['source']}) is in no row of the table")
 if absent:
     print("not in this report: " + ", ".join(sorted(absent)))
 print("\n".join(problems) or f"{found} results of the seeds stand in the report, {elsewhere} say why they do not")

@@ -16,6 +16,7 @@
 #include "lab/harness/preload.hpp"
 #include "lab/harness/registry.hpp"
 #include "lab/harness/worker.hpp"
+#include "lab/layout/layout_command.hpp"
 
 namespace {
 
@@ -37,6 +38,30 @@ CLI::Validator number_between(double low, double high) {
             {}};
 }
 
+CLI::App* add_layout(CLI::App& app, lab::layout::layout_arguments& a) {
+    CLI::App* const command = app.add_subcommand(
+        "layout",
+        "Holes, padding and cache lines of the structs of a program with debug information");
+    command->add_option("binary", a.binary, "a program, library or object file, compiled with -g")
+        ->required();
+    command->add_option("type", a.type, "one type; without it all are listed, worst first");
+    command
+        ->add_option(
+            "--uses", a.uses,
+            "the members that one loop uses, such as position,velocity; once for each loop")
+        ->type_name("MEMBERS")
+        ->allow_extra_args(false);
+    command->add_option("--line", a.line_size, "bytes of a cache line: 32, 64, 128 or 256")
+        ->check(CLI::IsMember({32, 64, 128, 256}))
+        ->type_name("BYTES");
+    command->add_flag("--all", a.all, "list every type, not the worst ones only");
+    command->add_option("--json", a.json, "write everything to FILE; - is standard output")
+        ->type_name("FILE");
+    command->add_flag("--in-process", a.in_process,
+                      "read in this process (for debuggers; a damaged file may end it)");
+    return command;
+}
+
 int command(int argc, char** argv) {
     if (argc > 1 && std::strcmp(argv[1], "--lab-worker") == 0) return lab::worker_main(argc, argv);
     if (argc > 1 && std::strcmp(argv[1], "--lab-preloaded") == 0) {
@@ -46,10 +71,12 @@ int command(int argc, char** argv) {
         if (argc > 1 && other.word == argv[1]) return other.run(argc, argv);
     }
 
+    const bool is_layout = argc > 1 && std::strcmp(argv[1], "layout") == 0;
+    const char* const help = is_layout ? "cairn layout" : "cairn lab";
     for (int i = 1; i != argc; ++i) {  // "" names no file and no experiment
         if (*argv[i] != '\0') continue;
-        std::fprintf(stderr, "cairn: an empty word stands after '%s' (see cairn lab --help)\n",
-                     argv[i - 1]);
+        std::fprintf(stderr, "cairn: an empty word stands after '%s' (see %s --help)\n",
+                     argv[i - 1], help);
         return 2;
     }
 
@@ -97,6 +124,8 @@ int command(int argc, char** argv) {
             compare->excludes(measures);
         }
     }
+    lab::layout::layout_arguments l;
+    CLI::App* const layout = add_layout(app, l);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
@@ -106,9 +135,10 @@ int command(int argc, char** argv) {
             std::fprintf(stderr, "cairn: standard output cannot be written\n");
             return 2;
         }
-        std::fprintf(stderr, "cairn: %s (see cairn lab --help)\n", e.what());
+        std::fprintf(stderr, "cairn: %s (see %s --help)\n", e.what(), help);
         return 2;
     }
+    if (layout->parsed()) return lab::layout::run_layout(l);
     a.markdown = markdown->count() != 0;
     // The word after --markdown may also be an experiment: `--markdown frame` writes no file "frame".
     if (!a.markdown_file.empty() && a.markdown_file.find_first_of("./") == std::string::npos) {

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <sstream>
 #include <string>
@@ -34,15 +35,15 @@ constexpr std::array<std::size_t, 5> paddings{0, 7, 15, 31, 63};  // words besid
 
 struct step {
     int log2;
-    const char* published_note;  // what the thesis says about a set of this size, or null
+    const char* published_as;  // what the thesis says about a set of this size, or null
     double published;
 };
 // Table 3.1: latencies of the i7-6700k; a set of that size lies in that cache.
 constexpr std::array<step, 5> steps{{
-    {13, "cycles, thesis table 3.1: L1d latency of the i7-6700k", 4},
+    {13, "thesis table 3.1, L1d latency of the i7-6700k", 4},
     {15, nullptr, 0},
-    {17, "cycles, thesis table 3.1: L2 latency of the i7-6700k", 12},
-    {22, "cycles, thesis table 3.1: L3 latency of the i7-6700k", 42},
+    {17, "thesis table 3.1, L2 latency of the i7-6700k", 12},
+    {22, "thesis table 3.1, L3 latency of the i7-6700k", 42},
     {23, nullptr, 0},
 }};
 
@@ -142,10 +143,68 @@ void add_walks(experiment& e, bool shuffled) {
     for (const step& at : steps) {
         comparison& side =
             e.also(c, case_name(shuffled, at.log2), {.unit = "cycles/node", .one_sample = true});
-        if (shuffled && at.published_note != nullptr) {
+        if (shuffled && at.published_as != nullptr) {
             side.baseline("padding 7", [] { return [](sample&) {}; })
-                .published(at.published, at.published_note);
+                .published(at.published, "cycles/node", at.published_as);
         }
+    }
+}
+
+// ---- table 3.1, what the system says ------------------------------------------------------------
+
+/// The caches of the i7-6700k (table 3.1) beside those that are here. A figure is 0 where neither the
+/// system nor the processor tells it; "inclusive" is 1 for a cache that holds all that is in the
+/// level below.
+struct known_cache {
+    const char* name;
+    int level;
+    const char* type;
+    double kib, ways;
+    std::optional<double> inclusive;
+};
+const known_cache table_3_1[] = {
+    {"L1d", 1, "Data", 32, 8, {}},
+    {"L1i", 1, "Instruction", 32, 4, {}},
+    {"L2", 2, "Unified", 256, 4, 0},
+    {"L3", 3, "Unified", 8192, 16, 1},
+};
+
+void add_caches(experiment& e) {
+    const auto options = [](const char* unit) {
+        return case_options{.unit = unit,
+                            .better = better::higher,
+                            .measure = measure::value,
+                            .weight = 0.05,
+                            .one_sample = true,
+                            .compares = false};
+    };
+    comparison& size = e.compare("caches, size of one", options("KiB"));
+    comparison& ways = e.compare("caches, associativity", options("ways"));
+    comparison& inclusive = e.compare("caches, inclusive", options("yes"));
+    constexpr const char* source = "thesis table 3.1, i7-6700k";
+    for (const known_cache& there : table_3_1) {
+        const auto here = [there](auto figure) {
+            return [there, figure] {
+                return [there, figure](sample& s) {
+                    s.value(0);
+                    for (const cache_facts& c : look_at_machine().caches) {
+                        if (c.level == there.level && c.type == there.type) { s.value(figure(c)); }
+                    }
+                };
+            };
+        };
+        size.baseline(there.name, here([](const cache_facts& c) {
+                          return static_cast<double>(c.bytes) / 1024;
+                      }))
+            .published(there.kib, "KiB", source);
+        ways.baseline(there.name, here([](const cache_facts& c) { return double{1} * c.ways; }))
+            .published(there.ways, "ways", source);
+        if (!there.inclusive) continue;
+        inclusive
+            .baseline(there.name, here([](const cache_facts& c) {
+                          return c.inclusive.value_or(false) ? 1.0 : 0.0;
+                      }))
+            .published(*there.inclusive, "yes", source);
     }
 }
 
@@ -223,12 +282,12 @@ void add_simulation(experiment& e, bool shuffled) {
                  s.value((more.first_level - once.first_level) / reads);
                  s.also(other, (more.last_level - once.last_level) / reads);
              };
-         }).published(first[shuffled][i], "misses per read, thesis table 3.2, prefetcher off");
+         }).published(first[shuffled][i], "misses/read", "thesis table 3.2, prefetcher off");
     }
     comparison& side = e.also(c, other, {.unit = "misses/read", .one_sample = true});
     for (std::size_t i = 0; i != paddings.size(); ++i) {
         side.baseline(padding_name(paddings[i]), [] { return [](sample&) {}; })
-            .published(last[shuffled][i], "misses per read, thesis table 3.2, prefetcher off");
+            .published(last[shuffled][i], "misses/read", "thesis table 3.2, prefetcher off");
     }
 }
 
@@ -272,6 +331,7 @@ const registration cache_walk{
             "nodes and those at a step vary most.";
         add_walks(e, false);
         add_walks(e, true);
+        add_caches(e);
         if (e.options().cachegrind || (e.options().full && has_valgrind())) {
             e.how +=
                 " Under cachegrind the list has 16 MiB and the last cache 512 KiB: a sixteenth of "

@@ -130,6 +130,7 @@ public:
             handed_.store(frame_, std::memory_order_release);
             handed_.notify_one();
         }
+        wait(read_, frame_);  // and with the last one: sum_ is its own until then
         s.checksum(sum_);
         s.did(s.repetitions() * commands);
     }

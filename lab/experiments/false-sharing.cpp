@@ -150,13 +150,13 @@ void add_speed_up(lab::experiment& e, unsigned most) {
     };
     add.operator()<neighbours>(lab::kind::baseline, "neighbours, listing 7.1",
                                {"published: thesis figure 7.1, never above", 1.4, 1.4})
-        .published(1.4,
-                   "x, thesis 7.1 and figure 7.1: the most with up to 25 threads; 2 to 15 were "
-                   "slower than one");
+        .published(1.4, "x",
+                   "thesis fig. 7.1 and 7.1: the most with up to 25 threads; 2 to 15 were slower "
+                   "than one");
     add.operator()<local_variable>(
            lab::kind::baseline, "local variable, listing 7.2",
            {"published: thesis figure 7.2, perfectly linear", 1, double(most)})
-        .published(most, "x, thesis 7.1 and figure 7.2: \"scales perfectly linear\"");
+        .published(most, "x", "thesis fig. 7.2 and 7.1: \"scales perfectly linear\"");
     add.operator()<padded>(lab::kind::cairn, "cairn::per_thread", {});
 }
 

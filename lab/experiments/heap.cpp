@@ -3,6 +3,7 @@
 #include "lab/families/heap_family.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cairn/movable/offset_heap.hpp>
 #include <numeric>
 #include <string>
@@ -50,6 +51,39 @@ struct thesis {
             for (const std::uint32_t i : order_of_frees) a.deallocate(live[i], sizes[i]);
         }
         s.did(s.repetitions() * Count);
+    }
+};
+
+/// The same at 1000, 2000, 3000 and 4000 allocations: a curve, and what 4000 cost where 1000 cost 1.
+template <order Order>
+struct growth {
+    explicit growth(const char* who) : name{who} {}
+    const char* name;
+    thesis<Order, 1000> at_1000;
+    thesis<Order, 2000> at_2000;
+    thesis<Order, 3000> at_3000;
+    thesis<Order, 4000> at_4000;
+    template <class A>
+    void run(A& a, lab::sample& s) {
+        lab::series curve{name, "allocations", "ns an operation", {}};
+        const auto add = [&](auto& work, double count) {
+            std::array<double, 3> rounds{};
+            for (double& r : rounds) {
+                lab::sample timed{1};
+                const std::int64_t begun = lab::now_ns();
+                work.run(a, timed);
+                const std::int64_t spent = lab::now_ns() - begun;
+                r = static_cast<double>(timed.manual() ? timed.elapsed_ns() : spent) / count;
+            }
+            std::sort(rounds.begin(), rounds.end());
+            curve.points.emplace_back(count, rounds[rounds.size() / 2]);
+        };
+        add(at_1000, 1000);
+        add(at_2000, 2000);
+        add(at_3000, 3000);
+        add(at_4000, 4000);
+        s.value(curve.points.back().second / curve.points.front().second);
+        s.plot(std::move(curve));
     }
 };
 
@@ -150,6 +184,25 @@ struct at_work {
     void operator()(lab::sample& s) { work->run(*a, s); }
 };
 
+/// Figure 6.6 over the number of allocations, for the thesis's list, its counterparts and malloc.
+template <order Order>
+void add_growth(lab::comparison& c) {
+    const auto add = [&]<class Adapter>(lab::kind kind, const char* name, Adapter) {
+        c.add(kind, name, [name] {
+            return [work = std::make_unique<growth<Order>>(name),
+                    a = std::make_unique<typename Adapter::type>()](lab::sample& s) {
+                work->run(*a, s);
+            };
+        });
+    };
+    add(lab::kind::cairn, "cairn::heap<good_fit>", adapter_tag<cairn_heap<cairn::good_fit>>{});
+    add(lab::kind::cairn, "cairn::heap<best_fit>", adapter_tag<cairn_heap<cairn::best_fit>>{});
+    add(lab::kind::cairn, "cairn::heap<first_fit>", adapter_tag<cairn_heap<cairn::first_fit>>{});
+    add(lab::kind::peer, "malloc", adapter_tag<general_malloc>{});
+    add(lab::kind::baseline, "linked list, first fit", adapter_tag<linked_list<false>>{});
+    add(lab::kind::baseline, "linked list, best fit", adapter_tag<linked_list<true>>{});
+}
+
 template <class Work>
 auto runs() {
     return []<class Tag>(Tag) { return [] { return at_work<Work, typename Tag::type>{}; }; };
@@ -201,8 +254,19 @@ const lab::registration heap_experiment{
         thesis_case.operator()<2000>();
         if (e.options().full) {
             thesis_case.operator()<1000>();
+            thesis_case.operator()<3000>();
             thesis_case.operator()<4000>();
         }
+        const auto over = [&](const char* name) -> lab::comparison& {
+            return e.compare(name, {.unit = "x",
+                                    .measure = lab::measure::value,
+                                    .weight = 0.2,
+                                    .quick_samples = 5,
+                                    .compares = false});
+        };
+        add_growth<order::none>(over("alone, from 1000 to 4000"));
+        add_growth<order::fifo>(over("fifo, from 1000 to 4000"));
+        add_growth<order::random>(over("random, from 1000 to 4000"));
         add_heaps(
             e.compare("churn",
                       {.weight = 2,

@@ -17,16 +17,17 @@ constexpr double write_bound_ns = 1;
 template <class Select>
 void add_case(lab::experiment& e, const char* name, std::string reference, double least_difference,
               published_row table_6_1, Select select) {
-    lab::comparison& c = e.compare(
-        name, {.reference_limit = std::move(reference), .least_difference = least_difference});
+    lab::comparison& c = e.compare(name, {.unit = "ns/allocation",
+                                          .reference_limit = std::move(reference),
+                                          .least_difference = least_difference});
     lab::add_arena_family(c, select);
     for (lab::contender& who : c.contenders) {
         if (who.name == "cairn::arena") {
-            who.published(table_6_1.linear / 1000,
-                          "cycles per allocation, linear allocator, thesis table 6.1, i7-6700K");
+            who.published(table_6_1.linear / 1000, "cycles/allocation",
+                          "thesis table 6.1, linear allocator, i7-6700K");
         } else if (who.name == "glibc") {
-            who.published(table_6_1.malloc / 1000,
-                          "cycles per allocation, malloc, thesis table 6.1, i7-6700K");
+            who.published(table_6_1.malloc / 1000, "cycles/allocation",
+                          "thesis table 6.1, malloc, i7-6700K");
         }
     }
 }

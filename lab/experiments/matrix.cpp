@@ -165,7 +165,7 @@ const registration matrices{
             e.compare("speed-up, 2000 x 1900",
                       {.unit = "x", .better = better::higher, .measure = measure::value});
         constexpr const char* scalar = "naive / transposed, not vectorized";
-        constexpr const char* note = "x, thesis 3.1.9 and figure 3.10, i7-6700k";
+        constexpr const char* source = "thesis fig. 3.10 and 3.1.9, i7-6700k";
         const auto speedups = [](std::string name, multiply by_rows) {
             return [=] {
                 return [=](sample& s) {
@@ -184,14 +184,15 @@ const registration matrices{
                 };
             };
         };
-        c.baseline(scalar, speedups(scalar, transposed_scalar)).published(8, note);
+        c.baseline(scalar, speedups(scalar, transposed_scalar)).published(8, "x", source);
         c.baseline("naive / transposed", speedups("naive / transposed", transposed));
         for (const size& at : sizes) {
             if (at.n == 2000) continue;
             comparison& side =
                 e.also(c, "speed-up, " + words(at), {.unit = "x", .better = better::higher});
             if (at.published > 0) {
-                side.baseline(scalar, [] { return [](sample&) {}; }).published(at.published, note);
+                side.baseline(scalar, [] { return [](sample&) {}; })
+                    .published(at.published, "x", source);
             }
         }
         for (const size& at : {sizes.front(), sizes[2], sizes.back()}) {

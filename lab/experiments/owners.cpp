@@ -1,9 +1,11 @@
 // lab/experiments/owners.cpp - what it costs to own: one owner, many owners, weak references.
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/pool.hpp>
-#include <cairn/containers/shared_handle.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
-#include <cairn/containers/unique_handle.hpp>
+#include <cairn/owners/deferred_store.hpp>
+#include <cairn/owners/shared_handle.hpp>
+#include <cairn/owners/unique_handle.hpp>
+#include <cairn/std/deferred_in.hpp>
 #include <cairn/std/unique_in.hpp>
 #include <memory>
 #include <optional>
@@ -12,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "lab/families/crew.hpp"
 #include "lab/harness/experiment.hpp"
 
 namespace {
@@ -73,9 +76,290 @@ void have_a_second_thread() {
     static other_thread other;
 }
 
+// ---- chains: one object owns the next ---------------------------------------------------------
+
+constexpr std::size_t chain_count = 20'000;  // std::unique_ptr's recursion fits the usual stack
+
+/// make() for the chain, untimed; end() of it, timed.
+template <class Make, class End>
+void end_chains(lab::sample& s, Make make, End end) {
+    for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+        for (std::size_t k = 0; k < chain_count; ++k) { make(static_cast<int>(k)); }
+        lab::clobber();
+        s.start();
+        end();
+        s.stop();
+    }
+    s.did(s.repetitions() * chain_count);
+}
+
+struct by_std {
+    int number = 0;
+    std::unique_ptr<by_std> next{};
+    char rest[48] = {};
+};
+struct by_pool {
+    explicit by_pool(cairn::pool& from, int n)
+        : number{n}, next{nullptr, cairn::deleter_in<by_pool, cairn::pool>{from}} {}
+    int number;
+    cairn::unique_in<by_pool, cairn::pool> next;
+    char rest[48] = {};
+};
+struct by_queue {
+    explicit by_queue(int n) : number{n} {}
+    int number;
+    cairn::deferred_in<by_queue, cairn::pool> next{};
+    char rest[48] = {};
+};
+struct by_handle {
+    int number = 0;
+    cairn::unique_handle<cairn::deferred_store<cairn::stable_slot_map<by_handle>>> next{};
+    char rest[40] = {};
+};
+struct by_count {
+    int number = 0;
+    cairn::shared_handle<cairn::shared_store<cairn::stable_slot_map<by_count>>> next{};
+    char rest[40] = {};
+};
+/// No owner: a handle, and the loop knows what it may erase.
+struct by_hand {
+    int number = 0;
+    cairn::handle<by_hand> next{};
+    char rest[48] = {};
+};
+
+void add_chains(lab::experiment& e) {
+    lab::comparison& c = e.compare("chain of 20,000: its end", {.unit = "ns/object"});
+    c.cairn("cairn::deferred_in, pool", [] {
+        using owner = cairn::deferred_in<by_queue, cairn::pool>;
+        using queue = cairn::destruction_queue<by_queue, cairn::pool>;
+        struct state {
+            cairn::pool memory{queue::block_size()};
+            queue ended{memory, cairn::destroys::at_once};
+        };
+        return [m = std::make_unique<state>(), first = owner{}](lab::sample& s) mutable {
+            end_chains(
+                s,
+                [&](int k) {
+                    owner made = cairn::make_deferred_in(m->ended, k);
+                    made->next = std::move(first);
+                    first = std::move(made);
+                },
+                [&] { first.reset(); });
+        };
+    });
+    c.cairn("cairn::unique_handle, deferred_store", [] {
+        using store_type = cairn::deferred_store<cairn::stable_slot_map<by_handle>>;
+        return [m = std::make_unique<store_type>(),
+                first = cairn::unique_handle<store_type>{}](lab::sample& s) mutable {
+            end_chains(
+                s, [&](int k) { first = m->make(by_handle{k, std::move(first)}); },
+                [&] { first.reset(); });
+        };
+    });
+    c.cairn("cairn::shared_handle, plain", [] {
+        using store_type = cairn::shared_store<cairn::stable_slot_map<by_count>>;
+        return [m = std::make_unique<store_type>(),
+                first = cairn::shared_handle<store_type>{}](lab::sample& s) mutable {
+            end_chains(
+                s, [&](int k) { first = m->make(by_count{k, std::move(first)}); },
+                [&] { first.reset(); });
+        };
+    });
+    c.baseline("unique_in, pool, a loop by hand", [] {
+        using owner = cairn::unique_in<by_pool, cairn::pool>;
+        return [m = std::make_unique<cairn::pool>(sizeof(by_pool)),
+                first = std::optional<owner>{}](lab::sample& s) mutable {
+            if (!first) { first.emplace(nullptr, cairn::deleter_in<by_pool, cairn::pool>{*m}); }
+            end_chains(
+                s,
+                [&](int k) {
+                    owner made = cairn::make_unique_in<by_pool, cairn::pool>(*m, *m, k);
+                    made->next = std::move(*first);
+                    *first = std::move(made);
+                },
+                [&] {
+                    while (*first) {
+                        owner next = std::move((*first)->next);  // it dies with its node
+                        *first = std::move(next);
+                    }
+                });
+        };
+    });
+    c.baseline("handles in a map, a loop by hand", [] {
+        return [m = std::make_unique<cairn::stable_slot_map<by_hand>>(),
+                first = cairn::handle<by_hand>{}](lab::sample& s) mutable {
+            end_chains(
+                s, [&](int k) { first = m->emplace(by_hand{k, first}); },
+                [&] {
+                    while (first) {
+                        const auto next = m->find(first)->next;
+                        m->erase(first);
+                        first = next;
+                    }
+                });
+        };
+    });
+    c.mallocs(
+        [] {
+            return [first = std::unique_ptr<by_std>{}](lab::sample& s) mutable {
+                end_chains(
+                    s,
+                    [&](int k) {
+                        auto made = std::make_unique<by_std>();
+                        made->number = k;
+                        made->next = std::move(first);
+                        first = std::move(made);
+                    },
+                    [&] { first.reset(); });
+            };
+        },
+        " std::unique_ptr, recursion");
+}
+
+// ---- the block of the counts, and where objects lie -------------------------------------------
+
+constexpr std::size_t far_count = 100'000;  // six megabytes of objects: more than the second cache
+
+/// 0, 1, .. in an order that no prefetcher foresees.
+std::vector<std::size_t> shuffled(std::size_t count) {
+    std::vector<std::size_t> order(count);
+    for (std::size_t i = 0; i < count; ++i) { order[i] = i; }
+    std::uint64_t x = 88172645463325252ull;
+    for (std::size_t i = count; i > 1; --i) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        std::swap(order[i - 1], order[x % i]);
+    }
+    return order;
+}
+
+/// Owners that make(k) gives; touch(owner) for each, in `order`.
+template <class State, class Make, class Touch>
+auto touching(std::vector<std::size_t> order, Make make, Touch touch) {
+    using owner = decltype(make(std::declval<State&>(), 0));
+    return [m = std::make_unique<State>(), held = std::vector<owner>{}, order = std::move(order),
+            make, touch](lab::sample& s) mutable {
+        while (held.size() < order.size()) {
+            held.push_back(make(*m, static_cast<int>(held.size())));
+        }
+        int sum = 0;
+        for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+            for (const std::size_t k : order) { sum += touch(held[k]); }
+        }
+        lab::keep(&sum);
+        s.did(s.repetitions() * order.size());
+    };
+}
+
+struct nothing {};
+
+void add_places(lab::experiment& e) {
+    const auto read = [](const auto& owner) { return owner->number; };
+    const auto copy_and_read = [](const auto& owner) {
+        const auto copy = owner;
+        return copy->number;
+    };
+    lab::comparison& places = e.compare("place: read 100,000, in any order", {.unit = "ns/object"});
+    places.cairn("cairn::unique_handle", [=] {
+        return touching<map>(
+            shuffled(far_count),
+            [](map& m, int k) { return cairn::unique_handle<map>{m, m.emplace(k)}; }, read);
+    });
+    places.peer("std::unique_ptr", [=] {
+        return touching<nothing>(
+            shuffled(far_count), [](nothing&, int k) { return std::make_unique<object>(k); }, read);
+    });
+    places.peer("std::unique_ptr, made among others", [=] {
+        // What a program that runs for a while has: each object lies between those of others.
+        return touching<std::vector<std::unique_ptr<char[]>>>(
+            shuffled(far_count),
+            [](std::vector<std::unique_ptr<char[]>>& others, int k) {
+                others.push_back(
+                    std::make_unique<char[]>(16 + static_cast<std::size_t>(k) * 7919 % 497));
+                return std::make_unique<object>(k);
+            },
+            read);
+    });
+    lab::comparison& together =
+        e.compare("counts: copy and read 100,000, in any order", {.unit = "ns/object"});
+    together.cairn("cairn::shared_handle, plain", [=] {
+        return touching<store<cairn::plain_count>>(
+            shuffled(far_count), [](store<cairn::plain_count>& m, int k) { return m.make(k); },
+            copy_and_read);
+    });
+    together.cairn("cairn::shared_handle, atomic", [=] {
+        return touching<store<cairn::atomic_count>>(
+            shuffled(far_count), [](store<cairn::atomic_count>& m, int k) { return m.make(k); },
+            copy_and_read);
+    });
+    together.peer("std::shared_ptr, one block", [=] {
+        have_a_second_thread();
+        return touching<nothing>(
+            shuffled(far_count), [](nothing&, int k) { return std::make_shared<object>(k); },
+            copy_and_read);
+    });
+    together.peer("std::shared_ptr, two blocks", [=] {
+        have_a_second_thread();
+        return touching<nothing>(
+            shuffled(far_count),
+            [](nothing&, int k) { return std::shared_ptr<object>{new object{k}}; }, copy_and_read);
+    });
+}
+
+// ---- two threads that lock the same handles ----------------------------------------------------
+
+void add_threads(lab::experiment& e) {
+    if (e.options().hardware_threads() < 2) { return; }
+    lab::comparison& c = e.compare("weak: locked by two threads, 1,000 each",
+                                   {.unit = "ns/look-up", .unpinned = true});
+    c.cairn("cairn handle, locked, atomic", [] {
+        return [people = std::make_unique<lab::crew>(2u),
+                m = std::make_unique<store<cairn::atomic_count>>(),
+                held = std::vector<store<cairn::atomic_count>::shared_type>{}](
+                   lab::sample& s) mutable {
+            while (held.size() < object_count) { held.push_back(m->make(1)); }
+            people->run(s, [&](unsigned t) {
+                int sum = 0;
+                for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+                    for (std::size_t k = 0; k < object_count; ++k) {
+                        const std::size_t at = t == 0 ? k : object_count - 1 - k;
+                        if (const auto o = m->lock(held[at].handle())) { sum += o->number; }
+                    }
+                }
+                lab::keep(&sum);
+            });
+            s.did(s.repetitions() * object_count);
+        };
+    });
+    c.peer("std::weak_ptr", [] {
+        return [people = std::make_unique<lab::crew>(2u),
+                held = std::vector<std::shared_ptr<object>>{},
+                weak_ones = std::vector<std::weak_ptr<object>>{}](lab::sample& s) mutable {
+            while (held.size() < object_count) {
+                held.push_back(std::make_shared<object>(1));
+                weak_ones.push_back(held.back());
+            }
+            people->run(s, [&](unsigned t) {
+                int sum = 0;
+                for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
+                    for (std::size_t k = 0; k < object_count; ++k) {
+                        const std::size_t at = t == 0 ? k : object_count - 1 - k;
+                        if (const auto o = weak_ones[at].lock()) { sum += o->number; }
+                    }
+                }
+                lab::keep(&sum);
+            });
+            s.did(s.repetitions() * object_count);
+        };
+    });
+}
+
 const lab::registration owners{
     "owners", "What do unique, shared and weak ownership cost?", [](lab::experiment& e) {
-        e.quick_seconds = 5;
+        e.quick_seconds = 8;
+        add_chains(e);
+        add_places(e);
+        add_threads(e);
         lab::comparison& unique = e.compare("unique: make and drop", {.unit = "ns/object"});
         unique.cairn("cairn::unique_handle", [] {
             return [m = std::make_unique<map>(), held = std::vector<cairn::unique_handle<map>>(
@@ -160,6 +444,15 @@ const lab::registration owners{
                 };
             },
             " std::shared_ptr");
+        shared.peer("std::shared_ptr, two blocks", [] {
+            have_a_second_thread();
+            return [held = std::vector<std::shared_ptr<object>>(object_count)](
+                       lab::sample& s) mutable {
+                make_and_drop(
+                    s, [&](std::size_t k) { held[k].reset(new object{static_cast<int>(k)}); },
+                    [&](std::size_t k) { held[k].reset(); });
+            };
+        });
 
         lab::comparison& copy = e.compare("shared: copy and drop", {.unit = "ns/copy"});
         copy.cairn("cairn::shared_handle, plain",

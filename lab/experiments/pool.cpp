@@ -77,6 +77,7 @@ struct churn {
 
 /// Thesis section 6.1.5: 2000 allocations, 1000 random frees, 1000 allocations, 2000 random frees.
 struct thesis_6_2 {
+    static constexpr std::uint64_t pairs = 3000;
     static constexpr std::size_t slot_count = 2000;
     std::vector<void*> live = std::vector<void*>(2000);
     std::vector<std::uint32_t> shuffle = shuffled(2000);
@@ -94,7 +95,7 @@ struct thesis_6_2 {
             }
             for (const std::uint32_t i : shuffle) pool.deallocate(live[(i * 7 + 3) % 2000]);
         }
-        s.did(s.repetitions() * 3000);
+        s.did(s.repetitions() * pairs);
     }
 };
 
@@ -110,7 +111,8 @@ auto work_on() {
 template <std::size_t Size, class Work>
 lab::comparison& add_case(lab::experiment& e, const std::string& name, double weight,
                           std::vector<lab::cause> causes = {}) {
-    lab::comparison& c = e.compare(name, {.weight = weight, .causes = std::move(causes)});
+    lab::comparison& c =
+        e.compare(name, {.unit = "ns/pair", .weight = weight, .causes = std::move(causes)});
     c.limit("intrusive list", [] { return work_on<intrusive_list<Size>, Work>(); });
     c.limit("pointer stack", [] { return work_on<pointer_stack<Size>, Work>(); });
     if constexpr (std::is_same_v<Work, burst<order::random>>) {
@@ -254,13 +256,15 @@ const lab::registration pool{
         lab::comparison& thesis = add_case<256, thesis_6_2>(e, "thesis 6.2", 1);
         for (lab::contender& who : thesis.contenders) {
             if (who.name == "cairn::pool") {
-                who.published(187642.0 / 6000, "cycles/op, pool allocator, thesis table 6.2");
+                who.published(187642.0 / thesis_6_2::pairs, "cycles/pair",
+                              "thesis table 6.2, pool allocator");
             } else if (who.name == "glibc") {
-                who.published(942902.0 / 6000, "cycles/op, malloc, thesis table 6.2");
+                who.published(942902.0 / thesis_6_2::pairs, "cycles/pair",
+                              "thesis table 6.2, malloc");
             }
         }
 
-        lab::comparison& cold = e.compare("cold fill 1m", {.weight = 2});
+        lab::comparison& cold = e.compare("cold fill 1m", {.unit = "ns/slot", .weight = 2});
         cold.limit("huge-page bump",
                    [] { return cold_fill([] { return std::make_unique<huge_bump>(); }); });
         cold.cairn("cairn::pool, huge pages",
@@ -284,7 +288,7 @@ const lab::registration pool{
 
         // A pool for a million slots, and the first of them; giving back is not timed.
         lab::comparison& create =
-            e.compare("create for 1m and take one", {.unit = "us/op", .weight = 0.5});
+            e.compare("create for 1m and take one", {.unit = "us/pool", .weight = 0.5});
         const auto creation = [](auto make) {
             return [make](lab::sample& s) {
                 for (std::uint64_t r = 0; r != s.repetitions(); ++r) {

@@ -55,6 +55,10 @@ const std::vector<need>& needs() {
         {"objects that are dear to construct", {{"object-pool", {"constructor of *"}}}},
         {"one owner", {{"owners", {"unique: *"}}}},
         {"many owners", {{"owners", {"shared: *"}}}},
+        {"objects in cycles, without an owner and without a late frame",
+         {{"collector", {"*, longest of minima", "*, all time", "*, memory"}}},
+         {"collected_heap, 50 us"},
+         "cairn::collected_heap"},
     };
     return all;
 }

@@ -3,17 +3,29 @@
 //      random      pointers to a base, types and addresses as they come      [c][a][d][b][a]...
 //      sorted      the same objects, visited type by type                    [a][a][b][c][d]...
 //      packed      an array for each type, direct calls                      [aaa][bbb][ccc]...
+//
+// polymorphic_store is the last one as a container, with handles. What they cost is the second case:
+// the same objects, each found by its handle or its pointer, in random order.
 #include <cairn/containers/packed_array.hpp>
+#include <cairn/containers/polymorphic_store.hpp>
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <random>
 #include <tuple>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "lab/harness/experiment.hpp"
+
+#if __has_include(<boost/poly_collection/base_collection.hpp>)
+#    include <boost/poly_collection/algorithm.hpp>
+#    include <boost/poly_collection/base_collection.hpp>
+#    define CAIRN_HAS_BASE_COLLECTION
+#endif
 
 namespace {
 
@@ -47,19 +59,43 @@ struct plain {
     void update() { step<N>(value, other); }
 };
 
-using makers = std::unique_ptr<base> (*)();
-template <std::size_t... N>
-constexpr std::array<makers, types> make_all(std::index_sequence<N...>) {
-    return {{[]() -> std::unique_ptr<base> { return std::make_unique<derived<N>>(); }...}};
-}
-constexpr auto make_of = make_all(std::make_index_sequence<types>{});
-
 std::vector<std::uint8_t> random_types() {
     std::mt19937 random{3};
     std::vector<std::uint8_t> all(objects);
     for (auto& t : all) t = static_cast<std::uint8_t>(random() % types);
     return all;
 }
+
+/// The types of a closed store, and of one that learns them as they come.
+template <class Numbers>
+struct stores;
+template <std::size_t... N>
+struct stores<std::index_sequence<N...>> {
+    struct no_base {};
+    template <std::size_t M>
+    struct direct : no_base, plain<M> {};
+    using closed = cairn::polymorphic_store<no_base, direct<N>...>;
+    using closed_virtual = cairn::polymorphic_store<base, derived<N>...>;
+    using open = cairn::polymorphic_store<base>;
+
+    /// Objects of the random types; their handles.
+    template <class Store, template <std::size_t> class Type>
+    static std::vector<typename Store::handle_type> fill(Store& store) {
+        std::vector<typename Store::handle_type> handles;
+        for (const std::uint8_t t : random_types()) {
+            ((t == N ? void(handles.push_back(store.template emplace<Type<N>>())) : void()), ...);
+        }
+        return handles;
+    }
+};
+using all_stores = stores<std::make_index_sequence<types>>;
+
+using makers = std::unique_ptr<base> (*)();
+template <std::size_t... N>
+constexpr std::array<makers, types> make_all(std::index_sequence<N...>) {
+    return {{[]() -> std::unique_ptr<base> { return std::make_unique<derived<N>>(); }...}};
+}
+constexpr auto make_of = make_all(std::make_index_sequence<types>{});
 
 template <class Work>
 auto each(Work work) {
@@ -104,6 +140,29 @@ struct std_array : std::vector<T> {
     void emplace() { this->emplace_back(); }
 };
 
+template <class Store, template <std::size_t> class Type, class Visit>
+auto stored(Visit visit) {
+    auto store = std::make_shared<Store>();
+    (void)all_stores::fill<Store, Type>(*store);
+    return each([store, visit] {
+        store->for_each(visit);
+        lab::keep(store.get());
+    });
+}
+
+/// Every object by its handle, in random order.
+template <class Store, template <std::size_t> class Type>
+auto by_handle() {
+    auto store = std::make_shared<Store>();
+    auto handles = all_stores::fill<Store, Type>(*store);
+    std::shuffle(handles.begin(), handles.end(), std::mt19937{5});
+    return each([store, handles = std::move(handles)] {
+        for (const auto h : handles) {
+            if (auto* const object = store->find(h)) object->update();
+        }
+    });
+}
+
 template <std::size_t... N>
 auto variants(std::index_sequence<N...>) {
     using any = std::variant<plain<N>...>;
@@ -116,6 +175,26 @@ auto variants(std::index_sequence<N...>) {
     });
 }
 
+#ifdef CAIRN_HAS_BASE_COLLECTION
+/// Boost's segments by type: the same arrays, without handles.
+template <std::size_t... N>
+std::function<void(lab::sample&)> in_base_collection(std::index_sequence<N...>, bool named) {
+    auto all = std::make_shared<boost::base_collection<base>>();
+    for (const std::uint8_t t : random_types()) {
+        ((t == N ? void(all->insert(derived<N>{})) : void()), ...);
+    }
+    if (!named) {
+        return each([all] {
+            boost::poly_collection::for_each(all->begin(), all->end(), [](base& o) { o.update(); });
+        });
+    }
+    return each([all] {
+        boost::poly_collection::for_each<derived<N>...>(all->begin(), all->end(),
+                                                        [](auto& o) { o.update(); });
+    });
+}
+#endif
+
 const lab::registration calls{
     "virtual-calls",
     "What do virtual calls cost when types come in any order, and what if they do not?",
@@ -125,6 +204,14 @@ const lab::registration calls{
             e.compare("100000 objects, 16 types", {.unit = "ns/object", .many_per_cycle = true});
         c.cairn("cairn::packed_array for each type",
                 [] { return packed<cairn::packed_array>(std::make_index_sequence<types>{}); });
+        c.cairn("cairn::polymorphic_store, types named", [] {
+            return stored<all_stores::closed, all_stores::direct>([](auto& o) { o.update(); });
+        });
+        c.cairn("cairn::polymorphic_store, types named, virtual functions", [] {
+            return stored<all_stores::closed_virtual, derived>([](auto& o) { o.update(); });
+        });
+        c.cairn("cairn::polymorphic_store, any types, virtual calls",
+                [] { return stored<all_stores::open, derived>([](base& o) { o.update(); }); });
         c.limit("std::vector for each type",
                 [] { return packed<std_array>(std::make_index_sequence<types>{}); });
         c.peer("virtual, random order", [] {
@@ -139,6 +226,35 @@ const lab::registration calls{
         });
         c.peer("std::variant, one vector",
                [] { return variants(std::make_index_sequence<types>{}); });
+#ifdef CAIRN_HAS_BASE_COLLECTION
+        c.peer("boost::base_collection, types named",
+               [] { return in_base_collection(std::make_index_sequence<types>{}, true); });
+        c.peer("boost::base_collection, virtual calls",
+               [] { return in_base_collection(std::make_index_sequence<types>{}, false); });
+#endif
+
+        lab::comparison& found =
+            e.compare("by handle, random order", {.unit = "ns/object", .many_per_cycle = true});
+        found.cairn("cairn::polymorphic_store, types named",
+                    [] { return by_handle<all_stores::closed_virtual, derived>(); });
+        found.cairn("cairn::polymorphic_store, any types",
+                    [] { return by_handle<all_stores::open, derived>(); });
+        found.peer("unique_ptr, cannot be stale", [] {
+            return each([all = population(false)] {
+                for (auto& o : *all) o->update();
+            });
+        });
+        found.peer("weak_ptr and shared_ptr", [] {
+            auto owners = std::make_shared<std::vector<std::shared_ptr<base>>>();
+            const auto all = population(false);
+            for (auto& o : *all) owners->push_back(std::move(o));
+            std::vector<std::weak_ptr<base>> handles(owners->begin(), owners->end());
+            return each([owners, handles = std::move(handles)] {
+                for (const auto& h : handles) {
+                    if (const std::shared_ptr<base> o = h.lock()) o->update();
+                }
+            });
+        });
         e.how = "The thesis gives no figure for this note (5.1.1).";
     }};
 

@@ -94,7 +94,12 @@ struct magazine_limit {
         from.pop_back();
         lock.clear(std::memory_order_release);
     }
-    thread_view view(unsigned) { return {this, make(), make()}; }
+    thread_view view(unsigned) {  // each thread asks for its own
+        wait_until([&] { return !lock.test_and_set(std::memory_order_acquire); });
+        const thread_view mine{this, make(), make()};
+        lock.clear(std::memory_order_release);
+        return mine;
+    }
     std::size_t depot_operations() const { return 0; }
 };
 

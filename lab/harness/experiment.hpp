@@ -103,19 +103,27 @@ template <class Factory>
     return [factory]() mutable { return std::unique_ptr<body>{new holder{factory}}; };
 }
 
+/// A figure from a seed.
+struct published_figure {
+    double value;
+    std::string unit;           ///< as the unit of a case: "cycles/pair" says what one operation is
+    std::string source;         ///< which table, which system, which machine
+    std::string of = "median";  ///< which figure of a row it stands beside: mean, stddev, min, max
+};
+
 struct contender {
     std::string name;
     lab::kind kind;
     body_factory make;
     std::string malloc_library;  ///< name in mallocs(), empty: does not matter which malloc it is
-    std::optional<double> published_value;
-    std::string published_note;
+    std::vector<published_figure> published_figures;  ///< the first stands in the table
     std::string note_text;
 
-    /// A figure from a seed, shown beside the measured one; the note says unit, source, machine.
-    contender& published(double value, std::string note) {
-        published_value = value;
-        published_note = std::move(note);
+    /// A figure from a seed, shown beside the measured one. Its unit names the operation of the case
+    /// behind the stroke ("cycles/pair" beside "ns/pair"): tools/check_coverage.py compares them.
+    contender& published(double value, std::string unit, std::string source,
+                         std::string of = "median") {
+        published_figures.push_back({value, std::move(unit), std::move(source), std::move(of)});
         return *this;
     }
     contender& note(std::string text) {
@@ -135,7 +143,7 @@ public:
 
     contender& add_factory(lab::kind k, std::string contender_name, body_factory make) {
         return contenders.emplace_back(
-            contender{std::move(contender_name), k, std::move(make), {}, {}, {}, {}});
+            contender{std::move(contender_name), k, std::move(make), {}, {}, {}});
     }
     template <class Factory>
     contender& add(lab::kind k, std::string contender_name, Factory factory) {
@@ -174,10 +182,17 @@ public:
     }
 
     /// A published figure for a row of a case that also() or relative() declared.
-    void publish(std::string contender_name, double value, std::string note) {
+    void publish(std::string contender_name, double value, std::string unit, std::string source) {
         contender& who = contenders.emplace_back(
-            contender{std::move(contender_name), kind::cairn, {}, {}, {}, {}, {}});
-        who.published(value, std::move(note));
+            contender{std::move(contender_name), kind::cairn, {}, {}, {}, {}});
+        who.published(value, std::move(unit), std::move(source));
+    }
+    /// The row called `contender_name`; null where its library is absent.
+    [[nodiscard]] contender* row(std::string_view contender_name) {
+        for (contender& who : contenders) {
+            if (who.name == contender_name) { return &who; }
+        }
+        return nullptr;
     }
 
 private:
@@ -212,6 +227,12 @@ public:
     double quick_seconds = 6;  ///< the time budget; --full takes `full_seconds`
     double full_seconds = 50;
     std::string how;  ///< for the page: what is special about the way this is measured
+    /// What all contenders share and the registering function is too cheap for: called once, before
+    /// the first of them starts, by the process that forks them; not timed. What it throws says in
+    /// one sentence why the experiment is not run. (A process that is executed anew for another
+    /// malloc has no part in it.)
+    /// time_limit: the seconds that a sample may take.
+    std::function<void(double time_limit)> set_up;
     /// For the page: what to take from it, in words with figures. Unset: made from the verdicts.
     std::function<std::string(const experiment_result&)> take;
 

@@ -14,6 +14,10 @@
 #include "lab/harness/processor.hpp"
 #include "lab/harness/worker.hpp"
 
+#if defined(__x86_64__) || defined(__i386__)
+#    include <cpuid.h>
+#endif
+
 namespace lab {
 
 namespace {
@@ -50,6 +54,28 @@ std::uint64_t bytes_of(const std::string& text) {  // "48K"
     return text[i] == 'K' ? n << 10 : text[i] == 'M' ? n << 20 : text[i] == 'G' ? n << 30 : n;
 }
 
+/// The processor's own list of caches (cpuid leaf 4; AMD's is 0x8000001d). The kernel passes the
+/// ways on, and not whether a cache holds all that the level below holds.
+std::optional<bool> is_inclusive([[maybe_unused]] int level,
+                                 [[maybe_unused]] const std::string& type) {
+#if defined(__x86_64__) || defined(__i386__)
+    for (const unsigned leaf : {4u, 0x8000'001du}) {
+        for (unsigned i = 0; i != 8; ++i) {
+            unsigned a = 0;
+            unsigned b = 0;
+            unsigned c = 0;
+            unsigned d = 0;
+            if (__get_cpuid_count(leaf, i, &a, &b, &c, &d) == 0 || (a & 31) == 0) break;
+            static const char* const types[] = {"", "Data", "Instruction", "Unified"};
+            if ((a & 31) < 4 && types[a & 31] == type && static_cast<int>(a >> 5 & 7) == level) {
+                return (d & 2) != 0;
+            }
+        }
+    }
+#endif
+    return std::nullopt;
+}
+
 std::string chosen_in_brackets(const std::string& line) {  // "always [madvise] never"
     const std::size_t a = line.find('[');
     const std::size_t b = line.find(']');
@@ -77,9 +103,13 @@ machine_facts look_at_machine() {
         const std::string type = first_line(dir + "type");
         if (type.empty()) break;
         const std::string level = first_line(dir + "level");
-        m.caches.push_back({level.empty() ? 0 : level[0] - '0', type,
-                            bytes_of(first_line(dir + "size")),
-                            bytes_of(first_line(dir + "coherency_line_size"))});
+        const int number = level.empty() ? 0 : level[0] - '0';
+        // Below the first level is nothing that it could hold.
+        m.caches.push_back(
+            {number, type, bytes_of(first_line(dir + "size")),
+             bytes_of(first_line(dir + "coherency_line_size")),
+             static_cast<unsigned>(bytes_of(first_line(dir + "ways_of_associativity"))),
+             number < 2 ? std::nullopt : is_inclusive(number, type)});
     }
     m.system = lookup("/etc/os-release", "PRETTY_NAME", '=');
     utsname names{};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@ struct cache_facts {
     std::string type;  ///< Data, Instruction, Unified
     std::uint64_t bytes;
     std::uint64_t line;
+    unsigned ways;                  ///< of its associativity; 0: the system does not tell
+    std::optional<bool> inclusive;  ///< of the level below, as the processor says; none: unknown
 };
 
 struct machine_facts {

@@ -67,7 +67,7 @@ const malloc_library* find_malloc_library(std::string_view name) {
 void comparison::add_mallocs(body_factory make, std::string_view suffix) {
     for (const malloc_library& m : malloc_libraries()) {
         contenders.emplace_back(
-            contender{m.name + std::string{suffix}, kind::peer, make, m.name, {}, {}, {}});
+            contender{m.name + std::string{suffix}, kind::peer, make, m.name, {}, {}});
     }
 }
 
@@ -75,7 +75,7 @@ void comparison::add_with_malloc(std::string_view library, std::string contender
                                  body_factory make) {
     if (const malloc_library* m = find_malloc_library(library)) {
         contenders.emplace_back(
-            contender{std::move(contender_name), kind::peer, std::move(make), m->name, {}, {}, {}});
+            contender{std::move(contender_name), kind::peer, std::move(make), m->name, {}, {}});
     }
 }
 

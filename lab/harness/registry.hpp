@@ -57,10 +57,11 @@ struct side_command {
 };
 [[nodiscard]] std::vector<side_command>& side_commands();
 
-/// Generated: compiler, flags, build type.
+/// Generated: compiler, flags, sources.
 struct build_facts {
     std::string compiler;
     std::string flags;
+    std::string sources;  ///< the checkout that it was built from, which may be gone by now
 };
 [[nodiscard]] const build_facts& this_build();
 

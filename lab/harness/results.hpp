@@ -27,8 +27,7 @@ struct contender_result {
     std::string note;
     summary figures;  ///< in the case's unit
     std::vector<double> samples;
-    std::optional<double> published;
-    std::string published_note;
+    std::vector<published_figure> published;
     std::optional<double> ratio_to_limit;      ///< 1: as good as the limit; 2: costs twice as much
     std::optional<double> ratio_to_best_peer;  ///< likewise; below 1: better than every peer
     std::string best_peer_verdict;             ///< cairn rows: faster, slower, no difference

@@ -221,8 +221,7 @@ contender_result row_of(const contender& who) {
     row.name = who.name;
     row.kind = who.kind;
     row.note = who.note_text;
-    row.published = who.published_value;
-    row.published_note = who.published_note;
+    row.published = who.published_figures;
     return row;
 }
 
@@ -257,12 +256,10 @@ case_result side_case(const comparison& c, const std::vector<lane>& lanes,
         if (samples.empty()) continue;
         contender_result row = row_of(*l.who);
         row.note.clear();
-        row.published.reset();
-        row.published_note.clear();
+        row.published.clear();
         for (const contender& declared : c.contenders) {  // notes and published of this column
             if (declared.name != row.name) continue;
-            row.published = declared.published_value;
-            row.published_note = declared.published_note;
+            row.published = declared.published_figures;
         }
         row.samples = std::move(samples);
         row.figures = summarize(row.samples);
@@ -381,6 +378,16 @@ experiment_result measure_experiment(const experiment& e, const sampler_options&
     double total_weight = 0;
     for (const comparison& c : e.comparisons) {
         if (c.measured_by == nullptr && !c.contenders.empty()) total_weight += c.options.weight;
+    }
+    if (e.set_up) {
+        tell("set-up", 0);
+        try {
+            e.set_up(o.time_limit);
+        } catch (const std::exception& x) {
+            result.error = x.what();
+            result.complete = false;
+            return result;
+        }
     }
     const double budget = (o.full ? e.full_seconds : e.quick_seconds) * o.speed;
     double weight_done = 0;

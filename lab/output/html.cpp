@@ -102,9 +102,10 @@ std::string table(const case_result& c) {
         if (r->counts() && !r->note.empty()) {
             notes += fmt::format("<li>{}: {}</li>", escaped(r->name), escaped(r->note));
         }
-        if (r->counts() && !r->published_note.empty()) {
-            notes += fmt::format("<li>{}, published: {}</li>", escaped(r->name),
-                                 escaped(r->published_note));
+        for (const published_figure& p : r->published) {
+            if (!r->counts()) continue;
+            notes += fmt::format("<li>{}, published: {} {}</li>", escaped(r->name), figure(p.value),
+                                 escaped(words_of(p)));
         }
     }
     s += "</table></div>\n";

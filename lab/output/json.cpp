@@ -16,8 +16,12 @@ json number(const std::optional<double>& v) { return v ? json(*v) : json(nullptr
 json facts(const machine_facts& m) {
     json caches = json::array();
     for (const cache_facts& c : m.caches) {
-        caches.push_back(
-            {{"level", c.level}, {"type", c.type}, {"bytes", c.bytes}, {"line", c.line}});
+        caches.push_back({{"level", c.level},
+                          {"type", c.type},
+                          {"bytes", c.bytes},
+                          {"line", c.line},
+                          {"ways", c.ways},
+                          {"inclusive", c.inclusive ? json(*c.inclusive) : json(nullptr)}});
     }
     return {{"cpu", m.cpu},
             {"hardware_threads", m.hardware_threads},
@@ -46,7 +50,7 @@ json row(const contender_result& r) {
               {"samples", r.figures.samples},
               {"ratio_to_limit", number(r.ratio_to_limit)},
               {"ratio_to_best_peer", number(r.ratio_to_best_peer)},
-              {"published", number(r.published)},
+              {"published", r.published.empty() ? json(nullptr) : json(r.published.front().value)},
               {"note", r.note},
               {"status", name_of(r.status)},
               {"max", f(r.figures.max)},
@@ -54,8 +58,16 @@ json row(const contender_result& r) {
               {"stddev", f(r.figures.stddev)},
               {"ci_low", f(r.figures.ci_low)},
               {"ci_high", f(r.figures.ci_high)},
-              {"published_note", r.published_note},
+              {"published_note", r.published.empty() ? "" : words_of(r.published.front())},
               {"verdict", r.best_peer_verdict}};
+    if (!r.published.empty()) {
+        json figures = json::array();
+        for (const published_figure& p : r.published) {
+            figures.push_back(
+                {{"value", p.value}, {"unit", p.unit}, {"of", p.of}, {"source", p.source}});
+        }
+        j["published_figures"] = std::move(figures);
+    }
     if (r.rounds_to_best_peer.samples > 1) {
         j["round_ratio_low"] = r.rounds_to_best_peer.ci_low;
         j["round_ratio_high"] = r.rounds_to_best_peer.ci_high;
@@ -77,7 +89,7 @@ json row(const contender_result& r) {
 
 }  // namespace
 
-std::string as_json(const run_result& run) {
+std::string as_json(const run_result& run, bool in_lines) {
     json looked_for = json::array();
     for (const peer_status& p : peers()) {
         looked_for.push_back({{"name", p.name}, {"present", p.present}, {"detail", p.detail}});
@@ -165,7 +177,7 @@ std::string as_json(const run_result& run) {
                     {"verdict", verdict_of(run)},
                     {"choosing", std::move(choices)},
                     {"experiments", std::move(experiments)}};
-    return j.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+    return j.dump(in_lines ? 1 : -1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace lab

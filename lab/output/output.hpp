@@ -13,8 +13,8 @@ namespace lab {
 /// The machine, the compiler, the peers that are absent: what stands above the tables.
 [[nodiscard]] std::string heading(const run_result& run);
 
-/// Schema 1; docs/lab-schema.md describes it.
-[[nodiscard]] std::string as_json(const run_result& run);
+/// Schema 1; docs/lab-schema.md describes it. `in_lines`: for people; else as short as it can be.
+[[nodiscard]] std::string as_json(const run_result& run, bool in_lines = true);
 
 /// One self-contained page.
 [[nodiscard]] std::string as_html(const run_result& run);
@@ -25,6 +25,8 @@ namespace lab {
 
 /// A seed's figure, with its unit where that is not the case's: "12.6 cycles". Empty: there is none.
 [[nodiscard]] std::string published(const case_result& c, const contender_result& r);
+/// What a seed's figure is: "cycles/pair, thesis table 6.2"; "lines/s, stddev, parser article".
+[[nodiscard]] std::string words_of(const published_figure& p);
 
 /// "0.57", "12.3", "1,234": three significant digits, whatever the size.
 [[nodiscard]] std::string figure(double v);

@@ -55,12 +55,17 @@ std::string figure(double v) {
 }
 
 std::string published(const case_result& c, const contender_result& r) {
-    if (!r.published) return {};
+    if (r.published.empty()) return {};
     const auto first_word = [](const std::string& s) {
         return s.substr(0, s.find_first_of(" ,/"));
     };
-    const std::string unit = first_word(r.published_note);
-    return figure(*r.published) + (unit == first_word(c.options.unit) ? "" : " " + unit);
+    const std::string unit = first_word(r.published.front().unit);
+    return figure(r.published.front().value) +
+           (unit == first_word(c.options.unit) ? "" : " " + unit);
+}
+
+std::string words_of(const published_figure& p) {
+    return p.unit + (p.of == "median" ? "" : ", " + p.of) + ", " + p.source;
 }
 
 namespace {
@@ -79,6 +84,37 @@ std::string padded(const std::string& s, std::size_t width) {
     return s.size() >= width ? s : s + std::string(width - s.size(), ' ');
 }
 
+/// The seed's mean, standard deviation, median, least and most below ours, as far as it prints them.
+std::string published_spread(const contender_result& r, std::size_t width) {
+    const auto published = [&](const char* of) {
+        for (const published_figure& p : r.published) {
+            if (p.of == of) return figure(p.value);
+        }
+        return std::string{};
+    };
+    if (published("stddev").empty()) return {};
+    std::string s = fmt::format("  {}  {:>9} {:>9} {:>9} {:>9} {:>9}", padded("  published", width),
+                                published("mean"), published("stddev"), published("median"),
+                                published("min"), published("max"));
+    while (s.back() == ' ') s.pop_back();
+    return s + '\n';
+}
+
+std::string cache_words(const machine_facts& m) {
+    std::string s;
+    for (const cache_facts& c : m.caches) {
+        const bool small = c.level == 1;
+        s += fmt::format("{}L{}{} {} KiB", s.empty() ? "" : ", ", c.level,
+                         !small             ? ""
+                         : c.type == "Data" ? "d"
+                                            : "i",
+                         c.bytes >> 10);
+        if (c.ways != 0) s += fmt::format(" {}-way", c.ways);
+        if (c.inclusive) s += *c.inclusive ? " inclusive" : " not inclusive";
+    }
+    return s;
+}
+
 }  // namespace
 
 std::string heading(const run_result& run) {
@@ -87,6 +123,7 @@ std::string heading(const run_result& run) {
                                 m.usable_threads, m.hardware_threads,
                                 static_cast<double>(m.memory_bytes) / (1 << 30), m.system, m.kernel,
                                 m.virtual_machine ? ", virtual machine" : "");
+    if (!m.caches.empty()) s += "caches: " + cache_words(m) + "\n";
     s += fmt::format("{}, {}\n", this_build().compiler, this_build().flags);
     s += fmt::format("timer {:.0f} ns (subtracted), empty loop {:.2f} ns a turn, {}{}\n",
                      run.timer_overhead_ns, run.empty_loop_ns,
@@ -161,13 +198,19 @@ std::string as_text(const experiment_result& e, unsigned columns) {
                 s += fmt::format("  {}  {:>9} {:>9} {:>9} {:>9} {:>9} {:>8}\n",
                                  padded(r->name, width), figure(f.mean), figure(f.stddev),
                                  figure(f.median), figure(f.min), figure(f.max), f.samples);
+                s += published_spread(*r, width);
             }
         }
         std::vector<std::string> remarks;
         for (const contender_result& r : c.contenders) {
-            if (r.counts() && !r.published_note.empty())
-                remarks.push_back("published: " + r.published_note);
-            if (r.counts() && !r.note.empty()) remarks.push_back(r.name + ": " + r.note);
+            if (!r.counts()) continue;
+            for (std::size_t i = 0; i != r.published.size(); ++i) {
+                const published_figure& p = r.published[i];
+                remarks.push_back(i == 0 ? "published: " + words_of(p)
+                                         : fmt::format("published, too: {}: {} {}", r.name,
+                                                       figure(p.value), words_of(p)));
+            }
+            if (!r.note.empty()) remarks.push_back(r.name + ": " + r.note);
         }
         std::sort(remarks.begin(), remarks.end());
         remarks.erase(std::unique(remarks.begin(), remarks.end()), remarks.end());

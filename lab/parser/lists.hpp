@@ -8,6 +8,7 @@
 #include <cairn/std/std_allocator.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <memory_resource>
 #include <utility>
 #include <vector>
@@ -52,6 +53,29 @@ struct pmr_buffer_lists {
     children start() { return children{&resource}; }
     children finish(children&& c) { return std::move(c); }
     void reset() { resource.release(); }
+};
+
+/// std::vector over a pointer that moves through a buffer that stays: what lists cost without malloc.
+struct bump_lists {
+    template <class T>
+    struct allocator {
+        using value_type = T;
+        std::byte** next;
+        T* allocate(std::size_t n) {
+            constexpr std::size_t align = 8;
+            std::byte* const p = *next;
+            *next = p + (n * sizeof(T) + align - 1) / align * align;
+            return reinterpret_cast<T*>(p);
+        }
+        void deallocate(T*, std::size_t) noexcept {}
+        bool operator==(const allocator&) const = default;
+    };
+    using children = std::vector<node_index, allocator<node_index>>;
+    std::vector<std::byte> buffer = std::vector<std::byte>(std::size_t{64} << 20);
+    std::unique_ptr<std::byte*> next = std::make_unique<std::byte*>(buffer.data());
+    children start() { return children{allocator<node_index>{next.get()}}; }
+    children finish(children&& c) { return std::move(c); }
+    void reset() { *next = buffer.data(); }
 };
 
 struct article_lists {

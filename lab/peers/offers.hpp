@@ -14,6 +14,7 @@
 //      offer_object_pools<T>       construct(), destroy(p)        experiments/object-pool.cpp
 //      offer_stores<T>             things that come and go        families/particle_stores.hpp
 //      offer_node_allocators       a template for std::map        experiments/nodes.cpp
+//      offer_graphs                objects with cycles            families/graph_family.hpp
 //
 // An arena offers itself from lab/peers/<name>.cpp: families/arena_family.hpp.
 #pragma once
@@ -89,6 +90,13 @@ void peer_node_allocators(Offer offer) {
         if constexpr (requires { P::offer_node_allocators(offer); }) {
             P::offer_node_allocators(offer);
         }
+    });
+}
+
+template <class Offer>
+void peer_graphs(Offer offer) {
+    for_each_peer(present_peers{}, [&]<class P> {
+        if constexpr (requires { P::offer_graphs(offer); }) { P::offer_graphs(offer); }
     });
 }
 

@@ -32,7 +32,7 @@ function firstScreen(run: Run): HTMLElement {
   const m = run.machine;
   const t = tally(run);
   const all = t.faster! + t["no difference"]! + t.slower!;
-  const caches = m.caches.filter(c => c.type !== "Instruction").map(c => `L${c.level} ${bytes(c.bytes)}`).join(", ");
+  const caches = m.caches.filter(c => c.type !== "Instruction").map(c => `L${c.level} ${bytes(c.bytes)}${c.ways ? ` ${c.ways}-way` : ""}${c.inclusive ? " inclusive" : ""}`).join(", ");
   const noises = run.experiments.flatMap(x => x.cases.map(c => c.noise)).filter(n => n > 0).sort((a, b) => a - b);
   const noise = noises.length ? noises[noises.length >> 1]! * 100 : 0;
   const absent = run.peers.filter(p => !p.present).map(p => p.name);
@@ -111,6 +111,7 @@ function table(x: Experiment, c: Case, open: boolean): string {
     : mine ? `${e(mine.name)} ${figure(mine.median)}` : "";
   const notes = c.contenders.filter(counts).flatMap(r => [
     r.note ? `${e(r.name)}: ${e(r.note)}` : "", r.published_note ? `${e(r.name)}, published ${r.published === null ? "" : figure(r.published)}: ${e(r.published_note)}` : "",
+    ...(r.published_figures ?? []).slice(1).map(p => `${e(r.name)}, published ${figure(p.value)}: ${e(`${p.unit}${p.of === "median" ? "" : `, ${p.of}`}, ${p.source}`)}`),
   ]).filter(Boolean);
   return `<details id="${e(anchor(x.name, c.name))}"${open ? " open" : ""}><summary><b>${e(c.name)}</b> <span class="dim">${e(c.unit)}</span> <span class="gist">${gist}</span>
       <a class="link" href="#${e(anchor(x.name, c.name))}" aria-label="link to ${e(c.name)}">#</a></summary>
@@ -144,7 +145,7 @@ function draw(run: Run, x: Experiment, width: number): void {
 function experiment(x: Experiment): HTMLElement {
   const section = element(`<section class="experiment" id="${e(anchor(x.name))}"><h2><a href="#${e(anchor(x.name))}">${e(x.name)}</a></h2><p class="question">${e(x.question)}</p></section>`);
   if (x.error) section.append(element(`<p class="bad">not run: ${e(x.error)}</p>`));
-  if (!x.complete) section.append(element(`<p class="bad">not complete: the run was interrupted</p>`));
+  if (!x.complete && !x.error) section.append(element(`<p class="bad">not complete: the run was interrupted</p>`));
   const figureBox = element(`<figure class="plot"></figure>`);
   section.append(figureBox);
   if (x.take) section.append(element(`<p class="take"><b>What to take from it.</b> ${emphasised(x.take)}</p>`));

@@ -5,12 +5,14 @@ export type Verdict = "faster" | "slower" | "no difference" | "";
 
 export interface Series { name: string; x: string; y: string; points: [number, number][] }
 
+export interface PublishedFigure { value: number; unit: string; of: string; source: string }
+
 export interface Contender {
   name: string; kind: Kind; status: string; note: string;
   median: number | null; min: number | null; max: number | null; samples: number;
   ci_low: number | null; ci_high: number | null;
   ratio_to_limit: number | null; ratio_to_best_peer: number | null;
-  published: number | null; published_note: string;
+  published: number | null; published_note: string; published_figures?: PublishedFigure[];
   verdict: Verdict; series?: Series[];
 }
 
@@ -39,7 +41,7 @@ export interface Run {
   compiler: string; flags: string; timer_overhead_ns: number; empty_loop_ns: number;
   machine: {
     cpu: string; hardware_threads: number; usable_threads: number; memory_bytes: number;
-    caches: { level: number; type: string; bytes: number; line: number }[];
+    caches: { level: number; type: string; bytes: number; line: number; ways?: number; inclusive?: boolean | null }[];
     system: string; kernel: string; c_library: string; virtual_machine: boolean;
     pinned: boolean; real_time: boolean; tsc_ghz: number;
   };

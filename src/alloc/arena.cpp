@@ -9,6 +9,8 @@ namespace cairn::inline CAIRN_FLAVOUR {
 detail::address_place detail::place_in_region(const bump_region& region, std::uintptr_t end,
                                               const void* address) noexcept {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
+    // `end` is the caller's: a virtual arena's addresses and the high end of a double-ended one lie
+    // beyond the region's own.
     if (at < region.begin() || at >= end) { return {}; }
     return {.inside = true,
             .offset = at - region.begin(),
@@ -18,6 +20,7 @@ detail::address_place detail::place_in_region(const bump_region& region, std::ui
 
 arena::arena(std::size_t size, allocator_ref upstream, options how) noexcept : upstream_{upstream} {
     // Cache-line aligned: the first block then starts a line, whatever the upstream's habits.
+    // A refusal leaves an empty region, which refuses every request: capacity() is 0.
     void* const block = upstream_.allocate(size, cache_line_alignment);
     if (block == nullptr) { return; }
     region_ = detail::bump_region{block, size};
@@ -36,6 +39,7 @@ arena::arena(arena&& from) noexcept
 arena& arena::operator=(arena&& from) noexcept {
     if (this != &from) {
         release();
+        // Marks and name follow the memory: those of this arena end with its own.
         region_ = std::exchange(from.region_, {});
         block_ = std::exchange(from.block_, nullptr);
         block_size_ = std::exchange(from.block_size_, 0);
@@ -76,8 +80,12 @@ template void detail::bump_arena<arena>::deallocate_checked(void*, std::size_t, 
 
 void* arena::allocate_checked(std::size_t size, alignment align) noexcept {
     void* p;
+    // The quick way has turned this request away: it is large or over-aligned, it does not fit, or
+    // another thread is inside. With the gate shut the last of these is named.
     if (region_.allocate_alone(size, align, p)) [[likely]] { return p; }
     const auto inside = enter();
+    // An arena that was moved from has an empty region, which refuses: the question costs nothing
+    // where a block was found.
     p = region_.allocate(size, align);
     CAIRN_ASSERT(
         p != nullptr || !watch_.moved_from(),
@@ -89,6 +97,7 @@ void* arena::allocate_checked(std::size_t size, alignment align) noexcept {
 
 void arena::release() noexcept {
     region_.unpoison_all();  // the buffer's owner may use it again
+    // The region before the block: nothing points into bytes that upstream may give to others.
     region_ = {};
     watch_.forget_region();
     if (block_ != nullptr) {

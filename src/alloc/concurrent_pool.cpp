@@ -23,6 +23,9 @@ std::size_t magazine_size_for(std::size_t stride, const concurrent_pool_options&
         size = std::clamp<std::size_t>(o.slot_count_max / 16, 1, size);
     }
     if (o.whole_cache_lines) {
+        // stride = odd * even, so every (line / even)-th slot begins a cache line: a magazine of a
+        // multiple of that many slots, carved from a line's begin, ends at a line's end. Chunks
+        // begin at a line, and are carved a magazine at a time.
         const std::size_t even = std::size_t{1}
                                  << lowest_bit(stride);  // stride is a multiple of it
         const std::size_t period = even < cache_line_size ? cache_line_size / even : 1;
@@ -53,6 +56,8 @@ concurrent_pool::concurrent_pool(std::size_t slot_size, alignment align, allocat
 // when a magazine is used up
 
 void* concurrent_pool::take_cold(cache& which) noexcept {
+    // Who comes here: a thread without a cache of this pool (it got no_cache), a view without one
+    // (no_view, for ever), or the owner of a cache whose loaded magazine is empty.
     cache* c = &which;
     if (c->pool == nullptr) {
         if (c->is_view) { return take_shared(); }
@@ -60,6 +65,8 @@ void* concurrent_pool::take_cold(cache& which) noexcept {
         if (c == nullptr) { return take_shared(); }
         if (c->top != c->floor) { return take(*c); }
     }
+    // fill() calls grow() with the number of slots it saw before it looked: grow() then tells a
+    // pool that has grown in between from one that must grow.
     const bool filled =
         depot_.fill(*c, stride_, [this](std::size_t seen) noexcept { return grow(seen); });
     if (!filled) { return take_shared(); }
@@ -79,6 +86,8 @@ void concurrent_pool::give_cold(cache& which, void* p) noexcept {
             return;
         }
     }
+    // A cache that was just found or made may have room; else both its magazines change places or
+    // one goes to the depot, and the one that is loaded then is empty.
     if (c->top == c->ceiling) { depot_.drain(*c); }
     *c->top++ = p;
 }
@@ -87,8 +96,12 @@ void concurrent_pool::give_cold(cache& which, void* p) noexcept {
 /// thread.
 void* concurrent_pool::take_shared() noexcept {
     while (true) {
+        // As in fill(): seen before the look, or the growth of another thread would be taken for
+        // none.
         const std::size_t seen = depot_.untouched().slot_count();
         {
+            // The lock is let go before grow(), which calls upstream under grow_lock_. shared_ is
+            // made by the first growth: until then there is nothing to take.
             const lock_scope held{shared_lock_};
             cache* const c = shared_;
             if (c != nullptr && (c->top != c->floor || depot_.refill(*c) ||
@@ -101,6 +114,7 @@ void* concurrent_pool::take_shared() noexcept {
 }
 
 void concurrent_pool::give_shared(void* p) noexcept {
+    // A slot that comes back was taken, so the pool has grown, and shared_ is there.
     const lock_scope held{shared_lock_};
     cache& c = *shared_;
     if (c.top == c.ceiling) { depot_.drain(c); }
@@ -121,6 +135,7 @@ void concurrent_pool::deallocate_n(slice<void* const> slots) noexcept {
 concurrent_pool::cache* concurrent_pool::take_idle_cache() noexcept {
     const lock_scope held{shared_lock_};
     cache* const c = idle_;
+    // Counted as it changes hands, under the same lock: a child of fork() finds both or neither.
     if (c != nullptr) {
         idle_ = c->next_idle;
         ++cache_count_;
@@ -138,12 +153,17 @@ void concurrent_pool::give_cache_back(cache& c) noexcept {
 
 /// Requires: shared_lock_ is held.
 void concurrent_pool::pour_out(cache& c) noexcept {
+    // First what is loaded, then the spare, which changes places with it. Only empty magazines
+    // stay: no slot is out of reach in a cache that no thread has. With slots in it the pool has
+    // grown, so shared_ is there.
     for (int magazine_number = 0; magazine_number < 2; ++magazine_number) {
         while (c.top != c.floor) {
             if (shared_->top == shared_->ceiling) { depot_.drain(*shared_); }
             *shared_->top++ = *--c.top;
         }
         c.unload();
+        // By exchange also here: another thread may be stealing this spare, and leaves an empty
+        // one.
         c.load(c.spare.exchange(c.loaded, detail::magazine_orders::swap_spare),
                depot_.magazine_size());
     }

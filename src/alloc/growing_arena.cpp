@@ -2,6 +2,21 @@
 //
 // Kept out of the header on purpose: inlined into callers it would grow every allocation site for
 // a path that runs once a block.
+//
+// The used list, newest first. Ordinary blocks and oversized ones stand in it as they came, with
+// one exception: an oversized one slips in behind the current block, which goes on being filled.
+//
+//      used_
+//        v
+//      [ C 7 ] --> [ O 9 ] --> [ O 8 ] --> [ B 4 ] --> [ O 6 ] --> [ O 5 ] --> [ A 1 ]
+//      current     oversized since C       full        oversized while B       full
+//                                                      was the current one
+//
+// So serials (the numbers) fall along the ordinary blocks, and behind each of these they fall along
+// the oversized ones that came while it was current. A marker made while B was current, after O 5,
+// has the serial 5: what is younger is [ C O O ] in front of B, and [ O 6 ] directly behind it.
+//
+// An oversized block at the head means that there is no current block: region_ is empty then.
 #include <cairn/alloc/growing_arena.hpp>
 
 #include <new>
@@ -23,6 +38,7 @@ struct growing_arena::block {
     block* next;           // older used block, or next spare
     std::size_t size;      // bytes asked of upstream, this header included
     std::uint64_t serial;  // grows with every block taken into use
+    // Written when the block stops being the current one; until then region_ knows it.
     std::uintptr_t top;    // end of its live bytes, once it is no longer the current one
     bool oversized;        // holds one request larger than half a block
     unsigned description;  // of a named arena's block, for forget_description()
@@ -30,6 +46,8 @@ struct growing_arena::block {
     [[nodiscard]] std::uintptr_t begin() const noexcept {
         return reinterpret_cast<std::uintptr_t>(this) + header_size;
     }
+    // Sizes are as upstream was asked, in any number of bytes: the rest behind the last granule is
+    // not used.
     [[nodiscard]] std::uintptr_t end() const noexcept {
         return round_down(reinterpret_cast<std::uintptr_t>(this) + size, detail::bump_granule);
     }
@@ -69,6 +87,8 @@ growing_arena& growing_arena::operator=(growing_arena&& from) noexcept {
 }
 
 void growing_arena::steal(growing_arena& from) noexcept {
+    // What is empty without blocks becomes so; first_size_, growth_ and the options stay with
+    // `from`, which may be used again.
     region_ = std::exchange(from.region_, {});
     used_ = std::exchange(from.used_, nullptr);
     spare_ = std::exchange(from.spare_, nullptr);
@@ -102,20 +122,24 @@ void* growing_arena::allocate_in_other_block(std::size_t size, alignment align) 
     // Worst case: padding up to `align` behind the header, then the request.
     const std::size_t padding = align > detail::bump_granule ? align.bytes() - 16 : 0;
     if (size > PTRDIFF_MAX - 15 || padding > PTRDIFF_MAX - size) { return nullptr; }
+    // A payload begins at a multiple of 16: that much padding suffices wherever the block lies.
     const std::size_t needed = round_up(size, detail::bump_granule) + padding;
     block* b = nullptr;
     if (needed > (next_size_ - header_size) / 2) {
         b = take_spare(needed, true);
-        // A spare with room for more than this request, as reserve() makes them, is filled like any
-        // other block, unless more would be lost with the rest of the current one.
-        if (b == nullptr || b->payload_size() / 2 < needed ||
-            b->payload_size() - needed < region_.free_size()) {
+        // An ordinary spare, as reserve() and coalesce() make them, is filled like any other block:
+        // what lies behind this request was promised to the next ones. It becomes the current one
+        // unless more would be lost with the rest of that one. A spare that held one request holds
+        // this one alone, too, unless it is less than half of it.
+        const bool fills_it = b != nullptr && b->oversized && b->payload_size() / 2 < needed;
+        if (b == nullptr || fills_it || b->payload_size() - needed < region_.free_size()) {
             return allocate_oversized(b, needed, size, align);
         }
     } else {
         b = take_spare(needed, false);
     }
     if (b == nullptr) {
+        // next_size_ grows only after a block was had, to the cap at most.
         // When upstream has no block of the wished size, a smaller one may still do.
         for (std::size_t wish = next_size_; b == nullptr && wish >= needed + header_size;
              wish /= 2) {
@@ -127,6 +151,8 @@ void* growing_arena::allocate_in_other_block(std::size_t size, alignment align) 
                 next_size_ < how_.block_size_max / 2 ? next_size_ * 2 : how_.block_size_max;
         }
     }
+    // Before the region changes hands: its high-water mark is known to it alone.
+    // [ old: live | tail ] becomes full: its tail is lost until the next rewind or reset
     note_peak();
     if (used_ != nullptr && !used_->oversized) {
         used_->top = region_.top();
@@ -170,6 +196,7 @@ void* growing_arena::allocate_oversized(block* b, std::size_t needed, std::size_
 /// the oversized ones only when nothing else is left.
 growing_arena::block* growing_arena::take_spare(std::size_t payload_min,
                                                 bool for_oversized) noexcept {
+    // Links, not blocks: the one that leads to the best is what taking it out changes. O(spares).
     block** best = nullptr;
     for (block** link = &spare_; *link != nullptr; link = &(*link)->next) {
         block* const b = *link;
@@ -197,6 +224,7 @@ growing_arena::block* growing_arena::ask_upstream(std::size_t block_size) noexce
     ++block_count_;
     auto* const b = ::new (memory) block{nullptr, block_size, 0, 0, false, 0};
     b->description = watch_.describe(reinterpret_cast<void*>(b->begin()), b->payload_size());
+    // Until it is asked for, nothing in the payload may be touched; the header stays readable.
     poison(reinterpret_cast<void*>(b->begin()), b->payload_size());
     return b;
 }
@@ -204,6 +232,8 @@ growing_arena::block* growing_arena::ask_upstream(std::size_t block_size) noexce
 bool growing_arena::reserve(std::size_t size) noexcept {
     if (size <= region_.free_size()) { return true; }
     for (block* b = spare_; b != nullptr; b = b->next) {
+        // A spare that held one request does not count: it goes to the next such request as a
+        // whole.
         if (!b->oversized && b->payload_size() >= size) { return true; }
     }
     if (size > PTRDIFF_MAX - header_size - 15) { return false; }
@@ -245,6 +275,8 @@ void growing_arena::deallocate_in_full_block(void* p, std::size_t size,
         for (block** link = &used_; *link != nullptr; link = &(*link)->next) {
             block* const b = *link;
             if (b->oversized &&
+                // It is the block's one request when it ends where the live bytes end. (A request
+                // that was shrunk there is not recognized: its block waits for the next reset.)
                 round_up(reinterpret_cast<std::uintptr_t>(p) + size, detail::bump_granule) ==
                     b->top &&
                 reinterpret_cast<std::uintptr_t>(p) >= b->begin()) {
@@ -271,6 +303,9 @@ void growing_arena::retire_youngest() noexcept {
 
 void growing_arena::rewind_over_blocks(detail::block_position to) noexcept {
     note_peak();
+    // First all live bytes are counted as those of full blocks; each block that goes takes its own
+    // out, and the one that becomes current again does so at the end. What is left is the sum over
+    // the others.
     if (used_ != nullptr && !used_->oversized) {  // the current block counts as full from here on
         used_->top = region_.top();
         full_size_ += region_.used_size();
@@ -282,6 +317,7 @@ void growing_arena::rewind_over_blocks(detail::block_position to) noexcept {
     }
     // ... and, oversized, directly under the block that was current then.
     if (used_ != nullptr && !used_->oversized) {
+        // Its serial is not above the marker's: it was the current block when the marker was made.
         block* const current = used_;
         used_ = current->next;
         while (used_ != nullptr && used_->serial > to.serial) {
@@ -316,6 +352,8 @@ void growing_arena::reset(reset_policy policy) noexcept {
     note_peak();
     const std::size_t load = cycle_peak_;
     cycle_peak_ = 0;
+    // Counted before the list is emptied: one block means that the frame lay in one piece, and
+    // nothing need be replaced.
     const std::size_t blocks_used = [this] {
         std::size_t count = 0;
         for (block* b = used_; b != nullptr; b = b->next) { ++count; }
@@ -332,12 +370,17 @@ void growing_arena::reset(reset_policy policy) noexcept {
             break;
         case reset_policy::kind::coalesce:
             if (blocks_used > 1 && held_size_ < refused_) {
+                // wanted: what the frame took, with all headers, so the sum of the payloads fits
+                // behind one header. Where upstream refuses it, the arena is empty now; refused_
+                // keeps the next resets from trying that again.
                 const std::size_t wanted = held_size_;
                 replace_by_one_block(wanted);
                 if (spare_ == nullptr) { refused_ = wanted; }
             }
             break;
         case reset_policy::kind::adaptive: {
+            // recent_ = max(load of this frame, recent_ * 15/16): up at once, down by a sixteenth a
+            // reset.
             const std::size_t decayed = recent_ - recent_ / 16;
             recent_ = load > decayed ? load : decayed;
             // One eighth of room, so that a slowly rising load does not replace its block each
@@ -349,9 +392,13 @@ void growing_arena::reset(reset_policy policy) noexcept {
             break;
         }
     }
+    // Nothing is held: growth begins anew, or one block would be as large as all before together.
     if (held_size_ == 0) { next_size_ = first_size_; }
 }
 
+/// Gives spares back until those that stay have `bytes_kept` bytes at most: the largest that fits
+/// the room left stays, then the largest that fits what is left of that, and so on. O(spares^2), on
+/// a path that calls upstream.
 void growing_arena::trim_spares(std::size_t bytes_kept) noexcept {
     block* kept = nullptr;
     for (std::size_t room = bytes_kept;;) {
@@ -376,6 +423,7 @@ void growing_arena::trim_spares(std::size_t bytes_kept) noexcept {
     spare_ = kept;
 }
 
+/// Requires: no block is in use. The old ones go first, so that never more is held than before.
 void growing_arena::replace_by_one_block(std::size_t block_size) noexcept {
     if (growth_ == growth::forbidden) { return; }  // better several blocks than none
     trim_spares(0);
@@ -387,6 +435,7 @@ void growing_arena::give_back(block* b) noexcept {
     forget_description(b->description);
     held_size_ -= size;
     --block_count_;
+    // All of b is read before this: its header lies in what goes back.
     unpoison(reinterpret_cast<void*>(b->begin()), b->payload_size());
     upstream_.deallocate(b, size, default_alignment);
 }
@@ -401,6 +450,9 @@ void growing_arena::release_all() noexcept {
 
 // ------------------------------------------------------------------ questions
 
+///     in use = full_size_ + region_.used_size()
+/// Within one block region_ keeps the peak, at every retreat; this adds the blocks beside it,
+/// whenever they are about to change. So allocate() counts nothing.
 void growing_arena::note_peak() noexcept {
     const std::size_t now = full_size_ + region_.high_water_size();
     cycle_peak_ = now > cycle_peak_ ? now : cycle_peak_;

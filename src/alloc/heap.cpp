@@ -1,10 +1,12 @@
-// Cold half of cairn/alloc/heap.hpp: the five heaps that people use, compiled once, and their last
-// word.
+// Cold half of cairn/alloc/heap.hpp: the usual heap, compiled once, and the last word of all heaps.
+// Heaps of other fits: heap/other_fits.cpp, which a program without one does not link.
 #include <cairn/alloc/heap.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
 void detail::heap_is_corrupt(const char* sentence, const void* memory) noexcept {
+    // Which sentence it is, not what it says: heap_promise has one object for each, so addresses
+    // are compared.
     const misuse_kind kind = sentence == heap_promise::freed_once   ? misuse_kind::double_free
                              : sentence == heap_promise::freed_here ? misuse_kind::foreign_pointer
                              : sentence == heap_promise::freed_size ? misuse_kind::wrong_size
@@ -14,14 +16,6 @@ void detail::heap_is_corrupt(const char* sentence, const void* memory) noexcept 
 }
 
 template class detail::heap_core<good_fit, uncounted>;
-template class detail::heap_core<strict_good_fit, uncounted>;
-template class detail::heap_core<best_fit, uncounted>;
-template class detail::heap_core<first_fit, uncounted>;
-template class detail::heap_core<half_fit, uncounted>;
 template class heap<good_fit>;
-template class heap<strict_good_fit>;
-template class heap<best_fit>;
-template class heap<first_fit>;
-template class heap<half_fit>;
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

@@ -42,7 +42,13 @@ pool::pool(slice<std::byte> buffer, std::size_t slot_size, alignment align) noex
       upstream_{no_memory()},
       align_{align},
       fixed_{true} {
+    // Until the end of this function it is a pool without a slot: each return leaves one that
+    // refuses.
     options_.slot_count_max = 0;
+    // buffer  | lost | slots ...... | 0 to 7 | chunk record | 8 nulls | stack: 8 bytes a slot |
+    //               ^ first                 ^ side                   ^ floor_
+    // As many slots as fit with one pointer each; when the bytes in front of the record do not fit,
+    // one slot less is certain to.
     const alignment begin_align = std::max(align, alignment::of<void*>());
     const std::size_t lost =
         padding_to(reinterpret_cast<std::uintptr_t>(buffer.data()), begin_align);
@@ -62,6 +68,7 @@ pool::pool(slice<std::byte> buffer, std::size_t slot_size, alignment align) noex
     floor_ = top_ = reinterpret_cast<void**>(side + sizeof(chunk)) + lookahead;
     std::memset(floor_ - lookahead, 0, lookahead * sizeof(void*));
     stack_capacity_ = slot_count_ = options_.slot_count_max = count;
+    // A chunk of which nothing is carved: the first allocations cut it from its begin.
     chunks_[0] = {first, first, count, pool_checks::make_live(count)};
     poison(first, count * stride_);
     select(0);
@@ -86,12 +93,15 @@ pool::pool(pool&& other) noexcept
       upstream_{other.upstream_},
       align_{other.align_},
       fixed_{other.fixed_},
+      // lookup_ is not taken along: it is built anew by the first check, from what the chunks say.
       watch_{std::move(other.watch_)} {
     other.forget();
 }
 
 pool& pool::operator=(pool&& other) noexcept {
     if (this != &other) {
+        // Ended and built again in place: the end of this pool is checked, and its memory goes
+        // back.
         this->~pool();
         ::new (static_cast<void*>(this)) pool{std::move(other)};
     }
@@ -106,6 +116,8 @@ pool::~pool() {
         give_chunk_back(only);
         return;
     }
+    // The side block last: it holds the records that this loop reads. With several chunks it is a
+    // block of its own.
     for (std::size_t i = 0; i < chunk_count_; ++i) { give_chunk_back(chunks_[i]); }
     give_side_back();
 }
@@ -141,6 +153,8 @@ void pool::select(std::size_t index) noexcept {
     carve_end_ = chunks_[index].first + chunks_[index].slot_count * stride_;
 }
 
+/// The record of the chunk that is being carved learns how far. At any time one chunk at most is
+/// carved in part: the selected one. All others are carved wholly or not at all.
 void pool::park_selected() noexcept {
     if (selected_ != none) { chunks_[selected_].carved_end = carve_; }
 }
@@ -151,6 +165,7 @@ std::size_t pool::sort_free() noexcept {
     return static_cast<std::size_t>(top_ - floor_);
 }
 
+/// Slots that were never given out since the last reset: behind the carved end of each chunk.
 std::size_t pool::untouched_count() const noexcept {
     std::size_t count = 0;
     for (std::size_t i = 0; i < chunk_count_; ++i) {
@@ -170,6 +185,7 @@ void pool::reset() noexcept {
         pool_checks::clear_live(chunks_[i]);
         poison(chunks_[i].first, chunks_[i].slot_count * stride_);
     }
+    // The lowest chunk: addresses ascend again. allocate_in_next_chunk() goes on with the next one.
     if (chunk_count_ != 0) { select(0); }
 }
 

@@ -1,4 +1,14 @@
 // Cold half of cairn/alloc/virtual_arena.hpp: everything that talks to the operating system.
+//
+//      begin        top       region_.end()          reserved_end_          + reservation_size_
+//        v           v             v                       v                   v
+//        +-----------+-------------+-----------------------+-------------------+
+//        |   live    |  committed  |  addresses            |  guard, or none   |
+//        +-----------+-------------+-----------------------+-------------------+
+//
+// begin, region_.end() and reserved_end_ are multiples of one step: a page, or a huge page where
+// those were asked for. So whatever is committed or given back is whole pages, and a commit that
+// is rounded up never passes reserved_end_.
 #include <cairn/alloc/virtual_arena.hpp>
 
 #include <utility>
@@ -16,6 +26,8 @@ void* address_of(std::uintptr_t edge) noexcept { return reinterpret_cast<void*>(
 virtual_arena::virtual_arena(std::size_t reserve_size, options how) noexcept : how_{how} {
     const bool huge = how.huge == huge_pages::advised;
     const std::size_t step = huge ? page_memory::huge_size() : page_memory::size();
+    // Twice the step: rounding up adds less than one, the guard is one page, and a step is that or
+    // more.
     if (reserve_size == 0 || reserve_size > PTRDIFF_MAX - 2 * step) { return; }
     const std::size_t usable = round_up(reserve_size, alignment{step});
     const std::size_t guard_size = how.end_guard == guard::page_at_end ? page_memory::size() : 0;
@@ -29,6 +41,7 @@ virtual_arena::virtual_arena(std::size_t reserve_size, options how) noexcept : h
     reserved_end_ = begin + usable;
     reservation_size_ = usable + guard_size;
     if (how.name != default_name && how.name != nullptr) { set_name(how.name); }
+    // From here on both steps are usable as they are: 0 < min <= max, min a multiple of `step`.
     const std::size_t least = how.commit_step_min < usable ? how.commit_step_min : usable;
     how_.commit_step_min = round_up(least == 0 ? 1 : least, alignment{step});
     if (how_.commit_step_max < how_.commit_step_min) {
@@ -48,6 +61,8 @@ virtual_arena& virtual_arena::operator=(virtual_arena&& from) noexcept {
 }
 
 void virtual_arena::steal(virtual_arena& from) noexcept {
+    // The region first: `from` then has an empty one, and its reserved_end_ becomes that region's
+    // begin, so that its capacity() is 0 and it commits nothing.
     region_ = std::exchange(from.region_, {});
     reserved_end_ = std::exchange(from.reserved_end_, from.region_.begin());
     reservation_size_ = std::exchange(from.reservation_size_, 0);
@@ -75,11 +90,15 @@ bool virtual_arena::commit_up_to(std::size_t size_needed, std::size_t size_wante
     if (size_needed > capacity()) { return false; }
     const std::size_t page =
         how_.huge == huge_pages::advised ? page_memory::huge_size() : page_memory::size();
+    // Two tries: what makes the next call rare, then what this request needs, which an upper limit
+    // of the system may still allow.
     for (std::size_t size : {size_wanted, size_needed}) {
+        // `size_wanted` may be SIZE_MAX, a sum that was cut off: cut again before it is rounded.
         size = size > capacity() ? capacity() : size;
         size = round_up(size, alignment{page});  // capacity() is a whole number of them
         if (size < size_needed) { continue; }
         if (page_memory::commit(address_of(region_.end()), size - have)) {
+            // Poisoned before the region has it: no moment at which free bytes look allocated.
             poison(address_of(region_.end()), size - have);
             region_.set_end(region_.begin() + size);
             return true;
@@ -90,6 +109,8 @@ bool virtual_arena::commit_up_to(std::size_t size_needed, std::size_t size_wante
 
 void virtual_arena::raise_step() noexcept {
     const std::size_t max = how_.commit_step_max;
+    // After a step that the system gave, and only then: a refusal does not make the next wish
+    // larger.
     next_step_ = next_step_ < max / 2 ? next_step_ * 2 : max;
 }
 
@@ -123,9 +144,12 @@ void* virtual_arena::commit_and_allocate(std::size_t size, alignment align) noex
                   .object = this,
                   .type = "virtual_arena",
                   .name = watch_.name()});
+    // Subtracted, not added: size + padding could wrap. free_size() counts the whole reservation
+    // here, not only what is committed.
     const std::size_t padding = padding_to(region_.top(), align);
     if (size > free_size() || padding > free_size() - size) { return nullptr; }
     const std::size_t needed = round_up(region_.used_size() + padding + size, detail::bump_granule);
+    // Colouring is not counted in: it moves a block only where there is room for it.
     if (!commit_up_to(needed, saturating_add(needed, next_step_))) { return nullptr; }
     raise_step();
     return region_.allocate(size, align);
@@ -133,6 +157,8 @@ void* virtual_arena::commit_and_allocate(std::size_t size, alignment align) noex
 
 bool virtual_arena::commit_and_resize(void* p, std::size_t old_size,
                                       std::size_t new_size) noexcept {
+    // The last block alone can grow into new pages. `offset` means nothing for other pointers, and
+    // is not used for them: is_last() says no first.
     const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - region_.begin();
     if (!region_.is_last(p, old_size) || new_size > capacity() - offset) { return false; }
     const std::size_t needed = round_up(offset + new_size, detail::bump_granule);
@@ -145,8 +171,12 @@ void virtual_arena::decommit_above_retained() noexcept {
     const std::size_t page =
         how_.huge == huge_pages::advised ? page_memory::huge_size() : page_memory::size();
     const std::size_t kept = round_up(how_.retain_size, alignment{page});
+    // reset() has asked before whether capacity() > retain_size: so the default, SIZE_MAX, is never
+    // rounded here.
     if (kept >= region_.capacity()) { return; }
     const std::size_t dropped = region_.capacity() - kept;
+    // The edge first, the pages after: reset() has put the top at the begin, so nothing lives
+    // there. Then the steps begin anew: a smaller load follows.
     region_.set_end(region_.begin() + kept);
     unpoison(address_of(region_.end()), dropped);  // the pages fault now; no need for shadow
     page_memory::decommit(address_of(region_.end()), dropped);

@@ -1,4 +1,9 @@
-// Cold half of cairn/containers/string_pool.hpp.
+// Cold half of cairn/containers/string_pool.hpp: the table, and where texts are copied to.
+//
+// Open addressing with linear probing: a string is at the first entry from hash % room on that has
+// it, and no free entry lies between. Strings are never removed one by one, so no entry becomes
+// free behind another one, and a search ends at the first free entry. There always is one:
+// count_ < room_.
 #include <cairn/containers/string_pool.hpp>
 
 #include <bit>
@@ -41,6 +46,7 @@ void string_pool::take(string_pool& from) noexcept {
     count_ = std::exchange(from.count_, 0);
     free_text_ = std::exchange(from.free_text_, nullptr);
     free_text_size_ = std::exchange(from.free_text_size_, 0);
+    // With an arena of its own that holds nothing: `from` is empty, and may be used again.
     from.text_ = growing_arena{4_KiB, upstream_};
 }
 
@@ -54,6 +60,7 @@ void string_pool::release_table() noexcept {
 
 /// Eight bytes at a time: a multiplication mixes them upwards, a shift brings the high bits down.
 std::uint32_t string_pool::hash_of(std::string_view text) noexcept {
+    // The size goes in first: texts that differ in zeros at their end have other hashes.
     constexpr std::uint64_t odd = 0x9e37'79b9'7f4a'7c15u;  // 2^64 / golden ratio
     std::uint64_t h = odd ^ text.size();
     const char* at = text.data();
@@ -67,11 +74,13 @@ std::uint32_t string_pool::hash_of(std::string_view text) noexcept {
         std::memcpy(&word, at, 8);
         mix(word);
     }
+    // The rest of fewer than eight bytes, filled up with zeros.
     if (left != 0) {
         std::uint64_t word = 0;
         std::memcpy(&word, at, left);
         mix(word);
     }
+    // The high half: a product is mixed best at its top.
     h *= odd;
     return static_cast<std::uint32_t>(h >> 32);
 }
@@ -80,6 +89,8 @@ string_pool::entry* string_pool::locate(std::string_view text, std::uint32_t has
     for (std::size_t i = hash & (room_ - 1);; i = (i + 1) & (room_ - 1)) {
         entry& e = entries_[i];
         if (e.text == nullptr) { return &e; }
+        // Hash and size first: the text is read when both are equal, which is nearly always the one
+        // that was asked for.
         if (e.hash == hash && e.size == text.size() &&
             (e.size == 0 || std::memcmp(e.text, text.data(), e.size) == 0)) {
             return &e;
@@ -100,15 +111,19 @@ std::string_view string_pool::intern(std::string_view text) noexcept {
         const entry& e = *locate(text, hash);
         if (e.text != nullptr) { return {e.text, e.size}; }
     }
+    // Up to 7/8 full, and beyond that only where upstream has no larger table.
     // It is new. A refused growth costs speed first: one entry stays free to end every search.
     if (count_ + 1 > strings_in(room_) && !grow_to(room_ == 0 ? room_min : 2 * room_) &&
         count_ + 1 >= room_) {
         return {};
     }
+    // Table first, text second: a refusal of the text leaves a table that may be larger, and no
+    // entry.
     char* const copy = take_text(text.size() + 1);
     if (copy == nullptr) { return {}; }
     if (!text.empty()) { std::memcpy(copy, text.data(), text.size()); }
     copy[text.size()] = '\0';
+    // Looked for again: the table may have grown since.
     *locate({copy, text.size()}, hash) = {copy, static_cast<std::uint32_t>(text.size()), hash};
     ++count_;
     return {copy, text.size()};
@@ -118,6 +133,10 @@ std::string_view string_pool::intern(std::string_view text) noexcept {
 /// piece.
 char* string_pool::take_text(std::size_t size) noexcept {
     constexpr std::size_t piece_size = 1008;
+    // piece   | player\0 | main_theme\0 | ... free_text_ -->         |
+    // A text of more than a quarter of a piece gets bytes of its own, and the piece goes on. A
+    // shorter one that no longer fits begins a new piece: less than a quarter of the old one is
+    // lost. Without memory for a piece its own bytes are tried.
     if (size > free_text_size_) {
         if (size <= piece_size / 4) {
             if (void* const piece = text_.allocate(piece_size, alignment{1})) {
@@ -150,6 +169,8 @@ bool string_pool::grow_to(std::size_t room) noexcept {
     for (std::size_t i = 0; i != room; ++i) {
         ::new (static_cast<void*>(larger + i)) entry{nullptr, 0, 0};
     }
+    // All strings differ, so none is compared: each goes to the first free entry from its hash on.
+    // The old table goes last; a refusal above has changed nothing.
     for (std::size_t i = 0; i != room_; ++i) {
         if (entries_[i].text == nullptr) { continue; }
         std::size_t to = entries_[i].hash & (room - 1);
@@ -163,6 +184,7 @@ bool string_pool::grow_to(std::size_t room) noexcept {
 }
 
 void string_pool::clear() noexcept {
+    // The entries before the text that they point to.
     for (std::size_t i = 0; i != room_; ++i) { entries_[i] = {nullptr, 0, 0}; }
     count_ = 0;
     free_text_ = nullptr;

@@ -25,6 +25,8 @@ public:
         va_start(arguments, format);
         const int wanted = std::vsnprintf(text_ + used_, size_ - used_, format, arguments);
         va_end(arguments);
+        // vsnprintf says how much it would have written: cut to the end, from which nothing is
+        // added.
         if (wanted > 0) { used_ += static_cast<std::size_t>(wanted); }
         if (size_ != 0 && used_ >= size_) { used_ = size_; }
     }
@@ -58,6 +60,8 @@ constinit std::atomic<assert_handler> current_handler{&print_to_stderr};
 constinit std::atomic<void*> current_context{nullptr};
 
 installed_handler installed() noexcept {
+    // reader   version even --- handler --- context --- the same version: a pair of one writer
+    // A version that has changed, or is odd, means that it may be half of each: look again.
     installed_handler seen;
     for (int tries = 0; tries < 2000; ++tries) {
         // A writer that was interrupted between its two stores needs a processor to go on.
@@ -74,6 +78,8 @@ installed_handler installed() noexcept {
 }  // namespace
 
 installed_handler set_assert_handler(assert_handler handler, void* context) noexcept {
+    // version   even: the pair is whole     odd: one thread is writing it
+    // Installers wait for each other here; each takes an even version to the odd one behind it.
     unsigned even = version.load(std::memory_order_relaxed) & ~1u;
     while (!version.compare_exchange_weak(even, even + 1, std::memory_order_acquire,
                                           std::memory_order_relaxed)) {
@@ -94,6 +100,7 @@ std::size_t describe(const broken_promise& broken, char* text, std::size_t size)
     text_writer out{text, size};
     out.add("%s:%u: broken promise: %s\n", broken.where.file_name(), line_of(broken.where),
             broken.invariant);
+    // A second line only where there is something to say: what broke, its name, its figures.
     if (broken.object != nullptr || broken.type != nullptr || broken.values[0].name != nullptr) {
         const char* between = "    ";
         if (broken.object != nullptr || broken.type != nullptr) {
@@ -134,10 +141,12 @@ void assert_failed(const char* condition, const char* invariant, const evidence&
     static_cast<evidence&>(broken) = details;
     broken.condition = condition;
     broken.invariant = invariant;
+    // The user's line where it is known, else the library's own; the check is named in any case.
     broken.where = details.caller.line() != 0 ? details.caller : where;
     broken.check = where;
     const installed_handler now = installed();
     now.handler(broken, now.context);
+    // A handler that returns does not save the program.
     std::abort();
 }
 

@@ -38,6 +38,7 @@ void tell_defined(const void* address, std::size_t size) noexcept {
 }
 
 unsigned tell_description(const void* address, std::size_t size, const char* text) noexcept {
+    // Numbers of cairn begin at 1: 0 says that nothing was described.
     return static_cast<unsigned>(VALGRIND_CREATE_BLOCK(address, size, text)) + 1;
 }
 

@@ -18,11 +18,13 @@ struct promise_catcher {
 
     /// The handler of the run: hands a copy over and ends it.
     static void report(const broken_promise& broken, void*) {
+        // Copies, no pointers: on POSIX this is another process, and its strings end with it.
         caught_promise caught;
         caught.how_ = end::broken;
         caught.kind_ = broken.kind;
         caught.line_ = static_cast<unsigned>(broken.where.line());
         caught.object_ = broken.object;
+        // The array of figures ends at the first without a name.
         for (std::size_t i = 0; i < 3 && broken.values[i].name != nullptr; ++i) {
             copy(caught.names_[i], broken.values[i].name);
             caught.values_[i] = broken.values[i].value;
@@ -42,6 +44,7 @@ struct promise_catcher {
         const detail::aside_end how = detail::run_aside(call, function, &caught, sizeof caught);
         (void)set_assert_handler(before.handler, before.context);
         switch (how) {
+            // `caught` holds the report, bytes of the other side.
             case detail::aside_end::reported:
                 break;
             case detail::aside_end::returned:
@@ -49,6 +52,7 @@ struct promise_catcher {
                 copy(caught.text_, "no promise was broken\n");
                 break;
             case detail::aside_end::died:
+                // A report may have come in part.
                 caught = {};
                 caught.how_ = end::died;
                 copy(caught.text_, "the function died without a sentence\n");

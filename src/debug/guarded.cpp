@@ -1,4 +1,13 @@
 // Cold half of cairn/debug/guarded.hpp: all of it, since each call touches every byte of a block.
+//
+// The life of a block, and what may be done with its bytes:
+//
+//     live           fences hold FD and are poisoned, a guard page faults; the user's bytes open
+//     being checked  open(), or unpoison_fences(): the guard itself reads the patterns
+//     quarantine     all of it holds its pattern and is poisoned; with a guard page all faults
+//     given back     plain memory again, wholly open: take_down(), then the allocator inside
+//
+// What is found wrong is named at once and ends the program: no state has to be mended.
 #include <cairn/debug/guarded.hpp>
 
 #include <cstdio>
@@ -36,6 +45,8 @@ struct parts {
 };
 
 parts parts_of(const block_record& r) noexcept {
+    // Computed anew from the record at each look: so a record need not hold it, and the sizes that
+    // are asked for and given back are the same.
     const guard::footprint f = guard::footprint_of(r.size, r.align, r.page_guarded);
     std::byte* const base = r.data - f.front;
     std::byte* const block_end = base + f.size;
@@ -50,6 +61,7 @@ parts parts_of(const block_record& r) noexcept {
 void raise_fences(const parts& b) noexcept {
     std::memset(b.base, fence_byte, static_cast<std::size_t>(b.data - b.base));
     std::memset(b.end, fence_byte, static_cast<std::size_t>(b.fence_end - b.end));
+    // Written before they are poisoned.
     poison(b.base, static_cast<std::size_t>(b.data - b.base));
     poison(b.end, static_cast<std::size_t>(b.fence_end - b.end));
 }
@@ -87,6 +99,8 @@ void check_freed(const block_record& r) noexcept {
 
 /// No access to anything between base and block_end, or all of it again.
 void close(const block_record& r, const parts& b) noexcept {
+    // A page guard takes the whole block away, its pages belong to it alone: then reads fault, too,
+    // under no checker.
     poison(b.base, static_cast<std::size_t>(b.fence_end - b.base));
     if (r.page_guarded) {
         (void)page_memory::protect(b.base, static_cast<std::size_t>(b.block_end - b.base),
@@ -105,12 +119,16 @@ void open(const block_record& r, const parts& b) noexcept {
 
 guard::footprint guard::footprint_of(std::size_t size, alignment align,
                                      bool page_guarded) noexcept {
+    // plain        | front: align bytes | size | 16 |      front >= 16: data is aligned and fenced
+    // page guard   | front | size | less than align | guard page |  ends as late as align lets it
     if (!page_guarded) {
         if (align.bytes() < fence_size) { align = alignment{fence_size}; }
         const std::size_t front = align.bytes();
         return {saturating_add(saturating_add(size, front), fence_size), align, front};
     }
     const std::size_t page = page_memory::size();
+    // For size 0 a page all the same: `data` has an address in the block, or where its guard page
+    // begins.
     const std::size_t pages = page_memory::round_up_to_pages(size != 0 ? size : 1);
     const std::size_t front = round_down(pages - size, align);
     return {saturating_add(pages, page), align.bytes() < page ? alignment{page} : align, front};
@@ -125,6 +143,7 @@ guard::guard(guard_options options, allocator_ref inner) noexcept
     if (options_.quarantine_count != 0) {
         const std::size_t size =
             saturating_multiply(options_.quarantine_count, sizeof(block_record));
+        // Of the system, not of the allocator inside: that may be an arena, which a reset empties.
         void* const memory = system_memory().allocate(size, alignment::of<block_record>());
         if (memory == nullptr) {
             options_.quarantine_count = 0;  // no quarantine then: freed blocks go back at once
@@ -138,6 +157,8 @@ guard::guard(guard_options options, allocator_ref inner) noexcept
 }
 
 guard::~guard() {
+    // The quarantine first: its blocks are checked a last time and go back to the allocator inside,
+    // which outlives the guard.
     while (quarantined_count_ != 0) { leave_quarantine(quarantine_oldest_); }
     if (quarantine_ != nullptr) {
         system_memory().deallocate(quarantine_, options_.quarantine_count * sizeof(block_record),
@@ -162,6 +183,8 @@ void* guard::allocate(std::size_t size, alignment align,
                               .align = align,
                               .page_guarded = page_guarded};
     const parts b = parts_of(record);
+    // The record before the fences: without one the block could not be checked, and is given back
+    // untouched.
     if (!blocks_.insert(record)) {
         inner_.deallocate(base, f.size, f.align);
         return nullptr;
@@ -172,6 +195,8 @@ void* guard::allocate(std::size_t size, alignment align,
         inner_.deallocate(base, f.size, f.align);
         return nullptr;
     }
+    // Counted only now, so that a refused request takes no serial, and every n-th block stays the
+    // n-th.
     ++next_serial_;
     std::memset(b.data, fresh_byte, size);
     raise_fences(b);
@@ -182,6 +207,8 @@ block_record* guard::live_block(void* p, std::size_t size, alignment align,
                                 const std::source_location& where) noexcept {
     block_record* const known = blocks_.find(p);
     if (known == nullptr) {
+        // The last 64 frees. The address may have been given out again since: then it is live, and
+        // this is not reached. An empty record has data nullptr.
         for (const block_record& r : recent_) {
             if (r.data == p && p != nullptr) {
                 misuse(misuse_kind::double_free, where, "a block is freed once",
@@ -216,6 +243,7 @@ void guard::deallocate(void* p, std::size_t size, alignment align,
     const parts b = parts_of(record);
     unpoison_fences(b);
     check_fences(record, b);
+    // The record is copied: erase() moves others into its place.
     blocks_.erase(known);
     record.where = where;  // from now on: who freed it
     recent_[recent_next_] = record;
@@ -225,6 +253,7 @@ void guard::deallocate(void* p, std::size_t size, alignment align,
         give_back(record);
         return;
     }
+    // A ring: the oldest leaves when it is full, and the new one takes the place behind the last.
     if (quarantined_count_ == options_.quarantine_count) { leave_quarantine(quarantine_oldest_); }
     quarantine_[(quarantine_oldest_ + quarantined_count_) % options_.quarantine_count] = record;
     ++quarantined_count_;
@@ -235,6 +264,7 @@ void guard::deallocate(void* p, std::size_t size, alignment align,
 
 /// Valgrind says who freed a block that is read or written in quarantine.
 void guard::describe_freed(block_record& record) const noexcept {
+    // AddressSanitizer asks place_of() instead, in the middle of its report.
     if (poison_is_seen() && !poison_is_queryable) {
         char text[512];
         std::snprintf(text, sizeof text, "guarded '%s', freed by %s:%u",
@@ -245,6 +275,7 @@ void guard::describe_freed(block_record& record) const noexcept {
 }
 
 void guard::leave_quarantine(std::size_t index) noexcept {
+    // Out of the ring before it is checked, so that the ring is whole whatever the checks find.
     const block_record record = quarantine_[index];
     quarantine_[index] = block_record{};
     quarantine_oldest_ = (quarantine_oldest_ + 1) % options_.quarantine_count;
@@ -253,6 +284,7 @@ void guard::leave_quarantine(std::size_t index) noexcept {
         return;  // a rewind or reset took it from here
     }
     const parts b = parts_of(record);
+    // Both kinds of damage: a late write beside the block, and one into it.
     open(record, b);
     check_fences(record, b);
     check_freed(record);
@@ -280,9 +312,13 @@ bool guard::try_resize(void* p, std::size_t old_size, std::size_t new_size, alig
                        const std::source_location& where) noexcept {
     block_record* const known = live_block(p, old_size, align, where);
     const parts b = parts_of(*known);
+    // A guard page is where the block ends: it cannot move.
     if (known->page_guarded || new_size > PTRDIFF_MAX) { return false; }
     unpoison_fences(b);
     check_fences(*known, b);
+    // before   | fence | old_size           | fence |         the old end fence is checked, and may
+    // after    | fence | new_size ................. | fence |    become the user's bytes
+    // The front does not depend on the size, so `data` stays.
     const footprint now = footprint_of(new_size, align, false);
     const bool resized = inner_.try_resize(b.base, static_cast<std::size_t>(b.block_end - b.base),
                                            now.size, b.align);
@@ -292,11 +328,15 @@ bool guard::try_resize(void* p, std::size_t old_size, std::size_t new_size, alig
             std::memset(b.data + old_size, fresh_byte, new_size - old_size);
         }
     }
+    // Around the new size, or the old one again.
     raise_fences(parts_of(*known));
     return resized;
 }
 
 void guard::forget_since(std::uint64_t serial) noexcept {
+    // The allocator inside forgets these blocks as a whole, by a rewind or a reset: they are
+    // checked and opened, and not given back one by one. What was freed but waits in quarantine is
+    // among them; its place in the ring stays, empty.
     blocks_.erase_since(serial, [this](const block_record& r) {
         const parts b = parts_of(r);
         unpoison_fences(b);
@@ -322,6 +362,8 @@ address_place guard::place_of(const void* object, const void* address) noexcept 
     const auto& g = *static_cast<const guard*>(object);
     const auto* const at = static_cast<const std::byte*>(address);
     address_place place;
+    // The first that has the address: live blocks, then the quarantine, then the last frees, whose
+    // bytes may belong to another block by now.
     const auto look = [&](const block_record& r, const char* state, const char* by) {
         if (place.inside || r.data == nullptr) { return; }
         const parts b = parts_of(r);

@@ -1,4 +1,11 @@
 // Cold half of cairn/debug/tracked.hpp: the list and the report.
+//
+//     records in blocks_ = live blocks - unlisted_count
+//
+// unlisted_count: blocks that found no memory for a record, or whose record was overwritten by that
+// of a block with the same address. While there are any, a pointer without a record, or one whose
+// figures differ, may be such a block: then nothing can be said of it, and nothing is. Each of them
+// that comes back takes one off the count; with the last one every block is known again.
 #include <cairn/debug/tracked.hpp>
 
 #include <cstdio>
@@ -28,6 +35,7 @@ const char* plural(std::size_t count) noexcept { return count == 1 ? "" : "s"; }
 }  // namespace
 
 tracker::tracker(track_options options) noexcept : options_{options} {
+    // Without a list no address can be looked up, so the name is not made known either.
     if (options_.list) {
         static constexpr allocator_type type{"tracked", &place_of};
         watch_.set_name(options_.name, this, type);
@@ -35,6 +43,7 @@ tracker::tracker(track_options options) noexcept : options_{options} {
 }
 
 address_place tracker::place_of(const void* object, const void* address) noexcept {
+    // Blocks do not overlap, so at most one of them answers.
     const auto* const at = static_cast<const std::byte*>(address);
     address_place place;
     static_cast<const tracker*>(object)->blocks_.for_each([&](const block_record& r) {
@@ -57,6 +66,7 @@ tracker::~tracker() {
 
 void tracker::list(void* p, std::size_t size, alignment align, const char* label,
                    const std::source_location& where) noexcept {
+    // The caller has counted this block already: serials are from 0.
     const block_record record{.data = static_cast<std::byte*>(p),
                               .size = size,
                               .serial = stats_.allocated_count - 1,
@@ -83,6 +93,7 @@ void tracker::unlist(void* p, std::size_t size, alignment align,
         --stats_.unlisted_count;
         return;
     }
+    // With unlisted blocks this may be the record of another one at the same address.
     if (stats_.unlisted_count == 0 && (known->size != size || known->align != align)) {
         misuse(misuse_kind::wrong_size, where,
                "a block is freed with the size and alignment it was allocated with",
@@ -106,13 +117,17 @@ void tracker::too_much_came_back(void* p, std::size_t size,
 
 void tracker::forget_since(std::uint64_t serial, std::size_t live_count,
                            std::size_t live_size) noexcept {
+    // A mark remembers what was live; what the allocator inside forgets is forgotten here, by its
+    // serial.
     blocks_.erase_since(serial, [](const block_record&) {});
     stats_.live_count = live_count;
     stats_.live_size = live_size;
+    // Which of the unlisted ones went is not known, unless all of them did.
     if (live_count == 0) { stats_.unlisted_count = 0; }
 }
 
 void tracker::say(const char* sentence) const noexcept {
+    // A line at a time, ended by 0 and without a newline, which only stderr gets.
     if (options_.sink != nullptr) {
         options_.sink(sentence, options_.sink_context);
     } else {
@@ -131,6 +146,7 @@ void tracker::report(bool at_end) const noexcept {
         stats_.peak_size);
     say(line);
 
+    // By the line that asked, the first 32 lines that are met; blocks of all others are added up.
     site sites[site_max];
     std::size_t site_count = 0;
     std::size_t other_count = 0;

@@ -1,4 +1,11 @@
-// Cold half of cairn/movable/concurrent_relocatable_heap.hpp.
+// Cold half of cairn/movable/concurrent_relocatable_heap.hpp: the words beside the objects.
+//
+//     owner    take: bytes of the heap -----> construct -----> publish: readers may enter
+//              unpublish: none may enter, none is inside -----> destroy -----> bytes go back
+//     mover    close: as unpublish, for a moment -----> copy -----> open, at the new address
+//
+// A word belongs to a slot of the heap's table, and tells lives apart by the slot's generation. The
+// heap itself is used by one thread at a time, the owner's; readers see the words alone.
 #include <cairn/core/assert.hpp>
 #include <cairn/movable/concurrent_relocatable_heap.hpp>
 
@@ -31,6 +38,7 @@ concurrent_relocatable_heap::concurrent_relocatable_heap(byte_slice region, allo
 }
 
 void concurrent_relocatable_heap::make_pin_words(allocator_ref upstream) noexcept {
+    // A word for each slot there will ever be. Without them take() refuses everything.
     const std::uint32_t count = heap_.slot_count();
     if (count == 0) { return; }
     void* const memory = upstream.allocate(count * sizeof(pin_word), cache_line_alignment);
@@ -40,6 +48,8 @@ void concurrent_relocatable_heap::make_pin_words(allocator_ref upstream) noexcep
     for (std::uint32_t i = 0; i < count; ++i) {
         ::new (static_cast<void*>(pin_words_ + i)) pin_word;
     }
+    // The mover asks each object's word before it moves it: close() fails while a reader is inside,
+    // and that object stays where it is for this round.
     heap_.set_move_observer(
         {this,
          [](void* self, std::uint32_t slot) noexcept {
@@ -74,6 +84,8 @@ void concurrent_relocatable_heap::publish(handle_type h) noexcept {
 
 bool concurrent_relocatable_heap::unpublish(handle_type h) noexcept {
     CAIRN_ASSERT(heap_.contains(h), "an object is freed once, by its handle");
+    // False when a reader holds it: then nothing has changed, and the owner tries again later. Once
+    // it is true no reader gets in, and the bytes may go.
     return heap_.contains(h) && pin_words_[h.index()].end();
 }
 
@@ -84,6 +96,7 @@ bool concurrent_relocatable_heap::try_deallocate(handle_type h) noexcept {
 }
 
 compaction_report concurrent_relocatable_heap::compact(const compaction_budget& budget) noexcept {
+    // Kept, not cleared: a hook of one heap's object may compact another heap.
     const concurrent_relocatable_heap* const outer = moving_here;
     moving_here = this;
     const compaction_report result = heap_.compact(budget);

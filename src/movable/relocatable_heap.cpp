@@ -43,12 +43,16 @@ constexpr std::size_t distance_for(std::size_t side) noexcept {
 constexpr two_sides sides_in(std::size_t granules) noexcept {
     const std::size_t half = granules / 2;
     if (half == 0) { return {0, 0}; }
+    // low: the most units that fit the half. Either the sides have `low` granules and lie side by
+    // side, or the distance is a unit more, and the side what is left behind it: whichever is
+    // larger.
     const std::size_t unit = half < page ? std::bit_floor(half) : page;
     const std::size_t low = half / unit * unit;
     const std::size_t rest = granules - (low + unit);
     return rest > low ? two_sides{rest, low + unit} : two_sides{low, low};
 }
 
+// There and back: what is asked for is what is found in the memory that it needs.
 static_assert([] {
     for (std::size_t side = 0; side < 4 * page; ++side) {
         const two_sides s = sides_in(side + distance_for(side));
@@ -86,10 +90,13 @@ relocatable_heap::relocatable_heap(std::size_t size, allocator_ref upstream,
     owned_ = static_cast<std::byte*>(memory);
     owned_size_ = total;
     start(owned_, total, how);
+    // start() found no room for the tables: the memory goes back, and the heap refuses everything.
     if (map_.granules() == 0) { release(); }
 }
 
 void relocatable_heap::start(std::byte* memory, std::size_t size, const options& how) noexcept {
+    // memory   | skip: 0 to 15 | base_: side | ... | other side, with stress_relocate |
+    // What does not make a whole granule at the end is not used.
     const std::size_t skip =
         padding_to(reinterpret_cast<std::uintptr_t>(memory), alignment{granule_size});
     if (size < skip + granule_size) { return; }
@@ -104,6 +111,8 @@ void relocatable_heap::start(std::byte* memory, std::size_t size, const options&
         release();  // half of the tables is none
         return;
     }
+    // get() reads table_ without a question, so it always leads somewhere: to one slot that matches
+    // no handle, as long as there are none.
     use_table();
     region_size_ = (r.distance + r.side) * granule_size;
     poison(memory + skip, region_size_);
@@ -111,6 +120,7 @@ void relocatable_heap::start(std::byte* memory, std::size_t size, const options&
         unpoison(memory + skip, region_size_);
         return;
     }
+    // Last: a heap without a base has no region to unpoison.
     base_ = memory + skip;
     other_side_ = static_cast<std::uint32_t>(r.distance);
 }
@@ -123,6 +133,8 @@ void relocatable_heap::release() noexcept {
     CAIRN_ASSERT(counts_.pinned == 0, "an object is unpinned before its heap ends");
     if (base_ != nullptr) { unpoison(base_, region_size_); }
     map_.release();
+    // A directory that is assigned to begins its lives elsewhere: old handles find nothing in what
+    // comes next.
     slots_ = slot_directory<reuse::lifo>{rules(0), upstream_};
     use_table();
     if (owned_ != nullptr) {
@@ -154,6 +166,7 @@ relocatable_heap& relocatable_heap::operator=(relocatable_heap&& other) noexcept
 }
 
 void relocatable_heap::steal(relocatable_heap& other) noexcept {
+    // A pin names the heap by its address: it would unpin nothing.
     CAIRN_ASSERT(other.counts_.pinned == 0, "an object is unpinned before its heap moves");
     use_table();
     other.use_table();
@@ -178,12 +191,17 @@ void relocatable_heap::steal(relocatable_heap& other) noexcept {
 auto relocatable_heap::allocate(std::size_t size, alignment align, const relocation& how) noexcept
     -> handle_type {
     expect_no_move();
+    // Before they become granules and log2: nothing below can wrap, and a heap without a region
+    // refuses here.
     if (size > capacity() || align.bytes() > capacity()) { return {}; }
     const std::size_t granules = size == 0 ? 1 : (size + granule_size - 1) / granule_size;
     const auto count = static_cast<std::uint32_t>(granules);
+    // What never moves goes to the top, where no compaction has to go round it.
     const bool is_fixed = size > largest_movable_;
     const spot to = is_fixed ? map_.find_high(count, align) : map_.find_low(count, align);
     if (!to) { return {}; }
+    // Slots, entries and the map grow apart. A table that was made larger for a request that is
+    // then refused stays so: nothing that a caller can see has changed.
     // A slot whose entry has room is good, although the table of entries could not grow the last
     // time.
     const bool is_ready =
@@ -192,6 +210,8 @@ auto relocatable_heap::allocate(std::size_t size, alignment align, const relocat
     if (!is_ready) { return {}; }
     const std::uint32_t slot = slots_.peek();
     const std::uint32_t generation = slots_.generation(slot);
+    // From here on nothing is refused: slot, entry and spot are there. New objects are put on the
+    // first side (place == e.place), and count as not moved in this round.
     slots_.occupy(slot, to.at * units);
     object_entry& e = map_.entry(slot);
     e.how = &how;
@@ -213,8 +233,12 @@ void relocatable_heap::deallocate(handle_type h) noexcept {
     const std::uint32_t slot = h.index();
     object_entry& e = map_.entry(slot);
     CAIRN_ASSERT(e.pins == 0, "an object is unpinned before it is freed");
+    // An unchecked build goes on: the pin that is left finds a stale handle when it ends.
     if (e.pins != 0) { uncount_pin(e); }
     leave(address(slot), 0, size_of(e), std::size_t{e.granules} * granule_size);
+    // The planner may stand on this object, or in a hole that is about to be joined: it goes on at
+    // the neighbour, and at the begin of the joint hole. Before remove(), while the entry still has
+    // its neighbours; `e` keeps its values behind it.
     planner_.forget_object(slot, e.before);
     map_.remove(slot);
     planner_.join_granules(map_.end_of(e.before), e.place + e.granules);
@@ -234,6 +258,8 @@ pinned<void> relocatable_heap::pin(handle_type h) noexcept {
     if (!contains(h)) { return {}; }
     void* const object = get(h);
     object_entry& e = map_.entry(h.index());
+    // Counted once an object, whatever the number of its pins: the figures are objects and granules
+    // that cannot move.
     if (e.pins++ == 0) {
         ++counts_.pinned;
         counts_.pinned_granules += e.granules;
@@ -245,6 +271,7 @@ void relocatable_heap::unpin(handle_type h) noexcept {
     CAIRN_ASSERT(contains(h), "an object is unpinned before it is freed");
     if (!contains(h)) { return; }
     object_entry& e = map_.entry(h.index());
+    // With the last pin it may move: a planner that had settled looks again.
     if (--e.pins == 0) {
         uncount_pin(e);
         planner_.disturb();
@@ -264,6 +291,8 @@ bool relocatable_heap::is_pinned(handle_type h) const noexcept {
 /// in use.
 void relocatable_heap::leave(std::byte* from, std::size_t kept, std::size_t size,
                              std::size_t span) noexcept {
+    // stress_relocate writes over what an object has left, so that a stale pointer does not find
+    // its old bytes.
     if (other_side_ != 0 && size > kept) { std::memset(from + kept, left_pattern, size - kept); }
     poison(from + kept, span - kept);
 }

@@ -1,4 +1,13 @@
 // cairn/os/aside.hpp on POSIX and on Windows.
+//
+//     parent                          pipe                             child
+//     fork() ------------------------------------------------------>   work(context)
+//     read how                    <--- how: aside_end ----------------  end_aside(), or its end
+//     read report, if `reported`  <--- report: size bytes ------------
+//     waitpid()                   <--- closed, when the child ends ----
+//
+// A child that dies writes less than `how`, or nothing: the pipe is closed by the system, and what
+// is missing is the answer.
 #include <cairn/os/aside.hpp>
 
 #if defined(_WIN32)
@@ -43,6 +52,7 @@ DWORD WINAPI run_in_thread(void* parameter) {
 int report_end = -1;  // in the child: the pipe's writing end
 
 bool write_all(int to, const void* data, std::size_t size) noexcept {
+    // A pipe takes what it has room for; a signal may come in between.
     for (const auto* next = static_cast<const std::byte*>(data); size != 0;) {
         const ssize_t written = ::write(to, next, size);
         if (written < 0 && errno == EINTR) { continue; }
@@ -85,6 +95,8 @@ aside_end run_aside(void (*work)(void*) noexcept, void* context, void* report,
     }
     const bool in_time = WaitForSingleObject(mine.ended, seconds_max * 1000) == WAIT_OBJECT_0;
     CloseHandle(thread);
+    // The event stays open: the thread may still set it. `current` is taken away, so that a late
+    // report finds no place to be written to.
     if (!in_time) {
         current = nullptr;
         return aside_end::died;
@@ -117,6 +129,7 @@ aside_end run_aside(void (*work)(void*) noexcept, void* context, void* report,
     if (child == 0) {
         ::close(ends[0]);
         report_end = ends[1];
+        // A minute, then a signal that ends the child: whatever handler the parent had for it.
         std::signal(SIGALRM, SIG_DFL);
         ::alarm(seconds_max);
         work(context);
@@ -126,6 +139,7 @@ aside_end run_aside(void (*work)(void*) noexcept, void* context, void* report,
         // itself.
         ::_exit(0);
     }
+    // The parent's copy of the writing end: while it is open, read() would wait for ever.
     ::close(ends[1]);
     aside_end how = aside_end::died;
     if (read_all(ends[0], &how, sizeof how) != sizeof how) { how = aside_end::died; }
@@ -134,6 +148,7 @@ aside_end run_aside(void (*work)(void*) noexcept, void* context, void* report,
     }
     ::close(ends[0]);
     int status = 0;
+    // Waited for in any case, or each run would leave a process behind.
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
     return how;
 }

@@ -9,6 +9,7 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 void* page_allocator::allocate(std::size_t size, alignment align) noexcept {
     if (size > PTRDIFF_MAX) { return nullptr; }
+    // Whole pages, so that deallocate() finds the same number from the same size.
     const std::size_t bytes = good_size(size);
     const std::size_t huge = page_memory::huge_size();
     if (options_.huge_pages && bytes >= huge && align.bytes() < huge) {
@@ -35,6 +36,8 @@ bool page_allocator::try_resize(void* p, std::size_t old_size, std::size_t new_s
     const std::size_t new_bytes = good_size(new_size);
     if (old_bytes == new_bytes) { return true; }
     auto* const first = static_cast<std::byte*>(p);
+    // Before they go, and also where the system then refuses to take them: bytes that are open too
+    // early are no mistake, those that stay poisoned are.
     if (new_bytes < old_bytes) { unpoison(first + new_bytes, old_bytes - new_bytes); }
     if (!page_memory::try_resize(p, old_bytes, new_bytes)) { return false; }
     if (new_bytes > old_bytes) { apply_options(first + old_bytes, new_bytes - old_bytes); }

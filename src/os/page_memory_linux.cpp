@@ -57,6 +57,7 @@ namespace {
 
 void* map(std::size_t bytes, alignment align, int protection) noexcept {
     if (bytes == 0 || bytes > PTRDIFF_MAX) { return nullptr; }
+    // mmap gives multiples of a page: so much more holds an aligned range, wherever it begins.
     const std::size_t extra = align.bytes() > size() ? align.bytes() - size() : 0;
     const std::size_t asked = saturating_add(round_up_to_pages(bytes), extra);
     if (asked > PTRDIFF_MAX) { return nullptr; }
@@ -81,6 +82,8 @@ void* reserve_committed(std::size_t bytes, alignment align) noexcept {
 }
 
 bool commit(void* address, std::size_t bytes) noexcept {
+    // Pages come with the first touch, zeroed; this only says that they may. What is committed
+    // already keeps its content.
     return ::mprotect(address, bytes, PROT_READ | PROT_WRITE) == 0;
 }
 
@@ -153,6 +156,7 @@ void set_name(void* address, std::size_t bytes, const char* name) noexcept {
 }
 
 std::size_t resident_bytes(const void* address, std::size_t bytes) noexcept {
+    // A byte a page, a window of 256 pages at a time: no memory is allocated to ask about memory.
     unsigned char in_memory[256];
     std::size_t resident = 0;
     const auto* page = static_cast<const std::byte*>(address);

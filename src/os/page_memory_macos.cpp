@@ -45,6 +45,7 @@ namespace {
 
 void* map(std::size_t bytes, alignment align, int protection) noexcept {
     if (bytes == 0 || bytes > PTRDIFF_MAX) { return nullptr; }
+    // mmap gives multiples of a page: so much more holds an aligned range, wherever it begins.
     const std::size_t extra = align.bytes() > size() ? align.bytes() - size() : 0;
     const std::size_t asked = saturating_add(round_up_to_pages(bytes), extra);
     if (asked > PTRDIFF_MAX) { return nullptr; }
@@ -96,6 +97,7 @@ bool try_resize(void* address, std::size_t old_bytes, std::size_t new_bytes) noe
     const std::size_t more = new_bytes - old_bytes;
     void* const got = ::mmap(first + old_bytes, more, PROT_READ | PROT_WRITE, flags, tag, 0);
     if (got == first + old_bytes) { return true; }
+    // Elsewhere is no use: the addresses go back.
     if (got != MAP_FAILED) { ::munmap(got, more); }
     return false;
 }

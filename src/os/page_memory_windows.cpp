@@ -59,6 +59,7 @@ std::size_t round_up_to_pages(std::size_t bytes) noexcept {
 void* reserve(std::size_t bytes, alignment align) noexcept {
     if (bytes == 0 || bytes > PTRDIFF_MAX) { return nullptr; }
     const std::size_t wanted = round_up_to_pages(bytes);
+    // Every reservation begins at a multiple of 64 KiB anyway.
     if (align.bytes() <= sizes().granularity) {
         return ::VirtualAlloc(nullptr, wanted, MEM_RESERVE, PAGE_NOACCESS);
     }
@@ -157,6 +158,7 @@ std::size_t resident_bytes(const void* address, std::size_t bytes) noexcept {
     PSAPI_WORKING_SET_EX_INFORMATION pages[64];
     const auto* page = static_cast<const std::byte*>(address);
     std::size_t resident = 0;
+    // 64 pages a question: no memory is allocated to ask about memory.
     for (std::size_t left = round_up_to_pages(bytes) / size(); left != 0;) {
         const std::size_t count = left < 64 ? left : 64;
         for (std::size_t i = 0; i < count; ++i) {

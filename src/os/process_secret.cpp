@@ -51,12 +51,14 @@ constinit std::atomic<std::uint64_t> secret{0};  // 0: not drawn yet
 std::uint64_t process_secret() noexcept {
     std::uint64_t known = secret.load(std::memory_order_relaxed);
     if (known != 0) { return known; }
+    // Never 0, which says that none was drawn.
     const std::uint64_t mine = drawn() | 1;
     // relaxed: the number is all there is to see. The first thread to draw wins.
     return secret.compare_exchange_strong(known, mine, std::memory_order_relaxed) ? mine : known;
 }
 
 std::uint64_t secret_of(const void* address) noexcept {
+    // Mixed before and after: neighbouring addresses have secrets that say nothing of each other.
     return mixed(process_secret() ^ mixed(reinterpret_cast<std::uintptr_t>(address)));
 }
 

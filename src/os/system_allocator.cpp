@@ -17,6 +17,7 @@ void* system_allocator::allocate(std::size_t size, alignment align) noexcept {
 #if defined(_WIN32)
     return ::_aligned_malloc(asked, align.bytes());
 #else
+    // Both come back through free(), so deallocate() need not know which it was.
     if (align <= default_alignment) { return std::malloc(asked); }
     // aligned_alloc wants a multiple of the alignment; rounding cannot wrap below PTRDIFF_MAX
     // unless the alignment itself is absurd.

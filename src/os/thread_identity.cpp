@@ -30,6 +30,8 @@ void give_back(unsigned number) noexcept {
 
 unsigned take_lowest() noexcept {
     for (unsigned word = 0; word < word_count; ++word) {
+        // The lowest free number at some moment of the search: one that goes back behind it is the
+        // next thread's.
         std::uint64_t seen = taken[word].load(std::memory_order_relaxed);
         while (seen != ~std::uint64_t{0}) {
             const auto bit = static_cast<unsigned>(std::countr_one(seen));
@@ -53,6 +55,8 @@ void raise_bound(unsigned to) noexcept {
 /// Gives the number back when the thread ends. What runs later in that thread, and asks, finds the
 /// shared number, which goes back to no list. The argument is the number plus one, as a pointer.
 constinit thread_exit thread_ending{[](void* number_plus_one) noexcept {
+    // First the thread forgets it, then it is free: what runs later in this thread must not use a
+    // number that another one has by then.
     detail::this_thread.number_plus_one = thread_number_limit + 1;
     give_back(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(number_plus_one)) - 1);
 }};
@@ -67,6 +71,7 @@ namespace detail {
 unsigned assign_thread_number() noexcept {
     unsigned number = take_lowest();
     if (number < thread_number_limit) {
+        // A number that would never go back is not kept: the thread shares the last one instead.
         if (thread_ending.watch(reinterpret_cast<void*>(std::uintptr_t{number} + 1))) {
             raise_bound(number + 1);
         } else {

@@ -40,9 +40,14 @@ namespace detail {
 // being unloaded.
 namespace {
 constinit std::atomic<bool> locked{false};
-constinit allocator_watch* first = nullptr;
+constinit allocator_watch* first_watch = nullptr;
 }  // namespace
 
+//     first --> w3 <--> w2 <--> w1         newest first; each is a member of its allocator
+// Allocators come and go on any thread, and a report may walk the list on another one: every look
+// and every change is under the lock. What place_of() then reads of an allocator is not: that no
+// other thread changes it meanwhile is the caller's promise (describe_address), and a report of a
+// memory checker has no better.
 struct watch_list {
     /// Held for a few instructions; for as long as a description where an address is looked up.
     class lock {
@@ -61,28 +66,33 @@ struct watch_list {
     static void link(allocator_watch& w) noexcept {
         const lock held;
         w.previous_ = nullptr;
-        w.next_ = first;
-        if (first != nullptr) { first->previous_ = &w; }
-        first = &w;
+        w.next_ = first_watch;
+        if (first_watch != nullptr) { first_watch->previous_ = &w; }
+        first_watch = &w;
     }
 
     static void unlink(allocator_watch& w) noexcept {
         const lock held;
-        (w.previous_ != nullptr ? w.previous_->next_ : first) = w.next_;
+        (w.previous_ != nullptr ? w.previous_->next_ : first_watch) = w.next_;
         if (w.next_ != nullptr) { w.next_->previous_ = w.previous_; }
         w.next_ = w.previous_ = nullptr;
     }
 
+    // A distance, not an address: the watch is a member of its allocator, so it stays right when
+    // the allocator moves.
     static const void* object_of(const allocator_watch& w) noexcept {
         return reinterpret_cast<const char*>(&w) + w.object_offset_;
     }
 
+    // place_of() runs with the list locked: it may neither name an allocator nor wait for a thread
+    // that may be naming one.
     static bool describe(const void* address, char* text, std::size_t size) noexcept {
         const lock held;
         // The smallest one that has it: a pool, not the arena that the pool's chunks come from.
+        // O(named allocators), and O(blocks) in those that look at each.
         const allocator_watch* best = nullptr;
         address_place place;
-        for (const allocator_watch* w = first; w != nullptr; w = w->next_) {
+        for (const allocator_watch* w = first_watch; w != nullptr; w = w->next_) {
             const address_place found = w->type_->place_of(object_of(*w), address);
             if (found.inside && (best == nullptr || found.size < place.size)) {
                 best = w;
@@ -98,6 +108,7 @@ struct watch_list {
             std::snprintf(text, size, "%p lies %zu bytes %s %s%s '%s' (%zu bytes, %s)", address,
                           place.offset, place.in_front ? "in front of" : "into", unit,
                           best->type_->type, best->name_, place.size, place.state);
+        // Where the first half was cut off there is no room for the second.
         if (place.by != nullptr && written > 0 && static_cast<std::size_t>(written) < size) {
             std::snprintf(text + written, size - static_cast<std::size_t>(written),
                           ", %s %s:%u in %s", place.by, place.who.file_name(),
@@ -126,6 +137,7 @@ void allocator_watch::set_name(const char* name, const void* object,
                                const allocator_type& type) noexcept {
     forget_name();
     if (name == nullptr) { return; }
+    // All fields before link(): other threads read them as soon as the list has this one.
     name_ = name;
     type_ = &type;
     object_offset_ = static_cast<const char*>(object) - reinterpret_cast<const char*>(this);
@@ -153,6 +165,7 @@ unsigned allocator_watch::describe(const void* address, std::size_t size) const 
 
 void allocator_watch::describe_region(const void* address, std::size_t size) noexcept {
     forget_region();
+    // 0 without a name, and where no Valgrind listens: forgetting it does nothing.
     region_ = describe(address, size);
 }
 
@@ -169,9 +182,13 @@ void allocator_watch::forget_name() noexcept {
 }
 
 void allocator_watch::take(allocator_watch& from) noexcept {
+    // What was moved from stays so, also where it is moved on.
     moved_from_ = from.moved_from_;
     from.moved_from_ = true;
     if (from.name_ == nullptr) { return; }
+    // The name leaves the list with `from` before it enters with this one: at no time does the list
+    // have one allocator twice. The number of the region goes over first, or forget_name() would
+    // make Valgrind forget it.
     const char* const name = from.name_;
     type_ = from.type_;
     object_offset_ = from.object_offset_;

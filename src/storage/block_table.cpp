@@ -19,17 +19,20 @@ void block_table::clear() noexcept {
 
 std::size_t block_table::home_of(const void* data) const noexcept {
     // Fibonacci hashing: addresses share their low and their high bits, the product's top bits mix.
+    // The top log2(capacity_) bits. capacity_ is 64 or more here: a shift by 64 is never asked for.
     const std::uint64_t mixed =
         std::uint64_t{reinterpret_cast<std::uintptr_t>(data)} * 0x9E3779B97F4A7C15u;
     return static_cast<std::size_t>(mixed >> (64 - std::countr_zero(capacity_)));
 }
 
+/// At most half of the slots are full, so this search and that of find() end at an empty one.
 void block_table::place(const block_record& record) noexcept {
     std::size_t i = home_of(record.data);
     while (slots_[i].data != nullptr) { i = (i + 1) & (capacity_ - 1); }
     slots_[i] = record;
 }
 
+/// Returns: false, with the old table as it was, when upstream refuses.
 bool block_table::grow() noexcept {
     const std::size_t new_capacity = capacity_ != 0 ? capacity_ * 2 : 64;
     void* const memory =
@@ -40,6 +43,8 @@ bool block_table::grow() noexcept {
     slots_ = static_cast<block_record*>(memory);
     capacity_ = new_capacity;
     for (std::size_t i = 0; i < new_capacity; ++i) { ::new (&slots_[i]) block_record{}; }
+    // In the order of the old slots. No two records are equal, so none is looked for: each goes to
+    // the first empty slot from its home on.
     for (std::size_t i = 0; i < old_capacity; ++i) {
         if (old_slots[i].data != nullptr) { place(old_slots[i]); }
     }
@@ -65,6 +70,10 @@ block_record* block_table::find(const void* data) noexcept {
     return nullptr;
 }
 
+/// A search ends at the first empty slot, so a hole may not lie between a record and its home. The
+/// records behind the hole move up into it, one by one, as far as that is so, and the last hole
+/// becomes the empty slot. No marks of erased records are left, which would make all searches
+/// longer.
 void block_table::erase(block_record* record) noexcept {
     const std::size_t mask = capacity_ - 1;
     auto hole = static_cast<std::size_t>(record - slots_);

@@ -23,12 +23,21 @@ std::uint32_t start_of_this_module() noexcept {
 }  // namespace
 
 std::uint32_t generations::draw(std::uint32_t max) noexcept {
+    // Maps of one kind of handle count together, for only their handles can be mixed up. max <
+    // 2^31, so the width is 31 at most; the mask says so to the compiler.
     const std::uint64_t n = begun[std::bit_width(max) & 31].fetch_add(1, std::memory_order_relaxed);
     return number(n, max, start_of_this_module());
 }
 
 handle_fault generations::judge(std::uint32_t generation, std::uint32_t word,
                                 bool is_promised) const noexcept {
+    //  word             life in the handle      answer
+    //  vacant alone     any                     stale: the slot's lives are used up
+    //  vacant | life    life                    promised; else foreign: it was not given out yet
+    //  life             life                    none: it finds its object
+    //  either           before life             stale
+    //  either           behind life             foreign: the slot was never in it
+    // before and behind: counted from where the lives of this map begin.
     if (generation == 0 || generation > max_) { return handle_fault::foreign; }
     const std::uint32_t life = word & ~vacant;
     if (life == 0) { return handle_fault::stale; }  // every life of the slot is over

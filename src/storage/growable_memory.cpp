@@ -1,3 +1,7 @@
+// Cold half of cairn/storage/growable_memory.hpp: two ways to grow, which one object never mixes.
+//
+//     reserved_ == 0   one block of upstream_; to grow it is resized, or copied to another one
+//     reserved_ != 0   addresses of the system; to grow, the next pages get memory, nothing moves
 #include <cairn/storage/growable_memory.hpp>
 
 #include <cstring>
@@ -22,6 +26,7 @@ growable_memory::growable_memory(growable_memory&& other) noexcept
       reserved_{other.reserved_},
       upstream_{other.upstream_},
       align_{other.align_} {
+    // upstream_ and align_ stay with the other one, too: it is empty, and may grow again.
     other.data_ = nullptr;
     other.size_ = other.reserved_ = 0;
 }
@@ -42,6 +47,8 @@ growable_memory& growable_memory::operator=(growable_memory&& other) noexcept {
 
 bool growable_memory::reserve_address_space(std::size_t size_max) noexcept {
     CAIRN_ASSERT(size_ == 0, "addresses are reserved before the first growth");
+    // The new addresses before the old ones go: when the system refuses, an earlier reservation is
+    // still there.
     const std::size_t bytes = page_memory::round_up_to_pages(size_max);
     void* const first = page_memory::reserve(bytes, align_);
     if (first == nullptr) { return false; }
@@ -53,12 +60,19 @@ bool growable_memory::reserve_address_space(std::size_t size_max) noexcept {
 
 bool growable_memory::try_grow_in_place(std::size_t size) noexcept {
     if (size <= size_) { return true; }
+    // A resize needs a block. Without one begin_move() takes the first.
     if (reserved_ == 0) {
         if (data_ == nullptr || !upstream_.try_resize(data_, size_, size, align_)) { return false; }
         size_ = size;
         return true;
     }
+    // More than was reserved is refused for good: begin_move() refuses it, too.
     if (size > reserved_) { return false; }
+    // [data_, size_ committed | target - size_ | ... reserved_)
+    // size_ is a multiple of the step, which is a multiple of every system's page (4 to 64 KiB), or
+    // it is reserved_ and this line is not reached. So a commit always begins at a page. A commit
+    // that fails may leave memory behind size_; the next one asks for the same pages again, which
+    // is allowed.
     const std::size_t stepped = round_up(size, alignment{commit_step});
     const std::size_t target = stepped < reserved_ ? stepped : reserved_;
     if (!page_memory::commit(data_ + size_, target - size_)) { return false; }
@@ -68,11 +82,13 @@ bool growable_memory::try_grow_in_place(std::size_t size) noexcept {
 
 std::byte* growable_memory::begin_move(std::size_t size) noexcept {
     CAIRN_ASSERT(size > size_, "memory moves only to grow");
+    // What was promised inside reserved addresses is that no byte moves.
     if (reserved_ != 0) { return nullptr; }
     return static_cast<std::byte*>(upstream_.allocate(size, align_));
 }
 
 void growable_memory::finish_move(std::byte* block, std::size_t size) noexcept {
+    // Containers poison the room behind their last element; upstream gets all bytes accessible.
     if (data_ != nullptr) {
         unpoison(data_, size_);
         upstream_.deallocate(data_, size_, align_);
@@ -89,6 +105,8 @@ void growable_memory::cancel_move(std::byte* block, std::size_t size) noexcept {
 bool growable_memory::grow(std::size_t size, std::size_t used) noexcept {
     CAIRN_ASSERT(used <= size_, "the used bytes lie inside");
     if (try_grow_in_place(size)) { return true; }
+    // Only the `used` bytes hold anything: the room behind them is not read. The old block goes
+    // last, so a refusal above has changed nothing.
     std::byte* const block = begin_move(size);
     if (block == nullptr) { return false; }
     if (used != 0) { std::memcpy(block, data_, used); }

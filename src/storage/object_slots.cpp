@@ -22,6 +22,7 @@ object_slots::object_slots(std::size_t slot_size, std::size_t state_offset, alig
       align_{align},
       upstream_{upstream} {}
 
+// Memory only: the pool has ended the objects before, where they live or wait.
 object_slots::~object_slots() {
     while (blocks_ != nullptr) {
         header* const next = blocks_->next;
@@ -32,9 +33,10 @@ object_slots::~object_slots() {
 }
 
 bool object_slots::grow(std::size_t wish, std::size_t least, std::size_t total_max) noexcept {
+    // add_block() points fresh_ at the new block: fresh slots of the one before would be lost.
     CAIRN_ASSERT(fresh_count_ == 0, "a pool grows when its slots are used up");
+    // No sum below can wrap: `least` and then `wish` are cut to the room before they are added.
     const std::size_t room = total_max - slot_count_;
-    // the missing ones are being built, by the calling function
     if (least > room) { return false; }
     wish = wish > slot_count_ ? wish : slot_count_;
     wish = wish < room ? wish : room;
@@ -47,9 +49,11 @@ bool object_slots::grow(std::size_t wish, std::size_t least, std::size_t total_m
 
 bool object_slots::add_block(std::size_t added) noexcept {
     const std::size_t total = saturating_add(slot_count_, added);
+    // It compares with what a block can hold, so neither product below wraps.
     if (!can_ever_hold(total)) { return false; }
     const std::size_t stack_size = total * sizeof(void*);
     const std::size_t block_size = added * slot_size_ + first_offset_;
+    // Both pieces before anything changes: a refusal of the second gives the first one back.
     auto* const stack = static_cast<void**>(upstream_.allocate(stack_size));
     if (stack == nullptr) { return false; }
     void* const block = upstream_.allocate(block_size, align_);
@@ -57,6 +61,10 @@ bool object_slots::add_block(std::size_t added) noexcept {
         upstream_.deallocate(stack, stack_size);
         return false;
     }
+    // before   [ idle idle |             | vacant vacant ]                      slot_count_ entries
+    // after    [ idle idle |                                 | vacant vacant ]  total entries
+    // Idle objects keep their distance from the bottom, so the position in each one's state stays
+    // true; vacant slots keep theirs from the top, from which they are counted.
     if (stack_ != nullptr) {
         std::memcpy(stack, stack_, idle_count_ * sizeof(void*));
         std::memcpy(stack + total - vacant_count_, stack_ + slot_count_ - vacant_count_,
@@ -68,6 +76,7 @@ bool object_slots::add_block(std::size_t added) noexcept {
     blocks_ = ::new (block) header{blocks_, added};
     fresh_ = static_cast<std::byte*>(block) + first_offset_;
     fresh_count_ = added;
+    // for_each_built() reads the tag of every slot, also of those that were never taken.
     for (std::size_t i = 0; i < added; ++i) {
         ::new (static_cast<void*>(&state_of(fresh_ + i * slot_size_))) state{0, 0};
     }
@@ -79,6 +88,7 @@ bool object_slots::reserve(std::size_t count, std::size_t total_max) noexcept {
     if (count > total_max || !can_ever_hold(count)) { return false; }
     // The new block brings the fresh slots from now on: the others are vacant, the first one next.
     while (fresh_count_ != 0) { give_vacant(fresh_ + --fresh_count_ * slot_size_); }
+    // When this is refused the slots have only changed their list: they are still to be had.
     return grow(missing, missing, total_max);
 }
 
@@ -89,6 +99,7 @@ void object_slots::validate() const noexcept {
         ++built;
         waiting += is_idle(slot, state_of(slot)) ? 1u : 0u;
     });
+    // An object that was taken keeps its old position: it is idle only while the stack agrees.
     CAIRN_ASSERT(waiting == idle_count_, "every idle object is on the stack once");
     CAIRN_ASSERT(built + vacant_count_ + fresh_count_ == slot_count_,
                  "every slot is accounted for");
@@ -99,6 +110,7 @@ void object_slots::validate() const noexcept {
 
 namespace {
 
+/// What one thread does, and what it threw: an exception that leaves a thread ends the program.
 struct part_of_work {
     void (*run)(void*, std::size_t, std::size_t, std::size_t);
     void* context;
@@ -137,6 +149,8 @@ bool start(std::thread& worker, part_of_work& work) noexcept {
 void run_in_parts(std::size_t count, std::size_t part_count, std::size_t multiple,
                   void (*run)(void*, std::size_t, std::size_t, std::size_t), void* context) {
     part_count = part_count == 0 ? 1 : part_count > part_count_max ? part_count_max : part_count;
+    // Rounding the step up only makes parts fewer: parts * step >= count with at most part_count of
+    // them, so the two arrays have room for all.
     std::size_t step = (count + part_count - 1) / part_count;
     step = (step + multiple - 1) / multiple * multiple;
     part_of_work work[part_count_max];
@@ -150,10 +164,14 @@ void run_in_parts(std::size_t count, std::size_t part_count, std::size_t multipl
         work[parts].first = first;
         work[parts].last = last;
     }
+    // A part for which the system has no thread is done here, before this thread's own part: the
+    // work is always done, only later.
     for (std::size_t p = 1; p < parts; ++p) {
         if (!start(workers[p], work[p])) { work[p](); }
     }
     if (parts != 0) { work[0](); }
+    // Every part ends before one of their exceptions leaves: they work on this frame's arrays and
+    // in the caller's context.
     for (std::size_t p = 1; p < parts; ++p) {
         if (workers[p].joinable()) { workers[p].join(); }
     }

@@ -1,3 +1,11 @@
+// Cold half of cairn/storage/slot_directory.hpp: growth, the ends of promises and of slots, checks.
+//
+// Not a template: the order of reuse is a member here, and a switch costs nothing where it is rare.
+//
+//     capacity_ = live_ + promised_count_ + worn_out_count_ + free slots
+//
+// Each free slot stands in the line (fifo: a ring, lifo: a stack) or in the set (lowest) exactly
+// once. A worn-out slot is in neither: it is chained to the other ones by its value.
 #include <cairn/storage/slot_directory.hpp>
 
 #include <cstring>
@@ -14,6 +22,8 @@ bool slot_directory_base::copy_slots(const slot_directory_base& other) noexcept 
     if (!has_room || !memory_.grow(other.capacity_ * sizeof(slot), 0)) { return false; }
     std::memcpy(memory_.data(), other.memory_.data(), other.capacity_ * sizeof(slot));
     if (order_ != reuse::lowest) { std::memcpy(line(), other.line(), line_size); }
+    // Last: until here capacity_ is 0, so no handle finds anything in what a refusal leaves half
+    // done. live_max_ is not copied: it speaks of the columns of this directory's owner.
     live_ = other.live_;
     capacity_ = other.capacity_;
     head_ = other.head_;
@@ -28,6 +38,7 @@ bool slot_directory_base::copy_slots(const slot_directory_base& other) noexcept 
 
 bool slot_directory_base::reserve(std::size_t live_count) noexcept {
     const std::size_t max = rules_.slot_count_max;
+    // Slots that never come back, and those that fifo withholds, come on top of the ones in use.
     if (live_count > max - worn_out_count_) { return false; }
     const std::size_t wanted = live_count + rules_.free_min + worn_out_count_;
     return grow(wanted < max ? wanted : max, true);
@@ -45,7 +56,8 @@ bool slot_directory_base::reserve_address_space(std::size_t live_max) noexcept {
 
 bool slot_directory_base::make_ready() noexcept {
     if (free_count() > rules_.free_min) { return true; }
-    // Rather one of the last free_min than none.
+    // Here free_count() <= free_min, so this asks for at least one slot more than capacity_: then
+    // more than free_min are free. Rather one of the last free_min than none.
     return grow(std::size_t{in_use_count()} + rules_.free_min + worn_out_count_ + 1, false) ||
            free_count() != 0;
 }
@@ -70,6 +82,8 @@ bool slot_directory_base::grow(std::size_t needed, bool takes_little) noexcept {
 }
 
 bool slot_directory_base::grow_exactly(std::uint32_t count) noexcept {
+    // The line of the free ones first, the slots behind it. A refusal of the second leaves a line
+    // that is longer than it need be: both are as long as capacity_ says, which has not changed.
     const bool has_room =
         order_ == reuse::lowest
             ? free_.ensure(count)
@@ -77,6 +91,8 @@ bool slot_directory_base::grow_exactly(std::uint32_t count) noexcept {
     if (!has_room || !memory_.grow(count * sizeof(slot), capacity_ * sizeof(slot))) {
         return false;
     }
+    // Draws at the first growth only. All slots begin at one life, so that lives_before() can tell
+    // how far each has come.
     lives_.begin();
     const std::uint32_t first = vacant | lives_.first();
     for (std::uint32_t i = capacity_; i < count; ++i) { slots()[i] = {first, none}; }
@@ -98,6 +114,9 @@ bool slot_directory_base::grow_exactly(std::uint32_t count) noexcept {
 //      before   [ c d | tail ... head | a b ]             oldest first: a b c d
 //      after    [ c d e f | tail ......... head | a b ]   e, f: the new slots, youngest of all
 void slot_directory_base::widen_ring(std::uint32_t count) noexcept {
+    // The ring is as long as capacity_, and full when tail_ == head_ with free slots in it. Without
+    // any it begins anew at 0; with tail_ > head_ it does not wrap, and the new slots fit behind
+    // it, because tail_ + added <= count - 1.
     const std::uint32_t free_before = free_count();
     const std::uint32_t added = count - capacity_;
     std::uint32_t* const ring = line();
@@ -126,6 +145,9 @@ void slot_directory_base::widen_stack(std::uint32_t count) noexcept {
     head_ = head_ + added;
 }
 
+/// Called when any of its terms has changed, but live_, which is compared with it:
+///     live_ < limit_   =>   live_ + promised_count_ + worn_out_count_ + free_min < capacity_
+///                      =>   more than free_min slots are free, and the owner has room for one row
 void slot_directory_base::set_limit() noexcept {
     const std::uint32_t withheld = rules_.free_min + worn_out_count_ + promised_count_;
     const std::uint32_t limit = capacity_ > withheld ? capacity_ - withheld : 0;
@@ -143,6 +165,7 @@ void slot_directory_base::give_any_back(std::uint32_t index) noexcept {
     }
 }
 
+/// The mark goes before the slot is free: a free slot with it would be taken for a promised one.
 void slot_directory_base::end_promise(std::uint32_t index) noexcept {
     slot& s = slots()[index];
     const std::uint32_t generation = s.word & ~vacant;
@@ -159,6 +182,7 @@ void slot_directory_base::end_promise(std::uint32_t index) noexcept {
     }
 }
 
+/// Every promised slot has an index below capacity_, so the walk ends there at the latest.
 void slot_directory_base::vacate_promised() noexcept {
     for (std::uint32_t i = 0; promised_count_ != 0; ++i) {
         if (slots()[i].value == promised_mark) { end_promise(i); }
@@ -168,6 +192,7 @@ void slot_directory_base::vacate_promised() noexcept {
 std::uint32_t slot_directory_base::recycle_worn_out(no_handles_left_t) noexcept {
     const std::uint32_t count = worn_out_count_;
     for (std::uint32_t i = worn_out_head_; worn_out_count_ != 0; --worn_out_count_) {
+        // Read before the slot is written: the chain of the worn-out ones runs through the values.
         const std::uint32_t following = slots()[i].value;
         slots()[i] = {vacant | lives_.first(), none};
         give_any_back(i);
@@ -178,6 +203,7 @@ std::uint32_t slot_directory_base::recycle_worn_out(no_handles_left_t) noexcept 
     return count;
 }
 
+/// `vacant` alone is life 0, which no handle names: the slot is not found by any, for ever.
 void slot_directory_base::wear_out(std::uint32_t index) noexcept {
     slots()[index] = {vacant, worn_out_head_};
     worn_out_head_ = index;

@@ -8,6 +8,12 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 namespace {
 
+// From the lowest byte to the highest, each pass stable: what a pass has put in order stays in
+// order among keys that are equal in all later bytes. Every pass places the pairs front to back
+// into buckets that lie in order, so equal keys never change places.
+//
+// The histograms are of the keys, which no pass changes: one look at the beginning counts for all
+// of them (on the stack: 8 KiB for 32-bit keys, 16 KiB for 64-bit ones).
 template <class Bits>
 void sort_bytes(sort_pair<Bits>* pairs, sort_pair<Bits>* spare, std::size_t count) {
     constexpr std::size_t passes = sizeof(Bits);
@@ -26,6 +32,7 @@ void sort_bytes(sort_pair<Bits>* pairs, sort_pair<Bits>* spare, std::size_t coun
         if (count != 0 && bucket[from[0].key >> (8 * p) & 0xFF] == count) {
             continue;  // this byte is the same everywhere
         }
+        // From counts to places: bucket[b] becomes where the next pair with byte b goes.
         std::size_t sum = 0;
         for (std::size_t b = 0; b < 256; ++b) {
             const std::size_t here = bucket[b];
@@ -39,6 +46,7 @@ void sort_bytes(sort_pair<Bits>* pairs, sort_pair<Bits>* spare, std::size_t coun
         from = to;
         to = held;
     }
+    // An odd number of passes has ended in `spare`.
     if (from != pairs) { std::memcpy(pairs, from, count * sizeof(sort_pair<Bits>)); }
 }
 

@@ -1,8 +1,13 @@
 // Behaviours of cairn/alloc/double_ended_arena.hpp and frame_arena.hpp.
 #include <cairn/alloc/arena_scope.hpp>
+#include <cairn/alloc/array_recycler.hpp>
+#include <cairn/alloc/builder.hpp>
 #include <cairn/alloc/double_ended_arena.hpp>
 #include <cairn/alloc/frame_arena.hpp>
 #include <cairn/alloc/growing_arena.hpp>
+#include <cairn/alloc/monotonic.hpp>
+#include <cairn/alloc/virtual_arena.hpp>
+#include <cairn/core/make.hpp>
 #include <cairn/core/sizes.hpp>
 #include <gtest/gtest.h>
 
@@ -153,7 +158,7 @@ TEST(frame_arena, counts_back_through_n_frames) {
 TEST(frame_arena, takes_any_arena_and_any_upstream) {
     test_upstream upstream;
     {
-        frame_arena<2, growing_arena> frames{std::size_t{1_KiB}, allocator_ref{upstream}};
+        frame_arena<2, growing_arena> frames{1_KiB, upstream};
         check_allocator_contract(frames, 7);
         frames.swap();
         (void)frames.active().allocate(10000);
@@ -163,6 +168,9 @@ TEST(frame_arena, takes_any_arena_and_any_upstream) {
     upstream.refuse_from(upstream.request_count());
     frame_arena<2> refused{1_KiB, allocator_ref{upstream}};
     EXPECT_EQ(refused.allocate(1), nullptr);
+    static_assert(!std::is_constructible_v<frame_arena<2>, std::size_t, test_upstream>,
+                  "an upstream that ends with the line is refused");
+    static_assert(!std::is_constructible_v<frame_arena<2>, frame_arena<2>&>);
 }
 
 TEST(double_ended_arena, neighbours_of_a_page_multiple_keep_an_alignment_above_a_cache_line) {
@@ -212,4 +220,133 @@ TEST(frame_arena, validates_each_of_its_arenas) {
     frame_arena<3, watched> frames{&checks};
     frames.validate();
     EXPECT_EQ(checks, 3);
+}
+
+TEST(frame_arena, divides_a_buffer_of_the_callers_among_its_arenas) {
+    alignas(64) std::array<std::byte, 1024> buffer;
+    frame_arena<3> frames{buffer};
+    void* made[3];
+    for (void*& p : made) {
+        EXPECT_GE(frames.active().capacity(), 336u);
+        EXPECT_LE(frames.active().capacity(), 341u);
+        p = frames.allocate(300);
+        ASSERT_NE(p, nullptr);
+        EXPECT_GE(p, static_cast<void*>(buffer.data()));
+        EXPECT_LE(static_cast<std::byte*>(p) + 300, buffer.data() + buffer.size());
+        frames.swap();
+    }
+    EXPECT_LE(static_cast<std::byte*>(made[0]) + 300, made[1]) << "no two share a byte";
+    EXPECT_LE(static_cast<std::byte*>(made[1]) + 300, made[2]);
+}
+
+TEST(frame_arena, converts_to_the_arena_of_this_frame) {
+    frame_arena<2> frames{4_KiB};
+    const auto load = [](arena& memory) { return memory.make<int>(7); };
+    const int* const first = load(frames);
+    EXPECT_TRUE(frames.active().owns(first));
+    frames.swap();
+    const int* const second = load(frames);
+    EXPECT_TRUE(frames.active().owns(second));
+    EXPECT_TRUE(frames.inactive().owns(first));
+    EXPECT_EQ(*first + *second, 14);
+}
+
+TEST(frame_arena, resizes_owns_and_rounds_as_the_arena_of_this_frame) {
+    frame_arena<2> frames{4_KiB};
+    void* const p = frames.allocate(100);
+    EXPECT_TRUE(frames.is_last(p, 100));
+    EXPECT_TRUE(frames.try_resize(p, 100, 1000));
+    EXPECT_EQ(frames.used_size(), 1008u);
+    EXPECT_EQ(frames.good_size(1, default_alignment), 16u);
+    EXPECT_TRUE(frames.owns(p));
+    frames.swap();
+    EXPECT_FALSE(frames.owns(p)) << "last frame's memory is not this frame's";
+    EXPECT_EQ(frames.used_size(), 0u);
+    const auto begin = frames.mark();
+    (void)frames.make_array<int>(100);
+    frames.rewind(begin);
+    EXPECT_EQ(frames.used_size(), 0u);
+    EXPECT_EQ(frames.high_water_size(), 400u);
+    frames.reset_high_water();
+    EXPECT_EQ(frames.high_water_size(), 0u);
+    (void)frames.make<int>(1);
+    frames.reset();
+    EXPECT_EQ(frames.used_size(), 0u);
+    EXPECT_EQ(frames.inactive().used_size(), 1008u) << "only this frame was forgotten";
+}
+
+// ---- wherever an arena is ------------------------------------------------------------------------
+
+namespace {
+
+/// Runs its destructor inside a scope.
+struct counted {
+    explicit counted(int& n) : alive{n} { ++alive; }
+    ~counted() { --alive; }
+    int& alive;
+};
+
+/// A function that takes an arena, by the concept: everything of the library that is built on one.
+template <any_arena Arena>
+void use_as_an_arena(Arena& memory) {
+    const std::size_t before = memory.used_size();
+    const typename Arena::marker begin = memory.mark();
+    int alive = 0;
+    {
+        arena_scope scope{memory};
+        EXPECT_NE(scope.template make<counted>(alive), nullptr);
+        EXPECT_EQ(alive, 1);
+        builder<int> through_a_ref{memory};
+        builder<int, Arena> named{memory};
+        for (int i = 0; i < 20; ++i) {
+            EXPECT_TRUE(through_a_ref.push_back(i));
+            EXPECT_TRUE(named.push_back(i));
+        }
+        EXPECT_EQ(through_a_ref.finish().size() + named.finish().size(), 40u);
+    }
+    EXPECT_EQ(alive, 0);
+    EXPECT_EQ(memory.used_size(), before);
+    array_recycler<Arena&> recycled{memory};
+    monotonic<Arena&> grown{memory};
+    EXPECT_NE(recycled.allocate(64), nullptr);
+    EXPECT_NE(grown.allocate(64), nullptr);
+    int* const number = cairn::make<int>(memory, 5);
+    EXPECT_TRUE(memory.owns(number));
+    EXPECT_TRUE(memory.is_last(number, sizeof(int)));
+    EXPECT_EQ(memory.template make_array<char>(3).size(), 3u);
+    EXPECT_GE(memory.high_water_size(), memory.used_size());
+    memory.rewind(begin);
+    EXPECT_EQ(memory.used_size(), before);
+    memory.validate();
+}
+
+/// One that is compiled once.
+int* make_a_number(allocator_ref memory) { return cairn::make<int>(memory, 9); }
+
+}  // namespace
+
+TEST(any_arena, is_each_of_them_and_both_ends) {
+    arena fixed{4_KiB};
+    growing_arena growing{1_KiB};
+    virtual_arena large{1_MiB};
+    double_ended_arena ends{8_KiB};
+    frame_arena<2> frames{4_KiB};
+    use_as_an_arena(fixed);
+    use_as_an_arena(growing);
+    use_as_an_arena(large);
+    use_as_an_arena(ends.low());
+    use_as_an_arena(ends.high());
+    use_as_an_arena(frames);
+    frames.swap();
+    use_as_an_arena(frames);
+    static_assert(!any_arena<test_upstream> && !any_arena<allocator_ref>);
+}
+
+TEST(any_arena, serves_functions_that_are_compiled_once_as_an_allocator) {
+    double_ended_arena ends{4_KiB};
+    const int* const low = make_a_number(ends.low());
+    const int* const high = make_a_number(ends.high());
+    EXPECT_TRUE(ends.low().owns(low));
+    EXPECT_TRUE(ends.high().owns(high));
+    EXPECT_EQ(*low + *high, 18);
 }

@@ -272,6 +272,34 @@ TEST(growing_arena, a_coalesced_block_serves_the_whole_next_frame_of_large_reque
     EXPECT_EQ(upstream.request_count(), requests);
 }
 
+TEST(growing_arena, what_was_reserved_serves_a_request_of_more_than_half_of_it_and_the_rest) {
+    test_upstream upstream;
+    growing_arena a{64_KiB, upstream};
+    ASSERT_TRUE(a.reserve(1'000'000));
+    a.set_growth(growing_arena::growth::forbidden);
+    EXPECT_NE(a.allocate(600'000), nullptr);
+    EXPECT_NE(a.allocate(400'000), nullptr);
+    EXPECT_EQ(upstream.request_count(), 1u);
+    a.validate();
+}
+
+TEST(growing_arena, a_coalesced_block_serves_a_frame_of_which_one_request_is_most) {
+    test_upstream upstream;
+    growing_arena a{64_KiB, upstream, {.on_reset = reset_policy::coalesce()}};
+    const auto frame = [&] {
+        ASSERT_NE(a.allocate(600'000), nullptr);
+        for (int i = 0; i < 100; ++i) { ASSERT_NE(a.allocate(1'000), nullptr); }
+        a.validate();
+        a.reset();
+    };
+    frame();
+    const std::size_t requests = upstream.request_count();
+    const std::size_t capacity = a.capacity();
+    for (int i = 0; i < 5; ++i) { frame(); }
+    EXPECT_EQ(upstream.request_count(), requests);
+    EXPECT_EQ(a.capacity(), capacity);
+}
+
 TEST(growing_arena, a_frame_of_oversized_requests_lies_in_one_piece_once_one_was_seen) {
     test_upstream upstream;
     growing_arena a{64_KiB, upstream};  // as users make it

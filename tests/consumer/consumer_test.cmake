@@ -109,6 +109,36 @@ if(way STREQUAL optimized_sources)
     return()
 endif()
 
+if(way STREQUAL single_header)
+    # The same bytes wherever the tool is called and whereto it writes.
+    must(${python} ${source}/tools/amalgamate -o ${work}/single)
+    execute_process(COMMAND ${python} ${source}/tools/amalgamate -o ${work}/again arena all
+                    WORKING_DIRECTORY / RESULT_VARIABLE result)
+    foreach(name arena all)
+        must(${CMAKE_COMMAND} -E compare_files ${work}/single/cairn_${name}.hpp ${work}/again/cairn_${name}.hpp)
+    endforeach()
+    must(${CMAKE_COMMAND} -G Ninja -S ${here}/single_header -B ${work}/build -DCMAKE_CXX_COMPILER=${compiler}
+         -DCAIRN_SOURCE_DIR=${source} -DSINGLE_HEADER_DIR=${work}/single)
+    must(${CMAKE_COMMAND} --build ${work}/build)
+    must(${CMAKE_CTEST_COMMAND} --test-dir ${work}/build --output-on-failure)
+    return()
+endif()
+
+if(way STREQUAL module)
+    # By clang alone, as docs/packages.md says. The library of this build is gcc's or clang's.
+    must(${python} ${source}/tools/module.py)
+    file(STRINGS ${build}/CMakeCache.txt asserts REGEX "^CAIRN_ASSERTS:.*=(OFF|0)$")
+    set(options -std=c++20 -pthread -DCAIRN_ASSERTS=1)
+    if(asserts)
+        set(options -std=c++20 -pthread -DCAIRN_ASSERTS=0)
+    endif()
+    must(${clang} ${options} -I${source}/include --precompile ${source}/src/cairn.cppm -o ${work}/cairn.pcm)
+    must(${clang} ${options} -Werror -fmodule-file=cairn=${work}/cairn.pcm ${here}/module/main.cpp ${work}/cairn.pcm
+         ${build}/libcairn.a -o ${work}/consumer)
+    must(${work}/consumer)
+    return()
+endif()
+
 if(way STREQUAL shared)
     must(${CMAKE_COMMAND} -G Ninja -S ${source} -B ${work}/library -DBUILD_SHARED_LIBS=ON
          -DCAIRN_TESTS=OFF -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-g0

@@ -125,17 +125,9 @@ struct claims_in_two_steps : message_orders {
 
 template <class Orders>
 bool is_caught() {
-    for (const auto& r :
-         {run_scripts<Orders>({"p", "c"}, 3), run_scripts<Orders>({"p", "c"}, 3, 2),
-          run_scripts<Orders>({"p", "p"}, 3), run_scripts<Orders>({"pp", "cc"}, 3, 1)}) {
-        if (r.failed) {
-            std::printf("    caught after %llu executions: %s",
-                        static_cast<unsigned long long>(r.executions),
-                        r.message.substr(0, r.message.find('\n') + 1).c_str());
-            return true;
-        }
-    }
-    return false;
+    return explorer::any_failed(
+        {run_scripts<Orders>({"p", "c"}, 3), run_scripts<Orders>({"p", "c"}, 3, 2),
+         run_scripts<Orders>({"p", "p"}, 3), run_scripts<Orders>({"pp", "cc"}, 3, 1)});
 }
 
 TEST(message_ring, every_memory_order_is_needed) {

@@ -32,8 +32,10 @@ exempt = {
     "call_site_allocator": "the tracked allocator, a label and a line, in their own words",
     "caught_promise": "tests catch it; its fields say all",
     "deleter_in": "an allocator, of a std::unique_ptr",
+    "destruction_queue": "links in front of objects: a list for those who look at blocks",
     "free_bits": "a bitmap inside slot_directory",
     "from_pmr": "one pointer, to the resource",
+    "iterator": "of a ref_array: the array and an index",
     "lock_scope": "one reference, to the mutex",
     "mutex": "one number: 0 is free",
     "node_allocator": "one pointer, to the node_pool",
@@ -45,6 +47,7 @@ exempt = {
     "std_allocator": "one allocator_ref or pointer",
     "system_allocator": "has no state",
     "thread_exit": "for the library's own use",
+    "visitor": "a function of the collector, for the time of one trace()",
 }
 
 

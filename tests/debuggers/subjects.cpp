@@ -23,6 +23,13 @@ struct enemy {
     int hp = 0;
     float speed = 0;
 };
+struct any_unit {};
+struct orc : any_unit {
+    int hp;
+};
+struct elf : any_unit {
+    int hp, arrows;
+};
 struct body {  // a plain row
     vec2 at;
     float mass;
@@ -40,6 +47,17 @@ struct message {
 };
 struct alignas(4096) boulder {  // 64 of them are a chunk
     int weight;
+};
+struct npc {  // a collected object
+    explicit npc(int years) noexcept : age{years} {}
+    cairn::ref<npc> rival;
+    cairn::ref_array<npc> friends;
+    int age;
+    using references = cairn::refers_to<&npc::rival, &npc::friends>;
+};
+struct party {  // a collected object with references elsewhere
+    cairn::traced<cairn::packed_array<cairn::outer_ref<npc>>> members;
+    using references = cairn::refers_to<&party::members>;
 };
 struct team_a;
 struct own_policy {
@@ -122,6 +140,19 @@ void maps() {
     //= heavy: 1:5, alive in bodies
     //= row: found = {[row] = row 1 = {[row] = {at = {x = 5, y = 6}, mass = 7, team = 8}}}
 
+    cairn::polymorphic_store<any_unit, orc, elf> party{cairn::system_memory(), from_5};
+    (void)party.insert(orc{{}, 7});
+    const auto legolas = party.insert(elf{{}, 8, 9});
+    //= party: polymorphic_store of 2 objects of 2 types = {[0:5:0] = {..hp = 7},
+    //         [0:5:1] = {..hp = 8, arrows = 9}}
+    //= legolas: 0:5:1, alive in party
+    cairn::polymorphic_store<any_unit> open_party{cairn::system_memory(), from_9};
+    (void)open_party.insert(elf{{}, 1, 2});
+    const auto gimli = open_party.insert(orc{{}, 3});
+    //= open_party: polymorphic_store of 2 objects of 2 types = {[0:9:0] = {..hp = 1, arrows = 2},
+    //              [0:9:1] = {..hp = 3}}
+    //= gimli: 0:9:1, alive in open_party
+
     cairn::stable_slot_map<enemy> bosses{cairn::system_memory(), from_9};
     const auto first = bosses.emplace(1, 1.0f);
     const auto boss = bosses.emplace(2, 2.0f);
@@ -187,6 +218,13 @@ void owners() {
     //= store: shared_store over stable_slot_map of 1 object in 1 chunk =
     //         {[0:9] = {hp = 7, speed = 0.5}}
     //= shared: 0:9, 2 owners = {[object] = {hp = 7, speed = 0.5}}
+    using kept = cairn::deferred_store<cairn::slot_map<enemy>>;
+    kept waits{cairn::system_memory(), from_5, cairn::destroys::in_collect};
+    auto mine = waits.make(3, 2.5f);
+    waits.make(4, 3.5f).reset();
+    //= waits: deferred_store over slot_map of 2 objects, of which 1 wait =
+    //         {[0:5] = {hp = 3, speed = 2.5}, [1:5] = {hp = 4, speed = 3.5}}
+    //= mine: 0:5 = {[object] = {hp = 3, speed = 2.5}}
     look();
     (void)again;
 }
@@ -418,6 +456,38 @@ void heaps() {
     (void)frame;
 }
 
+void collected() {
+    cairn::collected_heap heap{1 << 20};
+    //= heap: collected_heap: .. KiB of 1 MiB used, 3 roots, 3 types, idle = {..npc = 1 chunk,
+    //      ref_array = 1 chunk, ..party = 1 chunk}
+    cairn::root<npc> first = heap.make<npc>(7);
+    //= first: 0x.. = {[object] = {rival = 0x.., friends = ref_array: 1 reference = {0x..}, age = 7}}
+    cairn::root<npc> none;
+    //= none: null
+    cairn::root<npc> second = heap.make<npc>(8);
+    first->rival = second.get();
+    (void)first->friends.push_back(second.get());
+    cairn::ref<npc>& rival = first->rival;
+    //= rival: 0x..
+    cairn::ref<npc>& nothing = second->rival;
+    //= nothing: null
+    cairn::ref_array<npc>& friends = first->friends;
+    //= friends: ref_array: 1 reference = {0x..}
+    cairn::root<party> group = heap.make<party>();
+    (void)group->members.edit().emplace(second.get());
+    auto& members = group->members;
+    //= members: traced = {[container] = packed_array of 1, capacity 16 = {0x..}}
+    cairn::outer_ref<npc> one = second.get();
+    //= one: 0x..
+    cairn::weak_ref<npc> alive{first.get()};
+    //= alive: weak, to 0x..
+    cairn::weak_ref<npc> gone{heap.make<npc>(9)};
+    //= gone: weak, to 0x.., which is gone
+    heap.collect();
+    look();
+    (void)rival, (void)nothing, (void)friends, (void)alive, (void)gone, (void)members, (void)one;
+}
+
 void wrappers() {
     cairn::arena memory{4096};
     (void)memory.allocate(64);
@@ -489,9 +559,15 @@ void wrecks(unsigned char byte) {
     wreckage<cairn::tracked<cairn::arena&>> r{byte};
     wreckage<cairn::concurrent_object_pool<enemy>> s{byte};
     wreckage<cairn::shared_store<cairn::stable_slot_map<enemy>>> t{byte};
+    wreckage<cairn::deferred_store<cairn::slot_map<enemy>>> deferred{byte};
     wreckage<cairn::frame_arena<2>> u{byte};
     wreckage<cairn::attached_column<int>> v{byte};
     wreckage<cairn::per_thread<int>> w{byte};
+    wreckage<cairn::collected_heap> x{byte};
+    wreckage<cairn::root<npc>> y{byte};
+    wreckage<cairn::weak_ref<npc>> z{byte};
+    wreckage<cairn::ref<npc>> ref{byte};
+    wreckage<cairn::ref_array<npc>> array{byte};
     look();
 }
 
@@ -507,6 +583,7 @@ int main() {
     arenas();
     pools();
     heaps();
+    collected();
     wrappers();
     wrecks(0);
     wrecks(0xCC);

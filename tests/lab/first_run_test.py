@@ -72,7 +72,8 @@ def ask(peers, **environment):
 
 
 headers = {"foonathan": "foonathan/memory/memory_stack.hpp", "llvm": "llvm/Support/Allocator.h", "boost": "boost/pool/pool.hpp",
-           "tbb": "tbb/scalable_allocator.h", "moodycamel": "concurrentqueue/concurrentqueue.h", "plf_colony": "plf_colony.h"}
+           "tbb": "tbb/scalable_allocator.h", "moodycamel": "concurrentqueue/concurrentqueue.h", "plf_colony": "plf_colony.h",
+           "boehm": "gc.h", "lua": "lua.hpp"}
 absent = ask(list(headers))
 here = [peer for peer in headers if peer not in absent]
 for peer in here:

@@ -207,6 +207,10 @@ check(rows["cairn"]["verdict"] in ("faster", "no difference"), "half the work is
 low, high = rows["cairn"]["round_ratio_low"], rows["cairn"]["round_ratio_high"]
 check(low <= high and (rows["cairn"]["verdict"] != "faster" or rows["cairn"]["samples"] < 9 or high < 1), "the interval of the ratio bears the verdict", rows["cairn"])
 check(rows["peer"]["published"] == 4.2 and "4.20 cycles" in out, "published figures are there, with their unit where that is another")
+check(rows["peer"]["published_note"] == "cycles/op, nowhere" and "published_figures" not in rows["limit"] and rows["peer"]["published_figures"] ==
+      [{"value": 4.2, "unit": "cycles/op", "of": "median", "source": "nowhere"}, {"value": 9, "unit": "us/op", "of": "max", "source": "elsewhere"}]
+      and "published, too: peer: 9.00 us/op, max, elsewhere" in out, "a row has every published figure, with its operation and what it stands beside")
+check(all(c["ways"] >= 0 and c["inclusive"] in (True, False, None) for c in report("d.json")["machine"]["caches"]), "caches say how many ways they have, and whether they are inclusive")
 
 cases = {c["name"]: c for c in written["good"]["cases"]}
 value = {r["name"]: r for r in cases["value"]["contenders"]}
@@ -245,6 +249,63 @@ rows = {r["name"]: r["status"] for r in {c["name"]: c for c in report("v.json")[
 check(preloaded.returncode == 0 and rows["glibc"] == "ok", "what the user preloads is not in the workers", rows)
 vanishing.unlink()
 
+# ---- programs that the lab compiles --------------------------------------------------------------
+scratch = folder / "scratch"
+scratch.mkdir()
+
+
+def run_builds(*words, **environment):
+    done = subprocess.run([cairn, "lab", "builds", "--speed", "0.05", "--json", "builds.json", *words], capture_output=True,
+                          text=True, timeout=250, env={**os.environ, "TMPDIR": str(scratch), **environment})
+    return done.returncode, done.stdout, report("builds.json")["experiments"][0]
+
+
+code, out, builds = run_builds("--time-limit", "60")
+rows = {c["name"].split(",")[0]: {r["name"]: r for r in c["contenders"]} for c in builds["cases"]}
+check(code == 0 and set(rows) == {"pool pair", "heap pair", "arena allocation", "slot_map look-up", "soa for_each"}
+      and all(r["status"] == "ok" for case in rows.values() for r in case.values()), "the same program runs in every build", builds)
+check(set(rows["pool pair"]) == {"malloc, -O0", "malloc, -O2", *(f"cairn::pool, {how}" for how in ("-O2, no asserts", "-O2, asserts", "-O0, asserts"))}
+      and rows["pool pair"]["cairn::pool, -O2, no asserts"]["ratio_to_limit"] == 1 and "With asserts, at -O2" in out,
+      "a quick run shows what asserts and what -O0 cost, relative to -O2 without asserts", out)
+check(not list(scratch.iterdir()), "the programs' folder is removed", list(scratch.iterdir()))
+for reason, sentence, environment in (
+        ("no compiler", "no compiler is here: g++ is not on the PATH", {"PATH": str(scratch)}),
+        ("no sources", "the sources are not in '/nowhere'", {"CAIRN_LAB_SOURCES": "/nowhere"}),
+        ("no folder", "no folder for its programs can be made in '/nowhere'", {"TMPDIR": "/nowhere"})):
+    code, out, builds = run_builds(**environment)
+    check(code == 1 and not builds["cases"] and builds["error"].startswith(sentence) and out.count(sentence) == 1
+          and not list(scratch.iterdir()), f"{reason}: one sentence", out)
+fake = folder / "fake"
+fake.mkdir()
+(fake / "g++").write_text("#!/bin/sh\necho 'x.cpp:1:2: error: this compiler is too old' >&2; exit 1\n")
+(fake / "g++").chmod(0o755)
+code, out, builds = run_builds(PATH=f"{fake}")
+notes = {(r["status"], r["note"]) for c in builds["cases"] for r in c["contenders"]}
+check(code == 1 and notes == {("failed", "failed: g++ does not compile it: x.cpp:1:2: error: this compiler is too old")}
+      and out.count("clang++ is not on the PATH") == 1, "a compiler that fails costs its rows, one that is absent is named", out)
+(fake / "g++").write_text("#!/bin/sh\n/bin/sleep 100 & /bin/sleep 100\n")
+started = time.time()
+code, out, builds = run_builds("--time-limit", "0.1", PATH=f"{fake}")
+notes = {(r["status"], r["note"]) for c in builds["cases"] for r in c["contenders"]}
+check(notes == {("failed", "failed: g++ took longer than its time limit of 0.6 s")} and time.time() - started < 60
+      and not list(scratch.iterdir()), "a compiler that hangs is ended, and what it started too", (notes, list(scratch.iterdir())))
+slow = folder / "slow"
+slow.mkdir()
+(slow / "g++").write_text("#!/bin/sh\n/bin/sleep 3 & /bin/sleep 3\n")
+(slow / "g++").chmod(0o755)
+for stop, code in ((signal.SIGINT, 130), (signal.SIGKILL, -9)):
+    process = subprocess.Popen([cairn, "lab", "builds", "--quiet", "--time-limit", "200"], stderr=subprocess.PIPE,
+                               env={**os.environ, "TMPDIR": str(scratch), "PATH": str(slow)})
+    for _ in range(300):
+        if list(scratch.iterdir()): break
+        time.sleep(0.1)
+    process.send_signal(stop)
+    process.communicate(timeout=100)
+    for _ in range(300):
+        if not list(scratch.iterdir()): break
+        time.sleep(0.1)
+    check(process.returncode == code and not list(scratch.iterdir()), f"the folder is removed after {stop.name} too", process.returncode)
+
 # ---- an interrupt -------------------------------------------------------------------------------
 process = subprocess.Popen([cairn, "lab", "linear", "temporary-objects", "--quiet", "--json", "e.json"], stderr=subprocess.PIPE)
 time.sleep(5)
@@ -272,8 +333,6 @@ process.communicate(timeout=100)
 rows = report("g.json")["experiments"][0]["cases"][0]["contenders"]
 check(process.returncode == 130 and [r["status"] for r in rows] == ["interrupted"], "a set-up that is interrupted has not failed", rows)
 
-for path in folder.iterdir():
-    path.unlink()
-folder.rmdir()
+shutil.rmtree(folder)
 print(f"{len(failures)} promises broken" if failures else "all promises hold")
 sys.exit(1 if failures else 0)

@@ -46,7 +46,9 @@ const lab::registration bad{
         e.quick_seconds = 4;
         lab::comparison& c = e.compare("rows", {.equal_checksums = true});
         c.limit("limit", honest(50));
-        c.peer("peer", honest(100)).published(4.2, "cycles, nowhere");
+        c.peer("peer", honest(100))
+            .published(4.2, "cycles/op", "nowhere")
+            .published(9, "us/op", "elsewhere", "max");
         c.cairn("cairn", honest(52));
         c.peer("says nothing", [] { return [](lab::sample&) {}; });
         c.peer("does nothing", [] {

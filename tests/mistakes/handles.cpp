@@ -73,3 +73,26 @@ void f(std::ostringstream& out, cairn::handle<enemy> h) { out << h; }
 #include <cairn/std/text.hpp>
 #include <sstream>
 void f(std::ostringstream& out, cairn::handle<enemy> h) { out << h << cairn::size_text(100); }
+
+//= mistake: a type that a polymorphic store does not name
+//= says: a closed polymorphic_store holds the types that it names
+struct shape {};
+struct circle : shape {};
+struct square : shape {};
+void f(cairn::polymorphic_store<shape, circle>& all) { all.insert(square{}); }
+
+//= mistake: a type that does not derive from the base of the store
+//= says: objects of a polymorphic_store derive from its Base
+struct shape {};
+void f(cairn::polymorphic_store<shape>& all) { all.insert(enemy{}); }
+
+//= mistake: a type in the list that does not derive from the base
+//= says: objects of a polymorphic_store derive from its Base
+struct shape {};
+cairn::polymorphic_store<shape, enemy> all;
+
+//= mistake: a type that is named twice
+//= says: a polymorphic_store names each type once
+struct shape {};
+struct circle : shape {};
+cairn::polymorphic_store<shape, circle, circle> all;

@@ -88,6 +88,38 @@ void f(cairn::concurrent_relocatable_heap& h) { (void)h.make<anchored>(); }
 //= lines: 20, clang 26
 cairn::slot_map<anchored> a;
 
+//= mistake: an object that owns others of its own map
+//= says: an object that owns others of its own map lives in a deferred_store
+struct room {
+    int number;
+    cairn::unique_handle<cairn::slot_map<room>> next;
+};
+
+//= mistake: an object that owns others of its own stable map
+//= says: an object that owns others of its own map lives in a deferred_store
+struct room {
+    int number;
+    cairn::unique_handle<cairn::stable_slot_map<room>> next;
+};
+
+//= fine: objects that own others of their stores
+struct room;
+using rooms = cairn::deferred_store<cairn::slot_map<room>>;
+struct room {
+    int number;
+    cairn::unique_handle<rooms> next{};
+};
+struct sound;
+using sounds = cairn::shared_store<cairn::stable_slot_map<sound>, cairn::atomic_count>;
+struct sound {
+    int number;
+    cairn::shared_handle<sounds> next{};
+};
+void f(rooms& r, sounds& s) {
+    r.make(1, r.make(2)).reset();
+    s.make(1, s.make(2)).reset();
+}
+
 //= mistake: a destructor in a bare arena
 //= says: this destructor
 void f(cairn::arena& a) { (void)a.make<std::string>("x"); }

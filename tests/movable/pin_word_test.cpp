@@ -162,17 +162,9 @@ struct closes_in_two_steps : pin_word_orders {
 
 template <class Orders>
 bool is_caught() {
-    for (const auto& r :
-         {run_scripts<Orders>({"mm", "wr"}, 3), run_scripts<Orders>({"e", "w"}, 3),
-          run_scripts<Orders>({"b", "2"}, 3), run_scripts<Orders>({"mbm", "r2"}, 3)}) {
-        if (r.failed) {
-            std::printf("    caught after %llu executions: %s",
-                        static_cast<unsigned long long>(r.executions),
-                        r.message.substr(0, r.message.find('\n') + 1).c_str());
-            return true;
-        }
-    }
-    return false;
+    return explorer::any_failed(
+        {run_scripts<Orders>({"mm", "wr"}, 3), run_scripts<Orders>({"e", "w"}, 3),
+         run_scripts<Orders>({"b", "2"}, 3), run_scripts<Orders>({"mbm", "r2"}, 3)});
 }
 
 TEST(pin_word, every_memory_order_is_needed) {

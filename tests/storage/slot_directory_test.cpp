@@ -1,4 +1,5 @@
 // Sentences of cairn/storage/slot_directory.hpp; the maps built on it have the large model tests.
+#include <cairn/debug/expect_broken_promise.hpp>
 #include <cairn/storage/slot_directory.hpp>
 #include <gtest/gtest.h>
 
@@ -140,6 +141,29 @@ TEST(slot_directory, a_held_slot_is_found_only_after_it_was_fulfilled) {
     EXPECT_EQ(slots.in_use_count(), 0u);
     slots.validate();
 }
+
+#if CAIRN_ASSERTS
+TEST(slot_directory, a_value_that_means_promised_or_no_slot_is_named) {
+    slot_directory<> slots{{1000, 4095, 0}};
+    const std::uint32_t s = slots.next();
+    for (const std::uint32_t value : {none, none - 1}) {
+        const auto taken = expect_broken_promise([&] { slots.occupy(s, value); });
+        EXPECT_TRUE(taken.says("a value is at most value_max")) << taken.text();
+    }
+    slots.occupy(s, slot_directory_base::value_max);
+    const std::uint32_t life = slots.generation(s);
+    EXPECT_EQ(slots.find(s, life), slot_directory_base::value_max);
+    const auto changed = expect_broken_promise([&] { slots.set_value(s, none - 1); });
+    EXPECT_TRUE(changed.says("a value is at most value_max")) << changed.text();
+    slots.vacate(s);
+    EXPECT_FALSE(slots.is_promised(s, slots.generation(s)));
+    const std::uint32_t held = slots.next();
+    slots.promise(held);
+    const auto fulfilled = expect_broken_promise([&] { slots.fulfil(held, none - 1); });
+    EXPECT_TRUE(fulfilled.says("a value is at most value_max")) << fulfilled.text();
+    slots.validate();
+}
+#endif
 
 TEST(slot_directory, uses_a_free_slot_early_rather_than_fail) {
     test_upstream upstream;

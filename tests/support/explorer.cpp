@@ -185,6 +185,17 @@ result explore(const options& o, const std::function<program()>& make) {
     return r;
 }
 
+bool any_failed(std::initializer_list<result> results) {
+    for (const result& r : results) {
+        if (!r.failed) { continue; }
+        std::printf("    caught after %llu executions: %s",
+                    static_cast<unsigned long long>(r.executions),
+                    r.message.substr(0, r.message.find('\n') + 1).c_str());
+        return true;
+    }
+    return false;
+}
+
 void require(bool condition, const char* what) {
     if (condition || e->failed) { return; }
     e->failed = true;

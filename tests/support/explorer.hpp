@@ -35,6 +35,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,6 +64,9 @@ struct result {
 
 /// Runs `make()`'s program in every way until one fails or all have been seen.
 result explore(const options& o, const std::function<program()>& make);
+
+/// True when one of them failed; prints how soon, and why, of the first that did.
+bool any_failed(std::initializer_list<result> results);
 
 /// Within a program: what must be true. Ends this exploration as failed when it is not.
 void require(bool condition, const char* what);

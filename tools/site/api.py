@@ -14,13 +14,14 @@ import xml.etree.ElementTree as ET
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 xml_folder = root / "build/docs/doxygen/xml"
-layers = ["core", "os", "storage", "alloc", "movable", "containers", "collected", "debug", "std"]
+layers = ["core", "os", "storage", "alloc", "movable", "owners", "containers", "collected", "debug", "std"]
 layer_words = {
     "core": "Words that everything else uses: alignment, handles, slices, asserts, the allocator interface.",
     "os": "Pages, threads and clocks: everything that a system does in its own way.",
     "storage": "What several containers stand on. Most programs do not include these.",
     "alloc": "Bytes in, bytes out: arenas, pools, heaps and what wraps them.",
     "movable": "Ranges that move, so that a region which is nearly full stays usable.",
+    "owners": "Who ends an object: one owner, several, or a frame's budget.",
     "containers": "Objects: maps with handles, tables with a layout, pools that keep objects built.",
     "collected": "Objects that refer to each other in cycles, collected in a budget.",
     "debug": "Wrappers that find who leaks, who overruns, and who cannot cope with refusal.",
@@ -194,11 +195,17 @@ class source:
         return bool(above) and not above.startswith(("//", "#")) and above[-1] in ";}"
 
     def is_private(self, line):
-        """Doxygen calls the members of a private struct without a name public."""
+        """Doxygen calls the members of a private struct without a name public, and those of a class that
+        has a specialization with a requires-clause. Labels and heads stand one step to the left."""
+        left = len(self.lines[line]) - len(self.lines[line].lstrip()) - 4
         for k in range(line, -1, -1):
-            found = re.match(r"\s*(public|private|protected):", self.lines[k])
-            if found:
-                return found[1] == "private"
+            text = self.lines[k]
+            found = re.match(r"(public|private|protected):|(class|struct|union)\b[^;]*$", text.lstrip())
+            if found and len(text) - len(text.lstrip()) <= left:
+                if re.match(r"(struct|union) \{", text.lstrip()):
+                    left -= 4  # what is true of the struct is true of its members
+                    continue
+                return found[1] == "private" or found[2] == "class"
         return False
 
 
@@ -301,7 +308,7 @@ class reference:
                 continue
             file, line = self.place(m)
             if name.startswith(("~", "@")) or name.endswith("_") or \
-                    m.get("kind") == "variable" and file.startswith("include/") and source(file).is_private(line):
+                    file.startswith("include/") and source(file).is_private(line):
                 continue
             out.append(m)
         for base in compound.findall("basecompoundref"):

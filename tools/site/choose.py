@@ -31,12 +31,14 @@ tree = ("What is the memory for?", [
         ("iterated, and no one refers to them", "packed_array"),
         ("iterated, and looked up by handles", ("May they move when another one is erased?", [
             ("yes", "slot_map"),
-            ("no, their addresses are used", "stable_slot_map")])),
+            ("no, their addresses are used", "stable_slot_map"),
+            ("they are of several types, with a common base", "polymorphic_store")])),
         ("a few fields of many of them in a loop", ("Are single ones referred to?", [
             ("no", "table"),
             ("yes, by handles", "slot_table")])),
         ("they are expensive to build, so they are reused", "object_pool"),
-        ("each has one owner, or several", "unique_handle")])),
+        ("each has one owner, or several", "unique_handle"),
+        ("by each other, in cycles, and no owner is known", "collected_heap")])),
     ("names that are compared and kept often", "string_pool"),
     ("memory that the processor does not touch: GPU buffers, files, atlases", "offset_heap"),
     ("containers of the standard library", ("Which?", [
@@ -79,8 +81,9 @@ def figures(run, name):
     return lines
 
 
-def write_pages(write, wrong, run):
-    """The pages; returns their part of the navigation."""
+def write_pages(write, relinked, wrong, run):
+    """The pages; returns their part of the navigation. `relinked(file, text, page)` leads the links of a
+    document's text from a page."""
     where, lost, leaves = headers(), losses(), []
 
     def leaf(name):
@@ -93,8 +96,8 @@ def write_pages(write, wrong, run):
         out = [f"# Take {name}\n", f"```cpp\n#include <cairn/{where[name]}.hpp>\n```\n",
                f"[Everything about it](../api/{where[name]}.md){{ .md-button .md-button--primary }} [another way](index.md){{ .md-button }}\n"]
         if name in lost:
-            out += ["| you need | you lose |", "|---|---|", *[f"| {n} | {l} |" for n, l in lost[name]], ""]
-            out = [re.sub(r"\]\(\.\./examples/(\w+)\.cpp\)", r"](../examples/\1.md)", l) for l in out]
+            rows = "\n".join(f"| {n} | {l} |" for n, l in lost[name])
+            out += ["| you need | you lose |", "|---|---|", relinked("docs/choosing.md", rows, f"choose/{name}.md"), ""]
         lines = figures(run, name)
         if lines:
             out += ["On this machine, in the last run of the lab:\n", "| for | it costs | beside | which costs |", "|---|---|---|---|", *lines, ""]

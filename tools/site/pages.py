@@ -67,9 +67,10 @@ def needed(file):
         shutil.copyfile(root / file, target)
 
 
-def relinked(file, text):
-    """`text` of the document `file`, with its links led to where the site has what they point to."""
-    here = pathlib.PurePath(site_path(file)).parent
+def relinked(file, text, page=None):
+    """`text` of the document `file`, with its links led to where the site has what they point to: as a part
+    of `page`, or of the document's own."""
+    here = pathlib.PurePath(page or site_path(file)).parent
 
     def one(m):
         label, target, anchor = m[1], m[2], m[3] or ""
@@ -203,7 +204,7 @@ def main():
     api_nav, name_count = reference()
     example_nav = examples(built)
     run = figures()
-    choose_nav = choose.write_pages(write, wrong, run)
+    choose_nav = choose.write_pages(write, relinked, wrong, run)
     write("assets/site.css", (root / "tools/site/site.css").read_text())
 
     def those(*files):

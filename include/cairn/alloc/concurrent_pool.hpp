@@ -313,14 +313,15 @@ private:
     // The lock-free part. All atomics of the pool are in it.
     detail::basic_depot<detail::std_atoms> depot_;
 
+    //  slot_count = live + fresh (not claimed) + slots in magazines; live includes lost_count_
     // Growth: under grow_lock_, which is held while the upstream works.
     mutex grow_lock_;
     allocator_ref upstream_;
     options options_;
     std::size_t next_chunk_slots_;
-    std::size_t table_capacity_ = 0;
-    std::size_t upstream_size_ = 0;
-    block* blocks_ = nullptr;
+    std::size_t table_capacity_ = 0;  // magazines
+    std::size_t upstream_size_ = 0;   // bytes, slots included
+    block* blocks_ = nullptr;         // all but those of slots, the newest first
 
     // What belongs to no thread: under shared_lock_, which is never held across an upstream call.
     mutable mutex shared_lock_;

@@ -11,10 +11,10 @@
 //   and the memory divides as they need it. Either end may be the temporary one.
 // Thesis, section 6.1.2.
 //
-// Both ends are full arenas: markers, scopes, make, try_resize, high-water mark. low() is an
-// `arena`, so every function that takes an arena takes it. Its far edge is the other end's top:
-// each end is refused what would run into the other, and there is no second bookkeeping to
-// disagree.
+// Both ends are full arenas: markers, scopes, make, try_resize, high-water mark. Functions take
+// either as any_arena (any_arena.hpp), or, compiled once, as an allocator_ref. Each end's far edge
+// is the other one's top: it is refused what would run into the other, and there is no second
+// bookkeeping to disagree.
 //
 // Invariant: begin <= low top <= high top <= end, all multiples of 16.
 // Cost:      as arena at both ends; high() rounds the address down instead of the size up.
@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/alloc/any_arena.hpp>
 #include <cairn/alloc/arena.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -183,6 +184,6 @@ private:
     arena_high_end high_;  // its watch has the name of both
 };
 
-static_assert(byte_allocator<arena_high_end> && resizes_in_place<arena_high_end>);
+static_assert(any_arena<arena_high_end> && any_arena<arena>);
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

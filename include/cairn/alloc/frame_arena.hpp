@@ -12,6 +12,9 @@
 // orders the two; the arena itself is not thread-safe.)
 // Thesis, section 6.1.3 (double-buffered allocator): N = 2.
 //
+// It is an arena itself, of this frame's memory (any_arena.hpp), and converts to the
+// one that is active: functions that take an `Arena&` take it.
+//
 // Use it for: per-frame data that the next frame, or the next consumer, still reads.
 // Look elsewhere for: data that dies in its frame (one arena and reset()).
 //
@@ -21,6 +24,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/alloc/any_arena.hpp>
 #include <cairn/alloc/arena.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -28,23 +32,38 @@ namespace cairn::inline CAIRN_FLAVOUR {
 /// What swap() does with the arena that becomes active.
 enum class on_swap : unsigned char { reset, keep };
 
+template <class Arena>
+class arena_scope;
+
 /// `Arena` is arena, growing_arena or virtual_arena; each of the N is built from the same
 /// arguments.
 template <std::size_t N = 2, class Arena = arena>
-class frame_arena {
+class frame_arena : public detail::makes_objects<frame_arena<N, Arena>> {
     static_assert(N >= 2, "one frame's arena is written while another's is read");
 
 public:
-    /// Builds every arena with `args`: `frame_arena<2> frames{1_MiB}` takes 2 MiB in all.
+    /// A point in this frame, for rewind().
+    using marker = typename Arena::marker;
+
+    /// Builds every arena with `args`: `frame_arena<2> frames{1_MiB, upstream}` takes 2 MiB in all.
     template <class... Args>
-        requires std::is_constructible_v<Arena, const Args&...>
-    explicit frame_arena(const Args&... args) noexcept : frame_arena{indices<N>{}, args...} {}
+        requires(std::is_constructible_v<Arena, Args...> &&
+                 std::is_constructible_v<Arena, Args&...> &&
+                 !(std::is_convertible_v<Args &&, byte_slice> || ...))
+    explicit frame_arena(Args&&... args) noexcept : frame_arena{indices<N>{}, args...} {}
+
+    /// Over memory of the caller, who keeps it alive: an equal part for each arena.
+    explicit frame_arena(byte_slice buffer) noexcept
+        requires std::is_constructible_v<Arena, byte_slice>
+        : frame_arena{indices<N>{}, buffer_of_all{buffer}} {}
 
     frame_arena(const frame_arena&) = delete;
     frame_arena& operator=(const frame_arena&) = delete;
 
     /// This frame's arena.
     [[nodiscard]] Arena& active() noexcept { return arenas_[active_]; }
+    [[nodiscard]] const Arena& active() const noexcept { return arenas_[active_]; }
+    [[nodiscard]] operator Arena&() noexcept { return active(); }
 
     /// The arena of `frames_ago` frames before this one. Requires: 1 <= frames_ago < N.
     [[nodiscard]] Arena& inactive(std::size_t frames_ago = 1) noexcept {
@@ -59,15 +78,45 @@ public:
         if (what == on_swap::reset) { arenas_[active_].reset(); }
     }
 
+    // ---- as active() has them -----------------------------------------------------------------
+
     /// As active().allocate: a frame_arena is an allocator of this frame's memory.
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
         return active().allocate(size, align);
     }
     /// Requires: `p` was allocated in this frame.
-    void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
-        active().deallocate(p, size, align);
+    void deallocate(void* p, std::size_t size, alignment align = default_alignment,
+                    call_site from = call_site::current()) noexcept {
+        active().deallocate(p, size, align, from);
     }
+    /// Requires: `p` was allocated in this frame. Returns: false when it cannot grow in place.
+    [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
+                                  alignment align = default_alignment) noexcept {
+        return active().try_resize(p, old_size, new_size, align);
+    }
+    [[nodiscard]] std::size_t good_size(std::size_t size, alignment align) const noexcept {
+        return active().good_size(size, align);
+    }
+    /// True when `p` points into this frame's arena; inactive(n).owns(p) answers for earlier ones.
+    [[nodiscard]] bool owns(const void* p) const noexcept { return active().owns(p); }
+    [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
+        return active().is_last(p, size);
+    }
+    /// A point in this frame; dies with it.
+    [[nodiscard]] marker mark() noexcept { return active().mark(); }
+    /// Requires: `to` was taken in this frame.
+    void rewind(marker to, call_site from = call_site::current()) noexcept {
+        active().rewind(to, from);
+    }
+    /// Forgets what was allocated in this frame; earlier frames keep theirs.
+    void reset() noexcept { active().reset(); }
+    [[nodiscard]] std::size_t used_size() const noexcept { return active().used_size(); }
+    [[nodiscard]] std::size_t high_water_size() const noexcept {
+        return active().high_water_size();
+    }
+    void reset_high_water() noexcept { active().reset_high_water(); }
 
+    /// Checks each of its arenas; a broken invariant stops a checked build.
     void validate() const noexcept {
         for (const Arena& a : arenas_) { a.validate(); }
     }
@@ -84,12 +133,29 @@ private:
     template <std::size_t Count>
     using indices = typename make_indices<Count>::type;
 
+    struct buffer_of_all {
+        byte_slice bytes;
+        [[nodiscard]] byte_slice part(std::size_t i) const noexcept {
+            const std::size_t size = round_down(bytes.size() / N, detail::bump_granule);
+            return {bytes.data() + i * size, size};
+        }
+    };
+
     template <std::size_t... I, class... Args>
-    explicit frame_arena(index_list<I...>, const Args&... args) noexcept
+    explicit frame_arena(index_list<I...>, Args&... args) noexcept
         : arenas_{((void)I, Arena(args...))...} {}
+    template <std::size_t... I>
+    explicit frame_arena(index_list<I...>, const buffer_of_all& buffer) noexcept
+        : arenas_{Arena(buffer.part(I))...} {}
 
     Arena arenas_[N];
     std::size_t active_ = 0;  // index of this frame's arena
 };
+
+static_assert(any_arena<frame_arena<2>>);
+
+/// A scope in this frame's arena: `arena_scope temporary{frames};`
+template <std::size_t N, class Arena>
+arena_scope(frame_arena<N, Arena>&) -> arena_scope<Arena>;
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

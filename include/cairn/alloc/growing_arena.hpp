@@ -219,18 +219,22 @@ private:
     void release_all() noexcept;
     void steal(growing_arena& from) noexcept;
 
-    detail::bump_region region_;     // free tail of current_
+    //  used_size()  = full_size_ + region_.used_size()
+    //  full_size_   = sum of (top - begin) over the used blocks but the current one
+    //  held_size_   = sum of size over used and spare blocks; capacity() is that less the headers
+    //  last_serial_ never falls, so a block that comes again is younger than every marker before
+    detail::bump_region region_;     // of the current block: the newest that is not oversized
     block* used_ = nullptr;          // current block first, then older ones
     block* spare_ = nullptr;         // empty, waiting
     std::uint64_t last_serial_ = 0;  // number of the youngest used block; 0: none
     std::size_t full_size_ = 0;      // bytes used in blocks other than the current one
     std::size_t held_size_ = 0;      // bytes asked of upstream, headers included
-    std::size_t block_count_ = 0;
-    std::size_t next_size_;  // bytes of the next block, header included
-    std::size_t first_size_;
-    std::size_t peak_ = 0;                   // highest used_size() at any retreat
-    std::size_t cycle_peak_ = 0;             // the same since the last reset
-    std::size_t recent_ = 0;                 // adaptive: decaying high-water mark
+    std::size_t block_count_ = 0;    // used and spare
+    std::size_t next_size_;          // bytes of the next block, header included
+    std::size_t first_size_;         // bytes of the first one, header included
+    std::size_t peak_ = 0;           // highest used_size() at any retreat
+    std::size_t cycle_peak_ = 0;     // the same since the last reset
+    std::size_t recent_ = 0;         // adaptive: decaying high-water mark
     std::size_t refused_ = ~std::size_t{0};  // coalesce: bytes that upstream had no block for
     allocator_ref upstream_;
     options how_;

@@ -225,6 +225,9 @@ private:
     void deallocate_any(void* p, call_site from) noexcept;
     void check_end() const noexcept;
 
+    //  slot_count_ = live + (top_ - floor_) + untouched          slots
+    //  untouched   = sum of (end - carved_end) / stride_ over the chunks
+    //  top_ - floor_ <= slot_count_ <= stack_capacity_: deallocate() always finds room
     void** top_ = nullptr;            // one past the last free slot in the stack
     void** floor_ = nullptr;          // begin of the stack
     std::byte* carve_ = nullptr;      // next untouched slot of the selected chunk

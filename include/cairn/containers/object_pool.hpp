@@ -36,12 +36,12 @@
 #include <limits>
 #include <utility>
 
-#include <cairn/containers/lease.hpp>
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/rollback.hpp>
 #include <cairn/os/system_allocator.hpp>
+#include <cairn/owners/lease.hpp>
 #include <cairn/storage/object_slots.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {

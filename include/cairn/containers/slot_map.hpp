@@ -144,6 +144,9 @@ private:
     }
 };
 
+template <class T, class Policy>
+struct detail::store_traits<slot_map<T, Policy>> : detail::map_traits<T, Policy> {};
+
 /// Objects that cannot move: the sentence alone.
 template <class T, class Policy>
     requires(detail::names_handles<Policy> && !std::is_move_constructible_v<T>)

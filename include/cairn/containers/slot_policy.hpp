@@ -15,6 +15,7 @@
 
 #include <cairn/core/handle.hpp>
 #include <cairn/storage/generations.hpp>
+#include <cairn/storage/store_traits.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 

@@ -163,6 +163,9 @@ public:
     friend void swap(slot_table& a, slot_table& b) noexcept { a.swap(b); }
 };
 
+template <class Row, class Layout, class Policy>
+struct detail::store_traits<slot_table<Row, Layout, Policy>> : detail::map_traits<Row, Policy> {};
+
 /// Another type in the policy's place, or in the layout's: the sentence, and then a map by default.
 template <class Row, class Layout, class Policy>
     requires(table_layout<Layout> && !detail::names_handles<Policy>)

@@ -597,6 +597,11 @@ private:
     packed_array<waiting> limbo_;
 };
 
+template <class T, class Policy, class Steps>
+struct detail::store_traits<stable_slot_map<T, Policy, Steps>> : detail::map_traits<T, Policy> {
+    static constexpr bool keeps_addresses = true;
+};
+
 /// Another type in the policy's place: the sentence, and then a map with the default policy.
 template <class T, class Policy, class Steps>
     requires(!detail::names_handles<Policy>)

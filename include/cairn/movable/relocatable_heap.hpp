@@ -244,6 +244,8 @@ private:
     void change_sides() noexcept;
     void learn_speed(std::uint64_t nanoseconds, std::size_t size) noexcept;
 
+    //  address of an object = base_ + place * 16,  value of its slot = place * 2
+    //  place = e.place, or e.place + other_side_ where stress_relocate has it on the other side
     const slot_directory_base::slot* table_ = &no_slot;  // slots_.data(), never nullptr
     std::byte* base_ = nullptr;
     slot_directory<reuse::lifo> slots_;  // value: its place in units of 8 bytes from base_

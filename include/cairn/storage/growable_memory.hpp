@@ -72,8 +72,11 @@ public:
     void release() noexcept;
 
 private:
+    //  reserved_ == 0   [data_, data_ + size_) is one block of upstream_, or there is none
+    //  reserved_ != 0   [data_, data_ + size_) has memory, up to data_ + reserved_ are addresses;
+    //                   size_ is a multiple of 256 KiB, or reserved_
     std::byte* data_ = nullptr;
-    std::size_t size_ = 0;
+    std::size_t size_ = 0;      // bytes that may be used
     std::size_t reserved_ = 0;  // bytes of address space, 0: through the upstream
     allocator_ref upstream_;
     alignment align_;

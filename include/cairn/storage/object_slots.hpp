@@ -102,15 +102,18 @@ public:
         std::size_t count;  // slots
     };
 
+    //  stack_[0 .. idle_count_)                           idle, the newest last
+    //  stack_[slot_count_ - vacant_count_ .. slot_count_) vacant, the newest first
+    //  idle_count_ + vacant_count_ <= slot_count_: each slot is at most once in one of both
     void** stack_ = nullptr;        // slot_count_ entries
     std::size_t idle_count_ = 0;    // at the bottom of the stack
     std::size_t vacant_count_ = 0;  // at its top
     std::size_t slot_count_ = 0;
     std::byte* fresh_ = nullptr;   // slots of the newest block that never had an object
     std::size_t fresh_count_ = 0;  // of them
-    std::size_t slot_size_;
-    std::size_t state_offset_;
-    std::size_t first_offset_;  // of the first slot in a block
+    std::size_t slot_size_;        // bytes, object and state
+    std::size_t state_offset_;     // bytes from the begin of a slot
+    std::size_t first_offset_;     // bytes from a block's begin to its first slot
     alignment align_;
     header* blocks_ = nullptr;
     allocator_ref upstream_;

@@ -410,6 +410,7 @@ public:
         if (limbo_.emplace_from([&] { return waiting{moved_out(row), fence}; }) == nullptr) {
             return false;
         }
+        // erase_row() may throw where rows do when they move: then nothing waits in limbo.
         rollback undo{[&]() noexcept { limbo_.swap_erase(limbo_.size() - 1); }};
         erase_row(row);
         undo.cancel();
@@ -556,6 +557,8 @@ protected:
         auto* const order = reinterpret_cast<std::uint32_t*>(scratch.data() + order_at);
         auto* const spare = reinterpret_cast<handle_type*>(scratch.data() + spare_at);
         sort_order(order, static_cast<void*>(scratch.data()));
+        // Before permute(), which spoils `order`; into a copy, since a refusal there must change no
+        // handle.
         for (std::size_t r = 0; r < count; ++r) { spare[r] = handle_rows()[order[r]]; }
         if (!rows_.permute({order, count})) { return false; }  // `order` is spoiled from here on
         for (std::size_t r = 0; r < count; ++r) { lead(r, spare[r]); }
@@ -681,15 +684,19 @@ private:
             return handles_.grow(rows * sizeof(handle_type), size() * sizeof(handle_type));
         };
         if (grow_by_halves(handle_capacity_, count, wish, attempt) == 0) { return false; }
+        // Inside reserved addresses more has become usable than was asked for: all of it counts.
         const std::size_t fitting = handles_.size() / sizeof(handle_type);
         handle_capacity_ = static_cast<std::uint32_t>(fitting < max_size() ? fitting : max_size());
         return true;
     }
 
 protected:
+    //  for each row r < size():  slots_ finds r with the handle handle_rows()[r]
+    //  slots_.live_count() == rows_.size(), but between the two halves of an insertion or erasure
+    //  slots_.is_ready() asks for live_count() < min(handle_capacity_, rows_.capacity()), too
     slot_directory<Policy::order> slots_;
-    growable_memory handles_;  // of each row
-    moved<std::uint32_t> handle_capacity_;
+    growable_memory handles_;               // of each row
+    moved<std::uint32_t> handle_capacity_;  // handles that fit handles_
     rows_type rows_;
     limbo limbo_;
 };

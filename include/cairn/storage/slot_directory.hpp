@@ -14,7 +14,7 @@
 // make every insertion wait for the cache miss of the one before.
 //
 // It gives out slots, counts their lives and finds the 32-bit value of a live one. What the value
-// means (a row, an offset) is the caller's.
+// means (a row, an offset) is the caller's; two values are taken (value_max).
 //
 // Use it for: any store that wants handles: keep it beside your data and let `value` lead there.
 // Look elsewhere for: a ready-made store (slot_map, stable_slot_map).
@@ -57,6 +57,8 @@ class slot_directory_base {
 public:
     /// No slot.
     static constexpr std::uint32_t none = 0xffff'ffff;
+    /// The largest value of a slot: the two above it mean none, and a slot that is promised.
+    static constexpr std::uint32_t value_max = 0xffff'fffd;
 
     struct slot {
         std::uint32_t word;  // see the picture
@@ -105,9 +107,10 @@ public:
         CAIRN_ASSERT(is_alive(index), "the slot is alive");
         return slots()[index].value;
     }
-    /// Requires: as value().
+    /// Requires: as value(); value <= value_max.
     void set_value(std::uint32_t index, std::uint32_t value) noexcept {
         CAIRN_ASSERT(is_alive(index), "the slot is alive");
+        CAIRN_ASSERT(value <= value_max, "a value is at most value_max");
         slots()[index].value = value;
     }
 
@@ -145,10 +148,11 @@ public:
     /// Returns: false for 0, for more than slot_count_max, and when the system refuses.
     [[nodiscard]] bool reserve_address_space(std::size_t live_max) noexcept;
 
-    /// A promised slot comes alive. Requires: it is promised.
+    /// A promised slot comes alive. Requires: it is promised; value <= value_max.
     void fulfil(std::uint32_t index, std::uint32_t value) noexcept {
         CAIRN_ASSERT(index < capacity_ && slots()[index].value == promised_mark,
                      "the slot is promised");
+        CAIRN_ASSERT(value <= value_max, "a value is at most value_max");
         slots()[index] = {slots()[index].word & ~vacant, value};
         --promised_count_;
         ++live_;
@@ -178,7 +182,7 @@ public:
 
 protected:
     static constexpr std::uint32_t vacant = detail::generations::vacant;
-    static constexpr std::uint32_t promised_mark = 0xffff'fffe;  // no slot has this index
+    static constexpr std::uint32_t promised_mark = value_max + 1;
 
     slot_directory_base(slot_rules rules, reuse order, allocator_ref upstream) noexcept
         : memory_{cache_line_alignment, upstream},
@@ -224,6 +228,10 @@ protected:
         void leave() noexcept { value = value == none ? none : 0; }
     };
 
+    //  capacity_ = live_ + promised_count_ + worn_out_count_ + free        slots
+    //  fifo:  the free ones are line()[head_ .. tail_), modulo capacity_
+    //  lifo:  they are line()[0 .. head_), and head_ is how many
+    //  live_ < limit_ where a slot is ready: set_limit() has the equation
     // Hot fields first, near each other: stores to one cache line leave two at a time. The two list
     // ends stand apart from live_ even so, or the compiler joins their stores into one wide store,
     // from which the next load cannot be forwarded.
@@ -279,13 +287,15 @@ public:
         }
     }
 
-    /// Slot `index` begins a life and leads to `value`. Requires: index == next().
+    /// Slot `index` begins a life and leads to `value`.
+    /// Requires: index == next(); value <= value_max.
     void occupy(std::uint32_t index, std::uint32_t value) noexcept {
         occupy(index, slots()[index].word & ~vacant, value);
     }
     /// The same for a caller who knows its generation(), from the handle.
     void occupy(std::uint32_t index, std::uint32_t generation, std::uint32_t value) noexcept {
         CAIRN_ASSERT(slots()[index].word == (generation | vacant), "a slot begins its next life");
+        CAIRN_ASSERT(value <= value_max, "a value is at most value_max");
         take<Order>(index);
         ++live_;
         slots()[index] = {generation, value};

@@ -20,6 +20,9 @@ constexpr auto relaxed = std::memory_order_relaxed;
 
 void concurrent_pool::reset() noexcept {
     const lock_scope held{concurrent_pool_registry::lock_of(*this)};
+    // Every magazine is dealt out anew, in the order of the table: two to each cache, the others to
+    // the depot, all of them empty. What was in them is untouched memory again. So no cache moves,
+    // and the threads that have one need not be told.
     depot_.forget_magazines();
     const auto& magazines = depot_.magazines();
     std::size_t next = 0;
@@ -45,6 +48,7 @@ void concurrent_pool::reset() noexcept {
 
 const concurrent_pool::chunk* concurrent_pool::find_chunk(const void* p) const noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(p);
+    // One subtraction asks for both ends: an address below the chunk wraps to a large number.
     const chunk* c = first_chunk();
     while (c != nullptr &&
            address - reinterpret_cast<std::uintptr_t>(c->first) >= c->slot_count * stride_) {
@@ -66,9 +70,12 @@ concurrent_pool_stats concurrent_pool::count() const noexcept {
     s.magazine_size = depot_.magazine_size();
     s.upstream_size = upstream_size_;
     std::size_t free_count = 0;
+    //     slot_count = live + fresh + in magazines           (what a fork has lost counts as live)
+    // claimed may run past the end: threads that asked in vain have added to it.
     visit_chunks([&](const chunk& c) {
         free_count += c.slot_count - std::min(c.claimed.load(relaxed), c.slot_count);
     });
+    // All magazines at once, wherever they are: each counts what it had when it was last unloaded.
     for (std::size_t i = 0; i < depot_.magazines().size(); ++i) {
         free_count += depot_.magazines()[i].count;
     }
@@ -85,6 +92,7 @@ concurrent_pool_stats concurrent_pool::count() const noexcept {
 std::size_t concurrent_pool::live_bit_count() const noexcept {
     std::size_t live = 0;
     bool is_known = true;
+    // The last word of a chunk may have bits for slots that do not exist: they are never set.
     visit_chunks([&](const chunk& c) {
         is_known = is_known && c.live != nullptr;
         for (std::size_t i = 0; is_known && i < chunk::words_for(c.slot_count); ++i) {
@@ -122,6 +130,7 @@ void concurrent_pool::check_taken(void* p) noexcept {
     if (c->live != nullptr) {
         const std::size_t i = concurrent_pool_checks::index(*this, *c, p);
         const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+        // Relaxed: the bit orders nothing. The magazines order what one thread hands to another.
         [[maybe_unused]] const std::uint64_t before = c->live[i / 64].fetch_or(bit, relaxed);
         CAIRN_ASSERT((before & bit) == 0, "a slot is given out once",
                      concurrent_pool_checks::about(*this, misuse_kind::corrupted, {}, *c, p));

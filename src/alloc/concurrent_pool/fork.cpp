@@ -8,6 +8,7 @@
 namespace cairn::inline CAIRN_FLAVOUR {
 
 void concurrent_pool_registry::before_fork(home& of) noexcept {
+    // In the order in which all others take them. Pools cannot come or go while the home is locked.
     of.lock.lock();
     of.has_others = !detail::is_only_thread();
     for (concurrent_pool* p = of.live_pools; p != nullptr; p = p->next_live_) {
@@ -24,6 +25,8 @@ void concurrent_pool_registry::after_fork_in_parent(home& of) noexcept {
 
 void concurrent_pool_registry::after_fork_in_child(home& of) noexcept {
     for (concurrent_pool* p = of.live_pools; p != nullptr; p = p->next_live_) {
+        // Not unlocked: the child may have other waiters noted in the word, threads that are not
+        // there.
         p->shared_lock_.forget_holder();
         p->grow_lock_.forget_holder();
         p->mend_after_fork(of.caches().record);
@@ -35,12 +38,19 @@ void concurrent_pool_registry::after_fork_in_child(home& of) noexcept {
 /// In the child, where no other thread exists: what the others had in hand comes back to its place.
 /// `survivor` is the owner of the caches of the thread that forked.
 void concurrent_pool::mend_after_fork(const detail::thread_record* survivor) noexcept {
+    // What can be wrong in the child, and what makes it right:
+    //   a growth that was cut short        slot_count: counted anew from the chunks that are linked
+    //   a magazine in no stack or cache    a thread was moving it, or had it loaded: found by marks
+    //   a cache of a thread that is gone   its two magazines are emptied, the cache is idle again
+    //   slots in what was loaded           lost: they count as live, for ever (lost_count_)
     depot_.untouched().recount();
     const auto& magazines = depot_.magazines();
     const auto is_abandoned = [survivor](const detail::basic_cache<detail::std_atoms>& c) noexcept {
         const detail::thread_record* const owner = static_cast<const detail::pool_cache&>(c).owner;
         return owner != nullptr && owner != survivor;
     };
+    // The spare of an abandoned cache is found, with its slots: it is whole at every instruction.
+    // What that cache had loaded is not: its count is the one of when it was loaded.
     for (std::size_t i = 0; i != magazines.size(); ++i) { magazines[i].found = false; }
     depot_.for_each_magazine([](magazine& m) noexcept { m.found = true; });
     for (auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
@@ -75,6 +85,7 @@ void concurrent_pool::mend_after_fork(const detail::thread_record* survivor) noe
     }
     lost_count_ = 0;
     const std::size_t live = live_bit_count();
+    // Checked builds know each live slot by its bit: the difference is what validate() allows for.
     if (live != unknown) { lost_count_ = count().live_count - live; }
 }
 

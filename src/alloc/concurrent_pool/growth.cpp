@@ -3,6 +3,14 @@
 //
 // Another thread may fork at any instruction of this file, and the child goes on with what it
 // finds: every step is finished before the store that makes it known.
+//
+//   step                               a fork behind it finds
+//   take_block: blocks_ = head         a block more in the list; what is in it is never looked at
+//   move_to: the larger table          the same magazines in it
+//   append: ++size_                    a magazine in no stack: mend_after_fork() adds it
+//   enlist(cache)                      a cache with two magazines, of no thread
+//   shared_ = ...                      the shared cache: the next growth makes none
+//   untouched().append(chunk)          its slots: the growth has happened
 // (concurrent_pool_fork_test.cpp forks at each instruction of a growth.)
 #include <cairn/alloc/concurrent_pool.hpp>
 
@@ -30,6 +38,7 @@ void finish_step() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst
 
 concurrent_pool::~concurrent_pool() {
     concurrent_pool_registry::leave(*this);
+    // Off the list of names before the chunks go: a report must not look for an address in them.
     if (options_.name != nullptr) { set_name(nullptr); }
     for (const chunk* c = first_chunk(); c != nullptr;) {
         const auto* const next = static_cast<const chunk*>(c->next.load(std::memory_order_relaxed));
@@ -38,6 +47,7 @@ concurrent_pool::~concurrent_pool() {
         upstream_.deallocate(c->first, c->slot_count * stride_, detail::chunk_alignment(align_));
         c = next;
     }
+    // Last: the records of the chunks, the caches and all magazines lie in these blocks.
     while (blocks_ != nullptr) {
         block* const b = blocks_;
         blocks_ = b->next;
@@ -49,6 +59,7 @@ concurrent_pool::~concurrent_pool() {
 bool concurrent_pool::grow(std::size_t seen_slot_count) noexcept {
     const lock_scope held{grow_lock_};
     const std::size_t slot_count = depot_.untouched().slot_count();
+    // Its slots may be used up already: the caller looks again, and comes back with the new count.
     if (slot_count != seen_slot_count) { return true; }
     if (slot_count >= options_.slot_count_max ||
         !add_chunk(std::min(next_chunk_slots_, options_.slot_count_max - slot_count))) {
@@ -67,6 +78,7 @@ std::size_t concurrent_pool::magazine_bytes() const noexcept {
 
 concurrent_pool::magazine& concurrent_pool::make_magazine(std::byte*& memory) noexcept {
     auto* const m = ::new (static_cast<void*>(memory)) magazine;
+    // take() reads 8 entries below the top, to prefetch: below the lowest slot it finds null.
     auto** const below = reinterpret_cast<void**>(memory + magazine_head);
     std::memset(below, 0, lookahead * sizeof(void*));
     m->slots = below + lookahead;
@@ -78,6 +90,7 @@ concurrent_pool::magazine& concurrent_pool::make_magazine(std::byte*& memory) no
 void concurrent_pool::equip(cache& c, std::byte*& memory) noexcept {
     c.pool = this;
     c.serial = serial_;
+    // Two empty magazines before enlist(), from which on others may steal the spare.
     c.load(&make_magazine(memory), depot_.magazine_size());
     c.spare.store(&make_magazine(memory), std::memory_order_relaxed);
     depot_.enlist(c);
@@ -110,6 +123,7 @@ bool concurrent_pool::make_room_in_table(std::size_t more) noexcept {
     const std::size_t needed = magazines.size() + more;
     if (needed <= table_capacity_) { return true; }
     if (needed > decltype(depot_)::magazine_count_max) { return false; }
+    // Doubled: the tables that stay behind are together no larger than the one in use.
     const std::size_t capacity = std::max(needed, table_capacity_ * 2);
     auto* const table = reinterpret_cast<magazine**>(take_block(capacity * sizeof(magazine*)));
     if (table == nullptr) { return false; }
@@ -124,6 +138,9 @@ bool concurrent_pool::add_chunk(std::size_t slot_count) noexcept {
     if (size > PTRDIFF_MAX) { return false; }
     // Not "is this the first chunk": the last attempt may have ended in between, by a fork.
     const bool needs_shared = shared_ == nullptr;  // written under grow_lock_, too
+    // The depot gets an empty magazine for every magazine_size slots, and one for the rest: that
+    // many full ones can come back, and each finds an empty one to leave with (the invariant of
+    // magazines.hpp).
     const std::size_t depot_magazines = slot_count / depot_.magazine_size() + 1;
     const std::size_t magazines = depot_magazines + (needs_shared ? 2 : 0);
     if (magazines > decltype(depot_)::magazine_count_max - depot_.magazines().size()) {
@@ -148,6 +165,7 @@ bool concurrent_pool::add_chunk(std::size_t slot_count) noexcept {
     memory += chunk_room;
     c->first = first;
     c->slot_count = slot_count;
+    // Without memory for the bits the chunk is not checked: c->live stays null.
     if constexpr (asserts_enabled) {
         c->live = static_cast<chunk::word*>(
             std::calloc(chunk::words_for(slot_count) + 1, sizeof(chunk::word)));
@@ -160,6 +178,8 @@ bool concurrent_pool::add_chunk(std::size_t slot_count) noexcept {
         const lock_scope shared_held{shared_lock_};
         shared_ = shared;
     }
+    // The magazines before the slots: a thread that claims slots of this chunk can always return
+    // them.
     for (std::size_t i = 0; i < depot_magazines; ++i) { depot_.add(make_magazine(memory)); }
     depot_.untouched().append(*c);
     return true;
@@ -176,6 +196,8 @@ bool concurrent_pool::reserve(std::size_t slot_count, std::size_t cache_count) n
             return false;
         }
     }
+    // Those that threads hold count: the others are made, or taken from the idle ones, and become
+    // idle together.
     const std::size_t have = held_cache_count();
     cache* made = nullptr;  // collected first: an idle one must not be taken twice
     bool enough = true;
@@ -204,6 +226,7 @@ concurrent_pool::cache* concurrent_pool::make_cache() noexcept {
     const lock_scope held{grow_lock_};
     constexpr std::size_t cache_room = round_up(sizeof(cache), cache_line_alignment);
     if (!make_room_in_table(2)) { return nullptr; }
+    // A table that has grown for nothing is used by the next growth.
     std::byte* memory = take_block(cache_room + 2 * magazine_bytes());
     if (memory == nullptr) { return nullptr; }
     auto* const c = ::new (static_cast<void*>(memory)) cache;

@@ -27,12 +27,14 @@ bool watch_exit_here(thread_record& record) noexcept;
 // The one of this module; functions get at it through the pool that they are called for.
 constinit pool_home this_module{.caches = &caches_here, .watch_exit = &watch_exit_here};
 
-constinit thread_exit thread_ending{[](void* record) noexcept {
+constinit thread_exit caches_ending{[](void* record) noexcept {
     concurrent_pool_registry::exit_thread(this_module, *static_cast<thread_record*>(record));
 }};
 
-bool watch_exit_here(thread_record& record) noexcept { return thread_ending.watch(&record); }
+bool watch_exit_here(thread_record& record) noexcept { return caches_ending.watch(&record); }
 
+//     serial = (number * 32 + entry) * 16             what each thread's table compares
+//     number = address of the home / 8 * 2^11 + pools made by it so far
 /// No two pools of a process have the same, whichever modules they are of: a module's numbers begin
 /// at the address of its home, whose bytes are no other module's. Numbers of two modules meet after
 /// 256 pools for each byte between their homes: millions.
@@ -63,6 +65,8 @@ thread_record* record_of(const pool_home& home, thread_caches& mine) noexcept {
     if (mine.record == nullptr && !mine.exiting) {
         void* const memory = std::malloc(sizeof(thread_record));
         if (memory == nullptr) { return nullptr; }
+        // Watched before it is used: a thread that is never told of its end would keep its caches
+        // for ever. It works through the lock instead.
         auto* const record = ::new (memory) thread_record;
         if (!home.watch_exit(*record)) {
             std::free(memory);
@@ -78,6 +82,8 @@ thread_record* record_of(const pool_home& home, thread_caches& mine) noexcept {
 void concurrent_pool_registry::enter(concurrent_pool& pool) noexcept {
     pool_home& home = this_module;
     const lock_scope held{home.lock};
+    // With the first pool, once for the module: there is no way to take it back. Asked again where
+    // the system had no room for it.
     if (!home.forks_are_watched) {
         home.forks_are_watched =
             around_fork([] { before_fork(this_module); }, [] { after_fork_in_parent(this_module); },
@@ -93,6 +99,7 @@ void concurrent_pool_registry::enter(concurrent_pool& pool) noexcept {
     pool.home_ = &home;
     pool.serial_ = thread_caches::make_serial(pool_number(home), at);
     home.taken_entries |= std::uint32_t{1} << at;
+    // Last: from here on fork() and ending threads find the pool, complete.
     pool.next_live_ = home.live_pools;
     pool.live_link_ = &home.live_pools;
     if (home.live_pools != nullptr) { home.live_pools->live_link_ = &pool.next_live_; }
@@ -104,11 +111,16 @@ void concurrent_pool_registry::leave(concurrent_pool& pool) noexcept {
     const lock_scope held{home.lock};
     *pool.live_link_ = pool.next_live_;
     if (pool.next_live_ != nullptr) { pool.next_live_->live_link_ = pool.live_link_; }
+    // The entry is free for another pool when no live one has it. What threads have in it stays:
+    // its serial never comes again.
     bool entry_is_shared = false;
     for (const concurrent_pool* p = home.live_pools; p != nullptr; p = p->next_live_) {
         entry_is_shared = entry_is_shared || p->entry() == pool.entry();
     }
     if (!entry_is_shared) { home.taken_entries &= ~(std::uint32_t{1} << pool.entry()); }
+    // Threads that hold caches of this pool keep their records, from which the caches go: a thread
+    // that ends later finds nothing of it. One that is ending now waits for the lock, or has it and
+    // is finished with this pool before it lets go.
     for (auto* c = pool.depot_.first_cache(); c != nullptr; c = c->next) {
         if (auto& mine = static_cast<pool_cache&>(*c); mine.owner != nullptr) { unlink(mine); }
     }
@@ -117,6 +129,7 @@ void concurrent_pool_registry::leave(concurrent_pool& pool) noexcept {
 bool concurrent_pool_registry::attach(concurrent_pool& pool, pool_cache& c) noexcept {
     thread_caches& mine = pool.home_->caches();
     thread_record* const record = record_of(*pool.home_, mine);
+    // Outside of the lock: it allocates, and calls the system. The record is this thread's own.
     if (record == nullptr) { return false; }
     const lock_scope held{pool.home_->lock};
     link(*record, c);
@@ -128,6 +141,8 @@ pool_cache* concurrent_pool_registry::find(const concurrent_pool& pool) noexcept
     thread_caches& mine = pool.home_->caches();
     thread_caches::entry& entry = mine.entries[pool.entry()];
     if (entry.serial == pool.serial_) { return entry.cache; }  // asked by another module
+    // Another pool has the entry, or none has: the caches of this thread are few, and are gone
+    // through. The entry is this pool's from now on.
     if (mine.record == nullptr) { return nullptr; }
     const lock_scope held{pool.home_->lock};  // a pool may be dying on another thread
     for (pool_cache* c = mine.record->first; c != nullptr; c = c->next_of_thread) {
@@ -155,6 +170,8 @@ bool concurrent_pool_registry::is_exiting(const concurrent_pool& pool) noexcept 
 
 void concurrent_pool_registry::exit_thread(home& of, thread_record& record) noexcept {
     {
+        // Order of locks: home, then shared_lock_ in give_cache_back(). A pool that is ending waits
+        // in leave() until its caches are back; the destructor then frees what they lie in.
         const lock_scope held{of.lock};
         while (pool_cache* const c = record.first) {
             unlink(*c);
@@ -162,6 +179,8 @@ void concurrent_pool_registry::exit_thread(home& of, thread_record& record) noex
         }
     }
     thread_caches& mine = of.caches();
+    // From here on every operation of this thread takes the cold way, and `exiting` makes it the
+    // locked one: a cache made now would never be given back.
     for (auto& e : mine.entries) { e = {0, nullptr}; }
     mine.record = nullptr;
     mine.exiting = true;
@@ -178,6 +197,7 @@ detail::pool_cache* concurrent_pool::find_or_make_cache() noexcept {
     if (c != nullptr) { return c; }
     c = take_idle_cache();
     c = c != nullptr ? c : make_cache();
+    // The cache goes to the idle ones: the next thread has it without a request to upstream.
     if (c != nullptr && !concurrent_pool_registry::attach(*this, *c)) {
         give_cache_back(*c);
         return nullptr;

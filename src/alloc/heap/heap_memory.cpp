@@ -1,4 +1,8 @@
 // Cold half of cairn/alloc/heap/heap_memory.hpp: regions come and go, and what is said of them.
+//
+// What is kept beside the regions, and must go with them: spare_ and home_ point into the set,
+// recent_ is a copy of where one of them lies, and Valgrind's number stands in its entry. So
+// give_back() forgets recent_ whatever it is, and its callers mend the other two.
 #include <cairn/alloc/heap/heap_memory.hpp>
 
 #include <cairn/core/alignment.hpp>
@@ -24,6 +28,8 @@ heap_memory::heap_memory(heap_memory&& other) noexcept
       owned_{other.owned_},
       ends_empty_{other.ends_empty_},
       watch_{static_cast<allocator_watch&&>(other.watch_)} {
+    // The regions stay where they are, and with them the bins: blocks keep their addresses. recent_
+    // is found again by the first check.
     regions_.take_all(other.regions_);
     other.home_ = other.spare_ = nullptr;
     other.recent_ = {};
@@ -34,6 +40,7 @@ heap_memory::~heap_memory() {
     if (asserts_enabled && ends_empty_) {
         std::size_t live = 0;
         for (std::uint32_t i = 0; i < regions_.count(); ++i) {
+            // What waits in a bin was freed by its owner.
             regions_.region(i)->for_each([&](std::uint32_t, block_header h) {
                 live += h.is_free() || h.is_deferred() ? 0u : 1u;
             });
@@ -50,6 +57,7 @@ heap_memory::~heap_memory() {
 std::byte* heap_memory::take(std::size_t needed, std::size_t& size) noexcept {
     constexpr std::size_t size_max = std::size_t{granule_count_max} * granule_size;
     const std::size_t held = regions_.held();
+    //     size = max(block_size_, held / 4), at most 16 GiB, and at least what the request needs
     // A quarter of what is there, so that 64 regions reach anywhere.
     size = block_size_ > held / 4 ? block_size_ : held / 4;
     size = size < size_max ? size : size_max;
@@ -67,6 +75,8 @@ void heap_memory::add(region_base* r, std::size_t size) noexcept {
 }
 
 void heap_memory::give_back(region_base* r) noexcept {
+    // What is known of the region is copied before its memory goes: `size` must be what upstream
+    // was asked for.
     region_set::entry removed = regions_.remove(r);
     forget(removed);
     recent_ = {};
@@ -75,6 +85,7 @@ void heap_memory::give_back(region_base* r) noexcept {
 }
 
 void heap_memory::give_all_back() noexcept {
+    // From the last one down: nothing in the set moves.
     while (regions_.count() != 0) { give_back(regions_.region(regions_.count() - 1)); }
     home_ = spare_ = nullptr;
 }
@@ -84,6 +95,7 @@ void heap_memory::give_all_back() noexcept {
 bool heap_memory::turn_to(const void* p) noexcept {
     const region_base* const r = regions_.at(p);
     if (r == nullptr || !r->contains(p)) { return false; }
+    // Payloads of blocks begin at multiples of a granule from here; what lies between is no block.
     recent_ = {reinterpret_cast<std::uintptr_t>(r->every_block().payload(0)),
                std::size_t{r->granules()} * granule_size};
     return is_recent(p);
@@ -96,6 +108,8 @@ evidence heap_memory::about(misuse_kind kind, call_site from) const noexcept {
 void heap_memory::check_freed([[maybe_unused]] const void* p, [[maybe_unused]] std::size_t size,
                               [[maybe_unused]] std::size_t good_size,
                               [[maybe_unused]] call_site from) const noexcept {
+    // In this order, each question makes the next one safe to ask: in a region, at a granule, not
+    // freed before, a header that agrees with its neighbours, the size.
     if constexpr (asserts_enabled) {
         const region_base* const r = regions_.at(p);
         CAIRN_ASSERT(r != nullptr && r->contains(p), "a block is freed to the heap it came from",
@@ -111,6 +125,7 @@ void heap_memory::check_freed([[maybe_unused]] const void* p, [[maybe_unused]] s
         CAIRN_ASSERT(h.size_and_bits() < block_header::free_bit,
                      "a block's header is as the heap wrote it: nothing overran it",
                      about(misuse_kind::corrupted, from));
+        // A free without a size: the header is believed.
         if (size == SIZE_MAX) { return; }
         [[maybe_unused]] evidence sizes = about(misuse_kind::wrong_size, from);
         sizes.values[0] = {"bytes of the block", payload_size(h.size())};

@@ -1,10 +1,21 @@
 // Cold half of cairn/alloc/heap/region_base.hpp: what headers say of one another.
+//
+//      [ h  size 3, prev 2 ]......[ h  size 4, prev 3, free ]..........[ h  size 2, prev 4 ]
+//        g                          g + 3                                g + 7
+//
+//      agree:   header(g + size).previous == size    and    header(g - previous).size == previous
+//
+// Who writes past its block breaks the header behind it. Each size stands twice, eight bytes in
+// front of a block and behind its last byte, so the two no longer agree. The last header of a
+// region, at granules_, has size 0 and is in use: no block is ever merged with it.
 #include <cairn/alloc/heap/region_base.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 namespace {
 
-[[nodiscard]] evidence misused(misuse_kind kind) noexcept { return {.kind = kind, .type = "heap"}; }
+[[nodiscard, maybe_unused]] evidence misused(misuse_kind kind) noexcept {
+    return {.kind = kind, .type = "heap"};
+}
 
 }  // namespace
 
@@ -14,6 +25,8 @@ address_place region_base::place_of(const void* address) const noexcept {
     if (at - begin >= total_size()) { return {}; }
     const blocks b = every_block();
     std::uint32_t g = 0;
+    // Block by block, as far as the headers make sense: where one does not, the answer is the
+    // region as a whole.
     for (std::size_t index = 0; g < granules_; ++index) {
         const block_header header = b.header(g);
         if (header.size() == 0 || header.size() > granules_ - g) { break; }
@@ -41,6 +54,7 @@ address_place region_base::place_of(const void* address) const noexcept {
 void region_base::poison_unused() noexcept {
     if (!poison_is_seen()) { return; }
     const blocks b = every_block();
+    // Headers too, also of blocks in use: only hidden_word.hpp reads them from now on.
     for_each([&](std::uint32_t g, block_header h) {
         poison(b.at(g), block_header_size);
         if (h.is_free() || h.is_deferred()) { poison(b.payload(g), payload_size(h.size())); }
@@ -60,10 +74,13 @@ bool region_base::agrees(std::uint32_t g, block_header h) const noexcept {
 bool region_base::was_freed(std::uint32_t g, block_header h) const noexcept {
     const std::uint32_t state = h.size_and_bits() & block_header::gone;
     if (state == 0 || !is_plausible(g, h)) { return false; }
+    // Both bits at once mean that the block has become part of another one: its neighbours are not
+    // what they were, and are not asked.
     // A header that was overrun may look freed; a freed one agrees with its neighbours.
     return state == block_header::gone || !asserts_enabled || agrees(g, h);
 }
 
+/// The order of the answers: freed before, else intact and so of another size, else overrun.
 void region_base::freed_wrongly(std::uint32_t g) const noexcept {
     const block_header h = every_block().header(g);
     if (was_freed(g, h)) { heap_is_corrupt(heap_promise::freed_once, this); }
@@ -85,6 +102,10 @@ void region_base::check_header([[maybe_unused]] std::uint32_t g,
                  misused(misuse_kind::corrupted));
 }
 
+/// Walks once from the first header to the last. Each step ends inside the region before it is made
+/// (size <= granules_ - g), and is one granule at least: the walk ends, and reads nothing else. Two
+/// free neighbours, or a mark of a block that is none, are not what a heap leaves; blocks that wait
+/// may stand beside each other and beside free ones.
 bool region_base::blocks_follow_one_another() const noexcept {
     const blocks b = every_block();
     std::uint32_t previous = 0;

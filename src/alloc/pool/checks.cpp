@@ -12,6 +12,11 @@ namespace {
 
 constexpr auto freed_byte = std::byte{0xDD};  // what a free slot is filled with
 
+// What is true of a slot while checks run, and what is compared:
+//   free    its byte in chunk::live is false, all its bytes are 0xDD, checkers have it poisoned
+//   live    its byte is true
+// So a second free finds false, a slot that the stack has twice finds true, and a write after a
+// free is found when the slot is given out again.
 // Slots are short, and a call of memset() or memcmp() costs as much as all else here together.
 constexpr std::size_t short_min = 32;
 constexpr std::size_t short_max = 256;
@@ -72,6 +77,7 @@ void pool_checks::remember(pool& p, const pool::chunk& c) noexcept {
     p.lookup_.first = reinterpret_cast<std::uintptr_t>(c.first);
     p.lookup_.size = c.slot_count * p.stride_;
     p.lookup_.live = c.live;
+    // Under Valgrind the bytes of a free slot may not be read: no short way there.
     const bool is_short = p.stride_ >= short_min && p.stride_ <= short_max && !poison_is_seen();
     p.lookup_.short_size = is_short ? p.lookup_.size : 0;
 }
@@ -81,6 +87,10 @@ inline bool* pool_checks::live_of(const pool& p, const void* slot) noexcept {
     const detail::slot_lookup& l = p.lookup_;
     const std::size_t offset = reinterpret_cast<std::uintptr_t>(slot) - l.first;
     if (offset >= l.size) [[unlikely]] { return nullptr; }
+    // inverse = floor((2^64 - 1) / stride) + 1, so offset * inverse / 2^64 is offset / stride
+    // rounded down wherever offset * stride < 2^64. The product back tells whether a slot begins
+    // there; one of a larger chunk may be missed, and takes the other way. For a stride of 1 the
+    // sum wraps to 0: only slot 0 is found, all others take the other way.
     const auto i = static_cast<std::size_t>((product{offset} * l.inverse) >> 64);
     return i * p.stride_ == offset ? l.live + i : nullptr;
 }
@@ -91,6 +101,7 @@ void pool_checks::take(pool& p, void* slot, bool recycled) noexcept {
     CAIRN_ASSERT(c != nullptr, "a free slot lies in a chunk of its pool",
                  about(p, misuse_kind::corrupted));
     remember(p, *c);
+    // An untouched slot has no pattern yet: it is whatever upstream gave.
     if (recycled) {
         unpoison_defined(slot, p.stride_);
         CAIRN_ASSERT(is_as_freed(slot, p.stride_), "a free slot is not written to",
@@ -125,6 +136,7 @@ void pool_checks::give(pool& p, void* slot, call_site from) noexcept {
     const pool::chunk& c = expect_live(p, slot, from);
     remember(p, c);
     if (c.live != nullptr) { c.live[index(p, c, slot)] = false; }
+    // Filled before it is poisoned, or the checkers would name this write.
     fill_freed(slot, p.stride_);
     poison(slot, p.stride_);
 }
@@ -136,6 +148,7 @@ void pool_checks::give(pool& p, void* slot, call_site from) noexcept {
 
 // Apart, or their calls would cost the short ones a frame.
 [[gnu::noinline]] void* pool_checks::allocate_uncommon(pool& p) noexcept {
+    // short_size == size: the slots are short, and the short way has just said no.
     const detail::slot_lookup& l = p.lookup_;
     if (l.short_size != l.size && p.top_ != p.floor_ && !poison_is_seen()) {
         const detail::allocator_watch::use inside{p.watch_, &p, "pool", {}};
@@ -169,6 +182,8 @@ void* pool::checked_allocate() noexcept {
     if (watch_.inside() != nullptr || top_ == floor_) [[unlikely]] {
         return pool_checks::allocate_uncommon(*this);
     }
+    // What allocator_watch::use does, written out, without its frame: the thread is noted, and
+    // asked for again at the end. The slot changes only when all is known to be well.
     const void* const thread = detail::this_thread_word();
     watch_.set_inside(thread);
     void* const slot = top_[-1];
@@ -319,6 +334,7 @@ const pool::chunk* pool::find_chunk(const void* p) const noexcept {
                          [](const void* q, const chunk& c) { return std::less<>{}(q, c.first); });
     if (after == chunks_) { return nullptr; }
     const chunk& c = after[-1];
+    // The last chunk that begins at or before p; behind its slots p lies in none.
     const auto offset =
         reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(c.first);
     return offset < c.slot_count * stride_ ? &c : nullptr;
@@ -328,6 +344,7 @@ pool_stats pool::stats() const noexcept {
     pool_stats s;
     const std::size_t free_count = static_cast<std::size_t>(top_ - floor_);
     s.slot_count = slot_count_;
+    // Each slot is untouched, on the stack or live: what is not counted is left over.
     s.live_count = slot_count_ - untouched_count() - free_count;
     s.chunk_count = chunk_count_;
     s.upstream_size = fixed_ || chunks_ == nullptr ? 0

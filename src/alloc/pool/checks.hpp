@@ -13,6 +13,8 @@ namespace cairn::inline CAIRN_FLAVOUR {
 struct pool_checks {
     static bool* make_live(std::size_t slot_count) noexcept {
         if constexpr (asserts_enabled) {
+            // calloc, so that all slots begin as not live; behind them the bytes of Valgrind's
+            // number.
             return static_cast<bool*>(std::calloc(slot_count + sizeof(unsigned), 1));
         }
         return nullptr;

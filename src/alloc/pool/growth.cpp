@@ -1,4 +1,13 @@
 // Chunks of cairn/alloc/pool.hpp, coming and going.
+//
+//      one chunk   | slots ............ | side block |             one request to upstream
+//
+//      several     | slots ............ |  unused    |   | slots ... |   | side block |
+//                    the side block has moved out: its stack must have room for every slot
+//
+// The side block is [ chunk records | 8 null pointers | stack ]. The stack has room for every slot
+// of every chunk before the chunk is known: so deallocate() needs no test. The null pointers are
+// what allocate() reads when it looks 8 entries down a stack that holds fewer.
 #include <cairn/alloc/pool.hpp>
 
 #include <algorithm>
@@ -25,6 +34,7 @@ constexpr std::size_t first_chunk_capacity = 4;
 void* pool::allocate_in_next_chunk() noexcept {
     park_selected();
     // Untouched chunks exist after reset() and reserve(): take the next one by address.
+    // From the selected one round to itself, which is used up: by address, as far as addresses go.
     for (std::size_t step = 1; step <= chunk_count_; ++step) {
         const std::size_t i = ((selected_ == none ? 0 : selected_) + step) % chunk_count_;
         if (chunks_[i].carved_end == chunks_[i].first) {
@@ -36,6 +46,7 @@ void* pool::allocate_in_next_chunk() noexcept {
     if (!add_chunk(std::min(next_chunk_slots_, options_.slot_count_max - slot_count_))) {
         return nullptr;
     }
+    // After it was had: a refusal does not make the next wish larger.
     next_chunk_slots_ = detail::next_chunk_slots(next_chunk_slots_, stride_, options_);
     return allocate();
 }
@@ -44,6 +55,7 @@ void* pool::allocate_in_next_chunk() noexcept {
 /// being carved. Returns: false, with nothing changed, when the upstream refuses.
 bool pool::add_chunk(std::size_t slot_count) noexcept {
     const std::size_t slots_size = saturating_multiply(slot_count, stride_);
+    // Both ends of the arithmetic: bytes of the slots, and of the stack with an entry for each.
     if (slots_size > PTRDIFF_MAX || slot_count > (PTRDIFF_MAX / sizeof(void*)) - slot_count_) {
         return false;
     }
@@ -58,6 +70,8 @@ bool pool::add_chunk(std::size_t slot_count) noexcept {
     auto* const first =
         static_cast<std::byte*>(upstream_.allocate(size, detail::chunk_alignment(align_)));
     if (first == nullptr) { return false; }
+    // Nothing has changed until here. From here on nothing fails but the room for the record, and
+    // that gives the chunk back.
     if (brings_side) {
         embedded_side_ = first + side_begin;
         embedded_size_ = size - slots_size;
@@ -75,7 +89,9 @@ bool pool::add_chunk(std::size_t slot_count) noexcept {
     ++chunk_count_;
     slot_count_ += slot_count;
     poison(first, slots_size);
+    // The records behind `place` moved up by one, and with them the selected one.
     if (selected_ != none && place <= selected_) { ++selected_; }
+    // Otherwise the chunk waits, untouched: allocate_in_next_chunk() finds it.
     if (carve_ == carve_end_) {
         park_selected();
         select(place);
@@ -104,6 +120,7 @@ void pool::move_side_to(std::byte* side, std::size_t chunks, std::size_t slots) 
     const auto free_count = static_cast<std::size_t>(top_ - floor_);
     if (chunk_count_ != 0) { std::memcpy(new_chunks, chunks_, chunk_count_ * sizeof(chunk)); }
     std::memset(new_floor - lookahead, 0, lookahead * sizeof(void*));
+    // top_ and floor_ may be null before the first side block: no copy of nothing from nowhere.
     if (free_count != 0) { std::memcpy(new_floor, floor_, free_count * sizeof(void*)); }
     give_side_back();
     chunks_ = new_chunks;
@@ -117,6 +134,7 @@ bool pool::reserve(std::size_t count) noexcept {
     const std::size_t ready = untouched_count() + static_cast<std::size_t>(top_ - floor_);
     if (count <= ready) { return true; }
     const std::size_t missing = count - ready;
+    // slot_count_ never passes slot_count_max, so the difference does not wrap.
     return missing <= options_.slot_count_max - slot_count_ && add_chunk(missing);
 }
 
@@ -134,6 +152,9 @@ std::size_t pool::side_size() const noexcept {
 /// Bytes that came from the upstream with this chunk.
 std::size_t pool::block_size(const chunk& c) const noexcept {
     const std::size_t slots_size = c.slot_count * stride_;
+    // The chunk that the side block came with is known by its place: where the slots of this one
+    // end, it begins. It stays marked so when the side block has moved out, for its bytes go back
+    // with it.
     const std::byte* const behind = c.first + round_up(slots_size, alignment::of<void*>());
     return slots_size + (behind == embedded_side_ ? embedded_size_ : 0);
 }
@@ -147,6 +168,7 @@ void pool::give_chunk_back(const chunk& c) noexcept {
         return;
     }
     const std::size_t size = block_size(c);
+    // The block that held the side block, used or not, is gone: no other chunk may be taken for it.
     if (size != c.slot_count * stride_) {
         embedded_side_ = nullptr;
         embedded_size_ = 0;
@@ -170,6 +192,11 @@ std::size_t pool::trim() noexcept {
     const std::size_t was_selected = std::exchange(selected_, none);
     const std::byte* const carving = was_selected != none ? chunks_[was_selected].first : nullptr;
 
+    // stack   [ 9 8 | 5 4 3 | 1 ]     read ->    chunks   [ 0 1 2 ][ 3 4 5 ][ 6 7 8 9 ]
+    //           c     b       a                               a        b         c
+    // A chunk goes when all that was carved from it is free: its run is as long as that. (One that
+    // was never carved has a run of 0, and goes, too.) kept <= read, so runs that stay move down
+    // only.
     // Free slots are sorted descending, so each chunk's are one run: from the highest chunk down,
     // keep the runs of the chunks that stay.
     std::size_t read = 0;
@@ -201,6 +228,8 @@ std::size_t pool::trim() noexcept {
     std::memmove(chunks_, chunks_ + place, chunk_count_ * sizeof(chunk));
     top_ = floor_ + kept;
     for (std::size_t i = 0; i < chunk_count_; ++i) {
+        // What was being carved goes on, where its chunk has stayed: it alone may be carved in
+        // part.
         if (chunks_[i].first == carving) { select(i); }
     }
     if (chunk_count_ == 0) {

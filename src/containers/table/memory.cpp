@@ -1,5 +1,13 @@
 // Cold half of cairn/containers/table/memory.hpp: everything that happens once per growth, sort or
 // copy, written over bytes so that it compiles once for all row types.
+//
+// Where element `row` of column c is, in bytes from base (`pitch` for `capacity` when reserved):
+//
+//     columns (soa)    capacity * before(c) + c * skew + row * size(c)
+//     blocks (aosoa)   row / lanes * block_size + before(c) + row % lanes * size(c)
+//
+// A block of memory has blocks * block_size + (column_count - 1) * skew bytes, where blocks is
+// capacity / lanes, or capacity in soa, whose block is a row.
 #include <cairn/containers/table/memory.hpp>
 
 #include <cstring>
@@ -24,6 +32,7 @@ void for_each_run(const layout_desc& desc, std::byte* base, std::size_t capacity
         }
         return;
     }
+    // A run ends where its block of lanes does.
     while (count != 0) {
         const std::size_t lane = first % desc.lanes;
         const std::size_t run = desc.lanes - lane < count ? desc.lanes - lane : count;
@@ -58,6 +67,7 @@ void destroy_column(const layout_desc& desc, std::byte* base, std::size_t capaci
 void construct_column(const layout_desc& desc, table_memory::block to, std::byte* from,
                       std::size_t from_capacity, std::size_t c, std::size_t count) {
     const column_desc& column = desc.columns[c];
+    // What was made goes when a later run throws. (Within a run `construct` does that itself.)
     struct undo {
         const layout_desc& desc;
         table_memory::block to;
@@ -69,6 +79,8 @@ void construct_column(const layout_desc& desc, table_memory::block to, std::byte
         }
     } guard{desc, to, c};
     for_each_run(desc, from, from_capacity, c, 0, count, [&](std::byte* source, std::size_t n) {
+        // Both blocks have the same lanes, so a run of one is a run of the other, wherever it
+        // begins.
         std::byte* const target = element_of(desc, to.base, to.capacity, c, guard.made);
         if (column.construct != nullptr) {
             column.construct(target, source, n);
@@ -91,6 +103,8 @@ std::size_t allocation_size(const layout_desc& desc, std::size_t capacity) noexc
 
 std::size_t rounded_capacity(const layout_desc& desc, std::size_t rows) noexcept {
     std::size_t multiple = desc.granule;
+    // Small tables in granules of the layout, all others in 64 rows: then every column begins at a
+    // cache line, and skew keeps columns apart (layout_desc.hpp).
     if (rows > 64 && multiple < 64) { multiple = 64; }
     const std::size_t padded = saturating_add(rows, multiple - 1);
     return padded == SIZE_MAX ? SIZE_MAX : padded / multiple * multiple;
@@ -103,6 +117,7 @@ table_memory::block table_memory::allocate_block(const layout_desc& desc,
     if (fresh.capacity == SIZE_MAX || bytes > PTRDIFF_MAX) { return {}; }
     fresh.base = static_cast<std::byte*>(upstream.allocate(bytes, alignment{desc.line}));
     if (fresh.base == nullptr) { return {}; }
+    // A follower that has made room for more rows than come has lost nothing but memory.
     // After the rows, which are nearly always larger: what a column has taken it keeps.
     for (table_follower* f = followers; f != nullptr; f = f->next) {
         if (!f->reserve(*f, fresh.capacity)) {
@@ -155,16 +170,19 @@ void table_memory::move_into(const layout_desc& desc, block fresh) {
     for (std::size_t c = 0; c < desc.column_count; ++c) {
         if (!desc.columns[c].may_throw) { construct_column(desc, fresh, base, pitch, c, size); }
     }
+    // Nothing has thrown, and nothing will: the old rows, moved from or copied, may go.
     if (base != nullptr) {
         destroy_rows(desc, 0, size);
         free_block(desc, {base, capacity});
     }
     base = fresh.base;
     capacity = pitch = fresh.capacity;
+    // The tail of each column behind the readable rows is poisoned, as it was in the old block.
     if (poison_is_seen()) { repoison(desc, capacity, size); }
 }
 
 table_memory::block table_memory::allocate_larger_block(const layout_desc& desc) noexcept {
+    // size == capacity here: one row more, twice as many where they are to be had.
     const std::size_t doubled = saturating_multiply(capacity, 2);
     block fresh;
     grow_by_halves(capacity, size + 1, doubled < desc.granule ? desc.granule : doubled,
@@ -187,6 +205,8 @@ bool move_to_new_block(table_memory& m, const layout_desc& desc, std::size_t row
         table_memory::block fresh;
         ~guard() { m.free_block(desc, fresh); }
     } g{m, desc, m.allocate_block(desc, rows)};
+    // also() once the memory is there, before a row moves: when it says no, the guard frees the
+    // block.
     if (g.fresh.base == nullptr || !also()) { return false; }
     m.move_into(desc, g.fresh);
     g.fresh = {};
@@ -197,11 +217,14 @@ bool move_to_new_block(table_memory& m, const layout_desc& desc, std::size_t row
 
 bool table_memory::reserve(const layout_desc& desc, std::size_t rows, reserve_step also) {
     if (rows <= capacity) { return also(); }
+    // Reserved: also() comes first, for commit_rows() changes what can be seen. If that is refused,
+    // what also() made room for stays.
     return is_reserved ? rows <= pitch && also() && commit_rows(desc, rows)
                        : move_to_new_block(*this, desc, rows, also);
 }
 
 bool table_memory::shrink_to_fit(const layout_desc& desc) {
+    // No smaller block would hold the rows: nothing to do is done.
     if (is_reserved || rounded_capacity(desc, size) == capacity) { return true; }
     if (size != 0) { return move_to_new_block(*this, desc, size); }
     free_block(desc, {base, capacity});
@@ -223,6 +246,7 @@ void table_memory::release(const layout_desc& desc) noexcept {
         if (is_reserved) {
             const std::size_t bytes = allocation_size(desc, pitch);
             if constexpr (poison_is_watched) { unpoison(base, bytes); }
+            // All addresses, with and without memory: pitch, not capacity.
             page_memory::release(base, page_memory::round_up_to_pages(bytes));
         } else {
             free_block(desc, {base, capacity});
@@ -239,6 +263,8 @@ bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) {
     // and blocks of lanes, follow the cycles.
     std::size_t widest = 0;
     bool follows_cycles = false;
+    // One scratch block for all columns, as large as the widest needs: asked for once, before
+    // anything moves, so a refusal changes nothing.
     for (std::size_t c = 0; c < desc.column_count; ++c) {
         if (desc.columns[c].permute == nullptr) {
             widest = desc.columns[c].size > widest ? desc.columns[c].size : widest;
@@ -246,6 +272,7 @@ bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) {
             follows_cycles = true;
         }
     }
+    // scratch   | the widest column, gathered | order, as long as a column may spoil it |
     const std::size_t order_bytes = follows_cycles ? size * sizeof(std::uint32_t) : 0;
     const std::size_t scratch_bytes = round_up(size * widest, default_alignment) + order_bytes;
     if (size < 2) { return true; }
@@ -268,6 +295,7 @@ bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) {
             : column.size == 12 ? gather.operator()<12>()
             : column.size == 16 ? gather.operator()<16>()
                                 : gather.operator()<0>();
+            // Back in runs: in blocks of lanes a column is not in one piece.
             std::size_t done = 0;
             for_each_run(desc, base, pitch, c, 0, size, [&](std::byte* at, std::size_t n) {
                 std::memcpy(at, scratch + done * column.size, n * column.size);
@@ -286,6 +314,7 @@ bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) {
             }
         }
     }
+    // `order` itself is whole to the end: cycles are followed in the copy.
     for (table_follower* f = followers; f != nullptr; f = f->next) { f->permuted(*f, order, size); }
     upstream.deallocate(scratch, scratch_bytes, default_alignment);
     return true;
@@ -302,6 +331,8 @@ void table_memory::poison_rows(const layout_desc& desc, std::size_t first,
 void table_memory::repoison(const layout_desc& desc, std::size_t old_rows,
                             std::size_t rows) noexcept {
     if (base == nullptr) { return; }
+    //   0 ... rows | tail, up to padded_rows(rows) | ... capacity
+    //   readable   | readable                      | poisoned
     const std::size_t before = old_rows < capacity ? padded_rows(desc, old_rows) : capacity;
     const std::size_t readable = padded_rows(desc, rows);
     if (readable <= before) {
@@ -320,6 +351,7 @@ void table_memory::follow(table_follower& f) noexcept {
     followers = &f;
 }
 
+/// One that is not in the list is not missed.
 void table_memory::unfollow(table_follower& f) noexcept {
     for (table_follower** at = &followers; *at != nullptr; at = &(*at)->next) {
         if (*at == &f) {

@@ -14,6 +14,8 @@ bool table_memory::reserve_address_space(const layout_desc& desc, std::size_t ro
     void* const begin =
         page_memory::reserve(page_memory::round_up_to_pages(bytes), alignment{desc.line});
     if (begin == nullptr) { return false; }
+    // base   | column 0: rows_max | column 1: rows_max | ...     capacity 0: no row has memory yet
+    // The columns are laid out for all rows at once (pitch), so growth moves none of them.
     base = static_cast<std::byte*>(begin);
     pitch = rows;
     is_reserved = true;
@@ -32,6 +34,8 @@ bool table_memory::commit_rows(const layout_desc& desc, std::size_t rows) noexce
     std::size_t target = rounded_capacity(desc, rows < wish ? wish : rows);
     target = target < pitch ? target : pitch;
     if (rows > target) { return false; }
+    // Followers first. A refusal here or below leaves memory behind rows that are not counted:
+    // capacity has not changed, and the next call commits the same pages again.
     for (table_follower* f = followers; f != nullptr; f = f->next) {
         if (!f->reserve(*f, target)) { return false; }
     }

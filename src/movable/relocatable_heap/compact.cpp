@@ -39,6 +39,7 @@ struct relocatable_heap::compaction_view {
     [[nodiscard]] verdict evacuation(std::uint32_t at, std::uint8_t round,
                                      move& out) const noexcept {
         const object_entry& e = map.entry(at);
+        // An object that moved in this round is not asked to move again: the round ends.
         if (!heap.may_move(e)) { return verdict::fixed; }
         if (e.round == round) { return verdict::moved; }
         const spot to = map.find_low(e.granules, alignment{std::size_t{1} << e.align_log2});
@@ -46,6 +47,8 @@ struct relocatable_heap::compaction_view {
             out = {at, to, {}};
             return verdict::yes;
         }
+        // Nothing fits. Where no hole at all lies below this object, none lies below those under
+        // it: the rest of the walk is pointless.
         const spot lowest = map.hole_from(0);
         return lowest && lowest.at < e.place ? verdict::no : verdict::pointless;
     }
@@ -58,10 +61,13 @@ struct relocatable_heap::compaction_view {
         const object_entry& e = map.entry(at);
         if (!heap.may_move(e)) { return verdict::fixed; }
         const alignment align{std::size_t{1} << e.align_log2};
+        // [ owner ][ hole ][ object ]   =>   [ owner ][gap][ object ][ hole ]
         const std::uint32_t to = hole.at + map.gap_for(hole.at, align);
         if (to >= e.place) { return verdict::no; }
         if (e.round == round) { return verdict::moved; }
         out = {at, {hole.owner, to}, {}};
+        // Old and new place overlap. Bytes may be moved over themselves; an object with a function
+        // of its own may not, and goes through a third place, high up.
         if (e.place - to < e.granules && e.how->relocate != nullptr) {
             out.via = map.find_high(e.granules, align);
             if (!out.via) { return verdict::no; }
@@ -73,6 +79,11 @@ struct relocatable_heap::compaction_view {
 /// The object of `e` at `from` moves to `to`; both spans belong to it.
 void relocatable_heap::carry(std::byte* to, std::byte* from, const object_entry& e,
                              std::byte* via) noexcept {
+    // size: bytes that were asked for; span: granules, in bytes. Unpoisoned is what is written,
+    // before it is; poisoned is what is left, after it was read:
+    // from         [############ size ############|..span]
+    // to    [############ size ############|..]                    distance = from - to
+    //      [ distance ]                      [ left: poisoned  ]
     const std::size_t size = size_of(e);
     const std::size_t span = std::size_t{e.granules} * granule_size;
     const auto relocate = e.how->relocate;
@@ -103,12 +114,23 @@ bool relocatable_heap::apply(const move& m) noexcept {
     if (observer_.before_move != nullptr && !observer_.before_move(observer_.context, m.slot)) {
         return false;
     }
+    // In this order:
+    //   before_move     the observer lets the object go, or nothing happens: no reader holds it now
+    //   lift            the holes it touches leave the index: their bytes may be written
+    //   carry           the bytes; hooks of the object may look, and change nothing in the heap
+    //   put             the map is whole again
+    //   set_value       handles lead to the new place
+    //   after_move      readers may come again, and find it
     object_entry& e = map_.entry(m.slot);
     std::byte* const from = address(m.slot);
     const std::uint32_t side = place(m.slot) - e.place;
+    // Places in the map are those of the first side; the object may be on the other one, and stays
+    // there.
     const auto at = [&](spot s) { return base_ + (std::size_t{side} + s.at) * granule_size; };
     map_.lift(m.slot, m.to);
     carry(at(m.to), from, e, m.via ? at(m.via) : nullptr);
+    // The words of a hole that was used in passing: it is in the index all the time, and unchanged
+    // but for them. (Behind the object itself lies a hole that lift() has closed.)
     if (m.via && m.via.owner != m.slot) { map_.rewrite_hole(m.via.owner); }
     map_.put(m.slot, m.to);
     e.round = planner_.round();
@@ -124,6 +146,7 @@ bool relocatable_heap::apply(const move& m) noexcept {
 
 /// What a byte costs, from the last copies. A copy that was interrupted counts four times at most.
 void relocatable_heap::learn_speed(std::uint64_t nanoseconds, std::size_t size) noexcept {
+    // A moving average over about four copies: ns_per_byte_ += (this one - ns_per_byte_) / 4.
     const double speed = static_cast<double>(nanoseconds) / static_cast<double>(size);
     const double most = 4 * ns_per_byte_;
     ns_per_byte_ += ((speed < most ? speed : most) - ns_per_byte_) / 4;
@@ -141,13 +164,18 @@ compaction_report relocatable_heap::compact(const compaction_budget& budget) noe
     const std::uint64_t time_max = std::uint64_t{budget.microseconds} * 1000;
     const std::size_t steps_max = budget.step_count();
     std::uint64_t elapsed = 0;
+    // More than one hole, and the planner has not said that no move is left.
     const auto scattered = [&] { return map_.hole_count() > 1 && !planner_.is_settled(); };
     const bool was_scattered = scattered();
     compaction_view map{*this, map_};
+    // With all the time there is, sliding alone: it moves each object once, and leaves one hole.
     if (budget.is_unlimited() && was_scattered) { planner_.start_sliding(map); }
     std::size_t moves_before_round = 0;
     unsigned idle_rounds = 0;  // in a row: other threads kept all that could have moved
     bool was_refused = false;  // in this round
+    // Three limits. Steps are cut before they are spent. Bytes and time are asked before each copy;
+    // the first copy of a call is made in any case, or a large object would stop everything behind
+    // it.
     while (scattered() && r.steps < steps_max && r.bytes < budget.bytes &&
            (!is_timed || elapsed < time_max)) {
         // Without moves the clock is not looked at: only a few steps at a time.
@@ -171,6 +199,7 @@ compaction_report relocatable_heap::compact(const compaction_budget& budget) noe
             const auto guess = static_cast<std::uint64_t>(static_cast<double>(size) * ns_per_byte_);
             const bool fits =
                 size <= budget.bytes - r.bytes && (!is_timed || elapsed + guess <= time_max);
+            // The planner proposes the same move at the next call.
             if (r.moves != 0 && !fits) {
                 planner_.put_back();
                 ns_per_byte_ *= 31.0 / 32;  // or one bad guess would keep away all that corrects it
@@ -192,6 +221,7 @@ compaction_report relocatable_heap::compact(const compaction_budget& budget) noe
             elapsed = now;
         }
     }
+    // What was elapsed at the last look: the loop ends there.
     r.nanoseconds = elapsed;
     r.one_piece = map_.hole_count() <= 1;
     r.settled = !scattered();
@@ -211,6 +241,8 @@ compaction_report relocatable_heap::compact(const compaction_budget& budget) noe
 void relocatable_heap::change_sides() noexcept {
     for (std::uint32_t i = map_.lowest(); i != none; i = map_.entry(i).after) {
         const object_entry& e = map_.entry(i);
+        // The sides do not overlap, so nothing is moved over itself, and the map, which knows
+        // places on one side only, stays as it is.
         const std::size_t distance = std::size_t{other_side_} * granule_size;
         if (!may_move(e) || distance % (std::size_t{1} << e.align_log2) != 0) { continue; }
         if (observer_.before_move != nullptr && !observer_.before_move(observer_.context, i)) {

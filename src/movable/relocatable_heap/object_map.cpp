@@ -1,4 +1,15 @@
-// Cold half of cairn/movable/relocatable_heap/object_map.hpp.
+// Cold half of cairn/movable/relocatable_heap/object_map.hpp: finding spots, and changing the map.
+//
+//      list        none <-> 4 <----------> 2 <-> 7 <---------------------------> none
+//      region     |[ o 4 ][    hole      ][ o 2 ][o 7][         hole             ]|
+//                         ^ header: free, size, "previous" = 4       "previous" = 7
+//
+// A hole is named by its owner, the object before it, or none at the bottom. The word in which a
+// heap's block keeps the size of the block before it holds the owner here: what the index finds,
+// it finds with the place in the list where an object would go.
+//
+// Each change of the list is framed by the holes that it touches: close() those that are going to
+// change, change, open() what is a hole now. A hole of size 0 is none: both do nothing for it.
 #include <cairn/core/assert.hpp>
 #include <cairn/movable/relocatable_heap/object_map.hpp>
 
@@ -28,6 +39,7 @@ void object_map::steal(object_map& other) noexcept {
     lowest_ = other.lowest_;
     highest_ = other.highest_;
     hole_count_ = other.hole_count_;
+    // entries_ has moved before: what is left is a map over nothing, which create() may use.
     other.base_ = nullptr;
     other.index_ = nullptr;
     other.granules_ = other.free_granules_ = other.hole_count_ = 0;
@@ -37,6 +49,7 @@ void object_map::steal(object_map& other) noexcept {
 bool object_map::create(std::byte* base, std::uint32_t granules) noexcept {
     CAIRN_ASSERT(index_ == nullptr && granules != 0, "a map is created once, over some memory");
     granules_ = granules;
+    // index_size() asks granules_, which therefore comes first, and goes when the index is refused.
     void* const memory = entries_.upstream().allocate(index_size(), cache_line_alignment);
     if (memory == nullptr) {
         granules_ = 0;
@@ -49,6 +62,7 @@ bool object_map::create(std::byte* base, std::uint32_t granules) noexcept {
 }
 
 void object_map::clear() noexcept {
+    // Everything is one hole then, that of none. It is opened last: its size follows from the list.
     index_->clear(granules_);
     lowest_ = highest_ = none;
     free_granules_ = granules_;
@@ -68,6 +82,7 @@ void object_map::release() noexcept {
 }
 
 bool object_map::ensure(std::size_t count) noexcept {
+    // All bytes are copied when the entries move: they are plain numbers, named by index.
     const std::size_t size = count * sizeof(object_entry);
     return size <= entries_.size() || entries_.grow(size, entries_.size());
 }
@@ -78,6 +93,9 @@ auto object_map::find_low(std::uint32_t size, alignment align) const noexcept ->
     if (index_ == nullptr || size > free_granules_) { return {}; }
     std::uint32_t hole = index_->find(map(), size);
     if (hole == no_block) { return {}; }
+    // [ gap ][ size ....... ][ rest ]     the lowest hole that holds the size, if it holds both
+    // else the lowest hole of size + alignment - 16 bytes, which holds it wherever it begins. One
+    // in between that would do by luck is not looked for: two searches are the bound.
     std::uint32_t gap = gap_for(hole, align);
     if (gap != 0 && gap > map().header(hole).size() - size) {
         const std::size_t room = std::size_t{size} + align.bytes() / granule_size - 1;
@@ -96,6 +114,8 @@ auto object_map::find_high(std::uint32_t size, alignment align) const noexcept -
                                    : static_cast<std::uint32_t>(align.bytes() / granule_size);
     const auto place_in = [&](std::uint32_t hole) {
         const std::uint32_t top = hole + map().header(hole).size() - size;
+        // [ ......... hole ......... ]
+        //             [ size ][ down ]    from the upper end down to a multiple of the alignment
         // Down to a multiple: what is missing upwards, less one whole step.
         const std::uint32_t up = gap_for(top, align);
         const std::uint32_t down = up == 0 ? 0 : page - up;
@@ -141,6 +161,8 @@ void object_map::close(std::uint32_t owner) noexcept {
     --hole_count_;
 }
 
+/// Behind `owner`; none: in front of all. The neighbours' links, or the ends of the list, lead
+/// here.
 void object_map::link(std::uint32_t i, std::uint32_t owner) noexcept {
     object_entry& e = entry(i);
     e.before = owner;
@@ -156,6 +178,7 @@ void object_map::unlink(std::uint32_t i) noexcept {
 }
 
 void object_map::insert(std::uint32_t i, spot s, std::uint32_t size) noexcept {
+    // [ owner ][        hole          ]   =>   [ owner ][gap][ object ][ hole ]      gap: alignment
     close(s.owner);
     entry(i).place = s.at;
     entry(i).granules = size;
@@ -166,6 +189,7 @@ void object_map::insert(std::uint32_t i, spot s, std::uint32_t size) noexcept {
 }
 
 void object_map::remove(std::uint32_t i) noexcept {
+    // [ before ][ hole ][ object ][ hole ][ ]   =>   [ before ][           hole            ][ ]
     const std::uint32_t before = entry(i).before;
     close(before);
     close(i);
@@ -175,6 +199,8 @@ void object_map::remove(std::uint32_t i) noexcept {
 }
 
 void object_map::lift(std::uint32_t i, const spot& to) noexcept {
+    // Closed are the holes on both sides of the object, and the one that it goes to; where it
+    // slides, that is the one before it. The bytes of all three may now be written to.
     const std::uint32_t before = entry(i).before;
     close(before);
     close(i);
@@ -182,6 +208,10 @@ void object_map::lift(std::uint32_t i, const spot& to) noexcept {
 }
 
 void object_map::put(std::uint32_t i, const spot& to) noexcept {
+    // to:    [ owner ][          hole            ]   =>   [ owner ][gap][ object ][ hole ]
+    // from:  [ before ][ hole ][ object ][ hole ]    =>   [ before ][        hole        ]
+    // Sliding, owner and before are one, and the list stays. `before` is read first: linking
+    // changes it.
     const std::uint32_t before = entry(i).before;
     entry(i).place = to.at;
     if (to.owner != before && to.owner != i) {
@@ -201,6 +231,8 @@ void object_map::validate() const noexcept {
         std::uint32_t owner = none;
         std::uint32_t holes = 0;
         std::size_t free = 0;
+        // One round more than there are objects: the last one, with none, looks at the hole at the
+        // top.
         for (std::uint32_t i = lowest_;; i = entry(i).after) {
             CAIRN_ASSERT(start_of(i) >= end_of(owner), "objects do not overlap");
             if (const std::uint32_t size = start_of(i) - end_of(owner); size != 0) {

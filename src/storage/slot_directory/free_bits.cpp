@@ -1,3 +1,8 @@
+// Cold half of cairn/storage/slot_directory/free_bits.hpp: room for more integers.
+//
+// Where integer i stands: group i / 4096, word 1 + i / 64 % 64 of its group, bit i % 64. Word 0 is
+// the group's summary. A group has 65 words, so memory for n integers is ceil(n / 4096) * 520
+// bytes.
 #include <cairn/storage/slot_directory/free_bits.hpp>
 
 #include <cstring>
@@ -10,6 +15,8 @@ bool free_bits::ensure(std::size_t count) noexcept {
     constexpr std::size_t group_size = group_words * sizeof(std::uint64_t);
     const std::size_t used = group_count_ * group_size;
     if (!memory_.grow(groups * group_size, used)) { return false; }
+    // Grown memory holds anything. The new groups are empty, above all others: lowest_group_, below
+    // which no group holds any, stays true.
     std::memset(memory_.data() + used, 0, groups * group_size - used);
     group_count_ = static_cast<std::uint32_t>(groups);
     return true;

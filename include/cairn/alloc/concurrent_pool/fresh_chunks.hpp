@@ -72,8 +72,8 @@ public:
             chunk* const next = f->next.load(Orders::follow_chunk);
             if (next != nullptr && hint_is_current) {
                 // A hint: a thread that begins earlier finds used-up chunks and walks on. Release,
-                // because
-                // those who begin here have not followed f->next themselves.
+                // because those that begin here have not followed f->next themselves. It only ever
+                // goes from a chunk to its next, so it never goes back.
                 hint_is_current = hint_.compare_exchange_strong(hint, next, Orders::publish_chunk,
                                                                 Orders::value_only);
                 hint = next;
@@ -102,6 +102,8 @@ public:
 
 private:
     std::size_t advance(chunk& f, std::size_t count) noexcept {
+        // claimed   0 ........ slot_count ........ at most slot_count + threads * count
+        // It never falls while others claim, and each addition names a range of its own.
         const std::size_t seen = f.claimed.load(Orders::value_only);
         if (seen >= f.slot_count) {
             return seen;  // keeps the counter from running on when many ask in vain

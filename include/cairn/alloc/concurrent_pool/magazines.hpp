@@ -182,9 +182,10 @@ private:
     alignas(cache_line_size) magazine_stack<Atoms, Orders> full_;
     alignas(cache_line_size) magazine_stack<Atoms, Orders> empty_;
     alignas(cache_line_size) fresh fresh_;
+    // A list that only grows: caches are never taken out, so a thread may walk it at any time.
     typename Atoms::template atomic<cache*> caches_{nullptr};
     table table_;
-    std::size_t magazine_size_;
+    std::size_t magazine_size_;  // slots
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -96,6 +96,8 @@ public:
     }
 
     void set_share(std::uint32_t share) noexcept {
+        // Shares never fall, so room never has to be taken back: a bin that is over its share stays
+        // a part of the surplus.
         if (share <= header_->share) { return; }
         for (std::uint32_t c = 0; c < count(); ++c) {
             Steps::touch();
@@ -150,6 +152,8 @@ public:
     /// Returns: false when its header does not say that it waits there; nothing has changed then.
     template <bool Watched = poison_is_watched>
     [[nodiscard, gnu::always_inline]] inline bool take(deferred_bin& bin, std::byte* p) noexcept {
+        // The header before the link: what stands in a block is a link only where the header says
+        // that it waits here. Then the block is in use, before anything of it is given out.
         const std::uint64_t waiting = bin.waiting;
         Steps::touch();
         std::byte* const header = p - block_header_size;
@@ -168,6 +172,8 @@ public:
         const std::uint64_t waiting = bin.waiting;
         std::byte* const header = p - block_header_size;
         Steps::touch();
+        // Asked first: a refusal leaves the block as it was, for the core. Then the link, the
+        // header, and at last the head.
         if (!surplus_.joined(bin, waiting)) [[unlikely]] { return false; }
         if constexpr (Watched) { poison(p, payload_size(bin.granules())); }
         Steps::touch();
@@ -204,6 +210,8 @@ public:
 
     /// One of the next eight bins that has a surplus, or nullptr.
     [[nodiscard]] deferred_bin* next_surplus() noexcept {
+        // Eight at most, so that a request does not pay for bins without a surplus; the cursor goes
+        // on there at the next request, and comes round.
         for (unsigned tries = 8; tries != 0; --tries) {
             Steps::touch();
             if (surplus_.cursor == 0) { surplus_.cursor = count(); }
@@ -251,6 +259,8 @@ private:
         return deferred_cap(header_->share, bin.granules(), Fit::deferred_max);
     }
 
+    //  link or head = (address - begin_) + link_key_ = address - zero_
+    //  it leads into the heap where link - link_key_ < reach_; no_waiting_block never does
     deferred_bin* bins_ = nullptr;  // in the first region
     std::size_t size_end_ = 0;      // smaller sizes have a bin
     std::byte* begin_ = nullptr;    // links count from here, the lowest region

@@ -12,6 +12,8 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 template <class Fit, class Steps>
 heap<Fit, Steps>::heap(byte_slice memory) noexcept : heap{no_memory(), 0, false} {
+    // A region begins at a multiple of 16; what is too small for one block makes a heap that
+    // refuses everything.
     const std::size_t skipped =
         padding_to(reinterpret_cast<std::uintptr_t>(memory.data()), alignment{granule_size});
     const std::size_t size = memory.size() > skipped ? memory.size() - skipped : 0;
@@ -25,6 +27,7 @@ heap<Fit, Steps>::heap(std::size_t size, allocator_ref upstream) noexcept
     : heap{upstream, 0, true} {
     const std::uint32_t bin_count = bins::count_for(size / granule_size);
     if (home_region::granules_in(size, bin_count) == 0) { return; }
+    // Too few bytes for a block are not asked for. A refusal leaves a heap without a region.
     void* const memory = upstream.allocate(size, alignment{granule_size});
     if (memory != nullptr) { core_.start(home_region::make(memory, size, bin_count), size); }
 }
@@ -80,6 +83,8 @@ heap_stats heap<Fit, Steps>::stats() const noexcept {
 template <class Fit, class Steps>
 void heap<Fit, Steps>::validate() const noexcept {
     if constexpr (asserts_enabled) {
+        //     blocks marked as waiting, in all regions == blocks listed in all bins
+        //     granules the core has given away         == in use + waiting
         std::size_t marked = 0;
         for (std::uint32_t i = 0; i < core_.regions_.count(); ++i) {
             marked += core_.region(i)->validate();

@@ -85,6 +85,7 @@ public:
 private:
     [[nodiscard, gnu::always_inline]] inline void* allocate_any(std::size_t size,
                                                                 alignment align) noexcept {
+        // One compare of the size finds out whether there is a bin; its number comes from a table.
         [[maybe_unused]] const allocator_watch::use inside{watch_, this, "heap", {}};
         if constexpr (Fit::deferred_max != 0) {
             if (bins_.covers(size) && align <= default_alignment) [[likely]] {
@@ -106,6 +107,8 @@ private:
             if (bins_.covers(size)) [[likely]] {
                 bin& b = bins_.of(size);
                 expect_live(p, b.granules(), size, from);
+                // Full, or more may not wait: nothing has been written, the block is still in use
+                // for the core.
                 if (bins_.put(b, static_cast<std::byte*>(p))) [[likely]] { return; }
                 return free_in_core(p);
             }
@@ -131,6 +134,8 @@ private:
     /// The newest block that waits in `b`, taken out, or nullptr.
     [[nodiscard, gnu::always_inline]] inline std::byte* take_newest(bin& b) noexcept {
         Steps::touch();
+        // nullptr means none, or a link that leads nowhere: expect_none() tells them apart, in the
+        // cold path.
         if (!bins_.leads_to_block(b)) { return nullptr; }
         std::byte* const p = bins_.newest(b);
         if constexpr (asserts_enabled) {
@@ -184,6 +189,7 @@ void* heap_core<Fit, Steps>::checked_allocate(std::size_t size, alignment align)
     if constexpr (Fit::deferred_max != 0) {
         if (bins_.covers(size) && align <= default_alignment && watch_.inside() == nullptr &&
             !poison_is_seen()) [[likely]] {
+            // What allocator_watch::use does, without its frame.
             const void* const thread = this_thread_word();
             watch_.set_inside(thread);
             bin& b = bins_.of(size);
@@ -212,6 +218,8 @@ void heap_core<Fit, Steps>::checked_deallocate(void* p, std::size_t size, call_s
             const void* const thread = this_thread_word();
             watch_.set_inside(thread);
             bin& b = bins_.of(size);
+            // From left to right: `p` may be read only when it lies in a region, and put() is the
+            // first to write.
             const bool waits = is_recent(p) && stands(p, b.granules(), 0) &&
                                bins_.template put<false>(b, static_cast<std::byte*>(p));
             if (watch_.inside() != thread) [[unlikely]] {
@@ -231,6 +239,9 @@ template <class Fit, class Steps>
                                                               alignment align) noexcept {
     if constexpr (Fit::deferred_max != 0) {
         if (bins_.covers(size) && align <= default_alignment && watch_.inside() == nullptr) {
+            // The newest block lies in another region than the last one that was looked at: that
+            // region becomes the recent one, and the short way is tried once more. It cannot come
+            // back here for the same reason.
             const bin& b = bins_.of(size);
             if (bins_.leads_to_block(b) && !is_recent(bins_.newest(b)) &&
                 turn_to(bins_.newest(b))) {

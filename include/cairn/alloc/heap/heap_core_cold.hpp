@@ -12,6 +12,8 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 /// `home`, in `size` bytes, is the first region.
 template <class Fit, class Steps>
 void heap_core<Fit, Steps>::start(region_type* home, std::size_t size) noexcept {
+    // In this order: the bins count their links from the lowest region, shares come from the size,
+    // and what may wait from both.
     home_ = home;
     add(home, size);
     bins_.use(home->extra(), regions_.begin_of_memory(), regions_.reach());
@@ -24,6 +26,8 @@ bool heap_core<Fit, Steps>::grow(std::uint32_t granules, alignment align) noexce
     if (block_size_ == 0 || regions_.count() == region_set::count_max) { return false; }
     CAIRN_ASSERT(home_ == nullptr || bins_.surplus().waiting() == 0,
                  "a heap grows only when nothing waits: links count from the lowest region");
+    // first region   | region | index | bins | blocks ... |
+    // all others     | region | index | blocks ......... |
     // Only the home region has bins, as many as any heap can use.
     const std::uint32_t bin_count = home_ == nullptr ? bins::count_for(std::size_t{1} << 20) : 0;
     const std::size_t extra = home_ == nullptr ? bins::size_of(bin_count) : 0;
@@ -35,6 +39,8 @@ bool heap_core<Fit, Steps>::grow(std::uint32_t granules, alignment align) noexce
         wanted = Fit::block_size(static_cast<std::uint32_t>(wanted));
     }
     std::size_t size = 0;
+    // In so many bytes there is room for `wanted` granules in one free block, so the request that
+    // made the heap grow is served by the region that it gets.
     std::byte* const memory = take(region_type::size_for(wanted, extra), size);
     if (memory == nullptr) { return false; }
     if (home_ == nullptr) {
@@ -43,6 +49,8 @@ bool heap_core<Fit, Steps>::grow(std::uint32_t granules, alignment align) noexce
     }
     add(region_type::create(memory, region_type::granules_in(size, 0), 0, region_key(memory)),
         size);
+    // The new region may be the lowest: links count from there now. The shares only grow; what was
+    // most in use is counted anew with them.
     bins_.set_reach(regions_.begin_of_memory(), regions_.reach());
     bins_.set_share(bins::share_of(regions_.held() / granule_size));
     count_surplus();
@@ -64,6 +72,7 @@ std::uint32_t heap_core<Fit, Steps>::region_of_best_fit(std::uint32_t granules,
                                                         alignment align) const noexcept {
     std::uint32_t best = 0;
     if (align > alignment{granule_size}) { return best; }
+    // no_block is the largest number there is: a region without a fit is never better.
     std::uint32_t best_size = no_block;
     for (std::uint32_t i = 0; i < regions_.count(); ++i) {
         const std::uint32_t size = region(i)->size_of_fit(granules);
@@ -80,12 +89,14 @@ void* heap_core<Fit, Steps>::allocate_in_regions(std::uint32_t granules, std::si
                                                  alignment align) noexcept {
     std::uint32_t i = 0;
     if constexpr (takes_smallest_of_all_regions<Fit>) { i = region_of_best_fit(granules, align); }
+    // From the best one on, where that was asked for; from the first where no region has a fit.
     for (; i < regions_.count(); ++i) {
         region_type* const r = region(i);
         const std::uint32_t g = align <= alignment{granule_size}
                                     ? r->allocate(granules)
                                     : r->allocate_aligned(granules, align);
         if (g != no_block) {
+            // It is empty no more. The next region that runs empty is kept in its place.
             if (r == spare_) { spare_ = nullptr; }
             return given_out(r->map().payload(g), granules, size);
         }
@@ -111,6 +122,7 @@ template <class Fit, class Steps>
 void* heap_core<Fit, Steps>::allocate_class_from_core(std::uint32_t c, std::uint32_t granules,
                                                       std::size_t size) noexcept {
     if constexpr (has_size_classes<Fit>) {
+        // One region alone is home: the others go before it does.
         if (regions_.count() == 1) [[likely]] {
             if (void* const p = home()->allocate_class(c, granules)) [[likely]] {
                 return given_out(p, granules, size);
@@ -128,6 +140,7 @@ void* heap_core<Fit, Steps>::allocate_from_core(std::size_t size, alignment alig
             return allocate_class_from_core(c, Fit::size_of_small_class(c), size);
         }
     }
+    // Before the size becomes granules, which have 30 bits: nothing below can wrap.
     if (size > size_max) { return nullptr; }
     if constexpr (has_size_classes<Fit>) {
         if (align <= alignment{granule_size}) [[likely]] {
@@ -151,6 +164,7 @@ void* heap_core<Fit, Steps>::allocate_with_effort(std::uint32_t granules, std::s
                                                   alignment align) noexcept {
     if (align.bytes() > size_max) { return nullptr; }
     if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
+    // What costs nothing first, what costs time next, what costs memory last.
     // The last resort: what was deferred may fit, or merge into something that does.
     if (merge_deferred()) {
         if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
@@ -168,6 +182,7 @@ void heap_core<Fit, Steps>::free_in_core(void* p) noexcept {
 
 template <class Fit, class Steps>
 void heap_core<Fit, Steps>::give_to_core(void* p) noexcept {
+    // After free_in() r may be one free block; nothing of `p` is read from here on.
     auto* const r = static_cast<region_type*>(regions_.at(p));
     free_in(r, p);
     if (block_size_ != 0 && r->is_empty() && r != home_) [[unlikely]] {
@@ -186,6 +201,8 @@ template <class Fit, class Steps>
                                                                   void* p) noexcept {
     const auto b = r->map();
     const std::uint32_t g = b.block_of(p);
+    // Before free(): afterwards the header may be that of a larger block, and the links of the fit
+    // lie in the payload.
     if constexpr (poison_is_watched) { poison(p, payload_size(b.header(g).size())); }
     const std::uint32_t size = r->free(g);
     if constexpr (Fit::deferred_max != 0) { bins_.surplus().gave_back(size); }
@@ -195,6 +212,8 @@ template <class Fit, class Steps>
 void heap_core<Fit, Steps>::deallocate(void* p, [[maybe_unused]] call_site from) noexcept {
     if (p == nullptr) { return; }
     [[maybe_unused]] const allocator_watch::use inside{watch_, this, "heap", from};
+    // The header says the size: in checked builds it is compared with its neighbours first, in all
+    // builds it must not say that the block is free or waits.
     check_freed(p, SIZE_MAX, 0, from);
     if constexpr (Fit::deferred_max != 0) {
         const block_header header = header_of(p);
@@ -216,6 +235,7 @@ bool heap_core<Fit, Steps>::resize(void* p, std::size_t old_size, std::size_t ne
     expect_live(p, granules_of(old_size), old_size, {});
     if (new_size > size_max) { return false; }
     auto* const r = static_cast<region_type*>(regions_.at(p));
+    // What the core has given away changes by the difference, in either direction.
     const std::uint32_t before = r->free_granules();
     if (!r->resize(r->map().block_of(p), granules_of(new_size))) { return false; }
     if constexpr (Fit::deferred_max != 0) {
@@ -237,6 +257,8 @@ bool heap_core<Fit, Steps>::resize(void* p, std::size_t old_size, std::size_t ne
 /// For a class of which take_newest() found no block.
 template <class Fit, class Steps>
 void* heap_core<Fit, Steps>::allocate_unwaited(std::size_t size, const bin& b) noexcept {
+    // A link that led nowhere, or to a block that does not wait, ends here: the core is asked only
+    // when the bin is truly empty.
     bins_.expect_none(b);
     return allocate_class_from_core(bins_.class_of(b), b.granules(), size);
 }
@@ -270,6 +292,7 @@ void heap_core<Fit, Steps>::count_surplus() noexcept {
 /// Returns: true when there was something to merge.
 template <class Fit, class Steps>
 bool heap_core<Fit, Steps>::merge_deferred() noexcept {
+    // Afterwards nothing waits, in any bin: what grow() asks for.
     bool any = false;
     for (std::uint32_t c = 0; c < bins_.count(); ++c) {
         while (merge_newest(bins_[c])) { any = true; }
@@ -293,11 +316,13 @@ void heap_core<Fit, Steps>::trim() noexcept {
     merge_deferred();
     count_surplus();  // what was most is forgotten
     if (block_size_ == 0) { return; }
+    // Downwards: removing one moves those behind it, which were looked at before.
     for (std::uint32_t i = regions_.count(); i-- != 0;) {
         region_type* const r = region(i);
         if (r != home_ && r->is_empty()) { remove_region(r); }
     }
     spare_ = nullptr;
+    // Home last, and only alone: the bins of all the others lie in it.
     if (regions_.count() == 1 && home_->is_empty()) {
         give_all_back();
         bins_ = {};

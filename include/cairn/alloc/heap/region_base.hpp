@@ -122,6 +122,8 @@ protected:
         return const_cast<std::byte*>(reinterpret_cast<const std::byte*>(this)) + blocks_offset_;
     }
 
+    //  granules_ = in use + waiting + free_granules_        all with their headers
+    //  bytes     = blocks_offset_ + granules_ * 16 + 8      the 8: the header at the end
     std::uint32_t granules_ = 0;
     std::uint32_t free_granules_ = 0;
     std::uint32_t blocks_offset_ = 0;  // bytes from `this` to granule 0

@@ -33,6 +33,8 @@ public:
     /// The last region that begins at or before `p`, else the first; nullptr when there is none.
     [[nodiscard]] region_base* at(const void* p) const noexcept {
         if (count_ <= 1) { return count_ == 0 ? nullptr : entries_[0].region; }
+        // The last entry that begins at or below p lies in [first, first + count); where none does,
+        // the first one is left over. No branch depends on p, and 64 entries are six steps.
         std::uint32_t first = 0;
         for (std::uint32_t count = count_; count > 1;) {
             const std::uint32_t half = count / 2;
@@ -46,6 +48,7 @@ public:
     /// Requires: count() < count_max.
     entry& insert(region_base* r, std::size_t size) noexcept {
         CAIRN_ASSERT(count_ < count_max, "64 regions are all there are");
+        // From the end down, moving up what begins above: the set is sorted before and after.
         std::uint32_t at = count_++;
         for (; at != 0 && address(at - 1) > reinterpret_cast<std::uintptr_t>(r); --at) {
             entries_[at] = entries_[at - 1];

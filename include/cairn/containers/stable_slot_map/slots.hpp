@@ -291,6 +291,8 @@ private:
     void send_back(std::size_t p) noexcept;
     void chunk_is_empty(std::size_t p) noexcept;
 
+    //  size() = begun_count_ + batch_.taken_count() - ended_count_
+    //  index of a slot = chunk number << SlotsLog2 | slot;  object = objects + slot * object size
     generations lives_;
     moved<chunk*> batch_chunk_;
     std::byte* batch_objects_ = nullptr;
@@ -304,7 +306,7 @@ private:
     moved<std::size_t> kept_chunk_count_;       // reserve_chunks(): these stay when empty
     moved<std::size_t, no_chunk> spare_chunk_;  // empty and kept
     moved<std::size_t> worn_out_count_;
-    std::size_t block_size_;
+    std::size_t block_size_;  // bytes of a chunk's objects
     alignment align_;
 };
 

@@ -15,6 +15,9 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 [[gnu::noinline]] live_word stable_slots<L, I, G, Steps>::next_live(
     std::size_t index) const noexcept {
+    // Three levels, each asked once: the rest of this word, the words behind it by the chunk's
+    // summary, the chunks behind that. A word that is marked used may hold nothing but slots of the
+    // batch: then live_in() is 0, and the search goes on.
     std::size_t p = index >> L;
     if (p >= chunk_count_) { return {no_index, 0}; }
     const auto slot = static_cast<std::uint32_t>(index & slot_mask);
@@ -22,6 +25,7 @@ template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
     std::uint32_t w = slot / 64;
     std::uint64_t live = live_in(*state, w) & (~std::uint64_t{0} << (slot & 63));
     while (live == 0) {
+        // A shift by 64 is not defined: behind word 63 there is none.
         const std::uint64_t later = w == 63 ? 0 : state->used & (~std::uint64_t{0} << (w + 1));
         if (later != 0) {
             w = static_cast<std::uint32_t>(std::countr_zero(later));
@@ -49,6 +53,7 @@ handle_fault stable_slots<L, I, G, Steps>::fault_of(std::uint32_t index,
 template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 void stable_slots<L, I, G, Steps>::refuse(std::uint32_t index, std::uint32_t generation,
                                           const void* map, call_site from) const {
+    // The slot may be beyond all chunks: then no life of it is known.
     const std::uint32_t word = index >> L < chunk_count_ ? life(index) : 0;
     refuse_handle(
         {fault_of(index, generation), map, "stable_slot_map", index,
@@ -73,7 +78,9 @@ template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 [[gnu::noinline]] void stable_slots<L, I, G, Steps>::set_room(std::size_t p,
                                                               chunk_room room) noexcept {
     chunk& state = *chunks()[p].state;
+    // A chunk is in the index under the kind that its state names, so both change together.
     if (room == state.room) { return; }
+    // Kinds from `none` on are not in the index: a chunk without a free slot is not looked for.
     if (state.room < chunk_room::none) { rooms::remove(chunks(), p, state.room); }
     if (room < chunk_room::none) { rooms::enter(chunks(), p, room); }
     state.room = room;
@@ -85,6 +92,8 @@ template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 [[gnu::noinline]] void stable_slots<L, I, G, Steps>::leave_for_long(
     std::size_t p, chunk& state, std::uint32_t slot, std::uint32_t generation) noexcept {
     if (generation == lives_.last()) {
+        // reopen() has just counted it as free, and marked its word as open: the count is taken
+        // back, the word is found without a free slot at the next gathering.
         state.generation[slot] = chunk::vacant;
         --state.free_count;
         chunk::set(state.blocked, slot);
@@ -112,6 +121,8 @@ std::size_t stable_slots<L, I, G, Steps>::chunk_to_gather_from() const noexcept 
 /// Takes free slots into the batch. Returns: false when exhausted; nothing has changed then.
 template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 [[gnu::noinline]] bool stable_slots<L, I, G, Steps>::gather() noexcept {
+    // size() = begun + taken from this batch - ended: the sum stays the same when the batch is
+    // forgotten.
     begun_count_ += batch_.taken_count();
     batch_.forget();
     std::size_t p = chunk_to_gather_from();
@@ -122,6 +133,8 @@ template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
         return false;
     }
     chunk& state = *chunks()[p].state;
+    // Its memory is there: what is gathered counts as live from now on, so the chunk is not empty
+    // and cannot be sent back while the batch has slots of it.
     const bool has_slots = batch_.gather(state);
     CAIRN_ASSERT(has_slots, "a chunk that is said to have free slots has one");
     note_room(p);
@@ -153,6 +166,8 @@ template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
             [&](std::size_t count) { return table_.grow(count * sizeof(entry), used); }) == 0) {
         return false;
     }
+    // Room in the table, state, objects: in this order, and each refusal gives back what came
+    // before, but for the table, which is only larger than it need be.
     void* const memory = upstream().allocate(sizeof(chunk), alignment::of<chunk>());
     if (memory == nullptr) { return false; }
     void* const objects = upstream().allocate(block_size_, align_);
@@ -165,6 +180,7 @@ template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
     lives_.begin();
     state->start(lives_.first());
     const std::uint64_t first = chunk_count_ << L;
+    // The last chunk may have more slots than a handle has indices: these are blocked for ever.
     for (std::uint32_t slot = slot_mask; first + slot > I; --slot) {  // more slots than indices
         chunk::set(state->blocked, slot);
         if (slot == 0) { break; }
@@ -180,6 +196,9 @@ template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 bool stable_slots<L, I, G, Steps>::copy_chunks(const stable_slots& other) noexcept {
     lives_.copy_from(other.lives_);
+    // Chunk by chunk what no object decides: generations (all vacant yet), blocked and promised
+    // slots. enter_copy() brings the objects in, one at a time, so that one that throws leaves a
+    // map whose chunks can be released.
     for (std::size_t p = 0; p < other.chunk_count_; ++p) {
         if (!add_chunk()) { return false; }
         const chunk& from = *other.chunks()[p].state;
@@ -193,6 +212,7 @@ bool stable_slots<L, I, G, Steps>::copy_chunks(const stable_slots& other) noexce
         }
         to.promised_count = from.promised_count;
         to.waiting_count = from.waiting_count;
+        // Free is what is neither live nor blocked: nothing is live yet.
         to.open = to.count_open();
         to.free_count = to.count_free();
         note_room(p);
@@ -230,6 +250,9 @@ void stable_slots<L, I, G, Steps>::send_back(std::size_t p) noexcept {
 
 template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 [[gnu::noinline]] void stable_slots<L, I, G, Steps>::chunk_is_empty(std::size_t p) noexcept {
+    // At most one empty chunk beyond the reserved ones keeps its block: the lower one of this and
+    // the spare, since slots are taken from the lowest. A spare that is in use again, or whose
+    // block has gone, is none.
     if (p < kept_chunk_count_ || chunks()[p].state->keeps_memory()) { return; }
     std::size_t other = spare_chunk_;
     if (other == p) { return; }
@@ -251,6 +274,8 @@ bool stable_slots<L, I, G, Steps>::reserve_chunks(std::size_t count) noexcept {
     if (count > chunk_count_max) { return false; }
     const std::size_t had = chunk_count_;
     std::size_t p = 0;
+    // The index learns of blocks that came back only when all are there: until then
+    // give_back_reserved() knows them by it.
     while (p < count && (p < chunk_count_ ? get_objects(p) : add_chunk())) { ++p; }
     if (p < count) {
         give_back_reserved(had);
@@ -274,6 +299,7 @@ void stable_slots<L, I, G, Steps>::give_back_reserved(std::size_t had) noexcept 
     }
     for (; chunk_count_ > had; --chunk_count_) {
         chunk* const state = chunks()[chunk_count_ - 1].state;
+        // Out of the index before its state goes: from the end down, as chunks_by_room asks for.
         set_room(chunk_count_ - 1, chunk_room::none);
         return_objects(chunk_count_ - 1);
         upstream().deallocate(state, sizeof(chunk), alignment::of<chunk>());
@@ -282,6 +308,7 @@ void stable_slots<L, I, G, Steps>::give_back_reserved(std::size_t had) noexcept 
 
 template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 void stable_slots<L, I, G, Steps>::return_empty_chunks() noexcept {
+    // The batch first: its slots count as live, and would keep their chunk.
     drop_batch();
     kept_chunk_count_ = 0;
     spare_chunk_ = no_chunk;
@@ -295,12 +322,14 @@ void stable_slots<L, I, G, Steps>::return_empty_chunks() noexcept {
 
 template <unsigned L, std::uint32_t I, std::uint32_t G, class Steps>
 void stable_slots<L, I, G, Steps>::release() noexcept {
+    // Into a chunk that still exists. Then no word is asked for the batch any more.
     drop_batch();
     batch_chunk_ = nullptr;
     for (std::size_t p = 0; p < chunk_count_; ++p) {
         if (chunks()[p].objects != nullptr) { return_objects(p); }
         upstream().deallocate(chunks()[p].state, sizeof(chunk), alignment::of<chunk>());
     }
+    // The next chunks begin their lives elsewhere: handles of these find nothing in them.
     lives_.end();
     chunk_count_ = freed_chunk_ = begun_count_ = ended_count_ = 0;
     kept_chunk_count_ = worn_out_count_ = 0;

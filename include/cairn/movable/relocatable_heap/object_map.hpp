@@ -151,6 +151,8 @@ private:
     void unlink(std::uint32_t i) noexcept;
     void steal(object_map& other) noexcept;
 
+    //  granules_ = sum of granules over the objects + free_granules_
+    //  hole behind i = start_of(after i) - end_of(i), in granules; hole_count_ of them are not 0
     std::byte* base_ = nullptr;
     index* index_ = nullptr;  // its arrays follow it
     std::uint32_t granules_ = 0;

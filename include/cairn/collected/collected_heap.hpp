@@ -1,0 +1,219 @@
+// cairn/collected/collected_heap.hpp - garbage is found while the program runs, some work a frame.
+//
+//      root --> [quest]<-->[npc]      reachable: lives             step({.microseconds = 50})
+//               [quest]<-->[npc]      a cycle without a root:      once a frame, at the safe point
+//                                     its memory comes back
+//
+//      idle --> roots --> mark ------------------> before_collect --> sweep --> idle
+//               each      what they refer to,      (types with one)   memory comes back,
+//               root      and so on                                   destructors run
+//
+//      cairn::collected_heap heap{64_MiB};
+//      cairn::root<quest> first = heap.make<quest>("find the cairn");   // null: exhausted
+//      first->next = heap.make<quest>("add a stone");
+//      heap.step({.microseconds = 50});         no T* but in roots is used after it
+//
+// What a cycle frees is what was garbage when it began: everything that was reachable then, or was
+// made since, stays for this cycle (a snapshot at the beginning). So garbage is gone after two.
+// A cycle begins in step() and collect() only, the safe points. Between two of them a T* stays
+// good, whatever is made or overwritten; make() may finish a running cycle when memory is short,
+// but never begins one.
+//
+// Use it for: objects that refer to each other in cycles, where the owner is not known: quests,
+//   scripts, blackboards, user interfaces.
+// Look elsewhere for: objects with one owner (pool_of, slot_map: cheaper, and freed at once);
+//   many threads.
+//
+// How much to collect. Let M be capacity(), L the most bytes that are live (slots: multiples of
+// 16), a the bytes allocated a frame, b the work a frame, e = 16 KiB for each type, and
+//      W = L + 32 roots + 9 M / 512 + 128 objects with destructors
+// the most work of a cycle (each object is marked once, each chunk swept once). A cycle then takes
+// at most W / b + 2 frames, while which A = a (W / b + 2) bytes are allocated. These live through
+// it, and the next cycle begins with L + A in use and needs A more. So with
+//      L + 2 A + e <= M       that is     b >= W / ((M - L - e) / (2 a) - 2) = required_budget()
+// every cycle begins with A free and ends before they are used up. (Blelloch and Cheng 1999; Bacon,
+// Cheng and Rajan 2003.) When to begin asks for neither a nor b: where the last snapshot kept K, a
+// cycle begins as soon as no more than half of M - K is free. K <= L, so that is A or more, at
+// whatever rates memory was taken before and is taken then. step() without a budget divides what a
+// cycle may still cost by what may still be allocated until half of what was free at its beginning
+// is left.
+//
+// Invariant: what a root refers to, by ref after ref, is never freed, moved or reused.
+// Bound:     a type's memory is reused by its type, and by others 16 KiB at a time: live bytes may
+//            occupy the sum of each type's peak. Objects above 8 KiB have chunks of their own.
+//            Marking needs no memory that was not there at the start, however deep the graph.
+// Cost:      make: a few loads and stores. Beside objects: 2 % for records of chunks, 3 % for the
+//            mark stack; 26 % of addresses for lives of weak references and objects set aside,
+//            untouched until they are needed. No header.
+// Threads:   one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <cairn/collected/budget.hpp>
+#include <cairn/collected/collected_heap/graph.hpp>
+#include <cairn/collected/collected_heap/slots.hpp>
+#include <cairn/collected/collected_heap/stats.hpp>
+#include <cairn/collected/ref.hpp>
+#include <cairn/collected/ref_array.hpp>
+#include <cairn/collected/trace.hpp>
+#include <cairn/core/construct.hpp>
+#include <cairn/core/rollback.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+class collected_heap {
+public:
+    /// See collected_heap_options.
+    using options = collected_heap_options;
+
+    /// `size` bytes for objects, 3 GiB at most, from the system's pages, and what the drawing in
+    /// region.hpp has beside them. Where the memory is refused, the heap refuses everything.
+    explicit collected_heap(std::size_t size, const options& how = {}) noexcept;
+    /// The same from `upstream`, in one request aligned to 4 GiB: page_allocator, or a wrapper.
+    collected_heap(std::size_t size, allocator_ref upstream, const options& how = {}) noexcept;
+    collected_heap(collected_heap&& other) noexcept : region_{other.region_} {
+        other.region_ = nullptr;
+    }
+    collected_heap& operator=(collected_heap&& other) noexcept;
+    /// Ends every object. Requires: no root refers to one. (Without checks they become null.)
+    ~collected_heap() { release(); }
+
+    /// A new T from `args`. May finish what the running cycle owes, where memory is short: at the
+    /// required budget it never has to, and options::work_in_make_max limits it. Never begins one.
+    /// Returns: null when exhausted, or when there are more than 128 types; nothing is constructed.
+    /// Throws:  what the constructor throws; the slot has gone back then.
+    template <class T, class... Args>
+    [[nodiscard]] T* make(Args&&... args);
+
+    /// The safe point: goes on with the running cycle, or begins one where memory is getting short,
+    /// within `budget`. Destructors and before_collect() run in here.
+    /// Requires: it is not called by a constructor, a destructor, a trace() or a before_collect().
+    collection_report step(const collection_budget& budget) noexcept;
+    /// What is owed: a cycle that runs ends before the memory does.
+    collection_report step() noexcept;
+    /// Finishes the running cycle and goes through a whole new one: what is garbage now is gone.
+    collection_report collect() noexcept;
+
+    /// What a program asks of the heap at most. Memory of a type is free for others by 16 KiB, when
+    /// all of that is free: so where several types take turns, live_max and allocated_per_frame are
+    /// the sums of each one's most. Arrays are objects, a type for each power of two.
+    struct load {
+        /// Bytes of slots that are reachable at one time, weakly too where get() brings them back;
+        /// and 4 for each reference in a traced container.
+        std::size_t live_max = 0;
+        std::size_t allocated_per_frame = 0;  // bytes of slots
+        std::size_t roots = 0;                // at one time
+        /// Objects with a destructor or a before_collect, garbage too, at one time. One with both
+        /// counts twice.
+        std::size_t with_destructors = 0;
+        std::size_t types = 0;  // 0: those that it has now
+    };
+    /// Bytes of work a frame with which this heap is never exhausted, as derived above.
+    /// It does not know objects above 8 KiB, which need 16 KiB and more in one piece.
+    /// Returns: SIZE_MAX when no budget is enough, because live_max leaves too little room.
+    [[nodiscard]] std::size_t required_budget(const load& of) const noexcept;
+
+    /// True while a cycle runs.
+    [[nodiscard]] bool is_collecting() const noexcept {
+        return region_ != nullptr && region_->now != detail::phase::idle;
+    }
+    /// True while stores log what they overwrite.
+    [[nodiscard]] bool is_marking() const noexcept {
+        return region_ != nullptr && region_->is_marking;
+    }
+    [[nodiscard]] bool owns(const void* p) const noexcept;
+    [[nodiscard]] std::size_t capacity() const noexcept;
+    [[nodiscard]] collected_heap_stats stats() const noexcept;
+    /// What keeps `object` alive: calls visit(const collected_keeper&) for the objects on a
+    /// shortest way from a root to it, which is the last. The buffer of a ref_array counts, too.
+    /// For debugging: O(objects), 8 bytes of system memory for each 16 of the heap in use; at any
+    /// time, also between steps.
+    /// Returns: false when no root leads to it, or the system refuses memory; nothing is visited.
+    template <class Visit>
+    bool who_keeps(const void* object, Visit visit) const;
+
+    /// Calls sink(const char* text, std::size_t length) with pieces of JSON: the objects of each
+    /// type, and to how many of which types they refer; with `object`, what keeps it alive.
+    ///     {"capacity":1048576,"used":3072,"roots":1,"cycles":4,"types":[{"type":"quest",
+    ///      "count":40,"size":1280,"chunks":1,"roots":0,"refers_to":[{"type":"quest","count":9}]}],
+    ///      "kept_by":[{"type":"quest","address":"0x7f5400010000","offset":4}, ...]}
+    /// What is condemned is left out; other garbage counts: collect() before. O(objects x types).
+    template <class Sink>
+    void write_json(Sink sink, const void* object = nullptr) const;
+
+    /// Checks every invariant; O(objects).
+    void validate() const noexcept;
+
+private:
+    void release() noexcept;
+
+    detail::collected_region* region_;
+};
+
+namespace detail {
+
+/// Checked builds: knows what a constructor is at work on, and that all its references are told.
+class construction_scope {
+public:
+#if CAIRN_ASSERTS
+    construction_scope(collected_region& r, void* slot, std::size_t size) noexcept;
+    ~construction_scope();
+    void check_told(const collected_type& type, void* object) noexcept;
+
+private:
+    collected_region& region_;
+    collected_region::construction outer_;
+#else
+    construction_scope(collected_region&, void*, std::size_t) noexcept {}
+    void check_told(const collected_type&, void*) noexcept {}
+#endif
+};
+
+}  // namespace detail
+
+template <class Visit>
+bool collected_heap::who_keeps(const void* object, Visit visit) const {
+    const auto call = [](void* to, const collected_keeper& k) { (*static_cast<Visit*>(to))(k); };
+    return region_ != nullptr && detail::visit_keepers(*region_, object, call, &visit);
+}
+
+template <class Sink>
+void collected_heap::write_json(Sink sink, const void* object) const {
+    const auto call = [](void* to, const char* text, std::size_t length) {
+        (*static_cast<Sink*>(to))(text, length);
+    };
+    if (region_ != nullptr) { detail::write_region(*region_, object, call, &sink); }
+}
+
+template <class T, class... Args>
+T* collected_heap::make(Args&&... args) {
+    constexpr bool is_plain = std::is_same_v<T, std::remove_cvref_t<T>>;
+    static_assert(is_plain, "make<T>: T is a type, not const");
+    if constexpr (!is_plain) {
+        return nullptr;
+    } else if constexpr (!detail::is_described<T>()) {
+        return nullptr;
+    } else {
+        constexpr std::uint32_t size = detail::slot_size_of<T>();
+        detail::collected_region* const r = region_;
+        if (r == nullptr) [[unlikely]] { return nullptr; }
+        void* slot;
+        if constexpr (size > detail::slot_size_max) {
+            slot = detail::take_large(*r, detail::type_of<T>, size);
+        } else {
+            slot = detail::take_slot<size>(*r, detail::type_of<T>);
+        }
+        if (slot == nullptr) [[unlikely]] { return nullptr; }
+        detail::construction_scope scope{*r, slot, sizeof(T)};
+        detail::rollback undo{[&]() noexcept { detail::give_back_slot(*r, slot); }};
+        T* const object = detail::construct_at<T>(slot, static_cast<Args&&>(args)...);
+        undo.cancel();
+        scope.check_told(detail::type_of<T>, object);
+        return object;
+    }
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -1,0 +1,306 @@
+// cairn/collected/trace.hpp - what the objects of a type refer to.
+//
+//      struct node {                                        1  a list of members
+//          ref<node> left, right;
+//          using references = refers_to<&node::left, &node::right>;
+//      };
+//      struct hero : actor {                                   ... and those of a base class
+//          ref<sword> weapon;
+//          using references = refers_to<&hero::weapon>::and_base<actor>;
+//      };
+//      struct squad {                                       2  a function
+//          ref<hero> members[8];
+//          ref_array<hero> reserve;
+//          void trace(visitor& v) { v(members, reserve); }
+//      };
+//      struct score { int points; };                        3  nothing: trivially copyable types
+//      struct label {                                          need not say so, others do
+//          std::string text;
+//          using references = refers_to<>;
+//      };
+//
+// A list is the fastest: the collector learns the places once, and calls nothing. A function must
+// visit every reference of the object at any time after its constructor, and change nothing.
+// Checked builds notice a reference that is not told, when it is constructed or assigned.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <cairn/collected/ref.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+template <class T>
+class ref_array;
+template <class Container, auto... Fields>
+class traced;
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_reference = false;
+template <class T>
+inline constexpr bool is_reference<ref<T>> = true;
+template <class T>
+inline constexpr bool is_reference<ref_array<T>> = true;
+template <class Container, auto... Fields>
+inline constexpr bool is_reference<traced<Container, Fields...>> = true;
+
+/// True when a visitor can be shown a T.
+template <class T>
+inline constexpr bool is_shown = is_reference<T>;
+template <class T, std::size_t Count>
+inline constexpr bool is_shown<T[Count]> = is_shown<T>;
+template <class T>
+    requires requires { typename T::value_type; }
+inline constexpr bool is_shown<T> = is_shown<typename T::value_type>;
+
+/// True when the references of a T do not lie in it: a traced container, or an array of such.
+template <class T>
+inline constexpr bool lie_elsewhere = false;
+template <class Container, auto... Fields>
+inline constexpr bool lie_elsewhere<traced<Container, Fields...>> = true;
+template <class T, std::size_t Count>
+inline constexpr bool lie_elsewhere<T[Count]> = lie_elsewhere<T>;
+template <class T>
+    requires requires { typename T::value_type; }
+inline constexpr bool lie_elsewhere<T> = lie_elsewhere<typename T::value_type>;
+
+}  // namespace detail
+
+/// Is shown the references of one object.
+class visitor {
+public:
+    /// For the library's own use: is called with places of references.
+    using seen_function = void (*)(visitor& v, detail::object_name* first, std::size_t count);
+
+    explicit visitor(seen_function seen) noexcept : seen_{seen} {}
+    visitor(const visitor&) = delete;
+    visitor& operator=(const visitor&) = delete;
+
+    /// Each is a ref, a ref_array, a traced container, or an array (std::array, ...) of such.
+    template <class... References>
+    void operator()(References&... references) {
+        (show(references), ...);
+    }
+
+private:
+    template <class T>
+    void show(const ref<T>& r) {
+        seen_(*this, reinterpret_cast<detail::object_name*>(const_cast<ref<T>*>(&r)), 1);
+    }
+    template <class T>
+    void show(const ref_array<T>& a) {
+        seen_(*this, const_cast<detail::object_name*>(a.place()), 1);
+    }
+    template <class Container, auto... Fields>
+    void show(const traced<Container, Fields...>& c) {
+        const_cast<traced<Container, Fields...>&>(c).for_each(
+            [this](detail::object_name& name) { seen_(*this, &name, 1); });
+    }
+    template <class Several>
+        requires(!detail::is_reference<std::remove_const_t<Several>>)
+    void show(Several& several) {
+        constexpr bool is_shown = detail::is_shown<std::remove_const_t<Several>>;
+        static_assert(
+            is_shown,
+            "a visitor is shown a ref, a ref_array, a traced container, or an array of them");
+        if constexpr (is_shown) {
+            for (auto& one : several) { show(one); }
+        }
+    }
+
+    seen_function seen_;
+};
+
+namespace detail {
+
+template <class Member>
+struct class_of_member;
+template <class Class, class Value>
+struct class_of_member<Value Class::*> {
+    using type = Class;
+    using value = Value;
+};
+
+struct no_base {
+    static void trace(void*, visitor&) {}
+};
+
+template <class T>
+void trace_object(T& object, visitor& v);
+
+template <class Base, auto... Members>
+struct references_of_members {
+    /// The references of Other are visited, too.
+    template <class Other>
+    using and_base = references_of_members<Other, Members...>;
+
+    /// False when T took the list over from a base class.
+    template <class T>
+    static constexpr bool are_of =
+        sizeof...(Members) == 0 || !std::is_same_v<Base, no_base> ||
+        (std::is_same_v<typename class_of_member<decltype(Members)>::type, T> || ...);
+
+    template <class T>
+    static void visit(T& object, visitor& v) {
+        if constexpr (!std::is_same_v<Base, no_base>) { trace_object<Base>(object, v); }
+        if constexpr (sizeof...(Members) != 0) { v((object.*Members)...); }
+    }
+    static constexpr std::size_t count = sizeof...(Members);
+    static constexpr bool are_shown =
+        (is_shown<typename class_of_member<decltype(Members)>::value> && ...);
+    static constexpr bool are_placed =
+        !(lie_elsewhere<typename class_of_member<decltype(Members)>::value> || ...);
+    using base_type = Base;
+};
+
+template <class T>
+concept has_list = requires { typename T::references; };
+
+template <class T>
+concept has_trace = requires(T& object, visitor& v) { object.trace(v); };
+
+template <class T, class Function>
+inline constexpr bool is_trace_of = false;
+template <class T>
+inline constexpr bool is_trace_of<T, void (T::*)(visitor&)> = true;
+template <class T>
+inline constexpr bool is_trace_of<T, void (T::*)(visitor&) const> = true;
+template <class T>
+inline constexpr bool is_trace_of<T, void (T::*)(visitor&) noexcept> = true;
+template <class T>
+inline constexpr bool is_trace_of<T, void (T::*)(visitor&) const noexcept> = true;
+
+/// trace() was written in T, not in a base class.
+template <class T>
+inline constexpr bool has_own_trace = false;
+template <class T>
+    requires requires { &T::trace; }
+inline constexpr bool has_own_trace<T> = is_trace_of<T, decltype(&T::trace)>;
+
+/// The list counts: a trace() of T itself hides one that a base class has.
+template <class T>
+concept uses_list = has_list<T> && !has_own_trace<T>;
+
+template <class T>
+consteval bool is_described() {
+    constexpr bool told = has_list<T> || has_trace<T> || std::is_trivially_copyable_v<T>;
+    static_assert(told,
+                  "a collected type says what it refers to: write in it "
+                  "`using references = cairn::refers_to<&type::member, ...>;` (refers_to<> for "
+                  "nothing) or `void trace(cairn::visitor& v) { v(member, ...); }`");
+    if constexpr (uses_list<T>) {
+        static_assert(T::references::template are_of<T>,
+                      "this list of references is of a base class: write in the derived type "
+                      "`using references = cairn::refers_to<&type::member, ...>::and_base<base>;`");
+        static_assert(T::references::are_shown,
+                      "a list of references names a ref, a ref_array, a traced container, or an "
+                      "array of them");
+        return T::references::are_shown;
+    } else if constexpr (has_trace<T>) {
+        static_assert(has_own_trace<T>,
+                      "this trace() is of a base class: write one in the derived type, which "
+                      "calls that of the base");
+    }
+    return told;
+}
+
+template <class T>
+void trace_object(T& object, visitor& v) {
+    static_assert(is_described<T>());
+    if constexpr (uses_list<T>) {
+        T::references::visit(object, v);
+    } else if constexpr (has_trace<T>) {
+        object.trace(v);
+    }
+}
+
+/// True when the references of a T are found without a call: all are at fixed places.
+template <class T>
+consteval bool has_places() {
+    if constexpr (!uses_list<T>) {
+        return std::is_trivially_copyable_v<T> && !has_trace<T>;
+    } else if constexpr (!std::is_same_v<typename T::references::base_type, no_base>) {
+        return T::references::are_placed && has_places<typename T::references::base_type>();
+    } else {
+        return T::references::are_placed;
+    }
+}
+template <class T>
+consteval bool has_references() {
+    if constexpr (uses_list<T>) {
+        if constexpr (!std::is_same_v<typename T::references::base_type, no_base>) {
+            return T::references::count != 0 || has_references<typename T::references::base_type>();
+        } else {
+            return T::references::count != 0;
+        }
+    } else {
+        return has_trace<T>;
+    }
+}
+
+template <class T>
+consteval tracing way_of() {
+    if (!has_references<T>()) { return tracing::nothing; }
+    return has_places<T>() ? tracing::unlearned : tracing::by_call;
+}
+
+struct text_part {
+    const char* begin;
+    std::uint32_t length;
+};
+template <class T>
+constexpr text_part name_of_type() {
+    const char* text = __PRETTY_FUNCTION__;  // "... [with T = node]", "... [T = node]"
+    while (text[0] != 'T' || text[1] != ' ' || text[2] != '=') { ++text; }
+    text += 4;
+    std::uint32_t length = 0;
+    while (text[length] != ']' && text[length] != ';' && text[length] != 0) { ++length; }
+    return {text, length};
+}
+
+template <class T>
+consteval std::uint32_t slot_size_of() {
+    constexpr std::size_t unit = alignof(T) > slot_size_min ? alignof(T) : slot_size_min;
+    static_assert(alignof(T) <= chunk_size, "a collected object is aligned to 16 KiB at most");
+    static_assert(sizeof(T) <= (std::size_t{1} << 30), "a collected object has 1 GiB at most");
+    return static_cast<std::uint32_t>((sizeof(T) + unit - 1) / unit * unit);
+}
+
+template <class T>
+consteval collected_type describe() {
+    collected_type t;
+    t.size = slot_size_of<T>();
+    t.way = way_of<T>();
+    t.name = name_of_type<T>().begin;
+    t.name_length = name_of_type<T>().length;
+    if constexpr (has_references<T>()) {
+        t.trace = [](void* object, visitor& v) { trace_object(*static_cast<T*>(object), v); };
+    }
+    if constexpr (!std::is_trivially_destructible_v<T>) {
+        t.destroy = [](void* object) noexcept { static_cast<T*>(object)->~T(); };
+    }
+    if constexpr (requires(T& object) { object.before_collect(); }) {
+        static_assert(
+            requires(T& object) {
+                { object.before_collect() } noexcept;
+            }, "before_collect() is noexcept: the collector calls it");
+        t.before_collect = [](void* object) noexcept { static_cast<T*>(object)->before_collect(); };
+    }
+    return t;
+}
+
+template <class T>
+inline constexpr collected_type type_of = describe<T>();
+
+}  // namespace detail
+
+/// The references of a type: pointers to its members that are a ref, a ref_array or arrays of them.
+template <auto... Members>
+using refers_to = detail::references_of_members<detail::no_base, Members...>;
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -1,0 +1,353 @@
+// cairn/owners/shared_handle.hpp - many owners of one object, counted in a column of its store.
+//
+//      shared_handle           shared_store
+//      +-------+--------+      slots:   |  obj 0 |  obj 1 |  obj 2 |        the map, as ever
+//      | store | handle |      counts:  |   1    |   3    |   0    |        one cell per slot
+//      +-------+--------+
+//
+// No control block and no second allocation: the count lies in an array indexed by the slot. The
+// weak reference is the handle itself: four or eight bytes that keep nothing alive and cannot lie.
+//
+//      cairn::shared_store<cairn::slot_map<texture>> textures;
+//      auto a = textures.make("stone.png");     count 1
+//      auto b = a;                              count 2
+//      weak = a.handle();                       still 2
+//      if (auto c = textures.lock(weak)) ...    count 3, or empty when the object is gone
+//
+// plain_count: the last owner erases at once, or puts the object on a list (destroys::in_collect).
+//      One thread.
+// atomic_count: owners may be copied and dropped, and handles locked, by any thread; the last owner
+//      puts the object on the list. In a stable_slot_map owners reach their object from any thread
+//      whatever the store's thread does; in the other maps while it does not change them, for rows
+//      move. Making, finding and collecting belong to the thread of the store.
+//
+// collect() erases what is on the list, within a budget; an object that owned others puts them
+// there, so a chain of any length ends without recursion. An object holds owners of others of its
+// store as shared_handle<shared_store<map>>, which compiles where the object is incomplete.
+//
+// Use it for: assets, sounds, meshes: shared things that live in a store anyway.
+// Look elsewhere for: one owner (unique_handle.hpp); objects without a store (make_shared_in).
+//
+// Cost:      two words; a copy is an increment (a locked one: atomic_count). 16 bytes per slot of
+//            the store. Cells never move: they come in blocks that double.
+// Errors:    exhausted: an empty shared_handle; nothing has changed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/assert.hpp>
+#include <cairn/core/handle.hpp>
+#include <cairn/os/system_allocator.hpp>
+#include <cairn/owners/destruction_budget.hpp>
+#include <cairn/owners/shared_handle/owner_word.hpp>
+#include <cairn/storage/cell_blocks.hpp>
+#include <cairn/storage/generations.hpp>
+#include <cairn/storage/store_traits.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+namespace detail {
+
+// The cell of a slot: who owns its object, and how it is found from there.
+
+template <class Handle>
+class plain_cell {
+public:
+    void begin(Handle h, void*) noexcept {
+        owners_ = 1;
+        handle_ = h;
+    }
+    void add() noexcept { ++owners_; }
+    [[nodiscard]] bool drop() noexcept { return --owners_ == 0; }
+    [[nodiscard]] bool try_lock(Handle) noexcept { return owners_ != 0 && ++owners_ != 0; }
+    [[nodiscard]] std::uint32_t owners(Handle) const noexcept { return owners_; }
+    [[nodiscard]] Handle handle(std::uint32_t) const noexcept { return handle_; }
+    [[nodiscard]] std::uint32_t& next() noexcept { return next_; }
+
+private:
+    std::uint32_t owners_;
+    std::uint32_t next_;  // number of the next that has ended
+    Handle handle_;
+};
+
+template <class Handle>
+class atomic_cell {
+public:
+    void begin(Handle h, void* object) noexcept {
+        object_or_next_ = reinterpret_cast<std::uintptr_t>(object);
+        word_.begin(h.generation());
+    }
+    void add() noexcept { word_.add(); }
+    [[nodiscard]] bool drop() noexcept { return word_.drop(); }
+    [[nodiscard]] bool try_lock(Handle h) noexcept { return word_.try_lock(h.generation()); }
+    [[nodiscard]] std::uint32_t owners(Handle h) const noexcept {
+        return word_.owners(h.generation());
+    }
+    [[nodiscard]] Handle handle(std::uint32_t index) const noexcept {
+        return Handle::make(index, word_.generation());
+    }
+    [[nodiscard]] std::uintptr_t& next() noexcept { return object_or_next_; }
+    [[nodiscard]] void* object() const noexcept { return reinterpret_cast<void*>(object_or_next_); }
+
+private:
+    basic_owner_word<std_atoms> word_;
+    std::uintptr_t object_or_next_;  // the object as long as it has an owner
+};
+
+}  // namespace detail
+
+/// Counts of owners in one thread.
+struct plain_count {
+    /// What a store keeps beside each slot: the number of owners, and a link of what has none.
+    template <class Handle>
+    using cell = detail::plain_cell<Handle>;
+    /// Whether owners may be copied, dropped and locked in several threads.
+    static constexpr bool is_atomic = false;
+};
+
+/// Counts of owners in any threads.
+struct atomic_count {
+    /// What a store keeps beside each slot: the number of owners, and a link of what has none.
+    template <class Handle>
+    using cell = detail::atomic_cell<Handle>;
+    /// Whether owners may be copied, dropped and locked in several threads.
+    static constexpr bool is_atomic = true;
+};
+
+template <class Store>
+class shared_handle;
+
+/// A map of handles, plus a count for each object.
+template <class Map, class Count = plain_count>
+class shared_store {
+public:
+    using map_type = Map;
+    using handle_type = typename detail::store_traits<Map>::handle_type;
+    using shared_type = shared_handle<shared_store>;
+
+    /// `when` says what the last owner does; with atomic_count it is destroys::in_collect always.
+    explicit shared_store(allocator_ref upstream = system_memory(),
+                          destroys when = destroys::at_once) noexcept
+        : cells_{sizeof(cell), upstream}, map_{upstream}, when_{when} {}
+    shared_store(allocator_ref upstream, const slot_map_options& options,
+                 destroys when = destroys::at_once) noexcept
+        : cells_{sizeof(cell), upstream}, map_{upstream, options}, when_{when} {}
+    shared_store(const shared_store&) = delete;
+    shared_store& operator=(const shared_store&) = delete;
+    ~shared_store() {
+        collect();
+        CAIRN_ASSERT(map_.size() == 0, "every owner ends before its store");
+    }
+
+    /// A new object with one owner. Returns: empty when exhausted.
+    template <class... Args>
+    [[nodiscard]] shared_type make(Args&&... args) {
+        const handle_type h = map_.emplace(std::forward<Args>(args)...);
+        if (!h) { return {}; }
+        auto* const c = static_cast<cell*>(cells_.ensure(h.index()));
+        if (c == nullptr) [[unlikely]] {
+            (void)map_.erase(h);
+            return {};
+        }
+        if constexpr (reaches_by_address) {
+            typename Map::mapped_type* const object = map_.find(h);
+            c->begin(h, object);
+        } else {
+            c->begin(h, nullptr);
+        }
+        return shared_type{*this, h};
+    }
+
+    /// A further owner of what `weak` names; with atomic_count in any thread, while others copy,
+    /// drop, make and collect. Any handle may be asked for.
+    /// Returns: empty when it is gone, or about to be.
+    /// Cost: atomic_count: a cell, and one locked instruction; the map is not touched.
+    [[nodiscard]] shared_type lock(handle_type weak) noexcept {
+        if constexpr (Count::is_atomic) {
+            auto* const c = static_cast<cell*>(cells_.find(weak.index()));
+            if (c == nullptr || !c->try_lock(weak)) { return {}; }
+        } else {
+            if (!map_.contains(weak) || !cell_of(weak).try_lock(weak)) { return {}; }
+        }
+        return shared_type{*this, weak};
+    }
+
+    /// Erases what has lost its last owner, and what that owned, and so on. Returns: how many.
+    std::size_t collect() noexcept { return collect(destruction_budget{}).objects; }
+    /// The same until the budget is spent. Does nothing inside a destructor that this store runs.
+    destruction_report collect(const destruction_budget& budget) noexcept {
+        detail::destruction_meter meter{budget};
+        if (is_erasing_) { return meter.report(false); }  // the outer one goes on with the list
+        is_erasing_ = true;
+        while (first_of_ended() != 0 && meter.goes_on()) {
+            const std::uint32_t index = ended_ - 1;
+            cell& c = *static_cast<cell*>(cells_.at(index));
+            // Read before erase: the slot may be used again in the destructor.
+            ended_ = static_cast<std::uint32_t>(c.next());
+            (void)map_.erase(c.handle(index));
+            meter.count();
+        }
+        is_erasing_ = false;
+        return meter.report(first_of_ended() == 0);
+    }
+
+    /// The objects, to find and to loop over. Erasing is the owners' business.
+    [[nodiscard]] Map& objects() noexcept { return map_; }
+    [[nodiscard]] const Map& objects() const noexcept { return map_; }
+    /// How many owners there are; with atomic_count in any thread, and a moment ago.
+    [[nodiscard]] std::uint32_t use_count(handle_type h) const noexcept {
+        if constexpr (Count::is_atomic) {
+            const auto* const c = static_cast<const cell*>(cells_.find(h.index()));
+            return c != nullptr ? c->owners(h) : 0;
+        } else {
+            return map_.contains(h) ? cell_of(h).owners(h) : 0;
+        }
+    }
+
+private:
+    friend shared_type;
+
+    using cell = typename Count::template cell<handle_type>;
+    /// Owners in other threads do not look into the map, which the store's thread may change.
+    static constexpr bool reaches_by_address =
+        Count::is_atomic && detail::store_traits<Map>::keeps_addresses;
+
+    [[nodiscard]] cell& cell_of(handle_type h) const noexcept {
+        return *static_cast<cell*>(cells_.at(h.index()));
+    }
+    [[nodiscard]] std::uint32_t first_of_ended() noexcept {
+        if constexpr (Count::is_atomic) {
+            if (ended_ == 0) { ended_ = ended_elsewhere_.take(); }
+        }
+        return ended_;
+    }
+    void add_owner(handle_type h) noexcept { cell_of(h).add(); }
+    void drop_owner(handle_type h) noexcept {
+        cell& c = cell_of(h);
+        if (!c.drop()) { return; }
+        const std::uint32_t number = static_cast<std::uint32_t>(h.index()) + 1;
+        if constexpr (Count::is_atomic) {
+            ended_elsewhere_.push(number, c.next());
+        } else {
+            // An object may own others of this store: they wait until the map has erased it.
+            c.next() = ended_;
+            ended_ = number;
+            if (when_ == destroys::at_once && !is_erasing_) { (void)collect(); }
+        }
+    }
+
+    // For owners: what they own.
+    [[nodiscard]] bool lives(handle_type h) const noexcept {
+        return reaches_by_address ? use_count(h) != 0 : map_.contains(h);
+    }
+    [[nodiscard]] decltype(auto) object_of(handle_type h) noexcept {
+        if constexpr (reaches_by_address) {
+            return *pointer_to(h);
+        } else {
+            return map_[h];
+        }
+    }
+    [[nodiscard]] auto pointer_to(handle_type h) noexcept {
+        if constexpr (reaches_by_address) {
+            return static_cast<typename Map::mapped_type*>(cell_of(h).object());
+        } else {
+            return map_.find(h);
+        }
+    }
+
+    struct no_list {};
+
+    detail::cell_blocks cells_;
+    Map map_;  // dies first: its objects may own others that live here, and count down their cells
+    std::uint32_t ended_ = 0;  // the first that has no owner, by index + 1; this thread's list
+    [[no_unique_address]] std::conditional_t<
+        Count::is_atomic, detail::basic_ended_list<detail::std_atoms>, no_list> ended_elsewhere_;
+    destroys when_;
+    bool is_erasing_ = false;
+};
+
+template <class Map, class Count>
+struct detail::store_traits<shared_store<Map, Count>> {
+    using handle_type = typename store_traits<Map>::handle_type;
+    static constexpr bool may_own_its_kind = true;
+    static constexpr bool keeps_addresses = store_traits<Map>::keeps_addresses;
+};
+
+template <class Store>
+class [[nodiscard]] shared_handle {
+public:
+    using handle_type = typename detail::store_traits<Store>::handle_type;
+
+    constexpr shared_handle() noexcept = default;
+    constexpr shared_handle(std::nullptr_t) noexcept {}
+    shared_handle(const shared_handle& other) noexcept
+        : store_{other.store_}, handle_{other.handle_} {
+        if (handle_) { store_->add_owner(handle_); }
+    }
+    shared_handle(shared_handle&& other) noexcept
+        : store_{other.store_}, handle_{std::exchange(other.handle_, handle_type{})} {}
+    shared_handle& operator=(shared_handle other) noexcept {
+        std::swap(store_, other.store_);
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~shared_handle() { reset(); }
+
+    void reset() noexcept {
+        if (handle_) { store_->drop_owner(std::exchange(handle_, handle_type{})); }
+    }
+
+    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
+    /// The weak reference.
+    [[nodiscard]] handle_type handle() const noexcept { return handle_; }
+    [[nodiscard]] std::uint32_t use_count() const noexcept {
+        return handle_ ? store_->use_count(handle_) : 0;
+    }
+    /// Requires: it owns an object, which was not erased behind its owners' backs.
+    [[nodiscard]] decltype(auto) operator*() const noexcept {
+        expect_object();
+        return store_->object_of(handle_);
+    }
+    [[nodiscard]] auto operator->() const noexcept {
+        expect_object();
+        return store_->pointer_to(handle_);
+    }
+    /// Do both own the same object, or nothing? (Handles of two stores may be alike:
+    /// slot_map_options.)
+    friend bool operator==(const shared_handle& a, const shared_handle& b) noexcept {
+        return a.handle_ == b.handle_ && (a.store_ == b.store_ || !a.handle_);
+    }
+
+private:
+    /// As unique_handle's.
+    void expect_object() const noexcept {
+        CAIRN_ASSERT(handle_, "an owner is used while it has an object",
+                     {.kind = misuse_kind::null_handle, .object = this, .type = "shared_handle"});
+        CAIRN_ASSERT(
+            store_->lives(handle_), "an owner is used while its object lives",
+            {.kind = misuse_kind::stale_handle,
+             .object = this,
+             .type = "shared_handle",
+             .values = {{"slot", handle_.index()}, {"life in the handle", handle_.generation()}}});
+    }
+
+    friend Store;
+    shared_handle(Store& store, handle_type h) noexcept : store_{&store}, handle_{h} {}
+
+    Store* store_ = nullptr;
+    handle_type handle_{};
+};
+
+}  // namespace cairn::inline CAIRN_FLAVOUR
+
+/// That of its handle: owners of one object hash alike.
+template <class Store>
+struct std::hash<cairn::shared_handle<Store>> {
+    [[nodiscard]] std::size_t operator()(const cairn::shared_handle<Store>& owner) const noexcept {
+        return cairn::hash_value(owner.handle());
+    }
+};

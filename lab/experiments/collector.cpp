@@ -1,0 +1,245 @@
+// lab/experiments/collector.cpp - objects that refer to each other in cycles: how long the program
+// stops for them, what each costs, what memory they take.
+//
+//      random, 10^4 ...      a graph with cycles that changes each frame
+//      quests                rings that come and go: all garbage is in cycles
+//      trees                 GCBench: short-lived trees beside a large one and an array
+//      a whole collection    marking, beside walks written for this graph
+//      store, load, make     single things (lab/families/graph_*.hpp has all of these)
+//      pacing                required_budget() beside the least budget that suffices
+#include <cstdio>
+#include <string>
+
+#include "lab/families/graph_collections.hpp"
+#include "lab/families/graph_costs.hpp"
+#include "lab/families/graph_frames.hpp"
+#include "lab/families/graph_pacing.hpp"
+#include "lab/families/graph_trees.hpp"
+#include "lab/harness/experiment.hpp"
+#include "lab/harness/results.hpp"
+#include "lab/peers/offers.hpp"
+
+namespace {
+
+using namespace lab::graphs;
+
+// ---- who plays ----------------------------------------------------------------------------------
+
+/// add(kind, name, make) for each.
+template <class Add>
+void for_each_pace(Add add) {
+    add(lab::kind::cairn, "collected_heap, 50 us", paced{{.microseconds = 50}});
+    add(lab::kind::cairn, "collected_heap, 20 us", paced{{.microseconds = 20}});
+    add(lab::kind::cairn, "collected_heap, 200 us", paced{{.microseconds = 200}});
+    add(lab::kind::cairn, "collected_heap, what is owed", paced{{}});
+    add(lab::kind::baseline, "collected_heap, stopping", paced{{.stops = true}});
+}
+template <class Add>
+void for_each_collector(Add add) {
+    lab::peer_graphs(
+        [&]<class M>(const char* name) { add(lab::kind::peer, name, made_by_extent<M>{}); });
+}
+/// `counted_kind`: in cycles what is counted never ends, so it is no peer there.
+template <class Add>
+void for_each_without(Add add, lab::kind counted_kind) {
+    add(lab::kind::limit, "new and delete, by hand", made_by_extent<by_hand>{});
+    add(counted_kind, "std::shared_ptr, one thread", made_by_extent<counted>{});
+    add(counted_kind == lab::kind::peer ? lab::kind::cairn : counted_kind, "cairn::shared_handle",
+        made_by_extent<handles>{});
+}
+
+// ---- frames -------------------------------------------------------------------------------------
+
+template <template <class> class Game, class Plan>
+void frames(lab::experiment& e, const std::string& name, const Plan& p, unsigned replays,
+            lab::kind counted_kind) {
+    lab::comparison& c =
+        e.compare(name + ", longest of minima",
+                  {.unit = "us", .measure = lab::measure::value, .weight = 2, .one_sample = true});
+    const auto add = [&]<class Make>(lab::kind kind, const char* who, Make make) {
+        c.add(kind, who, [=] { return frames_run<Game, Make>{name, p, make, replays}; });
+    };
+    for_each_without(add, counted_kind);
+    for_each_pace(add);
+    for_each_collector(add);
+    for (const char* column :
+         {", p99.9 of minima", ", p50", ", p99.9", ", max", ", overshoot, p99.9"}) {
+        e.also(c, name + column, {.unit = "us"});
+    }
+    e.also(c, name + ", all time", {.unit = "ns/object"});
+    e.also(c, name + ", frames over 1 ms", {.unit = "frames"});
+    e.also(c, name + ", memory", {.unit = "bytes/live object"});
+    if (Game<by_hand>::live_is_exact) {
+        e.also(c, name + ", never freed", {.unit = "objects", .compares = false});
+    }
+    e.also(c, name + ", cycles", {.unit = "cycles", .compares = false});
+    e.also(c, name + ", work in make()", {.unit = "KiB", .compares = false});
+}
+
+void random_graphs(lab::experiment& e) {
+    const bool full = e.options().full;
+    frames<random_graph>(e, "random, 10^4",
+                         random_plan{.live = 10'000, .frames = full ? 5'000u : 300u}, full ? 7 : 3,
+                         lab::kind::peer);
+    if (!full) return;
+    frames<random_graph>(
+        e, "random, 10^5",
+        random_plan{.live = 100'000, .replaced = 300, .rewired = 300, .frames = 3'000}, 4,
+        lab::kind::peer);
+    frames<random_graph>(
+        e, "random, 10^6",
+        random_plan{.live = 1'000'000, .replaced = 300, .rewired = 300, .frames = 3'000}, 3,
+        lab::kind::peer);
+}
+
+// ---- single things ------------------------------------------------------------------------------
+
+void trees_case(lab::experiment& e) {
+    lab::comparison& c = e.compare("trees", {.unit = "ns/object"});
+    const auto add = [&]<class Make>(lab::kind kind, const char* who, Make make) {
+        c.add(kind, who, [=] { return trees<Make>{make}; });
+    };
+    for_each_without(add, lab::kind::peer);
+    add(lab::kind::cairn, "collected_heap, what is owed", paced{{}});
+    add(lab::kind::cairn, "collected_heap, 50 us", paced{{.microseconds = 50}});
+    add(lab::kind::baseline, "collected_heap, stopping", paced{{.stops = true}});
+    for_each_collector(add);
+}
+
+void collections_case(lab::experiment& e, const std::string& name, std::size_t count) {
+    lab::comparison& c =
+        e.compare("a whole collection, " + name, {.unit = "references/s",
+                                                  .better = lab::better::higher,
+                                                  .measure = lab::measure::ops_per_second,
+                                                  .weight = 0.7});
+    const auto add = [&]<class Make>(lab::kind kind, const char* who, Make make) {
+        c.add(kind, who, [=] { return collections<Make>{.count = count, .make = make}; });
+    };
+    c.limit("walk: names, queue of 16", [=] { return walk_of_names{count}; });
+    c.limit("walk: pointers", [=] { return walk_of_pointers{count}; });
+    add(lab::kind::cairn, "collected_heap", paced{{}});
+    for_each_collector(add);
+}
+
+void makes_case(lab::experiment& e, const std::string& name, std::size_t count) {
+    lab::comparison& c = e.compare("make, " + name, {.unit = "ns/object", .weight = 0.5});
+    c.cairn("collected_heap, sweeping included", [=] { return collected_makes{count}; });
+    c.peer("new and delete", [=] { return new_and_delete{count}; });
+}
+
+void stores_and_loads(lab::experiment& e) {
+    lab::comparison& store = e.compare("store of a reference", {.weight = 0.5});
+    store.limit("a pointer", [] { return stores<plain_nodes>{}; });
+    store.cairn("cairn::ref", [] { return stores<collected_nodes>{}; });
+    store.peer("std::shared_ptr, one thread", [] { return stores<counted_nodes>{}; });
+    lab::comparison& marking = e.compare("store of a reference, while marking", {.weight = 0.5});
+    marking.cairn("the old value is marked",
+                  [] { return stores<collected_nodes, storing::marked>{}; });
+    marking.cairn("the old value is white",
+                  [] { return stores<collected_nodes, storing::white>{}; });
+    lab::comparison& row = e.compare("load of a reference, each names the next", {.weight = 0.5});
+    row.limit("a pointer", [] { return loads_in_a_row<plain_nodes>{}; });
+    row.cairn("cairn::ref", [] { return loads_in_a_row<collected_nodes>{}; });
+    row.peer("std::shared_ptr", [] { return loads_in_a_row<counted_nodes>{}; });
+    lab::comparison& loads = e.compare("load of a reference", {.weight = 0.5});
+    loads.limit("a pointer", [] { return independent_loads<plain_nodes>{}; });
+    loads.cairn("cairn::ref", [] { return independent_loads<collected_nodes>{}; });
+    loads.peer("std::shared_ptr", [] { return independent_loads<counted_nodes>{}; });
+}
+
+void pacing_case(lab::experiment& e) {
+    const bool full = e.options().full;
+    lab::comparison& c =
+        e.compare("pacing: required over least",
+                  {.unit = "x", .measure = lab::measure::value, .one_sample = true});
+    const unsigned frames = full ? 10'000 : 1'000;
+    const auto add = [&](const char* name, std::size_t live, unsigned replaced) {
+        c.cairn(name, [=] {
+            return pacing{{.live = live, .replaced = replaced, .rewired = 100, .frames = frames}};
+        });
+    };
+    add("10^4 objects, 20 a frame", 10'000, 20);
+    add("10^4 objects, 100 a frame", 10'000, 100);
+    if (full) add("10^5 objects, 100 a frame", 100'000, 100);
+    e.also(c, "pacing: required", {.unit = "bytes of work", .compares = false});
+    e.also(c, "pacing: least", {.unit = "bytes of work", .compares = false});
+}
+
+// ---- the experiment -----------------------------------------------------------------------------
+
+std::string take(const lab::experiment_result& e) {
+    const auto find = [&](const std::string& name, std::string_view row) -> double {
+        for (const lab::case_result& c : e.cases) {
+            for (const lab::contender_result& r : c.contenders) {
+                if (c.name == name && r.name == row && r.counts()) return r.figures.median;
+            }
+        }
+        return 0;
+    };
+    std::string text;
+    const auto say = [&](const std::string& game) {
+        const double ours = find(game + ", longest of minima", "collected_heap, 50 us");
+        const double cost = find(game + ", all time", "collected_heap, 50 us");
+        if (ours == 0 || cost == 0) return;
+        char words[200];
+        std::snprintf(
+            words, sizeof words,
+            "%s: with 50 microseconds a frame the program stops for %.3g us at most and pays "
+            "%.3g ns an object",
+            game.c_str(), ours, cost);
+        text += words;
+        for (const char* other : {"Boehm", "Lua, incremental"}) {
+            const double stop = find(game + ", longest of minima", other);
+            if (stop == 0) continue;
+            std::snprintf(words, sizeof words, "; %s stops for %.4g us and takes %.3g ns", other,
+                          stop, find(game + ", all time", other));
+            text += words;
+        }
+        text += ". ";
+    };
+    for (const char* game : {"random, 10^4", "random, 10^5", "random, 10^6"}) say(game);
+    const double leaked = find("quests, never freed", "std::shared_ptr, one thread");
+    if (leaked != 0) {
+        char words[120];
+        std::snprintf(words, sizeof words,
+                      "Of the quests that ended, counted pointers never free %.0f objects.",
+                      leaked);
+        text += words;
+    }
+    return text;
+}
+
+const lab::registration collector{
+    "collector", "What do objects in cycles cost, and how long does the program stop for them?",
+    [](lab::experiment& e) {
+        e.quick_seconds = 8;
+        e.full_seconds = 120;
+        e.how =
+            "Every contender plays the same changes. An object has four references and 32 bytes of "
+            "data: 48 bytes with collected_heap, 64 with pointers. A stop is the longest of a "
+            "frame: one change (an object that ends, one that is made, its references), or the "
+            "safe point. Minima: of each frame over replays, each in a new process; a budget of "
+            "time is replayed as the work that it was in the first, so that equal frames do equal "
+            "work. (Collectors that look at the clock themselves are flattered by minima: p99.9 "
+            "and "
+            "max are of one replay.) "
+            "Memory: resident, of the first replay, collected_heap in a region of 1.5 x what is "
+            "live. In the random graph the references of what is replaced are cleared by the "
+            "program, so counted pointers leak nothing; in the quests they are not.";
+        e.take = take;
+        random_graphs(e);
+        frames<quests>(e, "quests", quest_plan{.frames = e.options().full ? 5'000u : 300u},
+                       e.options().full ? 7 : 3, lab::kind::baseline);
+        trees_case(e);
+        collections_case(e, "10^4 objects", 10'000);
+        if (e.options().full) {
+            collections_case(e, "10^5 objects", 100'000);
+            collections_case(e, "10^6 objects", 1'000'000);
+        }
+        makes_case(e, "10^4 objects", 10'000);
+        if (e.options().full) makes_case(e, "10^6 objects", 1'000'000);
+        stores_and_loads(e);
+        pacing_case(e);
+    }};
+
+}  // namespace

@@ -1,0 +1,181 @@
+// lab/families/graph_frames.hpp - replays of the frames of a graph: stops, total time, memory.
+//
+//      frame            0    1    2    3   ...
+//      replay 0        51   50   912   50      each replay in a process of its own: all begin alike
+//      replay 1        50  801    52   51
+//      least           50   50    52   50      the memory's; what is above it may be the machine's
+#pragma once
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lab/families/graph_family.hpp"
+#include "lab/families/graph_memories.hpp"
+#include "lab/families/heap_family.hpp"
+#include "lab/harness/child.hpp"
+#include "lab/harness/sample.hpp"
+
+namespace lab::graphs {
+
+/// The value that a share of `v` does not exceed.
+[[nodiscard]] inline double at_share(std::vector<float> v, double share) {
+    if (v.empty()) return 0;
+    const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(v.size() - 1));
+    std::nth_element(v.begin(), v.begin() + at, v.end());
+    return v[static_cast<std::size_t>(at)];
+}
+
+/// What share of the frames stopped for longer: two hundred points at most.
+[[nodiscard]] inline series stops_above(std::vector<float> stops, std::string name) {
+    std::sort(stops.begin(), stops.end());
+    series curve{std::move(name), "us, least of the replays", "share of frames above", {}};
+    const std::size_t n = stops.size();
+    const std::size_t step = std::max<std::size_t>(1, n / 100);
+    for (std::size_t i = 0; i < n; i += n - i <= 100 ? 1 : step) {
+        curve.points.emplace_back(stops[i], static_cast<double>(n - i) / static_cast<double>(n));
+    }
+    return curve;
+}
+
+/// What a replay tells: in memory that its process shares with the one that asked for it.
+class replay_report {
+public:
+    explicit replay_report(unsigned frames)
+        : size_{sizeof(head) + 2 * frames * sizeof(float)},
+          head_{static_cast<head*>(
+              ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))},
+          frames_{frames} {
+        if (static_cast<void*>(head_) == MAP_FAILED) throw std::bad_alloc{};
+    }
+    replay_report(const replay_report&) = delete;
+    ~replay_report() { ::munmap(head_, size_); }
+
+    [[nodiscard]] std::span<float> stops_us() const { return {floats(), frames_}; }
+    [[nodiscard]] std::span<float> frames_us() const { return {floats() + frames_, frames_}; }
+    [[nodiscard]] pace& again() const { return head_->again; }
+    [[nodiscard]] double& made() const { return head_->made; }
+    void add(const char* column, double value) const {
+        head_->columns[head_->column_count++] = {column, value};
+    }
+    void hand_on(sample& s, const std::string& name) const {
+        for (unsigned i = 0; i != head_->column_count; ++i) {
+            s.also(name + head_->columns[i].first, head_->columns[i].second);
+        }
+    }
+    /// Calls work() in a process of its own, which is as new as this one is.
+    template <class Work>
+    static void in_new_process(Work work) {
+        const pid_t child = fork_child();
+        if (child == 0) {
+            work();
+            ::_exit(0);
+        }
+        int status = 0;
+        if (child < 0 || ::waitpid(child, &status, 0) != child || status != 0) std::abort();
+    }
+
+private:
+    struct head {
+        pace again;
+        double made;
+        unsigned column_count;
+        std::pair<const char*, double> columns[16];  // literals: the same address in both processes
+    };
+    [[nodiscard]] float* floats() const { return reinterpret_cast<float*>(head_ + 1); }
+
+    std::size_t size_;
+    head* head_;
+    unsigned frames_;
+};
+
+template <template <class> class Game, class Make>
+struct frames_run {
+    using memory_type = typename Make::memory_type;
+    using game_type = Game<memory_type>;
+
+    std::string name;  ///< of the case, in front of each column
+    typename game_type::plan p;
+    Make make;
+    unsigned replays;
+
+    void operator()(sample& s) {
+        std::vector<float> least_stops(p.frames, 1e30f);
+        std::vector<float> least_frames(p.frames, 1e30f);
+        const replay_report first{p.frames};
+        for (unsigned n = 0; n != replays; ++n) {
+            const replay_report later{p.frames};
+            const replay_report& r = n == 0 ? first : later;
+            replay_report::in_new_process([&] { play(r, n == 0 ? nullptr : &first.again()); });
+            // A budget of time is not the same work: its frames are no others' replay.
+            if (n == 0 && first.again().bytes != 0) continue;
+            for (std::size_t f = 0; f != p.frames; ++f) {
+                least_stops[f] = std::min(least_stops[f], r.stops_us()[f]);
+                least_frames[f] = std::min(least_frames[f], r.frames_us()[f]);
+            }
+        }
+        const double sum = std::accumulate(least_frames.begin(), least_frames.end(), 0.0);
+        s.value(at_share(least_stops, 1));
+        s.also(name + ", p99.9 of minima", at_share(least_stops, 0.999));
+        s.also(name + ", all time", sum * 1e3 / first.made());
+        s.also(name + ", frames over 1 ms",
+               static_cast<double>(std::count_if(least_frames.begin(), least_frames.end(),
+                                                 [](float us) { return us > 1000; })));
+        first.hand_on(s, name);
+        s.plot(stops_above(std::move(least_stops), ""));
+    }
+
+private:
+    void play(const replay_report& to, const pace* instead) const {
+        static_cast<void>(us_per_tick());
+        const std::size_t before = heaps::resident_bytes();
+        auto memory = make(p.extent_of(), instead);
+        game_type game{*memory, p};
+        game.build();
+        const double cycles = cycles_of(*memory);
+        const outcome r = player{game}.play(p.frames);
+        to.made() = static_cast<double>(r.made);
+        std::copy(r.stops_us.begin(), r.stops_us.end(), to.stops_us().begin());
+        std::copy(r.frames_us.begin(), r.frames_us.end(), to.frames_us().begin());
+        if (instead == nullptr) report(to, *memory, r, cycles, before);
+        static_cast<void>(memory.release());  // the process ends anyway
+    }
+    void report(const replay_report& to, memory_type& memory, const outcome& r, double cycles,
+                std::size_t before) const {
+        const auto live = static_cast<double>(p.extent_of().live);
+        to.add(", memory", static_cast<double>(heaps::resident_bytes() - before) / live);
+        to.add(", p50", at_share(r.stops_us, 0.5));
+        to.add(", p99.9", at_share(r.stops_us, 0.999));
+        to.add(", max", at_share(r.stops_us, 1));
+        if constexpr (requires { memory.cycles(); }) {
+            to.add(", cycles", cycles_of(memory) - cycles);
+        }
+        if constexpr (requires { memory.work_in_make(); }) {
+            to.add(", work in make()", memory.work_in_make());
+            to.add(", overshoot, p99.9", at_share(memory.overshoots_us(), 0.999));
+            to.again() = memory.as_work();
+        }
+        if constexpr (game_type::live_is_exact && requires { memory.alive(); }) {
+            memory.collect();
+            to.add(", never freed", static_cast<double>(memory.alive()) - live);
+        }
+    }
+    static double cycles_of(const memory_type& m) {
+        if constexpr (requires { m.cycles(); }) {
+            return m.cycles();
+        } else {
+            return 0;
+        }
+    }
+};
+
+}  // namespace lab::graphs

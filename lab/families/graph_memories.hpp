@@ -1,0 +1,276 @@
+// lab/families/graph_memories.hpp - who plays the graphs of graph_family.hpp: cairn's collector,
+// and what one has without a collector. Collectors of others: lab/peers/offers.hpp.
+//
+//      collected    cairn::collected_heap, with a pace: what its safe point does
+//      by_hand      new and delete, by a program that knows when an object ends: the limit
+//      counted      std::shared_ptr
+//      handles      cairn::shared_handle
+#pragma once
+
+#include <cairn/collected/collected_heap.hpp>
+#include <cairn/containers/stable_slot_map.hpp>
+#include <cairn/owners/shared_handle.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "lab/families/graph_family.hpp"
+
+namespace lab::graphs {
+
+// ---- cairn --------------------------------------------------------------------------------------
+
+/// What a safe point does: a time, an amount of work, all at once where memory is short, or what is
+/// owed.
+struct pace {
+    std::uint32_t microseconds = 0;
+    std::size_t bytes = 0;
+    bool stops = false;
+};
+
+/// In a region of 1.5 x what is live.
+class collected {
+public:
+    struct node {
+        cairn::ref<node> refs[field_count];
+        char data[data_size];
+        using references = cairn::refers_to<&node::refs>;
+    };
+    static_assert(sizeof(node) == 48);
+
+    collected(const extent& e, pace how) : heap{region_size(e)}, pace_{how} {
+        table_ = heap.make<table>();
+        if (!table_ || !table_->slots.reserve(e.slots)) std::abort();
+        for (std::size_t i = 0; i != e.slots; ++i) {
+            if (!table_->slots.push_back(nullptr)) std::abort();
+        }
+    }
+
+    void make(unsigned r) {
+        at_[r] = heap.make<node>();
+        if (at_[r] == nullptr) [[unlikely]] { collect_and_make(r); }
+    }
+    void load(unsigned r, std::uint32_t slot) { at_[r] = table_->slots[slot]; }
+    void store(std::uint32_t slot, unsigned r) { table_->slots.set(slot, at_[r]); }
+    void link(unsigned r, unsigned field, unsigned q) { at_[r]->refs[field] = at_[q]; }
+    void unlink(unsigned r, unsigned field) { at_[r]->refs[field] = nullptr; }
+    void follow(unsigned r, unsigned field) { at_[r] = at_[r]->refs[field]; }
+    void copy(unsigned r, unsigned q) { at_[r] = at_[q]; }
+    void forget(unsigned r) { at_[r] = nullptr; }
+    void keep_numbers(std::size_t) {
+        numbers_ = heap.make<block_of_numbers>();
+        if (!numbers_) std::abort();
+    }
+    void safe_point() {
+        if (pace_.microseconds != 0) {
+            note(heap.step({.microseconds = pace_.microseconds}));
+        } else if (pace_.bytes != 0) {
+            heap.step({.bytes = pace_.bytes});
+        } else if (pace_.stops) {
+            heap.step({.bytes = SIZE_MAX - 1});
+        } else {
+            heap.step();
+        }
+    }
+    void collect() { heap.collect(); }
+
+    [[nodiscard]] double cycles() const { return static_cast<double>(heap.stats().cycle_count); }
+    [[nodiscard]] long alive() const { return static_cast<long>(heap.stats().object_count) - 2; }
+    /// How often make() found nothing although it had finished a cycle: the program stopped.
+    [[nodiscard]] unsigned stop_count() const { return stop_count_; }
+    /// KiB of work that make() did because memory was short.
+    [[nodiscard]] double work_in_make() const {
+        return static_cast<double>(heap.stats().work_in_make) / 1024;
+    }
+    [[nodiscard]] const std::vector<float>& overshoots_us() const { return overshoots_us_; }
+    /// The pace in bytes of work that a pace in time has turned out to be in the middle one of its
+    /// steps: the same in each replay, and no step that was interrupted counts.
+    [[nodiscard]] pace as_work() const {
+        if (works_.empty()) return pace_;
+        std::vector<std::size_t> all = works_;
+        const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+        std::nth_element(all.begin(), middle, all.end());
+        return {.bytes = *middle};
+    }
+    [[nodiscard]] node* at(unsigned r) const { return at_[r]; }
+
+    cairn::collected_heap heap;
+
+private:
+    struct table {
+        cairn::ref_array<node> slots;
+        using references = cairn::refers_to<&table::slots>;
+    };
+    struct block_of_numbers {
+        double values[8192];
+    };
+
+    static std::size_t region_size(const extent& e) {
+        const std::size_t live = e.live * sizeof(node) + e.slots * sizeof(std::uint32_t);
+        return live + live / 2 + 8 * 16384;
+    }
+    /// What a program with too small a budget does: it stops. Its locals must be roots meanwhile.
+    [[gnu::noinline]] void collect_and_make(unsigned r) {
+        ++stop_count_;
+        std::vector<cairn::root<node>> locals{at_, at_ + register_count};
+        heap.collect();
+        at_[r] = heap.make<node>();
+        if (at_[r] == nullptr) std::abort();
+    }
+    void note(const cairn::collection_report& report) {
+        if (report.steps == 0 || report.cycle_ended) return;
+        works_.push_back(report.bytes);
+        overshoots_us_.push_back(static_cast<float>(report.nanoseconds) / 1e3f -
+                                 static_cast<float>(pace_.microseconds));
+    }
+
+    pace pace_;
+    cairn::root<table> table_;
+    cairn::root<block_of_numbers> numbers_;
+    node* at_[register_count] = {};  // good until the next safe point; none is used after it
+    unsigned stop_count_ = 0;
+    std::vector<std::size_t> works_;  // of steps that used up their time
+    std::vector<float> overshoots_us_;
+};
+
+// ---- without a collector ------------------------------------------------------------------------
+
+/// The object that a pointer of some kind leads to.
+template <class Pointer>
+[[nodiscard]] auto& node_of(const Pointer& p) {
+    return *p;
+}
+
+/// What all have that keep their objects by a pointer of some kind. `Node` counts those alive.
+template <class Pointer>
+class with_pointers {
+public:
+    explicit with_pointers(const extent& e) : table_(e.slots) {}
+    void load(unsigned r, std::uint32_t slot) { at_[r] = table_[slot]; }
+    void store(std::uint32_t slot, unsigned r) { table_[slot] = at_[r]; }
+    void link(unsigned r, unsigned field, unsigned q) { node_of(at_[r]).refs[field] = at_[q]; }
+    void unlink(unsigned r, unsigned field) { node_of(at_[r]).refs[field] = Pointer{}; }
+    void follow(unsigned r, unsigned field) {
+        Pointer next = node_of(at_[r]).refs[field];
+        at_[r] = std::move(next);
+    }
+    void copy(unsigned r, unsigned q) { at_[r] = at_[q]; }
+    void forget(unsigned r) { at_[r] = Pointer{}; }
+    void keep_numbers(std::size_t count) { numbers_.resize(count); }
+    void safe_point() {}
+    void collect() {}
+
+protected:
+    std::vector<double> numbers_;
+    std::vector<Pointer> table_;
+    Pointer at_[register_count] = {};
+};
+
+/// Counts the objects that are there.
+struct counts_itself {
+    static inline long alive = 0;
+    counts_itself() noexcept { ++alive; }
+    counts_itself(counts_itself&&) noexcept { ++alive; }
+    counts_itself& operator=(counts_itself&&) noexcept = default;
+    ~counts_itself() { --alive; }
+};
+
+struct plain_node : counts_itself {
+    plain_node* refs[field_count] = {};
+    char data[data_size];
+};
+
+class by_hand : public with_pointers<plain_node*> {
+public:
+    using with_pointers::with_pointers;
+    void make(unsigned r) { at_[r] = new plain_node; }
+    void end(unsigned r) { delete at_[r]; }
+    void end_ring(unsigned r) { end_along(at_[r]); }
+    void end_tree(unsigned r) { end_below(at_[r]); }
+    [[nodiscard]] long alive() const { return counts_itself::alive; }
+
+private:
+    static void end_along(plain_node* first) {
+        for (plain_node* n = first; n != nullptr;) {
+            plain_node* const next = n->refs[0];
+            delete n;
+            n = next == first ? nullptr : next;
+        }
+    }
+    static void end_below(plain_node* n) {
+        if (n == nullptr) return;
+        end_below(n->refs[0]);
+        end_below(n->refs[1]);
+        delete n;
+    }
+};
+
+struct counted_node : counts_itself {
+    std::shared_ptr<counted_node> refs[field_count];
+    char data[data_size];
+};
+
+class counted : public with_pointers<std::shared_ptr<counted_node>> {
+public:
+    using with_pointers::with_pointers;
+    void make(unsigned r) { at_[r] = std::make_shared<counted_node>(); }
+    [[nodiscard]] long alive() const { return counts_itself::alive; }
+};
+
+/// An object of a map that owns others of that map: the map must know its size before.
+struct handle_cell {
+    struct node;
+    alignas(8) std::byte memory[field_count * 16 + data_size];
+    handle_cell() noexcept;
+    handle_cell(const handle_cell&) = delete;
+    ~handle_cell();
+};
+using handle_store = cairn::shared_store<cairn::stable_slot_map<handle_cell>>;
+
+struct handle_cell::node : counts_itself {
+    handle_store::shared_type refs[field_count];
+    char data[data_size];
+};
+static_assert(sizeof(handle_cell::node) <= sizeof(handle_cell));
+inline handle_cell::handle_cell() noexcept { ::new (memory) node; }
+inline handle_cell::~handle_cell() { reinterpret_cast<node*>(memory)->~node(); }
+
+/// Its store ends after all owners.
+struct has_handle_store {
+    handle_store objects;
+};
+
+class handles : has_handle_store, public with_pointers<handle_store::shared_type> {
+public:
+    using with_pointers::with_pointers;
+    void make(unsigned r) { at_[r] = objects.make(); }
+    [[nodiscard]] long alive() const { return counts_itself::alive; }
+};
+
+[[nodiscard]] inline handle_cell::node& node_of(const handle_store::shared_type& owner) {
+    return *reinterpret_cast<handle_cell::node*>(owner->memory);
+}
+// ---- factories ----------------------------------------------------------------------------------
+
+/// Makes a memory: a factory of adapters, so that a collector and its pace are one contender.
+template <class Memory>
+struct made_by_extent {
+    using memory_type = Memory;
+    std::unique_ptr<Memory> operator()(const extent& e, const pace*) const {
+        return std::make_unique<Memory>(e);
+    }
+};
+struct paced {
+    using memory_type = collected;
+    pace how;
+    /// `instead`: of how, in a replay.
+    std::unique_ptr<collected> operator()(const extent& e, const pace* instead) const {
+        return std::make_unique<collected>(e, instead != nullptr ? *instead : how);
+    }
+};
+
+}  // namespace lab::graphs

@@ -1,0 +1,84 @@
+// lab/peers/lua.hpp - Lua's collector by its C API: objects are tables, registers are places of the
+// stack, so no script runs and what is measured is the collector and its tables.
+#pragma once
+
+#include <lua.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lab/families/graph_family.hpp"
+
+namespace lab::peers {
+
+struct lua {
+    enum class mode { incremental, generational };
+
+    template <mode Mode>
+    class graph {
+    public:
+        explicit graph(const graphs::extent& e) : state_{luaL_newstate()} {
+            if constexpr (Mode == mode::incremental) {
+                lua_gc(state_, LUA_GCINC, 0, 0, 0);
+            } else {
+                lua_gc(state_, LUA_GCGEN, 0, 0);
+            }
+            luaL_checkstack(state_, graphs::register_count + 8, "registers");
+            lua_createtable(state_, static_cast<int>(e.slots), 0);
+            lua_settop(state_, place(graphs::register_count));
+        }
+        graph(const graph&) = delete;
+        ~graph() { lua_close(state_); }
+
+        void make(unsigned r) {
+            lua_createtable(state_, words, 0);
+            lua_replace(state_, place(r));
+        }
+        void load(unsigned r, std::uint32_t slot) {
+            lua_rawgeti(state_, table, slot + 1);
+            lua_replace(state_, place(r));
+        }
+        void store(std::uint32_t slot, unsigned r) {
+            lua_pushvalue(state_, place(r));
+            lua_rawseti(state_, table, slot + 1);
+        }
+        void link(unsigned r, unsigned field, unsigned q) {
+            lua_pushvalue(state_, place(q));
+            lua_rawseti(state_, place(r), field + 1);
+        }
+        void unlink(unsigned r, unsigned field) {
+            lua_pushnil(state_);
+            lua_rawseti(state_, place(r), field + 1);
+        }
+        void follow(unsigned r, unsigned field) {
+            lua_rawgeti(state_, place(r), field + 1);
+            lua_replace(state_, place(r));
+        }
+        void copy(unsigned r, unsigned q) { lua_copy(state_, place(q), place(r)); }
+        void forget(unsigned r) {
+            lua_pushnil(state_);
+            lua_replace(state_, place(r));
+        }
+        void keep_numbers(std::size_t count) {
+            lua_newuserdatauv(state_, count * sizeof(double), 0);
+            lua_setfield(state_, LUA_REGISTRYINDEX, "numbers");
+        }
+        void safe_point() {}
+        void collect() { lua_gc(state_, LUA_GCCOLLECT); }
+
+    private:
+        static constexpr int table = 1;
+        static constexpr int words = graphs::field_count + graphs::data_size / sizeof(lua_Integer);
+        static constexpr int place(unsigned r) { return static_cast<int>(r) + table + 1; }
+
+        lua_State* state_;
+    };
+
+    template <class Offer>
+    static void offer_graphs(Offer offer) {
+        offer.template operator()<graph<mode::incremental>>("Lua, incremental");
+        offer.template operator()<graph<mode::generational>>("Lua, generational");
+    }
+};
+
+}  // namespace lab::peers

@@ -1,0 +1,286 @@
+// Cold half of cairn/collected/collected_heap.hpp: the phases in turn, within a budget.
+//
+//      begin_cycle   O(types): the snapshot is taken by the barriers from now on
+//      advance       one slice of the phase that is on
+//      end_cycle     O(1)
+//
+// Nothing here walks over objects, roots or chunks as a whole: each slice is bounded by its
+// allowance.
+#include "engine.hpp"
+
+#include <cairn/os/clock.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+namespace detail {
+
+namespace {
+
+constexpr std::size_t unlimited = SIZE_MAX;
+constexpr std::size_t work_per_look = 2048;    // at the clock
+constexpr std::size_t least_work_owed = 4096;  // a step, while a cycle runs
+
+/// Objects that were made before and those made after share the open words: the rest of a word is
+/// black from now on.
+void mark_open_words(collected_region& r) noexcept {
+    for (std::uint32_t i = 0; i < r.type_count; ++i) {
+        const type_record& t = r.types[r.used_types[i]];
+        if (t.free_bits == 0) { continue; }
+        chunk_record& c = r.chunks[t.current];
+        c.mark[t.live_word - c.live] |= t.free_bits;
+    }
+}
+
+bool has_before_collect(const collected_region& r) noexcept {
+    for (std::uint32_t i = 0; i < r.type_count; ++i) {
+        const type_record& t = r.types[r.used_types[i]];
+        if (t.type->before_collect != nullptr && t.chunk_count != 0) { return true; }
+    }
+    return false;
+}
+
+/// A cycle that begins now takes no more work.
+std::uint64_t work_of_cycle(const collected_region& r) noexcept {
+    std::uint64_t calls = 0;
+    for (std::uint32_t i = 0; i < r.type_count; ++i) {
+        const type_record& t = r.types[r.used_types[i]];
+        const bool destroys = t.type->destroy != nullptr;
+        const bool tells = t.type->before_collect != nullptr;
+        const std::uint64_t slots = t.type->size > slot_size_max
+                                        ? t.chunk_count
+                                        : t.chunk_count * (chunk_size / t.type->size);
+        calls += slots * (std::uint64_t{destroys} + std::uint64_t{tells});
+    }
+    const std::uint64_t chunks = r.end_chunk - r.first_chunk - r.free_chunk_count;
+    return r.used_size + r.root_count * root_price + chunks * (chunk_price + root_price) +
+           calls * call_price;
+}
+
+void begin_cycle(collected_region& r) noexcept {
+    r.cycle = {};
+    r.cycle.root_count = r.root_count;
+    r.help_left = r.help_max;
+    r.now = phase::roots;
+    r.is_marking = true;
+    r.next_root = r.roots.next;
+    mark_open_words(r);
+    r.work_left_max = work_of_cycle(r);
+    r.room = (capacity_of(r) - r.used_size) / 2;
+    r.paid_until = r.allocated_size;
+}
+
+void begin_sweep(collected_region& r) noexcept {
+    r.now = phase::sweep;
+    ++r.sweep_stamp;
+    r.next_chunk = r.make_chunk = r.first_chunk;
+    r.next_word = r.next_bit = 0;
+}
+
+void end_marking(collected_region& r) noexcept {
+    r.is_marking = false;
+    if constexpr (asserts_enabled) {
+        if (r.verifies) { verify_marks(r); }
+    }
+    if (has_before_collect(r)) {
+        r.now = phase::before_collect;
+        r.next_chunk = r.first_chunk;
+        r.next_word = r.next_bit = 0;
+    } else {
+        begin_sweep(r);
+    }
+}
+
+void end_cycle(collected_region& r) noexcept {
+    r.now = phase::idle;
+    ++r.cycle_count;
+    r.used_by_last_cycle = r.cycle.allocated_size;
+    r.free_at_end = capacity_of(r) - r.used_size;
+    constexpr std::uint64_t least_work_to_learn_from = 65536;
+    if (r.cycle.nanoseconds != 0 && r.cycle.work >= least_work_to_learn_from) {
+        const double speed =
+            1000.0 * static_cast<double>(r.cycle.work) / static_cast<double>(r.cycle.nanoseconds);
+        r.slowest_speed = r.slowest_speed == 0 || speed < r.slowest_speed ? speed : r.slowest_speed;
+    }
+}
+
+/// After the last step of a cycle, when all of it is counted.
+void tell_cycle(collected_region& r) noexcept {
+    r.last_cycle = r.cycle;
+    if (r.cycle_ended == nullptr) { return; }
+    const user_code runs{r};
+    r.cycle_ended(r.cycle_ended_context, cycle_of(r));
+}
+
+/// One slice. Ends where the phase ends, or the allowance.
+void advance(collected_region& r, allowance& left) noexcept {
+    switch (r.now) {
+        case phase::idle:
+            break;
+        case phase::roots:
+            scan_roots(r, left);
+            if (r.next_root == &r.roots) { r.now = phase::mark; }
+            break;
+        case phase::mark:
+            if (trace_marked(r, left)) { end_marking(r); }
+            break;
+        case phase::before_collect:
+            if (call_before_collect(r, left)) { begin_sweep(r); }
+            break;
+        case phase::sweep:
+            if (sweep(r, left)) { end_cycle(r); }
+            break;
+    }
+}
+
+void count_work(collected_region& r, std::size_t work) noexcept {
+    r.cycle.work += work;
+    r.work_left_max -= work < r.work_left_max ? work : r.work_left_max;
+}
+
+/// Goes on with the running cycle until it ends or the budget does.
+collection_report run(collected_region& r, const collection_budget& budget) noexcept {
+    collection_report report;
+    const std::uint64_t freed_count = r.cycle.freed_count;
+    const std::uint64_t freed_size = r.cycle.freed_size;
+    const bool is_timed = budget.microseconds != collection_budget::no_end;
+    const std::uint64_t time_max = std::uint64_t{budget.microseconds} * 1000;
+    const std::uint64_t start = is_timed ? monotonic_nanoseconds() : 0;
+    ++r.cycle.steps;
+    const auto is_over = [&] {
+        return r.now == phase::idle || report.bytes >= budget.bytes ||
+               report.steps >= budget.steps || (is_timed && report.nanoseconds >= time_max);
+    };
+    while (!is_over()) {
+        const std::size_t work_left = budget.bytes - report.bytes;
+        const std::size_t slice = is_timed && work_left > work_per_look ? work_per_look : work_left;
+        const std::size_t steps = budget.steps - report.steps;
+        allowance left{slice, steps, 0};
+        const phase before = r.now;
+        advance(r, left);
+        count_work(r, left.done);
+        report.bytes += left.done;
+        report.steps += steps - left.steps;
+        if (is_timed) {
+            const std::uint64_t now = monotonic_nanoseconds() - start;
+            r.cycle.nanoseconds += now - report.nanoseconds;
+            report.nanoseconds = now;
+        }
+        if (before != phase::idle && r.now == phase::idle) { report.cycle_ended = true; }
+    }
+    if (r.cycle.longest_step < report.nanoseconds) { r.cycle.longest_step = report.nanoseconds; }
+    if (report.cycle_ended) { tell_cycle(r); }
+    report.freed_count = static_cast<std::size_t>(r.cycle.freed_count - freed_count);
+    report.freed_size = static_cast<std::size_t>(r.cycle.freed_size - freed_size);
+    report.is_idle = r.now == phase::idle;
+    return report;
+}
+
+/// Memory is getting short: half of what the last snapshot left is free, which is the least that a
+/// cycle may need at any rate (the proof in collected_heap.hpp), or too little for one like the
+/// last.
+bool is_time_to_begin(const collected_region& r) noexcept {
+    const std::size_t free = capacity_of(r) - r.used_size;
+    const std::size_t by_half = (r.free_at_end + r.used_by_last_cycle) / 2;
+    const std::size_t by_last = r.used_by_last_cycle + r.used_by_last_cycle / 2;
+    const bool is_short = free <= by_half || free <= by_last;
+    return is_short && r.allocated_size != r.paid_until;
+}
+
+/// Of the work that is left, the part that the memory taken since the last step is of the room that
+/// was left. So the quotient of both never grows, and they end together.
+std::size_t owed_work(const collected_region& r) noexcept {
+    const std::size_t taken = r.allocated_size - r.paid_until;
+    if (taken >= r.room) { return unlimited; }
+    const double part = static_cast<double>(taken) / static_cast<double>(r.room);
+    return least_work_owed + static_cast<std::size_t>(part * static_cast<double>(r.work_left_max));
+}
+
+void note_payment(collected_region& r) noexcept {
+    const std::size_t taken = r.allocated_size - r.paid_until;
+    r.room -= taken < r.room ? taken : r.room;
+    r.paid_until = r.allocated_size;
+    r.help_left = r.help_max;
+}
+
+void count_help(collected_region& r, std::size_t work) noexcept {
+    count_work(r, work);
+    r.cycle.work_in_make += work;
+    r.work_in_make += work;
+    r.help_left -= work < r.help_left ? work : r.help_left;
+}
+
+collection_report whole_cycle(collected_region& r) noexcept {
+    if (r.now == phase::idle) { begin_cycle(r); }
+    return run(r, collection_budget::unlimited());
+}
+
+void check_safe_point([[maybe_unused]] const collected_region& r) noexcept {
+    CAIRN_ASSERT(!r.is_in_user_code,
+                 "a trace, a destructor or a before_collect begins no step of its heap");
+#if CAIRN_ASSERTS
+    CAIRN_ASSERT(r.under_construction.begin == nullptr, "a constructor begins no step of its heap");
+#endif
+}
+
+}  // namespace
+
+bool help_make(collected_region& r) noexcept {
+    if (r.is_in_user_code || r.is_ending || r.help_left == 0) { return false; }
+    if (r.now == phase::sweep) {
+        if (!sweep_one_for_make(r)) { return false; }
+        count_help(r, chunk_price);
+        return true;
+    }
+    if (r.now != phase::roots && r.now != phase::mark) { return false; }
+    while (r.now == phase::roots || r.now == phase::mark) {
+        if (r.help_left == 0) { return false; }
+        allowance some{r.help_left, unlimited, 0};
+        advance(r, some);
+        count_help(r, some.done);
+    }
+    return true;
+}
+
+}  // namespace detail
+
+collection_report collected_heap::step(const collection_budget& budget) noexcept {
+    if (region_ == nullptr) { return {.is_idle = true}; }
+    detail::collected_region& r = *region_;
+    detail::check_safe_point(r);
+    if (r.collects_always) { return collect(); }
+    const bool is_unlimited = budget.bytes == SIZE_MAX && budget.steps == SIZE_MAX &&
+                              budget.microseconds == collection_budget::no_end;
+    if (r.now == detail::phase::idle) {
+        if (!is_unlimited && !detail::is_time_to_begin(r)) { return {.is_idle = true}; }
+        detail::begin_cycle(r);
+    }
+    const collection_report report = detail::run(r, budget);
+    detail::note_payment(r);
+    return report;
+}
+
+collection_report collected_heap::step() noexcept {
+    if (region_ == nullptr) { return {.is_idle = true}; }
+    detail::collected_region& r = *region_;
+    const bool is_idle = r.now == detail::phase::idle;
+    return step({.bytes = is_idle ? detail::least_work_owed : detail::owed_work(r)});
+}
+
+collection_report collected_heap::collect() noexcept {
+    if (region_ == nullptr) { return {.is_idle = true}; }
+    detail::collected_region& r = *region_;
+    detail::check_safe_point(r);
+    collection_report report;
+    if (r.now != detail::phase::idle) { report = detail::whole_cycle(r); }
+    const collection_report second = detail::whole_cycle(r);
+    detail::note_payment(r);
+    r.used_by_last_cycle = 0;
+    report.bytes += second.bytes;
+    report.steps += second.steps;
+    report.freed_size += second.freed_size;
+    report.freed_count += second.freed_count;
+    report.cycle_ended = report.is_idle = true;
+    return report;
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -1,0 +1,212 @@
+// collected_heap: what it tells about its objects and its cycles.
+#include <cairn/collected/collected_heap.hpp>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+using cairn::collected_heap;
+using cairn::collected_keeper;
+using cairn::collection_cycle;
+using cairn::ref;
+using cairn::ref_array;
+using cairn::refers_to;
+using cairn::root;
+
+struct town;
+struct person {
+    ref<person> friend_of;
+    ref<town> home;
+    using references = refers_to<&person::friend_of, &person::home>;
+};
+struct town {
+    int number = 0;
+    ref_array<person> people;
+    using references = refers_to<&town::people>;
+};
+
+struct step {
+    const void* object;
+    std::string type;
+    std::size_t offset;
+    unsigned line;
+};
+std::vector<step> way_to(const collected_heap& heap, const void* object) {
+    std::vector<step> way;
+    const bool found = heap.who_keeps(object, [&](const collected_keeper& k) {
+        way.push_back(
+            {k.object, std::string(k.type_name, k.type_name_length), k.offset, k.root_line.line()});
+    });
+    EXPECT_EQ(found, !way.empty());
+    return way;
+}
+bool ends_with(const std::string& text, const std::string& end) {
+    return text.size() >= end.size() &&
+           text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+std::string json_of(const collected_heap& heap, const void* object = nullptr) {
+    std::string text;
+    heap.write_json([&](const char* s, std::size_t length) { text.append(s, length); }, object);
+    return text;
+}
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+TEST(collected_heap_graph_test, who_keeps_an_object_is_told_from_a_root_on) {
+    collected_heap heap{1 << 20};
+    const root<town> t = heap.make<town>();
+    const unsigned line = __LINE__ - 1;
+    person* const a = heap.make<person>();
+    person* const b = heap.make<person>();
+    person* const c = heap.make<person>();
+    ASSERT_TRUE(t->people.push_back(a));
+    a->friend_of = b;
+    b->friend_of = c;
+    c->friend_of = a;  // a cycle
+    c->home = t.get();
+    const std::vector<step> way = way_to(heap, c);
+    ASSERT_EQ(way.size(), 5u);
+    EXPECT_EQ(way[0].object, t.get());
+    EXPECT_TRUE(ends_with(way[0].type, "town")) << way[0].type;
+    EXPECT_EQ(way[0].offset, offsetof(town, people));
+    EXPECT_EQ(way[0].line, CAIRN_ASSERTS ? line : 0);
+    EXPECT_EQ(way[1].type, "ref_array");
+    EXPECT_EQ(way[1].offset, 0u);
+    EXPECT_EQ(way[2].object, a);
+    EXPECT_EQ(way[2].line, 0u);
+    EXPECT_EQ(way[3].object, b);
+    EXPECT_EQ(way[3].offset, 0u);
+    EXPECT_EQ(way[4].object, c);
+    EXPECT_EQ(way[4].offset, SIZE_MAX);
+    heap.validate();
+}
+
+TEST(collected_heap_graph_test, the_way_is_one_of_the_shortest) {
+    collected_heap heap{1 << 20};
+    root<person> first = heap.make<person>();
+    person* at = first;
+    for (int i = 0; i < 1000; ++i) {
+        at->friend_of = heap.make<person>();
+        at = at->friend_of;
+    }
+    EXPECT_EQ(way_to(heap, at).size(), 1001u);
+    root<person> near = heap.make<person>();
+    near->friend_of = at;
+    EXPECT_EQ(way_to(heap, at).size(), 2u);
+    near = at;
+    EXPECT_EQ(way_to(heap, at).size(), 1u);
+}
+
+TEST(collected_heap_graph_test, what_was_reached_keeps_its_way_when_a_longer_one_leads_there) {
+    collected_heap heap{1 << 20};
+    const root<town> t = heap.make<town>();
+    person* const near = heap.make<person>();
+    person* const other = heap.make<person>();
+    ASSERT_TRUE(t->people.push_back(near));
+    ASSERT_TRUE(t->people.push_back(other));
+    other->friend_of = heap.make<person>();
+    other->friend_of->friend_of = near;  // from the town over two others
+    person* at = near;
+    for (int i = 0; i < 5; ++i) {
+        at->friend_of = heap.make<person>();
+        at = at->friend_of;
+    }
+    EXPECT_EQ(way_to(heap, at).size(), 2u + 6u);
+}
+
+TEST(collected_heap_graph_test, nothing_keeps_garbage_or_what_is_none_of_its_objects) {
+    collected_heap heap{1 << 20};
+    const root<person> kept = heap.make<person>();
+    person* const a = heap.make<person>();
+    a->friend_of = a;
+    EXPECT_TRUE(way_to(heap, a).empty());
+    EXPECT_TRUE(way_to(heap, &heap).empty());
+    EXPECT_TRUE(way_to(heap, nullptr).empty());
+    EXPECT_TRUE(way_to(collected_heap{1000}, a).empty());
+}
+
+TEST(collected_heap_graph_test, a_way_is_found_while_a_cycle_runs_and_changes_nothing) {
+    collected_heap heap{256 * 1024, {.verify = true}};
+    const root<person> first = heap.make<person>();
+    first->friend_of = heap.make<person>();
+    first->friend_of->friend_of = heap.make<person>();
+    while (!heap.is_marking()) {
+        ASSERT_NE(heap.make<person>(), nullptr);
+        heap.step({.steps = 1});
+    }
+    while (heap.is_collecting()) {
+        EXPECT_EQ(way_to(heap, first->friend_of->friend_of).size(), 3u);
+        EXPECT_TRUE(has(json_of(heap), "\"roots\":1"));
+        heap.step({.steps = 1});
+    }
+    heap.validate();
+}
+
+TEST(collected_heap_graph_test, the_graph_is_written_as_json) {
+    collected_heap heap{1 << 20};
+    const root<town> t = heap.make<town>();
+    for (int i = 0; i < 10; ++i) {
+        person* const p = heap.make<person>();
+        ASSERT_TRUE(t->people.push_back(p));
+        p->home = t.get();
+    }
+    heap.collect();
+    const std::string text = json_of(heap, t->people[9]);
+    const std::string used = std::to_string(heap.stats().used_size);
+    EXPECT_TRUE(has(text, "{\"capacity\":1048576,\"used\":" + used + ",\"roots\":1,")) << text;
+    EXPECT_TRUE(has(text,
+                    "town\",\"count\":1,\"size\":16,\"chunks\":1,\"roots\":1,\"refers_to\":["
+                    "{\"type\":\"ref_array\",\"count\":1}]}"))
+        << text;
+    EXPECT_TRUE(has(text,
+                    "person\",\"count\":10,\"size\":160,\"chunks\":1,\"roots\":0,"
+                    "\"refers_to\":[{\"type\":"))
+        << text;
+    EXPECT_TRUE(has(text, "{\"type\":\"ref_array\",\"count\":1,\"size\":64,")) << text;
+    EXPECT_TRUE(has(text, "\"kept_by\":[{\"type\":")) << text;
+    EXPECT_TRUE(has(text, ",\"offset\":36},{\"type\":")) << text;
+    EXPECT_EQ(text.substr(text.size() - 4), "\"}]}") << text;
+    EXPECT_EQ(json_of(collected_heap{1 << 20}),
+              "{\"capacity\":1048576,\"used\":0,\"roots\":0,\"cycles\":0,\"types\":[]}");
+}
+
+TEST(collected_heap_graph_test, each_cycle_is_told_once_with_its_number) {
+    std::vector<collection_cycle> cycles;
+    collected_heap heap{256 * 1024,
+                        {.cycle_ended =
+                             [](void* list, const collection_cycle& c) {
+                                 static_cast<std::vector<collection_cycle>*>(list)->push_back(c);
+                             },
+                         .cycle_ended_context = &cycles}};
+    const root<person> kept = heap.make<person>();
+    std::uint64_t ended = 0;
+    for (int i = 0; i < 50'000; ++i) {
+        ASSERT_NE(heap.make<person>(), nullptr);
+        if (i % 10 == 0) { ended += heap.step({.microseconds = 100}).cycle_ended ? 1u : 0u; }
+    }
+    ASSERT_GT(cycles.size(), 1u);
+    EXPECT_EQ(cycles.size(), ended);
+    std::uint64_t number = 0;
+    for (const collection_cycle& c : cycles) {
+        EXPECT_EQ(c.number, ++number);
+        EXPECT_EQ(c.root_count, 1u);
+        EXPECT_EQ(c.kept_size, 16 * c.kept_count);
+        EXPECT_EQ(c.freed_size, 16 * c.freed_count);
+        EXPECT_LE(c.work_in_make, c.bytes);
+        EXPECT_LE(c.longest_step, c.nanoseconds);
+        EXPECT_GT(c.longest_step, 0u);
+    }
+    EXPECT_EQ(heap.stats().last_cycle.number, number);
+    while (!heap.is_collecting()) {
+        ASSERT_NE(heap.make<person>(), nullptr);
+        heap.step({.steps = 1});
+    }
+    const std::size_t before = cycles.size();
+    heap.collect();
+    EXPECT_EQ(cycles.size(), before + 2) << "that which ran, and a whole one";
+}
+
+}  // namespace

@@ -1,0 +1,4 @@
+#define CAIRN_IMPLEMENTATION
+#include "cairn_std.hpp"
+//
+#include "cairn_all.hpp"

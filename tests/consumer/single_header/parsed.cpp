@@ -1,0 +1,1 @@
+// Only what CMake parses in front of it.
