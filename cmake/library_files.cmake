@@ -44,6 +44,8 @@ target_sources(cairn
         src/alloc/concurrent_pool/growth.cpp
         src/alloc/concurrent_pool/registry.cpp
         src/alloc/growing_arena.cpp
+        src/alloc/growing_arena/questions.cpp
+        src/alloc/growing_arena/return_blocks.cpp
         src/alloc/heap.cpp
         src/alloc/heap/heap_memory.cpp
         src/alloc/heap/other_fits.cpp
@@ -59,22 +61,29 @@ target_sources(cairn
         src/movable/relocatable_heap.cpp
         src/movable/relocatable_heap/compact.cpp
         src/movable/relocatable_heap/object_map.cpp
+        src/movable/relocatable_heap/questions.cpp
         # containers
         src/containers/string_pool.cpp
         src/containers/table/memory.cpp
+        src/containers/table/permute.cpp
         src/containers/table/reserved.cpp
         # collected
         src/collected/collected_heap.cpp
+        src/collected/collected_heap/barrier.cpp
         src/collected/collected_heap/checks.cpp
         src/collected/collected_heap/chunks.cpp
+        src/collected/collected_heap/compact.cpp
         src/collected/collected_heap/graph.cpp
         src/collected/collected_heap/mark.cpp
+        src/collected/collected_heap/mark_on.cpp
         src/collected/collected_heap/step.cpp
         src/collected/collected_heap/sweep.cpp
         src/collected/collected_heap/validate.cpp
         # debug
         src/debug/expect_broken_promise.cpp
         src/debug/guarded.cpp
+        src/debug/guarded/fences.cpp
+        src/debug/guarded/questions.cpp
         src/debug/misuse.cpp
         src/debug/tracked.cpp
         # std
@@ -85,6 +94,7 @@ target_sources(cairn
         include/cairn/core/alignment.hpp
         include/cairn/core/allocator_ref.hpp
         include/cairn/core/assert.hpp
+        include/cairn/core/atomic.hpp
         include/cairn/core/bits.hpp
         include/cairn/core/byte_allocator.hpp
         include/cairn/core/cache_line.hpp
@@ -183,6 +193,7 @@ target_sources(cairn
         include/cairn/alloc/locked.hpp
         include/cairn/alloc/monotonic.hpp
         include/cairn/alloc/pool.hpp
+        include/cairn/alloc/pool/free_slot.hpp
         include/cairn/alloc/pool_of.hpp
         include/cairn/alloc/required_size.hpp
         include/cairn/alloc/scratch.hpp
@@ -203,6 +214,7 @@ target_sources(cairn
         include/cairn/movable/relocatable_heap/object_map.hpp
         include/cairn/movable/relocatable_heap/stats.hpp
         include/cairn/movable/relocation.hpp
+        include/cairn/movable/trivial_relocation.hpp
         # owners
         include/cairn/owners/deferred_store.hpp
         include/cairn/owners/destruction_budget.hpp
@@ -262,9 +274,12 @@ target_sources(cairn
         include/cairn/collected/collected_heap/graph.hpp
         include/cairn/collected/collected_heap/slots.hpp
         include/cairn/collected/collected_heap/stats.hpp
+        include/cairn/collected/marking_worker.hpp
+        include/cairn/collected/marking_worker/protocol.hpp
         include/cairn/collected/ref.hpp
         include/cairn/collected/ref_array.hpp
         include/cairn/collected/region.hpp
+        include/cairn/collected/region/records.hpp
         include/cairn/collected/trace.hpp
         include/cairn/collected/traced.hpp
         # debug

@@ -9,6 +9,7 @@ module;
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/atomic.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/core/byte_allocator.hpp>
 #include <cairn/core/cache_line.hpp>
@@ -91,6 +92,7 @@ module;
 #include <cairn/movable/relocatable.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 #include <cairn/movable/relocation.hpp>
+#include <cairn/movable/trivial_relocation.hpp>
 #include <cairn/owners/deferred_store.hpp>
 #include <cairn/owners/destruction_budget.hpp>
 #include <cairn/owners/destruction_queue.hpp>
@@ -115,6 +117,7 @@ module;
 #include <cairn/containers/table.hpp>
 #include <cairn/collected/budget.hpp>
 #include <cairn/collected/collected_heap.hpp>
+#include <cairn/collected/marking_worker.hpp>
 #include <cairn/collected/ref.hpp>
 #include <cairn/collected/ref_array.hpp>
 #include <cairn/collected/region.hpp>
@@ -266,6 +269,7 @@ using cairn::make_deferred_in;
 using cairn::make_shared_in;
 using cairn::make_unique_in;
 using cairn::markable;
+using cairn::marking_worker;
 using cairn::message_queue;
 using cairn::misuse_kind;
 using cairn::monotonic;
@@ -427,6 +431,7 @@ using cairn::page_memory::resident_bytes;
 using cairn::page_memory::round_up_to_pages;
 using cairn::page_memory::set_name;
 using cairn::page_memory::size;
+using cairn::page_memory::try_move;
 using cairn::page_memory::try_resize;
 }  // namespace page_memory
 

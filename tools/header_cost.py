@@ -36,9 +36,6 @@ bars = [
     (umbrella, None, 450),
     (used_table, None, 300),
     ("cairn/core/", 5000, 60),
-    ("cairn/os/mutex", 26000, 150),       # <atomic> alone is 24,000 lines
-    ("cairn/os/thread_exit", 26000, 150), # a mutex in it
-    ("cairn/os/per_thread", 26000, 150),
     ("cairn/os/", 5000, 60),
     ("cairn/alloc/arena", 5000, 60),
     ("cairn/alloc/growing_arena", 5000, 60),

@@ -69,9 +69,10 @@ def masked(text):
                        r"if constexpr|__builtin_assume\w*|offsetof)\s*\(")
     for m in calls.finditer(code):
         blank(m.end(), matching(code, m.end() - 1))
-    for m in re.finditer(r"[^;{}]*\w*poison\w*\([^;]*;", code):
+    for m in re.finditer(r"poison\w*\([^;]*;", code):
+        begin = max(code.rfind(c, 0, m.start()) for c in ";{}") + 1  # of the statement
         if "{" not in m[0] and ")" in m[0]:
-            blank(m.start(), m.end())
+            blank(begin, m.end())
     for m in re.finditer(r"\b(template(\s+\w+)?|requires)\s*<", code):
         blank(m.end(), angle(code, m.end() - 1))
     code = "".join(out)
@@ -227,8 +228,8 @@ def find(file, text):
             add(m.start(), f"return {other}", *wrap(m.start(1), m.end(1), "flipped"))
         for m in re.compile(r"(?<![\w.'])(\d+)(?:[uUlLzZ]*)(?![\w.'])").finditer(code, begin, end):
             add(m.start(), f"{m[1]} -> {int(m[1]) + 1}", *wrap(m.start(), m.end(), "number"))
-        for m in re.compile(r"std::memory_order_(acquire|release|acq_rel|seq_cst)\b").finditer(
-                code, begin, end):
+        order = r"(?:std::memory_order_|\b(?:detail::)?memory_order::)(acquire|release|acq_rel|seq_cst)\b"
+        for m in re.compile(order).finditer(code, begin, end):
             add(m.start(), f"{m[1]} -> relaxed", *wrap(m.start(), m.end(), "order"))
         for first, last in statements(code, begin, end):
             add(first, "removed", (first, "", "if (mutant::kept({n})) { "), (last, "", " }"))

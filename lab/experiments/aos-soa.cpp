@@ -2,16 +2,24 @@
 //
 // velocity += force * dt; position += velocity * dt; for 5,000 particles, which fit the second-level
 // cache in every layout, and for 1,000,000, which fit none.
+#include <array>
 #include <cairn/containers/table.hpp>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 #if defined(__AVX2__)
 #    include <immintrin.h>
 #endif
 
 #include "lab/families/particle.hpp"
+#include "lab/harness/counters.hpp"
 #include "lab/harness/experiment.hpp"
 
 namespace {
@@ -135,6 +143,116 @@ template <class Rows>
 }
 #endif
 
+// ---- LibFlatArray's idea, written anew -------------------------------------------------------
+
+/// All members in one block, for a number of rows that is known to the compiler: the distance
+/// between two members of a row is a constant, and an accessor is the block and an index.
+template <std::size_t Count, class... Members>
+class flat_array {
+    static constexpr std::size_t member_count = sizeof...(Members);
+    static constexpr std::array<std::size_t, member_count + 1> offsets = [] {
+        constexpr std::size_t sizes[] = {sizeof(Members)...};
+        std::array<std::size_t, member_count + 1> all{};
+        for (std::size_t m = 0; m != member_count; ++m) {
+            all[m + 1] = all[m] + (sizes[m] * Count + 63) / 64 * 64;
+        }
+        return all;
+    }();
+    template <std::size_t M>
+    using member = std::tuple_element_t<M, std::tuple<Members...>>;
+
+public:
+    class accessor {
+    public:
+        accessor(std::byte* block, std::size_t index) noexcept : block_{block}, index_{index} {}
+        template <std::size_t M>
+        [[nodiscard]] member<M>& get() const noexcept {
+            return reinterpret_cast<member<M>*>(block_ + offsets[M])[index_];
+        }
+
+    private:
+        std::byte* block_;
+        std::size_t index_;
+    };
+
+    flat_array() : block_{static_cast<std::byte*>(std::aligned_alloc(64, offsets[member_count]))} {
+        if (block_ == nullptr) { std::abort(); }
+        make_all(std::make_index_sequence<member_count>{});
+    }
+    [[nodiscard]] accessor operator[](std::size_t row) noexcept { return {block_.get(), row}; }
+
+private:
+    template <std::size_t... M>
+    void make_all(std::index_sequence<M...>) {
+        (make<M>(), ...);
+    }
+    template <std::size_t M>
+    void make() {
+        for (std::size_t i = 0; i != Count; ++i) {
+            ::new (block_.get() + offsets[M] + i * sizeof(member<M>)) member<M>{};
+        }
+    }
+    struct release {
+        void operator()(std::byte* p) const { std::free(p); }
+    };
+    std::unique_ptr<std::byte, release> block_;
+};
+
+/// The members of the particle, in the order of listing 5.1.
+template <std::size_t Count>
+using flat_particles = flat_array<Count, float, float, bool, vec3, vec3, vec3, vec3, vec3, vec3,
+                                  vec3, int, int, void*, void*, std::uint64_t>;
+constexpr std::size_t flat_position = 3;
+constexpr std::size_t flat_velocity = 6;
+constexpr std::size_t flat_force = 8;
+
+template <std::size_t Count>
+[[gnu::noinline]] void update_flat(flat_particles<Count>& all) {
+    for (std::size_t i = 0; i < Count; ++i) {
+        const auto p = all[i];
+        p.template get<flat_velocity>() += p.template get<flat_force>() * dt;
+        p.template get<flat_position>() += p.template get<flat_velocity>() * dt;
+    }
+}
+
+/// Updated eight times, and compared with particles in a vector before anything is measured.
+template <std::size_t Count>
+std::unique_ptr<flat_particles<Count>> flat_and_right() {
+    auto flat = std::make_unique<flat_particles<Count>>();
+    std::vector<P> rows(Count);
+    for (std::size_t i = 0; i != Count; ++i) {
+        start_values(rows[i]);
+        rows[i].position = vec3{static_cast<float>(i), 2, 3};
+        (*flat)[i].template get<flat_position>() = rows[i].position;
+        (*flat)[i].template get<flat_velocity>() = rows[i].linear_velocity;
+        (*flat)[i].template get<flat_force>() = rows[i].linear_force;
+    }
+    for (int turn = 0; turn != 8; ++turn) {
+        update_flat<Count>(*flat);
+        update_rows(rows);
+    }
+    for (std::size_t i = 0; i != Count; ++i) {
+        const vec3 a = (*flat)[i].template get<flat_position>();
+        const vec3 b = rows[i].position;
+        const auto near = [](float x, float y) {
+            return std::abs(x - y) <= 1e-5f * (1 + std::abs(y));
+        };
+        if (!near(a.x, b.x) || !near(a.y, b.y) || !near(a.z, b.z)) {
+            throw std::runtime_error{"the accessor reads other values than the vector has"};
+        }
+    }
+    return flat;
+}
+
+template <std::size_t Count>
+auto flat_work() {
+    return [] {
+        return [all = flat_and_right<Count>()](lab::sample& s) {
+            repeat(s, Count, [&] { update_flat<Count>(*all); });
+        };
+    };
+}
+
 /// Three columns of 12-byte vectors, as one would allocate them by hand.
 struct columns {
     explicit columns(std::size_t count) : floats{count * 3} {
@@ -228,6 +346,12 @@ const lab::registration aos_soa{
                     repeat(s, count, [&] { update_rows(v); });
                 };
             });
+            constexpr const char* flat = "one block, offsets at compile time (LibFlatArray's idea)";
+            if (count == 5000) {
+                c.baseline(flat, flat_work<5000>());
+            } else {
+                c.baseline(flat, flat_work<1000000>());
+            }
             using cairn::aos, cairn::soa, cairn::split_soa, cairn::aosoa;
             const auto rows = [](auto& t) { update_rows(t); };
             const auto loop = [](auto& t) { update_for_each(t); };
@@ -235,6 +359,7 @@ const lab::registration aos_soa{
             const auto spans = [](auto& t) { update_spans(t); };
             c.cairn("cairn::table aos, rows", table_work<aos>(count, rows));
             c.cairn("cairn::table soa, rows", table_work<soa>(count, rows));
+            c.cairn("cairn::table soa, for_each row", table_work<soa>(count, loop));
             c.cairn("cairn::table soa, each", table_work<soa>(count, each));
             c.cairn("cairn::table soa, spans", table_work<soa>(count, spans));
             c.cairn("cairn::table split_soa, rows", table_work<split_soa>(count, rows));
@@ -243,6 +368,7 @@ const lab::registration aos_soa{
             c.cairn("cairn::table split_soa, spans", table_work<split_soa>(count, spans));
             c.cairn("cairn::table aosoa<8>, for_each row", table_work<aosoa<8>>(count, loop));
             c.cairn("cairn::table aosoa<16>, for_each row", table_work<aosoa<16>>(count, loop));
+            if (count == 5000 || e.options().full) { add_counts(e, c); }
         }
         // Column collisions: a power of two of rows, with and without the skew between columns.
         lab::comparison& skew =

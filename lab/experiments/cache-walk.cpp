@@ -7,19 +7,16 @@
 // Each contender walks every working set from 2^10 bytes on and hands over a curve; the numbers of
 // the cases are points of it. The list is built in the contender (the smaller its set, the more often
 // it is walked before), and cycles are those of the time stamp counter.
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <optional>
 #include <random>
-#include <sstream>
 #include <string>
 
+#include "lab/harness/counters.hpp"
 #include "lab/harness/machine.hpp"
 #include "lab/harness/registry.hpp"
 #include "lab/harness/results.hpp"
@@ -212,53 +209,39 @@ void add_caches(experiment& e) {
 
 struct references {
     double reads = 0;
+    double instructions = 0;
     double first_level = 0;
     double last_level = 0;
 };
 
 /// The thesis's 8 MiB last level walks a list of 256 MiB or so: of random steps 1 - 8 / 256 = 0.969 miss
-/// it, its table's figure. Under cachegrind both are scaled down by 16 (the first level stays as it was).
-constexpr std::size_t simulated_list = std::size_t{1} << 24;
-constexpr std::size_t simulated_last_level = std::size_t{1} << 19;
+/// it, its table's figure. --full --cachegrind simulates just that, in about ten minutes; otherwise
+/// both are scaled down by 16 (the first level stays as it was).
+struct simulated {
+    std::size_t list;
+    std::size_t last_level;
+};
+constexpr simulated as_in_the_thesis{std::size_t{1} << 28, std::size_t{1} << 23};
+constexpr simulated a_sixteenth{std::size_t{1} << 24, std::size_t{1} << 19};
+
+bool is_full_size(const experiment& e) { return e.options().full && e.options().cachegrind; }
 
 /// Runs this program under cachegrind with the caches of the thesis's machine, the last one scaled.
-references simulate(bool shuffled, std::size_t padding, unsigned turns) {
-    char self[4096] = {};
-    if (::readlink("/proc/self/exe", self, sizeof self - 1) < 0)
-        throw std::runtime_error{"no /proc"};
-    const std::string command = fmt::format(
-        "valgrind --tool=cachegrind --cache-sim=yes --cachegrind-out-file=/dev/null "
-        "--I1=32768,8,64 --D1=32768,8,64 --LL={},16,64 '{}' --lab-walk {} {} {} 2>&1",
-        simulated_last_level, self, shuffled ? "shuffled" : "linear", padding, turns);
-    FILE* const out = ::popen(command.c_str(), "r");
-    if (out == nullptr) throw std::runtime_error{"valgrind could not be started"};
-    references r;
-    char line[512];
-    const auto number = [&](const char* after) {
-        std::string digits;
-        for (const char* p = std::strchr(line, '('); p != nullptr && *p != '\0' && *p != 'r'; ++p) {
-            if (*p >= '0' && *p <= '9') digits += *p;
-        }
-        return std::strstr(line, after) != nullptr && !digits.empty() ? std::stod(digits) : -1.0;
+references simulate(const simulated& sizes, bool shuffled, std::size_t padding, unsigned turns) {
+    const std::string text = output_of(
+        {"valgrind", "--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null",
+         "--I1=32768,8,64", "--D1=32768,8,64", fmt::format("--LL={},16,64", sizes.last_level),
+         own_program(), "--lab-walk", shuffled ? "shuffled" : "linear", std::to_string(padding),
+         std::to_string(turns), std::to_string(sizes.list)});
+    // "D   refs: 33,554,432 (16,777,216 rd + 16,777,216 wr)": reads stand behind the bracket.
+    const auto reads_of = [&](const char* line) {
+        const std::size_t at = text.find(line);
+        return at == std::string::npos ? -1.0 : number_after(text.substr(at), "(");
     };
-    while (std::fgets(line, sizeof line, out) != nullptr) {
-        if (const double n = number("D   refs:"); n >= 0) r.reads = n;
-        if (const double n = number("D refs:"); n >= 0) r.reads = n;
-        if (const double n = number("D1  misses:"); n >= 0) r.first_level = n;
-        if (const double n = number("LLd misses:"); n >= 0) r.last_level = n;
-    }
-    ::pclose(out);
-    if (r.reads == 0) throw std::runtime_error{"valgrind is not installed, or said nothing"};
+    const references r{reads_of("D   refs:"), number_after(text, "I   refs:"),
+                       reads_of("D1  misses:"), reads_of("LLd misses:")};
+    if (r.reads <= 0) throw std::runtime_error{"valgrind said nothing"};
     return r;
-}
-
-bool has_valgrind() {
-    const char* const path = std::getenv("PATH");
-    std::istringstream folders{path == nullptr ? "" : path};
-    for (std::string folder; std::getline(folders, folder, ':');) {
-        if (::access((folder + "/valgrind").c_str(), X_OK) == 0) return true;
-    }
-    return false;
 }
 
 void add_simulation(experiment& e, bool shuffled) {
@@ -267,20 +250,25 @@ void add_simulation(experiment& e, bool shuffled) {
                                                        {.999, 1, 1, 1, 1}};
     static constexpr std::array<double, 5> last[2] = {{0.125, .999, .999, 1, .999},
                                                       {.969, 1, 1, 1, 1}};
-    comparison& c =
-        e.compare(fmt::format("{}, first-level misses", order),
-                  {.unit = "misses/read", .measure = measure::value, .one_sample = true});
+    comparison& c = e.compare(fmt::format("{}, first-level misses", order),
+                              {.unit = "misses/read",
+                               .measure = measure::value,
+                               .one_sample = true,
+                               .time_limits = is_full_size(e) ? 10.0 : 2.0});
+    const simulated sizes = is_full_size(e) ? as_in_the_thesis : a_sixteenth;
     const std::string other = fmt::format("{}, last-level misses", order);
+    const std::string instructions = fmt::format("{}, instructions", order);
     for (std::size_t i = 0; i != paddings.size(); ++i) {
         const std::size_t padding = paddings[i];
         c.baseline(padding_name(padding), [=] {
              return [=](sample& s) {
                  // Building the list is in both runs; what remains is walking it.
-                 const references once = simulate(shuffled, padding, 1);
-                 const references more = simulate(shuffled, padding, 3);
+                 const references once = simulate(sizes, shuffled, padding, 1);
+                 const references more = simulate(sizes, shuffled, padding, 3);
                  const double reads = more.reads - once.reads;
                  s.value((more.first_level - once.first_level) / reads);
                  s.also(other, (more.last_level - once.last_level) / reads);
+                 s.also(instructions, (more.instructions - once.instructions) / reads);
              };
          }).published(first[shuffled][i], "misses/read", "thesis table 3.2, prefetcher off");
     }
@@ -289,6 +277,23 @@ void add_simulation(experiment& e, bool shuffled) {
         side.baseline(padding_name(paddings[i]), [] { return [](sample&) {}; })
             .published(last[shuffled][i], "misses/read", "thesis table 3.2, prefetcher off");
     }
+    e.also(c, instructions, {.unit = "instructions/read", .one_sample = true, .compares = false});
+}
+
+/// What the processor itself counts in a walk through 16 MiB, where it may be asked.
+void add_counted_walks(experiment& e, bool shuffled) {
+    comparison walks;
+    walks.name = case_name(shuffled, 24);
+    walks.options.unit = "cycles/node";
+    for (const std::size_t padding : paddings) {
+        walks.baseline(padding_name(padding), [=] {
+            return [l = list{std::size_t{1} << 24, padding, shuffled}](sample& s) {
+                for (std::uint64_t r = 0; r != s.repetitions(); ++r) keep(walk(l.first, l.count));
+                s.did(s.repetitions() * l.count);
+            };
+        });
+    }
+    add_counts(e, walks);
 }
 
 std::string take(const experiment_result& r) {
@@ -332,21 +337,28 @@ const registration cache_walk{
         add_walks(e, false);
         add_walks(e, true);
         add_caches(e);
-        if (e.options().cachegrind || (e.options().full && has_valgrind())) {
-            e.how +=
-                " Under cachegrind the list has 16 MiB and the last cache 512 KiB: a sixteenth of "
-                "each in the thesis.";
+        if (e.options().cachegrind || (e.options().full && is_on_path("valgrind"))) {
+            e.how += is_full_size(e)
+                         ? " Under cachegrind the list has 256 MiB and the last cache 8 MiB, as in "
+                           "the thesis."
+                         : " Under cachegrind the list has 16 MiB and the last cache 512 KiB: a "
+                           "sixteenth of each in the thesis.";
             add_simulation(e, false);
             add_simulation(e, true);
+        }
+        if (!e.options().cachegrind) {
+            add_counted_walks(e, false);
+            add_counted_walks(e, true);
         }
         e.take = take;
     }};
 
-/// cairn --lab-walk ORDER PADDING TURNS: the walk alone, for cachegrind.
+/// cairn --lab-walk ORDER PADDING TURNS BYTES: the walk alone, for cachegrind.
 int walk_main(int argc, char** argv) {
-    if (argc < 5) return 2;
+    if (argc < 6) return 2;
     const bool shuffled = std::strcmp(argv[2], "shuffled") == 0;
-    const list l{simulated_list, static_cast<std::size_t>(std::atoi(argv[3])), shuffled};
+    const list l{std::strtoul(argv[5], nullptr, 10), static_cast<std::size_t>(std::atoi(argv[3])),
+                 shuffled};
     void* const end = walk(l.first, l.count * static_cast<std::size_t>(std::atoi(argv[4])));
     keep(end);
     return 0;

@@ -15,6 +15,8 @@
 #include <string>
 #include <utility>
 
+#include "lab/families/heap_family.hpp"
+#include "lab/harness/counters.hpp"
 #include "lab/harness/experiment.hpp"
 
 namespace {
@@ -105,6 +107,18 @@ struct free_list_pool {  // the pool of fast-alloc and of thesis 6.1.5: the list
     };
     std::vector<slot> slots;
     slot* head = nullptr;
+};
+
+/// Its free list of any size, rebuilt (families/heap_family.hpp).
+template <bool Best>
+struct seeds_list : lab::heaps::linked_list<Best> {
+    explicit seeds_list(std::size_t) {}
+    void* allocate(std::size_t size, cairn::alignment) {
+        return lab::heaps::linked_list<Best>::allocate(size);
+    }
+    void deallocate(void* p, std::size_t size, cairn::alignment) {
+        lab::heaps::linked_list<Best>::deallocate(p, size);
+    }
 };
 
 const lab::registration fast_alloc{
@@ -215,6 +229,11 @@ const lab::registration fast_alloc{
                            pairs_in<cairn::heap<cairn::best_fit>>(1 << 20));
             }
             list.limit("free list of one size", pairs_in<free_list_pool>(1000));
+            if (first) {
+                list.baseline("linked list, first fit", pairs_in<seeds_list<false>>(0));
+            } else {
+                list.baseline("linked list, best fit", pairs_in<seeds_list<true>>(0));
+            }
             list.mallocs(malloc_pairs);
             if (first) {
                 publish(list, "cairn::heap<first_fit>", {4.99, 4.85, 7.48, 16.5, 5.25, 36.2},
@@ -222,6 +241,7 @@ const lab::registration fast_alloc{
             } else {
                 publish(list, "cairn::heap<best_fit>", {5.80, 4.85}, "malloc");
             }
+            if (e.options().cachegrind) { add_counts(e, list, 1000); }
         }
     }};
 

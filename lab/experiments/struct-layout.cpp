@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lab/families/particle.hpp"
+#include "lab/harness/counters.hpp"
 #include "lab/harness/experiment.hpp"
 
 namespace {
@@ -218,6 +219,7 @@ const lab::registration struct_layout{
         add.operator()<careless>("careless: small between large", false);
         add.operator()<by_size>("largest alignment first", false);
         add.operator()<by_use>("by use: the update's members first", false);
+        add_counts(e, time);
     }};
 
 }  // namespace

@@ -270,6 +270,24 @@ const lab::registration threads{
             add_case<batches>(e, "batches of 1000", count, 1);
         }
         const unsigned all = counts.back();
+        // More threads than processors: who is interrupted in the middle of an exchange holds up
+        // others only where there is a lock. Times are the scheduler's; the counts are exact.
+        for (const unsigned crowd : {4u, 8u, 16u}) {
+            if (crowd <= all) continue;
+            const std::string name =
+                "crowd, batches of 1000, " + std::to_string(crowd) + " threads";
+            lab::comparison& c =
+                e.compare(name, {.weight = 0.5, .unpinned = true, .compares = false});
+            const std::string depot = name + ", depot operations per 1000";
+            const auto add = [&]<class A>(lab::kind k, const char* who) {
+                c.add(k, who, [=] { return work_in<A, batches>(crowd, depot); });
+            };
+            add.operator()<cairn_threads>(lab::kind::cairn, "cairn::concurrent_pool");
+            add.operator()<cairn_views>(lab::kind::cairn, "cairn::concurrent_pool, local()");
+            add.operator()<shared_by_all<mutex_pool>>(lab::kind::baseline,
+                                                      "fast-alloc, mutex pool");
+            e.also(c, depot, {.unit = "operations", .compares = false});
+        }
         if (all >= 2) {
             lab::comparison& c =
                 e.compare("producer and consumer", {.weight = 1, .unpinned = true});

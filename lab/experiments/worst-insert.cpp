@@ -7,10 +7,14 @@
 //      copying     doubles and moves everything
 //      paged       one more page; nothing moves
 //      reserved    addresses for 10^6 objects up front, memory committed behind the end
+//      moved       over the system's pages: from 128 KiB on they move, and no row is copied
+//      touched     reserved, and all pages touched before the first insertion
 //      reserve()   as much from malloc up front, which the system backs page by page as it is touched
 #include <cstdint>
 #include <memory>
 #include <vector>
+
+#include <cairn/os/page_allocator.hpp>
 
 #include "lab/families/particle_stores.hpp"
 #include "lab/harness/clock.hpp"
@@ -68,6 +72,21 @@ auto reserved() {
     };
 }
 
+template <class Store>
+auto over_pages() {
+    return [] { return std::make_unique<Store>(cairn::system_pages()); };
+}
+/// Addresses with memory behind them that comes by huge pages, or is touched beforehand.
+template <class Store>
+auto reserved(cairn::page_options how) {
+    return [how] {
+        auto store = std::make_unique<Store>();
+        (void)store->reserve_address_space(object_count, how);
+        if (how.prefault) { (void)store->reserve(object_count); }
+        return store;
+    };
+}
+
 const lab::registration growth{
     "worst-insert", "How long can a single insertion take while a store grows to a million?",
     [](lab::experiment& e) {
@@ -80,8 +99,15 @@ const lab::registration growth{
         c.peer("std::vector, reserve()", worst_insert(reserved_vector));
         c.cairn("packed_array, copying", worst_insert(plain<cairn::packed_array<particle>>()));
         c.cairn("packed_array, reserved", worst_insert(reserved<cairn::packed_array<particle>>()));
+        c.cairn("packed_array, moved pages",
+                worst_insert(over_pages<cairn::packed_array<particle>>()));
         c.cairn("slot_map, copying", worst_insert(plain<cairn::slot_map<particle>>()));
+        c.cairn("slot_map, moved pages", worst_insert(over_pages<cairn::slot_map<particle>>()));
         c.cairn("slot_map, reserved", worst_insert(reserved<cairn::slot_map<particle>>()));
+        c.cairn("slot_map, reserved, huge pages",
+                worst_insert(reserved<cairn::slot_map<particle>>({.huge_pages = true})));
+        c.cairn("slot_map, reserved, touched",
+                worst_insert(reserved<cairn::slot_map<particle>>({.prefault = true})));
         c.cairn("stable_slot_map, paged", worst_insert(plain<cairn::stable_slot_map<particle>>()));
     }};
 

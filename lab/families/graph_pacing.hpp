@@ -48,6 +48,7 @@ private:
         }
         return memory.heap.required_budget(
             {.live_max = live,
+             .array_size = p.extent_of().slots * sizeof(cairn::ref<collected::node>),
              .allocated_per_frame = p.replaced * sizeof(collected::node),
              .roots = 1});
     }

@@ -75,6 +75,7 @@ struct case_options {
     bool one_repetition = false;   ///< a sample is exactly one repetition, however short
     unsigned quick_samples = 0;    ///< at most so many samples in a quick run (0: the usual)
     unsigned full_samples = 0;     ///< at least so many samples in --full (0: the usual)
+    double time_limits = 1;        ///< a sample may take so many of the run's time limits
     bool compares = true;          ///< false: a floor or a label, of which nobody is better
     double least_difference = 0;   ///< in `unit`: nearer than this is no difference
     bool show_spread = false;      ///< the terminal shows mean, standard deviation and maximum too
@@ -202,7 +203,7 @@ private:
 /// What the user asked for, as far as an experiment may care.
 struct run_options {
     bool full = false;
-    bool cachegrind = false;     ///< --cachegrind, for `cache-walk`
+    bool cachegrind = false;     ///< --cachegrind: caches are simulated too
     std::string source;          ///< --source FILE, for `parser`
     std::vector<unsigned> cpus;  ///< those we may run on
     [[nodiscard]] unsigned hardware_threads() const {

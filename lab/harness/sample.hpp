@@ -27,6 +27,16 @@ struct series {
     std::vector<std::pair<double, double>> points;
 };
 
+/// Is told when what is timed begins and ends: a counter of something else than time.
+class interval_watch {
+public:
+    virtual void begins() noexcept = 0;
+    virtual void ends() noexcept = 0;
+
+protected:
+    ~interval_watch() = default;
+};
+
 class sample {
 public:
     explicit sample(std::uint64_t repetitions) noexcept : repetitions_{repetitions} {}
@@ -60,11 +70,13 @@ public:
             manual_ = true;
             elapsed_ns_ = 0;
         }
+        if (watch_ != nullptr) watch_->begins();
         started_ns_ = now_ns();
     }
     void stop() noexcept {
         elapsed_ns_ += now_ns() - started_ns_;
         ++intervals_;
+        if (watch_ != nullptr) watch_->ends();
     }
 
     /// Adds an interval that was timed elsewhere: in a process of its own.
@@ -75,6 +87,7 @@ public:
     }
 
     // For the harness.
+    void watch(interval_watch* w) noexcept { watch_ = w; }
     [[nodiscard]] bool manual() const noexcept { return manual_; }
     [[nodiscard]] std::int64_t elapsed_ns() const noexcept { return elapsed_ns_; }
     [[nodiscard]] std::uint64_t intervals() const noexcept { return intervals_; }
@@ -95,6 +108,7 @@ private:
     double value_ = 0;
     bool has_value_ = false;
     bool manual_ = false;
+    interval_watch* watch_ = nullptr;
     std::vector<std::pair<std::string, double>> extras_;
     std::vector<series> plots_;
 };

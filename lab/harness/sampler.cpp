@@ -274,8 +274,9 @@ struct case_run {
     std::vector<lane> lanes;
 };
 
-case_run measure_case(const experiment& e, const comparison& c, const sampler_options& o,
-                      double seconds, const std::function<void(double)>& tell) {
+case_run measure_case(const experiment& e, const comparison& c, sampler_options o, double seconds,
+                      const std::function<void(double)>& tell) {
+    o.time_limit *= c.options.time_limits;
     case_run run;
     run.result = empty_result(c);
     std::vector<lane>& lanes = run.lanes;

@@ -176,7 +176,7 @@ std::size_t pool::untouched_count() const noexcept {
 }
 
 void pool::reset() noexcept {
-    [[maybe_unused]] const detail::allocator_watch::use inside{watch_, this, "pool", {}};
+    [[maybe_unused]] const pool_checks::use inside{*this, {}};
     top_ = floor_;
     carve_ = carve_end_ = nullptr;
     selected_ = none;

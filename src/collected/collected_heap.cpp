@@ -20,7 +20,8 @@ struct region_plan {
     std::size_t chunk_count;   // for objects
     std::size_t stack_count;   // names
     std::size_t record_count;  // of chunks, with those before the first
-    std::size_t free_bits, set_aside_bits, records, stack, first_chunk, set_aside, lives, end;
+    std::size_t free_bits, set_aside_bits, records, marks, live, stack, first_chunk, set_aside;
+    std::size_t lives, end;
 
     region_plan(std::size_t size, std::size_t stack_wish) noexcept {
         chunk_count = (size < capacity_max ? size : capacity_max) / chunk_size;
@@ -28,13 +29,16 @@ struct region_plan {
         stack_count = stack_wish != 0 ? stack_wish : chunk_count * (chunk_size / 128);
         stack_count = stack_count < stack_max ? stack_count : stack_max;
         const std::size_t stack_size = stack_count * sizeof(object_name);
-        // The records take 1/51 of the chunks; those of the chunks before the first are counted.
+        // The records, with marks and live, take 1/51 of the chunks; those of the chunks before the
+        // first are counted.
         record_count = chunk_count + chunk_count / 32 + stack_size / chunk_size + 16;
         const std::size_t bits = (record_count / 64 + 1) * 8;
         free_bits = round_up(sizeof(collected_region), alignment{64});
         set_aside_bits = free_bits + bits;
         records = round_up(set_aside_bits + bits, alignment{64});
-        stack = records + record_count * sizeof(chunk_record);
+        marks = records + record_count * sizeof(chunk_record);
+        live = marks + record_count * words_per_chunk * sizeof(std::uint64_t);
+        stack = live + record_count * words_per_chunk * sizeof(std::uint64_t);
         first_chunk = round_up(stack + stack_size, alignment{chunk_size});
         set_aside = first_chunk + chunk_count * chunk_size;
         lives = set_aside + chunk_count * words_per_chunk * 8;
@@ -53,6 +57,9 @@ collected_region* build_region(std::byte* memory, const region_plan& plan,
     r->chunks_set_aside = words_at(plan.set_aside_bits);
     r->set_aside = words_at(plan.set_aside);
     r->chunks = reinterpret_cast<chunk_record*>(memory + plan.records);
+    r->marks = words_at(plan.marks);
+    r->marks[0] = 1;  // null is marked
+    r->live = words_at(plan.live);
     r->stack = reinterpret_cast<object_name*>(memory + plan.stack);
     r->lives = reinterpret_cast<std::uint32_t*>(memory + plan.lives);
     r->stack_capacity = static_cast<std::uint32_t>(plan.stack_count);
@@ -90,6 +97,7 @@ collection_cycle cycle_of(const collected_region& r) noexcept {
             .allocated_size = c.allocated_size,
             .root_count = c.root_count,
             .work_in_make = c.work_in_make,
+            .work_by_worker = c.work_by_worker,
             .step_count = c.steps,
             .nanoseconds = c.nanoseconds,
             .longest_step = c.longest_step};
@@ -162,6 +170,7 @@ collected_heap& collected_heap::operator=(collected_heap&& other) noexcept {
 void collected_heap::release() noexcept {
     if (region_ == nullptr) { return; }
     detail::collected_region& r = *region_;
+    mark_alone();
     detail::end_all_roots(r);
     if (r.now != detail::phase::idle) { static_cast<void>(step(collection_budget::unlimited())); }
     detail::end_all_objects(r);
@@ -180,7 +189,7 @@ std::size_t collected_heap::required_budget(const load& of) const noexcept {
     if (kept < of.live_max || kept >= size) { return none; }
     if (of.allocated_per_frame == 0) { return 0; }
     const std::size_t chunks = size / detail::chunk_size;
-    const std::size_t work = of.live_max + of.roots * detail::root_price +
+    const std::size_t work = of.live_max + of.array_size + of.roots * detail::root_price +
                              chunks * (detail::chunk_price + detail::root_price) +
                              of.with_destructors * detail::call_price;
     const std::size_t frames = (size - kept) / 2 / of.allocated_per_frame;
@@ -207,9 +216,10 @@ collected_heap_stats collected_heap::stats() const noexcept {
     s.used_size = r.used_size;
     s.free_size = s.capacity - r.used_size;
     s.free_chunk_count = r.free_chunk_count;
-    detail::visit_chunks(r, r.first_chunk, [&](std::uint32_t, const detail::chunk_record& k) {
-        for (std::uint32_t w = 0; w < detail::word_count(k); ++w) {
-            s.object_count += static_cast<std::size_t>(std::popcount(k.live[w]));
+    detail::visit_chunks(r, r.first_chunk, [&](std::uint32_t number, const detail::chunk_record&) {
+        for (std::uint32_t w = 0; w < detail::words_per_chunk; ++w) {
+            const std::uint64_t objects = detail::objects_of_word(r, number, w);
+            s.object_count += static_cast<std::size_t>(std::popcount(objects));
         }
         return true;
     });
@@ -217,7 +227,7 @@ collected_heap_stats collected_heap::stats() const noexcept {
     s.type_count = r.type_count;
     s.allocated_size = r.allocated_size;
     s.cycle_count = r.cycle_count;
-    s.set_aside_count = r.set_aside_count;
+    s.set_aside_count = detail::in_place{r.set_aside_count}.load(detail::memory_order::relaxed);
     s.work_in_make = r.work_in_make;
     s.last_cycle = detail::cycle_of(r);
     s.slowest_speed = r.slowest_speed;

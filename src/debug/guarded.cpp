@@ -1,11 +1,5 @@
 // Cold half of cairn/debug/guarded.hpp: all of it, since each call touches every byte of a block.
-//
-// The life of a block, and what may be done with its bytes:
-//
-//     live           fences hold FD and are poisoned, a guard page faults; the user's bytes open
-//     being checked  open(), or unpoison_fences(): the guard itself reads the patterns
-//     quarantine     all of it holds its pattern and is poisoned; with a guard page all faults
-//     given back     plain memory again, wholly open: take_down(), then the allocator inside
+// What may be done with those bytes, and when: guarded/fences.hpp.
 //
 // What is found wrong is named at once and ends the program: no state has to be mended.
 #include <cairn/debug/guarded.hpp>
@@ -17,123 +11,10 @@
 #include <cairn/core/bits.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/os/page_memory.hpp>
+#include "guarded/fences.hpp"
 #include "misuse.hpp"
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
-namespace {
-
-constexpr int fence_byte = 0xFD;
-constexpr int fresh_byte = 0xCD;
-constexpr int freed_byte = 0xDD;
-
-/// Offset of the first byte that does not hold `byte`, or `size`.
-std::size_t first_other(const std::byte* data, std::size_t size, int byte) noexcept {
-    std::size_t i = 0;
-    while (i < size && data[i] == static_cast<std::byte>(byte)) { ++i; }
-    return i;
-}
-
-/// The parts of one block: [base, data) fence, [data, end) user, [end, fence_end) fence, then,
-/// page-guarded, the guard page up to block_end.
-struct parts {
-    std::byte* base;
-    std::byte* data;
-    std::byte* end;
-    std::byte* fence_end;
-    std::byte* block_end;
-    alignment align;
-};
-
-parts parts_of(const block_record& r) noexcept {
-    // Computed anew from the record at each look: so a record need not hold it, and the sizes that
-    // are asked for and given back are the same.
-    const guard::footprint f = guard::footprint_of(r.size, r.align, r.page_guarded);
-    std::byte* const base = r.data - f.front;
-    std::byte* const block_end = base + f.size;
-    return {base,
-            r.data,
-            r.data + r.size,
-            r.page_guarded ? block_end - page_memory::size() : block_end,
-            block_end,
-            f.align};
-}
-
-void raise_fences(const parts& b) noexcept {
-    std::memset(b.base, fence_byte, static_cast<std::size_t>(b.data - b.base));
-    std::memset(b.end, fence_byte, static_cast<std::size_t>(b.fence_end - b.end));
-    // Written before they are poisoned.
-    poison(b.base, static_cast<std::size_t>(b.data - b.base));
-    poison(b.end, static_cast<std::size_t>(b.fence_end - b.end));
-}
-
-/// Readable again, for the guard and for the next owner of the bytes.
-void unpoison_fences(const parts& b) noexcept {
-    unpoison_defined(b.base, static_cast<std::size_t>(b.data - b.base));
-    unpoison_defined(b.end, static_cast<std::size_t>(b.fence_end - b.end));
-}
-
-/// Requires: the fences are unpoisoned.
-void check_fences(const block_record& r, const parts& b) noexcept {
-    const auto front = static_cast<std::size_t>(b.data - b.base);
-    const auto back = static_cast<std::size_t>(b.fence_end - b.end);
-    if (const std::size_t i = first_other(b.base, front, fence_byte); i != front) {
-        misuse(misuse_kind::corrupted, r.where, "the bytes in front of a block stay as they are",
-               "a byte %zu in front of %p (%zu bytes, allocated here) was overwritten with %02x",
-               front - i, static_cast<void*>(b.data), r.size, std::to_integer<unsigned>(b.base[i]));
-    }
-    if (const std::size_t i = first_other(b.end, back, fence_byte); i != back) {
-        misuse(misuse_kind::corrupted, r.where, "the bytes behind a block stay as they are",
-               "byte %zu of %p (%zu bytes, allocated here) was overwritten with %02x", r.size + i,
-               static_cast<void*>(b.data), r.size, std::to_integer<unsigned>(b.end[i]));
-    }
-}
-
-/// Requires: the block is unpoisoned and readable.
-void check_freed(const block_record& r) noexcept {
-    if (const std::size_t i = first_other(r.data, r.size, freed_byte); i != r.size) {
-        misuse(misuse_kind::corrupted, r.where, "a block that was freed stays as it is",
-               "byte %zu of %p (%zu bytes, freed here) was overwritten with %02x", i,
-               static_cast<void*>(r.data), r.size, std::to_integer<unsigned>(r.data[i]));
-    }
-}
-
-/// No access to anything between base and block_end, or all of it again.
-void close(const block_record& r, const parts& b) noexcept {
-    // A page guard takes the whole block away, its pages belong to it alone: then reads fault, too,
-    // under no checker.
-    poison(b.base, static_cast<std::size_t>(b.fence_end - b.base));
-    if (r.page_guarded) {
-        (void)page_memory::protect(b.base, static_cast<std::size_t>(b.block_end - b.base),
-                                   page_memory::access::none);
-    }
-}
-void open(const block_record& r, const parts& b) noexcept {
-    if (r.page_guarded) {
-        (void)page_memory::protect(b.base, static_cast<std::size_t>(b.block_end - b.base),
-                                   page_memory::access::read_write);
-    }
-    unpoison_defined(b.base, static_cast<std::size_t>(b.fence_end - b.base));
-}
-
-}  // namespace
-
-guard::footprint guard::footprint_of(std::size_t size, alignment align,
-                                     bool page_guarded) noexcept {
-    // plain        | front: align bytes | size | 16 |      front >= 16: data is aligned and fenced
-    // page guard   | front | size | less than align | guard page |  ends as late as align lets it
-    if (!page_guarded) {
-        if (align.bytes() < fence_size) { align = alignment{fence_size}; }
-        const std::size_t front = align.bytes();
-        return {saturating_add(saturating_add(size, front), fence_size), align, front};
-    }
-    const std::size_t page = page_memory::size();
-    // For size 0 a page all the same: `data` has an address in the block, or where its guard page
-    // begins.
-    const std::size_t pages = page_memory::round_up_to_pages(size != 0 ? size : 1);
-    const std::size_t front = round_down(pages - size, align);
-    return {saturating_add(pages, page), align.bytes() < page ? alignment{page} : align, front};
-}
-
 guard::guard(guard_options options, allocator_ref inner) noexcept
     : inner_{inner}, options_{options} {
     if (options_.name != nullptr) {
@@ -182,7 +63,7 @@ void* guard::allocate(std::size_t size, alignment align,
                               .where = where,
                               .align = align,
                               .page_guarded = page_guarded};
-    const parts b = parts_of(record);
+    const block_parts b = parts_of(record);
     // The record before the fences: without one the block could not be checked, and is given back
     // untouched.
     if (!blocks_.insert(record)) {
@@ -240,7 +121,7 @@ void guard::deallocate(void* p, std::size_t size, alignment align,
     if (p == nullptr) { return; }
     block_record* const known = live_block(p, size, align, where);
     block_record record = *known;
-    const parts b = parts_of(record);
+    const block_parts b = parts_of(record);
     unpoison_fences(b);
     check_fences(record, b);
     // The record is copied: erase() moves others into its place.
@@ -259,7 +140,7 @@ void guard::deallocate(void* p, std::size_t size, alignment align,
     ++quarantined_count_;
     describe_freed(
         quarantine_[(quarantine_oldest_ + quarantined_count_ - 1) % options_.quarantine_count]);
-    close(record, b);
+    close_block(record, b);
 }
 
 /// Valgrind says who freed a block that is read or written in quarantine.
@@ -283,23 +164,23 @@ void guard::leave_quarantine(std::size_t index) noexcept {
     if (record.data == nullptr) {
         return;  // a rewind or reset took it from here
     }
-    const parts b = parts_of(record);
+    const block_parts b = parts_of(record);
     // Both kinds of damage: a late write beside the block, and one into it.
-    open(record, b);
+    open_block(record, b);
     check_fences(record, b);
     check_freed(record);
     give_back(record);
 }
 
 void guard::give_back(const block_record& record) noexcept {
-    const parts b = parts_of(record);
+    const block_parts b = parts_of(record);
     take_down(record);
     inner_.deallocate(b.base, static_cast<std::size_t>(b.block_end - b.base), b.align);
 }
 
 /// The block becomes plain memory of the allocator inside again.
 void guard::take_down(const block_record& record) noexcept {
-    const parts b = parts_of(record);
+    const block_parts b = parts_of(record);
     forget_description(record.description);
     if (record.page_guarded) {
         (void)page_memory::protect(b.fence_end, page_memory::size(),
@@ -311,7 +192,7 @@ void guard::take_down(const block_record& record) noexcept {
 bool guard::try_resize(void* p, std::size_t old_size, std::size_t new_size, alignment align,
                        const std::source_location& where) noexcept {
     block_record* const known = live_block(p, old_size, align, where);
-    const parts b = parts_of(*known);
+    const block_parts b = parts_of(*known);
     // A guard page is where the block ends: it cannot move.
     if (known->page_guarded || new_size > PTRDIFF_MAX) { return false; }
     unpoison_fences(b);
@@ -338,7 +219,7 @@ void guard::forget_since(std::uint64_t serial) noexcept {
     // checked and opened, and not given back one by one. What was freed but waits in quarantine is
     // among them; its place in the ring stays, empty.
     blocks_.erase_since(serial, [this](const block_record& r) {
-        const parts b = parts_of(r);
+        const block_parts b = parts_of(r);
         unpoison_fences(b);
         check_fences(r, b);
         take_down(r);
@@ -346,64 +227,12 @@ void guard::forget_since(std::uint64_t serial) noexcept {
     for (std::size_t i = 0; i < quarantined_count_; ++i) {
         block_record& r = quarantine_[(quarantine_oldest_ + i) % options_.quarantine_count];
         if (r.data != nullptr && r.serial >= serial) {
-            const parts b = parts_of(r);
-            open(r, b);
+            const block_parts b = parts_of(r);
+            open_block(r, b);
             check_fences(r, b);
             check_freed(r);
             take_down(r);
             r = block_record{};
-        }
-    }
-}
-
-/// Live blocks, those in quarantine, and the last ones that were freed, whose bytes may be in use
-/// again.
-address_place guard::place_of(const void* object, const void* address) noexcept {
-    const auto& g = *static_cast<const guard*>(object);
-    const auto* const at = static_cast<const std::byte*>(address);
-    address_place place;
-    // The first that has the address: live blocks, then the quarantine, then the last frees, whose
-    // bytes may belong to another block by now.
-    const auto look = [&](const block_record& r, const char* state, const char* by) {
-        if (place.inside || r.data == nullptr) { return; }
-        const parts b = parts_of(r);
-        if (at < b.base || at >= b.block_end) { return; }
-        place = {.inside = true,
-                 .unit = "block",
-                 .index = static_cast<std::size_t>(r.serial),
-                 .offset = static_cast<std::size_t>(at < b.data ? b.data - at : at - b.data),
-                 .in_front = at < b.data,
-                 .size = r.size,
-                 .state = state,
-                 .by = by,
-                 .who = r.where};
-    };
-    g.blocks_.for_each([&](const block_record& r) { look(r, "live", "allocated by"); });
-    for (std::size_t i = 0; i < g.quarantined_count_; ++i) {
-        look(g.quarantine_[(g.quarantine_oldest_ + i) % g.options_.quarantine_count], "freed",
-             "freed by");
-    }
-    for (std::size_t i = 0; i < recent_max; ++i) {  // the newest first
-        look(g.recent_[(g.recent_next_ + recent_max - 1 - i) % recent_max], "freed", "freed by");
-    }
-    return place;
-}
-
-void guard::validate() const noexcept {
-    blocks_.for_each([](const block_record& r) {
-        const parts b = parts_of(r);
-        unpoison_fences(b);
-        check_fences(r, b);
-        raise_fences(b);
-    });
-    for (std::size_t i = 0; i < quarantined_count_; ++i) {
-        const block_record& r = quarantine_[(quarantine_oldest_ + i) % options_.quarantine_count];
-        if (r.data != nullptr) {
-            const parts b = parts_of(r);
-            open(r, b);
-            check_fences(r, b);
-            check_freed(r);
-            close(r, b);
         }
     }
 }

@@ -7,6 +7,8 @@
 #    include <unistd.h>
 
 #    include <cerrno>
+#else
+#    include <atomic>
 #endif
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -21,28 +23,38 @@ void pause() noexcept {
 #endif
 }
 
+#if !defined(__linux__)
+/// The same word, for what only the standard library knows: how its system waits for a word.
+std::atomic<std::uint32_t>& standard(detail::atomic<std::uint32_t>& word) noexcept {
+    using other = std::atomic<std::uint32_t>;
+    static_assert(sizeof(other) == sizeof word && alignof(other) == sizeof word &&
+                  other::is_always_lock_free);
+    return reinterpret_cast<other&>(word);
+}
+#endif
+
 // Not std::atomic::wait on Linux: whether a thread sleeps is in the word itself here (it is 2), and
 // the standard library keeps a second count in a table of its own, of which two modules of one
 // process that were compiled differently have one each. A mutex that both use would not wake the
 // other's sleepers.
-void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept {
+void sleep_while(detail::atomic<std::uint32_t>& word, std::uint32_t value) noexcept {
 #if defined(__linux__)
     static_assert(sizeof(word) == 4);
     const int saved = errno;
     (void)::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
     errno = saved;
 #else
-    word.wait(value, std::memory_order_relaxed);
+    standard(word).wait(value, std::memory_order_relaxed);
 #endif
 }
 
-void wake_sleeper(std::atomic<std::uint32_t>& word) noexcept {
+void wake_sleeper(detail::atomic<std::uint32_t>& word) noexcept {
 #if defined(__linux__)
     const int saved = errno;
     (void)::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
     errno = saved;
 #else
-    word.notify_one();
+    standard(word).notify_one();
 #endif
 }
 
@@ -55,10 +67,10 @@ void mutex::wait_and_lock() noexcept {
     // microseconds.
     for (int pauses = 4; pauses <= 128; pauses *= 2) {
         for (int i = 0; i < pauses; ++i) { pause(); }
-        if (state_.load(std::memory_order_relaxed) == 0 && try_lock()) { return; }
+        if (state_.load(detail::memory_order::relaxed) == 0 && try_lock()) { return; }
     }
     // 2 from here on: another thread may sleep too, and unlock() must look.
-    while (state_.exchange(2, std::memory_order_acquire) != 0) { sleep_while(state_, 2); }
+    while (state_.exchange(2, detail::memory_order::acquire) != 0) { sleep_while(state_, 2); }
 }
 
 void mutex::wake_one() noexcept { wake_sleeper(state_); }

@@ -44,6 +44,21 @@ bool page_allocator::try_resize(void* p, std::size_t old_size, std::size_t new_s
     return true;
 }
 
+bool page_allocator::try_move(void* from, std::size_t from_size, void* to, std::size_t to_size,
+                              alignment) noexcept {
+    // What `to` held is lost, and its pages with it: touched ahead of need, they would be touched
+    // again. Then a copy costs less.
+    if (options_.prefault) { return false; }
+    const std::size_t from_bytes = good_size(from_size);
+    const std::size_t to_bytes = good_size(to_size);
+    unpoison(from, from_bytes);  // its addresses go back
+    if (!page_memory::try_move(from, from_bytes, to, to_bytes)) { return false; }
+    // The mapping of `from` lies there now: it was given the options when it was smaller.
+    if (options_.name != nullptr) { page_memory::set_name(to, to_bytes, options_.name); }
+    if (options_.huge_pages) { page_memory::advise_huge(to, to_bytes); }
+    return true;
+}
+
 void page_allocator::apply_options(void* first, std::size_t bytes) const noexcept {
     if (options_.huge_pages) {
         page_memory::advise_huge(first, bytes);  // before the first touch, or it comes too late

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #include <cairn/core/assert.hpp>
@@ -19,6 +20,9 @@
 #endif
 #if !defined(MADV_DONTNEED_LOCKED)
 #    define MADV_DONTNEED_LOCKED 24
+#endif
+#if !defined(MAP_FIXED_NOREPLACE)
+#    define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
 namespace cairn::inline CAIRN_FLAVOUR::page_memory {
@@ -115,6 +119,21 @@ bool try_resize(void* address, std::size_t old_bytes, std::size_t new_bytes) noe
     }
     // Without MREMAP_MAYMOVE the kernel grows in place or refuses.
     return new_bytes <= PTRDIFF_MAX && ::mremap(address, old_bytes, new_bytes, 0) == address;
+}
+
+bool try_move(void* from, std::size_t from_bytes, void* to, std::size_t to_bytes) noexcept {
+    // One call that moves and grows: what comes of it is one mapping again, and can move again
+    // (before Linux 6.17 two side by side could not).
+    if (::mremap(from, from_bytes, to_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to) {
+        return true;
+    }
+    // Refused: before `to` was unmapped (then it is still there), or after.
+    const void* const again =
+        ::mmap(to, to_bytes, PROT_READ | PROT_WRITE, reserved_flags | MAP_FIXED_NOREPLACE, -1, 0);
+    const bool has_target = again == to || (again == MAP_FAILED && errno == EEXIST);
+    CAIRN_ASSERT(has_target, "pages that could not be moved still have a place to be copied to");
+    if (!has_target) { std::abort(); }
+    return false;
 }
 
 bool protect(void* address, std::size_t bytes, access allowed) noexcept {

@@ -102,6 +102,8 @@ bool try_resize(void* address, std::size_t old_bytes, std::size_t new_bytes) noe
     return false;
 }
 
+bool try_move(void*, std::size_t, void*, std::size_t) noexcept { return false; }
+
 bool protect(void* address, std::size_t bytes, access allowed) noexcept {
     const int wanted = allowed == access::none        ? PROT_NONE
                        : allowed == access::read_only ? PROT_READ

@@ -135,6 +135,8 @@ bool try_resize(void* address, std::size_t old_bytes, std::size_t new_bytes) noe
     return commit(first + old_bytes, new_bytes - old_bytes);
 }
 
+bool try_move(void*, std::size_t, void*, std::size_t) noexcept { return false; }
+
 bool protect(void* address, std::size_t bytes, access allowed) noexcept {
     const DWORD wanted = allowed == access::none        ? DWORD{PAGE_NOACCESS}
                          : allowed == access::read_only ? DWORD{PAGE_READONLY}

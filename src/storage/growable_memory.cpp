@@ -9,6 +9,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/os/page_allocator.hpp>
 #include <cairn/os/page_memory.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -16,7 +17,14 @@ namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
 // One commit: large enough to be rare, small enough that its system call stays in microseconds.
-constexpr std::size_t commit_step = std::size_t{256} << 10;
+constexpr std::size_t small_commit_step = std::size_t{256} << 10;
+
+// From here on pages are moved where they can be: a copy of so much takes longer than two system
+// calls, and the new pages would be touched for it.
+constexpr std::size_t moved_min = std::size_t{128} << 10;
+
+// What a caller has put behind its bytes meanwhile, at most: a larger row is copied with them.
+constexpr std::size_t made_max = 512;
 
 }  // namespace
 
@@ -25,7 +33,8 @@ growable_memory::growable_memory(growable_memory&& other) noexcept
       size_{other.size_},
       reserved_{other.reserved_},
       upstream_{other.upstream_},
-      align_{other.align_} {
+      align_{other.align_},
+      how_{other.how_} {
     // upstream_ and align_ stay with the other one, too: it is empty, and may grow again.
     other.data_ = nullptr;
     other.size_ = other.reserved_ = 0;
@@ -39,22 +48,34 @@ growable_memory& growable_memory::operator=(growable_memory&& other) noexcept {
         reserved_ = other.reserved_;
         upstream_ = other.upstream_;
         align_ = other.align_;
+        how_ = other.how_;
         other.data_ = nullptr;
         other.size_ = other.reserved_ = 0;
     }
     return *this;
 }
 
-bool growable_memory::reserve_address_space(std::size_t size_max) noexcept {
+/// Huge pages come whole, into committed ranges that hold them whole.
+std::size_t growable_memory::commit_step() const noexcept {
+    return how_.huge_pages ? page_memory::huge_size() : small_commit_step;
+}
+
+bool growable_memory::reserve_address_space(std::size_t size_max, page_options how) noexcept {
     CAIRN_ASSERT(size_ == 0, "addresses are reserved before the first growth");
     // The new addresses before the old ones go: when the system refuses, an earlier reservation is
     // still there.
     const std::size_t bytes = page_memory::round_up_to_pages(size_max);
-    void* const first = page_memory::reserve(bytes, align_);
+    const std::size_t huge = page_memory::huge_size();
+    how.huge_pages = how.huge_pages && bytes >= huge;  // less than one has no use for them
+    const bool raises = how.huge_pages && align_.bytes() < huge;
+    void* const first = page_memory::reserve(bytes, raises ? alignment{huge} : align_);
     if (first == nullptr) { return false; }
+    if (how.name != nullptr) { page_memory::set_name(first, bytes, how.name); }
+    if (how.huge_pages) { page_memory::advise_huge(first, bytes); }
     release();  // an earlier reservation
     data_ = static_cast<std::byte*>(first);
     reserved_ = bytes;
+    how_ = how;
     return true;
 }
 
@@ -69,13 +90,14 @@ bool growable_memory::try_grow_in_place(std::size_t size) noexcept {
     // More than was reserved is refused for good: begin_move() refuses it, too.
     if (size > reserved_) { return false; }
     // [data_, size_ committed | target - size_ | ... reserved_)
-    // size_ is a multiple of the step, which is a multiple of every system's page (4 to 64 KiB), or
+    // size_ is a multiple of the step, which is a multiple of the page (4 to 64 KiB), or
     // it is reserved_ and this line is not reached. So a commit always begins at a page. A commit
     // that fails may leave memory behind size_; the next one asks for the same pages again, which
     // is allowed.
-    const std::size_t stepped = round_up(size, alignment{commit_step});
+    const std::size_t stepped = round_up(size, alignment{commit_step()});
     const std::size_t target = stepped < reserved_ ? stepped : reserved_;
     if (!page_memory::commit(data_ + size_, target - size_)) { return false; }
+    if (how_.prefault) { page_memory::prefault(data_ + size_, target - size_); }
     size_ = target;
     return true;
 }
@@ -109,9 +131,26 @@ bool growable_memory::grow(std::size_t size, std::size_t used) noexcept {
     // last, so a refusal above has changed nothing.
     std::byte* const block = begin_move(size);
     if (block == nullptr) { return false; }
+    finish_copy(block, size, used);
+    return true;
+}
+
+void growable_memory::finish_copy(std::byte* block, std::size_t size, std::size_t used,
+                                  std::size_t made) noexcept {
+    if (used >= moved_min && made <= made_max && upstream_ == system_pages()) {
+        std::byte kept[made_max];  // moving takes away what `block` holds
+        if (made != 0) { std::memcpy(kept, block + used, made); }
+        unpoison(data_, size_);
+        const bool has_moved = page_allocator{}.try_move(data_, size_, block, size, align_);
+        if (made != 0) { std::memcpy(block + used, kept, made); }
+        if (has_moved) {
+            data_ = block;
+            size_ = size;
+            return;
+        }
+    }
     if (used != 0) { std::memcpy(block, data_, used); }
     finish_move(block, size);
-    return true;
 }
 
 void growable_memory::release() noexcept {

@@ -15,7 +15,10 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 bool slot_directory_base::copy_slots(const slot_directory_base& other) noexcept {
     CAIRN_ASSERT(capacity_ == 0, "slots are copied into a directory without any");
-    if (other.capacity_ == 0) { return true; }
+    if (other.capacity_ == 0) {  // no slots, but a first life may have been asked for
+        lives_.copy_from(other.lives_);
+        return true;
+    }
     const std::size_t line_size = other.capacity_ * sizeof(std::uint32_t);
     const bool has_room =
         order_ == reuse::lowest ? free_.copy_from(other.free_) : free_.memory().grow(line_size, 0);
@@ -44,14 +47,14 @@ bool slot_directory_base::reserve(std::size_t live_count) noexcept {
     return grow(wanted < max ? wanted : max, true);
 }
 
-bool slot_directory_base::reserve_address_space(std::size_t live_max) noexcept {
+bool slot_directory_base::reserve_address_space(std::size_t live_max, page_options how) noexcept {
     CAIRN_ASSERT(capacity_ == 0, "addresses are reserved before the first slot");
     if (live_max == 0 || live_max > rules_.slot_count_max) { return false; }
     const std::size_t slot_max = live_max + rules_.free_min;
-    return memory_.reserve_address_space(slot_max * sizeof(slot)) &&
+    return memory_.reserve_address_space(slot_max * sizeof(slot), how) &&
            (order_ == reuse::lowest
-                ? free_.reserve_address_space(slot_max)
-                : free_.memory().reserve_address_space(slot_max * sizeof(std::uint32_t)));
+                ? free_.reserve_address_space(slot_max, how)
+                : free_.memory().reserve_address_space(slot_max * sizeof(std::uint32_t), how));
 }
 
 bool slot_directory_base::make_ready() noexcept {
@@ -209,6 +212,21 @@ void slot_directory_base::wear_out(std::uint32_t index) noexcept {
     worn_out_head_ = index;
     ++worn_out_count_;
     set_limit();
+}
+
+std::uint32_t slot_directory_base::find_called(std::uint32_t index,
+                                               std::uint32_t generation) const noexcept {
+    const bool is_there = index < capacity_ && slots()[index].word == generation;
+    return is_there ? slots()[index].value : none;
+}
+
+slot_directory_base::place slot_directory_base::find_place(std::uint32_t index,
+                                                           std::uint32_t generation,
+                                                           const void* rows, std::size_t row_size,
+                                                           std::size_t count) const noexcept {
+    auto* const first = static_cast<std::byte*>(const_cast<void*>(rows));
+    const std::uint32_t row = find_called(index, generation);
+    return {row != none ? first + row * row_size : nullptr, first + count * row_size};
 }
 
 handle_fault slot_directory_base::fault_of(std::uint32_t index,

@@ -12,13 +12,13 @@ namespace {
 using cairn::detail::magazine_orders;
 using namespace magazine_world;
 
-constexpr auto relaxed = std::memory_order_relaxed;
+constexpr auto relaxed = cairn::detail::memory_order::relaxed;
 
 /// The orders as variables: one instantiation for all ways to weaken them.
 struct variable_orders : magazine_orders {
-    static inline std::memory_order push, pop_look, pop_exchange, swap_spare, publish_cache,
-        follow_cache, publish_chunk, follow_chunk, publish_table, follow_table, publish_count,
-        follow_count;
+    static inline cairn::detail::memory_order push, pop_look, pop_exchange, swap_spare,
+        publish_cache, follow_cache, publish_chunk, follow_chunk, publish_table, follow_table,
+        publish_count, follow_count;
     static void restore() {
         push = magazine_orders::push;
         pop_look = magazine_orders::pop_look;
@@ -72,15 +72,15 @@ TEST(magazine_orders, each_of_them_is_needed) {
     using v = variable_orders;
     struct weakening {
         const char* name;
-        std::memory_order* order;
-        std::memory_order to;
+        cairn::detail::memory_order* order;
+        cairn::detail::memory_order to;
     };
     const weakening weakenings[] = {
         {"push", &v::push, relaxed},
         {"pop_look", &v::pop_look, relaxed},
         {"pop_exchange", &v::pop_exchange, relaxed},
-        {"swap_spare, release", &v::swap_spare, std::memory_order_acquire},
-        {"swap_spare, acquire", &v::swap_spare, std::memory_order_release},
+        {"swap_spare, release", &v::swap_spare, cairn::detail::memory_order::acquire},
+        {"swap_spare, acquire", &v::swap_spare, cairn::detail::memory_order::release},
         {"publish_cache", &v::publish_cache, relaxed},
         {"follow_cache", &v::follow_cache, relaxed},
         {"publish_chunk", &v::publish_chunk, relaxed},

@@ -1,7 +1,10 @@
 // collected_heap: what it tells about its objects and its cycles.
 #include <cairn/collected/collected_heap.hpp>
+#include <cairn/collected/traced.hpp>
+#include <cairn/containers/packed_array.hpp>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -82,6 +85,23 @@ TEST(collected_heap_graph_test, who_keeps_an_object_is_told_from_a_root_on) {
     EXPECT_EQ(way[4].object, c);
     EXPECT_EQ(way[4].offset, SIZE_MAX);
     heap.validate();
+}
+
+struct crowd {
+    cairn::traced<cairn::packed_array<cairn::outer_ref<person>>> people;
+    using references = refers_to<&crowd::people>;
+};
+
+TEST(collected_heap_graph_test, a_reference_beside_its_object_is_at_no_place_in_it) {
+    collected_heap heap{1 << 20};
+    const root<crowd> c = heap.make<crowd>();
+    person* const p = heap.make<person>();
+    ASSERT_NE(c->people.edit().emplace(p), nullptr);
+    const std::vector<step> way = way_to(heap, p);
+    ASSERT_EQ(way.size(), 2u);
+    EXPECT_EQ(way[0].object, c.get());
+    EXPECT_EQ(way[0].offset, SIZE_MAX);
+    EXPECT_EQ(way[1].object, p);
 }
 
 TEST(collected_heap_graph_test, the_way_is_one_of_the_shortest) {
@@ -166,6 +186,12 @@ TEST(collected_heap_graph_test, the_graph_is_written_as_json) {
                     "\"refers_to\":[{\"type\":"))
         << text;
     EXPECT_TRUE(has(text, "{\"type\":\"ref_array\",\"count\":1,\"size\":64,")) << text;
+    EXPECT_TRUE(has(text, ",\"types\":[{\"type\":")) << text;
+    EXPECT_TRUE(has(text, "]},{\"type\":")) << text;
+    char address[40];
+    std::snprintf(address, sizeof(address), "\"address\":\"0x%llx\"",
+                  static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(t.get())));
+    EXPECT_TRUE(has(text, address)) << text;
     EXPECT_TRUE(has(text, "\"kept_by\":[{\"type\":")) << text;
     EXPECT_TRUE(has(text, ",\"offset\":36},{\"type\":")) << text;
     EXPECT_EQ(text.substr(text.size() - 4), "\"}]}") << text;
@@ -207,6 +233,57 @@ TEST(collected_heap_graph_test, each_cycle_is_told_once_with_its_number) {
     const std::size_t before = cycles.size();
     heap.collect();
     EXPECT_EQ(cycles.size(), before + 2) << "that which ran, and a whole one";
+}
+
+struct mortal {
+    ~mortal() {}
+    ref<person> held;
+    using references = cairn::refers_to<&mortal::held>;
+};
+
+TEST(collected_heap_graph_test, a_cycle_is_told_with_all_that_was_done_in_it) {
+    collected_heap heap{256 * 1024};
+    std::vector<root<person>> roots;
+    for (int i = 0; i < 5; ++i) { roots.emplace_back(heap.make<person>()); }
+    for (int i = 0; i < 70; ++i) { ASSERT_NE(heap.make<mortal>(), nullptr); }
+    std::size_t made = 5;
+    std::uint64_t steps = 0;
+    while (!heap.is_collecting()) {
+        ASSERT_NE(heap.make<person>(), nullptr);
+        ++made;
+        heap.step({.steps = 0});
+        steps = 1;
+    }
+    const auto before = heap.stats();
+    while (heap.stats().allocated_size == before.allocated_size) {
+        ASSERT_NE(heap.make<person>(), nullptr);
+        ++made;
+    }
+    roots.pop_back();
+    std::size_t freed_count = 0;
+    std::size_t freed_size = 0;
+    while (heap.is_collecting()) {
+        const cairn::collection_report r = heap.step({.bytes = 100});
+        freed_count += r.freed_count;
+        freed_size += r.freed_size;
+        EXPECT_EQ(r.cycle_ended, r.is_idle);
+        ++steps;
+    }
+    const collection_cycle c = heap.stats().last_cycle;
+    EXPECT_EQ(c.number, 1u);
+    EXPECT_EQ(c.step_count, steps);
+    EXPECT_EQ(c.root_count, 5u) << "when it began";
+    EXPECT_EQ(c.destructor_count, 70u);
+    EXPECT_EQ(c.freed_count, freed_count);
+    EXPECT_EQ(c.freed_size, freed_size);
+    EXPECT_EQ(c.allocated_size, heap.stats().allocated_size - before.allocated_size);
+    EXPECT_EQ(c.kept_count, heap.stats().object_count);
+    EXPECT_EQ(c.kept_count + c.freed_count, made + 70);
+    EXPECT_EQ(c.work_in_make, 0u);
+    EXPECT_GE(c.bytes, 70 * 128 + 7 * 256 + 4 * 32) << "destructors, chunks and roots";
+    EXPECT_EQ(c.nanoseconds, 0u) << "no step had a limit of time";
+    EXPECT_EQ(c.longest_step, 0u);
+    EXPECT_EQ(heap.stats().slowest_speed, 0.0);
 }
 
 }  // namespace

@@ -101,6 +101,17 @@ TEST(ref_test, a_weak_reference_is_null_as_soon_as_marking_has_ended_without_its
     EXPECT_EQ(to_garbage.get(), nullptr) << "also when its slot has another object";
 }
 
+TEST(ref_test, a_weak_reference_stays_null_in_all_later_cycles) {
+    collected_heap heap = small_heap();
+    const weak_ref<node> weak{made(heap, 1)};
+    std::vector<root<node>> kept;
+    for (int i = 0; i < 4000; ++i) { kept.emplace_back(made(heap, i)); }
+    for (int i = 0; i < 3; ++i) {
+        heap.collect();
+        EXPECT_EQ(weak.get(), nullptr) << i;
+    }
+}
+
 struct ending {
     ~ending() {}
     using references = refers_to<>;
@@ -194,6 +205,54 @@ TEST(ref_test, an_array_grows_and_keeps_order) {
     heap.collect();
     EXPECT_EQ(heap.stats().object_count, 1u);
     heap.validate();
+}
+
+TEST(ref_test, an_array_has_the_room_that_it_was_asked_for) {
+    collected_heap heap{1 << 20};
+    const root<squad> s = heap.make<squad>();
+    EXPECT_EQ(s->members.capacity(), 0u);
+    EXPECT_TRUE(s->members.reserve(0));
+    EXPECT_EQ(heap.stats().object_count, 1u) << "nothing is taken for nothing";
+    ASSERT_TRUE(s->members.reserve(100));
+    const std::size_t capacity = s->members.capacity();
+    EXPECT_GE(capacity, 100u);
+    EXPECT_TRUE(s->members.empty());
+    const std::size_t objects = heap.stats().object_count;
+    EXPECT_TRUE(s->members.reserve(capacity));
+    for (std::size_t i = 0; i < capacity; ++i) { ASSERT_TRUE(s->members.push_back(nullptr)); }
+    EXPECT_EQ(s->members.capacity(), capacity);
+    EXPECT_EQ(heap.stats().object_count, objects) << "it is the same buffer";
+    EXPECT_FALSE(s->members.empty());
+    EXPECT_EQ(s->members[capacity - 1], nullptr);
+    ASSERT_TRUE(s->members.push_back(nullptr));
+    EXPECT_EQ(s->members.capacity(), 2 * capacity);
+}
+
+std::size_t seen_in_destructor = 9;
+struct ending_squad {
+    ref_array<node> members;
+    ~ending_squad() {
+        seen_in_destructor = members.size() + members.capacity() + (members.empty() ? 0u : 1u);
+    }
+    using references = refers_to<&ending_squad::members>;
+};
+
+TEST(ref_test, an_array_is_empty_in_the_destructor_of_its_object) {
+    collected_heap heap = small_heap();
+    ending_squad* const s = heap.make<ending_squad>();
+    for (int i = 0; i < 10; ++i) { ASSERT_TRUE(s->members.push_back(made(heap, i))); }
+    heap.collect();
+    EXPECT_EQ(seen_in_destructor, 0u);
+    EXPECT_EQ(heap.stats().object_count, 0u);
+}
+
+TEST(ref_test, a_weak_reference_to_nothing_stays_null) {
+    const weak_ref<node> none{static_cast<node*>(nullptr)};
+    const weak_ref<node> empty;
+    const weak_ref<node> null = nullptr;
+    EXPECT_EQ(none.get(), nullptr);
+    EXPECT_EQ(empty.get(), nullptr);
+    EXPECT_EQ(null.get(), nullptr);
 }
 
 TEST(ref_test, an_array_that_cannot_grow_stays_as_it_is) {

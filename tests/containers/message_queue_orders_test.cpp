@@ -108,7 +108,7 @@ TEST(message_ring, loses_doubles_and_reorders_nothing_in_any_interleaving) {
 // ------------------------------------------------------------------------------------------------
 // Every order is needed: one weakened at a time, and some execution fails.
 
-constexpr auto relaxed = std::memory_order_relaxed;
+constexpr auto relaxed = cairn::detail::memory_order::relaxed;
 
 struct weak_look : message_orders {
     static constexpr auto look = relaxed;

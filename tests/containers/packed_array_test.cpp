@@ -2,6 +2,7 @@
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/os/page_allocator.hpp>
 #include <cairn/storage/sort_indices.hpp>
 #include <gtest/gtest.h>
 
@@ -180,6 +181,48 @@ TEST(packed_array, reserved_addresses_never_move) {
     for (int i = 1; i < 1000000; ++i) { ASSERT_NE(a.emplace(i), nullptr); }
     EXPECT_EQ(a.data(), first);
     EXPECT_EQ(upstream.request_count(), 0u);
+}
+
+namespace {
+/// Keeps its own address, which is that of its row until the rows move.
+template <std::size_t Size>
+struct self_knowing {
+    explicit self_knowing(int v) : self{this}, value{v} {}
+    self_knowing* self;
+    int value;
+    char rest[Size - 2 * sizeof(void*)] = {};
+};
+
+template <std::size_t RowSize>
+void rows_move_by_pages() {
+    using row = self_knowing<RowSize>;
+    packed_array<row> a{system_pages()};
+    for (int i = 0; i < 3000; ++i) {
+        const row* const made = a.emplace(i == 0 ? 0 : a[a.size() / 2].value + 1);
+        ASSERT_NE(made, nullptr);
+        ASSERT_EQ(made->self, made) << "built where it stays";
+        ASSERT_EQ(made, &a[a.size() - 1]);
+        a[a.size() - 1].value = i;
+        ASSERT_EQ(a.emplace(a[static_cast<std::size_t>(i)])->value, i);
+        a.swap_erase(a.size() - 1);
+    }
+    ASSERT_TRUE(a.reserve(20000));
+    for (std::size_t i = 0; i < a.size(); ++i) { ASSERT_EQ(a[i].value, static_cast<int>(i)); }
+    a.validate();
+}
+}  // namespace
+
+TEST(packed_array, rows_over_pages_move_and_new_ones_are_built_from_old_ones) {
+    rows_move_by_pages<120>();
+    rows_move_by_pages<600>();  // too large to be put aside: copied
+}
+
+TEST(packed_array, reserved_rows_are_touched_ahead_of_need_where_that_is_asked_for) {
+    packed_array<std::uint64_t> a;
+    ASSERT_TRUE(a.reserve_address_space(1000000, {.prefault = true}));
+    ASSERT_TRUE(a.reserve(100000));
+    const std::size_t size = 100000 * sizeof(std::uint64_t);
+    EXPECT_GE(page_memory::resident_bytes(a.data(), size), size);
 }
 
 TEST(packed_array, batches_cover_every_row_and_split_at_cache_lines) {

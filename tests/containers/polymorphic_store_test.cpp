@@ -77,6 +77,9 @@ TYPED_TEST(polymorphic, an_object_is_found_by_its_handle_as_its_base_and_as_what
     EXPECT_EQ(store.find(r)->value(), r.raw()) << "make() is told the handle that is returned";
     EXPECT_EQ(store.template find<box>(b), store.find(b));
     EXPECT_EQ(std::as_const(store).template find<ring>(b), nullptr) << "it is of another type";
+    const auto second = store.insert(box{9});
+    EXPECT_EQ(std::as_const(store).template find<box>(second)->value(), 9u);
+    EXPECT_TRUE(store.erase(second));
     EXPECT_EQ(store.handle_of(store[b]), b);
     EXPECT_EQ(store.handle_of(store[r]), r);
     EXPECT_NE(d, b) << "handles name the type";
@@ -320,6 +323,62 @@ TYPED_TEST(polymorphic, a_handle_of_another_store_finds_nothing) {
     full = std::move(alike);
     EXPECT_EQ(full.size(), 1u);
     EXPECT_FALSE(full.contains(gone));
+}
+
+TYPED_TEST(polymorphic, options_go_where_the_objects_go) {
+    const auto options = slot_map_options{.first_generation = 5};
+    TypeParam alike{system_memory(), options};
+    TypeParam moved{system_memory(), options};
+    add(alike, 0, 1);
+    add(moved, 0, 1);
+    auto copy = moved.clone();
+    ASSERT_TRUE(copy);
+    TypeParam target;
+    target = std::move(moved);
+    const auto h = add(alike, 1, 2);
+    EXPECT_EQ(add(target, 1, 2), h) << "a type that is new in the store: lockstep goes on";
+    EXPECT_EQ(add(*copy, 1, 2), h) << "in a clone too";
+}
+
+TYPED_TEST(polymorphic, what_is_retired_is_counted_until_its_fence_has_passed) {
+    TypeParam store;
+    const auto d = add(store, 0, 1);
+    const auto r = add(store, 2, 2);
+    add(store, 2, 3);
+    EXPECT_EQ(store.pending_count(), 0u);
+    EXPECT_TRUE(store.retire(d, 10));
+    EXPECT_TRUE(store.retire(r, 20));
+    EXPECT_FALSE(store.retire(r, 20)) << "once";
+    EXPECT_EQ(store.pending_count(), 2u);
+    EXPECT_EQ(store.size(), 1u);
+    EXPECT_EQ(store.collect(19), 1u);
+    EXPECT_EQ(store.pending_count(), 1u);
+    EXPECT_EQ(store.collect(20), 1u);
+    EXPECT_EQ(store.pending_count(), 0u);
+}
+
+TYPED_TEST(polymorphic, a_store_that_is_moved_to_itself_keeps_its_objects) {
+    TypeParam store;
+    const auto h = add(store, 1, 7);
+    TypeParam& itself = store;
+    store = std::move(itself);
+    EXPECT_EQ(store.size(), 1u);
+    ASSERT_TRUE(store.contains(h));
+    EXPECT_EQ(store[h].value(), 7u);
+}
+
+TYPED_TEST(polymorphic, iterators_step_after_they_are_read) {
+    TypeParam store;
+    for (int i = 0; i < 6; ++i) { add(store, i / 3, static_cast<unsigned>(i)); }
+    std::uint64_t sum = 0;
+    for (auto it = store.begin(); it != store.end();) { sum = 10 * sum + (it++)->value(); }
+    EXPECT_EQ(sum, 12345u);
+    const auto items = store.items();
+    auto item = items.begin();
+    const auto first = item++;
+    EXPECT_EQ((*first).handle, store.begin().handle());
+    EXPECT_FALSE(item == first);
+    EXPECT_EQ((*item).handle, (++store.begin()).handle());
 }
 
 TYPED_TEST(polymorphic, a_handle_that_finds_nothing_stops_the_program_and_says_why) {

@@ -5,6 +5,7 @@
 #include <cairn/containers/stable_slot_map.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/os/page_allocator.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -479,6 +480,14 @@ TEST(slot_map, reserved_addresses_keep_references_through_growth) {
     for (std::uint64_t i = 1; i < 100000; ++i) { ASSERT_TRUE(map.emplace(i)); }
     EXPECT_EQ(map.find(first), address);
     EXPECT_EQ(upstream.request_count(), 0u);
+    map.validate();
+}
+
+TEST(slot_map, over_the_systems_pages_every_handle_finds_its_row_through_growth) {
+    slot_map<std::uint64_t> map{system_pages()};
+    std::vector<slot_map<std::uint64_t>::handle_type> handles;
+    for (std::uint64_t i = 0; i < 70000; ++i) { handles.push_back(map.emplace(i)); }
+    for (std::uint64_t i = 0; i < 70000; ++i) { ASSERT_EQ(map.at(handles[i]), i); }
     map.validate();
 }
 

@@ -593,6 +593,26 @@ TEST(table, an_address_space_of_nothing_is_refused_and_the_table_grows_as_before
     t.validate();
 }
 
+TEST(table, reserved_rows_are_touched_ahead_of_need_and_take_huge_pages_where_that_is_asked_for) {
+    for (const bool huge : {false, true}) {
+        table<particle<>, soa> t;
+        ASSERT_TRUE(t.reserve_address_space(100000, {.huge_pages = huge, .prefault = true}));
+        ASSERT_TRUE(t.reserve(10000));
+        fill(t, 10000);
+        for (const std::size_t row : {0u, 5000u, 9999u}) {
+            const void* const place = &t.column<&particle<>::id>()[row];
+            const auto page = reinterpret_cast<std::uintptr_t>(place) / page_memory::size();
+            const void* const first = reinterpret_cast<void*>(page * page_memory::size());
+            EXPECT_NE(page_memory::resident_bytes(first, page_memory::size()), 0u);
+        }
+        ASSERT_TRUE(t.reserve(100000));
+        t.validate();
+        table<particle<>, soa> moved{std::move(t)};
+        EXPECT_EQ(moved.size(), 10000u);
+        moved.validate();
+    }
+}
+
 TEST(table, in_reserved_addresses_it_does_not_shrink) {
     table<particle<>, soa> t;
     ASSERT_TRUE(t.reserve_address_space(100000));

@@ -37,6 +37,7 @@ exempt = {
     "from_pmr": "one pointer, to the resource",
     "iterator": "of a ref_array: the array and an index",
     "lock_scope": "one reference, to the mutex",
+    "marking_worker": "a gate; what it marks is in the heap's own state",
     "mutex": "one number: 0 is free",
     "node_allocator": "one pointer, to the node_pool",
     "null_allocator": "has no state",

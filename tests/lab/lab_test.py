@@ -306,6 +306,46 @@ for stop, code in ((signal.SIGINT, 130), (signal.SIGKILL, -9)):
         time.sleep(0.1)
     check(process.returncode == code and not list(scratch.iterdir()), f"the folder is removed after {stop.name} too", process.returncode)
 
+# ---- counters: the processor's, or valgrind's ------------------------------------------------------
+row, case = "as written (listing 5.1)", "update of 1000000"
+code, out, err = run("--lab-count", "struct-layout", case, row, "1", "quick")
+check((code, out) in ((0, "operations counted: 1000000\n"), (2, "")), "the work that is counted says how many operations it was", out)
+counts_here = code == 0  # else valgrind's headers were not there at compile time
+for bad in (("struct-layout", case, "nobody"), ("struct-layout", "no case", row), ("nothing", case, row)):
+    code, out, err = run("--lab-count", *bad, "1", "quick")
+    check(code == 2 and out == "", "work that is not there is not counted")
+code, out, err = run("lab", "struct-layout", "--speed", "0.02", "--quiet", "--json", "counts.json")
+written = report("counts.json")["experiments"][0]
+counted = [c for c in written["cases"] if c["name"].startswith("instructions, ")]
+check(bool(counted) != ("no hardware counters, " in written["how"]), "instructions are counted, or one sentence says why not", written["how"])
+
+# A valgrind that says what it was asked for, instead of one that takes half a minute.
+(folder / "tools").mkdir()
+(folder / "tools" / "valgrind").write_text("""#!/bin/sh
+echo "$@" >> "$VALGRIND_WORDS"
+echo "operations counted: 1000"
+echo "==1== I   refs:      5,000"
+echo "==1== D1  misses:      100  ( 60 rd + 40 wr)"
+echo "==1== LLd misses:       10  ( 10 rd +  0 wr)"
+""")
+(folder / "tools" / "valgrind").chmod(0o755)
+if counts_here:
+    path = os.environ["PATH"]
+    os.environ["VALGRIND_WORDS"] = str(folder / "words.txt")
+    os.environ["PATH"] = f"{folder}/tools:{path}"
+    code, out, err = run("lab", "struct-layout", "--cachegrind", "--speed", "0.02", "--quiet", "--json", "counts.json")
+    cases = {c["name"]: {r["name"]: r["median"] for r in c["contenders"]} for c in report("counts.json")["experiments"][0]["cases"]}
+    figures = [cases[f"{what}, {case}"][row] for what in ("instructions", "first-level misses", "last-level misses")]
+    check(code == 0 and figures == [5, 0.1, 0.01], "what valgrind counts stands in three cases, for one operation", figures)
+    asked = (folder / "words.txt").read_text()
+    check(len(asked.splitlines()) == 4 and f"--lab-count struct-layout {case} {row} 1 quick" in asked, "each row is counted in a process of its own", asked)
+    os.environ["PATH"] = str(folder)
+    code, out, err = run("lab", "struct-layout", "--cachegrind", "--speed", "0.02", "--quiet", "--json", "counts.json")
+    os.environ["PATH"] = path
+    rows = [r for c in report("counts.json")["experiments"][0]["cases"] if c["name"] == f"instructions, {case}" for r in c["contenders"]]
+    check(code == 0 and len(rows) == 4 and all(r["status"] == "failed" and "valgrind could not be started" in r["note"] for r in rows),
+          "without valgrind only these rows fail, with a sentence", rows)
+
 # ---- an interrupt -------------------------------------------------------------------------------
 process = subprocess.Popen([cairn, "lab", "linear", "temporary-objects", "--quiet", "--json", "e.json"], stderr=subprocess.PIPE)
 time.sleep(5)

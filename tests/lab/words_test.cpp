@@ -1,8 +1,11 @@
-// What the lab's parser, generator and statistics promise. A plain program: the lab needs no gtest.
+// What the lab's parser, generator, statistics and counters promise. A plain program: the lab needs
+// no gtest.
+#include <cerrno>
 #include <cstdio>
 #include <string>
 
 #include "lab/families/latency_tail.hpp"
+#include "lab/harness/hardware_counters.hpp"
 #include "lab/harness/statistics.hpp"
 #include "lab/parser/lists.hpp"
 #include "lab/parser/parser.hpp"
@@ -189,6 +192,56 @@ void tail_promises() {
     }
 }
 
+// ---- counters --------------------------------------------------------------------------------
+
+struct seen_intervals final : lab::interval_watch {
+    int begun = 0, ended = 0;
+    void begins() noexcept override { ++begun; }
+    void ends() noexcept override { ++ended; }
+};
+
+void counter_promises() {
+    const lab::counts c = lab::counts_of_report(
+        "==9== Collected : 12\n==9== I   refs:      1,234,567\n"
+        "==9== D   refs:        400,000  (300,000 rd + 100,000 wr)\n"
+        "==9== D1  misses:       12,345  ( 12,000 rd +     345 wr)\n"
+        "==9== LLd misses:            7  (      7 rd +       0 wr)\n");
+    check(c.instructions == 1'234'567 && c.first_level_misses == 12'345 && c.last_level_misses == 7,
+          "a report of valgrind is read, commas and all");
+    const lab::counts none = lab::counts_of_report("valgrind: not found\n");
+    check(none.instructions < 0 && none.first_level_misses < 0 && none.last_level_misses < 0,
+          "what is no report counts nothing");
+    check(lab::number_after("reads (12,000 rd", "(") == 12'000, "a number ends with its digits");
+    check(lab::number_after("operations: none", "operations:") < 0, "words are no number");
+
+    seen_intervals seen;
+    lab::sample s{1};
+    s.watch(&seen);
+    s.start();
+    check(seen.begun == 1 && seen.ended == 0, "a watch is told when what is timed begins");
+    s.stop();
+    s.start();
+    s.stop();
+    check(seen.begun == 2 && seen.ended == 2, "and when it ends, interval by interval");
+
+    lab::hardware_counters counters;
+    check(counters.available() == counters.why().empty(),
+          "counters are there, or one sentence says why not");
+    counters.begins();
+    volatile unsigned sum = 0;
+    for (unsigned i = 0; i != 100'000; ++i) sum = sum + i;
+    counters.ends();
+    const double few = counters.result().instructions;
+    check(counters.available() ? few >= 200'000 : few < 0,
+          "counters that are there count; others say that they do not");
+    for (const int error : {EACCES, EPERM, ENOENT, ENOSYS, EMFILE}) {
+        check(!lab::words_of_counter_error(error).empty(), "each refusal has its words");
+    }
+    check(lab::words_of_counter_error(EACCES) != lab::words_of_counter_error(ENOENT) &&
+              lab::words_of_counter_error(ENOENT) != lab::words_of_counter_error(ENOSYS),
+          "a refusal, a machine without counters and a kernel without the call are told apart");
+}
+
 }  // namespace
 
 int main() {
@@ -196,6 +249,7 @@ int main() {
     statistics_promises();
     verdict_promises();
     tail_promises();
+    counter_promises();
     if (failures == 0) std::printf("all promises hold\n");
     return failures == 0 ? 0 : 1;
 }

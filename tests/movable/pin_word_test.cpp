@@ -136,7 +136,7 @@ TEST(pin_word, an_object_ends_only_when_nobody_holds_it) {
 // ------------------------------------------------------------------------------------------------
 // Every order is needed: one weakened at a time, and some execution fails.
 
-constexpr auto relaxed = std::memory_order_relaxed;
+constexpr auto relaxed = cairn::detail::memory_order::relaxed;
 
 struct weak_enter : pin_word_orders {
     static constexpr auto enter = relaxed;

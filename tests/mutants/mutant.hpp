@@ -9,7 +9,6 @@
 // While the compiler evaluates a constant no mutant is alive.
 #pragma once
 
-#include <atomic>
 #include <type_traits>
 #include <utility>
 
@@ -47,9 +46,9 @@ template <class T>
 [[gnu::always_inline]] inline constexpr T number(int number, T value) noexcept {
     return on(number) ? static_cast<T>(value + 1) : value;
 }
-[[gnu::always_inline]] inline constexpr std::memory_order order(int number,
-                                                                std::memory_order value) noexcept {
-    return on(number) ? std::memory_order_relaxed : value;
+template <class Order>  // of std::atomic, or of the library's own
+[[gnu::always_inline]] inline constexpr Order order(int number, Order value) noexcept {
+    return on(number) ? Order::relaxed : value;
 }
 
 // A binary operator stands on both sides of a place; (a OP place) holds a, and (held OP b) decides.

@@ -156,3 +156,54 @@ TEST(page_allocator, everybody_can_refer_to_the_plain_one) {
     EXPECT_EQ(*p, 7);
     destroy(pages, p);
 }
+
+#if defined(__linux__)
+TEST(page_allocator, a_block_becomes_the_beginning_of_another_one) {
+    page_allocator pages;
+    const std::size_t size = 64 * page - 100;
+    auto* from = static_cast<std::byte*>(pages.allocate(size));
+    ASSERT_NE(from, nullptr);
+    for (std::size_t i = 0; i < size; ++i) { from[i] = static_cast<std::byte>(i % 251); }
+    std::size_t from_size = size;
+    for (const std::size_t to_size : {64 * page, 200 * page, 200 * page + 1, 1000 * page}) {
+        auto* const to = static_cast<std::byte*>(pages.allocate(to_size));
+        ASSERT_NE(to, nullptr);
+        std::memset(to, 0xEE, to_size);
+        ASSERT_TRUE(pages.try_move(from, from_size, to, to_size));
+        for (std::size_t i = 0; i < size; ++i) {
+            ASSERT_EQ(to[i], static_cast<std::byte>(i % 251)) << i << " of " << to_size;
+        }
+        EXPECT_EQ(to[to_size - 1], std::byte{0}) << "behind the moved pages it reads zero";
+        from = to;
+        from_size = to_size;
+    }
+    pages.deallocate(from, from_size);
+}
+
+TEST(page_allocator, moved_pages_leave_their_addresses) {
+    page_allocator pages;
+    auto* const from = static_cast<volatile std::byte*>(pages.allocate(8 * page));
+    void* const to = pages.allocate(16 * page);
+    ASSERT_NE(to, nullptr);
+    poison(const_cast<std::byte*>(from), page);  // as a container does behind its last element
+    const auto moves_and_writes = [&] {
+        if (pages.try_move(const_cast<std::byte*>(from), 8 * page, to, 16 * page)) {
+            from[0] = std::byte{1};
+        }
+    };
+    EXPECT_DEATH(moves_and_writes(), "");
+    ASSERT_TRUE(pages.try_move(const_cast<std::byte*>(from), 8 * page, to, 16 * page));
+    EXPECT_FALSE(is_poisoned(const_cast<std::byte*>(from)));
+    pages.deallocate(to, 16 * page);
+}
+
+TEST(page_allocator, prefaulted_blocks_are_copied) {
+    page_allocator pages{{.prefault = true}};
+    void* const from = pages.allocate(8 * page);
+    void* const to = pages.allocate(16 * page);
+    EXPECT_FALSE(pages.try_move(from, 8 * page, to, 16 * page));
+    EXPECT_EQ(page_memory::resident_bytes(to, 16 * page), 16 * page);
+    pages.deallocate(from, 8 * page);
+    pages.deallocate(to, 16 * page);
+}
+#endif

@@ -2,6 +2,7 @@
 #include <cairn/os/per_thread.hpp>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <barrier>
 #include <functional>
 #include <memory>

@@ -80,6 +80,17 @@ TYPED_TEST(deferred_store_of, the_store_may_end_before_a_chain_in_it_does) {
     EXPECT_EQ(TypeParam::alive, 0);
 }
 
+TYPED_TEST(deferred_store_of, the_store_may_end_before_an_owner_that_is_older_than_what_it_owns) {
+    {
+        typename TypeParam::store store;
+        auto older = store.make(1);
+        auto younger = store.make(2);
+        older->next = std::move(younger);
+        (void)older.release();
+    }
+    EXPECT_EQ(TypeParam::alive, 0) << "each object ends once";
+}
+
 TYPED_TEST(deferred_store_of, an_object_owns_as_many_others_as_it_likes) {
     on_a_small_stack([] {
         typename TypeParam::store store;
@@ -117,6 +128,7 @@ TYPED_TEST(deferred_store_of, collect_spreads_a_chain_over_frames) {
     auto kept = store.make(7);
     EXPECT_EQ(TypeParam::alive, 101) << "nothing is destroyed before collect()";
     EXPECT_EQ(store.size(), 100u) << "the first waits; it still owns the others";
+    EXPECT_FALSE(store.empty());
     EXPECT_EQ(store.waiting_count(), 1u);
     for (int frame = 1; frame <= 9; ++frame) {
         const destruction_report r = store.collect({.objects = 11});
@@ -130,6 +142,9 @@ TYPED_TEST(deferred_store_of, collect_spreads_a_chain_over_frames) {
     EXPECT_EQ(last.nanoseconds, 0u);
     EXPECT_EQ(store.size(), 1u);
     EXPECT_EQ(kept->number, 7);
+    kept.reset();
+    EXPECT_TRUE(store.empty()) << "what waits is not found, so it does not count";
+    EXPECT_EQ(store.waiting_count(), 1u);
 }
 
 TYPED_TEST(deferred_store_of, a_budget_however_small_destroys_something) {
@@ -209,6 +224,32 @@ TEST(deferred_store, an_object_may_make_and_end_others_while_it_ends) {
     a.reset();
     EXPECT_EQ(sky.size(), 0u);
     EXPECT_TRUE(sky.objects().empty());
+}
+
+TEST(deferred_store, collect_inside_a_destructor_leaves_it_to_the_one_that_runs) {
+    struct nosy;
+    using crowd = deferred_store<slot_map<nosy>>;
+    struct nosy {
+        crowd* all;
+        destruction_report* inner;
+        nosy(crowd* a, destruction_report* r) noexcept : all{a}, inner{r} {}
+        nosy(nosy&& other) noexcept : all{other.all}, inner{std::exchange(other.inner, nullptr)} {}
+        nosy& operator=(nosy&& other) noexcept {
+            std::swap(inner, other.inner);
+            return *this;
+        }
+        ~nosy() {
+            if (inner != nullptr) { *inner = all->collect(); }
+        }
+    };
+    destruction_report inner[2] = {{9, 9, true}, {9, 9, true}};
+    crowd all{system_memory(), destroys::in_collect};
+    for (destruction_report& r : inner) { all.make(&all, &r).reset(); }
+    EXPECT_EQ(all.collect().objects, 2u);
+    for (const destruction_report& r : inner) {
+        EXPECT_EQ(r.objects, 0u);
+        EXPECT_FALSE(r.settled);
+    }
 }
 
 TEST(deferred_store, takes_handles_of_any_width) {

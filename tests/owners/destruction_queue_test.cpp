@@ -59,6 +59,8 @@ TEST(destruction_queue, stops_where_the_budget_ends) {
     const destruction_report rest = ended.collect({.objects = 2});
     EXPECT_EQ(rest.objects, 1u);
     EXPECT_TRUE(rest.settled);
+    told::queue::end(*ended.make(&order, 4));
+    EXPECT_EQ(order.back(), 3) << "between two calls of collect() objects wait as before";
 }
 
 TEST(destruction_queue, destroys_at_once_what_no_destructor_ended) {
@@ -72,6 +74,9 @@ TEST(destruction_queue, destroys_at_once_what_no_destructor_ended) {
     EXPECT_TRUE(ended.empty());
     told::queue::end(*ended.make(&order, 4));
     EXPECT_EQ(order.back(), 4) << "and the next one is destroyed at once again";
+    EXPECT_TRUE(ended.collect().settled) << "nothing waits here";
+    told::queue::end(*ended.make(&order, 5));
+    EXPECT_EQ(order.back(), 5) << "after a collect() too";
 }
 
 TEST(destruction_queue, collect_inside_a_destructor_leaves_it_to_the_one_that_runs) {
@@ -82,6 +87,10 @@ TEST(destruction_queue, collect_inside_a_destructor_leaves_it_to_the_one_that_ru
     };
     test_upstream memory;
     destruction_report inner[2] = {{9, 9, true}, {9, 9, true}};
+    destruction_queue<nosy> at_once{memory, destroys::at_once};
+    destruction_queue<nosy>::end(*at_once.make(&at_once, &inner[0]));
+    EXPECT_EQ(inner[0].objects, 0u);
+    EXPECT_FALSE(inner[0].settled);
     destruction_queue<nosy> ended{memory};
     for (destruction_report& r : inner) { destruction_queue<nosy>::end(*ended.make(&ended, &r)); }
     EXPECT_EQ(ended.collect().objects, 2u);

@@ -141,6 +141,50 @@ TEST(owners, atomic_owners_may_be_copied_and_dropped_by_any_thread) {
     EXPECT_EQ(door::alive, 0);
 }
 
+TEST(owners, what_has_lost_its_last_owner_is_locked_by_none_while_it_waits) {
+    shared_store<slot_map<door>> store{system_memory(), destroys::in_collect};
+    auto a = store.make(1);
+    const auto weak = a.handle();
+    a.reset();
+    EXPECT_EQ(door::alive, 1);
+    EXPECT_FALSE(store.lock(weak));
+    EXPECT_EQ(store.use_count(weak), 0u);
+    EXPECT_EQ(store.collect(), 1u);
+    EXPECT_EQ(door::alive, 0);
+}
+
+TEST(owners, a_handle_is_not_locked_when_its_slot_has_another_object) {
+    shared_store<slot_map<door>> store;
+    auto a = store.make(1);
+    const auto weak = a.handle();
+    a.reset();
+    for (int i = 0; i < 1000 && (!a || a.handle().index() != weak.index()); ++i) {
+        a = store.make(i);
+    }
+    ASSERT_EQ(a.handle().index(), weak.index());
+    EXPECT_FALSE(store.lock(weak));
+    EXPECT_EQ(store.use_count(weak), 0u);
+    EXPECT_EQ(a.use_count(), 1u);
+}
+
+TEST(owners, collect_inside_a_destructor_leaves_it_to_the_one_that_runs) {
+    struct nosy;
+    using crowd = shared_store<stable_slot_map<nosy>>;
+    struct nosy {
+        crowd* all;
+        destruction_report* inner;
+        ~nosy() { *inner = all->collect(destruction_budget{}); }
+    };
+    destruction_report inner[2] = {{9, 9, true}, {9, 9, true}};
+    crowd all{system_memory(), destroys::in_collect};
+    for (destruction_report& r : inner) { all.make(&all, &r).reset(); }
+    EXPECT_EQ(all.collect(), 2u);
+    for (const destruction_report& r : inner) {
+        EXPECT_EQ(r.objects, 0u);
+        EXPECT_FALSE(r.settled);
+    }
+}
+
 TEST(owners, exhausted_stores_give_empty_owners) {
     for (std::size_t refused = 0; refused < 10; ++refused) {
         test_upstream upstream;

@@ -117,10 +117,43 @@ TEST(owner_word, a_handle_is_locked_in_its_own_life_only) {
     expect_exhausted("rnc | l | 2", run_scripts<o>({"rnc", "l", "2"}, 2, 1));
 }
 
+TEST(owner_word, the_list_of_the_ended_loses_none_that_two_threads_put_there_at_once) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    struct two {
+        cairn::detail::basic_ended_list<explorer::atoms> ended;
+        explorer::plain<std::uint32_t> next[2];
+        int seen = 0;
+        void take() {
+            for (std::uint32_t n = ended.take(); n != 0; n = next[n - 1]) {
+                seen += n == 1 ? 1 : 10;
+            }
+        }
+    };
+    const explorer::options o{.threads = 3, .preemptions = 3, .execution_limit = 400'000};
+    expect_exhausted("push | push | take", explorer::explore(o, [] {
+                         auto w = std::make_shared<two>();
+                         return explorer::program{
+                             .thread =
+                                 [=](int id) {
+                                     if (id == 2) {
+                                         w->take();
+                                     } else {
+                                         w->ended.push(static_cast<std::uint32_t>(id) + 1,
+                                                       w->next[id]);
+                                     }
+                                 },
+                             .at_end =
+                                 [=] {
+                                     w->take();
+                                     require(w->seen == 11, "each is taken once");
+                                 }};
+                     }));
+}
+
 // ------------------------------------------------------------------------------------------------
 // Every order is needed: one weakened at a time, and some execution fails.
 
-constexpr auto relaxed = std::memory_order_relaxed;
+constexpr auto relaxed = cairn::detail::memory_order::relaxed;
 
 struct weak_begin : owner_orders {
     static constexpr auto begin = relaxed;
@@ -129,10 +162,10 @@ struct weak_lock : owner_orders {
     static constexpr auto lock = relaxed;
 };
 struct drop_without_release : owner_orders {
-    static constexpr auto drop = std::memory_order_acquire;
+    static constexpr auto drop = cairn::detail::memory_order::acquire;
 };
 struct drop_without_acquire : owner_orders {
-    static constexpr auto drop = std::memory_order_release;
+    static constexpr auto drop = cairn::detail::memory_order::release;
 };
 struct weak_push : owner_orders {
     static constexpr auto push = relaxed;

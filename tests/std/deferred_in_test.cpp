@@ -4,6 +4,8 @@
 #include <cairn/std/deferred_in.hpp>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <new>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -63,6 +65,80 @@ TEST(deferred_in, a_million_owners_in_a_row_end_without_recursion) {
         }
     });
 }
+
+namespace {
+
+struct named {
+    virtual ~named() = default;
+};
+struct shared_node : named, std::enable_shared_from_this<shared_node> {
+    static inline int alive = 0;
+    explicit shared_node(int n) : number{n} { ++alive; }
+    shared_node(const shared_node&) = delete;
+    ~shared_node() override { --alive; }
+    int number;
+    std::shared_ptr<shared_node> next;
+};
+
+}  // namespace
+
+TEST(deferred_in, shared_owners_in_a_row_end_without_recursion) {
+    on_a_small_stack([] {
+        using queue = destruction_queue<shared_node, pool>;
+        const int chain_length = long_chain / 10;  // enough for any recursion, too
+        pool memory{queue::block_size()};
+        for (const destroys when : {destroys::at_once, destroys::in_collect}) {
+            queue ended{memory, when};
+            std::shared_ptr<shared_node> first;
+            for (int i = 0; i < chain_length; ++i) {
+                auto made = make_shared_in(ended, i);
+                made->next = std::move(first);
+                first = std::move(made);
+            }
+            std::shared_ptr<shared_node> other = first->next;
+            std::weak_ptr<shared_node> watcher = first->next->shared_from_this();
+            first.reset();
+            EXPECT_EQ(ended.collect().settled, true);
+            EXPECT_EQ(shared_node::alive, chain_length - 1) << "the rest has another owner";
+            EXPECT_EQ(watcher.lock(), other);
+            other.reset();
+            EXPECT_TRUE(watcher.expired());
+            if (when == destroys::in_collect) {
+                EXPECT_EQ(shared_node::alive, chain_length - 1)
+                    << "an owner's end destroys nothing";
+                EXPECT_EQ(ended.collect({.objects = 1000}).objects, 1000u);
+                EXPECT_EQ(shared_node::alive, chain_length - 1001);
+                EXPECT_TRUE(ended.collect().settled);
+            }
+            EXPECT_EQ(shared_node::alive, 0);
+            watcher.reset();
+            EXPECT_EQ(memory.stats().live_count, 0u);
+        }
+    });
+}
+
+TEST(deferred_in, shared_owners_are_owners_of_a_base_too) {
+    test_upstream memory;
+    destruction_queue<shared_node> ended{memory};
+    std::shared_ptr<named> base = make_shared_in<shared_node>(ended, 1);
+    base.reset();
+    EXPECT_EQ(shared_node::alive, 1);
+    EXPECT_TRUE(ended.collect().settled);
+    EXPECT_EQ(shared_node::alive, 0);
+}
+
+#if defined(__cpp_exceptions)
+TEST(deferred_in, a_shared_owner_without_memory_leaves_no_object) {
+    for (std::size_t refused = 0; refused < 2; ++refused) {
+        test_upstream memory;
+        destruction_queue<shared_node> ended{memory, destroys::at_once};
+        memory.refuse_from(refused);
+        EXPECT_THROW((void)make_shared_in(ended, 1), std::bad_alloc);
+        EXPECT_EQ(shared_node::alive, 0);
+        EXPECT_EQ(memory.live_count(), 0u);
+    }
+}
+#endif
 
 TEST(deferred_in, trees_end_too_and_each_block_goes_back_to_its_allocator) {
     test_upstream first_memory;

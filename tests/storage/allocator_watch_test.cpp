@@ -373,6 +373,19 @@ void enter_pool_twice() {
     (void)slots.allocate();
 }
 
+// Slots of which all is well go a short way, which has no word of its own.
+void enter_pool_on_its_short_way() {
+    static stopping_upstream upstream;
+    upstream.requests_left = 1;
+    pool slots{64, default_alignment, upstream, {.slots_per_chunk = 2, .name = "shared"}};
+    void* const one = slots.allocate();
+    slots.deallocate(slots.allocate());
+    (void)slots.allocate();
+    std::thread other{[&] { (void)slots.allocate(); }};
+    while (!upstream.stopped) { std::this_thread::yield(); }
+    slots.deallocate(one);
+}
+
 void enter_arena_twice() {
     static stopping_upstream upstream;
     upstream.requests_left = 0;
@@ -420,6 +433,8 @@ TEST(two_threads_at_once, are_named_while_one_waits_for_the_upstream) {
     if (!asserts_enabled) { GTEST_SKIP(); }
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(enter_pool_twice(),
+                 "one thread at a time uses an allocator(.|\n)*pool 'shared' at");
+    EXPECT_DEATH(enter_pool_on_its_short_way(),
                  "one thread at a time uses an allocator(.|\n)*pool 'shared' at");
     EXPECT_DEATH(enter_arena_twice(),
                  "one thread at a time uses an allocator(.|\n)*growing_arena at");

@@ -1,10 +1,12 @@
 // Sentences of cairn/storage/growable_memory.hpp and cairn/storage/slot_directory/free_bits.hpp.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/core/sizes.hpp>
+#include <cairn/os/page_allocator.hpp>
 #include <cairn/storage/growable_memory.hpp>
 #include <cairn/storage/slot_directory/free_bits.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <set>
@@ -71,6 +73,75 @@ TEST(growable_memory, grows_in_place_where_the_upstream_can) {
     EXPECT_LT(upstream.used_size(), 45000u) << "no second block was taken";
     ASSERT_NE(upstream.allocate(16), nullptr);
     EXPECT_FALSE(memory.try_grow_in_place(memory.size() + 1000)) << "something follows it now";
+}
+
+#if defined(__linux__)
+TEST(growable_memory, pages_move_from_128_KiB_on_and_are_not_copied) {
+    // A mark that the caller did not announce tells: where pages move, what the block held is lost.
+    const auto grow_to = [](growable_memory& memory, std::size_t size, std::size_t used,
+                            std::size_t made) {
+        std::byte* const block = memory.begin_move(size);
+        std::memset(block + used, 2, made);
+        block[size - 1] = std::byte{3};
+        memory.finish_copy(block, size, used, made);
+        EXPECT_EQ(memory.data(), block);
+        EXPECT_EQ(std::count(block + used, block + used + made, std::byte{2}),
+                  static_cast<std::ptrdiff_t>(made));
+        return block[size - 1] != std::byte{3};
+    };
+    page_allocator with_options{{.name = "cairn options"}};
+    growable_memory pages{cache_line_alignment, system_pages()};
+    growable_memory copied{cache_line_alignment, with_options};
+    for (growable_memory* const memory : {&pages, &copied}) {
+        ASSERT_TRUE(memory->grow(64_KiB, 0));
+        std::size_t used = 0;
+        for (std::size_t size = 128_KiB; size <= 2_MiB; size *= 2) {
+            for (; used + 256 <= size / 2; used += 256) {
+                std::memset(memory->data() + used, static_cast<int>(used / 256 % 251), 256);
+            }
+            // A row on the edge of a page and across it, as large as may be put aside or larger.
+            const std::size_t at = used - (size / 128_KiB) * 20;
+            const std::size_t made = size == 1_MiB ? 513 : 512;
+            EXPECT_EQ(grow_to(*memory, size, at, made),
+                      memory == &pages && size > 256_KiB && made == 512)
+                << size;
+            used = at / 256 * 256;
+        }
+        for (std::size_t i = 0; i < used; i += 256) {
+            ASSERT_EQ(memory->data()[i], static_cast<std::byte>(i / 256 % 251)) << i;
+            ASSERT_EQ(memory->data()[i + 255], memory->data()[i]) << i;
+        }
+    }
+}
+#endif
+
+TEST(growable_memory, reserved_addresses_are_touched_ahead_of_need_where_that_is_asked_for) {
+    growable_memory lazy;
+    growable_memory eager;
+    ASSERT_TRUE(lazy.reserve_address_space(16_MiB));
+    ASSERT_TRUE(eager.reserve_address_space(16_MiB, {.prefault = true, .name = "cairn rows"}));
+    ASSERT_TRUE(lazy.grow(1_MiB, 0));
+    ASSERT_TRUE(eager.grow(1_MiB, 0));
+    EXPECT_EQ(page_memory::resident_bytes(lazy.data(), lazy.size()), 0u);
+    EXPECT_EQ(page_memory::resident_bytes(eager.data(), eager.size()), eager.size());
+    growable_memory moved{std::move(eager)};
+    ASSERT_TRUE(moved.grow(3_MiB, 0));
+    EXPECT_EQ(page_memory::resident_bytes(moved.data(), moved.size()), moved.size());
+}
+
+TEST(growable_memory, huge_pages_come_whole) {
+    growable_memory memory;
+    ASSERT_TRUE(memory.reserve_address_space(9_MiB, {.huge_pages = true}));
+    EXPECT_TRUE(is_aligned(memory.data(), alignment{page_memory::huge_size()}));
+    for (const std::size_t size : {1_MiB, 2_MiB, 3_MiB, 9_MiB}) {
+        ASSERT_TRUE(memory.grow(size, 0));
+        EXPECT_TRUE(memory.size() % page_memory::huge_size() == 0 || memory.size() == 9_MiB);
+        memory.data()[size - 1] = std::byte{1};
+    }
+    growable_memory small;  // less than a huge page has no use for one
+    ASSERT_TRUE(small.reserve_address_space(1_MiB, {.huge_pages = true}));
+    ASSERT_TRUE(small.grow(1, 0));
+    EXPECT_LT(small.size(), 1_MiB);
 }
 
 TEST(growable_memory, addresses_that_nobody_has_are_refused) {

@@ -55,6 +55,15 @@ TEST(slot_directory, fifo_spreads_the_lives_of_one_busy_object_over_all_slots) {
     for (const std::uint32_t count : lives) { EXPECT_LE(count, 101u); }
 }
 
+TEST(slot_directory, a_copy_of_one_without_slots_begins_at_the_life_that_was_asked_for) {
+    const slot_directory<> asked{{1000, 4095, 0, 9}};
+    slot_directory<> copy{{1000, 4095, 0}};
+    ASSERT_TRUE(copy.copy_from(asked));
+    const std::uint32_t s = copy.next();
+    copy.occupy(s, 1);
+    EXPECT_EQ(copy.generation(s), 9u);
+}
+
 TEST(slot_directory, lifo_takes_the_newest_and_lowest_the_lowest) {
     slot_directory<reuse::lifo> newest{{1000, 4095, 0}};
     slot_directory<reuse::lowest> lowest{{1000, 4095, 0}};

@@ -287,7 +287,7 @@ bool history::is_stuck() const {
     return last.repeated >= 8 && last.index != newest();
 }
 
-void history::note_read(std::size_t index, std::memory_order order) {
+void history::note_read(std::size_t index, memory_order order) {
     last_read& last = last_[e->current];
     last.repeated = last.index == index ? last.repeated + 1 : 0;
     last.index = index;
@@ -296,7 +296,7 @@ void history::note_read(std::size_t index, std::memory_order order) {
     seen_[running()].push_back({time, index});
 }
 
-void history::note_store(std::memory_order order, bool extends_release_sequence) {
+void history::note_store(memory_order order, bool extends_release_sequence) {
     const std::uint32_t time = tick();
     clock release;
     if (is_release(order)) { release = now(); }

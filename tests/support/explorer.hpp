@@ -4,7 +4,7 @@
 //      explorer::result r = explorer::explore({.threads = 2}, [] {
 //          auto state = std::make_shared<my_state>();               // fresh for every execution
 //          return explorer::program{
-//              .thread = [state](int id) { ... state->head.load(std::memory_order_acquire) ... },
+//              .thread = [state](int id) { ... state->head.load(memory_order::acquire) ... },
 //              .at_end = [state] { explorer::require(..., "nothing was lost"); }};
 //      });
 //
@@ -32,7 +32,6 @@
 // Threads run as fibres on one system thread: about a million steps a second.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -40,7 +39,11 @@
 #include <string>
 #include <vector>
 
+#include <cairn/core/atomic.hpp>
+
 namespace explorer {
+
+using cairn::detail::memory_order;
 
 inline constexpr int threads_max = 4;
 
@@ -96,13 +99,11 @@ bool fails_for_no_reason();               // does a weak exchange?
 bool wait_for(const void* what);          // others run until somebody wakes those who wait for it
 void wake(const void* what);
 
-inline bool is_acquire(std::memory_order o) {
-    return o == std::memory_order_acquire || o == std::memory_order_acq_rel ||
-           o == std::memory_order_seq_cst || o == std::memory_order_consume;
+inline bool is_acquire(memory_order o) {
+    return o == memory_order::acquire || o == memory_order::acq_rel || o == memory_order::seq_cst;
 }
-inline bool is_release(std::memory_order o) {
-    return o == std::memory_order_release || o == std::memory_order_acq_rel ||
-           o == std::memory_order_seq_cst;
+inline bool is_release(memory_order o) {
+    return o == memory_order::release || o == memory_order::acq_rel || o == memory_order::seq_cst;
 }
 
 /// The part of an atomic that does not know its type: who has seen what.
@@ -111,8 +112,8 @@ public:
     history();
     /// Index of the oldest store that the running thread may still read.
     [[nodiscard]] std::size_t oldest_readable() const;
-    void note_read(std::size_t index, std::memory_order order);
-    void note_store(std::memory_order order, bool extends_release_sequence);
+    void note_read(std::size_t index, memory_order order);
+    void note_store(memory_order order, bool extends_release_sequence);
     [[nodiscard]] std::size_t newest() const { return stores_.size() - 1; }
     /// Has the running thread read the same older store too often in a row?
     [[nodiscard]] bool is_stuck() const;
@@ -145,7 +146,7 @@ public:
     explicit atomic(T value) : values_{value} {}
     atomic(const atomic&) = delete;
 
-    T load(std::memory_order order) const {
+    T load(memory_order order) const {
         detail::decide_who_runs();
         const std::size_t oldest =
             history_.is_stuck() ? history_.newest() : history_.oldest_readable();
@@ -156,34 +157,37 @@ public:
         return values_[index];
     }
 
-    void store(T value, std::memory_order order) {
+    void store(T value, memory_order order) {
         detail::decide_who_runs();
         append(value, order, false);
     }
 
-    T exchange(T value, std::memory_order order) {
+    T exchange(T value, memory_order order) {
         return modify([value](T) { return value; }, order);
     }
-    T fetch_add(T value, std::memory_order order) {
+    T fetch_add(T value, memory_order order) {
         return modify([value](T old) { return static_cast<T>(old + value); }, order);
     }
 
-    T fetch_sub(T value, std::memory_order order) {
+    T fetch_sub(T value, memory_order order) {
         return modify([value](T old) { return static_cast<T>(old - value); }, order);
     }
 
-    bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
-                               std::memory_order failure) {
+    T fetch_or(T bits, memory_order order) {
+        return modify([bits](T old) { return static_cast<T>(old | bits); }, order);
+    }
+
+    bool compare_exchange_weak(T& expected, T desired, memory_order success, memory_order failure) {
         return compare_exchange(expected, desired, success, failure, true);
     }
-    bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
-                                 std::memory_order failure) {
+    bool compare_exchange_strong(T& expected, T desired, memory_order success,
+                                 memory_order failure) {
         return compare_exchange(expected, desired, success, failure, false);
     }
 
 private:
-    bool compare_exchange(T& expected, T desired, std::memory_order success,
-                          std::memory_order failure, bool is_weak) {
+    bool compare_exchange(T& expected, T desired, memory_order success, memory_order failure,
+                          bool is_weak) {
         detail::decide_who_runs();
         const std::size_t newest = history_.newest();
         const bool is_equal = values_[newest] == expected;
@@ -204,14 +208,14 @@ private:
         return false;
     }
     template <class F>
-    T modify(F&& f, std::memory_order order) {
+    T modify(F&& f, memory_order order) {
         detail::decide_who_runs();
         const T old = values_[history_.newest()];
         history_.note_read(history_.newest(), order);
         append(f(old), order, true);
         return old;
     }
-    void append(T value, std::memory_order order, bool extends_release_sequence) {
+    void append(T value, memory_order order, bool extends_release_sequence) {
         values_.push_back(value);
         history_.note_store(order, extends_release_sequence);
     }

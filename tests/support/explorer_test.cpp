@@ -10,10 +10,7 @@
 
 namespace {
 
-using std::memory_order_acq_rel;
-using std::memory_order_acquire;
-using std::memory_order_relaxed;
-using std::memory_order_release;
+using cairn::detail::memory_order;
 
 struct two_cells {
     explorer::atomic<int> x{0};
@@ -40,15 +37,15 @@ TEST(explorer, store_buffering_is_seen_with_relaxed_and_with_acquire_release) {
     const auto seen = outcomes([](two_cells& s, int id) {
         auto& mine = id == 0 ? s.x : s.y;
         auto& other = id == 0 ? s.y : s.x;
-        mine.store(1, memory_order_release);
-        s.got[id] = other.load(memory_order_acquire);
+        mine.store(1, memory_order::release);
+        s.got[id] = other.load(memory_order::acquire);
     });
     EXPECT_EQ(seen.size(), 4u) << "both may read 0";
 }
 
 TEST(explorer, message_passing_needs_release_and_acquire) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }
-    const auto run = [](std::memory_order store, std::memory_order load) {
+    const auto run = [](cairn::detail::memory_order store, cairn::detail::memory_order load) {
         return explorer::explore({.preemptions = 3}, [=] {
             auto s = std::make_shared<two_cells>();
             return explorer::program{.thread =
@@ -63,9 +60,9 @@ TEST(explorer, message_passing_needs_release_and_acquire) {
                                      .at_end = [] {}};
         });
     };
-    EXPECT_TRUE(run(memory_order_release, memory_order_acquire).exhausted);
-    EXPECT_TRUE(run(memory_order_relaxed, memory_order_acquire).failed);
-    EXPECT_TRUE(run(memory_order_release, memory_order_relaxed).failed);
+    EXPECT_TRUE(run(memory_order::release, memory_order::acquire).exhausted);
+    EXPECT_TRUE(run(memory_order::relaxed, memory_order::acquire).failed);
+    EXPECT_TRUE(run(memory_order::release, memory_order::relaxed).failed);
 }
 
 TEST(explorer, a_read_modify_write_continues_a_release_sequence_and_a_store_ends_it) {
@@ -77,16 +74,16 @@ TEST(explorer, a_read_modify_write_continues_a_release_sequence_and_a_store_ends
                                          [=](int id) {
                                              if (id == 0) {
                                                  s->data = 42;
-                                                 s->x.store(1, memory_order_release);
+                                                 s->x.store(1, memory_order::release);
                                              } else if (id == 1) {
-                                                 if (s->x.load(memory_order_relaxed) == 1) {
+                                                 if (s->x.load(memory_order::relaxed) == 1) {
                                                      if (rmw) {
-                                                         s->x.fetch_add(1, memory_order_relaxed);
+                                                         s->x.fetch_add(1, memory_order::relaxed);
                                                      } else {
-                                                         s->x.store(2, memory_order_relaxed);
+                                                         s->x.store(2, memory_order::relaxed);
                                                      }
                                                  }
-                                             } else if (s->x.load(memory_order_acquire) == 2) {
+                                             } else if (s->x.load(memory_order::acquire) == 2) {
                                                  explorer::require(s->data == 42, "arrived");
                                              }
                                          },
@@ -101,11 +98,11 @@ TEST(explorer, one_location_is_coherent) {
     if (under_tsan) { GTEST_SKIP() << "fibres"; }
     const auto seen = outcomes([](two_cells& s, int id) {
         if (id == 0) {
-            s.x.store(1, memory_order_relaxed);
-            s.x.store(2, memory_order_relaxed);
+            s.x.store(1, memory_order::relaxed);
+            s.x.store(2, memory_order::relaxed);
         } else {
-            s.got[0] = s.x.load(memory_order_relaxed);
-            s.got[1] = s.x.load(memory_order_relaxed);
+            s.got[0] = s.x.load(memory_order::relaxed);
+            s.got[1] = s.x.load(memory_order::relaxed);
         }
     });
     for (const auto& [first, second] : seen) { EXPECT_LE(first, second) << "never backwards"; }
@@ -152,10 +149,10 @@ TEST(explorer, a_weak_exchange_may_fail_for_no_reason_and_a_strong_one_may_not) 
                 bool done = false;
                 for (int i = 0; i < attempts && !done; ++i) {
                     int seen = 0;
-                    done = is_weak ? s->x.compare_exchange_weak(seen, 1, memory_order_relaxed,
-                                                                memory_order_relaxed)
-                                   : s->x.compare_exchange_strong(seen, 1, memory_order_relaxed,
-                                                                  memory_order_relaxed);
+                    done = is_weak ? s->x.compare_exchange_weak(seen, 1, memory_order::relaxed,
+                                                                memory_order::relaxed)
+                                   : s->x.compare_exchange_strong(seen, 1, memory_order::relaxed,
+                                                                  memory_order::relaxed);
                     explorer::require(done || seen == 0, "a failed exchange says what it saw");
                 }
                 explorer::require(done, "exchanged");
@@ -179,12 +176,12 @@ TEST(explorer, increments_are_lost_without_a_read_modify_write) {
                 .thread =
                     [=](int) {
                         if (rmw) {
-                            s->x.fetch_add(1, memory_order_relaxed);
+                            s->x.fetch_add(1, memory_order::relaxed);
                         } else {
-                            s->x.store(s->x.load(memory_order_relaxed) + 1, memory_order_relaxed);
+                            s->x.store(s->x.load(memory_order::relaxed) + 1, memory_order::relaxed);
                         }
                     },
-                .at_end = [s, &sums] { sums.insert(s->x.load(memory_order_relaxed)); }};
+                .at_end = [s, &sums] { sums.insert(s->x.load(memory_order::relaxed)); }};
         });
         return sums;
     };

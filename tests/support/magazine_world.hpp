@@ -66,7 +66,7 @@ struct world {
     }
     void equip(cache& c) {
         c.load(&fresh_magazine(), depot.magazine_size());
-        c.spare.store(&fresh_magazine(), std::memory_order_relaxed);
+        c.spare.store(&fresh_magazine(), cairn::detail::memory_order::relaxed);
         depot.enlist(c);
     }
 

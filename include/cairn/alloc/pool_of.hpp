@@ -68,7 +68,7 @@ public:
             check_destroyed(object, from);
         }
         object->~T();
-        deallocate(object, sizeof(T), alignment::of<T>(), from);
+        deallocate(object, from);
     }
 
     /// Calls f(T&) for each live object, by address. Requires: every live slot holds a T; `f` may

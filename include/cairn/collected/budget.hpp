@@ -7,8 +7,8 @@
 //
 // Work is counted in bytes, so that time, memory and the proof of required_budget() share a unit:
 //
-//      an object is marked                its slot's bytes (a large array: 512 at a time), or 4 for
-//                                         each reference that its trace() shows, if that is more
+//      an object is marked                its slot's bytes, or 8 for each reference that it has, if
+//                                         that is more (ref_array: 128 references at a time)
 //      a root is looked at                32
 //      a chunk is swept                   256
 //      a destructor, a before_collect     128
@@ -44,6 +44,7 @@ struct collection_report {
     std::size_t steps = 0;          // units of work
     std::size_t freed_size = 0;     // bytes of slots that were given back
     std::size_t freed_count = 0;    // objects
+    std::size_t moved_count = 0;    // objects, by compact()
     std::uint64_t nanoseconds = 0;  // 0 when the budget has no time
     bool cycle_ended = false;       // what was garbage when it began has been given back
     bool is_idle = false;           // no cycle runs: nothing is owed

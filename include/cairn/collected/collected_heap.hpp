@@ -25,8 +25,9 @@
 //   many threads.
 //
 // How much to collect. Let M be capacity(), L the most bytes that are live (slots: multiples of
-// 16), a the bytes allocated a frame, b the work a frame, e = 16 KiB for each type, and
-//      W = L + 32 roots + 9 M / 512 + 128 objects with destructors
+// 16), R those of them that are references and little else (they are paid for twice: 8 for each
+// reference), a the bytes allocated a frame, b the work a frame, e = 16 KiB for each type, and
+//      W = L + R + 32 roots + 9 M / 512 + 128 objects with destructors
 // the most work of a cycle (each object is marked once, each chunk swept once). A cycle then takes
 // at most W / b + 2 frames, while which A = a (W / b + 2) bytes are allocated. These live through
 // it, and the next cycle begins with L + A in use and needs A more. So with
@@ -38,14 +39,16 @@
 // cycle may still cost by what may still be allocated until half of what was free at its beginning
 // is left.
 //
-// Invariant: what a root refers to, by ref after ref, is never freed, moved or reused.
+// Invariant: what a root refers to, by ref after ref, is never freed or reused, and moves in
+//            compact() only.
 // Bound:     a type's memory is reused by its type, and by others 16 KiB at a time: live bytes may
-//            occupy the sum of each type's peak. Objects above 8 KiB have chunks of their own.
+//            occupy the sum of each type's peak. After compact() less than 16 KiB of each type that
+//            moves are not live. Objects above 8 KiB have chunks of their own.
 //            Marking needs no memory that was not there at the start, however deep the graph.
 // Cost:      make: a few loads and stores. Beside objects: 2 % for records of chunks, 3 % for the
 //            mark stack; 26 % of addresses for lives of weak references and objects set aside,
 //            untouched until they are needed. No header.
-// Threads:   one.
+// Threads:   one; a second one may mark (marking_worker.hpp).
 #pragma once
 
 #include <cstddef>
@@ -63,6 +66,8 @@
 #include <cairn/core/rollback.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
+
+class marking_worker;
 
 class collected_heap {
 public:
@@ -96,14 +101,33 @@ public:
     collection_report step() noexcept;
     /// Finishes the running cycle and goes through a whole new one: what is garbage now is gone.
     collection_report collect() noexcept;
+    /// As collect(); then objects of each type move together, and chunks that become empty are free
+    /// for any type. Every T* and T& ends; ref, root and traced containers know the new places. It
+    /// moves what is_trivially_relocatable: say so for a type with references,
+    ///     template <> inline constexpr bool cairn::enable_trivial_relocation<quest> = true;
+    /// and buffers of ref_array; not objects above 8 KiB, nor those of a chunk in which an object
+    /// was ever referred to weakly. For level changes: O(capacity + objects), in one piece.
+    /// Requires: as step().
+    collection_report compact() noexcept;
+
+    /// `worker` marks for this heap from now on, in place of one that did: see marking_worker.hpp.
+    /// Requires: it marks for no heap yet, and outlives this one or mark_alone().
+    /// Returns: false when the upstream refuses memory for the names that the threads hand over;
+    /// the heap marks by itself then, as it does without this call.
+    bool mark_on(marking_worker& worker) noexcept;
+    /// Only step(), collect() and make() mark from now on. Waits until the worker has ended its
+    /// unit of work.
+    void mark_alone() noexcept;
 
     /// What a program asks of the heap at most. Memory of a type is free for others by 16 KiB, when
     /// all of that is free: so where several types take turns, live_max and allocated_per_frame are
     /// the sums of each one's most. Arrays are objects, a type for each power of two.
     struct load {
-        /// Bytes of slots that are reachable at one time, weakly too where get() brings them back;
-        /// and 4 for each reference in a traced container.
+        /// Bytes of slots that are reachable at one time, weakly too where get() brings them back.
         std::size_t live_max = 0;
+        /// Of these, bytes of arrays (ref_array: its buffers), and of types of which more than half
+        /// is references. Besides, 8 for each reference in a traced container.
+        std::size_t array_size = 0;
         std::size_t allocated_per_frame = 0;  // bytes of slots
         std::size_t roots = 0;                // at one time
         /// Objects with a destructor or a before_collect, garbage too, at one time. One with both

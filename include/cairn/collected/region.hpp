@@ -5,8 +5,12 @@
 //      v
 //      +--------+---------------+------------+---------+---------+- - - - +---------------------+
 //      | region | chunk_records | mark stack | chunk 0 | chunk 1 |        | set aside, lives    |
+//      |        | marks, live   |            |         |         |        |                     |
 //      +--------+---------------+------------+---------+---------+- - - - +---------------------+
 //      ^ first line: is it marking?            16 KiB, slots of one type    touched when needed
+//
+// marks and live have a bit for each 16 bytes, at which a slot begins or does not: so the bit of an
+// object is found by its name alone, without its type.
 //
 // A region never exceeds 4 GiB, so the upper half of an object's address is that of its region, and
 // the lower half names the object. So a reference has 4 bytes, its barrier finds the heap by a mask
@@ -19,85 +23,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/collected/region/records.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-class visitor;
 struct collection_cycle;
 
 namespace detail {
-
-/// The lower half of an object's address; 0: of nothing.
-using object_name = std::uint32_t;
-
-inline constexpr std::size_t region_alignment = std::size_t{1} << 32;
-inline constexpr std::size_t chunk_size = 16384;  // bytes
-inline constexpr std::size_t slot_size_min = 16;
-inline constexpr std::size_t slot_size_max =
-    chunk_size / 2;  // larger ones have chunks of their own
-inline constexpr std::size_t words_per_chunk = chunk_size / slot_size_min / 64;
-
-/// How the references of a type's objects are found.
-enum class tracing : unsigned char {
-    nothing,    // it has none
-    unlearned,  // at fixed places; the first object that is traced shows them
-    places,     // at `places` of the record
-    by_call,    // its trace() says
-    behind,     // in a chunk behind the first of a large object: leads to its beginning
-    all_words,  // an array of references
-};
-
-/// What is known about a type while compiling.
-struct collected_type {
-    std::uint32_t size = 0;  // of a slot in bytes: a multiple of 16 and of the alignment
-    tracing way = tracing::nothing;
-    void (*trace)(void* object, visitor& v) = nullptr;
-    void (*destroy)(void* object) noexcept = nullptr;         // nullptr: nothing to do
-    void (*before_collect)(void* object) noexcept = nullptr;  // nullptr: the type has none
-    const char* name = "";
-    std::uint32_t name_length = 0;
-};
-
-inline constexpr std::uint32_t no_chunk = 0xFFFF'FFFF;
-inline constexpr std::size_t places_max = 14;
-
-/// What a heap knows about a type. The first line is all that make() needs.
-struct alignas(64) type_record {
-    const collected_type* type = nullptr;      // nullptr: no type yet
-    std::uint64_t free_bits = 0;               // slots of the open word that make() may take
-    std::byte* word_begin = nullptr;           // the slot of the open word's bit 0
-    std::uint64_t* live_word = nullptr;        // the open word
-    std::uint32_t current = no_chunk;          // the chunk of the open word
-    std::uint32_t next_word = 0;               // the word of `current` to be opened next
-    std::uint32_t first_with_room = no_chunk;  // other chunks of the type with free slots, a list
-    std::uint32_t last_with_room = no_chunk;
-    tracing way = tracing::nothing;
-    std::uint8_t place_count = 0;
-    std::uint16_t places[places_max] = {};  // of references, in bytes from the object
-    std::uint32_t chunk_count = 0;
-};
-static_assert(sizeof(type_record) == 128);
-
-/// Beside each chunk. The first line is all that marking needs, for slots of 48 bytes and more.
-struct alignas(64) chunk_record {
-    type_record* type;
-    std::uint32_t reciprocal;  // offset * reciprocal >> 32 is a slot's number; 0: one large object
-    std::uint16_t slot_size;   // in bytes; 0: one large object
-    tracing way;
-    bool has_weak;  // something in it was referred to weakly: lives count
-    std::uint64_t mark[words_per_chunk];
-    std::uint64_t live[words_per_chunk];
-    std::uint32_t slot_count;
-    std::uint32_t run;           // chunks of the object: 1 but for large ones
-    std::uint32_t behind_first;  // which of them this is; above 0 no more than `way` is told
-    std::uint32_t next_with_room, previous_with_room;
-    bool is_listed;         // in the list of chunks with room
-    bool was_seen_behind;   // marks may stand in the chunks behind this one
-    std::uint8_t swept_in;  // the sweep_stamp of the sweep that it has been through
-};
-static_assert(sizeof(chunk_record) == 320);
 
 enum class phase : unsigned char { idle, roots, mark, before_collect, sweep };
 
@@ -129,14 +63,18 @@ struct cycle_counts {
     std::uint64_t kept_size = 0;   // bytes of their slots
     std::uint64_t freed_count = 0;
     std::uint64_t freed_size = 0;
-    std::uint64_t destroyed_count = 0;  // destructors that were run
-    std::uint64_t allocated_size = 0;   // while it ran
-    std::uint64_t root_count = 0;       // when it began
-    std::uint64_t work_in_make = 0;     // of `work`
+    std::uint64_t destroyed_count = 0;    // destructors that were run
+    std::uint64_t allocated_size = 0;     // while it ran
+    std::uint64_t root_count = 0;         // when it began
+    std::uint64_t work_in_make = 0;       // of `work`
+    std::uint64_t work_beyond_slots = 0;  // of `work`: for references that trace() shows
+    std::uint64_t work_by_worker = 0;     // of `work`: in marking_worker::run()
     std::uint64_t steps = 0;
     std::uint64_t nanoseconds = 0;   // in step(), where it has a limit of time
     std::uint64_t longest_step = 0;  // nanoseconds
 };
+
+struct marking_share;  // src/collected/collected_heap/engine.hpp
 
 struct collected_region {
     // ---- what barriers read
@@ -146,6 +84,8 @@ struct collected_region {
     bool is_in_trace = false;      // of these the first
     std::uint32_t log_count = 0;
     chunk_record* chunks = nullptr;  // by the upper bits of an object's name
+    std::uint64_t* marks = nullptr;  // a bit for 16 bytes, from the region's beginning
+    std::uint64_t* live = nullptr;   // as `marks`; what make() may take of an open word counts, too
     std::uint32_t* lives = nullptr;  // by granules of 16 bytes from `begin`
     object_name begin = 0;           // of chunk first_chunk
     object_name end = 0;
@@ -165,7 +105,7 @@ struct collected_region {
     object_name queue[queue_size] = {};  // popped and prefetched, to be traced in this order
     object_name piece = 0;               // of a large array: the next word to be looked at
     object_name piece_end = 0;
-    std::uint64_t* set_aside = nullptr;         // marked, and the stack was full: a bit a slot
+    std::uint64_t* set_aside = nullptr;         // marked, and the stack was full: as `marks`
     std::uint64_t* chunks_set_aside = nullptr;  // a bit a chunk
     std::uint32_t chunks_set_aside_count = 0;
     std::uint32_t next_set_aside = 0;
@@ -208,6 +148,12 @@ struct collected_region {
     std::size_t help_left = 0;     // of it, until the next step
     void (*cycle_ended)(void* context, const collection_cycle& cycle) = nullptr;  // of the options
     void* cycle_ended_context = nullptr;
+
+    // ---- a second thread (marking_worker.hpp)
+    marking_share* share = nullptr;    // with the worker; nullptr: there is none
+    bool is_shared = false;            // the worker may be marking
+    std::uint32_t deferred_count = 0;  // at the stack's upper end: what the worker cannot trace
+
     std::size_t block_size = 0;  // bytes from the upstream, all of it
     allocator_ref upstream;
 
@@ -243,6 +189,18 @@ struct collected_region {
     return reinterpret_cast<void*>(region_bits(inside) | name);
 }
 
+/// The bit of an object in its word of `marks` and `live`.
+[[nodiscard]] inline std::uint64_t bit_of(object_name name) noexcept {
+    return std::uint64_t{1} << (name / slot_size_min % 64);
+}
+/// True when the running cycle has reached the object that begins at `name`; `name` may be 0.
+[[nodiscard]] inline bool is_marked(const collected_region& r, object_name name) noexcept {
+    // Relaxed: a worker may be setting bits. One that is not seen yet costs a second look at the
+    // object, and one that is seen says that the worker goes on with it.
+    const std::uint64_t marks = __atomic_load_n(&r.marks[name / word_span], __ATOMIC_RELAXED);
+    return (marks >> (name / slot_size_min % 64) & 1) != 0;
+}
+
 /// The number of the slot that `name` lies in.
 [[nodiscard]] inline std::uint32_t slot_of(const chunk_record& c, object_name name) noexcept {
     const std::uint64_t offset = name & (chunk_size - 1);
@@ -261,7 +219,7 @@ void empty_log(collected_region& r) noexcept;
 
 /// `old` was reachable when the cycle began: it stays for this cycle. Requires: is_marking.
 inline void keep_for_this_cycle(collected_region& r, object_name old) noexcept {
-    if (old == 0) { return; }
+    if (is_marked(r, old)) { return; }  // as 0 is, always
     r.log[r.log_count] = old;
     if (++r.log_count == log_size) { empty_log(r); }
 }

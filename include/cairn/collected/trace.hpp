@@ -30,6 +30,7 @@
 #include <type_traits>
 
 #include <cairn/collected/ref.hpp>
+#include <cairn/movable/trivial_relocation.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -276,6 +277,7 @@ consteval collected_type describe() {
     collected_type t;
     t.size = slot_size_of<T>();
     t.way = way_of<T>();
+    t.is_movable = is_trivially_relocatable<T> && !relocates_itself<T> && !hears_of_relocation<T>;
     t.name = name_of_type<T>().begin;
     t.name_length = name_of_type<T>().length;
     if constexpr (has_references<T>()) {

@@ -23,7 +23,7 @@
 //                     (root<T> as an element of any container).
 //
 // Invariant: what a traced container refers to lives while its object does.
-// Cost:      outer_ref: 8 bytes. A container is looked at in one piece, 4 bytes of work for each
+// Cost:      outer_ref: 8 bytes. A container is looked at in one piece, 8 bytes of work for each
 //            reference: it lengthens a pause as a trace() of that length does. From some thousand
 //            references on take ref_array, which is looked at in pieces.
 // Threads:   that of the heap.

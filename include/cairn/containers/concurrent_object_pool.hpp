@@ -33,7 +33,6 @@
 //            is one of the new owner's: the pool cannot tell, and a lease cannot do it.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -44,6 +43,7 @@
 #include <cairn/containers/concurrent_object_pool/zeroed_memory.hpp>
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/atomic.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/rollback.hpp>
 #include <cairn/os/system_allocator.hpp>
@@ -95,7 +95,7 @@ public:
     ~concurrent_object_pool() {
         CAIRN_ASSERT(count().live == 0 || slots_.stats().has_lost_threads,
                      "every object comes back before the pool ends");
-        for (slot* s = built_.load(std::memory_order_acquire); s != nullptr;) {
+        for (slot* s = built_.load(detail::memory_order::acquire); s != nullptr;) {
             unpoison_defined(s, sizeof(slot));
             slot* const next = s->next;
             s->object()->~T();
@@ -113,16 +113,16 @@ public:
     [[nodiscard]] T* acquire_raw() {
         slot* const s = take_slot();
         if (s == nullptr) [[unlikely]] {
-            misses_.fetch_add(1, std::memory_order_relaxed);
+            misses_.fetch_add(1, detail::memory_order::relaxed);
             return nullptr;
         }
         detail::rollback undo{[&]() noexcept { give_slot(s); }};
-        if (s->mark.load(std::memory_order_relaxed) == 0) [[unlikely]] {
-            misses_.fetch_add(1, std::memory_order_relaxed);
+        if (s->mark.load(detail::memory_order::relaxed) == 0) [[unlikely]] {
+            misses_.fetch_add(1, detail::memory_order::relaxed);
             build(s);
         }
         detail::tell_acquired<Rules>(hooks_, *s->object());
-        s->mark.store(live_mark(), std::memory_order_relaxed);
+        s->mark.store(live_mark(), detail::memory_order::relaxed);
         undo.cancel();
         return s->object();
     }
@@ -133,7 +133,8 @@ public:
         CAIRN_ASSERT(object != nullptr, "an object is released once, to the pool it came from");
         slot* const s = reinterpret_cast<slot*>(object);
         // Relaxed: which of two threads wins is all that it decides; the pool hands the object on.
-        if (s->mark.exchange(idle_mark(), std::memory_order_relaxed) != live_mark()) [[unlikely]] {
+        if (s->mark.exchange(idle_mark(), detail::memory_order::relaxed) != live_mark())
+            [[unlikely]] {
             detail::refuse_release();
         }
         detail::tell_released<Rules>(hooks_, *object);
@@ -154,11 +155,11 @@ public:
 
     /// Objects that are built, live and idle.
     [[nodiscard]] std::size_t object_count() const noexcept {
-        return built_count_.load(std::memory_order_relaxed);
+        return built_count_.load(detail::memory_order::relaxed);
     }
     /// Objects that were built in acquire(), because none was idle.
     [[nodiscard]] std::size_t miss_count() const noexcept {
-        return misses_.load(std::memory_order_relaxed);
+        return misses_.load(detail::memory_order::relaxed);
     }
     /// Gives up the idle objects that the calling thread keeps at hand: before it goes idle.
     void release_this_thread() noexcept { slots_.release_this_thread(); }
@@ -181,7 +182,7 @@ public:
 private:
     struct slot {
         alignas(T) std::byte bytes[sizeof(T)];  // first: a T* is the slot's address
-        std::atomic<std::uint32_t> mark;        // 0 in fresh memory: no object
+        detail::atomic<std::uint32_t> mark;     // 0 in fresh memory: no object
         slot* next;                             // of all slots with an object; written once
         [[nodiscard]] T* object() noexcept { return std::launder(reinterpret_cast<T*>(bytes)); }
     };
@@ -193,9 +194,10 @@ private:
     /// By the marks: what the slots' pool counts as live includes what a fork has put out of reach.
     [[nodiscard]] counts count() const noexcept {
         counts c;
-        for (const slot* s = built_.load(std::memory_order_acquire); s != nullptr; s = s->next) {
+        for (const slot* s = built_.load(detail::memory_order::acquire); s != nullptr;
+             s = s->next) {
             ++c.built;
-            c.live += s->mark.load(std::memory_order_relaxed) == live_mark() ? 1u : 0u;
+            c.live += s->mark.load(detail::memory_order::relaxed) == live_mark() ? 1u : 0u;
         }
         return c;
     }
@@ -222,21 +224,21 @@ private:
 
     void build(slot* s) {
         detail::construct_pooled<T>(hooks_, static_cast<void*>(s->bytes));
-        s->mark.store(idle_mark(), std::memory_order_relaxed);
-        s->next = built_.load(std::memory_order_relaxed);
+        s->mark.store(idle_mark(), detail::memory_order::relaxed);
+        s->next = built_.load(detail::memory_order::relaxed);
         // Release: the destructor, which walks this list, sees the object and the link.
-        while (!built_.compare_exchange_weak(s->next, s, std::memory_order_release,
-                                             std::memory_order_relaxed)) {}
-        built_count_.fetch_add(1, std::memory_order_relaxed);
+        while (!built_.compare_exchange_weak(s->next, s, detail::memory_order::release,
+                                             detail::memory_order::relaxed)) {}
+        built_count_.fetch_add(1, detail::memory_order::relaxed);
     }
 
     detail::zeroed_memory upstream_;
     concurrent_pool slots_;
     [[no_unique_address]] Hooks hooks_;
     std::size_t object_count_max_;
-    std::atomic<slot*> built_{nullptr};
-    std::atomic<std::size_t> built_count_{0};
-    std::atomic<std::size_t> misses_{0};
+    detail::atomic<slot*> built_{nullptr};
+    detail::atomic<std::size_t> built_count_{0};
+    detail::atomic<std::size_t> misses_{0};
 };
 
 // ------- cold
@@ -250,20 +252,20 @@ bool concurrent_object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::si
         concurrent_object_pool* pool;
         slot** held;  // what all parts have taken: objects that were there come up too, and may not
         std::size_t held_max;  // come up again
-        std::atomic<std::size_t> held_count{0};
+        detail::atomic<std::size_t> held_count{0};
 
         /// Builds `missing` objects. Returns: false when it is given no slot for one.
         bool build(std::size_t missing) {
             while (missing != 0) {
                 slot* const s = pool->take_slot();
                 if (s == nullptr) { return false; }
-                const std::size_t place = held_count.fetch_add(1, std::memory_order_relaxed);
+                const std::size_t place = held_count.fetch_add(1, detail::memory_order::relaxed);
                 if (place >= held_max) {  // others have built meanwhile: there are enough
                     pool->give_slot(s);
                     return true;
                 }
                 held[place] = s;
-                if (s->mark.load(std::memory_order_relaxed) == 0) {
+                if (s->mark.load(detail::memory_order::relaxed) == 0) {
                     pool->build(s);
                     --missing;
                 }
@@ -271,9 +273,9 @@ bool concurrent_object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::si
             return true;
         }
         ~work() {
-            for (std::size_t i = 0; i < held_count && i < held_max; ++i) {
-                pool->give_slot(held[i]);
-            }
+            // Relaxed: the threads that counted have ended, and were waited for.
+            const std::size_t claimed = held_count.load(detail::memory_order::relaxed);
+            for (std::size_t i = 0; i < claimed && i < held_max; ++i) { pool->give_slot(held[i]); }
             pool->slots_.with_upstream([this](allocator_ref) {
                 pool->upstream_.unzeroed().deallocate(held, held_max * sizeof(slot*),
                                                       default_alignment);

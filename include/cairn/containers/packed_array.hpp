@@ -25,7 +25,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <new>
 #include <span>
 #include <type_traits>
@@ -90,9 +89,13 @@ public:
 
     // ---- reading ------------------------------------------------------------------------------
 
-    [[nodiscard]] T* data() noexcept { return rows(); }
-    [[nodiscard]] const T* data() const noexcept { return rows(); }
-    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] [[gnu::always_inline]] T* data() noexcept {
+        return reinterpret_cast<T*>(memory_.data());
+    }
+    [[nodiscard]] [[gnu::always_inline]] const T* data() const noexcept {
+        return reinterpret_cast<const T*>(memory_.data());
+    }
+    [[nodiscard]] [[gnu::always_inline]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     [[nodiscard]] allocator_ref upstream() const noexcept { return memory_.upstream(); }
@@ -116,12 +119,12 @@ public:
     [[nodiscard]] const T* end() const noexcept { return rows() + size_; }
 
     /// Requires: row < size().
-    [[nodiscard]] T& operator[](std::size_t row) noexcept {
+    [[nodiscard]] [[gnu::always_inline]] T& operator[](std::size_t row) noexcept {
         CAIRN_ASSERT(row < size_, "a row is below size()",
                      detail::beyond_end(this, "packed_array", row, size_));
         return rows()[row];
     }
-    [[nodiscard]] const T& operator[](std::size_t row) const noexcept {
+    [[nodiscard]] [[gnu::always_inline]] const T& operator[](std::size_t row) const noexcept {
         CAIRN_ASSERT(row < size_, "a row is below size()",
                      detail::beyond_end(this, "packed_array", row, size_));
         return rows()[row];
@@ -164,12 +167,15 @@ public:
 
     /// From now on grows in place, up to `count_max` objects and what fits the last page beside
     /// them: no object ever moves, no reference dies, and no insertion copies the others. Costs
-    /// addresses, not memory.
+    /// addresses, not memory. With {.prefault = true} pages are touched when they get memory, by
+    /// reserve() ahead of need, so that no insertion below capacity() meets a fault; with
+    /// {.huge_pages = true} memory comes by 2 MiB, and one fault brings what 512 brought.
     /// Requires: no object was inserted or reserved yet.
     /// Returns: false when the system refuses; nothing has changed then.
-    [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept {
+    [[nodiscard]] bool reserve_address_space(std::size_t count_max,
+                                             page_options how = {}) noexcept {
         CAIRN_ASSERT(capacity_ == 0, "addresses are reserved before the first insertion");
-        return memory_.reserve_address_space(saturating_multiply(count_max, sizeof(T)));
+        return memory_.reserve_address_space(saturating_multiply(count_max, sizeof(T)), how);
     }
 
     // ---- changing -----------------------------------------------------------------------------
@@ -344,25 +350,12 @@ private:
     static constexpr alignment storage_alignment{alignof(T) > cache_line_size ? alignof(T)
                                                                               : cache_line_size};
 
-    T* rows() const noexcept { return reinterpret_cast<T*>(memory_.data()); }
+    [[gnu::always_inline]] T* rows() const noexcept { return reinterpret_cast<T*>(memory_.data()); }
 
     template <class... Args>
     static T* build(T* row, Args&&... args) {
         unpoison(row, sizeof(T));
         return detail::construct_at<T>(static_cast<void*>(row), std::forward<Args>(args)...);
-    }
-
-    /// Moves all rows to `to`, or copies them where a move might throw halfway.
-    void move_rows(T* to) {
-        if constexpr (std::is_trivially_copyable_v<T>) {
-            if (size_ != 0) {
-                std::memcpy(static_cast<void*>(to), static_cast<const void*>(rows()),
-                            size_ * sizeof(T));
-            }
-        } else {
-            detail::construct_range(to, rows(), size_);
-            destroy_rows();
-        }
     }
 
     void destroy_rows() noexcept {
@@ -385,6 +378,19 @@ private:
         }
         void adopt() noexcept { memory.finish_move(std::exchange(block, nullptr), size); }
     };
+
+    /// Moves all rows into the block, or copies them where a move might throw halfway; the block is
+    /// the array's then. Behind the rows `made` objects are there already.
+    void move_rows(pending_block& to, std::size_t made) {
+        if constexpr (std::is_trivially_copyable_v<T>) {
+            memory_.finish_copy(std::exchange(to.block, nullptr), to.size, size_ * sizeof(T),
+                                made * sizeof(T));
+        } else {
+            detail::construct_range(reinterpret_cast<T*>(to.block), rows(), size_);
+            destroy_rows();
+            to.adopt();
+        }
+    }
 
     /// Room for `count` rows: where they stand, or in a block that `fresh` holds then.
     /// Returns: false when exhausted.
@@ -413,8 +419,7 @@ private:
             adopt_size();
             return true;
         }
-        move_rows(reinterpret_cast<T*>(fresh.block));
-        fresh.adopt();
+        move_rows(fresh, 0);
         adopt_size();
         return true;
     }
@@ -445,9 +450,8 @@ private:
         pending_block fresh{memory_, block, block_size};
         T* const to = reinterpret_cast<T*>(block);
         detail::rollback undo{[&]() noexcept { to[size_].~T(); }};
-        move_rows(to);
+        move_rows(fresh, 1);
         undo.cancel();
-        fresh.adopt();
         ++size_;
         adopt_size();
     }

@@ -222,12 +222,13 @@ public:
         return rows != nullptr && rows->reserve(count);
     }
     /// Objects of type T grow in place from now on, up to `count_max`: no reference to one dies by
-    /// an insertion. Requires: none was inserted or reserved yet.
+    /// an insertion. `how`: as packed_array's. Requires: none was inserted or reserved yet.
     /// Returns: false when the system refuses; the store is usable then.
     template <class T>
-    [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept {
+    [[nodiscard]] bool reserve_address_space(std::size_t count_max,
+                                             page_options how = {}) noexcept {
         auto* const rows = rows_of<T>().rows;
-        return rows != nullptr && rows->reserve_address_space(count_max);
+        return rows != nullptr && rows->reserve_address_space(count_max, how);
     }
     /// Objects of type T for which there is room.
     template <class T>

@@ -67,6 +67,7 @@ class slot_map : public detail::slot_core<detail::slot_map_parts<T>, Policy> {
                   "handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>");
     using core = detail::slot_core<detail::slot_map_parts<T>, Policy>;
     using core::rows_;
+    using core::slots_;
 
 public:
     using typename core::const_iterator;
@@ -77,9 +78,31 @@ public:
     using core::core;
 
     /// The object that `h` names; null (and == end()) when it is gone. Any handle may be asked for.
-    [[nodiscard]] found<T> find(handle_type h) noexcept { return find_in(rows_.data(), h); }
-    [[nodiscard]] found<const T> find(handle_type h) const noexcept {
+    [[nodiscard]] [[gnu::always_inline]] found<T> find(handle_type h) noexcept {
+#ifdef __OPTIMIZE__
         return find_in(rows_.data(), h);
+#else  // one call: the library is optimized in Debug builds, too
+        const auto at =
+            slots_.find_place(h.index(), h.generation(), rows_.data(), sizeof(T), rows_.size());
+        if constexpr (core::asks_objects()) { ask(h, at.object); }
+        found<T> answer;  // set, not built: that would be a call, or copies
+        answer.object_ = static_cast<T*>(at.object);
+        answer.end_ = static_cast<T*>(at.end);
+        return answer;
+#endif
+    }
+    [[nodiscard]] [[gnu::always_inline]] found<const T> find(handle_type h) const noexcept {
+#ifdef __OPTIMIZE__
+        return find_in(rows_.data(), h);
+#else  // one call: the library is optimized in Debug builds, too
+        const auto at =
+            slots_.find_place(h.index(), h.generation(), rows_.data(), sizeof(T), rows_.size());
+        if constexpr (core::asks_objects()) { ask(h, at.object); }
+        found<const T> answer;  // set, not built: that would be a call, or copies
+        answer.object_ = static_cast<const T*>(at.object);
+        answer.end_ = static_cast<const T*>(at.end);
+        return answer;
+#endif
     }
     /// P0661's spelling of operator[]: as find(), pointer and iterator at once.
     /// Requires: contains(h).
@@ -141,6 +164,9 @@ private:
         std::uint32_t row;
         return {core::find_row(h, row) ? detail::not_null(core::own(h, rows + row)) : nullptr,
                 rows + rows_.size()};
+    }
+    static void ask(handle_type h, const void* object) noexcept {
+        if (object != nullptr) { (void)core::own(h, static_cast<const T*>(object)); }
     }
 };
 

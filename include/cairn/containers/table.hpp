@@ -21,6 +21,8 @@
 // Invariant: size() <= capacity(); capacity is a multiple of 64 rows (16 or 32 in small tables).
 // Invalidates: growth ends every row, iterator, view and span; swap_erase(i) changes what row i and
 //              the last row are; sort_by all of them.
+// Loops:     for_each and each are vectorised by gcc and clang, other loops by clang
+//            (docs/choosing.md).
 // Cost:      push_back: one compare and a store per column; amortised one copy of each column per
 //            doubling. swap_erase: one row's fields. No column pointer is stored.
 // Threads:   as std::vector.
@@ -117,11 +119,11 @@ public:
     }
     /// From now on grows in place, up to `rows_max` rows, rounded up to a capacity: no row moves,
     /// no view or span dies by growth, and no insertion copies the others. Costs addresses, not
-    /// memory; never asks the allocator.
+    /// memory; never asks the allocator. `how`: as packed_array's, for each column of its own.
     /// Requires: the table has no memory yet.
     /// Returns: false when the system refuses; the table is as before then.
-    [[nodiscard]] bool reserve_address_space(std::size_t rows_max) noexcept {
-        return m_.reserve_address_space(desc(), rows_max);
+    [[nodiscard]] bool reserve_address_space(std::size_t rows_max, page_options how = {}) noexcept {
+        return m_.reserve_address_space(desc(), rows_max, how);
     }
     /// Gives unused memory back; not inside reserved addresses. Returns: false when there is none
     /// for the smaller copy.
@@ -535,6 +537,7 @@ private:
         m_.capacity = std::exchange(other.m_.capacity, 0);
         m_.pitch = std::exchange(other.m_.pitch, 0);
         m_.is_reserved = std::exchange(other.m_.is_reserved, false);
+        m_.how = other.m_.how;
         m_.followers = std::exchange(other.m_.followers, nullptr);
         rehome_followers(this);
     }

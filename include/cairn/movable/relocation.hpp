@@ -27,21 +27,9 @@
 #include <type_traits>
 
 #include <cairn/core/flavour.hpp>
+#include <cairn/movable/trivial_relocation.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
-
-/// True for types whose objects may be moved by copying their bytes and forgetting the old ones,
-/// although they are not trivially copyable. Say so for your own:
-///     template <> inline constexpr bool cairn::enable_trivial_relocation<my_string> = true;
-template <class T>
-inline constexpr bool enable_trivial_relocation = false;
-
-/// True when memmove relocates a T. (A type whose copies and moves are all deleted counts as
-/// trivially copyable, and must stay where it is.)
-template <class T>
-inline constexpr bool is_trivially_relocatable =
-    (std::is_trivially_copyable_v<T> && std::is_move_constructible_v<T>) ||
-    enable_trivial_relocation<T>;
 
 /// How the bytes of one allocation move.
 struct relocation {
@@ -58,12 +46,7 @@ inline constexpr relocation by_bytes{};
 
 namespace detail {
 
-template <class T>
-concept relocates_itself = requires(T* to, T* from) { T::relocate(to, from); };
-template <class T>
-concept hears_of_relocation = requires(T& t, T* from) { t.on_relocated(from); };
-
-/// Asked apart from the two above: a hook is not passed over because its noexcept was forgotten.
+/// Asked apart from whether there is a hook: none is passed over because noexcept was forgotten.
 template <class T>
 inline constexpr bool hooks_are_noexcept =
     (!relocates_itself<T> || requires(T* to, T* from) {

@@ -3,8 +3,8 @@
 //      0 free      1 locked      2 locked, and a thread may sleep
 //
 // <mutex> costs thousands of lines to include, and std::mutex 40 bytes to hold. This one spins for
-// a moment, then sleeps in the kernel through std::atomic::wait (a futex on Linux). Not fair, not
-// recursive.
+// a moment, then sleeps in the kernel (by a futex on Linux, elsewhere by std::atomic::wait). Not
+// fair, not recursive.
 //
 // Use it for: locked<A>; cold paths.
 // Look elsewhere for: condition variables, timeouts, priority inheritance: <mutex>, pthread.
@@ -15,9 +15,9 @@
 // Source:  Ulrich Drepper, "Futexes are tricky", mutex 2.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
+#include <cairn/core/atomic.hpp>
 #include <cairn/core/flavour.hpp>
 
 #if __has_include(<sys/single_threaded.h>)  // glibc 2.32
@@ -47,41 +47,41 @@ public:
     mutex& operator=(const mutex&) = delete;
 
     void lock() noexcept {
-        if (detail::is_only_thread() && state_.load(std::memory_order_relaxed) == 0) {
-            state_.store(1, std::memory_order_relaxed);
+        if (detail::is_only_thread() && state_.load(detail::memory_order::relaxed) == 0) {
+            state_.store(1, detail::memory_order::relaxed);
             return;
         }
         std::uint32_t free = 0;
         // acquire: sees what the previous holder did.
-        if (!state_.compare_exchange_strong(free, 1, std::memory_order_acquire,
-                                            std::memory_order_relaxed)) [[unlikely]] {
+        if (!state_.compare_exchange_strong(free, 1, detail::memory_order::acquire,
+                                            detail::memory_order::relaxed)) [[unlikely]] {
             wait_and_lock();
         }
     }
 
     [[nodiscard]] bool try_lock() noexcept {
         std::uint32_t free = 0;
-        return state_.compare_exchange_strong(free, 1, std::memory_order_acquire,
-                                              std::memory_order_relaxed);
+        return state_.compare_exchange_strong(free, 1, detail::memory_order::acquire,
+                                              detail::memory_order::relaxed);
     }
 
     void unlock() noexcept {
         if (detail::is_only_thread()) {
-            state_.store(0, std::memory_order_relaxed);  // no thread is left that could sleep
+            state_.store(0, detail::memory_order::relaxed);  // no thread is left that could sleep
             return;
         }
         // release: the next holder sees what this one did.
-        if (state_.exchange(0, std::memory_order_release) == 2) [[unlikely]] { wake_one(); }
+        if (state_.exchange(0, detail::memory_order::release) == 2) [[unlikely]] { wake_one(); }
     }
 
     /// Free again, with any holder. For the child of a fork, where the holder does not exist.
-    void forget_holder() noexcept { state_.store(0, std::memory_order_relaxed); }
+    void forget_holder() noexcept { state_.store(0, detail::memory_order::relaxed); }
 
 private:
     void wait_and_lock() noexcept;
     void wake_one() noexcept;
 
-    std::atomic<std::uint32_t> state_{0};
+    detail::atomic<std::uint32_t> state_{0};
 };
 
 /// Holds `m` until the end of the scope. Any type with lock() and unlock() will do.

@@ -22,6 +22,7 @@
 //   commit        mprotect                     mprotect                   VirtualAlloc MEM_COMMIT
 //   decommit      mprotect, MADV_DONTNEED      mmap MAP_FIXED             VirtualFree MEM_DECOMMIT
 //   discard       MADV_DONTNEED                mmap MAP_FIXED             decommit and commit
+//   try_move      mremap MREMAP_FIXED          refused                    refused
 //   huge pages    MADV_HUGEPAGE                refused: only when mapped  refused: need a privilege
 //   names         PR_SET_VMA_ANON_NAME         one tag for all            none
 #pragma once
@@ -30,7 +31,17 @@
 
 #include <cairn/core/alignment.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::page_memory {
+namespace cairn::inline CAIRN_FLAVOUR {
+
+/// How pages are asked for: `page_allocator{{.huge_pages = true, .name = "levels"}}`,
+/// `map.reserve_address_space(1'000'000, {.prefault = true})`.
+struct page_options {
+    bool huge_pages = false;     // ranges of a huge page or more are aligned to one and advised
+    bool prefault = false;       // pages are touched when they get memory: no fault later
+    const char* name = nullptr;  // shown in /proc/self/maps, where the kernel can; a literal
+};
+
+namespace page_memory {
 
 /// Bytes in a page: 4096 on most machines, 16384 on Apple silicon. Asked once, then cached.
 [[nodiscard]] std::size_t size() noexcept;
@@ -76,6 +87,15 @@ void release(void* address, std::size_t bytes) noexcept;
 ///          changed then. Windows grows only what was shrunk before.
 [[nodiscard]] bool try_resize(void* address, std::size_t old_bytes, std::size_t new_bytes) noexcept;
 
+/// The pages of `from` become the first ones of `to`, without a copy, and the addresses of `from`
+/// go back. What `to` held is lost; behind the moved pages it reads zero.
+/// Requires: two whole reservations, wholly committed; from_bytes <= to_bytes.
+/// Returns: false when the system cannot; `from` is unchanged then, and what `to` held may be lost.
+///          Only Linux can. Aborts when another thread has taken the addresses of `to` while the
+///          system changed its mind, which it does not with memory left.
+[[nodiscard]] bool try_move(void* from, std::size_t from_bytes, void* to,
+                            std::size_t to_bytes) noexcept;
+
 enum class access { none, read_only, read_write };
 
 /// Changes what may be done with committed pages; `access::none` makes a guard page.
@@ -97,4 +117,5 @@ void set_name(void* address, std::size_t bytes, const char* name) noexcept;
 /// For tests and the lab.
 [[nodiscard]] std::size_t resident_bytes(const void* address, std::size_t bytes) noexcept;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::page_memory
+}  // namespace page_memory
+}  // namespace cairn::inline CAIRN_FLAVOUR

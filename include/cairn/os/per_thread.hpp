@@ -36,7 +36,6 @@
 #include <cstdint>
 #include <new>
 #include <type_traits>
-#include <utility>
 
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/cache_line.hpp>
@@ -105,9 +104,9 @@ public:
     /// Requires: f does not call update() of the same object.
     template <class F>
     decltype(auto) update(F&& f) {
-        if (T* const mine = local()) [[likely]] { return std::forward<F>(f)(*mine); }
+        if (T* const mine = local()) [[likely]] { return static_cast<F&&>(f)(*mine); }
         const lock_scope locked{shared_.lock};
-        return std::forward<F>(f)(shared_.value);
+        return static_cast<F&&>(f)(shared_.value);
     }
 
     /// The value of the calling thread, which may keep the pointer until it exits.
@@ -138,7 +137,7 @@ public:
     /// All values folded from the left: op(...op(op(init, slot 0), slot 1)..., shared).
     template <class R, class Op>
     [[nodiscard]] R combine(R init, Op op) {
-        for_each([&](T& value) { init = op(std::move(init), value); });
+        for_each([&](T& value) { init = op(static_cast<R&&>(init), value); });
         return init;
     }
 

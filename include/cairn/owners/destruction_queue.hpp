@@ -12,7 +12,7 @@
 // owners ends on a stack of a few kilobytes, and over as many frames as it should take.
 //
 // Use it for: lists, trees and graphs of owners; levels whose end is spread over frames. The owner
-//   is deferred_in<T> (std/deferred_in.hpp), or one of yours that calls end().
+//   is deferred_in<T> or a std::shared_ptr (std/deferred_in.hpp), or one of yours that calls end().
 // Look elsewhere for: objects with handles (deferred_store.hpp, shared_handle.hpp); what a GPU
 //   still uses (retire() of the maps).
 //
@@ -92,6 +92,9 @@ public:
         is_asleep_ = when_ == destroys::at_once;
         return meter.report(first_ == nullptr);
     }
+
+    /// Where objects lie.
+    [[nodiscard]] reference upstream() const noexcept { return memory_; }
 
     /// True when nothing waits.
     [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }

@@ -1,4 +1,5 @@
-// cairn/std/deferred_in.hpp - a std::unique_ptr whose end puts the object into a destruction_queue.
+// cairn/std/deferred_in.hpp - a std::unique_ptr, and a std::shared_ptr, whose end puts the object
+// into a destruction_queue.
 //
 //      struct waypoint {
 //          int value;
@@ -9,8 +10,11 @@
 //      path.reset();                                       // O(1)
 //      ended.collect({.microseconds = 100});               // each frame, until settled
 //
-// unique_in destroys in the destructor of its owner: a list of a million of them needs a stack of
-// a hundred megabytes.
+//      std::shared_ptr<stage> next;                        // a member of stage: the same, shared
+//      auto first = cairn::make_shared_in(stages, 1);      // stages: a destruction_queue<stage>
+//
+// unique_in destroys in the destructor of its owner, and so does the std::shared_ptr of an
+// allocator: a list of a million of them needs a stack of a hundred megabytes.
 //
 // Use it for: objects that own others of their kind, one behind the other; what is too much for a
 //   frame.
@@ -19,15 +23,18 @@
 //
 // Cost:      one word, and one before the object. Where a list ends: 20 instructions an object in a
 //            pool, destroys::at_once, 25 by collect(); the loop written by hand over unique_in, 22
-//            (gcc -O2, callgrind). A million of 64 bytes: 1.1 times its time.
-// Lifetimes: the queue and its allocator outlive every pointer.
+//            (gcc -O2, callgrind). A million of 64 bytes: 1.1 times its time. A std::shared_ptr has
+//            its counts in a block of their own, of the same allocator.
+// Lifetimes: the queue and its allocator outlive every pointer, and each std::weak_ptr.
 // Threads:   one, that of the queue.
 #pragma once
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include <cairn/owners/destruction_queue.hpp>
+#include <cairn/std/std_allocator.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -52,6 +59,25 @@ using deferred_in = std::unique_ptr<T, deferred_deleter<T, A>>;
 template <class T, byte_allocator A, class... Args>
 [[nodiscard]] deferred_in<T, A> make_deferred_in(destruction_queue<T, A>& queue, Args&&... args) {
     return deferred_in<T, A>{queue.make(std::forward<Args>(args)...)};
+}
+
+/// The same, shared: with the last owner the object expires for every std::weak_ptr, and waits in
+/// the queue. Object and counts are two blocks of the queue's allocator. (A pool takes both where
+/// its slots have 48 bytes or more.)
+/// Throws: std::bad_alloc when the allocator is exhausted; without exceptions: prints the size and
+///         aborts. What T's constructor throws.
+template <class T, byte_allocator A, class... Args>
+[[nodiscard]] std::shared_ptr<T> make_shared_in(destruction_queue<T, A>& queue, Args&&... args) {
+    constexpr bool fit = std::is_constructible_v<T, Args...>;
+    static_assert(fit, "an object is made as T(args...): these arguments build none");
+    if constexpr (fit) {
+        T* const object = queue.make(std::forward<Args>(args)...);
+        if (object == nullptr) [[unlikely]] { detail::refuse(sizeof(T), alignment::of<T>()); }
+        // Where there is no memory for the counts, the object ends in the queue.
+        return {object, deferred_deleter<T, A>{}, std_allocator<T, A>{queue.upstream()}};
+    } else {
+        return nullptr;
+    }
 }
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

@@ -19,7 +19,7 @@
 // Cost:      make_unique_in is make<T> (core/make.hpp); the deleter is destroy<T>. make_shared_in
 //            is one allocation for object and counts; atomic counts, as std::shared_ptr has them.
 // Chains:    the end of an object that owns another ends that one, too, in the same destructor: a
-//            long list needs a deep stack. deferred_in.hpp has owners without recursion.
+//            long list needs a deep stack. deferred_in.hpp has both without recursion.
 // Lifetimes: the allocator must outlive every pointer, and, for make_shared_in, every weak_ptr too:
 //            the block goes back with the last of them.
 #pragma once

@@ -2,22 +2,22 @@
 //
 //      template <class Atoms> class depot { typename Atoms::template atomic<word> head_; ... };
 //
-//     depot<std_atoms>          what programs run: std::atomic, and plain members
+//     depot<std_atoms>          what programs run: atomic words with the operations of std::atomic
+//                               (core/atomic.hpp), and plain members
 //     depot<explorer's atoms>   what the tests run: every interleaving, every value that the memory
 //                               model allows a load to see (tests/support/explorer.hpp)
 //
 // Cost: none: std_atoms names types.
 #pragma once
 
-#include <atomic>
-
+#include <cairn/core/atomic.hpp>
 #include <cairn/core/flavour.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 struct std_atoms {
     template <class T>
-    using atomic = std::atomic<T>;
+    using atomic = cairn::detail::atomic<T>;
     template <class T>
     using plain = T;  // written by one thread, then published through an atomic
 };

@@ -173,18 +173,21 @@ class asked {
 public:
     constexpr asked(call_site from = call_site::current()) noexcept : from_{from} {}  // map[{}]
     template <std::convertible_to<Handle> H>
-    constexpr asked(const H& h, call_site from = call_site::current()) noexcept
+    [[gnu::always_inline]] constexpr asked(const H& h,
+                                           call_site from = call_site::current()) noexcept
         : handle_{h}, from_{from} {}
 
-    [[nodiscard]] constexpr operator Handle() const noexcept { return handle_; }
-    [[nodiscard]] constexpr call_site from() const noexcept { return from_; }
+    [[nodiscard]] [[gnu::always_inline]] constexpr operator Handle() const noexcept {
+        return handle_;
+    }
+    [[nodiscard]] [[gnu::always_inline]] constexpr call_site from() const noexcept { return from_; }
 
 private:
     Handle handle_{};
     call_site from_;
 };
 template <class Handle>
-[[nodiscard]] constexpr call_site line_of(const asked<Handle>& h) noexcept {
+[[nodiscard]] [[gnu::always_inline]] constexpr call_site line_of(const asked<Handle>& h) noexcept {
     return h.from();
 }
 #else
@@ -199,8 +202,8 @@ template <class Handle>
 /// Tells the compiler that an object that was found has an address, so that the caller's own null
 /// test vanishes where it follows ours.
 template <class T>
-[[nodiscard]] inline T* not_null(T* object) noexcept {
-#if defined(__GNUC__)
+[[nodiscard]] [[gnu::always_inline]] inline T* not_null(T* object) noexcept {
+#if defined(__GNUC__) && defined(__OPTIMIZE__)
     if (object == nullptr) { __builtin_unreachable(); }
 #endif
     return object;

@@ -6,7 +6,7 @@
 //      +--------+             v                  | in use |  next commit  |  addresses only   |
 //                     +----------------+         +--------+-----------------------------------+
 //                     | old    |  new  |           nothing moves: pages are committed behind
-//                     +----------------+           the end, 256 KiB at a time
+//                     +----------------+           the end, 256 KiB at a time (huge pages: one)
 //
 // The memory under packed_array, slot_map, table and slot_directory. It knows bytes only; the
 // container that keeps objects in it moves them between begin_move() and finish_move().
@@ -23,6 +23,7 @@
 #include <cstddef>
 
 #include <cairn/core/allocator_ref.hpp>
+#include <cairn/os/page_memory.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/growth.hpp>
 
@@ -38,7 +39,7 @@ public:
     growable_memory& operator=(growable_memory&& other) noexcept;
     ~growable_memory() { release(); }
 
-    [[nodiscard]] std::byte* data() const noexcept { return data_; }
+    [[nodiscard]] [[gnu::always_inline]] std::byte* data() const noexcept { return data_; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] allocator_ref upstream() const noexcept { return upstream_; }
 
@@ -49,7 +50,7 @@ public:
     /// bytes grow in place up to `size_max` and never come from the upstream.
     /// Requires: size() == 0.
     /// Returns: false when the system refuses; nothing has changed then.
-    [[nodiscard]] bool reserve_address_space(std::size_t size_max) noexcept;
+    [[nodiscard]] bool reserve_address_space(std::size_t size_max, page_options how = {}) noexcept;
 
     /// Grows to at least `size` bytes without moving, where that is possible: always inside
     /// reserved addresses, sometimes through an upstream with try_resize().
@@ -63,6 +64,13 @@ public:
     void finish_move(std::byte* block, std::size_t size) noexcept;  // frees the old block
     void cancel_move(std::byte* block, std::size_t size) noexcept;  // frees the new one
 
+    /// finish_move() for bytes that may be copied: the first `used` bytes of the old block become
+    /// those of `block`, where the caller has already written the `made` bytes behind them.
+    /// Cost: a copy; from 128 KiB on, where the upstream is system_pages(), a system call instead:
+    ///       pages move.
+    void finish_copy(std::byte* block, std::size_t size, std::size_t used,
+                     std::size_t made = 0) noexcept;
+
     /// For bytes that may be copied: in place where possible, else to a new block with the first
     /// `used` bytes.
     /// Returns: false when exhausted; nothing has changed then.
@@ -72,14 +80,17 @@ public:
     void release() noexcept;
 
 private:
+    [[nodiscard]] std::size_t commit_step() const noexcept;
+
     //  reserved_ == 0   [data_, data_ + size_) is one block of upstream_, or there is none
     //  reserved_ != 0   [data_, data_ + size_) has memory, up to data_ + reserved_ are addresses;
-    //                   size_ is a multiple of 256 KiB, or reserved_
+    //                   size_ is a multiple of commit_step(), or reserved_
     std::byte* data_ = nullptr;
     std::size_t size_ = 0;      // bytes that may be used
     std::size_t reserved_ = 0;  // bytes of address space, 0: through the upstream
     allocator_ref upstream_;
     alignment align_;
+    page_options how_;  // reserved addresses alone
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

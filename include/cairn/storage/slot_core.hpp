@@ -55,7 +55,8 @@ concept packed_rows =
     read.begin() + std::ptrdiff_t{};                   // the same, to read
     // room for n rows in all, and then for what the function makes room for; false: exhausted
     { rows.reserve_with(n, [] { return true; }) } -> std::same_as<bool>;
-    { rows.reserve_address_space(n) } -> std::same_as<bool>;  // n rows never move; false: refused
+    // n rows never move; false: refused
+    { rows.reserve_address_space(n, page_options{}) } -> std::same_as<bool>;
     { rows.emplace_back(static_cast<Value&&>(value)) } -> std::same_as<bool>;  // false: exhausted
     rows.emplace_in_room(static_cast<Value&&>(value)); // the same, below capacity()
     rows.emplace_growing(static_cast<Value&&>(value)); // the same, where there is hardly room
@@ -145,10 +146,11 @@ public:
     }
     /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with
     /// it: null, of another map, not fulfilled yet, stale, and where it was asked for.
-    [[nodiscard]] reference operator[](asked<handle_type> h) noexcept {
+    [[nodiscard]] [[gnu::always_inline]] reference operator[](asked<handle_type> h) noexcept {
         return own_row(*this, h, live_row(h, line_of(h)));
     }
-    [[nodiscard]] const_reference operator[](asked<handle_type> h) const noexcept {
+    [[nodiscard]] [[gnu::always_inline]] const_reference operator[](
+        asked<handle_type> h) const noexcept {
         return own_row(*this, h, live_row(h, line_of(h)));
     }
     /// As operator[], and a handle that finds nothing stops every build.
@@ -266,16 +268,17 @@ public:
     /// From now on everything grows in place, up to `count_max` rows and what fits the last page
     /// beside them: nothing moves, no insertion copies the others, references survive growth. Costs
     /// addresses, not memory. It also fixes the number of slots: one whose generations are used up
-    /// is not replaced (recycle_slots()).
+    /// is not replaced (recycle_slots()). `how`: as packed_array's.
     /// Requires: nothing was inserted or reserved yet.
     /// Returns: false for 0, for more than the handle can name, and when the system refuses; the
     /// map is still usable then.
-    [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept {
+    [[nodiscard]] bool reserve_address_space(std::size_t count_max,
+                                             page_options how = {}) noexcept {
         CAIRN_ASSERT(slots_.capacity() == 0, "addresses are reserved before the first insertion");
         return count_max != 0 && count_max <= max_size() &&
-               slots_.reserve_address_space(count_max) &&
-               handles_.reserve_address_space(count_max * sizeof(handle_type)) &&
-               rows_.reserve_address_space(count_max);
+               slots_.reserve_address_space(count_max, how) &&
+               handles_.reserve_address_space(count_max * sizeof(handle_type), how) &&
+               rows_.reserve_address_space(count_max, how);
     }
 
     // ---- inserting ----------------------------------------------------------------------------
@@ -502,14 +505,19 @@ public:
 protected:
     static constexpr std::uint32_t none = slot_directory_base::none;
     static constexpr bool rows_are_objects = std::is_lvalue_reference_v<reference>;
+    /// Whether a look-up asks the object that it found for its handle.
+    static consteval bool asks_objects() {
+        return asserts_enabled && tells_its_handle<value_type, handle_type>;
+    }
 
     /// True when `h` is alive; `row` is its row then.
-    [[nodiscard]] bool find_row(handle_type h, std::uint32_t& row) const noexcept {
+    [[nodiscard]] [[gnu::always_inline]] bool find_row(handle_type h,
+                                                       std::uint32_t& row) const noexcept {
         return slots_.find(h.index(), h.generation(), row);
     }
     /// The row of `h`. Requires: contains(h).
-    [[nodiscard]] std::uint32_t live_row(handle_type h,
-                                         [[maybe_unused]] call_site from) const noexcept {
+    [[nodiscard]] [[gnu::always_inline]] std::uint32_t live_row(
+        handle_type h, [[maybe_unused]] call_site from) const noexcept {
         const std::uint32_t row = row_of(h);
 #if CAIRN_ASSERTS
         if (row == none) [[unlikely]] { refuse(h, from); }
@@ -518,8 +526,9 @@ protected:
     }
     /// `object`, which `h` has found. Checked builds ask it for its handle, where it can tell.
     template <class U>
-    [[nodiscard]] static U* own([[maybe_unused]] handle_type h, U* object) noexcept {
-        if constexpr (asserts_enabled && tells_its_handle<value_type, handle_type>) {
+    [[nodiscard]] [[gnu::always_inline]] static U* own([[maybe_unused]] handle_type h,
+                                                       U* object) noexcept {
+        if constexpr (asks_objects()) {
             [[maybe_unused]] const handle_type told = object->handle();
             CAIRN_ASSERT(
                 !told || (told.index() == h.index() && told.generation() == h.generation()),
@@ -578,19 +587,23 @@ private:
     [[nodiscard]] std::size_t row_number(const_iterator where) const noexcept {
         return static_cast<std::size_t>(where - cbegin());
     }
-    [[nodiscard]] std::uint32_t row_of(handle_type h) const noexcept {
+    [[nodiscard]] [[gnu::always_inline]] std::uint32_t row_of(handle_type h) const noexcept {
         return slots_.find(h.index(), h.generation());
     }
-    [[nodiscard]] std::uint32_t found_or_stop(handle_type h, call_site from) const noexcept {
+    [[nodiscard]] [[gnu::always_inline]] std::uint32_t found_or_stop(
+        handle_type h, call_site from) const noexcept {
         std::uint32_t row;
         if (!find_row(h, row)) [[unlikely]] { refuse(h, from); }
         return row;
     }
     template <class Self>
-    [[nodiscard]] static decltype(auto) own_row(Self& self, handle_type h,
-                                                std::size_t row) noexcept {
-        if constexpr (rows_are_objects) { (void)own(h, __builtin_addressof(self.rows_[row])); }
-        return self.rows_[row];
+    [[nodiscard]] [[gnu::always_inline]] static decltype(auto) own_row(Self& self, handle_type h,
+                                                                       std::size_t row) noexcept {
+        if constexpr (rows_are_objects) {
+            return *own(h, __builtin_addressof(self.rows_[row]));
+        } else {
+            return self.rows_[row];
+        }
     }
     /// Stops the program and names what is wrong with `h`. Requires: it finds nothing.
     [[noreturn, gnu::cold, gnu::noinline]] void refuse(handle_type h, call_site from) const {

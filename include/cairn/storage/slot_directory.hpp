@@ -82,25 +82,48 @@ public:
 
     /// The value of slot `index` if it is in life `generation`, else none.
     /// Any arguments are allowed: null, stale, from elsewhere, forged.
-    [[nodiscard]] std::uint32_t find(std::uint32_t index, std::uint32_t generation) const noexcept {
-        const slot* const all =
-            slots();  // before the question, so that loops keep it in a register
+    [[nodiscard]] [[gnu::always_inline]] std::uint32_t find(
+        std::uint32_t index, std::uint32_t generation) const noexcept {
+#ifndef __OPTIMIZE__
+        return find_called(index, generation);
+#else
+        // Before the question, so that loops keep it in a register.
+        const auto* const all = reinterpret_cast<const slot*>(memory_.data());
         if (index < capacity_) [[likely]] {
-            const slot& s = all[index];
-            if (s.word == generation) [[likely]] { return s.value; }
+            const slot* const s = all + index;
+            if (s->word == generation) [[likely]] { return s->value; }
         }
         return none;
+#endif
     }
 
     /// The same as a question: true, and `value` is that of the slot. One branch for the caller.
-    [[nodiscard]] bool find(std::uint32_t index, std::uint32_t generation,
-                            std::uint32_t& value) const noexcept {
-        const slot* const all = slots();
+    [[nodiscard]] [[gnu::always_inline]] bool find(std::uint32_t index, std::uint32_t generation,
+                                                   std::uint32_t& value) const noexcept {
+#ifndef __OPTIMIZE__
+        value = find_called(index, generation);
+        return value != none;
+#else
+        const auto* const all = reinterpret_cast<const slot*>(memory_.data());
         if (index >= capacity_) [[unlikely]] { return false; }
-        const slot& s = all[index];
-        value = s.value;
-        return s.word == generation;
+        const slot* const s = all + index;
+        value = s->value;
+        return s->word == generation;
+#endif
     }
+
+    // For callers that are not optimized: calls of the library, which is, in Debug builds, too.
+
+    /// As find().
+    [[nodiscard]] std::uint32_t find_called(std::uint32_t index,
+                                            std::uint32_t generation) const noexcept;
+    struct place {
+        void* object;  // null: the slot is not in that life
+        void* end;     // of the rows
+    };
+    /// Where the value of the slot leads among `count` rows of `row_size` bytes.
+    [[nodiscard]] place find_place(std::uint32_t index, std::uint32_t generation, const void* rows,
+                                   std::size_t row_size, std::size_t count) const noexcept;
 
     /// Requires: `index` is alive.
     [[nodiscard]] std::uint32_t value(std::uint32_t index) const noexcept {
@@ -146,7 +169,7 @@ public:
     /// all there will ever be: those that wear out are not replaced.
     /// Requires: no slot was used yet.
     /// Returns: false for 0, for more than slot_count_max, and when the system refuses.
-    [[nodiscard]] bool reserve_address_space(std::size_t live_max) noexcept;
+    [[nodiscard]] bool reserve_address_space(std::size_t live_max, page_options how = {}) noexcept;
 
     /// A promised slot comes alive. Requires: it is promised; value <= value_max.
     void fulfil(std::uint32_t index, std::uint32_t value) noexcept {
@@ -191,7 +214,9 @@ protected:
           order_{order},
           free_{upstream} {}
 
-    slot* slots() const noexcept { return reinterpret_cast<slot*>(memory_.data()); }
+    [[gnu::always_inline]] slot* slots() const noexcept {
+        return reinterpret_cast<slot*>(memory_.data());
+    }
 
     std::uint32_t* line() const noexcept {
         return reinterpret_cast<std::uint32_t*>(free_.memory().data());

@@ -11,7 +11,7 @@
 namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
-constexpr auto relaxed = std::memory_order_relaxed;
+constexpr auto relaxed = detail::memory_order::relaxed;
 
 }  // namespace
 
@@ -52,7 +52,7 @@ const concurrent_pool::chunk* concurrent_pool::find_chunk(const void* p) const n
     const chunk* c = first_chunk();
     while (c != nullptr &&
            address - reinterpret_cast<std::uintptr_t>(c->first) >= c->slot_count * stride_) {
-        c = static_cast<const chunk*>(c->next.load(std::memory_order_acquire));
+        c = static_cast<const chunk*>(c->next.load(detail::memory_order::acquire));
     }
     return c;
 }
@@ -109,7 +109,8 @@ void concurrent_pool::validate() const noexcept {
         ++cache_total;
         CAIRN_ASSERT(c->floor == c->loaded->slots && c->floor <= c->top && c->top <= c->ceiling,
                      "a cache works inside its loaded magazine");
-        [[maybe_unused]] const std::size_t spare = c->spare.load(std::memory_order_acquire)->count;
+        [[maybe_unused]] const std::size_t spare =
+            c->spare.load(detail::memory_order::acquire)->count;
         CAIRN_ASSERT(spare == 0 || spare == depot_.magazine_size(),
                      "a spare magazine is entirely full or entirely empty");
     }

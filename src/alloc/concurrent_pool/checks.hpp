@@ -10,7 +10,7 @@ namespace cairn::inline CAIRN_FLAVOUR {
 template <class F>
 void concurrent_pool::visit_chunks(F&& f) const noexcept {
     for (const chunk* c = first_chunk(); c != nullptr;
-         c = static_cast<const chunk*>(c->next.load(std::memory_order_acquire))) {
+         c = static_cast<const chunk*>(c->next.load(detail::memory_order::acquire))) {
         f(*c);
     }
 }
@@ -25,7 +25,7 @@ struct concurrent_pool_checks {
     static std::size_t number(const concurrent_pool& p, const chunk& c, const void* slot) noexcept {
         std::size_t before = 0;
         for (const chunk* i = p.first_chunk(); i != &c;
-             i = static_cast<const chunk*>(i->next.load(std::memory_order_acquire))) {
+             i = static_cast<const chunk*>(i->next.load(detail::memory_order::acquire))) {
             before += i->slot_count;
         }
         return before + index(p, c, slot);
@@ -50,9 +50,9 @@ struct concurrent_pool_checks {
     static void describe(const concurrent_pool& p, const chunk& c) noexcept {
         if (c.live == nullptr) { return; }
         chunk::word& number = c.live[chunk::words_for(c.slot_count)];
-        forget_description(static_cast<unsigned>(number.load(std::memory_order_relaxed)));
+        forget_description(static_cast<unsigned>(number.load(detail::memory_order::relaxed)));
         number.store(p.watch_.describe(c.first, c.slot_count * p.stride_),
-                     std::memory_order_relaxed);
+                     detail::memory_order::relaxed);
     }
     static detail::address_place place_of(const void* object, const void* address) noexcept;
 };

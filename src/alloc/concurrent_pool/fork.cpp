@@ -54,7 +54,7 @@ void concurrent_pool::mend_after_fork(const detail::thread_record* survivor) noe
     for (std::size_t i = 0; i != magazines.size(); ++i) { magazines[i].found = false; }
     depot_.for_each_magazine([](magazine& m) noexcept { m.found = true; });
     for (auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
-        c->spare.load(std::memory_order_relaxed)->found = true;
+        c->spare.load(detail::memory_order::relaxed)->found = true;
         if (!is_abandoned(*c)) { c->loaded->found = true; }
     }
     // All others were loaded, on their way, or made by a growth that did not end. Their owners may

@@ -15,7 +15,6 @@
 #include <cairn/alloc/concurrent_pool.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -32,7 +31,7 @@ namespace {
 constexpr std::size_t magazine_head = cache_line_size;
 
 /// What stands above is in memory before what stands below, as far as a fork can see. No code.
-void finish_step() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+void finish_step() noexcept { detail::signal_fence(detail::memory_order::seq_cst); }
 
 }  // namespace
 
@@ -41,7 +40,8 @@ concurrent_pool::~concurrent_pool() {
     // Off the list of names before the chunks go: a report must not look for an address in them.
     if (options_.name != nullptr) { set_name(nullptr); }
     for (const chunk* c = first_chunk(); c != nullptr;) {
-        const auto* const next = static_cast<const chunk*>(c->next.load(std::memory_order_relaxed));
+        const auto* const next =
+            static_cast<const chunk*>(c->next.load(detail::memory_order::relaxed));
         unpoison(c->first, c->slot_count * stride_);
         std::free(c->live);
         upstream_.deallocate(c->first, c->slot_count * stride_, detail::chunk_alignment(align_));
@@ -92,7 +92,7 @@ void concurrent_pool::equip(cache& c, std::byte*& memory) noexcept {
     c.serial = serial_;
     // Two empty magazines before enlist(), from which on others may steal the spare.
     c.load(&make_magazine(memory), depot_.magazine_size());
-    c.spare.store(&make_magazine(memory), std::memory_order_relaxed);
+    c.spare.store(&make_magazine(memory), detail::memory_order::relaxed);
     depot_.enlist(c);
 }
 

@@ -10,63 +10,20 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace {
 
-constexpr auto freed_byte = std::byte{0xDD};  // what a free slot is filled with
-
 // What is true of a slot while checks run, and what is compared:
 //   free    its byte in chunk::live is false, all its bytes are 0xDD, checkers have it poisoned
-//   live    its byte is true
-// So a second free finds false, a slot that the stack has twice finds true, and a write after a
-// free is found when the slot is given out again.
-// Slots are short, and a call of memset() or memcmp() costs as much as all else here together.
-constexpr std::size_t short_min = 32;
-constexpr std::size_t short_max = 256;
-using chunk16 = unsigned long long __attribute__((vector_size(16)));
-__extension__ using product = unsigned __int128;
-
-chunk16 freed_pattern() noexcept {
-    unsigned long long word = 0xDDDD'DDDD'DDDD'DDDD;
-    __asm__("" : "+r"(word));  // of a known one gcc makes a call of memset()
-    return chunk16{word, word};
-}
-
-void write16(std::byte* at, chunk16 value) noexcept { std::memcpy(at, &value, sizeof value); }
-
-chunk16 difference(const std::byte* at, chunk16 pattern) noexcept {
-    chunk16 seen;
-    std::memcpy(&seen, at, sizeof seen);
-    return seen ^ pattern;
-}
-
-// Two words at each end are all of a slot of 32 to 64 bytes: no loop.
-[[gnu::always_inline]] inline void fill_short(void* slot, std::size_t size) noexcept {
-    auto* const bytes = static_cast<std::byte*>(slot);
-    const chunk16 pattern = freed_pattern();
-    write16(bytes, pattern);
-    write16(bytes + 16, pattern);
-    for (std::size_t i = 32; i + 32 < size; i += 16) { write16(bytes + i, pattern); }
-    write16(bytes + size - 32, pattern);
-    write16(bytes + size - 16, pattern);
-}
-
-[[nodiscard]] [[gnu::always_inline]] inline bool is_short_as_freed(const void* slot,
-                                                                   std::size_t size) noexcept {
-    const auto* const bytes = static_cast<const std::byte*>(slot);
-    const chunk16 pattern = freed_pattern();
-    chunk16 other = difference(bytes, pattern) | difference(bytes + 16, pattern);
-    for (std::size_t i = 32; i + 32 < size; i += 16) { other |= difference(bytes + i, pattern); }
-    other |= difference(bytes + size - 32, pattern) | difference(bytes + size - 16, pattern);
-    return (other[0] | other[1]) == 0;
-}
-
-// The same for slots of any size: calls.
+//   live    its byte is true; it was written to since it was free
+// So a second free finds false, a slot that the stack has twice finds true or another byte, and a
+// write after a free is found when the slot is given out again.
+// As detail::fill_short_slot() and is_short_slot_as_filled(), for slots of any size.
 
 void fill_freed(void* slot, std::size_t size) noexcept {
-    std::memset(slot, std::to_integer<int>(freed_byte), size);
+    std::memset(slot, detail::freed_slot_byte, size);
 }
 
 [[nodiscard]] bool is_as_freed(const void* slot, std::size_t size) noexcept {
-    const auto* const bytes = static_cast<const std::byte*>(slot);
-    return bytes[0] == freed_byte && std::memcmp(bytes, bytes + 1, size - 1) == 0;
+    const auto* const bytes = static_cast<const unsigned char*>(slot);
+    return bytes[0] == detail::freed_slot_byte && std::memcmp(bytes, bytes + 1, size - 1) == 0;
 }
 
 }  // namespace
@@ -77,9 +34,13 @@ void pool_checks::remember(pool& p, const pool::chunk& c) noexcept {
     p.lookup_.first = reinterpret_cast<std::uintptr_t>(c.first);
     p.lookup_.size = c.slot_count * p.stride_;
     p.lookup_.live = c.live;
-    // Under Valgrind the bytes of a free slot may not be read: no short way there.
-    const bool is_short = p.stride_ >= short_min && p.stride_ <= short_max && !poison_is_seen();
-    p.lookup_.short_size = is_short ? p.lookup_.size : 0;
+}
+
+/// For slots that are short. Where a checker watches, the bytes of a free slot may not be read.
+void pool_checks::open_gate(pool& p) noexcept {
+    if (is_short(p) && p.lookup_.size != 0 && !poison_is_seen()) {
+        p.lookup_.gate = reinterpret_cast<std::uintptr_t>(p.floor_);
+    }
 }
 
 /// Returns: nullptr when the address lies elsewhere or inside a slot, and for slots of one byte.
@@ -91,7 +52,8 @@ inline bool* pool_checks::live_of(const pool& p, const void* slot) noexcept {
     // rounded down wherever offset * stride < 2^64. The product back tells whether a slot begins
     // there; one of a larger chunk may be missed, and takes the other way. For a stride of 1 the
     // sum wraps to 0: only slot 0 is found, all others take the other way.
-    const auto i = static_cast<std::size_t>((product{offset} * l.inverse) >> 64);
+    const auto i =
+        static_cast<std::size_t>((detail::slot_lookup::product{offset} * l.inverse) >> 64);
     return i * p.stride_ == offset ? l.live + i : nullptr;
 }
 
@@ -101,17 +63,18 @@ void pool_checks::take(pool& p, void* slot, bool recycled) noexcept {
     CAIRN_ASSERT(c != nullptr, "a free slot lies in a chunk of its pool",
                  about(p, misuse_kind::corrupted));
     remember(p, *c);
-    // An untouched slot has no pattern yet: it is whatever upstream gave.
-    if (recycled) {
-        unpoison_defined(slot, p.stride_);
-        CAIRN_ASSERT(is_as_freed(slot, p.stride_), "a free slot is not written to",
-                     about(p, misuse_kind::corrupted, {}, c, slot));
-    }
+    // First: one that was given out is written to, too.
     if (c->live != nullptr) {
         const std::size_t i = index(p, *c, slot);
         CAIRN_ASSERT(!is_live(*c, i), "a slot is given out once",
                      about(p, misuse_kind::corrupted, {}, c, slot));
         c->live[i] = true;
+    }
+    // An untouched slot has no pattern yet: it is whatever upstream gave.
+    if (recycled) {
+        unpoison_defined(slot, p.stride_);
+        CAIRN_ASSERT(is_as_freed(slot, p.stride_), "a free slot is not written to",
+                     about(p, misuse_kind::corrupted, {}, c, slot));
     }
     unpoison(slot, p.stride_);
 }
@@ -141,101 +104,51 @@ void pool_checks::give(pool& p, void* slot, call_site from) noexcept {
     poison(slot, p.stride_);
 }
 
-// Each operation has two ways: one for a slot about which all is well, in few instructions and
-// without a call; and one for any slot, under any checker, with a sentence for what is wrong. The
-// first changes nothing before it knows, so the second begins anew. Short slots, which most are,
-// have a first way of their own.
-
-// Apart, or their calls would cost the short ones a frame.
-[[gnu::noinline]] void* pool_checks::allocate_uncommon(pool& p) noexcept {
-    // short_size == size: the slots are short, and the short way has just said no.
-    const detail::slot_lookup& l = p.lookup_;
-    if (l.short_size != l.size && p.top_ != p.floor_ && !poison_is_seen()) {
-        const detail::allocator_watch::use inside{p.watch_, &p, "pool", {}};
-        void* const slot = p.top_[-1];
-        bool* const live = live_of(p, slot);
-        if (live != nullptr && !*live && is_as_freed(slot, p.stride_)) {
-            *live = true;
-            --p.top_;
-            return slot;
+void* pool::allocate_guarded() noexcept {
+    const pool_checks::use inside{*this, {}};
+    const bool recycled = top_ != floor_;
+    if (poison_is_seen() || (!recycled && carve_ == carve_end_)) { return allocate_any(); }
+    void* const slot = recycled ? top_[-1] : carve_;
+    bool* const live = pool_checks::live_of(*this, slot);
+    // An untouched slot has no pattern yet: it is whatever upstream gave.
+    if (live != nullptr && !*live && (!recycled || is_as_freed(slot, stride_))) {
+        *live = true;
+        if (recycled) {
+            --top_;
+        } else {
+            carve_ += stride_;
         }
+    } else {
+        (void)allocate_any();  // gives out the same slot, or stops
     }
-    return p.allocate_any();
+    if (recycled && pool_checks::is_short(*this)) { detail::mark_given_out(slot); }
+    return slot;
 }
-[[gnu::noinline]] void pool_checks::deallocate_uncommon(pool& p, void* slot,
-                                                        call_site from) noexcept {
-    const detail::slot_lookup& l = p.lookup_;
-    if (l.short_size != l.size && !poison_is_seen()) {
-        const detail::allocator_watch::use inside{p.watch_, &p, "pool", from};
-        bool* const live = live_of(p, slot);
-        if (live != nullptr && *live) {
-            *live = false;
-            fill_freed(slot, p.stride_);
-            *p.top_++ = slot;
-            return;
-        }
+
+void pool::deallocate_guarded(void* p, call_site from) noexcept {
+    if (p == nullptr) { return; }
+    const pool_checks::use inside{*this, from};
+    bool* const live = pool_checks::live_of(*this, p);
+    if (live != nullptr && *live && !poison_is_seen()) {
+        *live = false;
+        fill_freed(p, stride_);
+    } else {
+        pool_checks::give(*this, p, from);
     }
-    p.deallocate_any(slot, from);
+    *top_++ = p;
 }
 
 void* pool::checked_allocate() noexcept {
-    if (watch_.inside() != nullptr || top_ == floor_) [[unlikely]] {
-        return pool_checks::allocate_uncommon(*this);
-    }
-    // What allocator_watch::use does, written out, without its frame: the thread is noted, and
-    // asked for again at the end. The slot changes only when all is known to be well.
-    const void* const thread = detail::this_thread_word();
-    watch_.set_inside(thread);
-    void* const slot = top_[-1];
-    const std::size_t offset = reinterpret_cast<std::uintptr_t>(slot) - lookup_.first;
-    bool is_well = false;
-    if (offset < lookup_.short_size) [[likely]] {
-        // The stack lies outside of the slots: what it holds is where a slot begins.
-        bool* const live = lookup_.live + (product{offset} * lookup_.inverse >> 64);
-        is_well = !*live && is_short_as_freed(slot, stride_);
-        if (is_well) [[likely]] {
-            *live = true;
-            --top_;
-        }
-    }
-    if (watch_.inside() != thread) [[unlikely]] {
-        detail::allocator_watch::use::two_threads(watch_, this, "pool", {});
-    }
-    watch_.set_inside(nullptr);
-    return is_well ? slot : pool_checks::allocate_uncommon(*this);
+    void* const slot = allocate_alone();
+    return slot != nullptr ? slot : allocate_guarded();
 }
 
 void pool::checked_deallocate(void* p, call_site from) noexcept {
-    if (p == nullptr) [[unlikely]] { return; }
-    if (watch_.inside() != nullptr) [[unlikely]] {
-        return pool_checks::deallocate_uncommon(*this, p, from);
-    }
-    const void* const thread = detail::this_thread_word();
-    watch_.set_inside(thread);
-    const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - lookup_.first;
-    bool is_well = false;
-    if (offset < lookup_.short_size) [[likely]] {
-        // offset = q * stride + r: the product is q * 2^64 + q * e + r * inverse, where e is below
-        // the stride. So its lower half is below the inverse where r is 0: q * e is below 2^52, the
-        // inverse of a short stride at least 2^56.
-        const product number = product{offset} * lookup_.inverse;
-        bool* const live = lookup_.live + (number >> 64);
-        is_well = static_cast<std::uint64_t>(number) < lookup_.inverse && *live;
-        if (is_well) [[likely]] {
-            *live = false;
-            fill_short(p, stride_);
-            *top_++ = p;
-        }
-    }
-    if (watch_.inside() != thread) [[unlikely]] {
-        detail::allocator_watch::use::two_threads(watch_, this, "pool", from);
-    }
-    watch_.set_inside(nullptr);
-    if (!is_well) [[unlikely]] { pool_checks::deallocate_uncommon(*this, p, from); }
+    if (!deallocate_alone(p)) [[unlikely]] { deallocate_guarded(p, from); }
 }
 
+/// By all that the memory checkers and the sentences ask for.
 void* pool::allocate_any() noexcept {
-    const detail::allocator_watch::use inside{watch_, this, "pool", {}};
     const bool recycled = top_ != floor_;
     if (!recycled && carve_ == carve_end_) { return allocate_in_next_chunk(); }
     void* p = carve_;
@@ -246,17 +159,6 @@ void* pool::allocate_any() noexcept {
     }
     pool_checks::take(*this, p, recycled);
     return p;
-}
-
-void* pool::checked_allocate(std::size_t size, alignment align) noexcept {
-    if (size > stride_ || align > align_) { return nullptr; }
-    return checked_allocate();
-}
-
-void pool::deallocate_any(void* p, call_site from) noexcept {
-    const detail::allocator_watch::use inside{watch_, this, "pool", from};
-    pool_checks::give(*this, p, from);
-    *top_++ = p;
 }
 
 void pool::checked_deallocate(void* p, std::size_t size, alignment align, call_site from) noexcept {

@@ -1,12 +1,13 @@
 // Cold half of cairn/collected/collected_heap.hpp: where the memory of objects comes from.
 //
 //      type_record                    chunk: 16 KiB, slots of one size
-//      free_bits 1011000 -------+     +------+------+------+------+- - - -
+//      free_bits 1001000000 ----+     +------+------+------+------+- - - -
 //      word_begin --------------|---->| slot | slot | slot | slot |
-//      live_word --+            |     +------+------+------+------+- - - -
-//                  v            v
-//      chunk_record.live  ...0100111  what is 0 in a word when it is opened goes to free_bits;
-//                                     make() takes from there without looking at the chunk
+//      starts    ..1001001      |     +------+------+------+------+- - - -
+//                               v
+//      live      1001001000000001     what begins a slot and is 0 in a word when it is opened goes
+//                                     to free_bits, and is 1 from then on; make() takes from there
+//                                     without looking at the chunk
 #include "engine.hpp"
 
 #include <cstring>
@@ -19,6 +20,15 @@ void count_as_used(collected_region& r, std::size_t size) noexcept {
     r.used_size += size;
     r.allocated_size += size;
     if (r.now != phase::idle) { r.cycle.allocated_size += size; }
+}
+
+/// A bit for each beginning of a slot, the first at bit 0.
+std::uint64_t starts_of(std::uint32_t slot_size) noexcept {
+    std::uint64_t starts = 1;
+    for (std::size_t step = slot_size / slot_size_min; step < 64; step *= 2) {
+        starts |= starts << step;
+    }
+    return starts;
 }
 
 /// The first of `count` free chunks in a row; no_chunk: there are none.
@@ -56,8 +66,9 @@ void prepare_chunk(collected_region& r, std::uint32_t number, type_record& type,
                    std::uint32_t run) noexcept {
     chunk_record& c = r.chunks[number];
     std::memset(static_cast<void*>(&c), 0, sizeof(c));
+    std::memset(&mark_word(r, number, 0), 0, run * words_per_chunk * sizeof(std::uint64_t));
+    std::memset(&live_bits(r, number, 0), 0, run * words_per_chunk * sizeof(std::uint64_t));
     c.type = &type;
-    c.way = type.way;
     c.run = run;
     c.slot_count = 1;
     if (type.type->size <= slot_size_max) {
@@ -66,33 +77,48 @@ void prepare_chunk(collected_region& r, std::uint32_t number, type_record& type,
         c.slot_count = static_cast<std::uint32_t>(chunk_size / size);
         c.reciprocal = 0xFFFF'FFFF / size + 1;
     }
+    set_way(c);
     for (std::uint32_t i = 1; i < run; ++i) {
         std::memset(static_cast<void*>(&r.chunks[number + i]), 0, sizeof(c));
         r.chunks[number + i].behind_first = i;
-        r.chunks[number + i].way = tracing::behind;
-        r.chunks[number + i].slot_count = 1;
     }
     c.next_with_room = c.previous_with_room = no_chunk;
     c.swept_in = r.sweep_stamp;  // nothing in it is garbage of the running cycle
     ++type.chunk_count;
+    type.chunks_behind += run - 1;
 }
 
 void open_word(collected_region& r, type_record& t, std::uint32_t word,
                std::uint64_t free) noexcept {
     chunk_record& c = r.chunks[t.current];
-    if (births_are_marked(r, c)) { c.mark[word] |= free; }
+    if (births_are_marked(r, c)) { mark_births(r, mark_word(r, t.current, word), free); }
+    live_bits(r, t.current, word) |= free;
     t.free_bits = free;
-    t.live_word = &c.live[word];
-    t.word_begin = chunk_begin(r, t.current) + std::size_t{word} * 64 * c.slot_size;
+    t.word_begin = chunk_begin(r, t.current) + word * word_span;
     t.next_word = word + 1;
-    count_as_used(r, static_cast<std::size_t>(std::popcount(free)) * c.slot_size);
+    const auto count = static_cast<std::uint32_t>(std::popcount(free));
+    c.taken_count += count;
+    count_as_used(r, std::size_t{count} * c.slot_size);
+}
+
+/// The bits of word `word` at which a slot begins.
+std::uint64_t starts_of_word(const type_record& t, const chunk_record& c,
+                             std::uint32_t word) noexcept {
+    const auto begin = static_cast<std::uint32_t>(word * word_span);
+    const std::uint64_t before = begin + c.slot_size - 1;
+    const auto slot = static_cast<std::uint32_t>(before * c.reciprocal >> 32);  // begins here, or
+    const std::uint32_t first = (slot * c.slot_size - begin) / slot_size_min;
+    const std::uint32_t end = (c.slot_count * c.slot_size - begin) / slot_size_min;
+    if (slot >= c.slot_count || first >= 64) { return 0; }  // further behind
+    const std::uint64_t starts = t.starts << first;
+    return end >= 64 ? starts : starts & ((std::uint64_t{1} << end) - 1);
 }
 
 bool open_word_of_current(collected_region& r, type_record& t) noexcept {
     if (t.current == no_chunk) { return false; }
     const chunk_record& c = r.chunks[t.current];
-    for (std::uint32_t w = t.next_word; w < word_count(c); ++w) {
-        const std::uint64_t free = ~c.live[w] & slots_of_word(c, w);
+    for (std::uint32_t w = t.next_word; w < words_per_chunk; ++w) {
+        const std::uint64_t free = starts_of_word(t, c, w) & ~live_bits(r, t.current, w);
         if (free != 0) {
             open_word(r, t, w, free);
             return true;
@@ -138,6 +164,7 @@ constexpr collected_type array_type(std::uint32_t size) noexcept {
     collected_type t;
     t.size = size;
     t.way = tracing::all_words;
+    t.is_movable = true;
     t.name = "ref_array";
     t.name_length = 9;
     return t;
@@ -148,6 +175,11 @@ constexpr collected_type array_types[] = {
     array_type(4096), array_type(8192), array_type(16384)};  // the last one: whole chunks
 
 }  // namespace
+
+void set_way(chunk_record& c) noexcept {
+    c.way = c.type->way;
+    c.price = static_cast<std::uint32_t>(price_of(object_size(c), c.type->place_count));
+}
 
 bool births_are_marked(const collected_region& r, const chunk_record& c) noexcept {
     return r.is_marking || r.now == phase::before_collect ||
@@ -171,6 +203,7 @@ void give_back_chunks(collected_region& r, std::uint32_t first) noexcept {
     if (c.is_listed) { unlist(r, first); }
     --c.type->chunk_count;
     const std::uint32_t run = c.run;
+    c.type->chunks_behind -= run - 1;
     for (std::uint32_t i = first; i < first + run; ++i) {
         r.free_chunks[i / 64] |= std::uint64_t{1} << (i % 64);
     }
@@ -186,6 +219,7 @@ type_record* find_record(collected_region& r, const collected_type& type) noexce
             r.used_types[r.type_count++] = static_cast<std::uint8_t>(i);
             r.types[i].type = &type;
             r.types[i].way = type.way;
+            r.types[i].starts = starts_of(type.size);
             break;
         }
         i = (i + 1) % type_record_count;
@@ -200,9 +234,8 @@ void* take_from_next_word(collected_region& r, type_record& t) noexcept {
     }
     const std::uint64_t free = t.free_bits;
     t.free_bits = free & (free - 1);
-    *t.live_word |= free & (0 - free);
     std::byte* const slot =
-        t.word_begin + static_cast<std::size_t>(std::countr_zero(free)) * t.type->size;
+        t.word_begin + static_cast<std::size_t>(std::countr_zero(free)) * slot_size_min;
     unpoison(slot, t.type->size);
     return slot;
 }
@@ -217,8 +250,9 @@ void* take_large(collected_region& r, const collected_type& type, std::size_t si
     }
     prepare_chunk(r, number, *t, run);
     chunk_record& c = r.chunks[number];
-    c.live[0] = 1;
-    c.mark[0] = births_are_marked(r, c) ? 1 : 0;
+    c.taken_count = 1;
+    live_bits(r, number, 0) = 1;
+    if (births_are_marked(r, c)) { mark_births(r, mark_word(r, number, 0), 1); }
     count_as_used(r, object_size(c));
     std::byte* const object = chunk_begin(r, number);
     unpoison(object, size);
@@ -250,8 +284,12 @@ void give_back_slot(collected_region& r, void* slot) noexcept {
     const object_name name = name_of(slot);
     const std::uint32_t number = name / chunk_size;
     chunk_record& c = r.chunks[number];
-    const std::uint32_t index = slot_of(c, name);
-    c.live[index / 64] &= ~(std::uint64_t{1} << (index % 64));
+    // A worker may have read the name of an object that its constructor has shown. The record of a
+    // large one is cleared for the next, so the worker ends its unit first. Slots keep their chunk.
+    const bool is_seen_by_worker = r.is_shared && c.slot_size == 0;
+    if (is_seen_by_worker) { (void)r.share->try_take_gate(true); }
+    r.live[name / word_span] &= ~bit_of(name);
+    --c.taken_count;
     r.used_size -= object_size(c);
     poison(slot, object_size(c));
     if (c.slot_size == 0) {
@@ -261,6 +299,7 @@ void give_back_slot(collected_region& r, void* slot) noexcept {
     } else {
         list_chunk_with_room(r, number);
     }
+    if (is_seen_by_worker) { r.share->give_back_gate(); }
 }
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

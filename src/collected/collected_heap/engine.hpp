@@ -1,8 +1,11 @@
 // What the parts of the collector call in each other.
 //
 //      chunks.cpp   memory: chunks, open words, large objects, arrays
+//      barrier.cpp  what stores do while marking
 //      mark.cpp     from the roots to everything that is reachable
+//      mark_on.cpp  the same by a second thread
 //      sweep.cpp    before_collect, destructors, memory that comes back
+//      compact.cpp  objects of sparsely used chunks move together
 //      step.cpp     the phases in turn, within a budget; how much is owed
 //      checks.cpp   what checked builds know: regions, misuse
 //      validate.cpp the invariants; the second walk
@@ -11,12 +14,14 @@
 
 #include <bit>
 #include <cairn/collected/collected_heap.hpp>
+#include <cairn/collected/marking_worker.hpp>
 #include <cairn/collected/region.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 // Work, in bytes: see budget.hpp.
 inline constexpr std::size_t root_price = 32;
+inline constexpr std::size_t reference_price = 8;  // where an object's slot is not worth that much
 inline constexpr std::size_t chunk_price = 256;
 inline constexpr std::size_t call_price = 128;
 inline constexpr std::size_t piece_size = 512;  // bytes of an array that are traced at a time
@@ -33,18 +38,32 @@ inline constexpr std::size_t piece_size = 512;  // bytes of an array that are tr
 [[nodiscard]] inline std::size_t object_size(const chunk_record& c) noexcept {
     return c.slot_size != 0 ? c.slot_size : std::size_t{c.run} * chunk_size;
 }
-[[nodiscard]] inline std::uint32_t word_count(const chunk_record& c) noexcept {
-    return (c.slot_count + 63) / 64;
+/// The object that begins at bit `bit` of the chunk's word `word`.
+[[nodiscard]] inline object_name name_at(std::uint32_t chunk, std::uint32_t word,
+                                         std::uint32_t bit) noexcept {
+    return static_cast<object_name>(chunk * chunk_size + word * word_span + bit * slot_size_min);
 }
-/// The bits of word `word` that stand for a slot.
-[[nodiscard]] inline std::uint64_t slots_of_word(const chunk_record& c,
-                                                 std::uint32_t word) noexcept {
-    const std::uint32_t count = c.slot_count - word * 64;
-    return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+[[nodiscard]] inline std::uint64_t& mark_word(collected_region& r, std::uint32_t chunk,
+                                              std::uint32_t word) noexcept {
+    return r.marks[chunk * words_per_chunk + word];
 }
-[[nodiscard]] inline object_name slot_name(const chunk_record& c, std::uint32_t chunk,
-                                           std::uint32_t word, std::uint32_t bit) noexcept {
-    return chunk * static_cast<object_name>(chunk_size) + (word * 64 + bit) * c.slot_size;
+/// Objects, and slots that make() may take.
+[[nodiscard]] inline std::uint64_t& live_bits(collected_region& r, std::uint32_t chunk,
+                                              std::uint32_t word) noexcept {
+    return r.live[chunk * words_per_chunk + word];
+}
+/// Objects alone.
+[[nodiscard]] inline std::uint64_t objects_of_word(const collected_region& r, std::uint32_t chunk,
+                                                   std::uint32_t word) noexcept {
+    const type_record& t = *r.chunks[chunk].type;
+    const bool is_open = t.free_bits != 0 && name_of(t.word_begin) == name_at(chunk, word, 0);
+    return r.live[chunk * words_per_chunk + word] & ~(is_open ? t.free_bits : 0);
+}
+/// Garbage, once marking has ended, of a chunk that is not swept yet.
+[[nodiscard]] inline std::uint64_t condemned_of_word(const collected_region& r, std::uint32_t chunk,
+                                                     std::uint32_t word) noexcept {
+    const std::size_t i = chunk * words_per_chunk + word;
+    return r.live[i] & ~r.marks[i];
 }
 [[nodiscard]] inline bool is_free_chunk(const collected_region& r, std::uint32_t chunk) noexcept {
     return ((r.free_chunks[chunk / 64] >> (chunk % 64)) & 1) != 0;
@@ -88,18 +107,34 @@ private:
     bool outer_;
 };
 
+/// Bytes of work for an object of `size` bytes.
+[[nodiscard]] inline std::size_t price_of(std::size_t size, std::size_t reference_count) noexcept {
+    const std::size_t by_references = reference_count * reference_price;
+    return by_references > size ? by_references : size;
+}
+
 // ---- chunks.cpp
+/// What is known about the type, in the chunk.
+void set_way(chunk_record& c) noexcept;
 /// True when an object that is made in `c` now has to be marked to survive the running cycle.
 [[nodiscard]] bool births_are_marked(const collected_region& r, const chunk_record& c) noexcept;
 void give_back_chunks(collected_region& r, std::uint32_t first) noexcept;
 void list_chunk_with_room(collected_region& r, std::uint32_t chunk) noexcept;
 
 // ---- mark.cpp
+/// What the program's thread does where a worker marks, too.
+enum class beside_worker : unsigned char {
+    leaves,   // what only it can do
+    marks,    // the rest as well, unless the worker is in a piece
+    insists,  // and then it waits for the end of the worker's unit
+};
 /// What step.cpp gives to a phase, and what has become of it.
 struct allowance {
     std::size_t work;   // bytes that are left
     std::size_t steps;  // units that are left
     std::size_t done;   // bytes
+    beside_worker way = beside_worker::insists;
+    bool waits = false;  // for the worker: this thread can do nothing now
 
     void pay(std::size_t price) noexcept {
         done += price;
@@ -111,6 +146,96 @@ struct allowance {
 void scan_roots(collected_region& r, allowance& left) noexcept;
 /// Returns: true when nothing is left to be traced.
 [[nodiscard]] bool trace_marked(collected_region& r, allowance& left) noexcept;
+/// What the worker has kept for this thread. Returns: true when nothing is left of it.
+[[nodiscard]] bool trace_deferred(collected_region& r, allowance& left) noexcept;
+/// The worker's part, which has the gate. Returns: true when it could go on.
+[[nodiscard]] bool trace_beside_program(collected_region& r, allowance& left) noexcept;
+
+/// Names of objects, or into them: a bit for each granule of 16 bytes. Of one thread at a time.
+class name_set {
+public:
+    /// The names that bits of a word stand for: first, first + 16, ...
+    struct word {
+        object_name first;
+        std::uint64_t bits;
+    };
+    void add(object_name name) noexcept;
+    /// Takes some of them out. Returns: no bit when it is empty.
+    [[nodiscard]] word take() noexcept;
+    [[nodiscard]] bool is_empty() const noexcept { return chunk_count_ == 0; }
+
+private:
+    friend marking_share;
+
+    std::uint64_t* bits_ = nullptr;    // of a chunk, once that has its bit in:
+    std::uint64_t* chunks_ = nullptr;  // chunks with names
+    std::uint32_t first_chunk_ = 0;
+    std::uint32_t chunk_count_ = 0;  // of those
+    std::uint32_t next_word_ = 0;    // of chunks_: those before it are 0
+};
+/// Sees the names of what was overwritten. Returns: true when none is left.
+[[nodiscard]] bool see_names(collected_region& r, name_set& names, allowance& left) noexcept;
+
+// ---- mark_on.cpp
+/// Beside a region that a worker marks.
+struct marking_share {
+    /// What the worker knows about a type.
+    struct places {
+        bool is_known = false;
+        std::uint8_t place_count = 0;
+        std::uint16_t places[places_max] = {};
+        std::uint32_t price = 0;  // bytes of work for an object
+    };
+
+    [[nodiscard]] static marking_share* create(collected_region& r, marking_worker& w) noexcept;
+    void destroy() noexcept;
+
+    /// The program's thread. Returns: false when the worker is in a piece and it does not insist.
+    [[nodiscard]] bool try_take_gate(bool insists) noexcept;
+    void open_gate() noexcept { worker.gate_.let_in(); }
+    void give_back_gate() noexcept { worker.gate_.give_back(); }
+    void close_gate() noexcept { worker.gate_.close(); }
+    /// The worker ends its piece.
+    [[nodiscard]] bool is_gate_wanted() const noexcept {
+        return worker.is_wanted_.load(memory_order::relaxed);
+    }
+    /// Bytes that the worker has marked since the last call.
+    [[nodiscard]] std::size_t take_work() noexcept;
+    /// The side that has the gate: the set that was handed over and is not empty; nullptr: none.
+    [[nodiscard]] name_set* received() noexcept {
+        const std::uint32_t set = handover.received();
+        return set == decltype(handover)::none ? nullptr : &sets[set];
+    }
+
+    marking_share(collected_region& r, marking_worker& w, std::size_t bytes) noexcept
+        : worker{w}, region{r}, work_seen{w.work_.load(memory_order::relaxed)}, size{bytes} {}
+
+    marking_worker& worker;
+    collected_region& region;
+    basic_handover<std_atoms> handover;
+    name_set sets[2];
+    std::uint64_t work_seen;  // of the worker's, in the cycle's count already
+    std::size_t size;         // bytes, with the sets
+    places types[type_record_count];
+};
+/// Marking begins: the worker is let in, where there is one.
+void share_marking(collected_region& r) noexcept;
+/// The log goes to the worker, or to a set that will.
+void hand_over_log(collected_region& r) noexcept;
+/// The program's part of marking, where is_shared. Returns: true when marking has ended.
+[[nodiscard]] bool mark_beside_worker(collected_region& r, allowance& left) noexcept;
+/// What the worker has done since the last call counts for the cycle. Returns: bytes.
+std::size_t count_work_of_worker(collected_region& r) noexcept;
+
+/// Objects of these slots will be marked when they are made.
+inline void mark_births(const collected_region& r, std::uint64_t& word,
+                        std::uint64_t slots) noexcept {
+    if (r.is_shared) {
+        in_place{word}.fetch_or(slots, memory_order::relaxed);
+    } else {
+        word |= slots;
+    }
+}
 
 // ---- sweep.cpp
 /// Returns: true when all have been called.
@@ -120,10 +245,15 @@ void scan_roots(collected_region& r, allowance& left) noexcept;
 /// Sweeps a chunk that asks for no user code. Returns: false when there is none.
 [[nodiscard]] bool sweep_one_for_make(collected_region& r) noexcept;
 
+/// What lies in a slot that belongs to nothing: checkers know.
+void destroy_bytes(collected_region& r, void* object, std::size_t size) noexcept;
+
 // ---- collected_heap.cpp
 [[nodiscard]] collection_cycle cycle_of(const collected_region& r) noexcept;
 
 // ---- step.cpp
+/// `work` bytes less are left of the running cycle.
+void count_work(collected_region& r, std::size_t work) noexcept;
 /// What make() may do when memory is short. Returns: false when there is nothing.
 [[nodiscard]] bool help_make(collected_region& r) noexcept;
 
@@ -131,9 +261,8 @@ void scan_roots(collected_region& r, allowance& left) noexcept;
 [[nodiscard]] inline bool is_live(const collected_region& r, object_name name) noexcept {
     if (name < r.begin || name >= r.end || is_free_chunk(r, name / chunk_size)) { return false; }
     const object_name object = start_of(r, name);
-    const chunk_record& c = r.chunks[object / chunk_size];
-    const std::uint32_t slot = slot_of(c, object);
-    return slot < c.slot_count && ((c.live[slot / 64] >> (slot % 64)) & 1) != 0;
+    const auto word = static_cast<std::uint32_t>(object % chunk_size / word_span);
+    return (objects_of_word(r, object / chunk_size, word) & bit_of(object)) != 0;
 }
 
 /// Calls visit(name) for each reference of the object, null ones too.

@@ -161,9 +161,9 @@ counts_of_type count_type(collected_region& r, const type_numbers& numbers,
     visit_chunks(r, r.first_chunk, [&](std::uint32_t number, const chunk_record& c) {
         if (numbers.of(c.type) != type) { return true; }
         n.chunks += c.run;
-        for (std::uint32_t w = 0; w < word_count(c); ++w) {
-            for_each_bit(c.live[w], [&](std::uint32_t bit) {
-                const object_name object = slot_name(c, number, w, bit);
+        for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
+            for_each_bit(objects_of_word(r, number, w), [&](std::uint32_t bit) {
+                const object_name object = name_at(number, w, bit);
                 if (is_condemned(r, object)) { return; }
                 ++n.objects;
                 n.size += object_size(c);

@@ -26,8 +26,7 @@ void mark_open_words(collected_region& r) noexcept {
     for (std::uint32_t i = 0; i < r.type_count; ++i) {
         const type_record& t = r.types[r.used_types[i]];
         if (t.free_bits == 0) { continue; }
-        chunk_record& c = r.chunks[t.current];
-        c.mark[t.live_word - c.live] |= t.free_bits;
+        r.marks[name_of(t.word_begin) / word_span] |= t.free_bits;
     }
 }
 
@@ -39,9 +38,19 @@ bool has_before_collect(const collected_region& r) noexcept {
     return false;
 }
 
-/// A cycle that begins now takes no more work.
+/// Bytes of work for the references of a type's objects that its slots do not pay for.
+std::uint64_t work_beyond_slots(const type_record& t) noexcept {
+    const std::uint64_t size = (t.chunk_count + t.chunks_behind) * std::uint64_t{chunk_size};
+    if (t.way == tracing::all_words) { return size; }
+    const std::uint64_t by_references = t.place_count * reference_price;
+    return by_references <= t.type->size ? 0 : size / t.type->size * (by_references - t.type->size);
+}
+
+/// A cycle that begins now takes no more work: but for traced containers, which are taken to have
+/// as many references as in the last cycle.
 std::uint64_t work_of_cycle(const collected_region& r) noexcept {
     std::uint64_t calls = 0;
+    std::uint64_t beyond_slots = r.last_cycle.work_beyond_slots;
     for (std::uint32_t i = 0; i < r.type_count; ++i) {
         const type_record& t = r.types[r.used_types[i]];
         const bool destroys = t.type->destroy != nullptr;
@@ -50,10 +59,11 @@ std::uint64_t work_of_cycle(const collected_region& r) noexcept {
                                         ? t.chunk_count
                                         : t.chunk_count * (chunk_size / t.type->size);
         calls += slots * (std::uint64_t{destroys} + std::uint64_t{tells});
+        beyond_slots += work_beyond_slots(t);
     }
     const std::uint64_t chunks = r.end_chunk - r.first_chunk - r.free_chunk_count;
-    return r.used_size + r.root_count * root_price + chunks * (chunk_price + root_price) +
-           calls * call_price;
+    return r.used_size + beyond_slots + r.root_count * root_price +
+           chunks * (chunk_price + root_price) + calls * call_price;
 }
 
 void begin_cycle(collected_region& r) noexcept {
@@ -96,9 +106,10 @@ void end_cycle(collected_region& r) noexcept {
     r.used_by_last_cycle = r.cycle.allocated_size;
     r.free_at_end = capacity_of(r) - r.used_size;
     constexpr std::uint64_t least_work_to_learn_from = 65536;
-    if (r.cycle.nanoseconds != 0 && r.cycle.work >= least_work_to_learn_from) {
+    const std::uint64_t own_work = r.cycle.work - r.cycle.work_by_worker;
+    if (r.cycle.nanoseconds != 0 && own_work >= least_work_to_learn_from) {
         const double speed =
-            1000.0 * static_cast<double>(r.cycle.work) / static_cast<double>(r.cycle.nanoseconds);
+            1000.0 * static_cast<double>(own_work) / static_cast<double>(r.cycle.nanoseconds);
         r.slowest_speed = r.slowest_speed == 0 || speed < r.slowest_speed ? speed : r.slowest_speed;
     }
 }
@@ -118,10 +129,15 @@ void advance(collected_region& r, allowance& left) noexcept {
             break;
         case phase::roots:
             scan_roots(r, left);
-            if (r.next_root == &r.roots) { r.now = phase::mark; }
+            if (r.next_root == &r.roots) {
+                r.now = phase::mark;
+                share_marking(r);
+            }
             break;
         case phase::mark:
-            if (trace_marked(r, left)) { end_marking(r); }
+            if (r.is_shared ? mark_beside_worker(r, left) : trace_marked(r, left)) {
+                end_marking(r);
+            }
             break;
         case phase::before_collect:
             if (call_before_collect(r, left)) { begin_sweep(r); }
@@ -132,16 +148,32 @@ void advance(collected_region& r, allowance& left) noexcept {
     }
 }
 
-void count_work(collected_region& r, std::size_t work) noexcept {
-    r.cycle.work += work;
-    r.work_left_max -= work < r.work_left_max ? work : r.work_left_max;
+bool is_without_limit(const collection_budget& b) noexcept {
+    return b.bytes == SIZE_MAX && b.steps == SIZE_MAX &&
+           b.microseconds == collection_budget::no_end;
+}
+
+/// What a worker has marked since the last step is taken off the budget, but for one unit.
+/// Returns: what is left to the worker.
+beside_worker share_budget(collected_region& r, collection_budget& budget) noexcept {
+    const std::size_t by_worker = r.is_shared ? count_work_of_worker(r) : 0;
+    if (is_without_limit(budget)) { return beside_worker::insists; }
+    if (budget.bytes == SIZE_MAX) {
+        return by_worker == 0 ? beside_worker::marks : beside_worker::leaves;
+    }
+    if (budget.bytes != 0) {
+        budget.bytes -= by_worker < budget.bytes ? by_worker : budget.bytes - 1;
+    }
+    return beside_worker::marks;
 }
 
 /// Goes on with the running cycle until it ends or the budget does.
-collection_report run(collected_region& r, const collection_budget& budget) noexcept {
+collection_report run(collected_region& r, collection_budget budget) noexcept {
     collection_report report;
     const std::uint64_t freed_count = r.cycle.freed_count;
     const std::uint64_t freed_size = r.cycle.freed_size;
+    const beside_worker way = share_budget(r, budget);
+    bool waits = false;
     const bool is_timed = budget.microseconds != collection_budget::no_end;
     const std::uint64_t time_max = std::uint64_t{budget.microseconds} * 1000;
     const std::uint64_t start = is_timed ? monotonic_nanoseconds() : 0;
@@ -150,11 +182,11 @@ collection_report run(collected_region& r, const collection_budget& budget) noex
         return r.now == phase::idle || report.bytes >= budget.bytes ||
                report.steps >= budget.steps || (is_timed && report.nanoseconds >= time_max);
     };
-    while (!is_over()) {
+    while (!is_over() && !waits) {
         const std::size_t work_left = budget.bytes - report.bytes;
         const std::size_t slice = is_timed && work_left > work_per_look ? work_per_look : work_left;
         const std::size_t steps = budget.steps - report.steps;
-        allowance left{slice, steps, 0};
+        allowance left{slice, steps, 0, way};
         const phase before = r.now;
         advance(r, left);
         count_work(r, left.done);
@@ -165,6 +197,7 @@ collection_report run(collected_region& r, const collection_budget& budget) noex
             r.cycle.nanoseconds += now - report.nanoseconds;
             report.nanoseconds = now;
         }
+        waits = left.waits;
         if (before != phase::idle && r.now == phase::idle) { report.cycle_ended = true; }
     }
     if (r.cycle.longest_step < report.nanoseconds) { r.cycle.longest_step = report.nanoseconds; }
@@ -224,6 +257,11 @@ void check_safe_point([[maybe_unused]] const collected_region& r) noexcept {
 
 }  // namespace
 
+void count_work(collected_region& r, std::size_t work) noexcept {
+    r.cycle.work += work;
+    r.work_left_max -= work < r.work_left_max ? work : r.work_left_max;
+}
+
 bool help_make(collected_region& r) noexcept {
     if (r.is_in_user_code || r.is_ending || r.help_left == 0) { return false; }
     if (r.now == phase::sweep) {
@@ -248,10 +286,10 @@ collection_report collected_heap::step(const collection_budget& budget) noexcept
     detail::collected_region& r = *region_;
     detail::check_safe_point(r);
     if (r.collects_always) { return collect(); }
-    const bool is_unlimited = budget.bytes == SIZE_MAX && budget.steps == SIZE_MAX &&
-                              budget.microseconds == collection_budget::no_end;
     if (r.now == detail::phase::idle) {
-        if (!is_unlimited && !detail::is_time_to_begin(r)) { return {.is_idle = true}; }
+        if (!detail::is_without_limit(budget) && !detail::is_time_to_begin(r)) {
+            return {.is_idle = true};
+        }
         detail::begin_cycle(r);
     }
     const collection_report report = detail::run(r, budget);

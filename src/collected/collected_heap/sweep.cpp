@@ -14,8 +14,6 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 namespace {
 
-constexpr int swept_byte = 0xF0;
-
 /// The object's references are null before its destructor runs: it reaches nothing that is gone.
 void clear_references(collected_region& r, const collected_type& type, void* object) noexcept {
     if (type.trace == nullptr) { return; }
@@ -32,51 +30,46 @@ void end_object(collected_region& r, const collected_type& type, void* object) n
     type.destroy(object);
 }
 
-void destroy_bytes(collected_region& r, void* object, std::size_t size) noexcept {
-    if (r.collects_always) {
-        unpoison(object, size);  // what is behind the end of a large object never was
-        std::memset(object, swept_byte, size);
-    }
-    poison(object, size);
-}
-
-/// The slots of `dead` in `word` belong to nothing now.
-void free_slots(collected_region& r, std::uint32_t number, std::uint32_t word,
-                std::uint64_t dead) noexcept {
-    chunk_record& c = r.chunks[number];
-    const auto count = static_cast<std::size_t>(std::popcount(dead));
-    const std::size_t size = object_size(c);
-    c.live[word] &= ~dead;
-    r.used_size -= count * size;
-    r.cycle.freed_count += count;
-    r.cycle.freed_size += count * size;
+/// The slots of `dead` in `word` belong to nothing now: lives end, checkers know.
+void end_lives(collected_region& r, std::uint32_t number, std::uint32_t word,
+               std::uint64_t dead) noexcept {
+    const chunk_record& c = r.chunks[number];
     const bool tells_checker = poison_is_seen() || r.collects_always;
     if (!c.has_weak && !tells_checker) { return; }
     for_each_bit(dead, [&](std::uint32_t bit) {
-        const object_name name = slot_name(c, number, word, bit);
+        const object_name name = name_at(number, word, bit);
         if (c.has_weak) { ++r.lives[(name - r.begin) / slot_size_min]; }
-        if (tells_checker) { destroy_bytes(r, base_of(r) + name, size); }
+        if (tells_checker) { destroy_bytes(r, base_of(r) + name, object_size(c)); }
     });
+}
+
+void count_as_freed(collected_region& r, chunk_record& c, std::uint32_t count) noexcept {
+    const std::size_t size = count * object_size(c);
+    c.taken_count -= count;
+    r.used_size -= size;
+    r.cycle.freed_count += count;
+    r.cycle.freed_size += size;
 }
 
 /// Its dead slots are free, its marks are gone, its room is offered.
 void finish_chunk(collected_region& r, std::uint32_t number) noexcept {
     chunk_record& c = r.chunks[number];
-    std::size_t kept = 0;
-    for (std::uint32_t w = 0; w < word_count(c); ++w) {
-        const std::uint64_t dead = c.live[w] & ~c.mark[w];
-        if (dead != 0) { free_slots(r, number, w, dead); }
-        kept += static_cast<std::size_t>(std::popcount(c.live[w]));
-        c.mark[w] = 0;
+    std::uint32_t dead_count = 0;
+    for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
+        const std::uint64_t dead = condemned_of_word(r, number, w);
+        mark_word(r, number, w) = 0;
+        if (dead == 0) { continue; }
+        live_bits(r, number, w) &= ~dead;
+        dead_count += static_cast<std::uint32_t>(std::popcount(dead));
+        end_lives(r, number, w, dead);
     }
-    if (c.was_seen_behind) {
-        for (std::uint32_t i = 1; i < c.run; ++i) { r.chunks[number + i].mark[0] = 0; }
-        c.was_seen_behind = false;
-    }
+    count_as_freed(r, c, dead_count);
     c.swept_in = r.sweep_stamp;
+    type_record& t = *c.type;
+    const auto open_count = static_cast<std::uint32_t>(std::popcount(t.free_bits));
+    const std::uint32_t kept = c.taken_count - (t.current == number ? open_count : 0);
     r.cycle.kept_count += kept;
     r.cycle.kept_size += kept * object_size(c);
-    type_record& t = *c.type;
     if (t.current == number) {
         t.next_word = 0;  // words below may have room again
     } else if (kept == 0) {
@@ -101,16 +94,25 @@ std::uint32_t next_unswept(const collected_region& r, std::uint32_t from) noexce
     return r.highest_chunk;
 }
 
+/// Nothing is made in it any more.
+void give_back_open_word(collected_region& r, type_record& t) noexcept {
+    if (t.free_bits == 0) { return; }
+    r.live[name_of(t.word_begin) / word_span] &= ~t.free_bits;
+    t.free_bits = 0;
+}
+
 /// Ends one dead object of the chunk. Returns: false when there is none.
 bool destroy_one(collected_region& r, std::uint32_t number) noexcept {
-    const chunk_record& c = r.chunks[number];
-    for (; r.next_word < word_count(c); ++r.next_word) {
-        const std::uint64_t dead = c.live[r.next_word] & ~c.mark[r.next_word];
+    chunk_record& c = r.chunks[number];
+    for (; r.next_word < words_per_chunk; ++r.next_word) {
+        const std::uint64_t dead = condemned_of_word(r, number, r.next_word);
         if (dead == 0) { continue; }
         const auto bit = static_cast<std::uint32_t>(std::countr_zero(dead));
         const std::uint32_t word = r.next_word;
-        end_object(r, *c.type->type, base_of(r) + slot_name(c, number, word, bit));
-        free_slots(r, number, word, std::uint64_t{1} << bit);
+        end_object(r, *c.type->type, base_of(r) + name_at(number, word, bit));
+        live_bits(r, number, word) &= ~(std::uint64_t{1} << bit);
+        count_as_freed(r, c, 1);
+        end_lives(r, number, word, std::uint64_t{1} << bit);
         ++r.cycle.destroyed_count;
         return true;
     }
@@ -119,13 +121,21 @@ bool destroy_one(collected_region& r, std::uint32_t number) noexcept {
 
 }  // namespace
 
+void destroy_bytes(collected_region& r, void* object, std::size_t size) noexcept {
+    if (r.collects_always) {
+        unpoison(object, size);  // what is behind the end of a large object never was
+        constexpr int swept_byte = 0xF0;
+        std::memset(object, swept_byte, size);
+    }
+    poison(object, size);
+}
+
 bool is_condemned(const collected_region& r, object_name object) noexcept {
     const bool is_after_mark = r.now == phase::before_collect || r.now == phase::sweep;
     object = start_of(r, object);
     const chunk_record& c = r.chunks[object / chunk_size];
     if (!is_after_mark || (r.now == phase::sweep && c.swept_in == r.sweep_stamp)) { return false; }
-    const std::uint32_t slot = slot_of(c, object);
-    return ((c.mark[slot / 64] >> (slot % 64)) & 1) == 0;
+    return !is_marked(r, object);
 }
 
 bool call_before_collect(collected_region& r, allowance& left) noexcept {
@@ -135,18 +145,18 @@ bool call_before_collect(collected_region& r, allowance& left) noexcept {
         const chunk_record& c = r.chunks[r.next_chunk];
         const auto call = c.type->type->before_collect;
         const std::uint64_t dead =
-            call == nullptr || r.next_word == word_count(c)
+            call == nullptr || r.next_word == words_per_chunk
                 ? 0
-                : (c.live[r.next_word] & ~c.mark[r.next_word]) >> r.next_bit << r.next_bit;
+                : condemned_of_word(r, r.next_chunk, r.next_word) >> r.next_bit << r.next_bit;
         if (dead != 0) {
             const auto bit = static_cast<std::uint32_t>(std::countr_zero(dead));
-            const object_name name = slot_name(c, r.next_chunk, r.next_word, bit);
+            const object_name name = name_at(r.next_chunk, r.next_word, bit);
             r.next_bit = (bit + 1) % 64;
             if (r.next_bit == 0) { ++r.next_word; }
             const user_code runs{r};
             call(base_of(r) + name);
             left.pay(call_price);
-        } else if (call != nullptr && r.next_word < word_count(c)) {
+        } else if (call != nullptr && r.next_word < words_per_chunk) {
             ++r.next_word;
             r.next_bit = 0;
         } else {
@@ -191,9 +201,9 @@ void end_all_objects(collected_region& r) noexcept {
         visit_chunks(r, r.first_chunk, [&](std::uint32_t number, const chunk_record& c) {
             const collected_type& type = *c.type->type;
             if (function_of(type) == nullptr) { return true; }
-            for (std::uint32_t w = 0; w < word_count(c); ++w) {
-                for_each_bit(c.live[w], [&](std::uint32_t bit) {
-                    end(type, base_of(r) + slot_name(c, number, w, bit));
+            for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
+                for_each_bit(objects_of_word(r, number, w), [&](std::uint32_t bit) {
+                    end(type, base_of(r) + name_at(number, w, bit));
                 });
             }
             return true;
@@ -203,7 +213,9 @@ void end_all_objects(collected_region& r) noexcept {
     for_each_live([](const collected_type& t) { return t.before_collect; },
                   [](const collected_type& t, std::byte* object) { t.before_collect(object); });
     r.is_ending = true;
-    for (std::uint32_t i = 0; i < r.type_count; ++i) { r.types[r.used_types[i]].free_bits = 0; }
+    for (std::uint32_t i = 0; i < r.type_count; ++i) {
+        give_back_open_word(r, r.types[r.used_types[i]]);
+    }
     for_each_live([](const collected_type& t) { return t.destroy; },
                   [&r](const collected_type& t, std::byte* object) { end_object(r, t, object); });
 }

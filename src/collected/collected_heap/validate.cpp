@@ -30,17 +30,12 @@ private:
     void reach(object_name name) noexcept {
         if (name == 0) { return; }
         name = start_of(region_, name);
-        const chunk_record& c = region_.chunks[name / chunk_size];
-        const std::uint32_t slot = slot_of(c, name);
-        const std::uint64_t bit = std::uint64_t{1} << (slot % 64);
-        CAIRN_ASSERT(is_live(region_, name) && (c.mark[slot / 64] & bit) != 0,
+        CAIRN_ASSERT(is_live(region_, name) && is_marked(region_, name),
                      "what is reachable when marking ends is marked: every change of a reference "
                      "goes through ref, root or ref_array");
-        std::uint64_t& reached =
-            region_
-                .set_aside[(name / chunk_size - region_.first_chunk) * words_per_chunk + slot / 64];
-        if ((reached & bit) != 0) { return; }
-        reached |= bit;
+        std::uint64_t& reached = region_.set_aside[(name - region_.begin) / word_span];
+        if ((reached & bit_of(name)) != 0) { return; }
+        reached |= bit_of(name);
         push(name);
     }
     void push(object_name object) noexcept {
@@ -59,11 +54,11 @@ private:
     /// The stack was too small: each object that was reached is followed once more.
     void push_all_reached() noexcept {
         is_incomplete_ = false;
-        visit_chunks(region_, region_.first_chunk, [this](std::uint32_t n, const chunk_record& c) {
-            for (std::uint32_t w = 0; w < word_count(c); ++w) {
+        visit_chunks(region_, region_.first_chunk, [this](std::uint32_t n, const chunk_record&) {
+            for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
                 for_each_bit(region_.set_aside[(n - region_.first_chunk) * words_per_chunk + w],
                              [&](std::uint32_t bit) {
-                                 for_each_reference(region_, slot_name(c, n, w, bit),
+                                 for_each_reference(region_, name_at(n, w, bit),
                                                     [this](const object_name* p) { reach(*p); });
                              });
             }
@@ -75,13 +70,13 @@ private:
     bool is_incomplete_ = false;
 };
 
-void validate_objects(collected_region& r, std::uint32_t number, const chunk_record& c) noexcept {
-    for (std::uint32_t w = 0; w < word_count(c); ++w) {
-        CAIRN_ASSERT((c.live[w] & ~slots_of_word(c, w)) == 0, "a live bit stands for a slot");
-        CAIRN_ASSERT(r.now != phase::idle || c.mark[w] == 0,
+void validate_objects(collected_region& r, std::uint32_t number) noexcept {
+    for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
+        CAIRN_ASSERT(r.now != phase::idle || mark_word(r, number, w) == 0,
                      "between two cycles nothing is marked");
-        for_each_bit(c.live[w], [&](std::uint32_t bit) {
-            const object_name object = slot_name(c, number, w, bit);
+        for_each_bit(objects_of_word(r, number, w), [&](std::uint32_t bit) {
+            const object_name object = name_at(number, w, bit);
+            CAIRN_ASSERT(start_of(r, object) == object, "a live bit stands for a slot");
             if (is_condemned(r, object)) { return; }
             for_each_reference(r, object, [&](const object_name* p) {
                 CAIRN_ASSERT(*p == 0 || is_live(r, *p), "what an object refers to lives");
@@ -102,17 +97,20 @@ void validate_region(const collected_region& constant) noexcept {
     std::uint32_t chunks = 0;
     visit_chunks(r, r.first_chunk, [&](std::uint32_t number, const chunk_record& c) {
         chunks += c.run;
-        for (std::uint32_t w = 0; w < word_count(c); ++w) {
-            used += static_cast<std::size_t>(std::popcount(c.live[w])) * object_size(c);
+        std::uint32_t taken = 0;
+        for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
+            taken += static_cast<std::uint32_t>(std::popcount(live_bits(r, number, w)));
         }
-        validate_objects(r, number, c);
+        CAIRN_ASSERT(taken == c.taken_count, "the slots of a chunk that are taken are counted");
+        used += taken * object_size(c);
+        validate_objects(r, number);
         return true;
     });
     for (std::uint32_t i = 0; i < r.type_count; ++i) {
         const type_record& t = r.types[r.used_types[i]];
-        used += static_cast<std::size_t>(std::popcount(t.free_bits)) * t.type->size;
-        CAIRN_ASSERT(t.free_bits == 0 || (*t.live_word & t.free_bits) == 0,
-                     "a slot that make() may take is not live");
+        CAIRN_ASSERT((t.free_bits &
+                      ~(t.free_bits == 0 ? 0 : r.live[name_of(t.word_begin) / word_span])) == 0,
+                     "a slot that make() may take counts as used");
         for (std::uint32_t k = t.first_with_room; k != no_chunk; k = r.chunks[k].next_with_room) {
             CAIRN_ASSERT(r.chunks[k].is_listed && r.chunks[k].type == &t,
                          "a chunk with room is in the list of its type");

@@ -1,13 +1,5 @@
-// Cold half of cairn/containers/table/memory.hpp: everything that happens once per growth, sort or
-// copy, written over bytes so that it compiles once for all row types.
-//
-// Where element `row` of column c is, in bytes from base (`pitch` for `capacity` when reserved):
-//
-//     columns (soa)    capacity * before(c) + c * skew + row * size(c)
-//     blocks (aosoa)   row / lanes * block_size + before(c) + row % lanes * size(c)
-//
-// A block of memory has blocks * block_size + (column_count - 1) * skew bytes, where blocks is
-// capacity / lanes, or capacity in soa, whose block is a row.
+// Cold half of cairn/containers/table/memory.hpp: everything that happens once per growth or copy,
+// written over bytes so that it compiles once for all row types. Where rows lie: runs.hpp.
 #include <cairn/containers/table/memory.hpp>
 
 #include <cstring>
@@ -16,43 +8,11 @@
 #include <cairn/os/page_memory.hpp>
 #include <cairn/storage/growth.hpp>
 
+#include "runs.hpp"
+
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 namespace {
-
-/// The columns of a block, whatever the layout: `visit(first byte, rows)` for each run of rows
-/// [first, first + count) that lies together in column c.
-template <class Visit>
-void for_each_run(const layout_desc& desc, std::byte* base, std::size_t capacity, std::size_t c,
-                  std::size_t first, std::size_t count, Visit visit) {
-    const column_desc& column = desc.columns[c];
-    if (desc.lanes == 0) {
-        if (count != 0) {
-            visit(base + capacity * column.before + c * desc.skew + first * column.size, count);
-        }
-        return;
-    }
-    // A run ends where its block of lanes does.
-    while (count != 0) {
-        const std::size_t lane = first % desc.lanes;
-        const std::size_t run = desc.lanes - lane < count ? desc.lanes - lane : count;
-        visit(base + first / desc.lanes * desc.block_size + column.before + lane * column.size,
-              run);
-        first += run;
-        count -= run;
-    }
-}
-
-/// Element `row` of column c.
-std::byte* element_of(const layout_desc& desc, std::byte* base, std::size_t capacity, std::size_t c,
-                      std::size_t row) {
-    const column_desc& column = desc.columns[c];
-    if (desc.lanes == 0) {
-        return base + capacity * column.before + c * desc.skew + row * column.size;
-    }
-    return base + row / desc.lanes * desc.block_size + column.before +
-           row % desc.lanes * column.size;
-}
 
 void destroy_column(const layout_desc& desc, std::byte* base, std::size_t capacity, std::size_t c,
                     std::size_t first, std::size_t count) noexcept {
@@ -255,69 +215,6 @@ void table_memory::release(const layout_desc& desc) noexcept {
     base = nullptr;
     size = capacity = pitch = 0;
     is_reserved = false;
-}
-
-bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) {
-    // The widest column is gathered into scratch and copied back: sequential writes twice, random
-    // reads once. Following the cycles in place would be random both ways. Columns of other types,
-    // and blocks of lanes, follow the cycles.
-    std::size_t widest = 0;
-    bool follows_cycles = false;
-    // One scratch block for all columns, as large as the widest needs: asked for once, before
-    // anything moves, so a refusal changes nothing.
-    for (std::size_t c = 0; c < desc.column_count; ++c) {
-        if (desc.columns[c].permute == nullptr) {
-            widest = desc.columns[c].size > widest ? desc.columns[c].size : widest;
-        } else {
-            follows_cycles = true;
-        }
-    }
-    // scratch   | the widest column, gathered | order, as long as a column may spoil it |
-    const std::size_t order_bytes = follows_cycles ? size * sizeof(std::uint32_t) : 0;
-    const std::size_t scratch_bytes = round_up(size * widest, default_alignment) + order_bytes;
-    if (size < 2) { return true; }
-    auto* const scratch =
-        static_cast<std::byte*>(upstream.allocate(scratch_bytes, default_alignment));
-    if (scratch == nullptr) { return false; }
-    for (std::size_t c = 0; c < desc.column_count; ++c) {
-        const column_desc& column = desc.columns[c];
-        if (column.permute == nullptr) {
-            const auto gather = [&]<std::size_t Constant>() {
-                const std::size_t width = Constant != 0 ? Constant : column.size;
-                for (std::size_t i = 0; i < size; ++i) {
-                    std::memcpy(scratch + i * width, element_of(desc, base, pitch, c, order[i]),
-                                width);
-                }
-            };
-            // memcpy of a constant size is a load and a store.
-            column.size == 4    ? gather.operator()<4>()
-            : column.size == 8  ? gather.operator()<8>()
-            : column.size == 12 ? gather.operator()<12>()
-            : column.size == 16 ? gather.operator()<16>()
-                                : gather.operator()<0>();
-            // Back in runs: in blocks of lanes a column is not in one piece.
-            std::size_t done = 0;
-            for_each_run(desc, base, pitch, c, 0, size, [&](std::byte* at, std::size_t n) {
-                std::memcpy(at, scratch + done * column.size, n * column.size);
-                done += n;
-            });
-        }
-    }
-    if (follows_cycles) {
-        auto* const copy = reinterpret_cast<std::uint32_t*>(scratch + scratch_bytes - order_bytes);
-        for (std::size_t c = 0; c < desc.column_count; ++c) {
-            const column_desc& column = desc.columns[c];
-            if (column.permute != nullptr) {
-                std::memcpy(copy, order, order_bytes);
-                column.permute(element_of(desc, base, pitch, c, 0), desc.lanes, desc.block_size,
-                               copy, size);
-            }
-        }
-    }
-    // `order` itself is whole to the end: cycles are followed in the copy.
-    for (table_follower* f = followers; f != nullptr; f = f->next) { f->permuted(*f, order, size); }
-    upstream.deallocate(scratch, scratch_bytes, default_alignment);
-    return true;
 }
 
 void table_memory::poison_rows(const layout_desc& desc, std::size_t first,

@@ -6,19 +6,26 @@
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
-bool table_memory::reserve_address_space(const layout_desc& desc, std::size_t rows_max) noexcept {
+bool table_memory::reserve_address_space(const layout_desc& desc, std::size_t rows_max,
+                                         page_options pages) noexcept {
     CAIRN_ASSERT(base == nullptr, "addresses are reserved before the first row");
     const std::size_t rows = rounded_capacity(desc, rows_max);
     const std::size_t bytes = allocation_size(desc, rows);
     if (rows == SIZE_MAX || bytes > PTRDIFF_MAX) { return false; }
-    void* const begin =
-        page_memory::reserve(page_memory::round_up_to_pages(bytes), alignment{desc.line});
+    const std::size_t huge = page_memory::huge_size();
+    pages.huge_pages = pages.huge_pages && bytes >= huge;  // less than one has no use for them
+    const bool raises = pages.huge_pages && desc.line < huge;
+    const std::size_t reserved = page_memory::round_up_to_pages(bytes);
+    void* const begin = page_memory::reserve(reserved, alignment{raises ? huge : desc.line});
     if (begin == nullptr) { return false; }
+    if (pages.name != nullptr) { page_memory::set_name(begin, reserved, pages.name); }
+    if (pages.huge_pages) { page_memory::advise_huge(begin, reserved); }
     // base   | column 0: rows_max | column 1: rows_max | ...     capacity 0: no row has memory yet
     // The columns are laid out for all rows at once (pitch), so growth moves none of them.
     base = static_cast<std::byte*>(begin);
     pitch = rows;
     is_reserved = true;
+    how = pages;
     return true;
 }
 
@@ -26,8 +33,9 @@ bool table_memory::reserve_address_space(const layout_desc& desc, std::size_t ro
 //      pages      +----+----+----+----+----+----+----+----+----+----+----+
 //                                ^ first       ^ last: rounded outwards; a page may be given twice
 bool table_memory::commit_rows(const layout_desc& desc, std::size_t rows) noexcept {
-    // One step is about 256 KiB in all columns together: rare, and short.
-    constexpr std::size_t step_bytes = std::size_t{256} << 10;
+    // One step is about 256 KiB in all columns together: rare, and short; or a huge page.
+    const std::size_t page = how.huge_pages ? page_memory::huge_size() : page_memory::size();
+    const std::size_t step_bytes = how.huge_pages ? page : std::size_t{256} << 10;
     const std::size_t row_bytes = desc.lanes != 0 ? desc.block_size / desc.lanes : desc.block_size;
     const std::size_t step = rounded_capacity(desc, step_bytes / row_bytes + 64);
     const std::size_t wish = saturating_add(capacity, step);
@@ -39,10 +47,14 @@ bool table_memory::commit_rows(const layout_desc& desc, std::size_t rows) noexce
     for (table_follower* f = followers; f != nullptr; f = f->next) {
         if (!f->reserve(*f, target)) { return false; }
     }
-    const std::size_t page = page_memory::size();
+    const std::size_t reserved = page_memory::round_up_to_pages(allocation_size(desc, pitch));
     const auto commit = [&](std::size_t first, std::size_t last) {  // bytes from base
         first = first / page * page;
-        return page_memory::commit(base + first, page_memory::round_up_to_pages(last - first));
+        last = round_up(last, alignment{page});
+        last = last < reserved ? last : reserved;
+        if (!page_memory::commit(base + first, last - first)) { return false; }
+        if (how.prefault) { page_memory::prefault(base + first, last - first); }
+        return true;
     };
     if (desc.lanes != 0) {
         if (!commit(capacity / desc.lanes * desc.block_size,

@@ -32,9 +32,9 @@ bool free_bits::copy_from(const free_bits& other) noexcept {
     return true;
 }
 
-bool free_bits::reserve_address_space(std::size_t count_max) noexcept {
-    return memory_.reserve_address_space((count_max + 4095) / 4096 * group_words *
-                                         sizeof(std::uint64_t));
+bool free_bits::reserve_address_space(std::size_t count_max, page_options how) noexcept {
+    return memory_.reserve_address_space(
+        (count_max + 4095) / 4096 * group_words * sizeof(std::uint64_t), how);
 }
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

@@ -10,7 +10,6 @@
 // Used by: magazines.hpp; the orders are in magazine_stack.hpp.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 
 #include <cairn/alloc/concurrent_pool/magazine_stack.hpp>

@@ -11,10 +11,10 @@
 // Used by: magazines.hpp, which has the proof. Atoms: see storage/atoms.hpp.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/core/atomic.hpp>
 #include <cairn/core/flavour.hpp>
 #include <cairn/storage/atoms.hpp>
 
@@ -25,35 +25,35 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 struct magazine_orders {
     // Release: the slots and the count that the pusher wrote, and its `next` link, are visible to
     // the thread that pops this magazine.
-    static constexpr auto push = std::memory_order_release;
+    static constexpr auto push = memory_order::release;
     // Acquire, the other end of it. Every write to a head is a read-modify-write, so the head's
     // value belongs to the release sequence of all earlier pushes: a pop sees those below too.
-    static constexpr auto pop_look = std::memory_order_acquire;
+    static constexpr auto pop_look = memory_order::acquire;
     // Acquire for the same reason: when the exchange fails, its value is the next one looked at. (A
     // success has acquired when it looked; compilers want it no weaker than the failure.)
-    static constexpr auto pop_exchange = std::memory_order_acquire;
+    static constexpr auto pop_exchange = memory_order::acquire;
     // A spare is given and taken at once: release what is in the old one, acquire the new one's.
-    static constexpr auto swap_spare = std::memory_order_acq_rel;
+    static constexpr auto swap_spare = memory_order::acq_rel;
     // Release: the fields of a new cache come before the pointer to it...
-    static constexpr auto publish_cache = std::memory_order_release;
+    static constexpr auto publish_cache = memory_order::release;
     // ...and acquire: a thread that follows the pointer sees them.
-    static constexpr auto follow_cache = std::memory_order_acquire;
+    static constexpr auto follow_cache = memory_order::acquire;
     // Likewise for a new chunk of untouched slots, in whichever pointer it is met first.
-    static constexpr auto publish_chunk = std::memory_order_release;
-    static constexpr auto follow_chunk = std::memory_order_acquire;
+    static constexpr auto publish_chunk = memory_order::release;
+    static constexpr auto follow_chunk = memory_order::acquire;
     // Likewise for the entries of a larger table. (A thread that knows an index has acquired it
     // from a push, but the table may have been replaced since, by a thread it has not heard of.)
-    static constexpr auto publish_table = std::memory_order_release;
-    static constexpr auto follow_table = std::memory_order_acquire;
+    static constexpr auto publish_table = memory_order::release;
+    static constexpr auto follow_table = memory_order::acquire;
     // Release and acquire: a thread that has seen the pool grow finds the chunk. Otherwise it
     // would look for it in vain, believe that no other thread is growing, and be refused.
-    static constexpr auto publish_count = std::memory_order_release;
-    static constexpr auto follow_count = std::memory_order_acquire;
+    static constexpr auto publish_count = memory_order::release;
+    static constexpr auto follow_count = memory_order::acquire;
 
     // Relaxed where only the value counts: `next` is validated by the exchange of the head (a stale
     // one comes with a stale tag), a push needs nothing from below, a successful pop has acquired
     // when it looked, and fresh slots carry no data.
-    static constexpr auto value_only = std::memory_order_relaxed;
+    static constexpr auto value_only = memory_order::relaxed;
 
     // Bits of a head word that count its changes: without them a popper that slept through pop A,
     // pop B, push A would install B, which is no longer there. 2^40 changes during one nap: a day.
@@ -97,7 +97,7 @@ public:
         m.index = static_cast<std::uint32_t>(size_);
         entries_.load(Orders::value_only)[size_] = &m;
         // A fork may come between any two instructions: what is counted is there. (No code.)
-        std::atomic_signal_fence(std::memory_order_release);
+        signal_fence(memory_order::release);
         ++size_;
     }
 

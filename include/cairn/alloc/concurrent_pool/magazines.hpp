@@ -25,7 +25,6 @@
 // explorer find an execution that loses a slot, hands one out twice, refuses one or races.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 

@@ -21,6 +21,7 @@ struct collection_cycle {
     std::uint64_t allocated_size = 0;    // bytes that were taken while it ran
     std::uint64_t root_count = 0;        // when it began
     std::uint64_t work_in_make = 0;      // of `bytes`: what make() had to do
+    std::uint64_t work_by_worker = 0;    // of `bytes`: what a marking_worker has done
     std::uint64_t step_count = 0;        // calls of step()
     std::uint64_t nanoseconds = 0;       // in steps with a limit of time
     std::uint64_t longest_step = 0;      // of these, nanoseconds

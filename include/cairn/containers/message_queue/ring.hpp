@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include <cairn/core/alignment.hpp>
+#include <cairn/core/atomic.hpp>
 #include <cairn/storage/atoms.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
@@ -27,12 +28,12 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 /// Why each order is what it is.
 struct message_orders {
     // Acquire: the message that the pusher wrote is there; the popper has left the cell.
-    static constexpr auto look = std::memory_order_acquire;
+    static constexpr auto look = memory_order::acquire;
     // Release, the other end: the message is written, or read, before the cell is handed on.
-    static constexpr auto publish = std::memory_order_release;
-    static constexpr auto vacate = std::memory_order_release;
+    static constexpr auto publish = memory_order::release;
+    static constexpr auto vacate = memory_order::release;
     // Relaxed: a position is a number. The exchange makes sure that one thread has it.
-    static constexpr auto position = std::memory_order_relaxed;
+    static constexpr auto position = memory_order::relaxed;
     // A position is claimed by comparing: two threads never work in one cell.
     static constexpr bool claims_at_once = true;
 };

@@ -79,9 +79,10 @@ private:
 template <class T>
 class found {
 public:
-    constexpr found(T* object, T* end) noexcept : object_{object}, end_{end} {}
+    [[gnu::always_inline]] constexpr found(T* object, T* end) noexcept
+        : object_{object}, end_{end} {}
 
-    [[nodiscard]] constexpr operator T*() const noexcept { return object_; }
+    [[nodiscard]] [[gnu::always_inline]] constexpr operator T*() const noexcept { return object_; }
     [[nodiscard]] constexpr operator row_iterator<T>() const noexcept {
         return row_iterator<T>{position()};
     }
@@ -91,14 +92,16 @@ public:
         return row_iterator<const T>{position()};
     }
     /// Requires: something was found.
-    [[nodiscard]] constexpr T& operator*() const noexcept {
-        CAIRN_ASSERT(object_ != nullptr, "an object is used when it was found",
-                     {.kind = misuse_kind::null_handle});
+    [[nodiscard]] [[gnu::always_inline]] constexpr T& operator*() const noexcept {
+#if CAIRN_ASSERTS
+        if (object_ == nullptr) [[unlikely]] { refuse(); }
+#endif
         return *object_;
     }
-    [[nodiscard]] constexpr T* operator->() const noexcept {
-        CAIRN_ASSERT(object_ != nullptr, "an object is used when it was found",
-                     {.kind = misuse_kind::null_handle});
+    [[nodiscard]] [[gnu::always_inline]] constexpr T* operator->() const noexcept {
+#if CAIRN_ASSERTS
+        if (object_ == nullptr) [[unlikely]] { refuse(); }
+#endif
         return object_;
     }
     /// A copy of what was found, or `fallback`.
@@ -110,8 +113,7 @@ public:
     }
     /// The next one; at the end: null.
     constexpr found& operator++() noexcept {
-        CAIRN_ASSERT(object_ != nullptr, "an object is used when it was found",
-                     {.kind = misuse_kind::null_handle});
+        refuse();
         object_ = object_ + 1 != end_ ? object_ + 1 : nullptr;
         return *this;
     }
@@ -140,6 +142,17 @@ public:
     }
 
 private:
+    template <class Object, class Policy>
+    friend class slot_map;
+
+    found() noexcept = default;  // the members are still to be set
+
+    /// Stops the program unless something was found. Apart: each use of an object has the question,
+    /// and none has the answer.
+    [[gnu::cold, gnu::noinline]] constexpr void refuse() const noexcept {
+        CAIRN_ASSERT(object_ != nullptr, "an object is used when it was found",
+                     {.kind = misuse_kind::null_handle});
+    }
     [[nodiscard]] constexpr T* position() const noexcept {
         return object_ != nullptr ? object_ : end_;
     }

@@ -205,7 +205,14 @@ struct layout_of {
             return reinterpret_cast<T*>(begin + i / Layout::lanes * columns.block_size) +
                    i % Layout::lanes;
         } else {
-            return reinterpret_cast<T*>(base + capacity * columns.at[C].before + C * skew) + i;
+            const std::size_t before = capacity * columns.at[C].before + C * skew;
+#if defined(__clang__)
+            // By a number: two columns are two objects for clang then. As parts of one it compares
+            // them component by component, finds x beside y, and vectorises no loop over vectors.
+            return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(base) + before) + i;
+#else
+            return reinterpret_cast<T*>(base + before) + i;
+#endif
         }
     }
 

@@ -56,16 +56,15 @@ struct direct_argument {
 };
 template <bool Writes, class T, bool IsConst>
 struct copied_argument {
-    explicit copied_argument(split_ref<T, IsConst> from) noexcept
-        : origin{from}, copy{from.load()} {}
+    explicit copied_argument(split_ref<T, IsConst> from) noexcept : origin{from}, copy{from} {}
     copied_argument(const copied_argument&) = delete;
     copied_argument& operator=(const copied_argument&) = delete;
     ~copied_argument() {
-        if constexpr (Writes && !IsConst) { origin.store(copy); }
+        if constexpr (Writes && !IsConst) { origin.store(copy.value); }
     }
-    [[nodiscard]] std::conditional_t<IsConst, const T, T>& get() noexcept { return copy; }
+    [[nodiscard]] std::conditional_t<IsConst, const T, T>& get() noexcept { return copy.value; }
     split_ref<T, IsConst> origin;
-    T copy;
+    local_copy<T> copy;
 };
 template <bool Writes, class T>
 direct_argument<T> as_argument(T& field) noexcept {
@@ -76,9 +75,23 @@ copied_argument<Writes, T, IsConst> as_argument(split_ref<T, IsConst> field) noe
     return copied_argument<Writes, T, IsConst>{field};
 }
 
+/// True when field F is one column, as it is.
+template <class LayoutOf, std::size_t F>
+consteval bool is_a_column() {
+    return !LayoutOf::template is_split<F>() && !LayoutOf::template is_grouped<F>;
+}
+template <class LayoutOf, std::size_t... F>
+consteval bool are_all_columns(std::index_sequence<F...>) {
+    return (is_a_column<LayoutOf, F>() && ...);
+}
+
 /// f(row i), from pointers to all columns
 template <class LayoutOf, class Row, bool IsConst>
 struct call_with_row {
+    static constexpr bool makes_rows = true;
+    static constexpr bool is_direct =
+        are_all_columns<LayoutOf>(std::make_index_sequence<LayoutOf::field_count>{});
+    using row = Row;
     using all_arguments = std::make_index_sequence<LayoutOf::field_count>;
     template <class F, std::size_t... I, class... P>
     [[gnu::always_inline]] static void call(F& f, std::index_sequence<I...>, std::size_t i,
@@ -90,6 +103,10 @@ struct call_with_row {
 /// f(field of row i, ...), from pointers to the columns of these fields, one field after the other
 template <class LayoutOf, bool IsConst, std::size_t... Fields>
 struct call_with_fields {
+    static constexpr bool makes_rows = false;
+    static constexpr bool is_direct = (is_a_column<LayoutOf, Fields>() && ...);
+    template <class T>
+    using argument = std::conditional_t<IsConst, const T, T>&;
     using all_arguments = std::make_index_sequence<sizeof...(Fields)>;
     template <class F, std::size_t... A, class... P>
     [[gnu::always_inline]] static void call(F& f, std::index_sequence<A...>, std::size_t i,
@@ -113,15 +130,30 @@ struct call_with_fields {
 };
 
 /// Calls for rows 0 to count - 1; `p` are the elements of row 0.
+/// Not always_inline: clang inlines those first of all, and forgets `__restrict` then.
 template <class Call, class F, class... P>
-[[gnu::always_inline]] inline void run_here(F& f, std::size_t count, P* __restrict... p) {
+inline void run_here(F& f, std::size_t count, P* __restrict... p) {
+#ifndef __OPTIMIZE__  // one expression where it can be: a call between here and f is one a column
+    if constexpr (Call::is_direct && Call::makes_rows) {
+        const loop_columns<std::index_sequence_for<P...>, P...> columns{{p}...};
+        for (std::size_t i = 0; i < count; ++i) { f(typename Call::row{columns, i}); }
+        return;
+    } else if constexpr (Call::is_direct) {
+        for (std::size_t i = 0; i < count; ++i) {
+            f(static_cast<typename Call::template argument<P>>(p[i])...);
+        }
+        return;
+    }
+#endif
     for (std::size_t i = 0; i < count; ++i) {
         Call::call(f, typename Call::all_arguments{}, i, p...);
     }
 }
 template <class Call, class F, class... P>
 [[gnu::noinline]] void run_called(F& f, std::size_t count, P* __restrict... p) {
-    run_here<Call>(f, count, p...);
+    for (std::size_t i = 0; i < count; ++i) {
+        Call::call(f, typename Call::all_arguments{}, i, p...);
+    }
 }
 
 /// Loops over more columns are functions of their own.

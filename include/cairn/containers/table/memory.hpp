@@ -30,6 +30,7 @@
 #include <cairn/containers/table/layout_desc.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/os/page_memory.hpp>
 #include <cairn/os/system_allocator.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
@@ -89,8 +90,8 @@ struct table_memory {
 
     /// Takes addresses for `rows_max` rows and no memory yet. Requires: base is null.
     /// Returns: false when the system refuses; nothing has changed then.
-    [[nodiscard]] bool reserve_address_space(const layout_desc& desc,
-                                             std::size_t rows_max) noexcept;
+    [[nodiscard]] bool reserve_address_space(const layout_desc& desc, std::size_t rows_max,
+                                             page_options how) noexcept;
     /// Gives memory to at least `rows` rows inside the reserved addresses. Nothing moves.
     /// Returns: false when they are too few, or the system or a follower refuses.
     [[nodiscard]] bool commit_rows(const layout_desc& desc, std::size_t rows) noexcept;
@@ -126,6 +127,7 @@ struct table_memory {
     std::size_t pitch = 0;     // rows that the columns are laid out for: capacity, or the reserved
     allocator_ref upstream;
     bool is_reserved = false;  // the block is address space
+    page_options how;          // of which pages
     table_follower* followers = nullptr;
 };
 

@@ -66,6 +66,17 @@ struct row_kind {
 
 struct from_fields {};
 
+/// Pointers to the columns of a loop. Each is a member of a base, so that the expression that names
+/// it is no call: calls are what unoptimized loops consist of.
+template <std::size_t, class T>
+struct loop_column {
+    T* cells;
+};
+template <class Numbers, class... T>
+struct loop_columns;
+template <std::size_t... I, class... T>
+struct loop_columns<std::index_sequence<I...>, T...> : loop_column<I, T>... {};
+
 /// The fields of a row or of a value, an lvalue each.
 template <std::size_t Count, class From, class F>
 constexpr decltype(auto) visit_fields(From& from, F&& f) {
@@ -105,6 +116,14 @@ public:
     template <class... F>
     constexpr table_row(detail::from_fields, F&&... cairn_each) noexcept
         : cairn_fields{static_cast<F&&>(cairn_each)...} {}
+
+    /// Row `cairn_row` of a loop whose columns are the fields.
+    template <std::size_t... I, class... T>
+    [[gnu::always_inline]] constexpr table_row(
+        const detail::loop_columns<std::index_sequence<I...>, T...>& cairn_columns,
+        std::size_t cairn_row) noexcept
+        : cairn_fields{
+              static_cast<const detail::loop_column<I, T>&>(cairn_columns).cells[cairn_row]...} {}
 
     table_row(const table_row&) = default;
 

@@ -108,10 +108,13 @@ public:
     void store(const T& value) const noexcept
         requires(!IsConst)
     {
-        const auto values = std::bit_cast<detail::component_values<T>>(value);
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-            ((*components_[I] = values.at[I]), ...);
-        }(std::make_index_sequence<component_count>{});
+        // Component by component, not as an array that a function returns (local_copy says why).
+        const auto* const bytes = reinterpret_cast<const std::byte*>(__builtin_addressof(value));
+        for (std::size_t i = 0; i < component_count; ++i) {
+            component_type component;
+            __builtin_memcpy(&component, bytes + i * sizeof component, sizeof component);
+            *components_[i] = component;
+        }
     }
 
     const split_ref& operator=(const T& value) const noexcept
@@ -173,11 +176,31 @@ template <class T, bool C>
     return value.load();
 }
 
+/// A copy of what a split_ref stands for, made of its components where it lies: clang vectorises no
+/// loop with a branch around a function that returns a small vector, as load() is, inlined or not.
+template <class T>
+struct local_copy {
+    template <bool C>
+    explicit local_copy(const split_ref<T, C>& from) noexcept
+        : local_copy{from, std::make_index_sequence<split_ref<T, C>::component_count>{}} {}
+    T value;
+
+private:
+    template <bool C, std::size_t... I>
+        requires(std::is_aggregate_v<T>)
+    local_copy(const split_ref<T, C>& from, std::index_sequence<I...>) noexcept
+        : value{from.component(I)...} {}
+    template <bool C, std::size_t... I>
+        requires(!std::is_aggregate_v<T>)
+    local_copy(const split_ref<T, C>& from, std::index_sequence<I...>) noexcept
+        : value{from.load()} {}
+};
+
 template <class T, class F>
 const split_ref<T>& change(const split_ref<T>& stored, F f) {
-    T value = stored.load();
-    f(value);
-    stored.store(value);
+    local_copy<T> copy{stored};
+    f(copy.value);
+    stored.store(copy.value);
     return stored;
 }
 

@@ -21,10 +21,10 @@
 // interleavings with a few preemptions, and finds a failing one when any of them is weakened.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/core/atomic.hpp>
 #include <cairn/core/flavour.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
@@ -32,19 +32,19 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 struct pin_word_orders {
     // Acquire: the reader sees the address and the bytes that begin() or open() released. Changes
     // by other readers in between are read-modify-writes, so they belong to that release sequence.
-    static constexpr auto enter = std::memory_order_acquire;
+    static constexpr auto enter = memory_order::acquire;
     // Release: what the reader did to the object comes before the move (or the end) that follows.
-    static constexpr auto leave = std::memory_order_release;
+    static constexpr auto leave = memory_order::release;
     // Acquire, the other end of leave: several readers' leaves are one release sequence.
-    static constexpr auto close = std::memory_order_acquire;
+    static constexpr auto close = memory_order::acquire;
     // Release: the copy and the new address come before the word that lets readers in again.
-    static constexpr auto open = std::memory_order_release;
+    static constexpr auto open = memory_order::release;
     // Release: a new object's bytes and address.
-    static constexpr auto begin = std::memory_order_release;
+    static constexpr auto begin = memory_order::release;
     // Acquire, as close: readers are done before the memory is used for something else.
-    static constexpr auto end = std::memory_order_acquire;
+    static constexpr auto end = memory_order::acquire;
     // Relaxed where a look decides only whether to try: the exchange decides again.
-    static constexpr auto look = std::memory_order_relaxed;
+    static constexpr auto look = memory_order::relaxed;
 
     // The moving bit is set by the exchange that finds no pins, not after it.
     static constexpr bool closes_at_once = true;

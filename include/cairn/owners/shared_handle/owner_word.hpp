@@ -16,29 +16,29 @@
 // interleavings, and finds a failing one when any of them is weakened.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
+#include <cairn/core/atomic.hpp>
 #include <cairn/storage/atoms.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 struct owner_orders {
     // Release: the object was built before. Who got its handle by relaxed means finds it built.
-    static constexpr auto begin = std::memory_order_release;
+    static constexpr auto begin = memory_order::release;
     // Acquire: the other end of begin. Changes by owners in between are read-modify-writes, so they
     // belong to that release sequence.
-    static constexpr auto lock = std::memory_order_acquire;
+    static constexpr auto lock = memory_order::acquire;
     // Relaxed: a copy is made from an owner, which keeps the object.
-    static constexpr auto add = std::memory_order_relaxed;
+    static constexpr auto add = memory_order::relaxed;
     // Release: all uses by this owner come before the end. Acquire: the last one hands the others'
     // uses on, to the thread that collects.
-    static constexpr auto drop = std::memory_order_acq_rel;
+    static constexpr auto drop = memory_order::acq_rel;
     // Release and acquire: the link, and all uses, come before the object is erased.
-    static constexpr auto push = std::memory_order_release;
-    static constexpr auto take = std::memory_order_acquire;
+    static constexpr auto push = memory_order::release;
+    static constexpr auto take = memory_order::acquire;
     // Relaxed where a look decides only whether to try: the exchange decides again.
-    static constexpr auto look = std::memory_order_relaxed;
+    static constexpr auto look = memory_order::relaxed;
 
     // The owner is added by the exchange that found the generation, not after it.
     static constexpr bool locks_at_once = true;

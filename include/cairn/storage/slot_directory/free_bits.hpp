@@ -35,7 +35,7 @@ public:
     [[nodiscard]] bool ensure(std::size_t count) noexcept;
 
     /// As growable_memory::reserve_address_space, for `count_max` integers.
-    [[nodiscard]] bool reserve_address_space(std::size_t count_max) noexcept;
+    [[nodiscard]] bool reserve_address_space(std::size_t count_max, page_options how = {}) noexcept;
 
     /// The set of `other`. Requires: this one was never grown.
     /// Returns: false when exhausted; nothing has changed then.

@@ -1,0 +1,237 @@
+#include "lab/harness/counters.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+#if __has_include(<valgrind/callgrind.h>)
+#    include <valgrind/callgrind.h>
+#    define CAIRN_LAB_HAS_CALLGRIND 1
+#else
+#    define CAIRN_LAB_HAS_CALLGRIND 0
+#endif
+
+#include "lab/harness/child.hpp"
+#include "lab/harness/hardware_counters.hpp"
+#include "lab/harness/machine.hpp"
+#include "lab/harness/registry.hpp"
+
+namespace lab {
+
+bool is_on_path(const std::string& program) {
+    const char* const path = std::getenv("PATH");
+    std::istringstream folders{path == nullptr ? "" : path};
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        if (::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+    }
+    return false;
+}
+
+// ---- one run that is counted -----------------------------------------------------------------
+
+namespace {
+
+/// Counts what `work` would have timed. Returns: how many operations that were.
+std::uint64_t run_counted(body& work, std::uint64_t repetitions, interval_watch& watch) {
+    sample warm{1};
+    work.run(warm);  // and tells whether the work times parts of itself
+    sample s{repetitions};
+    if (warm.manual()) {
+        s.watch(&watch);
+        work.run(s);
+    } else {
+        watch.begins();
+        work.run(s);
+        watch.ends();
+    }
+    return s.operations();
+}
+
+/// The names of the three cases.
+struct case_names {
+    std::string instructions, first_level, last_level;
+    explicit case_names(const std::string& of)
+        : instructions{"instructions, " + of},
+          first_level{"first-level misses, " + of},
+          last_level{"last-level misses, " + of} {}
+};
+
+void report(sample& s, const case_names& names, const counts& c, std::uint64_t operations) {
+    if (operations == 0) return;  // said as everywhere: it does nothing
+    const auto each = [&](double n) { return n / static_cast<double>(operations); };
+    if (c.instructions >= 0) s.value(each(c.instructions));
+    if (c.first_level_misses >= 0) s.also(names.first_level, each(c.first_level_misses));
+    if (c.last_level_misses >= 0) s.also(names.last_level, each(c.last_level_misses));
+}
+
+// ---- under valgrind: `cairn --lab-count EXPERIMENT CASE CONTENDER REPETITIONS full|quick` -------
+
+constexpr const char* operations_word = "operations counted: ";
+
+#if CAIRN_LAB_HAS_CALLGRIND
+class callgrind_watch final : public interval_watch {
+public:
+    void begins() noexcept override { CALLGRIND_TOGGLE_COLLECT; }
+    void ends() noexcept override { CALLGRIND_TOGGLE_COLLECT; }
+};
+#endif
+
+int count_main(int argc, char** argv) {
+    if (argc < 7) return 2;
+    run_options options;
+    options.full = std::strcmp(argv[6], "full") == 0;
+    options.cpus = {0};
+    for (const registered_experiment& which : experiments()) {
+        if (which.name != argv[2]) continue;
+        const auto e = build(which, options);
+        for (comparison& c : e->comparisons) {
+            if (c.name != argv[3]) continue;
+            if (const contender* const who = c.row(argv[4]); who != nullptr) {
+#if CAIRN_LAB_HAS_CALLGRIND
+                callgrind_watch watch;
+                const auto work = who->make();
+                const std::uint64_t done =
+                    run_counted(*work, std::strtoull(argv[5], nullptr, 10), watch);
+                std::printf("%s%llu\n", operations_word, static_cast<unsigned long long>(done));
+                return 0;
+#endif
+            }
+        }
+    }
+    return 2;
+}
+const bool count_is_known = (side_commands().push_back({"--lab-count", count_main}), true);
+
+/// As words for valgrind, which looks for itself and is wrong on virtual machines. Sizes are rounded
+/// down to powers of two, which its caches have. A cache that the system does not tell is valgrind's.
+std::vector<std::string> caches_of_this_machine() {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+    for (const cache_facts& c : look_at_machine().caches) {
+        if (c.level == 1 && c.type == "Data") first = c.bytes;
+        if (c.level > 1 && c.type == "Unified") last = std::max(last, c.bytes);
+    }
+    std::vector<std::string> words;
+    if (first != 0) words.push_back("--D1=" + std::to_string(std::bit_floor(first)) + ",8,64");
+    if (last != 0) words.push_back("--LL=" + std::to_string(std::bit_floor(last)) + ",16,64");
+    return words;
+}
+
+}  // namespace
+
+std::string output_of(const std::vector<std::string>& words) {
+    int up[2];
+    if (::pipe2(up, O_CLOEXEC) != 0) throw std::runtime_error{"no pipe could be made"};
+    std::vector<char*> argv;  // everything that allocates happens before the fork
+    for (const std::string& w : words) argv.push_back(const_cast<char*>(w.c_str()));
+    argv.push_back(nullptr);
+    const pid_t child = fork_child();
+    if (child == 0) {
+        ::dup2(up[1], 1);
+        ::dup2(up[1], 2);
+        ::execvp(argv[0], argv.data());
+        ::_exit(127);
+    }
+    ::close(up[1]);
+    std::string text;
+    char piece[4096];
+    for (ssize_t n = 1; child > 0 && n != 0;) {
+        n = ::read(up[0], piece, sizeof piece);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) break;
+        text.append(piece, static_cast<std::size_t>(n));
+    }
+    ::close(up[0]);
+    int status = -1;
+    const bool ended = child > 0 && ::waitpid(child, &status, 0) == child;
+    if (!ended || (WIFEXITED(status) && WEXITSTATUS(status) == 127)) {
+        throw std::runtime_error{words[0] + " could not be started"};
+    }
+    return text;
+}
+
+std::string own_program() {
+    char self[4096] = {};
+    if (::readlink("/proc/self/exe", self, sizeof self - 1) < 0) {
+        throw std::runtime_error{"no /proc"};
+    }
+    return self;
+}
+
+void add_counts(experiment& e, const comparison& c, std::uint64_t repetitions) {
+    const bool simulated = e.options().cachegrind;
+    if (!simulated && !why_no_hardware_counters().empty()) {
+        if (e.how.find("hardware counters") == std::string::npos) {
+            e.how += std::string{e.how.empty() ? "" : " "} +
+                     "Cache misses and instructions: no hardware counters, " +
+                     why_no_hardware_counters() + "; --cachegrind simulates them with valgrind.";
+        }
+        return;
+    }
+    const case_names names{c.name};
+    const std::size_t stroke = c.options.unit.find('/');
+    const std::string operation =
+        stroke == std::string::npos ? "/op" : c.options.unit.substr(stroke);
+    const auto options = [&](const char* what) {
+        return case_options{.unit = what + operation,
+                            .measure = measure::value,
+                            .weight = 0.05,
+                            .one_sample = true,
+                            .time_limits = simulated ? 10.0 : 1.0,
+                            .compares = false};
+    };
+    comparison& counted = e.compare(names.instructions, options("instructions"));
+    for (const contender& who : c.contenders) {
+        if (!who.malloc_library.empty() && who.malloc_library != "glibc") continue;
+        if (!simulated) {
+            counted.add(who.kind, who.name, [make = who.make, names, repetitions] {
+                return [work = make(), names, repetitions](sample& s) {
+                    hardware_counters watch;
+                    const std::uint64_t done = run_counted(*work, repetitions, watch);
+                    report(s, names, watch.result(), done);
+                };
+            });
+            continue;
+        }
+        const std::vector<std::string> words{"--lab-count",
+                                             e.name,
+                                             c.name,
+                                             who.name,
+                                             std::to_string(repetitions),
+                                             e.options().full ? "full" : "quick"};
+        counted.add(who.kind, who.name, [names, words] {
+            return [names, words](sample& s) {
+                if (CAIRN_LAB_HAS_CALLGRIND == 0) {
+                    throw std::runtime_error{"valgrind's headers were not there at compile time"};
+                }
+                std::vector<std::string> all{"valgrind", "--tool=callgrind", "--cache-sim=yes",
+                                             "--collect-atstart=no",
+                                             "--callgrind-out-file=/dev/null"};
+                for (std::string& word : caches_of_this_machine()) all.push_back(std::move(word));
+                all.push_back(own_program());
+                all.insert(all.end(), words.begin(), words.end());
+                const std::string text = output_of(all);
+                const double operations = number_after(text, operations_word);
+                const counts found = counts_of_report(text);
+                if (operations <= 0 || found.instructions < 0) {
+                    throw std::runtime_error{"valgrind counted nothing"};
+                }
+                report(s, names, found, static_cast<std::uint64_t>(operations));
+            };
+        });
+    }
+    e.also(counted, names.first_level, options("misses"));
+    e.also(counted, names.last_level, options("misses"));
+}
+
+}  // namespace lab

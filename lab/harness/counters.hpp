@@ -1,0 +1,41 @@
+// lab/harness/counters.hpp - instructions and cache misses of a contender's work, beside its time.
+//
+//      lab::comparison& c = e.compare("set 1 iterate", ...);
+//      ...rows...
+//      lab::add_counts(e, c);              the same rows once more, in three cases of their own:
+//                                              instructions, set 1 iterate
+//                                              first-level misses, set 1 iterate
+//                                              last-level misses, set 1 iterate
+//
+//      in a usual run    the processor's counters (perf_event_open), where the system lends them
+//      --cachegrind      valgrind's simulation of this machine's caches, contender by contender
+//
+// Counted is what is timed, after one repetition that is not: warm caches, as in a sample. Rows
+// with another malloc than glibc's are left out. Where nothing can count, the experiment says so in one
+// sentence.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lab/harness/counts.hpp"
+#include "lab/harness/experiment.hpp"
+
+namespace lab {
+
+/// All that a program writes, on stdout and stderr; words[0] is looked for on PATH. It ends when
+/// the calling process does. Throws: std::runtime_error when it cannot be started.
+[[nodiscard]] std::string output_of(const std::vector<std::string>& words);
+
+/// The file of this program. Throws: std::runtime_error without /proc.
+[[nodiscard]] std::string own_program();
+
+/// True when a program of this name lies in a folder of PATH.
+[[nodiscard]] bool is_on_path(const std::string& program);
+
+/// Declares the cases that count the work of the rows of `c`, which is complete. An operation is
+/// that of the case. `repetitions`: of the work, each counted run.
+void add_counts(experiment& e, const comparison& c, std::uint64_t repetitions = 1);
+
+}  // namespace lab

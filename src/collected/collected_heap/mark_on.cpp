@@ -1,0 +1,260 @@
+// Cold half of cairn/collected/marking_worker.hpp: what a worker and the program share of marking.
+//
+//      program: store, weak get          log (128 names)
+//                                         | full, or a step
+//                                         v
+//                                   set of names A    <- the program fills it
+//                                         | try_hand_over(): the worker is through with B
+//                                         v
+//      worker:  run()               set of names B -> marks, stack, references
+//                                         | no places known: kept at the upper end of the stack
+//                                         v
+//      program: step()              trace(); when nothing is left anywhere: the end of marking
+//
+// The stack, its queue, what was set aside and the marks are of the side that has the gate. Only
+// two things are touched without it: names that are handed over, and marks, which the program sets
+// for new objects and reads before it logs a value.
+#include <cairn/os/clock.hpp>
+
+#include <cstring>
+#include <new>
+#include <thread>
+
+#include "engine.hpp"
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+namespace detail {
+
+namespace {
+
+constexpr std::size_t work_per_look_of_worker = 2048;  // at the clock
+
+/// Nothing waits to be traced by the worker, but names.
+bool is_dry(const collected_region& r) noexcept {
+    return r.stack_count == 0 && r.queue_count == 0 && r.piece == r.piece_end &&
+           r.chunks_set_aside_count == 0;
+}
+
+bool has_names(const marking_share& s) noexcept {
+    return !s.sets[0].is_empty() || !s.sets[1].is_empty();
+}
+
+/// All names that were logged. This thread has the gate. Returns: true when none is left.
+bool see_all_names(collected_region& r, allowance& left) noexcept {
+    marking_share& s = *r.share;
+    if (name_set* const names = s.received()) {
+        if (!see_names(r, *names, left)) { return false; }
+        s.handover.give_back();
+    }
+    return see_names(r, s.sets[s.handover.filled()], left);
+}
+
+/// What the worker has kept for the program goes where all the rest waits.
+void move_deferred(collected_region& r) noexcept {
+    std::memmove(r.stack + r.stack_count, r.stack + (r.stack_capacity - r.deferred_count),
+                 r.deferred_count * sizeof(object_name));
+    r.stack_count += r.deferred_count;
+    r.deferred_count = 0;
+}
+
+/// This thread has the gate, and nothing is left that a worker could do.
+void stop_sharing(collected_region& r) noexcept {
+    r.share->close_gate();
+    count_work_of_worker(r);
+    r.is_shared = false;
+}
+
+/// Marking is this thread's alone, whatever was under way.
+void stop_worker(collected_region& r) noexcept {
+    if (r.is_shared) {
+        allowance all{SIZE_MAX, SIZE_MAX, 0};
+        static_cast<void>(r.share->try_take_gate(true));
+        stop_sharing(r);
+        move_deferred(r);
+        static_cast<void>(see_all_names(r, all));
+    }
+    r.share->destroy();
+    r.share = nullptr;
+}
+
+}  // namespace
+
+void name_set::add(object_name name) noexcept {
+    const auto chunk = static_cast<std::uint32_t>(name / chunk_size) - first_chunk_;
+    const auto granule = static_cast<std::uint32_t>(name % chunk_size / slot_size_min);
+    std::uint64_t* const bits = bits_ + std::size_t{chunk} * words_per_chunk;
+    std::uint64_t& chunks = chunks_[chunk / 64];
+    const std::uint64_t bit = std::uint64_t{1} << (chunk % 64);
+    if ((chunks & bit) == 0) {
+        std::memset(bits, 0, words_per_chunk * sizeof(*bits));
+        chunks |= bit;
+        ++chunk_count_;
+        if (chunk / 64 < next_word_) { next_word_ = chunk / 64; }
+    }
+    bits[granule / 64] |= std::uint64_t{1} << (granule % 64);
+}
+
+name_set::word name_set::take() noexcept {
+    while (chunk_count_ != 0) {
+        while (chunks_[next_word_] == 0) { ++next_word_; }
+        std::uint64_t& chunks = chunks_[next_word_];
+        const std::uint32_t chunk =
+            next_word_ * 64 + static_cast<std::uint32_t>(std::countr_zero(chunks));
+        std::uint64_t* const bits = bits_ + std::size_t{chunk} * words_per_chunk;
+        for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
+            if (bits[w] == 0) { continue; }
+            const std::uint64_t taken = bits[w];
+            bits[w] = 0;
+            const std::uint32_t granule = w * 64;
+            return {(first_chunk_ + chunk) * static_cast<object_name>(chunk_size) +
+                        granule * static_cast<object_name>(slot_size_min),
+                    taken};
+        }
+        chunks &= chunks - 1;
+        --chunk_count_;
+    }
+    return {};
+}
+
+marking_share* marking_share::create(collected_region& r, marking_worker& w) noexcept {
+    CAIRN_ASSERT(w.region_ == nullptr, "a worker marks for one heap at a time");
+    const std::size_t chunk_count = r.end_chunk - r.first_chunk;
+    const std::size_t flags = chunk_count / 64 + 1;
+    const std::size_t bits = chunk_count * words_per_chunk;
+    const std::size_t begin = round_up(sizeof(marking_share), alignment{64});
+    const std::size_t size = begin + 2 * (flags + bits) * sizeof(std::uint64_t);
+    void* const memory = r.upstream.allocate(size, alignment{64});
+    if (memory == nullptr) { return nullptr; }
+    auto* const s = ::new (memory) marking_share{r, w, size};
+    auto* words = reinterpret_cast<std::uint64_t*>(static_cast<std::byte*>(memory) + begin);
+    std::memset(words, 0, 2 * flags * sizeof(*words));
+    for (std::size_t i = 0; i < 2; ++i) {
+        s->sets[i].chunks_ = words + i * flags;
+        s->sets[i].bits_ = words + 2 * flags + i * bits;
+        s->sets[i].first_chunk_ = r.first_chunk;
+    }
+    w.region_ = &r;
+    return s;
+}
+
+void marking_share::destroy() noexcept {
+    worker.region_ = nullptr;
+    const allocator_ref upstream = region.upstream;
+    const std::size_t all = size;
+    this->~marking_share();
+    upstream.deallocate(this, all, alignment{64});
+}
+
+bool marking_share::try_take_gate(bool insists) noexcept {
+    const auto program = decltype(worker.gate_)::of_program;
+    if (worker.gate_.try_take(program)) { return true; }
+    if (!insists) { return false; }
+    worker.is_wanted_.store(true, memory_order::relaxed);
+    // A unit takes less than a microsecond; a thread that the system has stopped takes longer.
+    for (unsigned tries = 0; !worker.gate_.try_take(program); ++tries) {
+        if (tries >= 64) { std::this_thread::yield(); }
+    }
+    worker.is_wanted_.store(false, memory_order::relaxed);
+    return true;
+}
+
+std::size_t marking_share::take_work() noexcept {
+    const std::uint64_t now = worker.work_.load(memory_order::relaxed);
+    const std::size_t work = now - work_seen;
+    work_seen = now;
+    return work;
+}
+
+std::size_t count_work_of_worker(collected_region& r) noexcept {
+    const std::size_t work = r.share->take_work();
+    count_work(r, work);
+    r.cycle.work_by_worker += work;
+    return work;
+}
+
+void share_marking(collected_region& r) noexcept {
+    if (r.share == nullptr) { return; }
+    r.is_shared = true;
+    r.share->open_gate();
+}
+
+void hand_over_log(collected_region& r) noexcept {
+    marking_share& s = *r.share;
+    name_set& names = s.sets[s.handover.filled()];
+    for (std::uint32_t i = 0; i < r.log_count; ++i) { names.add(r.log[i]); }
+    r.log_count = 0;
+    if (!names.is_empty()) { s.handover.try_hand_over(); }
+}
+
+bool mark_beside_worker(collected_region& r, allowance& left) noexcept {
+    marking_share& s = *r.share;
+    hand_over_log(r);
+    if (!s.try_take_gate(left.way == beside_worker::insists)) {
+        left.waits = true;
+        return false;
+    }
+    const bool marks = left.way != beside_worker::leaves;
+    bool is_done = trace_deferred(r, left);
+    // Names that are seen here are the last ones; before, they are the worker's.
+    if (is_done && (marks || is_dry(r))) { is_done = see_all_names(r, left); }
+    if (is_done && marks) { is_done = trace_marked(r, left); }
+    is_done = is_done && is_dry(r) && r.deferred_count == 0 && r.log_count == 0 && !has_names(s);
+    if (is_done) {
+        stop_sharing(r);
+    } else {
+        s.give_back_gate();
+        left.waits = !marks && !left.is_used_up();
+    }
+    return is_done;
+}
+
+}  // namespace detail
+
+bool collected_heap::mark_on(marking_worker& worker) noexcept {
+    if (region_ == nullptr) { return false; }
+    detail::collected_region& r = *region_;
+    mark_alone();
+    r.share = detail::marking_share::create(r, worker);
+    if (r.share != nullptr && r.now == detail::phase::mark) { detail::share_marking(r); }
+    return r.share != nullptr;
+}
+
+void collected_heap::mark_alone() noexcept {
+    if (region_ != nullptr && region_->share != nullptr) { detail::stop_worker(*region_); }
+}
+
+marking_worker::~marking_worker() {
+    if (region_ != nullptr) { detail::stop_worker(*region_); }
+}
+
+bool marking_worker::run(const collection_budget& budget) noexcept {
+    if (is_wanted_.load(detail::memory_order::relaxed) ||
+        !gate_.try_take(decltype(gate_)::of_worker)) {
+        return false;
+    }
+    detail::collected_region& r = *region_;
+    const bool is_timed = budget.microseconds != collection_budget::no_end;
+    const std::uint64_t end =
+        is_timed ? monotonic_nanoseconds() + std::uint64_t{budget.microseconds} * 1000 : 0;
+    std::uint64_t work = work_.load(detail::memory_order::relaxed);
+    std::size_t bytes = budget.bytes;
+    std::size_t steps = budget.steps;
+    bool has_more = true;
+    while (has_more && bytes != 0 && steps != 0 &&
+           !is_wanted_.load(detail::memory_order::relaxed)) {
+        const std::size_t slice =
+            bytes < detail::work_per_look_of_worker ? bytes : detail::work_per_look_of_worker;
+        detail::allowance left{slice, steps, 0};
+        has_more = detail::trace_beside_program(r, left);
+        work += left.done;
+        work_.store(work, detail::memory_order::relaxed);
+        bytes -= left.done < bytes ? left.done : bytes;
+        steps = left.steps;
+        if (is_timed && monotonic_nanoseconds() >= end) { break; }
+    }
+    gate_.give_back();
+    return has_more && !is_wanted_.load(detail::memory_order::relaxed);
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

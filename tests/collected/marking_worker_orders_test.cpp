@@ -1,0 +1,336 @@
+// Every interleaving of a program that writes, makes, reads weakly and ends the cycle, and a worker
+// that marks; what happens when one of the memory orders is weakened, or a step of the protocol left
+// out. Prints the number of executions seen.
+#include <cairn/collected/marking_worker.hpp>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "support/explorer.hpp"
+#include "support/sanitizers.hpp"
+
+namespace {
+
+using cairn::detail::marking_orders;
+using cairn::detail::memory_order;
+using explorer::require;
+
+constexpr std::uint32_t object_count = 6;  // numbers from 1; each has one reference
+
+/// What the program's thread could forget.
+struct flaws {
+    bool store_keeps_nothing = false;
+    bool weak_get_keeps_nothing = false;
+    bool new_is_published_unmarked = false;
+    bool ends_with_names_left = false;
+    bool ends_without_the_gate = false;
+};
+
+/// A heap of one word of marks. The outside refers to object 1: 1 -> 2 -> 3 at the start; 4 is
+/// weakly referred to alone; 5 and 6 are made later.
+template <class Orders>
+struct world {
+    using gate = cairn::detail::basic_marking_gate<explorer::atoms, Orders>;
+    using handover = cairn::detail::basic_handover<explorer::atoms, Orders>;
+
+    // ---- both sides
+    void see(std::uint32_t object) {
+        if (object == 0) { return; }
+        require(static_cast<int>(chunk_is_described[object]) == 1,
+                "a reference leads to an object");
+        if (cairn::detail::set_mark<Orders>(marks, std::uint64_t{1} << object)) {
+            stack[static_cast<std::uint32_t>(stack_count)] = object;
+            stack_count = static_cast<std::uint32_t>(stack_count) + 1;
+        }
+    }
+    /// Returns: false when the stack is empty.
+    bool trace_one() {
+        if (static_cast<std::uint32_t>(stack_count) == 0) { return false; }
+        stack_count = static_cast<std::uint32_t>(stack_count) - 1;
+        const std::uint32_t object = stack[static_cast<std::uint32_t>(stack_count)];
+        require(static_cast<int>(contents[object]) == 1, "what is traced is whole");
+        see(cairn::detail::follow<Orders>(field[object]));
+        return true;
+    }
+    void see_set(std::uint32_t set) {
+        const std::uint64_t taken = sets[set];
+        sets[set] = 0;
+        for (std::uint32_t i = 1; i <= object_count; ++i) {
+            if ((taken >> i & 1) != 0) { see(i); }
+        }
+    }
+
+    // ---- the worker
+    void piece(int units) {
+        if (!entrance.try_take(gate::of_worker)) { return; }
+        while (units-- != 0) {
+            if (trace_one()) { continue; }
+            const std::uint32_t set = names.received();
+            if (set == handover::none) { break; }
+            see_set(set);
+            names.give_back();
+        }
+        entrance.give_back();
+    }
+
+    // ---- the program
+    void begin() {
+        if (marking) { return; }
+        marking = true;
+        marks.store(0, memory_order::relaxed);
+        see(1);
+        entrance.let_in();
+    }
+    void keep(std::uint32_t old) {
+        if (!marking || old == 0) { return; }
+        // Marked: the worker goes on with it. Not marked, as far as this thread sees: once more.
+        if ((marks.load(memory_order::relaxed) >> old & 1) != 0) { return; }
+        log |= std::uint64_t{1} << old;
+    }
+    std::uint32_t read(std::uint32_t object) const {
+        return field[object].load(memory_order::relaxed);  // it alone writes
+    }
+    void write(std::uint32_t object, std::uint32_t to) {
+        if (!forgets.store_keeps_nothing) { keep(read(object)); }
+        if (marking) {
+            cairn::detail::publish<Orders>(field[object], to);
+        } else {
+            field[object].store(to, memory_order::relaxed);
+        }
+    }
+    /// Between what 1 refers to and 1. Its constructor goes on when 1 knows it already.
+    void make(std::uint32_t object) {
+        const std::uint64_t mark = std::uint64_t{1} << object;
+        chunk_is_described[object] = 1;
+        if (marking && !forgets.new_is_published_unmarked) {
+            static_cast<void>(marks.fetch_or(mark, memory_order::relaxed));
+        }
+        field[object].store(read(1), memory_order::relaxed);
+        write(1, object);
+        contents[object] = 1;
+        if (marking && forgets.new_is_published_unmarked) {
+            static_cast<void>(marks.fetch_or(mark, memory_order::relaxed));
+        }
+    }
+    /// 3 is referred to by 1 alone, which the worker may be through with.
+    void move() {
+        const std::uint32_t third = read(2);
+        write(1, third);
+        write(2, 0);
+    }
+    /// What no reference leads to comes back.
+    void get_weakly() {
+        if (static_cast<int>(contents[4]) != 1) { return; }
+        if (!forgets.weak_get_keeps_nothing) { keep(4); }
+        write(1, 4);
+    }
+    void hand_over() {
+        if (!marking) { return; }
+        sets[names.filled()] = static_cast<std::uint64_t>(sets[names.filled()]) | log;
+        log = 0;
+        if (static_cast<std::uint64_t>(sets[names.filled()]) != 0) { names.try_hand_over(); }
+    }
+    /// The safe point: ends marking, if nothing is left.
+    void end() {
+        if (!marking) { return; }
+        hand_over();
+        if (!forgets.ends_without_the_gate && !entrance.try_take(gate::of_program)) { return; }
+        if (!forgets.ends_with_names_left && static_cast<std::uint32_t>(stack_count) == 0) {
+            const std::uint32_t set = names.received();
+            if (set != handover::none) {
+                see_set(set);
+                names.give_back();
+            }
+            see_set(names.filled());
+        }
+        if (static_cast<std::uint32_t>(stack_count) != 0) {
+            entrance.give_back();
+            return;
+        }
+        entrance.close();
+        marking = false;
+        for (std::uint32_t i = 1; i != 0; i = read(i)) {
+            require((marks.load(memory_order::relaxed) >> i & 1) != 0,
+                    "what is reachable when marking ends is marked");
+        }
+        for (std::uint32_t i = 1; i <= object_count; ++i) {
+            if ((marks.load(memory_order::relaxed) >> i & 1) == 0) { contents[i] = -1; }
+        }
+    }
+
+    flaws forgets;
+    bool marking = false;
+    std::uint64_t log = 0;
+    gate entrance;
+    handover names;
+    explorer::atomic<std::uint64_t> marks;
+    std::array<explorer::atomic<std::uint32_t>, object_count + 1> field;
+    std::array<explorer::plain<int>, object_count + 1> contents;
+    std::array<explorer::plain<int>, object_count + 1> chunk_is_described;
+    std::array<explorer::plain<std::uint64_t>, 2> sets;
+    std::array<explorer::plain<std::uint32_t>, object_count> stack;
+    explorer::plain<std::uint32_t> stack_count;
+};
+
+/// What the program does: 'b' begins a cycle, 'm' moves 3, 'n' makes an object, 'k' reads weakly,
+/// 'h' hands its log over, 'e' ends marking if it can. What the worker does: '1' to '9' units.
+template <class Orders>
+explorer::result run_scripts(const char* of_program, const char* of_worker, int preemptions,
+                             const flaws& forgets = {}) {
+    const explorer::options o{.threads = 2, .preemptions = preemptions, .execution_limit = 400'000};
+    return explorer::explore(o, [=] {
+        auto w = std::make_shared<world<Orders>>();
+        w->forgets = forgets;
+        for (std::uint32_t i = 1; i <= 4; ++i) {
+            w->contents[i] = 1;
+            w->chunk_is_described[i] = 1;
+        }
+        w->field[1].store(2, memory_order::relaxed);
+        w->field[2].store(3, memory_order::relaxed);
+        return explorer::program{.thread =
+                                     [=](int id) {
+                                         if (id == 1) {
+                                             for (const char* s = of_worker; *s != 0; ++s) {
+                                                 w->piece(*s - '0');
+                                             }
+                                             return;
+                                         }
+                                         std::uint32_t made = 4;
+                                         for (const char* s = of_program; *s != 0; ++s) {
+                                             switch (*s) {
+                                                 case 'b':
+                                                     w->begin();
+                                                     break;
+                                                 case 'm':
+                                                     w->move();
+                                                     break;
+                                                 case 'n':
+                                                     w->make(++made);
+                                                     break;
+                                                 case 'k':
+                                                     w->get_weakly();
+                                                     break;
+                                                 case 'h':
+                                                     w->hand_over();
+                                                     break;
+                                                 default:
+                                                     w->end();
+                                             }
+                                         }
+                                     },
+                                 .at_end =
+                                     [=] {
+                                         for (int i = 0; i < 4 && w->marking; ++i) {
+                                             w->piece(9);
+                                             w->end();
+                                         }
+                                         require(!w->marking, "marking ends");
+                                     }};
+    });
+}
+
+void expect_exhausted(const char* name, const explorer::result& r) {
+    EXPECT_FALSE(r.failed) << name << ": " << r.message;
+    EXPECT_TRUE(r.exhausted || r.failed) << name << ": too many executions";
+    std::printf("%-40s %9llu executions%s\n", name, static_cast<unsigned long long>(r.executions),
+                r.exhausted ? ", exhausted" : "");
+}
+
+TEST(marking_worker_orders, a_write_beside_the_worker_loses_nothing) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    using o = marking_orders;
+    expect_exhausted("bm | 9", run_scripts<o>("bm", "9", 4));
+    expect_exhausted("bme | 12", run_scripts<o>("bme", "12", 3));
+    expect_exhausted("bmhe | 1111", run_scripts<o>("bmhe", "1111", 2));
+    expect_exhausted("bhmhme | 99", run_scripts<o>("bhmhme", "99", 2));
+}
+
+TEST(marking_worker_orders, what_is_made_beside_the_worker_is_never_looked_at) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    using o = marking_orders;
+    expect_exhausted("bn | 9", run_scripts<o>("bn", "9", 3));
+    expect_exhausted("bnne | 13", run_scripts<o>("bnne", "13", 2));
+    expect_exhausted("bnhme | 99", run_scripts<o>("bnhme", "99", 2));
+}
+
+TEST(marking_worker_orders, what_is_read_weakly_beside_the_worker_stays) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    using o = marking_orders;
+    expect_exhausted("bk | 9", run_scripts<o>("bk", "9", 6));
+    expect_exhausted("bkhe | 99", run_scripts<o>("bkhe", "99", 3));
+    expect_exhausted("bek | 9", run_scripts<o>("bek", "9", 4));
+}
+
+TEST(marking_worker_orders, the_cycle_ends_with_nothing_left_and_the_next_one_begins) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    using o = marking_orders;
+    expect_exhausted("be | 99", run_scripts<o>("be", "99", 4));
+    expect_exhausted("beebe | 99", run_scripts<o>("beebe", "99", 3));
+    expect_exhausted("bmeebke | 99", run_scripts<o>("bmeebke", "99", 2));
+}
+
+// ------------------------------------------------------------------------------------------------
+// Every order is needed: one weakened at a time, and some execution fails.
+
+/// The orders as variables: one instantiation for all ways to weaken them.
+struct variable_orders : marking_orders {
+    static inline memory_order take, give_back, hand_over, receive, publish, follow;
+    static void restore() {
+        take = marking_orders::take;
+        give_back = marking_orders::give_back;
+        hand_over = marking_orders::hand_over;
+        receive = marking_orders::receive;
+        publish = marking_orders::publish;
+        follow = marking_orders::follow;
+    }
+};
+struct marks_in_two_steps : marking_orders {
+    static constexpr bool marks_at_once = false;
+};
+
+/// True when one of the explorations fails.
+template <class Orders>
+bool is_caught(const flaws& forgets = {}) {
+    constexpr const char* programs[] = {"bmhe", "bn", "bhmhme", "bkhe", "beebe"};
+    for (const char* const p : programs) {
+        if (explorer::any_failed({run_scripts<Orders>(p, "99", 2, forgets)})) { return true; }
+    }
+    return false;
+}
+
+TEST(marking_worker_orders, each_of_them_is_needed) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    using v = variable_orders;
+    struct weakening {
+        const char* name;
+        memory_order* order;
+    };
+    const weakening weakenings[] = {
+        {"take", &v::take},       {"give_back", &v::give_back}, {"hand_over", &v::hand_over},
+        {"receive", &v::receive}, {"publish", &v::publish},     {"follow", &v::follow},
+    };
+    v::restore();
+    EXPECT_FALSE(is_caught<v>()) << "as they are";
+    for (const weakening& w : weakenings) {
+        v::restore();
+        *w.order = memory_order::relaxed;
+        std::printf("%s\n", w.name);
+        EXPECT_TRUE(is_caught<v>()) << w.name;
+    }
+    EXPECT_TRUE(is_caught<marks_in_two_steps>());
+}
+
+TEST(marking_worker_orders, each_step_of_the_protocol_is_needed) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    using o = marking_orders;
+    EXPECT_TRUE(is_caught<o>({.store_keeps_nothing = true}));
+    EXPECT_TRUE(is_caught<o>({.weak_get_keeps_nothing = true}));
+    EXPECT_TRUE(is_caught<o>({.new_is_published_unmarked = true}));
+    EXPECT_TRUE(is_caught<o>({.ends_with_names_left = true}));
+    EXPECT_TRUE(is_caught<o>({.ends_without_the_gate = true}));
+}
+
+}  // namespace
