@@ -1,5 +1,6 @@
 # cmake -Dway=... -Dcompiler=... -Dsource=... -Dbuild=... -Dwork=... -P consumer_test.cmake
-# Builds tests/consumer/main.cpp as a stranger would, and runs it.
+# Builds tests/consumer/main.cpp as a stranger would, and runs it: by -Demulator=... where this build
+# is for another processor.
 cmake_minimum_required(VERSION 3.25)
 
 function(must)   # runs a command; its output is shown when it fails, and ends the test
@@ -171,10 +172,13 @@ if(way STREQUAL module)
     if(asserts)
         set(options -std=c++20 -pthread -DCAIRN_ASSERTS=0)
     endif()
+    if(target)
+        list(APPEND options --target=${target})
+    endif()
     must(${clang} ${options} -I${source}/include --precompile ${source}/src/cairn.cppm -o ${work}/cairn.pcm)
     must(${clang} ${options} -Werror -fmodule-file=cairn=${work}/cairn.pcm ${here}/module/main.cpp ${work}/cairn.pcm
          ${build}/libcairn.a -o ${work}/consumer)
-    must(${work}/consumer)
+    must(${emulator} ${work}/consumer)
     return()
 endif()
 
@@ -199,7 +203,7 @@ if(way STREQUAL shared)
     must(${CMAKE_COMMAND} -G Ninja -S ${here}/find_package -B ${work}/user
          -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_PREFIX_PATH=${work}/moved)
     must(${CMAKE_COMMAND} --build ${work}/user)
-    must(${work}/user/consumer)
+    must(${emulator} ${work}/user/consumer)
     # Two plugins and a program with one cairn for all of them.
     set(flags -std=c++20 -I${here}/.. -I${work}/moved/include -DCAIRN_ASSERTS=1 -DCAIRN_SHARED=1 -pthread)
     set(with -L${work}/moved/lib -lcairn -Wl,-rpath,${work}/moved/lib -ldl)
@@ -210,7 +214,7 @@ if(way STREQUAL shared)
     must(${compiler} ${flags} -O1 -DMODULE_HOST_HAS_CAIRN ${here}/../modules/host.cpp
          ${here}/../modules/module.cpp -o ${work}/host ${with})
     foreach(mode local global)
-        must(${work}/host ${mode} ${work}/one.so ${work}/two.so)
+        must(${emulator} ${work}/host ${mode} ${work}/one.so ${work}/two.so)
     endforeach()
     # A program that was told nothing of the library being shared does not link.
     execute_process(COMMAND ${compiler} -std=c++20 -I${here}/.. -I${work}/moved/include -DCAIRN_ASSERTS=1
@@ -234,13 +238,13 @@ if(way STREQUAL pkg_config)
     must(${pkg_config} --cflags --libs cairn)
     separate_arguments(flags UNIX_COMMAND "${output}")
     must(${compiler} -std=c++20 -Werror ${here}/main.cpp ${flags} -o ${work}/consumer)
-    must(${work}/consumer)
+    must(${emulator} ${work}/consumer)
 else()
     must(${CMAKE_COMMAND} -G Ninja -S ${here}/${way} -B ${work}/build
          -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_PREFIX_PATH=${work}/moved
          -DCAIRN_SOURCE_DIR=${source} -DCAIRN_OPTIMIZED_SOURCES=OFF)
     must(${CMAKE_COMMAND} --build ${work}/build --target consumer)
-    must(${work}/build/consumer)
+    must(${emulator} ${work}/build/consumer)
     if(way STREQUAL add_subdirectory)
         # A library that has cairn inside is installed and found by others.
         must(${CMAKE_COMMAND} --build ${work}/build --target engine)
@@ -248,6 +252,6 @@ else()
         must(${CMAKE_COMMAND} -G Ninja -S ${here}/exported -B ${work}/user
              -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_PREFIX_PATH=${work}/moved)
         must(${CMAKE_COMMAND} --build ${work}/user)
-        must(${work}/user/game)
+        must(${emulator} ${work}/user/game)
     endif()
 endif()

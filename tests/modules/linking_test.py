@@ -3,11 +3,12 @@
 compilers, they do.
 
 Usage: linking_test.py flavours|compilers --library libcairn.a --include DIR... --asserts 0|1
-                       --compiler C++ [--other C++]... [--sources FILE...]
+                       --compiler C++ [--other C++]... [--sources FILE...] [--emulator COMMAND]
 """
 import argparse
 import itertools
 import pathlib
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ parser.add_argument("--asserts", type=int, required=True)
 parser.add_argument("--compiler", required=True)
 parser.add_argument("--other", action="append", default=[])
 parser.add_argument("--sources", nargs="*", default=[])
+parser.add_argument("--emulator", default="", help="the command that runs programs")
 arguments = parser.parse_args()
 
 program = """
@@ -38,6 +40,7 @@ ways = {
     "LTO, collected": ["-O2", "-flto", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"],
 }
 failures = []
+emulator = shlex.split(arguments.emulator)
 
 
 def run(*command):
@@ -94,7 +97,8 @@ def flavours(folder):
             print("skip ", what)
             continue
         same = link(compiler, source, out, arguments.asserts, options)
-        expect(same.returncode == 0 and run(out).returncode == 0, f"{what}: one flavour links", same.stderr)
+        expect(same.returncode == 0 and run(*emulator, out).returncode == 0,
+               f"{what}: one flavour links", same.stderr)
         other = link(compiler, source, out, 1 - arguments.asserts, options)
         sentence = f"needs_cairn_0_1_built_with_CAIRN_ASSERTS_{1 - arguments.asserts}_and_no_AddressSanitizer"
         expect(other.returncode != 0 and sentence in other.stderr,
@@ -121,7 +125,7 @@ def compilers(folder):
             expect(built.returncode == 0, f"{what} links with the library by {arguments.compiler}",
                    built.stderr)
             if built.returncode == 0:
-                ran = run(out)
+                ran = run(*emulator, out)
                 expect(ran.returncode == 0, f"{what} runs", ran.stderr)
 
 
