@@ -1,23 +1,31 @@
 // lab/experiments/scale.cpp - from a thousand objects to ten million: what is work, what caches?
 //
 // Each structure does the same work at every size, at random places. However well it is written, it
-// must touch so many cache lines that were not touched lately, and from the second-level cache on these
-// are nearly all of its time. A loop that does nothing but touch as many lines, one after the other, in
-// as much memory, is the limit's curve; what a structure needs beyond it where all is in the first
-// cache is its own.
+// must touch so many cache lines that were not touched lately, and from the second-level cache on
+// these are nearly all of its time. A loop that does nothing but touch as many lines, in the order
+// in which the work must touch them, in as much memory, is the limit's curve; what a structure
+// needs beyond it where all is in the first cache is its own.
 //
-//      ns |                             x   structure, measured        lines an operation
-//         |                        x                                   pool         2   index, slot
-//         |                   x       .     its limit's curve:         heap         3   index, header, block
-//         |              x    .             what it takes at 10^3,     slot_map     6   index, slot, row, handle,
-//         |    x    x    .                  and the lines' own growth                   the last row's slot, a free one
-//         |    .    .                                                  ...
+// The order is what one line says of the next. A name says where its slot is, the slot where the
+// object is: two misses one after the other. What the next operation touches is known before they
+// have come, so misses of several operations are under way at one time, in the limit too.
+//
+//      free     name ----> block                      heap
+//      erase    name ----> slot ----> row, its name   slot_map   (the last row's slot: known)
+//                                                     and so on: the lines of each row below
+//
+//      ns |                             x   structure, measured     lines an operation
+//         |                        x                                pool       2   name, slot
+//         |                   x       .     its limit's curve:      heap       2   name, block
+//         |              x    .             what it takes at 10^3,  slot_map   6   name, slot, row,
+//         |    x    x    .                  and the lines' growth                its name, the last
+//         |    .    .                                                            row's slot, a free
 //         +------------------------------
 //          10^3    10^4   10^5  10^6  10^7
 //
-// The number of a row is the largest of all sizes of: measured / its limit's curve. 1: it costs at ten
-// million what it costs at a thousand, and the caches. A search or a walk that grows with the number of
-// objects shows as 2 and more.
+// The number of a row is the largest of all sizes of: measured / its limit's curve. 1: it costs at
+// ten million what it costs at a thousand, and the caches. A search or a walk that grows with the
+// number of objects shows as 2 and more.
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/pool.hpp>
 #include <cairn/containers/slot_map.hpp>
@@ -29,6 +37,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -54,8 +63,14 @@ class places {
 public:
     explicit places(std::size_t count) : count_{count} {}
     std::size_t next() {
-        state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-        return static_cast<std::size_t>((static_cast<unsigned __int128>(state_) * count_) >> 64);
+        draw();
+        return place(1);
+    }
+    /// Several places of one draw: place(1), place(3) ... any odd number.
+    void draw() { state_ = state_ * 6364136223846793005u + 1442695040888963407u; }
+    [[nodiscard]] std::size_t place(std::uint64_t odd) const {
+        return static_cast<std::size_t>((static_cast<unsigned __int128>(state_ * odd) * count_) >>
+                                        64);
     }
 
 private:
@@ -182,34 +197,51 @@ struct moving {
     cairn::field<K, float> velocity = 1;
 };
 
-/// What the limit touches: `lines` of them an operation, in arrays of `sizes` bytes an object each.
+/// A line that an operation must touch, in an array of so many bytes an object.
+struct line {
+    std::size_t size;
+    int after = -1;  // which line says where this one is; -1: that is known
+};
+
+/// What the limit touches: an operation's lines, each when the one that says where it is has come.
+template <line... Lines>
 struct touched_lines {
-    std::size_t count;
-    std::vector<std::vector<std::uint64_t>> arrays;
-    std::vector<std::size_t> words;
+    static constexpr line wanted[] = {Lines...};
+    static constexpr std::size_t line_count = sizeof...(Lines);
+    std::vector<std::uint32_t> words[line_count];
     places at;
-    touched_lines(std::size_t objects, const std::vector<std::size_t>& sizes)
-        : count{objects}, at{objects} {
-        for (const std::size_t size : sizes) {
-            arrays.emplace_back(objects * size / 8 + 8, 1);
-            words.push_back(size / 8);
+    explicit touched_lines(std::size_t objects) : at{objects} {
+        for (std::size_t l = 0; l != line_count; ++l) {
+            words[l].assign(objects * wanted[l].size / 4 + 8, 1);
         }
     }
-    void run() {
+    void run() { touch_batch(std::make_index_sequence<line_count>{}); }
+
+private:
+    template <std::size_t... L>
+    void touch_batch(std::index_sequence<L...>) {
+        std::uint32_t* const first[] = {words[L].data()...};
+        places place = at;
         for (std::size_t i = 0; i < batch; ++i) {
-            // One line leads to the next, as a name leads to its slot and the slot to the object.
-            std::uint64_t seen = 0;
-            for (std::size_t a = 0; a < arrays.size(); ++a) {
-                seen = ++arrays[a][(at.next() + (seen >> 63)) * words[a]];
-            }
+            std::uint32_t seen[line_count + 1] = {};
+            place.draw();
+            ((seen[L + 1] = touch<L>(first[L], place.place(0x9E37'79B9'7F4A'7C15u * L * 2 + 1),
+                                     seen[wanted[L].after + 1])),
+             ...);
         }
+        at = place;
+    }
+    template <std::size_t L>
+    static std::uint32_t touch(std::uint32_t* words, std::size_t place, std::uint32_t known) {
+        // The words are small numbers: the place is the same, and known only with the other line.
+        return ++words[(place + (known >> 31)) * (wanted[L].size / 4)];
     }
 };
 /// The same where lines come one behind the other: an array of `size` bytes an object.
+template <std::size_t Size>
 struct walked_lines {
     std::vector<float> all;
-    walked_lines(std::size_t objects, const std::vector<std::size_t>& sizes)
-        : all(objects * sizes[0] / sizeof(float)) {}
+    explicit walked_lines(std::size_t objects) : all(objects * Size / sizeof(float)) {}
     void run() {
         for (float& one : all) { one += 0.016f; }
     }
@@ -232,10 +264,10 @@ double least_ns(Work& work, std::size_t operations) {
     return least;
 }
 
-/// One row: Work at every size beside Limit, which touches arrays of so many bytes an object.
+/// One row: Work at every size beside Limit, which touches such lines.
 /// Operations of a run(): all objects, or a batch of them.
 template <class Work, class Limit>
-auto curve(std::string name, std::vector<std::size_t> line_arrays, bool is_walk, int last) {
+auto curve(std::string name, bool is_walk, int last) {
     return [=] {
         return [=](lab::sample& s) {
             lab::series measured{name, "objects", "ns", {}};
@@ -247,7 +279,7 @@ auto curve(std::string name, std::vector<std::size_t> line_arrays, bool is_walk,
                 const std::size_t operations = is_walk ? count : batch;
                 const auto work = std::make_unique<Work>(count);
                 const double ns = least_ns(*work, operations);
-                const auto lines = std::make_unique<Limit>(count, line_arrays);
+                const auto lines = std::make_unique<Limit>(count);
                 const double lines_ns = least_ns(*lines, operations);
                 // Where both are in the first cache: what is the structure's own.
                 if (log10 == 3) { own = std::max(0.0, ns - lines_ns); }
@@ -271,11 +303,11 @@ const lab::registration scale{
         e.how =
             "Each row does its work among 10^3 to 10^6 objects (10^7 with --full), seven rounds at "
             "each size, of "
-            "which the least counts. Its limit touches as many cache lines as the work must, in as "
-            "much memory, at "
-            "random places too, and nothing else; what the row takes beyond that among a thousand "
-            "objects is added "
-            "at every size.";
+            "which the least counts. Its limit touches the cache lines that the work must touch, "
+            "in "
+            "as much memory, at random places too, each when the line has come that says where it "
+            "is, and does nothing else; what the row takes beyond that among a thousand objects is "
+            "added at every size.";
         const int last = e.options().full ? 7 : 6;
         lab::comparison& c = e.compare(
             "beyond the curve of its limit, at most",
@@ -285,23 +317,35 @@ const lab::registration scale{
         }
         using map = cairn::slot_map<particle>;
         using stable_map = cairn::stable_slot_map<particle>;
-        const auto add = [&]<class Work, class Limit>(const char* name,
-                                                      std::vector<std::size_t> arrays, bool walks) {
-            c.cairn(name, curve<Work, Limit>(name, std::move(arrays), walks, last));
+        const auto add = [&]<class Work, class Limit>(const char* name, bool walks) {
+            c.cairn(name, curve<Work, Limit>(name, walks, last));
         };
-        using lines = touched_lines;
-        add.operator()<churned<pool_store>, lines>("pool, a free and a request", {8, 64}, false);
-        add.operator()<churned<heap_store>, lines>("heap<>, a free and a request", {8, 64, 64},
-                                                   false);
-        add.operator()<churned<map_store<map>>, lines>("slot_map, an erasure and an insertion",
-                                                       {8, 8, 24, 8, 8, 8}, false);
-        add.operator()<churned<map_store<stable_map>>, lines>(
-            "stable_slot_map, an erasure and an insertion", {8, 4, 24, 24, 4}, false);
-        add.operator()<looked_up<map>, lines>("slot_map, a look-up", {8, 8, 24}, false);
-        add.operator()<looked_up<stable_map>, lines>("stable_slot_map, a look-up", {8, 4, 24},
-                                                     false);
-        add.operator()<relocatable_store, lines>("relocatable_heap, a look-up", {8, 8, 64}, false);
-        add.operator()<walked<moving<>>, walked_lines>("table, for_each, a row", {8}, true);
+        // The name of what goes; and what comes is written to. Where it lies, the stack knows.
+        add.operator()<churned<pool_store>, touched_lines<line{8}, line{64}>>(
+            "pool, a free and a request", false);
+        // The name leads to the block, where the size stands, and the link when it waits. What is
+        // requested waited, and is warm.
+        add.operator()<churned<heap_store>, touched_lines<line{8}, line{64, 0}>>(
+            "heap<>, a free and a request", false);
+        // The name, its slot, the row there and the row's own name; the last row's slot; and the
+        // slot that is used again, which was freed long ago. The last row and its name lie in
+        // lines that the operations before have touched.
+        add.
+        operator()<churned<map_store<map>>,
+                   touched_lines<line{8}, line{8, 0}, line{24, 1}, line{8, 1}, line{8}, line{8}>>(
+            "slot_map, an erasure and an insertion", false);
+        // The name, and at once the slot's generation and its object; the same of the slot that is
+        // used again, which is known.
+        add.operator()<churned<map_store<stable_map>>,
+                       touched_lines<line{8}, line{4, 0}, line{24, 0}, line{24}, line{4}>>(
+            "stable_slot_map, an erasure and an insertion", false);
+        add.operator()<looked_up<map>, touched_lines<line{8}, line{8, 0}, line{24, 1}>>(
+            "slot_map, a look-up", false);
+        add.operator()<looked_up<stable_map>, touched_lines<line{8}, line{4, 0}, line{24, 0}>>(
+            "stable_slot_map, a look-up", false);
+        add.operator()<relocatable_store, touched_lines<line{8}, line{8, 0}, line{64, 1}>>(
+            "relocatable_heap, a look-up", false);
+        add.operator()<walked<moving<>>, walked_lines<8>>("table, for_each, a row", true);
     }};
 
 }  // namespace

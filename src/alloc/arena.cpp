@@ -1,4 +1,5 @@
-// Cold half of cairn/alloc/arena.hpp: what happens once in an arena's life.
+// Cold half of cairn/alloc/arena.hpp, and of bump_arena/bump_region.hpp: what happens once in an
+// arena's life.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/double_ended_arena.hpp>
 
@@ -16,6 +17,34 @@ detail::address_place detail::place_in_region(const bump_region& region, std::ui
             .offset = at - region.begin(),
             .size = end - region.begin(),
             .state = at < region.top() ? given_out : not_given_out};
+}
+
+detail::bump_region::bump_region(void* address, std::size_t size) noexcept {
+    const auto first = reinterpret_cast<std::uintptr_t>(address);
+    const std::uintptr_t begin = round_up(first, bump_granule);
+    const std::uintptr_t end = round_down(first + size, bump_granule);
+    if (begin < end) {
+        begin_ = top_ = peak_ = begin;
+        end_ = end;
+    }
+    poison(begin_.pointer(), end_ - begin_);
+}
+
+detail::bump_region detail::bump_region::resumed(std::uintptr_t begin, std::uintptr_t top,
+                                                 std::uintptr_t end) noexcept {
+    bump_region region;
+    region.begin_ = begin;
+    region.top_ = region.peak_ = top;
+    region.end_ = end;
+    poison(reinterpret_cast<void*>(top), end - top);
+    return region;
+}
+
+void detail::bump_region::validate() const noexcept {
+    CAIRN_ASSERT(begin_ <= top_, "the top never leaves the region on the left");
+    CAIRN_ASSERT(top_ <= end_, "the top never leaves the region on the right");
+    CAIRN_ASSERT((begin_ | top_ | end_) % bump_granule.bytes() == 0,
+                 "all edges are multiples of the granule");
 }
 
 arena::arena(std::size_t size, allocator_ref upstream, options how) noexcept : upstream_{upstream} {

@@ -16,6 +16,48 @@ std::uint64_t next_arena_id() noexcept {
 
 #if CAIRN_ASSERTS
 
+mark_stamp mark_check::mark(std::uintptr_t position) noexcept {
+    if (id_ == 0) { id_ = next_arena_id(); }
+    // Two marks of one position are one mark: siblings in a loop do not pile up.
+    if (count_ == 0 || live_[count_ - 1].position != position) {
+        if (count_ == capacity) {
+            oldest_known_ = live_[1].serial;
+            for (std::size_t i = 1; i < capacity; ++i) { live_[i - 1] = live_[i]; }
+            --count_;
+        }
+        live_[count_++] = {next_serial_++, position};
+    }
+    return {id_, live_[count_ - 1].serial, depth_};
+}
+
+void mark_check::rewind(mark_stamp to, std::uintptr_t position, const watched_call& call) noexcept {
+    CAIRN_ASSERT(to.arena_id == id_, "a marker is rewound on the arena that it was taken from",
+                 call.about(misuse_kind::foreign_pointer));
+    CAIRN_ASSERT(to.serial >= first_valid_, "a marker does not outlive reset()",
+                 call.about(misuse_kind::outlived));
+    while (count_ != 0 && live_[count_ - 1].serial > to.serial) { --count_; }
+    const bool live = count_ != 0 && live_[count_ - 1].serial == to.serial;
+    CAIRN_ASSERT(live || to.serial < oldest_known_,
+                 "markers are rewound newest first: this one died with an older one",
+                 call.about(misuse_kind::out_of_order));
+    (void)live;
+    if (depth_ > to.depth) {
+        dead_ = {to.depth, depth_, position};
+        ++next_serial_;
+    }
+}
+
+void mark_check::reset() noexcept {
+    count_ = 0;
+    first_valid_ = ++next_serial_;
+    oldest_known_ = 0;
+}
+
+mark_check& mark_check::operator=(mark_check&& from) noexcept {
+    take(from);
+    return *this;
+}
+
 void mark_check::check_scope(scope_stamp scope, std::uintptr_t position,
                              const watched_call& call) noexcept {
     CAIRN_ASSERT(scope.serial >= first_valid_, "a marker does not outlive reset()",

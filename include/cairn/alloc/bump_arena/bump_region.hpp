@@ -38,27 +38,11 @@ public:
     bump_region() noexcept = default;
 
     /// Manages the whole granules inside [address, address + size).
-    bump_region(void* address, std::size_t size) noexcept {
-        const auto first = reinterpret_cast<std::uintptr_t>(address);
-        const std::uintptr_t begin = round_up(first, bump_granule);
-        const std::uintptr_t end = round_down(first + size, bump_granule);
-        if (begin < end) {
-            begin_ = top_ = peak_ = begin;
-            end_ = end;
-        }
-        poison(begin_.pointer(), end_ - begin_);
-    }
+    bump_region(void* address, std::size_t size) noexcept;
 
     /// Takes up a region again where it was left: [begin, top) is live.
     [[nodiscard]] static bump_region resumed(std::uintptr_t begin, std::uintptr_t top,
-                                             std::uintptr_t end) noexcept {
-        bump_region region;
-        region.begin_ = begin;
-        region.top_ = region.peak_ = top;
-        region.end_ = end;
-        poison(reinterpret_cast<void*>(top), end - top);
-        return region;
-    }
+                                             std::uintptr_t end) noexcept;
 
     /// Hot path. nullptr: does not fit, nothing changed.
     [[nodiscard]] [[gnu::always_inline]] void* allocate(std::size_t size,
@@ -181,12 +165,7 @@ public:
     }
     void reset_high_water() noexcept { peak_ = top_; }
 
-    void validate() const noexcept {
-        CAIRN_ASSERT(begin_ <= top_, "the top never leaves the region on the left");
-        CAIRN_ASSERT(top_ <= end_, "the top never leaves the region on the right");
-        CAIRN_ASSERT((begin_ | top_ | end_) % bump_granule.bytes() == 0,
-                     "all edges are multiples of the granule");
-    }
+    void validate() const noexcept;
 
 private:
     static bool repoison(void* p, std::size_t old_size, std::size_t new_size) noexcept {

@@ -47,52 +47,14 @@ struct scope_stamp {
 class mark_check {
 public:
     mark_check() noexcept = default;
-    mark_check(const mark_check&) = delete;
-    mark_check& operator=(const mark_check&) = delete;
 
-    /// Markers follow the memory: the moved-from arena starts a new life.
+    /// Markers follow the memory: the moved-from arena starts a new life. No copies.
     mark_check(mark_check&& from) noexcept { take(from); }
-    mark_check& operator=(mark_check&& from) noexcept {
-        take(from);
-        return *this;
-    }
+    mark_check& operator=(mark_check&& from) noexcept;
 
-    [[nodiscard]] mark_stamp mark(std::uintptr_t position) noexcept {
-        if (id_ == 0) { id_ = next_arena_id(); }
-        // Two marks of one position are one mark: siblings in a loop do not pile up.
-        if (count_ == 0 || live_[count_ - 1].position != position) {
-            if (count_ == capacity) {
-                oldest_known_ = live_[1].serial;
-                for (std::size_t i = 1; i < capacity; ++i) { live_[i - 1] = live_[i]; }
-                --count_;
-            }
-            live_[count_++] = {next_serial_++, position};
-        }
-        return {id_, live_[count_ - 1].serial, depth_};
-    }
-
-    void rewind(mark_stamp to, std::uintptr_t position, const watched_call& call) noexcept {
-        CAIRN_ASSERT(to.arena_id == id_, "a marker is rewound on the arena that it was taken from",
-                     call.about(misuse_kind::foreign_pointer));
-        CAIRN_ASSERT(to.serial >= first_valid_, "a marker does not outlive reset()",
-                     call.about(misuse_kind::outlived));
-        while (count_ != 0 && live_[count_ - 1].serial > to.serial) { --count_; }
-        const bool live = count_ != 0 && live_[count_ - 1].serial == to.serial;
-        CAIRN_ASSERT(live || to.serial < oldest_known_,
-                     "markers are rewound newest first: this one died with an older one",
-                     call.about(misuse_kind::out_of_order));
-        (void)live;
-        if (depth_ > to.depth) {
-            dead_ = {to.depth, depth_, position};
-            ++next_serial_;
-        }
-    }
-
-    void reset() noexcept {
-        count_ = 0;
-        first_valid_ = ++next_serial_;
-        oldest_known_ = 0;
-    }
+    [[nodiscard]] mark_stamp mark(std::uintptr_t position) noexcept;
+    void rewind(mark_stamp to, std::uintptr_t position, const watched_call& call) noexcept;
+    void reset() noexcept;
 
     /// Scopes nest: allocating through an outer one while an inner one is open would die with the
     /// inner one.
@@ -101,12 +63,10 @@ public:
         CAIRN_ASSERT(depth_ == scope.depth,
                      "memory comes from the innermost open scope of an arena",
                      {.kind = misuse_kind::out_of_order});
-        (void)scope;
     }
     void expect_last(scope_stamp scope) const noexcept {
         CAIRN_ASSERT(depth_ == scope.depth, "scopes end in reverse order of their beginning",
                      {.kind = misuse_kind::out_of_order});
-        (void)scope;
     }
     /// True when nothing was marked since it began, and nothing rewound but scopes and such marks.
     [[nodiscard]] bool is_unmarked(scope_stamp scope) const noexcept {
