@@ -166,4 +166,54 @@ TEST(string_pool, takes_its_memory_from_any_allocator) {
     EXPECT_TRUE(memory.owns(a.data()));
 }
 
+TEST(string_pool, is_empty_until_it_has_a_string) {
+    string_pool names;
+    EXPECT_TRUE(names.empty());
+    (void)names.intern("one");
+    EXPECT_FALSE(names.empty());
+    names.clear();
+    EXPECT_TRUE(names.empty());
+}
+
+TEST(string_pool, a_string_of_four_gibibytes_is_refused_unread) {
+    const std::string_view huge{"x", std::size_t{1} << 32};
+    string_pool names;
+    (void)names.intern("y");
+    EXPECT_EQ(names.intern(huge).data(), nullptr);
+    EXPECT_EQ(names.find(huge).data(), nullptr);
+    EXPECT_EQ(names.size(), 1u);
+}
+
+TEST(string_pool, strings_of_one_hash_are_told_apart) {
+    // Four pairs of these 150,000 strings of one size share a hash of 32 bits.
+    string_pool names;
+    for (std::uint32_t i = 0; i < 150'000; ++i) {
+        char text[8];
+        for (char& c : text) { c = 'a'; }
+        for (std::uint32_t k = 0, rest = i; k < 8; ++k, rest /= 26) {
+            text[k] = static_cast<char>('a' + rest % 26);
+        }
+        const std::string_view wanted{text, 8};
+        ASSERT_EQ(names.intern(wanted), wanted);
+    }
+    EXPECT_EQ(names.size(), 150'000u);
+}
+
+TEST(string_pool, a_long_string_leaves_the_short_ones_their_piece) {
+    string_pool names;
+    const char* const first = names.intern("short").data();
+    const std::string text(3000, 'x');
+    EXPECT_EQ(names.intern(text), text);
+    EXPECT_EQ(names.intern("next").data(), first + 6);
+}
+
+TEST(string_pool, after_clear_the_empty_string_has_memory_again) {
+    test_upstream upstream;
+    string_pool names{upstream};
+    (void)names.intern("one");
+    names.clear();
+    const char* const first = names.intern("").data();
+    EXPECT_EQ(names.intern("next").data(), first + 1) << "both in a new piece";
+}
+
 }  // namespace
