@@ -185,18 +185,18 @@ TEST(string_pool, a_string_of_four_gibibytes_is_refused_unread) {
 }
 
 TEST(string_pool, strings_of_one_hash_are_told_apart) {
-    // Four pairs of these 150,000 strings of one size share a hash of 32 bits.
+    constexpr std::string_view pairs[][2] = {
+        {"vaqaaaaa", "qzkgaaaa"},
+        {"prvaaaaa", "ugsgaaaa"},
+        {"daicaaaa", "lfkhaaaa"},
+        {"itjhaaaa", "aclhaaaa"},
+    };
     string_pool names;
-    for (std::uint32_t i = 0; i < 150'000; ++i) {
-        char text[8];
-        for (char& c : text) { c = 'a'; }
-        for (std::uint32_t k = 0, rest = i; k < 8; ++k, rest /= 26) {
-            text[k] = static_cast<char>('a' + rest % 26);
-        }
-        const std::string_view wanted{text, 8};
-        ASSERT_EQ(names.intern(wanted), wanted);
+    for (const auto& pair : pairs) {
+        EXPECT_EQ(names.intern(pair[0]), pair[0]);
+        EXPECT_EQ(names.intern(pair[1]), pair[1]);
     }
-    EXPECT_EQ(names.size(), 150'000u);
+    EXPECT_EQ(names.size(), 8u);
 }
 
 TEST(string_pool, a_long_string_leaves_the_short_ones_their_piece) {
