@@ -190,6 +190,8 @@ def find(file, text):
 
     for begin, end, constant in bodies(code):
         for m in operator.finditer(code, begin, end):
+            if code[:m.start()].endswith("... ") or code.startswith(" ...", m.end()):
+                continue  # a fold has no operands of its own
             name, other = operators[m[1]]
             add(m.start(), f"{m[1]} -> {other}", (m.end(), "", f" mutant::{name}({{n}}) {m[1]}"))
         for m in re.compile(r"(?<=\s)(&&|\|\|)(?=\s)").finditer(code, begin, end):

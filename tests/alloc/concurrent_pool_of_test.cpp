@@ -70,4 +70,18 @@ TEST(concurrent_pool_of, a_pool_that_ends_with_live_objects_is_named) {
         "destroyed before their pool ends(.|\n)*live 1");
 }
 
+TEST(concurrent_pool_of, destroy_calls_the_destructor_once) {
+    struct told {
+        int* ended;
+        ~told() { ++*ended; }
+    };
+    concurrent_pool_of<told> pool;
+    int ended = 0;
+    told* const object = pool.make(&ended);
+    ASSERT_NE(object, nullptr);
+    EXPECT_EQ(ended, 0);
+    pool.destroy(object);
+    EXPECT_EQ(ended, 1);
+}
+
 }  // namespace

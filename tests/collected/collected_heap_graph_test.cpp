@@ -61,7 +61,8 @@ bool has(const std::string& text, const std::string& part) {
 TEST(collected_heap_graph_test, who_keeps_an_object_is_told_from_a_root_on) {
     collected_heap heap{1 << 20};
     const root<town> t = heap.make<town>();
-    const unsigned line = __LINE__ - 1;
+    const root<person> alone = heap.make<person>();
+    const unsigned line = __LINE__ - 2;
     person* const a = heap.make<person>();
     person* const b = heap.make<person>();
     person* const c = heap.make<person>();
@@ -84,6 +85,7 @@ TEST(collected_heap_graph_test, who_keeps_an_object_is_told_from_a_root_on) {
     EXPECT_EQ(way[3].offset, 0u);
     EXPECT_EQ(way[4].object, c);
     EXPECT_EQ(way[4].offset, SIZE_MAX);
+    EXPECT_EQ(way_to(heap, alone.get())[0].line, CAIRN_ASSERTS ? line + 1 : 0);
     heap.validate();
 }
 
@@ -145,6 +147,9 @@ TEST(collected_heap_graph_test, nothing_keeps_garbage_or_what_is_none_of_its_obj
     EXPECT_TRUE(way_to(heap, a).empty());
     EXPECT_TRUE(way_to(heap, &heap).empty());
     EXPECT_TRUE(way_to(heap, nullptr).empty());
+    collected_heap other{1 << 20};
+    const root<person> there = other.make<person>();  // by the name of `kept`
+    EXPECT_TRUE(way_to(heap, there.get()).empty());
     EXPECT_TRUE(way_to(collected_heap{1000}, a).empty());
 }
 

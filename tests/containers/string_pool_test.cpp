@@ -166,4 +166,54 @@ TEST(string_pool, takes_its_memory_from_any_allocator) {
     EXPECT_TRUE(memory.owns(a.data()));
 }
 
+TEST(string_pool, is_empty_until_it_has_a_string) {
+    string_pool names;
+    EXPECT_TRUE(names.empty());
+    (void)names.intern("one");
+    EXPECT_FALSE(names.empty());
+    names.clear();
+    EXPECT_TRUE(names.empty());
+}
+
+TEST(string_pool, a_string_of_four_gibibytes_is_refused_unread) {
+    const std::string_view huge{"x", std::size_t{1} << 32};
+    string_pool names;
+    (void)names.intern("y");
+    EXPECT_EQ(names.intern(huge).data(), nullptr);
+    EXPECT_EQ(names.find(huge).data(), nullptr);
+    EXPECT_EQ(names.size(), 1u);
+}
+
+TEST(string_pool, strings_of_one_hash_are_told_apart) {
+    constexpr std::string_view pairs[][2] = {
+        {"vaqaaaaa", "qzkgaaaa"},
+        {"prvaaaaa", "ugsgaaaa"},
+        {"daicaaaa", "lfkhaaaa"},
+        {"itjhaaaa", "aclhaaaa"},
+    };
+    string_pool names;
+    for (const auto& pair : pairs) {
+        EXPECT_EQ(names.intern(pair[0]), pair[0]);
+        EXPECT_EQ(names.intern(pair[1]), pair[1]);
+    }
+    EXPECT_EQ(names.size(), 8u);
+}
+
+TEST(string_pool, a_long_string_leaves_the_short_ones_their_piece) {
+    string_pool names;
+    const char* const first = names.intern("short").data();
+    const std::string text(3000, 'x');
+    EXPECT_EQ(names.intern(text), text);
+    EXPECT_EQ(names.intern("next").data(), first + 6);
+}
+
+TEST(string_pool, after_clear_the_empty_string_has_memory_again) {
+    test_upstream upstream;
+    string_pool names{upstream};
+    (void)names.intern("one");
+    names.clear();
+    const char* const first = names.intern("").data();
+    EXPECT_EQ(names.intern("next").data(), first + 1) << "both in a new piece";
+}
+
 }  // namespace

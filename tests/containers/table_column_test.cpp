@@ -18,6 +18,8 @@ TEST(table_column, strides_and_blocks_are_walked_from_the_first_element_to_the_l
     EXPECT_EQ((std::vector<int>(blocked.begin(), blocked.end())),
               (std::vector<int>{0, 1, 4, 5, 8}));
     EXPECT_EQ(blocked.block_count(), 3u);
+    EXPECT_EQ(blocked.block(1).data(), numbers + 4);
+    EXPECT_EQ(blocked.block(2)[0], 8);
 }
 
 TEST(table_column, is_empty_without_elements_and_only_then) {

@@ -40,6 +40,15 @@ TEST(alignment, anything_but_a_power_of_two_is_named_in_checked_builds) {
     }
 }
 
+TEST(alignment, is_ordered_by_its_bytes) {
+    const alignment small{static_cast<std::size_t>(8)};
+    const alignment large{static_cast<std::size_t>(16)};
+    EXPECT_TRUE(small < large && large > small && small <= large && large >= small);
+    EXPECT_FALSE(large < small || small > large || large <= small || small >= large);
+    EXPECT_TRUE(small <= small && small >= small);
+    EXPECT_FALSE(small < small || small > small);
+}
+
 TEST(sizes, literals_are_bytes) {
     EXPECT_EQ(64_KiB, 65536u);
     EXPECT_EQ(2_MiB, 2097152u);

@@ -121,3 +121,11 @@ TEST(destruction_queue, keeps_an_alignment_above_that_of_its_word) {
     EXPECT_EQ(p->number, 3);
     destruction_queue<wide>::end(*p);
 }
+
+TEST(destruction_queue, without_a_limit_of_time_no_time_is_told) {
+    test_upstream memory;
+    std::vector<int> order;
+    told::queue ended{memory};
+    told::queue::end(*ended.make(&order, 1));
+    EXPECT_EQ(ended.collect().nanoseconds, 0u);
+}

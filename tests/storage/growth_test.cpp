@@ -203,3 +203,16 @@ TEST(growth, an_object_pool_near_the_end_of_memory_does_not_copy_its_stack_for_e
     EXPECT_LE(memory.served_count, 100u);
     for (std::uint64_t* const object : all) { pool.release(object); }
 }
+
+TEST(growth, a_table_grows_to_the_last_of_its_reserved_rows) {
+    struct pair {
+        std::uint64_t a = 0;
+        std::uint32_t b = 0;
+    };
+    table<pair, soa> t;
+    ASSERT_TRUE(t.reserve_address_space(1 << 16));
+    EXPECT_TRUE(t.reserve(1 << 16));
+    EXPECT_EQ(t.capacity(), 1u << 16);
+    EXPECT_FALSE(t.reserve((1 << 16) + 1));
+    EXPECT_EQ(t.capacity(), 1u << 16);
+}
