@@ -1,17 +1,17 @@
-// What cairn/alloc/pool.hpp promises of its slots. Growth, trimming and iteration: pool_growth_test.cpp.
+// What cairn/alloc/pool.hpp promises of its slots. Growth, trimming and iteration:
+// pool_growth_test.cpp.
 #include <cairn/alloc/pool.hpp>
 #include <cairn/core/null_allocator.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <map>
 #include <random>
 #include <set>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "support/allocator_contract.hpp"
@@ -147,39 +147,6 @@ TEST(pool, a_fixed_pool_of_n_slots_gives_n_slots) {
     }
 }
 
-TEST(pool, sizes_that_cannot_be_counted_are_refused_before_the_upstream_is_asked) {
-    constexpr std::size_t most = SIZE_MAX;
-    EXPECT_EQ(pool::required_size(1, most, alignment{16}), most);
-    EXPECT_EQ(pool::required_size(1, most - 20, alignment{4096}), most);
-    EXPECT_EQ(pool::required_size(most, 1, alignment{1}), most);
-    EXPECT_EQ(pool::required_size(most / 16, 8, alignment{8}), most);
-    test_upstream upstream;
-    upstream.refuse_from(0);
-    for (const std::size_t size : {1u, 7u, 8u, 24u}) {
-        // Slots that just can be counted; the side block behind them is what makes the sum wrap.
-        const std::size_t count = std::min(most / 2 / size, most / 16);
-        pool p{size, alignment{1}, upstream, {.slots_per_chunk = count}};
-        EXPECT_EQ(p.allocate(), nullptr);
-        EXPECT_FALSE(p.reserve(count));
-        EXPECT_FALSE(p.reserve(count - 1));
-        p.validate();
-    }
-    pool p{8, alignment{8}, upstream};
-    EXPECT_FALSE(p.reserve((std::size_t{1} << 60) - 1));
-    EXPECT_EQ(upstream.request_count(), 0u);
-}
-
-TEST(pool, a_buffer_too_small_for_a_slot_gives_an_empty_pool) {
-    std::array<std::byte, 64> buffer{};
-    for (std::size_t size = 0; size <= buffer.size(); ++size) {
-        pool p{{buffer.data(), size}, 64};
-        EXPECT_EQ(p.allocate(), nullptr);
-        EXPECT_FALSE(p.reserve(1));
-        p.reset();
-        p.validate();
-    }
-}
-
 TEST(pool, a_bounded_pool_stops_at_exactly_its_bound) {
     test_upstream upstream;
     pool p{16, alignment{8}, upstream, {.slots_per_chunk = 3, .slot_count_max = 20}};
@@ -207,35 +174,6 @@ TEST(pool, owns_its_slots_and_nothing_else) {
     EXPECT_FALSE(p.owns(&on_the_stack));
     pool other{32, alignment{32}, upstream};
     EXPECT_FALSE(p.owns(other.allocate()));
-}
-
-TEST(pool, a_buffer_of_any_size_is_used_inside_its_bytes) {
-    alignas(16) std::byte memory[600];
-    for (std::size_t size = 0; size < 500; ++size) {
-        std::memset(memory, 0x5A, sizeof memory);
-        {
-            cairn::pool p{cairn::slice<std::byte>{memory, size}, 16};
-            std::size_t count = 0;
-            while (void* const slot = p.allocate()) {
-                std::memset(slot, 0, 16);
-                ++count;
-            }
-            EXPECT_EQ(count, p.stats().slot_count);
-            EXPECT_EQ(p.stats().live_count, count);
-        }
-        for (std::size_t i = size; i < sizeof memory; ++i) {
-            ASSERT_EQ(memory[i], std::byte{0x5A}) << size << " " << i;
-        }
-    }
-}
-
-TEST(pool, the_byte_behind_its_last_slot_is_not_its_own) {
-    test_upstream upstream;
-    cairn::pool p{64, cairn::alignment{64}, upstream, {.slots_per_chunk = 4}};
-    std::byte* last = nullptr;
-    for (int i = 0; i < 4; ++i) { last = static_cast<std::byte*>(p.allocate()); }
-    EXPECT_TRUE(p.owns(last + 63));
-    EXPECT_FALSE(p.owns(last + 64));
 }
 
 TEST(pool, batches_take_and_give_many_slots) {
@@ -275,23 +213,6 @@ TEST(pool, a_moved_from_pool_is_empty_and_valid) {
     EXPECT_NE(taken.allocate(), nullptr);
 }
 
-TEST(pool, requests_that_do_not_fit_a_slot_are_refused) {
-    test_upstream upstream;
-    pool p{48, alignment{16}, upstream};
-    EXPECT_EQ(p.allocate(49, alignment{16}), nullptr);
-    EXPECT_EQ(p.allocate(16, alignment{32}), nullptr);
-    EXPECT_EQ(upstream.request_count(), 0u);
-    EXPECT_EQ(p.good_size(1, alignment{1}), 48u);
-    void* const s = p.allocate(1, alignment{1});
-    p.deallocate(s, 1, alignment{1});
-    pool absurd{SIZE_MAX, alignment{64}, upstream};
-    EXPECT_EQ(absurd.allocate(), nullptr);
-    pool many{64, alignment{64}, upstream, {.slots_per_chunk = SIZE_MAX / 2}};
-    EXPECT_EQ(many.allocate(), nullptr);
-    EXPECT_FALSE(p.reserve(SIZE_MAX));
-    EXPECT_EQ(p.stats().slot_count, 256u * 4 / 3);
-}
-
 TEST(pool, free_slots_are_poisoned_and_live_ones_are_not) {
     if (!cairn::poison_is_queryable) { GTEST_SKIP() << "only where a checker answers"; }
     pool p{64, alignment{64}};
@@ -308,86 +229,4 @@ TEST(pool, free_slots_are_poisoned_and_live_ones_are_not) {
     p.reset();
     EXPECT_TRUE(cairn::is_poisoned(s[2]));
 }
-
-using pool_death = testing::Test;
-
-TEST(pool_death, misuse_is_named) {
-    if (!cairn::asserts_enabled) { GTEST_SKIP() << "promises are checked in checked builds"; }
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-    pool p{64, alignment{64}};
-    void* const a = p.allocate();
-    void* const b = p.allocate();
-    p.deallocate(b);
-    EXPECT_DEATH(p.deallocate(b), "a slot is freed once");
-    EXPECT_DEATH(p.deallocate(static_cast<std::byte*>(a) + 8),
-                 "by the address it was given out with");
-    int foreign = 0;
-    EXPECT_DEATH(p.deallocate(&foreign), "comes back to the pool that gave it out");
-    EXPECT_DEATH(p.deallocate(a, 65, alignment{64}), "with the size it was asked with");
-    pool other{64, alignment{64}};
-    void* const c = other.allocate();
-    EXPECT_DEATH(p.deallocate(c), "comes back to the pool that gave it out");
-    if (!cairn::poison_is_queryable) {  // ASan reports it earlier, at the write
-        static_cast<char*>(b)[17] = 1;
-        EXPECT_DEATH((void)p.allocate(), "a free slot is not written to");
-    }
-}
-
-// Sizes on both sides of those that go the short way, and bytes around those that it looks at at once.
-TEST(pool_death, a_write_to_any_byte_of_a_free_slot_is_named) {
-    if (!cairn::asserts_enabled || cairn::poison_is_seen()) { GTEST_SKIP(); }
-    for (const std::size_t size :
-         {1u, 15u, 16u, 17u, 24u, 31u, 32u, 33u, 48u, 64u, 65u, 81u, 256u, 257u}) {
-        pool p{size, alignment{1}};
-        auto* const bytes = static_cast<unsigned char*>(p.allocate());
-        p.deallocate(bytes);
-        std::size_t seen = 0;
-        for (const std::size_t i :
-             {std::size_t{0}, std::size_t{15}, std::size_t{16}, std::size_t{31}, std::size_t{32},
-              size / 2, size - 33, size - 32, size - 17, size - 16, size - 1}) {
-            if (i >= size) { continue; }
-            bytes[i] ^= 1;
-            const auto broken = cairn::expect_broken_promise([&] { (void)p.allocate(); });
-            bytes[i] ^= 1;
-            EXPECT_TRUE(broken.says("a free slot is not written to")) << i << " of " << size;
-            ++seen;
-        }
-        EXPECT_GE(seen, 3u);
-        EXPECT_EQ(p.allocate(), bytes) << "nothing has changed";
-    }
-}
-
-TEST(pool_death, a_slot_that_is_free_twice_is_given_out_once) {
-    if (!cairn::asserts_enabled || cairn::poison_is_seen()) { GTEST_SKIP(); }
-    // The stack of free slots lies behind the slots: a write beyond the last one reaches it.
-    alignas(64) std::byte buffer[1024];
-    pool p{{buffer, sizeof buffer}, 64, alignment{64}};
-    void* slots[3] = {};
-    for (void*& slot : slots) { slot = p.allocate(); }
-    for (void* const slot : slots) { p.deallocate(slot); }
-    for (std::size_t at = 0; at + 8 <= sizeof buffer; at += 8) {
-        if (std::memcmp(buffer + at, &slots[0], 8) == 0 &&
-            std::memcmp(buffer + at + 8, &slots[1], 8) == 0) {
-            std::memcpy(buffer + at, &slots[1], 8);
-        }
-    }
-    EXPECT_EQ(p.allocate(), slots[2]);
-    EXPECT_EQ(p.allocate(), slots[1]);
-    const auto broken = cairn::expect_broken_promise([&] { (void)p.allocate(); });
-    EXPECT_TRUE(broken.says("a slot is given out once")) << broken.text();
-}
-
-TEST(pool_death, misuse_is_named_after_the_side_block_has_moved) {
-    if (!cairn::asserts_enabled) { GTEST_SKIP(); }
-    pool p{64, alignment{64}};
-    void* const a = p.allocate();
-    p.deallocate(p.allocate());
-    ASSERT_TRUE(p.reserve(5000)) << "a second chunk, and a longer stack";
-    p.deallocate(a);
-    const auto broken = cairn::expect_broken_promise([&] { p.deallocate(a); });
-    EXPECT_TRUE(broken.says("a slot is freed once")) << broken.text();
-    EXPECT_EQ(p.allocate(), a);
-    p.validate();
-}
-
 }  // namespace
