@@ -1,23 +1,20 @@
-// What cairn/alloc/concurrent_pool.hpp promises to one thread and to views. Several threads:
-// concurrent_pool_threads_test.cpp; fork: concurrent_pool_fork_test.cpp; its lock-free half: magazines_test.cpp.
+// Sentences of cairn/alloc/concurrent_pool.hpp about its slots, by one thread and few calls.
+// Threads: concurrent_pool_threads; fork: concurrent_pool_fork_test.cpp; its lock-free half:
+// magazines_test.cpp.
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstring>
+#include <cstddef>
+#include <cstdint>
 #include <map>
-#include <memory>
-#include <new>
-#include <optional>
 #include <random>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/allocator_contract.hpp"
-#include "support/sanitizers.hpp"
 #include "support/test_upstream.hpp"
 
 namespace {
@@ -200,43 +197,6 @@ TEST(concurrent_pool, after_reserve_no_upstream_is_needed) {
     p.validate();
 }
 
-TEST(concurrent_pool, an_absurd_number_of_caches_is_refused_before_anything_is_taken) {
-    test_upstream upstream;
-    upstream.limit_size(std::size_t{32} << 20);
-    cairn::concurrent_pool p{64, cairn::default_alignment, upstream};
-    for (const std::size_t count : {SIZE_MAX, SIZE_MAX / 2, std::size_t{1} << 40}) {
-        EXPECT_FALSE(p.reserve(10, count)) << count;
-        EXPECT_EQ(upstream.live_size(), 0u) << count;
-    }
-    EXPECT_TRUE(p.reserve(10, 2));
-}
-
-TEST(concurrent_pool, refused_at_every_upstream_request_it_goes_on_working) {
-    for (std::size_t refused = 0; refused < 20; ++refused) {
-        test_upstream upstream;
-        concurrent_pool p{32,
-                          alignment{16},
-                          upstream,
-                          {.slots_per_chunk = 4, .chunk_size_max = 512, .magazine_size = 2}};
-        upstream.refuse_from(refused, 1);
-        std::vector<void*> slots;
-        std::size_t refusals = 0;
-        while (slots.size() < 100) {
-            if (void* const s = p.allocate()) {
-                slots.push_back(s);
-            } else {
-                ++refusals;
-                p.validate();
-            }
-            ASSERT_LE(refusals, 1u);
-        }
-        EXPECT_EQ(std::set<void*>(slots.begin(), slots.end()).size(), 100u);
-        for (void* s : slots) { p.deallocate(s); }
-        p.validate();
-        EXPECT_EQ(p.stats().live_count, 0u);
-    }
-}
-
 TEST(concurrent_pool, without_memory_for_a_cache_it_works_through_a_lock) {
     test_upstream upstream;
     concurrent_pool p{64, alignment{64}, upstream, {.slot_count_max = 20, .magazine_size = 4}};
@@ -271,83 +231,6 @@ TEST(concurrent_pool, a_view_without_memory_does_not_use_the_threads_own_cache) 
     EXPECT_EQ(p.stats().cache_count, 1u);
 }
 
-TEST(concurrent_pool, absurd_pools_are_refused) {
-    test_upstream upstream;
-    concurrent_pool absurd{SIZE_MAX, alignment{64}, upstream};
-    EXPECT_EQ(absurd.allocate(), nullptr);
-    concurrent_pool many{64, alignment{64}, upstream, {.slots_per_chunk = SIZE_MAX / 2}};
-    EXPECT_EQ(many.allocate(), nullptr);
-    EXPECT_FALSE(many.reserve(SIZE_MAX));
-    EXPECT_EQ(many.allocate(65, alignment{1}), nullptr);
-}
-
-// Against a naive model, through several views at once, from a printed seed.
-TEST(concurrent_pool, random_operations_agree_with_a_set) {
-    for (unsigned seed = 1; seed <= 30; ++seed) {
-        SCOPED_TRACE(testing::Message() << "seed " << seed);
-        std::mt19937 random{seed};
-        test_upstream upstream;
-        concurrent_pool p{8 + random() % 60,
-                          alignment{std::size_t{1} << random() % 5},
-                          upstream,
-                          {.slots_per_chunk = 1 + random() % 20,
-                           .chunk_size_max = std::size_t{256} << random() % 8,
-                           .slot_count_max = 300,
-                           .magazine_size = 1 + random() % 9,
-                           .whole_cache_lines = random() % 2 == 0}};
-        std::map<void*, std::uint64_t> model;
-        std::vector<void*> order;
-        std::uint64_t next = 0;
-        std::vector<std::optional<concurrent_pool::local_view>> views(4);
-        unsigned long bias = 50;
-        const int operation_count = cairn::poison_is_queryable || under_tsan ? 8'000 : 25'000;
-        for (int op = 0; op < operation_count; ++op) {
-            if (op % 1000 == 0) {
-                bias = 20 + random() % 60;
-                p.validate();
-                ASSERT_EQ(p.stats().live_count, model.size());
-            }
-            auto& view = views[random() % views.size()];
-            const unsigned long dice = random() % 10'000;
-            if (dice < 10) {
-                if (view) {
-                    view.reset();
-                } else {
-                    view.emplace(p.local());
-                }
-            } else if (dice < 20) {
-                p.release_this_thread();
-            } else if (dice < 30) {
-                upstream.refuse_from(upstream.request_count(), random() % 3);
-            } else if (random() % 100 < bias) {
-                void* const s = view ? view->allocate() : p.allocate();
-                if (s != nullptr) {
-                    std::memcpy(s, &next, sizeof next);
-                    ASSERT_TRUE(model.emplace(s, next++).second) << "given out twice";
-                    order.push_back(s);
-                }
-            } else if (!order.empty()) {
-                const std::size_t i = random() % order.size();
-                void* const s = order[i];
-                std::uint64_t value = 0;
-                std::memcpy(&value, s, sizeof value);
-                ASSERT_EQ(value, model.at(s)) << "somebody else wrote here";
-                model.erase(s);
-                order[i] = order.back();
-                order.pop_back();
-                if (view) {
-                    view->deallocate(s);
-                } else {
-                    p.deallocate(s);
-                }
-            }
-        }
-        for (void* s : order) { p.deallocate(s); }
-        p.validate();
-        ASSERT_EQ(p.stats().live_count, 0u);
-    }
-}
-
 TEST(concurrent_pool, depot_operations_are_rare) {
     concurrent_pool p{64, alignment{64}};
     auto slots = take_all(p, 10'000);
@@ -372,23 +255,4 @@ TEST(concurrent_pool, free_slots_are_poisoned_and_live_ones_are_not) {
     p.deallocate(a);
     EXPECT_TRUE(cairn::is_poisoned(a));
 }
-
-using concurrent_pool_death = testing::Test;
-
-TEST(concurrent_pool_death, misuse_is_named) {
-    if (!cairn::asserts_enabled) { GTEST_SKIP() << "promises are checked in checked builds"; }
-    if (under_tsan) { GTEST_SKIP() << "death tests fork"; }
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-    concurrent_pool p{64, alignment{64}};
-    void* const a = p.allocate();
-    void* const b = p.allocate();
-    p.deallocate(b);
-    EXPECT_DEATH(p.deallocate(b), "a slot is freed once");
-    EXPECT_DEATH(p.deallocate(static_cast<std::byte*>(a) + 8),
-                 "by the address it was given out with");
-    int foreign = 0;
-    EXPECT_DEATH(p.deallocate(&foreign), "comes back to the pool that gave it out");
-    EXPECT_DEATH(p.deallocate(a, 65, alignment{64}), "with the size it was asked with");
-}
-
 }  // namespace
