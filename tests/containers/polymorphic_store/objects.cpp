@@ -1,66 +1,18 @@
-// Objects of several types behind one kind of handle: the same promises for a closed set of types
-// and for an open one.
+// Sentences of cairn/containers/polymorphic_store.hpp about finding, visiting, moving and retiring
+// objects.
 #include <cairn/containers/polymorphic_store.hpp>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <random>
-#include <type_traits>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "containers/map_model.hpp"
+#include "containers/polymorphic_store/things.hpp"
 #include "support/test_upstream.hpp"
 
 using namespace cairn;
-
-namespace {
-
-using map_model::quiet;
-using map_model::tracked;
-
-struct thing {
-    thing() = default;
-    thing(const thing&) = default;
-    thing& operator=(const thing&) = default;
-    virtual std::uint64_t value() const = 0;
-    virtual int kind() const = 0;
-    int visits = 0;
-
-protected:
-    ~thing() = default;
-};
-template <std::size_t Bytes>
-struct padding {
-    std::uint8_t bytes[Bytes] = {};
-};
-/// Each type has another size, and its base lies elsewhere in it.
-template <unsigned Kind>
-struct a_kind final : padding<std::size_t{16} * Kind + 8>, thing {
-    explicit a_kind(std::uint64_t v) : held{v} {}
-    std::uint64_t value() const override { return held.value(); }
-    int kind() const override { return static_cast<int>(Kind); }
-    quiet held;
-};
-using disc = a_kind<0>;
-using box = a_kind<1>;
-using ring = a_kind<2>;
-
-template <class Store>
-class polymorphic : public testing::Test {};
-using sets = testing::Types<polymorphic_store<thing, disc, box, ring>, polymorphic_store<thing>>;
-TYPED_TEST_SUITE(polymorphic, sets);
-
-/// A new object of kind 0, 1 or 2.
-template <class Store>
-auto add(Store& store, int kind, std::uint64_t value) {
-    return kind == 0   ? store.template emplace<disc>(value)
-           : kind == 1 ? store.template emplace<box>(value)
-                       : store.template emplace<ring>(value);
-}
-
-}  // namespace
+using namespace polymorphic_tests;
 
 TYPED_TEST(polymorphic, an_object_is_found_by_its_handle_as_its_base_and_as_what_it_is) {
     // The slots of all types begin with the same life, so that only the type tells them apart.
@@ -168,123 +120,6 @@ TYPED_TEST(polymorphic, a_type_that_has_no_objects_is_passed_over) {
     EXPECT_EQ(store.begin()->value(), 3u);
     store.clear();
     EXPECT_TRUE(store.begin() == store.end());
-}
-
-TYPED_TEST(polymorphic, a_random_history_ends_as_the_model_says) {
-    struct known {
-        typename TypeParam::handle_type handle;
-        int kind;
-        std::uint64_t value;
-    };
-    {
-        test_upstream upstream;
-        TypeParam store{upstream};
-        std::mt19937 random{11};
-        std::vector<known> live;
-        std::vector<known> dead;
-        for (std::uint64_t step = 1; step <= 6000; ++step) {
-            const unsigned dice = static_cast<unsigned>(random() % 100);
-            if (dice < 55 || live.empty()) {
-                const int kind = static_cast<int>(random() % 3);
-                live.push_back({add(store, kind, step), kind, step});
-            } else if (dice < 97) {
-                std::swap(live[random() % live.size()], live.back());
-                const known gone = live.back();
-                live.pop_back();
-                if (dice < 75) {
-                    ASSERT_TRUE(store.erase(gone.handle));
-                } else if (dice < 85) {
-                    ASSERT_TRUE(store.retire(gone.handle, step));
-                } else if (gone.kind == 0) {
-                    ASSERT_EQ(store.template take<disc>(gone.handle)->value(), gone.value);
-                } else {
-                    ASSERT_TRUE(store.erase(gone.handle));
-                }
-                dead.push_back(gone);
-            } else if (dice == 97) {
-                const auto odd = [](const auto& t) { return t.value() % 16 == 1; };
-                std::size_t count = store.erase_if(odd);
-                std::erase_if(live, [&](const known& k) {
-                    if (k.value % 16 != 1) { return false; }
-                    dead.push_back(k);
-                    --count;
-                    return true;
-                });
-                ASSERT_EQ(count, 0u);
-            } else if (dice == 98) {
-                ASSERT_TRUE(store.template sort<box>(
-                    [](const box& a, const box& b) { return a.value() > b.value(); }));
-                EXPECT_LE(store.collect(step / 2), step);
-            } else {
-                auto other = std::move(store);
-                store = std::move(other);
-            }
-            ASSERT_EQ(store.size(), live.size());
-            if (!live.empty()) {
-                const known& k = live[random() % live.size()];
-                thing* const found = store.find(k.handle);
-                ASSERT_NE(found, nullptr);
-                ASSERT_EQ(found->value(), k.value);
-                ASSERT_EQ(found->kind(), k.kind);
-                ASSERT_EQ(store.handle_of(*found), k.handle);
-            }
-            if (!dead.empty()) {
-                ASSERT_FALSE(store.contains(dead[random() % dead.size()].handle));
-            }
-            if (step % 500 == 0) { store.validate(); }
-        }
-        store.collect(6000);
-        EXPECT_EQ(tracked::alive_count, static_cast<int>(live.size()));
-        auto copy = store.clone();
-        ASSERT_TRUE(copy);
-        copy->validate();
-        for (const known& k : live) {
-            ASSERT_TRUE(copy->contains(k.handle));
-            ASSERT_EQ((*copy)[k.handle].value(), k.value);
-        }
-        for (const known& k : dead) { ASSERT_FALSE(copy->contains(k.handle)); }
-        store.clear();
-        EXPECT_TRUE(store.empty());
-        EXPECT_EQ(copy->size(), live.size()) << "a clone lives alone";
-        swap(store, *copy);
-        EXPECT_TRUE(copy->empty());
-        EXPECT_EQ(store.size(), live.size());
-    }
-    EXPECT_EQ(tracked::alive_count, 0) << "every object ends as what it is";
-}
-
-TYPED_TEST(polymorphic, an_exhausted_upstream_is_an_answer_at_every_request) {
-    // One request is refused, or each from there on.
-    for (const std::size_t count : {std::size_t{1}, test_upstream::never}) {
-        bool refused = true;
-        for (std::size_t n = 0; refused; ++n) {
-            ASSERT_LT(n, 200u);
-            test_upstream upstream;
-            TypeParam store{upstream};
-            upstream.refuse_from(n, count);
-            std::size_t size = 0;
-            refused = false;
-            const auto answer = [&](bool ok) {
-                refused = refused || !ok;
-                EXPECT_EQ(store.size(), size);
-                store.validate();
-            };
-            answer(store.template reserve<ring>(10));
-            for (int i = 0; i < 200; ++i) {
-                const auto h = add(store, i % 3, 5);
-                size += h ? 1u : 0u;
-                answer(static_cast<bool>(h));
-            }
-            if (size != 0) {
-                const bool retired = store.retire(store.handle_of(*store.begin()), 1);
-                size -= retired ? 1u : 0u;
-                answer(retired);
-            }
-            answer(store.template sort<box>([](const box& a, const box& b) { return &a < &b; }));
-            const auto copy = store.clone();
-            answer(copy.has_value());
-        }
-    }
 }
 
 TYPED_TEST(polymorphic, room_that_was_reserved_asks_for_nothing_and_moves_nothing) {
@@ -396,60 +231,4 @@ TYPED_TEST(polymorphic, a_handle_that_finds_nothing_stops_the_program_and_says_w
         const disc elsewhere{1};
         EXPECT_DEATH((void)store.handle_of(elsewhere), "the object lives in this store");
     }
-}
-
-namespace {
-
-/// No virtual function at all: the base of a closed set that is visited directly.
-struct plain {
-    int x = 0;
-};
-struct left : plain {};
-struct right : plain {
-    double y = 0;
-};
-struct only_moves : plain {
-    explicit only_moves(int v) { x = v; }
-    only_moves(only_moves&&) noexcept = default;
-    only_moves& operator=(only_moves&&) noexcept = default;
-};
-struct through_virtual : virtual plain {};
-
-template <class Store>
-concept clones = requires(const Store& s) { s.clone(); };
-
-}  // namespace
-
-TEST(polymorphic_store, needs_no_virtual_function_in_its_base) {
-    polymorphic_store<plain, left, right> store;
-    const auto l = store.emplace<left>();
-    const auto r = store.emplace<right>();
-    store.for_each([](auto& object) {
-        using type = std::remove_reference_t<decltype(object)>;
-        object.x = std::is_same_v<type, left> ? 1 : 2;
-    });
-    EXPECT_EQ(store[l].x, 1);
-    EXPECT_EQ(store[r].x, 2);
-    EXPECT_EQ(l.user(), 0u) << "a closed set numbers its types as it names them";
-    EXPECT_EQ(r.user(), 1u);
-}
-
-TEST(polymorphic_store, finds_a_base_that_is_virtual) {
-    polymorphic_store<plain> store;
-    for (int i = 0; i < 100; ++i) { (void)store.emplace<through_virtual>(); }
-    store.for_each([](plain& p) { p.x = 7; });
-    int sum = 0;
-    for (auto [h, p] : store.items()) { sum += store[h].x + p.x; }
-    EXPECT_EQ(sum, 1400);
-}
-
-TEST(polymorphic_store, is_cloned_where_its_types_can_be_copied) {
-    static_assert(clones<polymorphic_store<plain, left, right>>);
-    static_assert(!clones<polymorphic_store<plain, left, only_moves>>);
-    polymorphic_store<plain> open;
-    (void)open.emplace<left>();
-    const auto h = open.emplace<only_moves>(3);
-    EXPECT_FALSE(open.clone()) << "an open set learns of its types as it runs";
-    EXPECT_TRUE(open.erase(h));
-    EXPECT_TRUE(open.clone()) << "no object that cannot be copied is left";
 }
