@@ -53,6 +53,7 @@ target_sources(cairn
         src/alloc/pool.cpp
         src/alloc/pool/checks.cpp
         src/alloc/pool/growth.cpp
+        src/alloc/pool/questions.cpp
         src/alloc/scratch.cpp
         src/alloc/virtual_arena.cpp
         # movable
@@ -74,11 +75,14 @@ target_sources(cairn
         src/collected/collected_heap/chunks.cpp
         src/collected/collected_heap/compact.cpp
         src/collected/collected_heap/graph.cpp
+        src/collected/collected_heap/large.cpp
         src/collected/collected_heap/mark.cpp
         src/collected/collected_heap/mark_on.cpp
+        src/collected/collected_heap/pacing.cpp
         src/collected/collected_heap/step.cpp
         src/collected/collected_heap/sweep.cpp
         src/collected/collected_heap/validate.cpp
+        src/collected/collected_heap/worker.cpp
         # debug
         src/debug/expect_broken_promise.cpp
         src/debug/guarded.cpp
@@ -141,10 +145,15 @@ target_sources(cairn
         include/cairn/storage/ranges.hpp
         include/cairn/storage/row_fields.hpp
         include/cairn/storage/slot_core.hpp
+        include/cairn/storage/slot_core/look_ups.hpp
+        include/cairn/storage/slot_core/packed_rows.hpp
+        include/cairn/storage/slot_core/rows_in_step.hpp
         include/cairn/storage/slot_directory.hpp
+        include/cairn/storage/slot_directory/base.hpp
         include/cairn/storage/slot_directory/free_bits.hpp
         include/cairn/storage/sort_indices.hpp
         include/cairn/storage/sort_keys.hpp
+        include/cairn/storage/sort_rows.hpp
         include/cairn/storage/step_counter.hpp
         include/cairn/storage/store_traits.hpp
         # alloc
@@ -158,12 +167,16 @@ target_sources(cairn
         include/cairn/alloc/builder.hpp
         include/cairn/alloc/bump_arena.hpp
         include/cairn/alloc/bump_arena/bump_region.hpp
+        include/cairn/alloc/bump_arena/gated_edges.hpp
         include/cairn/alloc/bump_arena/makes_objects.hpp
         include/cairn/alloc/bump_arena/mark_check.hpp
         include/cairn/alloc/concurrent_pool.hpp
         include/cairn/alloc/concurrent_pool/fresh_chunks.hpp
+        include/cairn/alloc/concurrent_pool/hot_path.hpp
         include/cairn/alloc/concurrent_pool/magazine_stack.hpp
         include/cairn/alloc/concurrent_pool/magazines.hpp
+        include/cairn/alloc/concurrent_pool/slot_states.hpp
+        include/cairn/alloc/concurrent_pool/thread_caches.hpp
         include/cairn/alloc/concurrent_pool_of.hpp
         include/cairn/alloc/double_ended_arena.hpp
         include/cairn/alloc/first_fit.hpp
@@ -194,6 +207,8 @@ target_sources(cairn
         include/cairn/alloc/monotonic.hpp
         include/cairn/alloc/pool.hpp
         include/cairn/alloc/pool/free_slot.hpp
+        include/cairn/alloc/pool/hot_path.hpp
+        include/cairn/alloc/pool/slot_lookup.hpp
         include/cairn/alloc/pool_of.hpp
         include/cairn/alloc/required_size.hpp
         include/cairn/alloc/scratch.hpp
@@ -221,6 +236,7 @@ target_sources(cairn
         include/cairn/owners/destruction_queue.hpp
         include/cairn/owners/lease.hpp
         include/cairn/owners/shared_handle.hpp
+        include/cairn/owners/shared_handle/counts.hpp
         include/cairn/owners/shared_handle/owner_word.hpp
         include/cairn/owners/unique_handle.hpp
         # containers
@@ -233,9 +249,12 @@ target_sources(cairn
         include/cairn/containers/message_queue.hpp
         include/cairn/containers/message_queue/ring.hpp
         include/cairn/containers/object_pool.hpp
+        include/cairn/containers/object_pool/prewarm.hpp
         include/cairn/containers/packed_array.hpp
+        include/cairn/containers/packed_array/memory.hpp
         include/cairn/containers/polymorphic_store.hpp
         include/cairn/containers/polymorphic_store/iterator.hpp
+        include/cairn/containers/polymorphic_store/look_ups.hpp
         include/cairn/containers/polymorphic_store/typed_rows.hpp
         include/cairn/containers/polymorphic_store/types.hpp
         include/cairn/containers/pool_hooks.hpp
@@ -246,11 +265,14 @@ target_sources(cairn
         include/cairn/containers/slot_table/found_row.hpp
         include/cairn/containers/stable_slot_map.hpp
         include/cairn/containers/stable_slot_map/chunk.hpp
+        include/cairn/containers/stable_slot_map/chunks.hpp
         include/cairn/containers/stable_slot_map/chunks_by_room.hpp
         include/cairn/containers/stable_slot_map/free_slot_batch.hpp
+        include/cairn/containers/stable_slot_map/free_slots.hpp
         include/cairn/containers/stable_slot_map/iterator.hpp
+        include/cairn/containers/stable_slot_map/look_ups.hpp
+        include/cairn/containers/stable_slot_map/objects.hpp
         include/cairn/containers/stable_slot_map/slots.hpp
-        include/cairn/containers/stable_slot_map/slots_cold.hpp
         include/cairn/containers/string_pool.hpp
         include/cairn/containers/table.hpp
         include/cairn/containers/table/cells.hpp
@@ -264,6 +286,7 @@ target_sources(cairn
         include/cairn/containers/table/moves.hpp
         include/cairn/containers/table/row.hpp
         include/cairn/containers/table/row_rules.hpp
+        include/cairn/containers/table/rows.hpp
         include/cairn/containers/table/selected_fields.hpp
         include/cairn/containers/table/split_ref.hpp
         include/cairn/containers/table/view.hpp
@@ -281,6 +304,7 @@ target_sources(cairn
         include/cairn/collected/region.hpp
         include/cairn/collected/region/records.hpp
         include/cairn/collected/trace.hpp
+        include/cairn/collected/trace/shown.hpp
         include/cairn/collected/traced.hpp
         # debug
         include/cairn/debug/expect_broken_promise.hpp

@@ -57,6 +57,7 @@ module;
 #include <cairn/storage/slot_directory.hpp>
 #include <cairn/storage/sort_indices.hpp>
 #include <cairn/storage/sort_keys.hpp>
+#include <cairn/storage/sort_rows.hpp>
 #include <cairn/storage/step_counter.hpp>
 #include <cairn/storage/store_traits.hpp>
 #include <cairn/alloc/any_arena.hpp>

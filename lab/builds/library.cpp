@@ -9,6 +9,7 @@
 #include "src/alloc/pool.cpp"
 #include "src/alloc/pool/checks.cpp"
 #include "src/alloc/pool/growth.cpp"
+#include "src/alloc/pool/questions.cpp"
 #include "src/containers/table/memory.cpp"
 #include "src/containers/table/reserved.cpp"
 #include "src/core/assert.cpp"

@@ -36,6 +36,8 @@ struct pace {
 class collected {
 public:
     struct node {
+        node() noexcept {
+        }  // as `new` leaves the others: the references are null, data is not cleared
         cairn::ref<node> refs[field_count];
         char data[data_size];
         using references = cairn::refers_to<&node::refs>;
@@ -210,6 +212,7 @@ private:
 };
 
 struct counted_node : counts_itself {
+    counted_node() noexcept {}
     std::shared_ptr<counted_node> refs[field_count];
     char data[data_size];
 };

@@ -1,7 +1,7 @@
 // lab/peers/moodycamel.hpp - moodycamel::ConcurrentQueue: a queue for each producer, and blocks.
 #pragma once
 
-#include <concurrentqueue/concurrentqueue.h>
+#include <concurrentqueue.h>
 
 #include <cstddef>
 

@@ -256,7 +256,9 @@ lab_peer(llvm llvm-dev HEADER llvm/Support/Allocator.h LARGE
              /usr/lib/llvm-17 /usr/lib/llvm-16 /usr/lib/llvm-15 /usr/lib/llvm-14)
 lab_peer(boost libboost-dev HEADER boost/pool/pool.hpp)
 lab_peer(tbb libtbb-dev HEADER tbb/scalable_allocator.h LIBRARIES tbbmalloc)
-lab_peer(moodycamel libconcurrentqueue-dev HEADER concurrentqueue/concurrentqueue.h)
+# In a folder of its own since Debian 13.
+lab_peer(moodycamel libconcurrentqueue-dev HEADER concurrentqueue.h
+    SUFFIXES concurrentqueue/moodycamel concurrentqueue)
 lab_peer(plf_colony libplf-colony-dev HEADER plf_colony.h)
 lab_peer(boehm libgc-dev HEADER gc.h LIBRARIES gc)
 lab_peer(lua liblua5.4-dev HEADER lua.hpp SUFFIXES lua5.4 LIBRARIES lua5.4)

@@ -1,5 +1,5 @@
 // Cold half of cairn/alloc/pool.hpp: birth, moves, batches. Chunks coming and going are in
-// growth.cpp, questions and checks in checks.cpp.
+// growth.cpp, questions and checks in files of those names.
 #include <cairn/alloc/pool.hpp>
 
 #include <algorithm>

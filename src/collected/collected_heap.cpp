@@ -1,6 +1,7 @@
 // Cold half of cairn/collected/collected_heap.hpp: beginning, end, and what it says about itself.
 #include "collected_heap/engine.hpp"
 
+#include <cairn/core/atomic.hpp>
 #include <cairn/os/page_allocator.hpp>
 
 #include <cstring>
@@ -26,7 +27,7 @@ struct region_plan {
     region_plan(std::size_t size, std::size_t stack_wish) noexcept {
         chunk_count = (size < capacity_max ? size : capacity_max) / chunk_size;
         const std::size_t stack_max = chunk_count * chunk_size / slot_size_min;
-        stack_count = stack_wish != 0 ? stack_wish : chunk_count * (chunk_size / 128);
+        stack_count = stack_wish != 0 ? stack_wish : chunk_count * (chunk_size / 64);
         stack_count = stack_count < stack_max ? stack_count : stack_max;
         const std::size_t stack_size = stack_count * sizeof(object_name);
         // The records, with marks and live, take 1/51 of the chunks; those of the chunks before the
@@ -177,23 +178,6 @@ void collected_heap::release() noexcept {
     detail::end_all_roots(r);  // those that a destructor made
     detail::destroy_region(r);
     region_ = nullptr;
-}
-
-std::size_t collected_heap::required_budget(const load& of) const noexcept {
-    constexpr std::size_t none = SIZE_MAX;
-    const std::size_t size = capacity();
-    const std::size_t types = of.types != 0        ? of.types
-                              : region_ == nullptr ? 0
-                                                   : region_->type_count;
-    const std::size_t kept = of.live_max + types * detail::chunk_size;
-    if (kept < of.live_max || kept >= size) { return none; }
-    if (of.allocated_per_frame == 0) { return 0; }
-    const std::size_t chunks = size / detail::chunk_size;
-    const std::size_t work = of.live_max + of.array_size + of.roots * detail::root_price +
-                             chunks * (detail::chunk_price + detail::root_price) +
-                             of.with_destructors * detail::call_price;
-    const std::size_t frames = (size - kept) / 2 / of.allocated_per_frame;
-    return frames <= 2 ? none : work / (frames - 2) + 1;
 }
 
 bool collected_heap::owns(const void* p) const noexcept {

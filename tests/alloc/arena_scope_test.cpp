@@ -135,6 +135,123 @@ TEST(arena_scope, works_on_every_arena_and_as_an_upstream) {
     EXPECT_EQ(a.used_size(), 0u);
 }
 
+TEST(arena_scope, marks_and_rewinds_in_it_are_its_own) {
+    arena a{4_KiB};
+    const auto in_front = a.mark();
+    {
+        arena_scope outer{a};
+        (void)outer.allocate(16);
+        {
+            arena_scope inner{a};
+            const auto begin = a.mark();
+            (void)inner.allocate(64);
+            const auto later = a.mark();
+            (void)inner.allocate(64);
+            a.rewind(later);
+            a.rewind(begin);
+            (void)inner.allocate(32);
+        }
+        EXPECT_EQ(a.used_size(), 16u);
+        (void)outer.allocate(16);
+        a.rewind(in_front);  // the place where `outer` began: nothing in front of it is lost
+        (void)outer.allocate(16);
+    }
+    EXPECT_EQ(a.used_size(), 0u);
+    a.rewind(in_front);
+}
+
+TEST(arena_scope, destructors_may_allocate_from_it_and_open_scopes_of_its_arena) {
+    struct careful {
+        arena_scope<arena>* scope;
+        ~careful() {
+            EXPECT_NE(scope->allocate(16), nullptr);
+            arena_scope inner{scope->arena()};
+            EXPECT_NE(inner.allocate(16), nullptr);
+        }
+    };
+    arena a{4_KiB};
+    {
+        arena_scope scope{a};
+        (void)scope.make<careful>(&scope);
+        (void)scope.make<careful>(&scope);
+    }
+    EXPECT_EQ(a.used_size(), 0u);
+}
+
+TEST(arena_scope_misuse, a_scope_that_died_is_named_at_its_end) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    arena a{1_KiB};
+    EXPECT_DEATH(
+        {
+            arena_scope scope{a};
+            a.reset();
+        },
+        "a marker does not outlive reset");
+    EXPECT_DEATH(
+        {
+            const auto in_front = a.mark();
+            (void)a.allocate(16);
+            arena_scope scope{a};
+            a.rewind(in_front);
+        },
+        "died with an older one");
+    EXPECT_DEATH(
+        {
+            const auto in_front = a.mark();
+            (void)a.allocate(16);
+            arena_scope outer{a};
+            (void)outer.allocate(16);
+            {
+                arena_scope first{a};
+                (void)first.allocate(16);
+                arena_scope second{a};
+                (void)second.allocate(16);
+            }
+            auto* const inner = new arena_scope{a};
+            a.rewind(in_front);
+            { arena_scope after{a}; }  // began after the rewind: it ends as it should
+            delete inner;
+        },
+        "died with an older one");
+    // In front of the outer one, at the begin of the inner one: that lives, the outer one does not.
+    EXPECT_DEATH(
+        {
+            const auto in_front = a.mark();
+            void* const p = a.allocate(16);
+            auto* const outer = new arena_scope{a};
+            a.deallocate(p, 16);
+            auto* const inner = new arena_scope{a};
+            a.rewind(in_front);
+            delete inner;
+            delete outer;
+        },
+        "died with an older one");
+}
+
+TEST(arena_scope_misuse, a_marker_does_not_outlive_the_scope_that_it_was_taken_in) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    arena a{1_KiB};
+    EXPECT_DEATH(
+        {
+            arena_scope outer{a};
+            auto in_scope = a.mark();
+            {
+                arena_scope scope{a};
+                (void)scope.allocate(16);
+                in_scope = a.mark();
+            }
+            (void)outer.allocate(64);
+            a.rewind(in_scope);
+        },
+        "died with an older one");
+    EXPECT_DEATH(
+        {
+            arena_scope scope{a};
+            arena b{std::move(a)};
+        },
+        "does not move while a scope is open");
+}
+
 TEST(arena_scope_misuse, is_named_in_checked_builds) {
     if (!asserts_enabled) { GTEST_SKIP(); }
     arena a{1_KiB};

@@ -6,6 +6,7 @@
 #include <cairn/os/mutex.hpp>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <mutex>
 #include <thread>
 #include <type_traits>
@@ -114,21 +115,24 @@ TEST(locked, offers_what_a_heap_offers) {
 
 TEST(locked, makes_a_pool_safe_for_many_threads) {
     test_upstream upstream;
-    locked<pool> slots{std::size_t{sizeof(long)}, alignment{8}, upstream};
+    locked<pool> slots{sizeof(std::int64_t), alignment{8}, upstream};
     std::vector<std::thread> threads;
-    for (long t = 0; t < 4; ++t) {
+    for (std::int64_t t = 0; t < 4; ++t) {
         threads.emplace_back([&, t] {
-            std::vector<long*> mine;
+            std::vector<std::int64_t*> mine;
             for (int i = 0; i < 5'000; ++i) {
-                mine.push_back(static_cast<long*>(slots.allocate(sizeof(long), alignment{8})));
+                mine.push_back(
+                    static_cast<std::int64_t*>(slots.allocate(sizeof(std::int64_t), alignment{8})));
                 *mine.back() = t;
                 if (i % 3 == 2) {
                     EXPECT_EQ(*mine[mine.size() / 2], t);
-                    slots.deallocate(mine.back(), sizeof(long), alignment{8});
+                    slots.deallocate(mine.back(), sizeof(std::int64_t), alignment{8});
                     mine.pop_back();
                 }
             }
-            for (long* p : mine) { slots.deallocate(p, sizeof(long), alignment{8}); }
+            for (std::int64_t* p : mine) {
+                slots.deallocate(p, sizeof(std::int64_t), alignment{8});
+            }
         });
     }
     for (auto& t : threads) { t.join(); }
@@ -138,7 +142,7 @@ TEST(locked, makes_a_pool_safe_for_many_threads) {
     slots.reset();
     int elsewhere = 0;
     EXPECT_FALSE(slots.owns(&elsewhere));
-    EXPECT_EQ(slots.good_size(1, alignment{1}), sizeof(long));
+    EXPECT_EQ(slots.good_size(1, alignment{1}), sizeof(std::int64_t));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Every order of a few stores and the collector's units of work: nothing that is reachable is freed.
+// Every order of a few stores and the collector's units of work: nothing that is reachable is
+// freed.
 //
 //      root --> a      b, c: held by a, or by raw pointers alone
 //      an operation: a place of a, b or c, or the root, is given a, b, c or null

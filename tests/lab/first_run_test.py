@@ -13,6 +13,7 @@ probes of peers, the configuration of the lab and the file of the page are real.
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import stat
@@ -72,7 +73,7 @@ def ask(peers, **environment):
 
 
 headers = {"foonathan": "foonathan/memory/memory_stack.hpp", "llvm": "llvm/Support/Allocator.h", "boost": "boost/pool/pool.hpp",
-           "tbb": "tbb/scalable_allocator.h", "moodycamel": "concurrentqueue/concurrentqueue.h", "plf_colony": "plf_colony.h",
+           "tbb": "tbb/scalable_allocator.h", "moodycamel": "concurrentqueue.h", "plf_colony": "plf_colony.h",
            "boehm": "gc.h", "lua": "lua.hpp"}
 absent = ask(list(headers))
 here = [peer for peer in headers if peer not in absent]
@@ -83,6 +84,10 @@ for peer in here:
     why = ask([peer], CPATH=str(folder / "broken" / peer)).get(peer, "")
     check("does not compile" in why and "broken" in why, f"a broken header of {peer}: it is absent, and one line says why", why)
 check(not set(here) & set(ask(here)), "the peers are there again when their headers are")
+(folder / "broken/plf_colony.h").write_text("#if defined(NDEBUG) && defined(__OPTIMIZE__)\n#error as the lab builds\n#endif\n#include_next <plf_colony.h>\n")
+if "plf_colony" in here:
+    why = ask(["plf_colony"], CPATH=str(folder / "broken")).get("plf_colony", "")
+    check("as the lab builds" in why, "a peer is tried with the flags that the lab is built with", why)
 (folder / "broken/plf_colony.h").write_text("namespace plf { template <class T> struct colony { }; }\n")
 if "plf_colony" in here:
     why = ask(["plf_colony"], CPATH=str(folder / "broken")).get("plf_colony", "")
@@ -216,6 +221,14 @@ for name in ("bash", "sh", "dirname", "sed", "grep", "head", "tail", "mkdir", "m
 code, text = lab(more={"PATH": str(empty)})
 check(code == 1 and "make lab needs" in text and all(p in text for p in ("g++", "cmake", "ninja-build", "libcli11-dev")),
       "what is required and missing is named, with its packages", (code, text))
+
+# Each line of bootstrap's table is looked for: a copy of it that looks where nothing is misses every package.
+elsewhere = fake(folder / "elsewhere/tools/bootstrap", re.sub(r"\| (run|file|inc|cmake):/?", r"| \1:/nowhere/", (checkout / "tools/bootstrap").read_text()))
+wanted = {words[2].strip() for words in (line.split("|") for line in elsewhere.read_text().splitlines()) if len(words) == 4 and "/nowhere/" in words[1]}
+wanted = {package.replace("CLANG", "19") for package in wanted}
+code, text = run(elsewhere, "check", at=elsewhere.parent, env={**bare, "CAIRN_NO_INSTALL": "1", "PATH": str(empty)})
+named = {line.split()[0] for line in text.splitlines() if line.startswith("    ")}
+check(code == 1 and len(wanted) > 20 and wanted - named == set(), "every package that bootstrap knows is missed where it is not", (wanted - named, text))
 
 shutil.rmtree(folder)
 shutil.rmtree(libraries)

@@ -121,7 +121,7 @@ class Compiler:
             command += warnings + (gcc_warnings if self.family == "gcc" else [])
         else:
             command += ["-Wall", "-Wextra"]
-        done = subprocess.run(command + [str(source)], capture_output=True, text=True, timeout=120,
+        done = subprocess.run(command + [str(source)], capture_output=True, text=True, timeout=600,
                               env=dict(os.environ, LC_ALL="C"), cwd=case.path.parent)
         return done.returncode, done.stderr
 

@@ -40,3 +40,18 @@
 //= with: -U__clang_major__ -D__clang_major__=15
 //= only: clang
 #include <cairn/core/flavour.hpp>
+
+//= fine: cache lines of 128 bytes on Apple's arm64
+//= with: -Wall
+#include <bit>
+#include <cairn/core/assert.hpp>
+#include <cstddef>
+#include <cstdint>
+#if !defined(__APPLE__)
+#    define __APPLE__ 1
+#endif
+#if !defined(__aarch64__)
+#    define __aarch64__ 1
+#endif
+#include <cairn/core/alignment.hpp>
+static_assert(cairn::cache_line_size == 128 && cairn::cache_line_alignment.bytes() == 128);

@@ -44,8 +44,8 @@ def run(*command):
     return subprocess.run(command, capture_output=True, text=True, errors="replace")
 
 
-def link(compiler, source, out, asserts, options):
-    includes = [f"-I{folder}" for folder in arguments.include]
+def link(compiler, source, out, asserts, options, headers=()):
+    includes = [f"-I{folder}" for folder in [*headers, *arguments.include]]
     return run(compiler, "-std=c++20", f"-DCAIRN_ASSERTS={asserts}", *includes, *options, source,
                arguments.library, "-pthread", "-o", out)
 
@@ -64,10 +64,26 @@ def can(compiler, options, folder):
     return run(compiler, *options, empty, "-o", folder / "empty").returncode == 0
 
 
+def headers_of_the_next_version(folder):
+    """The two headers that say which version this is, as 0.2 would have them; found before the others."""
+    core = pathlib.Path(arguments.include[0]) / "cairn/core"
+    changes = {"version.hpp": [("CAIRN_VERSION_MINOR 1", "CAIRN_VERSION_MINOR 2")],
+               "flavour.hpp": [("v0_1", "v0_2"), ("cairn_0_1_", "cairn_0_2_"), ("CAIRN_VERSION / 100 == 1", "CAIRN_VERSION / 100 == 2")]}
+    (folder / "next/cairn/core").mkdir(parents=True)
+    for name, replacements in changes.items():
+        text = (core / name).read_text()
+        for old, new in replacements:
+            expect(old in text, f"{name} has {old}")
+            text = text.replace(old, new)
+        (folder / "next/cairn/core" / name).write_text(text)
+    return folder / "next"
+
+
 def flavours(folder):
     source = folder / "program.cpp"
     source.write_text(program)
     out = folder / "program"
+    next_version = headers_of_the_next_version(folder)
     linkers = {"": [], " with lld": ["-fuse-ld=lld"]}
     compilers = [arguments.compiler, *arguments.other]
     for compiler, (linker, with_linker), (way, options) in itertools.product(
@@ -83,6 +99,11 @@ def flavours(folder):
         sentence = f"needs_cairn_0_1_built_with_CAIRN_ASSERTS_{1 - arguments.asserts}_and_no_AddressSanitizer"
         expect(other.returncode != 0 and sentence in other.stderr,
                f"{what}: other asserts are refused with the cure", other.stderr)
+        if way in ("plain", "collected"):
+            newer = link(compiler, source, out, arguments.asserts, options, [next_version])
+            sentence = f"needs_cairn_0_2_built_with_CAIRN_ASSERTS_{arguments.asserts}_and_no_AddressSanitizer"
+            expect(newer.returncode != 0 and sentence in newer.stderr,
+                   f"{what}: another version is refused with the cure", newer.stderr)
         sanitizer = ["-fsanitize=address"]
         if way in ("plain", "collected") and can(compiler, [*options, *sanitizer], folder):
             watched = link(compiler, source, out, arguments.asserts, [*options, *sanitizer])

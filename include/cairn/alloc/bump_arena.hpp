@@ -10,6 +10,7 @@
 //   type_name                 in reports of checked builds
 //   position()                what a marker remembers: at least `top`, the address of the tip
 //   retreat(position, call)   forgets what was allocated since
+//   retreat_alone(position)   the same on the hot path of checked builds; false: it is shut
 //   region_                   the bump_region of the functions below that it does not write itself
 //   region()                  only where it has no region_: the one that it shares
 //
@@ -78,7 +79,7 @@ public:
     /// Requires: `to` came from this arena and is not dead (see marker).
     void rewind(marker to, call_site from = call_site::current()) noexcept {
         [[maybe_unused]] const auto inside = enter(from);
-        marks_.rewind(to.stamp_, call_of(from));
+        marks_.rewind(to.stamp_, to.at_.top, call_of(from));
         self().retreat(to.at_, call_of(from));
     }
 
@@ -96,6 +97,30 @@ protected:
     [[nodiscard]] bump_position position() const noexcept { return {self().region_.top()}; }
     void retreat(bump_position to, const watched_call& call) noexcept {
         self().region_.rewind(to.top, call);
+    }
+#if CAIRN_ASSERTS
+    [[nodiscard]] bool retreat_alone(bump_position to) noexcept {
+        return self().region_.rewind_alone(to.top);
+    }
+#endif
+
+    /// What an arena_scope keeps: its marker, which needs no place among the others.
+    struct scope_mark {
+        Position at;
+        [[no_unique_address]] scope_stamp stamp;
+    };
+    [[nodiscard]] scope_mark open_scope() noexcept {
+        return {self().position(), marks_.open_scope()};
+    }
+    void close_scope(const scope_mark& from) noexcept {
+#if CAIRN_ASSERTS
+        if (marks_.is_unmarked(from.stamp) && self().retreat_alone(from.at)) [[likely]] {
+            return marks_.close_scope(from.stamp);
+        }
+        close_scope_checked(from);
+#else
+        self().retreat(from.at, call_of());
+#endif
     }
     /// Where the calling thread is noted, and what reports name.
     [[nodiscard]] allocator_watch& watch() noexcept { return watch_; }
@@ -130,6 +155,12 @@ protected:
 
 private:
 #if CAIRN_ASSERTS
+    [[gnu::noinline]] void close_scope_checked(scope_mark from) noexcept {
+        const auto inside = enter({});
+        marks_.check_scope(from.stamp, from.at.top, call_of({}));
+        marks_.close_scope(from.stamp);
+        self().retreat(from.at, call_of({}));
+    }
     [[gnu::noinline]] void deallocate_checked(void* p, std::size_t size, call_site from) noexcept {
         if (self().region_.deallocate_alone(p, size)) [[likely]] { return; }
         const auto inside = enter(from);
@@ -138,6 +169,24 @@ private:
 #endif
     [[nodiscard]] Arena& self() noexcept { return static_cast<Arena&>(*this); }
     [[nodiscard]] const Arena& self() const noexcept { return static_cast<const Arena&>(*this); }
+};
+
+/// Lets arena_scope reach the checks of an arena without making them public.
+struct mark_access {
+    template <class Arena>
+    using scope_mark = typename Arena::scope_mark;
+    template <class Arena>
+    [[nodiscard]] static mark_check& of(Arena& arena) noexcept {
+        return arena.marks_;
+    }
+    template <class Arena>
+    [[nodiscard]] static scope_mark<Arena> open_scope(Arena& arena) noexcept {
+        return arena.open_scope();
+    }
+    template <class Arena>
+    static void close_scope(Arena& arena, const scope_mark<Arena>& from) noexcept {
+        arena.close_scope(from);
+    }
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

@@ -45,7 +45,7 @@
 #include <limits>
 #include <utility>
 
-#include <cairn/alloc/concurrent_pool/magazines.hpp>
+#include <cairn/alloc/concurrent_pool/thread_caches.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/prefetch.hpp>
@@ -56,16 +56,14 @@
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
-class concurrent_pool;
-
 struct concurrent_pool_options {
     std::size_t slots_per_chunk = 0;  // slots in the first chunk; 0: four magazines
     std::size_t chunk_size_max = std::size_t{4} << 20;  // bytes up to which chunks double
     std::size_t slot_count_max = std::numeric_limits<std::size_t>::max();  // of all chunks together
-    std::size_t magazine_size =
-        0;  // slots; 0: 16 KiB of them, 8 to 256, at most 1/16 of slot_count_max
-    // Untouched slots are handed to threads in whole cache lines, so that what two threads allocate
-    // first never shares one. Rounds magazine_size up.
+    /// Slots; 0: 16 KiB of them, 8 to 256, at most 1/16 of slot_count_max.
+    std::size_t magazine_size = 0;
+    /// Untouched slots are handed out in whole cache lines, so that what two threads allocate first
+    /// never shares one. Rounds magazine_size up.
     bool whole_cache_lines = true;
     /// For reports of checked builds and the memory checkers; not copied. nullptr: none.
     const char* name = nullptr;
@@ -80,67 +78,6 @@ struct concurrent_pool_stats {
     std::size_t upstream_size = 0;     // bytes taken from the upstream
     bool has_lost_threads = false;     // in the child of a fork: who may hold slots, is gone
 };
-
-namespace detail {
-
-struct thread_record;
-
-/// What one thread or view holds of one pool.
-struct pool_cache : basic_cache<std_atoms> {
-    concurrent_pool* pool = nullptr;       // nullptr: no cache; see below
-    std::uint64_t serial = 0;              // the pool's
-    const thread_record* owner = nullptr;  // nullptr: a view's, or idle
-    pool_cache* next_of_thread = nullptr;
-    pool_cache** link = nullptr;  // what points here in the thread's list
-    pool_cache* next_idle = nullptr;
-    bool is_view = false;  // of no_view alone
-};
-
-/// Head of the list of a thread's caches, guarded by the lock of the pool's home. Not in
-/// thread-local memory: a pool that dies takes its caches out of the lists, also of a thread that
-/// ended unseen.
-struct thread_record {
-    pool_cache* first = nullptr;
-};
-
-/// Where a pool was made: the module's lock, list of pools and way to its thread-local memory.
-struct pool_home;
-
-/// A thread's way to its caches. Trivial and constant-initialized: no guard, no wrapper function.
-/// Each module has its own, with the caches of the pools that were made in that module.
-struct thread_caches {
-    static constexpr unsigned entry_count = 32;
-    struct entry {
-        std::uint64_t serial;  // valid for the pool with this serial; 0: none
-        pool_cache* cache;
-    };
-    /// A serial is a number that is never used again, and below it the entry: a byte offset, so
-    /// that the way there is one `and`.
-    static constexpr std::uint64_t make_serial(std::uint64_t number, std::size_t at) noexcept {
-        return (number * entry_count + at) * sizeof(entry);
-    }
-    static constexpr std::size_t entry_of(std::uint64_t serial) noexcept {
-        return serial / sizeof(entry) % entry_count;
-    }
-    entry entries[entry_count];
-    thread_record* record;  // all of them; nullptr: none yet
-    bool exiting;           // they have gone back already
-};
-#if CAIRN_SHARED
-extern constinit thread_local thread_caches my_caches;
-#else  // defined where it is used: the compiler then knows its offset from the thread pointer
-CAIRN_DETAIL_MODULE_LOCAL inline constinit thread_local thread_caches my_caches{};
-#endif
-
-/// Stand for "no cache": empty and full at once, so that every operation takes the cold path. Known
-/// by what is in them: their addresses differ from module to module.
-// of a thread: it looks for its own there
-CAIRN_DETAIL_MODULE_LOCAL inline constinit pool_cache no_cache{};
-// of a view: it works through the lock, and stays so
-CAIRN_DETAIL_MODULE_LOCAL inline constinit pool_cache no_view{{},      nullptr, 0,       nullptr,
-                                                              nullptr, nullptr, nullptr, true};
-
-}  // namespace detail
 
 class concurrent_pool {
 public:
@@ -159,8 +96,7 @@ public:
     /// Returns: nullptr when exhausted up to slack(); the pool is unchanged then.
     [[nodiscard]] void* allocate() noexcept { return take(my_cache()); }
 
-    /// Gives a slot back, from any thread; nullptr does nothing. Never fails, never touches the
-    /// slot.
+    /// Gives a slot back, from any thread; nullptr does nothing. Never fails, never touches it.
     /// Requires: `p` came from allocate() of this pool or a view of it and is live.
     void deallocate(void* p, call_site from = call_site::current()) noexcept {
         give(my_cache(), p, from);
@@ -221,7 +157,7 @@ public:
         return size <= stride_ ? stride_ : size;
     }
 
-    /// As concurrent_pool_options::name; nullptr: none. Requires: no other thread uses the pool.
+    /// As concurrent_pool_options::name. Requires: no other thread uses the pool.
     void set_name(const char* name) noexcept;
     [[nodiscard]] const char* name() const noexcept { return options_.name; }
 
@@ -232,23 +168,15 @@ public:
 private:
     friend struct concurrent_pool_registry;
     friend struct concurrent_pool_checks;
-
     using cache = detail::pool_cache;
     using magazine = detail::basic_magazine<detail::std_atoms>;
-
-    struct chunk : detail::basic_fresh_chunk<detail::std_atoms> {
-        using word = detail::std_atoms::atomic<std::uint64_t>;
-        word* live = nullptr;  // checked builds: a bit for each slot; Valgrind's number behind them
-        static constexpr std::size_t words_for(std::size_t slots) noexcept {
-            return slots / 64 + 1;
-        }
-    };
+    using chunk = detail::pool_chunk;
     struct block {  // head of every upstream block that holds no slots
         block* next;
         std::size_t size;
     };
-    static constexpr std::size_t lookahead =
-        8;  // see pool.hpp; as many null entries lie below the slots
+    // See pool.hpp; as many null entries lie below the slots.
+    static constexpr std::size_t lookahead = 8;
 
     cache& my_cache() noexcept {
         const detail::thread_caches::entry& e = detail::my_caches.entries[entry()];
@@ -288,29 +216,23 @@ private:
     template <class F>
     void visit_chunks(F&& f) const noexcept;
     [[nodiscard]] [[gnu::cold]] evidence about_size(std::size_t freed,
-                                                    call_site from) const noexcept {
-        return {.kind = misuse_kind::wrong_size,
-                .object = this,
-                .type = "concurrent_pool",
-                .name = options_.name,
-                .caller = from,
-                .values = {{"bytes of a slot", stride_}, {"bytes freed", freed}}};
-    }
+                                                    call_site from) const noexcept;
 
     static constexpr std::size_t unknown = std::numeric_limits<std::size_t>::max();
-    std::size_t live_bit_count() const noexcept;
+    std::size_t known_live_count() const noexcept;
     concurrent_pool_stats count() const noexcept;  // stats(), with the home's lock held
-    void check_taken(void* p) noexcept;
-    void check_freed(void* p, call_site from) noexcept;
+    void remember(cache& which, const chunk& c) noexcept;
+    void check_taken(cache& c, void* p) noexcept;
+    void check_freed(cache& c, void* p, call_site from) noexcept;
 
-    // Read by every operation, written never.
-    // (The serial holds the place in every thread's table, too: a load less than a word of its
-    // own.)
+    // Read by every operation, written never. (The serial holds the place in every thread's table,
+    // too: a load less than a word of its own.)
     std::uint64_t serial_;
     std::size_t stride_;
     alignment align_;
+    [[no_unique_address]] detail::slot_numbers number_{stride_};
 
-    // The lock-free part. All atomics of the pool are in it.
+    // All atomics of the pool are in it.
     detail::basic_depot<detail::std_atoms> depot_;
 
     //  slot_count = live + fresh (not claimed) + slots in magazines; live includes lost_count_
@@ -336,8 +258,8 @@ private:
     concurrent_pool* next_live_ = nullptr;
     concurrent_pool** live_link_ = nullptr;
 
-    [[no_unique_address]] detail::allocator_watch
-        watch_;  // of the name alone: any thread may be inside
+    // Of the name alone: any thread may be inside.
+    [[no_unique_address]] detail::allocator_watch watch_;
 };
 
 /// A cache that belongs to this object; one thread at a time.
@@ -373,57 +295,6 @@ static_assert(byte_allocator<concurrent_pool> && byte_allocator<concurrent_pool:
               has_owns<concurrent_pool> && has_good_size<concurrent_pool> &&
               resettable<concurrent_pool> && validatable<concurrent_pool>);
 
-// ------------------------------------------------------------------------------------------------
-// hot path, inlined
-
-inline void* concurrent_pool::take(cache& c) noexcept {
-    void** const top = c.top;
-    if (top == c.floor) [[unlikely]] { return take_cold(c); }
-    void* const ahead = top[-static_cast<std::ptrdiff_t>(lookahead)];
-    c.top = top - 1;
-    // Written to soon: its line arrives while the slots before it are being filled.
-    prefetch_for_writing(ahead);
-    void* const p = top[-1];
-    if constexpr (asserts_enabled) { check_taken(p); }
-    unpoison(p, stride_);
-    return p;
-}
-
-inline void concurrent_pool::give(cache& c, void* p, [[maybe_unused]] call_site from) noexcept {
-    if (p == nullptr) [[unlikely]] { return; }
-    if constexpr (asserts_enabled) { check_freed(p, from); }
-    poison(p, stride_);
-    void** const top = c.top;
-    if (top == c.ceiling) [[unlikely]] {
-        give_cold(c, p);
-        return;
-    }
-    *top = p;
-    c.top = top + 1;
-}
-
-inline void* concurrent_pool::allocate(std::size_t size, alignment align) noexcept {
-    return size <= stride_ && align <= align_ ? allocate() : nullptr;
-}
-
-inline void concurrent_pool::deallocate(void* p, [[maybe_unused]] std::size_t size,
-                                        [[maybe_unused]] alignment align, call_site from) noexcept {
-    CAIRN_ASSERT(p == nullptr || (size <= stride_ && align <= align_),
-                 "a slot comes back with the size it was asked with", about_size(size, from));
-    deallocate(p, from);
-}
-
-inline void* concurrent_pool::local_view::allocate(std::size_t size, alignment align) noexcept {
-    return size <= pool_->stride_ && align <= pool_->align_ ? allocate() : nullptr;
-}
-
-inline void concurrent_pool::local_view::deallocate(void* p, [[maybe_unused]] std::size_t size,
-                                                    [[maybe_unused]] alignment align,
-                                                    call_site from) noexcept {
-    CAIRN_ASSERT(p == nullptr || (size <= pool_->stride_ && align <= pool_->align_),
-                 "a slot comes back with the size it was asked with",
-                 pool_->about_size(size, from));
-    deallocate(p, from);
-}
-
 }  // namespace cairn::inline CAIRN_FLAVOUR
+
+#include <cairn/alloc/concurrent_pool/hot_path.hpp>

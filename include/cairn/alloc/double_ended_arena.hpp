@@ -116,6 +116,9 @@ private:
                      call.about(misuse_kind::outlived));
         go_back(to.top);
     }
+#if CAIRN_ASSERTS
+    [[nodiscard]] bool retreat_alone(detail::bump_position) noexcept { return false; }
+#endif
     [[nodiscard]] detail::allocator_watch& watch() noexcept { return low_->watch_; }
     [[nodiscard]] detail::bump_region& region() noexcept { return low_->region_; }
     void go_back(std::uintptr_t to) noexcept {

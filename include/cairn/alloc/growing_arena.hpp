@@ -197,6 +197,11 @@ private:
             rewind_over_blocks(to);
         }
     }
+#if CAIRN_ASSERTS
+    [[nodiscard]] bool retreat_alone(detail::block_position to) noexcept {
+        return to.serial == last_serial_ && region_.rewind_alone(to.top);
+    }
+#endif
 
 #if CAIRN_ASSERTS
     void* allocate_checked(std::size_t size, alignment align) noexcept;

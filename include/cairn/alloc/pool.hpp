@@ -35,7 +35,7 @@
 #include <cstdint>
 #include <limits>
 
-#include <cairn/alloc/pool/free_slot.hpp>
+#include <cairn/alloc/pool/slot_lookup.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/core/poison.hpp>
@@ -44,29 +44,6 @@
 #include <cairn/storage/allocator_watch.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
-
-namespace detail {
-
-/// Checked builds: the chunk that was found last, so that the slot of an address is nearly always
-/// found without a search, and without a division.
-struct slot_lookup {
-#if CAIRN_ASSERTS
-    explicit slot_lookup(std::size_t stride) noexcept
-        : inverse{UINT64_MAX / stride + 1}, tail{tail_of_slot(stride)} {}
-    static constexpr std::uintptr_t shut = UINTPTR_MAX;
-    std::uintptr_t gate = shut;  // of the short way: the begin of the stack, or shut
-    std::uintptr_t first = 0;    // of its slots
-    std::size_t size = 0;   // of its slots, in bytes; 0: no chunk, or states that are not known
-    bool* live = nullptr;   // of each of its slots, whether it is live
-    std::uint64_t inverse;  // offset * inverse / 2^64 is the number of a slot
-    std::size_t tail;       // of a slot of 32, 48 or 64 bytes: its size less 32
-    __extension__ using product = unsigned __int128;
-#else
-    explicit slot_lookup(std::size_t) noexcept {}
-#endif
-};
-
-}  // namespace detail
 
 struct pool_options {
     std::size_t slots_per_chunk = 0;  // slots in the first chunk; 0: as many as fit 16 KiB
@@ -228,6 +205,7 @@ private:
     [[nodiscard]] void* allocate_alone() noexcept;
     [[nodiscard]] bool deallocate_alone(void* p) noexcept;
 #endif
+    void* allocate_untouched() noexcept;
     void* allocate_guarded() noexcept;
     void deallocate_guarded(void* p, call_site from) noexcept;
     void* checked_allocate() noexcept;
@@ -265,153 +243,6 @@ private:
 static_assert(byte_allocator<pool> && has_good_size<pool> && has_owns<pool> && resettable<pool> &&
               validatable<pool>);
 
-// ------------------------------------------------------------------------------------------------
-// hot path, inlined
-
-#if CAIRN_ASSERTS
-// The short way is open while no thread is on the guarded way, which the gate says, and none on the
-// short one, which the top says: it is null meanwhile. A thread that finds it shut goes the guarded
-// way, which names the two. It changes nothing before all is known to be well, so the guarded way
-// begins anew.
-// (docs/decisions/0099-a-pool-has-a-gate.md)
-
-[[gnu::always_inline]] inline void* pool::allocate_alone() noexcept {
-    void** const top = top_;
-    if (reinterpret_cast<std::uintptr_t>(top) <= lookup_.gate) [[unlikely]] { return nullptr; }
-    top_ = nullptr;
-    __asm__ volatile("" : : "m"(top_));  // another thread may see it
-    void* const slot = top[-1];
-    const std::size_t offset = reinterpret_cast<std::uintptr_t>(slot) - lookup_.first;
-    if (offset < lookup_.size) [[likely]] {
-        // The stack lies outside of the slots: what it holds is where a slot begins.
-        bool* const live =
-            lookup_.live + (detail::slot_lookup::product{offset} * lookup_.inverse >> 64);
-        if (detail::is_short_slot_as_filled(slot, lookup_.tail, stride_)) [[likely]] {
-            *live = true;
-            detail::mark_given_out(slot);
-            top_ = top - 1;
-            return slot;
-        }
-    }
-    top_ = top;
-    return nullptr;
-}
-
-[[gnu::always_inline]] inline bool pool::deallocate_alone(void* p) noexcept {
-    void** const top = top_;
-    if (reinterpret_cast<std::uintptr_t>(top) < lookup_.gate) [[unlikely]] { return false; }
-    top_ = nullptr;
-    __asm__ volatile("" : : "m"(top_));
-    const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - lookup_.first;
-    if (offset < lookup_.size) [[likely]] {
-        // offset = q * stride + r: the product is q * 2^64 + q * e + r * inverse, where e is below
-        // the stride. So its lower half is below the inverse where r is 0: q * e is below 2^52, the
-        // inverse of a short stride at least 2^56.
-        const auto number = detail::slot_lookup::product{offset} * lookup_.inverse;
-        bool* const live = lookup_.live + (number >> 64);
-        if (static_cast<std::uint64_t>(number) < lookup_.inverse && *live) [[likely]] {
-            *live = false;
-            detail::fill_short_slot(p, lookup_.tail, stride_);
-            *top = p;
-            top_ = top + 1;
-            return true;
-        }
-    }
-    top_ = top;
-    return false;
-}
-#endif
-
-inline void* pool::allocate() noexcept {
-#if CAIRN_ASSERTS
-#    ifdef __OPTIMIZE__
-    void* const slot = allocate_alone();
-    return slot != nullptr ? slot : allocate_guarded();
-#    else
-    return checked_allocate();
-#    endif
-#else
-    // In this order, and through a local, gcc and clang keep the chain from one allocation to the
-    // next at one addition (docs/dead-ends.md has the orders that lost).
-    void** const top = top_;
-    if (top == floor_) [[unlikely]] { return carve(); }
-    void* const ahead = top[-static_cast<std::ptrdiff_t>(lookahead)];
-    top_ = top - 1;
-    // Written to soon: its line arrives while the slots before it are being filled.
-    __builtin_prefetch(ahead, 1);
-    void* const p = top[-1];
-    unpoison(p, stride_);
-    return p;
-#endif
-}
-
-inline void* pool::carve() noexcept {
-    std::byte* const p = carve_;
-    if (p == carve_end_) [[unlikely]] { return allocate_in_next_chunk(); }
-    carve_ = p + stride_;
-    unpoison(p, stride_);
-    return p;
-}
-
-inline void pool::deallocate(void* p, [[maybe_unused]] call_site from) noexcept {
-#if CAIRN_ASSERTS
-#    ifdef __OPTIMIZE__
-    if (!deallocate_alone(p)) [[unlikely]] { deallocate_guarded(p, from); }
-#    else
-    checked_deallocate(p, from);
-#    endif
-#else
-    if (p == nullptr) [[unlikely]] { return; }
-    poison(p, stride_);
-    void** const top = top_;
-    *top = p;
-    top_ = top + 1;
-#endif
-}
-
-inline void* pool::allocate(std::size_t size, alignment align) noexcept {
-    if (size > stride_ || align > align_) [[unlikely]] { return nullptr; }
-    return allocate();
-}
-
-inline void pool::deallocate(void* p, [[maybe_unused]] std::size_t size,
-                             [[maybe_unused]] alignment align, call_site from) noexcept {
-#if CAIRN_ASSERTS
-#    ifdef __OPTIMIZE__
-    if (size <= stride_ && align <= align_) [[likely]] { return deallocate(p, from); }
-#    endif
-    checked_deallocate(p, size, align, from);
-#else
-    deallocate(p, from);
-#endif
-}
-
-template <class F>
-void pool::for_each_live(F&& f) {
-    std::size_t free_left = sort_free();  // descending: the lowest address is on top
-    for (std::size_t i = 0; i < chunk_count_; ++i) {
-        std::byte* const end = carved_end(i);
-        for (std::byte* p = chunks_[i].first; p != end; p += stride_) {
-            if (free_left != 0 && floor_[free_left - 1] == p) {
-                --free_left;
-            } else {
-                f(static_cast<void*>(p));  // what it frees lands above the sorted part
-            }
-        }
-    }
-}
-
-constexpr std::size_t pool::required_size(std::size_t count, std::size_t slot_size,
-                                          alignment align) noexcept {
-    const std::size_t stride = round_up(slot_size != 0 ? slot_size : 1, align);
-    // [ slots | up to 7 bytes | chunk record | pad | stack ]
-    const std::size_t slots = saturating_multiply(count, stride);
-    const std::size_t links = saturating_multiply(saturating_add(lookahead, count), sizeof(void*));
-    // no upstream has that much
-    constexpr std::size_t absurd = std::numeric_limits<std::size_t>::max();
-    if (stride < slot_size || slots > absurd - sizeof(void*)) { return absurd; }
-    return saturating_add(saturating_add(round_up(slots, alignment::of<void*>()), sizeof(chunk)),
-                          links);
-}
-
 }  // namespace cairn::inline CAIRN_FLAVOUR
+
+#include <cairn/alloc/pool/hot_path.hpp>

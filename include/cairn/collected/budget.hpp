@@ -44,7 +44,7 @@ struct collection_report {
     std::size_t steps = 0;          // units of work
     std::size_t freed_size = 0;     // bytes of slots that were given back
     std::size_t freed_count = 0;    // objects
-    std::size_t moved_count = 0;    // objects, by compact()
+    std::size_t moved_count = 0;    // objects, by compact() and where options::stress moves them
     std::uint64_t nanoseconds = 0;  // 0 when the budget has no time
     bool cycle_ended = false;       // what was garbage when it began has been given back
     bool is_idle = false;           // no cycle runs: nothing is owed

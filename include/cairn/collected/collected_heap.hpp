@@ -40,14 +40,16 @@
 // is left.
 //
 // Invariant: what a root refers to, by ref after ref, is never freed or reused, and moves in
-//            compact() only.
+//            compact() only (and, under options::stress, at each safe point).
 // Bound:     a type's memory is reused by its type, and by others 16 KiB at a time: live bytes may
 //            occupy the sum of each type's peak. After compact() less than 16 KiB of each type that
 //            moves are not live. Objects above 8 KiB have chunks of their own.
 //            Marking needs no memory that was not there at the start, however deep the graph.
-// Cost:      make: a few loads and stores. Beside objects: 2 % for records of chunks, 3 % for the
-//            mark stack; 26 % of addresses for lives of weak references and objects set aside,
-//            untouched until they are needed. No header.
+// Memory:    one request to the upstream when the heap is made, given back when it ends. Nothing
+//            goes back in between: what is free is kept for other objects.
+// Cost:      make: a few loads and stores. Beside objects: 2 % for records of chunks; 6 % of
+//            addresses for the mark stack, touched as deep as it gets, 26 % for lives of weak
+//            references and objects set aside, untouched until they are needed. No header.
 // Threads:   one; a second one may mark (marking_worker.hpp).
 #pragma once
 
@@ -86,8 +88,9 @@ public:
     /// Ends every object. Requires: no root refers to one. (Without checks they become null.)
     ~collected_heap() { release(); }
 
-    /// A new T from `args`. May finish what the running cycle owes, where memory is short: at the
-    /// required budget it never has to, and options::work_in_make_max limits it. Never begins one.
+    /// A new T from `args`; without any, T(): cleared whole, unless T has a constructor. May finish
+    /// what the running cycle owes, where memory is short: at the required budget it never has to,
+    /// and options::work_in_make_max limits it. Never begins one.
     /// Returns: null when exhausted, or when there are more than 128 types; nothing is constructed.
     /// Throws:  what the constructor throws; the slot has gone back then.
     template <class T, class... Args>

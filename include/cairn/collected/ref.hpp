@@ -8,11 +8,13 @@
 //      +---------------+              +--------------------+        +-------------+
 //
 //      ref        4 bytes, a member of a collected object: keeps its target alive while the object
-//                 itself is. Null at first. Assigned, never copied: `quest* q = other->next`.
+//                 itself is. Null at first. Assigned, never copied: `quest* q = other->next`. It
+//                 begins and ends with the object: no std::optional, no std::variant of it.
 //      root       24 bytes, anywhere else: keeps its target alive, always.
 //      weak_ref   16 bytes, anywhere: null from the moment that its target is garbage.
 //
-//      T*, T&     anywhere: good until the next safe point (step, collect).
+//      T*, T&     anywhere: good until the next safe point (step, collect). options::stress finds
+//                 one that is used later.
 //
 // Cost:    ref: a load, and an addition of what the compiler knows; a store is a store and a branch
 //          that is taken while the heap is marking only. root: a list of two neighbours, no
@@ -57,7 +59,10 @@ public:
     ref& operator=(const ref& other) noexcept { return *this = other.get(); }
 
     /// Null when it refers to nothing.
-    [[nodiscard]] T* get() const noexcept { return name_ == 0 ? nullptr : target(); }
+    [[nodiscard]] T* get() const noexcept {
+        if constexpr (asserts_enabled) { detail::check_load(this); }
+        return name_ == 0 ? nullptr : target();
+    }
     operator T*() const noexcept { return get(); }
     explicit operator bool() const noexcept { return name_ != 0; }
     /// Requires: it refers to something.
@@ -75,6 +80,7 @@ private:
         return static_cast<T*>(detail::object_at(this, name_));
     }
     [[nodiscard]] T* checked_target() const noexcept {
+        if constexpr (asserts_enabled) { detail::check_load(this); }
         CAIRN_ASSERT(name_ != 0, "a reference that is followed refers to something");
         return target();
     }

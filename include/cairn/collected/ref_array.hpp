@@ -54,7 +54,10 @@ public:
     ref_array(const ref_array&) = delete;
     ref_array& operator=(const ref_array&) = delete;
 
-    [[nodiscard]] std::size_t size() const noexcept { return buffer_ == 0 ? 0 : size_; }
+    [[nodiscard]] std::size_t size() const noexcept {
+        if constexpr (asserts_enabled) { detail::check_load(&buffer_); }
+        return buffer_ == 0 ? 0 : size_;
+    }
     [[nodiscard]] std::size_t capacity() const noexcept { return buffer_ == 0 ? 0 : capacity_; }
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
     [[nodiscard]] iterator begin() const noexcept { return {this, 0}; }

@@ -74,6 +74,18 @@ struct cycle_counts {
     std::uint64_t longest_step = 0;  // nanoseconds
 };
 
+#if CAIRN_ASSERTS
+/// Where the references of an object lie, in bytes from its beginning: some in a row, others.
+struct reference_rows {
+    struct row {
+        std::uint32_t first = 0;
+        std::uint32_t count = 0;
+    };
+    std::uint32_t count = 0;
+    row rows[32];  // what exceeds them is not checked
+};
+#endif
+
 struct marking_share;  // src/collected/collected_heap/engine.hpp
 
 struct collected_region {
@@ -161,10 +173,10 @@ struct collected_region {
     struct construction {
         const std::byte* begin = nullptr;  // of the object that a constructor is at work on
         const std::byte* end = nullptr;
-        std::uint32_t ref_count = 0;
-        std::uint32_t refs[32] = {};  // places of references that began their lives in it
+        reference_rows begun;  // references that began their lives in it
     } under_construction;
     collected_region* next_region = nullptr;  // of all in the program
+    reference_rows rows[type_record_count];   // of each type, from its first object
 #endif
 
     std::uint8_t used_types[type_record_count / 2] = {};  // their numbers, in order of arrival
@@ -244,6 +256,7 @@ void forget_root_while_marking(collected_region& r, root_link& root) noexcept;
 
 // Checked builds: each names the mistake at its line.
 void check_new_ref(const void* where, const void* target) noexcept;
+void check_load(const void* where) noexcept;
 void check_store(const void* where, const void* target) noexcept;
 void check_root(const void* where, const void* target) noexcept;
 void check_weak(const void* target) noexcept;

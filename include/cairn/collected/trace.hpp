@@ -21,7 +21,8 @@
 //
 // A list is the fastest: the collector learns the places once, and calls nothing. A function must
 // visit every reference of the object at any time after its constructor, and change nothing.
-// Checked builds notice a reference that is not told, when it is constructed or assigned.
+// Checked builds notice a reference that is not told, when it is constructed or assigned, and with
+// options::verify in each cycle.
 #pragma once
 
 #include <concepts>
@@ -30,47 +31,10 @@
 #include <type_traits>
 
 #include <cairn/collected/ref.hpp>
+#include <cairn/collected/trace/shown.hpp>
 #include <cairn/movable/trivial_relocation.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
-
-template <class T>
-class ref_array;
-template <class Container, auto... Fields>
-class traced;
-
-namespace detail {
-
-template <class T>
-inline constexpr bool is_reference = false;
-template <class T>
-inline constexpr bool is_reference<ref<T>> = true;
-template <class T>
-inline constexpr bool is_reference<ref_array<T>> = true;
-template <class Container, auto... Fields>
-inline constexpr bool is_reference<traced<Container, Fields...>> = true;
-
-/// True when a visitor can be shown a T.
-template <class T>
-inline constexpr bool is_shown = is_reference<T>;
-template <class T, std::size_t Count>
-inline constexpr bool is_shown<T[Count]> = is_shown<T>;
-template <class T>
-    requires requires { typename T::value_type; }
-inline constexpr bool is_shown<T> = is_shown<typename T::value_type>;
-
-/// True when the references of a T do not lie in it: a traced container, or an array of such.
-template <class T>
-inline constexpr bool lie_elsewhere = false;
-template <class Container, auto... Fields>
-inline constexpr bool lie_elsewhere<traced<Container, Fields...>> = true;
-template <class T, std::size_t Count>
-inline constexpr bool lie_elsewhere<T[Count]> = lie_elsewhere<T>;
-template <class T>
-    requires requires { typename T::value_type; }
-inline constexpr bool lie_elsewhere<T> = lie_elsewhere<typename T::value_type>;
-
-}  // namespace detail
 
 /// Is shown the references of one object.
 class visitor {

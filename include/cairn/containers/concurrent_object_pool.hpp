@@ -58,10 +58,9 @@ struct concurrent_object_pool_options {
 };
 
 struct concurrent_object_pool_stats {
-    std::size_t live;  // acquired now
-    std::size_t idle;  // built and waiting
-    std::size_t peak;  // most that there were, live and idle: what a shared count of the live costs
-                       // at every acquire, no pool should pay
+    std::size_t live;    // acquired now
+    std::size_t idle;    // built and waiting
+    std::size_t peak;    // most that there were, live and idle: a count of the live is too dear
     std::size_t misses;  // acquires that built an object, or were refused
 };
 

@@ -31,14 +31,11 @@
 #include <utility>
 
 #include <cairn/containers/batches.hpp>
+#include <cairn/containers/packed_array/memory.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/core/bits.hpp>
-#include <cairn/core/construct.hpp>
 #include <cairn/core/poison.hpp>
-#include <cairn/core/rollback.hpp>
-#include <cairn/storage/growable_memory.hpp>
 #include <cairn/storage/ranges.hpp>
-#include <cairn/storage/sort_indices.hpp>
+#include <cairn/storage/sort_rows.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -53,12 +50,18 @@ struct moved_row {
 /// What a visitor of for_each_erasing() wants done with the object it has just seen.
 enum class after_visit { keep, erase };
 
+/// What is below, and what packed_array/memory.hpp says of any packed objects: data, size,
+/// capacity, empty, upstream, reserve, reserve_address_space, clear, validate.
 template <class T>
-class packed_array {
+class packed_array : public detail::packed_memory<T> {
     static_assert(std::is_move_constructible_v<T>,
                   "rows move when others are erased; stable_slot_map keeps objects where they are");
+    using memory = detail::packed_memory<T>;
+    using memory::build, memory::rows, memory::size_, memory::capacity_;
 
 public:
+    using memory::memory;
+    using memory::clear, memory::reserve, memory::size, memory::upstream;
     using value_type = T;
     using size_type = std::size_t;
     using difference_type = std::ptrdiff_t;
@@ -69,36 +72,7 @@ public:
     using iterator = T*;
     using const_iterator = const T*;
 
-    explicit packed_array(allocator_ref upstream = system_memory()) noexcept
-        : memory_{storage_alignment, upstream} {}
-
-    packed_array(packed_array&& other) noexcept
-        : memory_{std::move(other.memory_)},
-          size_{std::exchange(other.size_, 0)},
-          capacity_{std::exchange(other.capacity_, 0)} {}
-    packed_array& operator=(packed_array&& other) noexcept {
-        if (this != &other) {
-            clear();
-            memory_ = std::move(other.memory_);
-            size_ = std::exchange(other.size_, 0);
-            capacity_ = std::exchange(other.capacity_, 0);
-        }
-        return *this;
-    }
-    ~packed_array() { clear(); }
-
     // ---- reading ------------------------------------------------------------------------------
-
-    [[nodiscard]] [[gnu::always_inline]] T* data() noexcept {
-        return reinterpret_cast<T*>(memory_.data());
-    }
-    [[nodiscard]] [[gnu::always_inline]] const T* data() const noexcept {
-        return reinterpret_cast<const T*>(memory_.data());
-    }
-    [[nodiscard]] [[gnu::always_inline]] std::size_t size() const noexcept { return size_; }
-    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
-    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
-    [[nodiscard]] allocator_ref upstream() const noexcept { return memory_.upstream(); }
 
     /// All objects. Starts at a cache line. Dies with the next growth.
     [[nodiscard]] std::span<T> values() noexcept { return {rows(), size_}; }
@@ -130,20 +104,7 @@ public:
         return rows()[row];
     }
 
-    // ---- room ---------------------------------------------------------------------------------
-
-    /// Room for `count` objects in all. Returns: false when exhausted; nothing has changed then.
-    /// Throws: what copying a T throws, where its move may throw; nothing has changed then.
-    [[nodiscard]] bool reserve(std::size_t count) {
-        return count <= capacity_ || grow_to(count, [] { return true; });
-    }
-    /// As reserve(), for an owner who keeps something beside the rows: also() makes room there, and
-    /// is called once the room here is certain. Returns: false, too, when also() does; nothing has
-    /// changed here then.
-    template <class Also>
-    [[nodiscard]] bool reserve_with(std::size_t count, Also&& also) {
-        return count <= capacity_ ? also() : grow_to(count, also);
-    }
+    // ---- copying ------------------------------------------------------------------------------
 
     /// Becomes a copy of `other`, in memory of its own upstream. (storage/clone.hpp: a copy by
     /// value.)
@@ -165,19 +126,6 @@ public:
         return are_equal;
     }
 
-    /// From now on grows in place, up to `count_max` objects and what fits the last page beside
-    /// them: no object ever moves, no reference dies, and no insertion copies the others. Costs
-    /// addresses, not memory. With {.prefault = true} pages are touched when they get memory, by
-    /// reserve() ahead of need, so that no insertion below capacity() meets a fault; with
-    /// {.huge_pages = true} memory comes by 2 MiB, and one fault brings what 512 brought.
-    /// Requires: no object was inserted or reserved yet.
-    /// Returns: false when the system refuses; nothing has changed then.
-    [[nodiscard]] bool reserve_address_space(std::size_t count_max,
-                                             page_options how = {}) noexcept {
-        CAIRN_ASSERT(capacity_ == 0, "addresses are reserved before the first insertion");
-        return memory_.reserve_address_space(saturating_multiply(count_max, sizeof(T)), how);
-    }
-
     // ---- changing -----------------------------------------------------------------------------
 
     /// A new object in row size(), built in place. `args` may refer to objects of this array.
@@ -185,7 +133,7 @@ public:
     /// Throws:  what T's constructor throws; nothing has changed then.
     template <class... Args>
     [[gnu::always_inline]] T* emplace(Args&&... args) {
-        return add<std::is_nothrow_constructible_v<T, Args...>>(
+        return memory::template add<std::is_nothrow_constructible_v<T, Args...>>(
             [&](T* row) { return build(row, std::forward<Args>(args)...); });
     }
 
@@ -201,7 +149,7 @@ public:
     /// As emplace, for a caller who knows that there is none, or probably none.
     template <class... Args>
     [[gnu::always_inline]] T* emplace_growing(Args&&... args) {
-        return add_growing<std::is_nothrow_constructible_v<T, Args...>>(
+        return memory::template add_growing<std::is_nothrow_constructible_v<T, Args...>>(
             [&](T* row) { return build(row, std::forward<Args>(args)...); });
     }
 
@@ -218,7 +166,7 @@ public:
     /// As emplace, but the object is what `make()` returns, built in place (no copy, no move).
     template <class Make>
     T* emplace_from(Make&& make) {
-        return add<noexcept(T(std::forward<Make>(make)()))>([&](T* row) {
+        return memory::template add<noexcept(T(std::forward<Make>(make)()))>([&](T* row) {
             unpoison(row, sizeof(T));
             return ::new (static_cast<void*>(row)) T(std::forward<Make>(make)());
         });
@@ -286,25 +234,7 @@ public:
         return erased_count;
     }
 
-    /// Destroys all objects, the last one first; keeps the memory.
-    void clear() noexcept {
-        if constexpr (std::is_trivially_destructible_v<T>) {
-            poison(rows(), size_ * sizeof(T));
-            size_ = 0;
-        } else {
-            while (size_ != 0) {
-                T* const last = rows() + --size_;
-                last->~T();
-                poison(last, sizeof(T));
-            }
-        }
-    }
-
-    void swap(packed_array& other) noexcept {
-        packed_array mine{std::move(*this)};
-        *this = std::move(other);
-        other = std::move(mine);
-    }
+    void swap(packed_array& other) noexcept { std::swap(*this, other); }
     friend void swap(packed_array& a, packed_array& b) noexcept { a.swap(b); }
 
     /// Exchanges two rows.
@@ -317,14 +247,9 @@ public:
     /// Returns: false when there is no memory for 8 bytes a row; nothing has changed then.
     template <class Less>
     [[nodiscard]] bool sort(Less&& less) {
-        growable_memory scratch{cache_line_alignment, upstream()};
-        if (size_ < 2) { return true; }
-        if (!scratch.grow(2 * size_ * sizeof(std::uint32_t), 0)) { return false; }
-        auto* const order = reinterpret_cast<std::uint32_t*>(scratch.data());
-        detail::sort_indices(order, order + size_, size_, [&](std::uint32_t a, std::uint32_t b) {
-            return static_cast<bool>(less(std::as_const(rows()[a]), std::as_const(rows()[b])));
-        });
-        return permute({order, size_});
+        const T* const objects = rows();
+        return detail::sort_rows(size_, upstream(), detail::compared_order{objects, less, size_}, 0,
+                                 [this](auto order, void*) { return permute(order); });
     }
 
     /// Row r becomes what row order[r] was. O(size), one move a row and one more per cycle.
@@ -339,158 +264,6 @@ public:
                               [this](std::size_t row) -> T& { return rows()[row]; });
         return true;
     }
-
-    /// A broken invariant stops a checked build.
-    void validate() const noexcept {
-        CAIRN_ASSERT(size_ <= capacity_ && capacity_ <= memory_.size() / sizeof(T),
-                     "objects lie inside their memory");
-    }
-
-private:
-    static constexpr alignment storage_alignment{alignof(T) > cache_line_size ? alignof(T)
-                                                                              : cache_line_size};
-
-    [[gnu::always_inline]] T* rows() const noexcept { return reinterpret_cast<T*>(memory_.data()); }
-
-    template <class... Args>
-    static T* build(T* row, Args&&... args) {
-        unpoison(row, sizeof(T));
-        return detail::construct_at<T>(static_cast<void*>(row), std::forward<Args>(args)...);
-    }
-
-    void destroy_rows() noexcept {
-        for (std::size_t i = size_; i != 0; --i) { rows()[i - 1].~T(); }
-    }
-
-    void adopt_size() noexcept {
-        const std::size_t fresh = memory_.size() / sizeof(T);
-        poison(rows() + size_, memory_.size() - size_ * sizeof(T));
-        capacity_ = fresh;
-    }
-
-    /// A block that is not yet the array's: goes back unless told otherwise.
-    struct pending_block {
-        growable_memory& memory;
-        std::byte* block;
-        std::size_t size;
-        ~pending_block() {
-            if (block != nullptr) { memory.cancel_move(block, size); }
-        }
-        void adopt() noexcept { memory.finish_move(std::exchange(block, nullptr), size); }
-    };
-
-    /// Moves all rows into the block, or copies them where a move might throw halfway; the block is
-    /// the array's then. Behind the rows `made` objects are there already.
-    void move_rows(pending_block& to, std::size_t made) {
-        if constexpr (std::is_trivially_copyable_v<T>) {
-            memory_.finish_copy(std::exchange(to.block, nullptr), to.size, size_ * sizeof(T),
-                                made * sizeof(T));
-        } else {
-            detail::construct_range(reinterpret_cast<T*>(to.block), rows(), size_);
-            destroy_rows();
-            to.adopt();
-        }
-    }
-
-    /// Room for `count` rows: where they stand, or in a block that `fresh` holds then.
-    /// Returns: false when exhausted.
-    [[nodiscard]] bool begin_growth(std::size_t count, pending_block& fresh) noexcept {
-        const std::size_t size = saturating_multiply(count, sizeof(T));
-        if (memory_.try_grow_in_place(size)) { return true; }
-        fresh.block = memory_.begin_move(size);
-        fresh.size = size;
-        return fresh.block != nullptr;
-    }
-    /// The same for one row more, and as many as can be had up to twice the room. The last rows of
-    /// all come one by one only where they need no copy.
-    [[nodiscard]] bool begin_growth(pending_block& fresh) noexcept {
-        const std::size_t needed = size_ + 1;
-        const std::size_t wish = memory_.is_reserved() ? needed : grown_count(capacity_, needed);
-        const auto attempt = [&](std::size_t count) { return begin_growth(count, fresh); };
-        return grow_by_halves(capacity_, needed, wish, attempt) != 0 ||
-               memory_.try_grow_in_place(saturating_multiply(needed, sizeof(T)));
-    }
-
-    template <class Also>
-    [[gnu::noinline]] bool grow_to(std::size_t count, Also&& also) {
-        pending_block fresh{memory_, nullptr, 0};
-        if (!begin_growth(count, fresh) || !also()) { return false; }
-        if (fresh.block == nullptr) {
-            adopt_size();
-            return true;
-        }
-        move_rows(fresh, 0);
-        adopt_size();
-        return true;
-    }
-
-    /// What growth by one row took, before the object is built there.
-    struct next_room {
-        std::byte* block;  // to which the rows are to move; nullptr: they stay where they are
-        std::size_t size;  // of the block; 0: exhausted
-    };
-    /// Room for one row more. The rows do not move before finish_growth(): the object may be built
-    /// from one of them.
-    [[nodiscard, gnu::noinline, gnu::cold]] next_room begin_growth_by_one() noexcept {
-        if (size_ != capacity_) { return {nullptr, memory_.size()}; }
-        pending_block fresh{memory_, nullptr, 0};
-        if (!begin_growth(fresh)) { return {nullptr, 0}; }
-        if (fresh.block == nullptr) {
-            adopt_size();
-            return {nullptr, memory_.size()};
-        }
-        return {std::exchange(fresh.block, nullptr), fresh.size};
-    }
-    [[gnu::noinline, gnu::cold]] void cancel_growth(next_room room) noexcept {
-        if (room.block != nullptr) { memory_.cancel_move(room.block, room.size); }
-    }
-    /// Object size() was built in the block; the rows move there, too, and it is one of them.
-    /// Throws: what copying them throws; the object and the block are gone then.
-    [[gnu::noinline]] void finish_growth(std::byte* block, std::size_t block_size) {
-        pending_block fresh{memory_, block, block_size};
-        T* const to = reinterpret_cast<T*>(block);
-        detail::rollback undo{[&]() noexcept { to[size_].~T(); }};
-        move_rows(fresh, 1);
-        undo.cancel();
-        ++size_;
-        adopt_size();
-    }
-
-    /// Adds what build_at(row) makes.
-    template <bool IsNothrow, class BuildAt>
-    [[gnu::always_inline]] T* add(BuildAt build_at) {
-        if (size_ == capacity_) [[unlikely]] { return add_growing<IsNothrow>(build_at); }
-        T* const object = build_at(rows() + size_);
-        ++size_;
-        return object;
-    }
-    /// The same after growth, which is calls that take nothing of the caller's: a T{...} whose
-    /// address goes into a call lies in memory on every path, written in pieces and read back wide,
-    /// and costs 4 to 6 times as much as one that is built in place.
-    template <bool IsNothrow, class BuildAt>
-    [[gnu::always_inline]] T* add_growing(BuildAt build_at) {
-        const next_room room = begin_growth_by_one();
-        if (room.size == 0) { return nullptr; }
-        T* const row = (room.block == nullptr ? rows() : reinterpret_cast<T*>(room.block)) + size_;
-        T* object;
-        if constexpr (IsNothrow) {
-            object = build_at(row);
-        } else {
-            detail::rollback undo{[&]() noexcept { cancel_growth(room); }};
-            object = build_at(row);
-            undo.cancel();
-        }
-        if (room.block != nullptr) {
-            finish_growth(room.block, room.size);
-        } else {
-            ++size_;
-        }
-        return object;
-    }
-
-    growable_memory memory_;
-    std::size_t size_ = 0;
-    std::size_t capacity_ = 0;
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

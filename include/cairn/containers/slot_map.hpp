@@ -54,7 +54,8 @@ struct slot_map_parts {
 
 }  // namespace detail
 
-/// Everything but what is below stands in storage/slot_core.hpp, and slot_table has it too:
+/// Everything but what is below stands in storage/slot_core.hpp and its folder; slot_table has it,
+/// too:
 ///     finding      contains  []  at  fault_of  dense_index  handle_at  handle_of(iterator)
 ///     all of them  size  capacity  handles  items  begin ... crend  for_each  ==
 ///     room         reserve  reserve_address_space

@@ -139,13 +139,7 @@ public:
     template <auto Member>
     [[nodiscard]] bool sort_by() {
         constexpr std::size_t f = detail::own_field<Row, Member>();
-        return core::sorted(
-            [&](std::uint32_t* order, void* scratch) {
-                const auto keys = std::as_const(rows_).view().template column_of<f>();
-                detail::sort_order(keys, order, scratch);
-            },
-            detail::sort_scratch<typename detail::layout_of<Row, Layout>::template field_type<f>>(
-                core::size()));
+        return core::sorted(detail::key_order{std::as_const(rows_).view().template column_of<f>()});
     }
 
     /// For columns that follow the rows: attached_column.hpp.

@@ -36,7 +36,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -44,24 +43,23 @@
 // First, so that compilers lead to its sentences in few lines.
 #include <cairn/containers/table/row_rules.hpp>
 
-#include <cairn/containers/table/cells.hpp>
-#include <cairn/containers/table/memory.hpp>
-#include <cairn/containers/table/moves.hpp>
+#include <cairn/containers/table/rows.hpp>
 #include <cairn/containers/table/view.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/core/rollback.hpp>
 #include <cairn/storage/clone.hpp>
-#include <cairn/storage/growable_memory.hpp>
 #include <cairn/storage/sort_keys.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
+/// What is below, and in table/rows.hpp:
+///     room     size  empty  capacity  memory_size  upstream  reserve  reserve_address_space
+///              shrink_to_fit
+///     rows     emplace_back  swap_rows  swap_erase  pop_back  clear  resize  permute
 template <class Row, class Layout = soa>
-class table {
-    using layout_of = detail::layout_of<Row, Layout>;
-    using cells = detail::table_cells<Row, Layout>;
-    using moves = detail::row_moves<Row, Layout>;
-    static constexpr const detail::layout_desc& desc() noexcept { return layout_of::desc; }
+class table : public detail::table_rows<Row, Layout> {
+    using base = detail::table_rows<Row, Layout>;
+    using base::bring, base::desc, base::m_, base::moved;
+    using typename base::moves;
 
 public:
     using value_type = Row;
@@ -77,57 +75,12 @@ public:
     using size_type = std::size_t;
     using difference_type = std::ptrdiff_t;
 
-    explicit table(allocator_ref upstream = system_memory()) noexcept : m_{upstream} {}
-    ~table() {
-        rehome_followers(nullptr);
-        m_.release(desc());
-    }
+    using base::base;
+    using base::clear, base::empty, base::emplace_back, base::reserve, base::size, base::swap_rows;
 
-    /// Takes the rows, the memory and the attached columns of `other`, which is empty afterwards.
-    table(table&& other) noexcept : m_{other.m_.upstream} { steal(other); }
-    table& operator=(table&& other) noexcept {
-        if (this != &other) {
-            rehome_followers(nullptr);
-            m_.release(desc());
-            m_.upstream = other.m_.upstream;
-            steal(other);
-        }
-        return *this;
-    }
-
-    // Capacity
-
-    [[nodiscard]] std::size_t size() const noexcept { return m_.size; }
-    [[nodiscard]] bool empty() const noexcept { return m_.size == 0; }
-    [[nodiscard]] std::size_t capacity() const noexcept { return m_.capacity; }
     /// What kernels may load and store: size() rounded up to 16 rows, or to whole blocks of an
     /// aosoa of more than 16; aos: size().
     [[nodiscard]] std::size_t padded_size() const noexcept { return view().padded_size(); }
-    /// Bytes of the one allocation, or of the part of the reserved addresses that has memory.
-    [[nodiscard]] std::size_t memory_size() const noexcept {
-        return detail::allocation_size(desc(), m_.capacity);
-    }
-    [[nodiscard]] allocator_ref upstream() const noexcept { return m_.upstream; }
-
-    /// Room for `rows` rows in all. Returns: false when the allocator is exhausted; unchanged then.
-    [[nodiscard]] bool reserve(std::size_t rows) { return m_.reserve(desc(), rows); }
-    /// As packed_array::reserve_with.
-    template <class Also>
-    [[nodiscard]] bool reserve_with(std::size_t rows, Also also) {
-        return m_.reserve(desc(), rows,
-                          {&also, [](void* f) { return (*static_cast<Also*>(f))(); }});
-    }
-    /// From now on grows in place, up to `rows_max` rows, rounded up to a capacity: no row moves,
-    /// no view or span dies by growth, and no insertion copies the others. Costs addresses, not
-    /// memory; never asks the allocator. `how`: as packed_array's, for each column of its own.
-    /// Requires: the table has no memory yet.
-    /// Returns: false when the system refuses; the table is as before then.
-    [[nodiscard]] bool reserve_address_space(std::size_t rows_max, page_options how = {}) noexcept {
-        return m_.reserve_address_space(desc(), rows_max, how);
-    }
-    /// Gives unused memory back; not inside reserved addresses. Returns: false when there is none
-    /// for the smaller copy.
-    [[nodiscard]] bool shrink_to_fit() { return m_.shrink_to_fit(desc()); }
 
     // Rows
 
@@ -154,40 +107,6 @@ public:
         return const_reverse_iterator{begin()};
     }
 
-    /// Appends a row built from `args`: one per field, a row of any kind, or what Row{args...}
-    /// takes (missing fields have their default initializers).
-    /// Returns: false when the allocator is exhausted; the table and the arguments are unchanged.
-    /// Throws:  what a field's constructor throws; the table is unchanged then.
-    template <class... Args>
-    [[nodiscard, gnu::always_inline]] bool emplace_back(Args&&... args) {
-        if (m_.size == m_.capacity) [[unlikely]] {
-            return emplace_growing(static_cast<Args&&>(args)...);
-        }
-        emplace_in_room(static_cast<Args&&>(args)...);
-        return true;
-    }
-    /// As emplace_back, for a caller who knows that there is none, or probably none. The new row is
-    /// built before the old ones move, as the arguments may lie in them; growth is calls without
-    /// the arguments (packed_array.hpp says why).
-    template <class... Args>
-    [[nodiscard, gnu::always_inline]] bool emplace_growing(Args&&... args) {
-        const detail::table_memory::block room = begin_growth();
-        if (room.base == nullptr) { return false; }
-        detail::rollback undo{[&]() noexcept { cancel_growth(room.base, room.capacity); }};
-        cells::construct_row(room.base, room.capacity, m_.size, static_cast<Args&&>(args)...);
-        undo.cancel();
-        finish_growth(room.base, room.capacity);
-        return true;
-    }
-    /// As emplace_back, for a caller who knows that there is room. Requires: size() < capacity().
-    template <class... Args>
-    [[gnu::always_inline]] void emplace_in_room(Args&&... args) {
-        CAIRN_ASSERT(m_.size < m_.capacity, "there is room");
-        if (poison_is_seen()) { watch(m_.size + 1); }
-        cells::construct_row(m_.base, m_.pitch, m_.size, static_cast<Args&&>(args)...);
-        ++m_.size;
-        if (m_.followers != nullptr) { tell_added(m_.size - 1, 1); }
-    }
     [[nodiscard, gnu::always_inline]] bool push_back(const Row& row) { return emplace_back(row); }
     [[nodiscard, gnu::always_inline]] bool push_back(Row&& row) {
         return emplace_back(std::move(row));
@@ -206,40 +125,13 @@ public:
         if constexpr (moves::never_throw()) {
             moved().rotate_back(index, size() - 1);
             for (std::size_t i = size() - 1; i > index && m_.followers != nullptr; --i) {
-                tell_moved(i, i - 1);
+                m_.tell_moved(i, i - 1);
             }
-            if (m_.followers != nullptr) { tell_added(index, 1); }
+            if (m_.followers != nullptr) { m_.tell_added(index, 1); }
         } else {  // row by row
             for (std::size_t i = size() - 1; i > index; --i) { swap_rows(i, i - 1); }
         }
         return true;
-    }
-
-    /// Exchanges two rows, and what other owners have attached to them (swap(t[a], t[b]) leaves
-    /// that).
-    /// Throws: what copying a field throws whose move may throw (moving it, where it has no copy).
-    ///         Both rows are then as they were: fields that were exchanged already are put back. (A
-    ///         field that throws again while it is put back, or that has no copy, may be lost; no
-    ///         other.)
-    void swap_rows(std::size_t a, std::size_t b) {
-        CAIRN_ASSERT(a < size() && b < size(), "rows are exchanged inside the table");
-        if (a == b) { return; }
-        moved().swap(a, b);
-        if (m_.followers != nullptr) { tell_swapped(a, b); }
-    }
-
-    void pop_back() noexcept {
-        CAIRN_ASSERT(!empty(), "a row is removed from a table that has one");
-        shrink_by_one();
-    }
-
-    /// Removes row i by moving the last row into its place. O(1).
-    /// Invalidates: the last row is row i afterwards.
-    /// Throws: as swap_rows; nothing has changed then.
-    void swap_erase(std::size_t i) {
-        CAIRN_ASSERT(i < size(), "the erased row is inside the table");
-        bring(i, size() - 1);
-        shrink_by_one();
     }
 
     /// Removes row i and keeps the order of the others. O(rows behind it).
@@ -250,12 +142,12 @@ public:
         if constexpr (moves::never_throw()) {
             moved().close_gap(i, size());
             for (std::size_t k = i; k + 1 < size() && m_.followers != nullptr; ++k) {
-                tell_moved(k, k + 1);
+                m_.tell_moved(k, k + 1);
             }
         } else {
             for (std::size_t k = i; k + 1 < size(); ++k) { swap_rows(k, k + 1); }
         }
-        shrink_by_one();
+        base::shrink_by_one();
     }
 
     /// Removes every row for which pred(row) holds, in one pass; keeps the order of the others.
@@ -271,35 +163,9 @@ public:
             for (std::size_t i = 0; i < count; ++i) {
                 if (!pred((*this)[i])) { bring(kept++, i); }
             }
-            truncate(kept);
+            base::truncate(kept);
         }
         return count - kept;
-    }
-
-    void clear() noexcept { truncate(0); }
-
-    /// Rows beyond the old size are Row{}. Returns: false when the allocator is exhausted.
-    [[nodiscard]] bool resize(std::size_t rows) {
-        if (rows <= size()) {
-            truncate(rows);
-            return true;
-        }
-        if (!reserve(rows)) { return false; }
-        while (size() < rows) { (void)emplace_back(Row{}); }
-        return true;
-    }
-
-    /// As resize, but new rows hold zeros or former values: for columns that are about to be
-    /// filled.
-    [[nodiscard]] bool resize_for_overwrite(std::size_t rows)
-        requires std::is_trivially_copyable_v<Row>
-    {
-        if (!reserve(rows)) { return false; }
-        const std::size_t old = size();
-        if (poison_is_seen()) { watch(rows); }
-        m_.size = rows;
-        if (rows > old && m_.followers != nullptr) { tell_added(old, rows - old); }
-        return true;
     }
 
     /// Becomes a copy of `other`, whatever its layout.
@@ -317,7 +183,7 @@ public:
 
     /// A copy, in memory of `upstream` (here: that of this table), without attached columns.
     /// Returns: nothing when the allocator is exhausted.
-    [[nodiscard]] std::optional<table> clone() const { return clone(upstream()); }
+    [[nodiscard]] std::optional<table> clone() const { return clone(base::upstream()); }
     [[nodiscard]] std::optional<table> clone(allocator_ref upstream) const {
         return cairn::clone(*this, upstream);
     }
@@ -379,170 +245,17 @@ public:
     template <auto Member>
     [[nodiscard]] bool sort_by() {
         constexpr std::size_t f = detail::own_field<Row, Member>();
-        return sorted(
-            [&](std::uint32_t* order, void* scratch) {
-                const auto keys = std::as_const(*this).view().template column_of<f>();
-                detail::sort_order(keys, order, scratch);
-            },
-            detail::sort_scratch<typename layout_of::template field_type<f>>(size()));
+        return base::sorted(detail::key_order{std::as_const(*this).view().template column_of<f>()});
     }
 
     /// Sorts the rows with less(row, row), a stable merge sort of indices.
     template <class Less>
     [[nodiscard]] bool sort(Less less) {
-        constexpr bool compares =
-            std::is_invocable_r_v<bool, Less&, const_reference, const_reference>;
-        static_assert(compares, "the order compares two rows: const auto&");
-        if constexpr (!compares) {
-            return false;
-        } else {
-            return sorted(
-                [&](std::uint32_t* order, void* scratch) {
-                    const auto rows = std::as_const(*this).view();
-                    detail::sort_indices(
-                        order, static_cast<std::uint32_t*>(scratch), size(),
-                        [&](std::uint32_t a, std::uint32_t b) { return less(rows[a], rows[b]); });
-                },
-                size() * sizeof(std::uint32_t));
-        }
+        return base::sorted(detail::compared_order{std::as_const(*this).view(), less, size()});
     }
 
-    /// Row i becomes what row order[i] was. `order` is spoiled.
-    /// Requires: `order` is a permutation of 0 .. size()-1.
-    /// Returns: false when there is no memory for the scratch column; unchanged then.
-    [[nodiscard]] bool permute(std::span<std::uint32_t> order) {
-        CAIRN_ASSERT(order.size() == size() && detail::names_each_once(order.data(), size()),
-                     "a permutation names every row once");
-        return m_.permute(desc(), order.data());
-    }
-
-    void swap(table& other) noexcept {
-        table held = std::move(other);
-        other = std::move(*this);
-        *this = std::move(held);
-    }
+    void swap(table& other) noexcept { std::swap(*this, other); }
     friend void swap(table& a, table& b) noexcept { a.swap(b); }
-
-    /// For columns that follow this table: attached_column.hpp.
-    [[nodiscard]] detail::table_memory& rows_memory() noexcept { return m_; }
-
-    /// Checks the invariants; broken ones stop a checked build.
-    void validate() const noexcept {
-        CAIRN_ASSERT(m_.size <= m_.capacity && m_.capacity <= m_.pitch, "rows have memory");
-        CAIRN_ASSERT((m_.base == nullptr) == (m_.pitch == 0), "no block, no rows in it");
-        CAIRN_ASSERT(m_.is_reserved || m_.capacity == m_.pitch, "a block has memory");
-        CAIRN_ASSERT(m_.capacity % layout_of::desc.granule == 0, "capacity is whole granules");
-        CAIRN_ASSERT(is_aligned(m_.base, alignment{layout_of::desc.line}), "columns are aligned");
-    }
-
-private:
-    [[nodiscard]] moves moved() const noexcept { return {m_.base, m_.pitch}; }
-
-    /// Row `to` becomes what row `from` was. Where a field's move may throw, the two change places.
-    void bring(std::size_t to, std::size_t from) {
-        if constexpr (!moves::never_throw()) {
-            swap_rows(to, from);
-        } else if (to != from) {
-            moved().move_row(to, from);
-            if (m_.followers != nullptr) { tell_moved(to, from); }
-        }
-    }
-
-    /// Room for one row more: a block to which the rows are to move, or where they stand (m_.base).
-    /// Returns: a null base when exhausted.
-    [[nodiscard, gnu::noinline, gnu::cold]] detail::table_memory::block begin_growth() noexcept {
-        if (m_.size != m_.capacity || (m_.is_reserved && m_.commit_rows(desc(), m_.size + 1))) {
-            if (poison_is_seen()) { watch(m_.size + 1); }
-            return {m_.base, m_.pitch};
-        }
-        return m_.is_reserved ? detail::table_memory::block{} : m_.allocate_larger_block(desc());
-    }
-    [[gnu::noinline, gnu::cold]] void cancel_growth(std::byte* base, std::size_t rows) noexcept {
-        if (base != m_.base) { m_.free_block(desc(), {base, rows}); }
-    }
-    /// Row size() was built in the block; the others move there, too, and it is one row more.
-    /// Throws: what copying them throws; the new row and the block are gone then.
-    [[gnu::noinline]] void finish_growth(std::byte* base, std::size_t rows) {
-        if (base != m_.base) {
-            detail::rollback undo{[&]() noexcept {
-                cells::for_each_field([&]<std::size_t F>() {
-                    cells::template destroy_field<F>(base, rows, m_.size);
-                });
-                m_.free_block(desc(), {base, rows});
-            }};
-            m_.move_into(desc(), {base, rows});
-            undo.cancel();
-        }
-        if (poison_is_seen()) { watch(m_.size + 1); }
-        ++m_.size;
-        if (m_.followers != nullptr) { tell_added(m_.size - 1, 1); }
-    }
-
-    void shrink_by_one() noexcept {
-        cells::for_each_field([&]<std::size_t F>() {
-            cells::template destroy_field<F>(m_.base, m_.pitch, m_.size - 1);
-        });
-        if (poison_is_seen()) { watch(m_.size - 1); }
-        --m_.size;
-    }
-    void truncate(std::size_t rows) noexcept {
-        if (rows == m_.size) { return; }
-        if constexpr (!std::is_trivially_destructible_v<Row>) {
-            m_.destroy_rows(desc(), rows, m_.size - rows);
-        }
-        if (poison_is_seen()) { watch(rows); }
-        m_.size = rows;
-    }
-    /// Tells the memory checkers, where the readable part changes.
-    void watch(std::size_t rows) noexcept {
-        if (detail::padded_rows(desc(), rows) != detail::padded_rows(desc(), m_.size)) {
-            m_.repoison(desc(), m_.size, rows);
-        }
-    }
-
-    template <class SortOrder>
-    [[nodiscard]] bool sorted(SortOrder sort_order, std::size_t scratch_bytes) {
-        const std::size_t rows = size();
-        if (rows < 2) { return true; }
-        CAIRN_ASSERT(rows <= UINT32_MAX, "a sorted table has at most 2^32 - 1 rows");
-        const std::size_t order_bytes =
-            round_up(rows * sizeof(std::uint32_t), cache_line_alignment);
-        growable_memory scratch{cache_line_alignment, m_.upstream};
-        if (!scratch.grow(order_bytes + scratch_bytes, 0)) { return false; }
-        auto* const order = reinterpret_cast<std::uint32_t*>(scratch.data());
-        sort_order(order, static_cast<void*>(scratch.data() + order_bytes));
-        return m_.permute(desc(), order);
-    }
-
-    void tell_added(std::size_t first, std::size_t count) noexcept {
-        for (auto* f = m_.followers; f != nullptr; f = f->next) { f->added(*f, first, count); }
-    }
-    void tell_moved(std::size_t to, std::size_t from) noexcept {
-        for (auto* f = m_.followers; f != nullptr; f = f->next) { f->moved(*f, to, from); }
-    }
-    void tell_swapped(std::size_t a, std::size_t b) noexcept {
-        for (auto* f = m_.followers; f != nullptr; f = f->next) { f->swapped(*f, a, b); }
-    }
-    void rehome_followers(table* home) noexcept {
-        for (auto* f = m_.followers; f != nullptr;) {
-            auto* const next = f->next;
-            f->rehomed(*f, home != nullptr ? &home->m_ : nullptr);
-            f = next;
-        }
-        if (home == nullptr) { m_.followers = nullptr; }
-    }
-    void steal(table& other) noexcept {
-        m_.base = std::exchange(other.m_.base, nullptr);
-        m_.size = std::exchange(other.m_.size, 0);
-        m_.capacity = std::exchange(other.m_.capacity, 0);
-        m_.pitch = std::exchange(other.m_.pitch, 0);
-        m_.is_reserved = std::exchange(other.m_.is_reserved, false);
-        m_.how = other.m_.how;
-        m_.followers = std::exchange(other.m_.followers, nullptr);
-        rehome_followers(this);
-    }
-
-    detail::table_memory m_;
 };
 
 /// True when both have equal rows in the same order, whatever their layouts. Copies rows to compare

@@ -43,80 +43,12 @@
 #include <cairn/core/handle.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/owners/destruction_budget.hpp>
-#include <cairn/owners/shared_handle/owner_word.hpp>
+#include <cairn/owners/shared_handle/counts.hpp>
 #include <cairn/storage/cell_blocks.hpp>
 #include <cairn/storage/generations.hpp>
 #include <cairn/storage/store_traits.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
-
-namespace detail {
-
-// The cell of a slot: who owns its object, and how it is found from there.
-
-template <class Handle>
-class plain_cell {
-public:
-    void begin(Handle h, void*) noexcept {
-        owners_ = 1;
-        handle_ = h;
-    }
-    void add() noexcept { ++owners_; }
-    [[nodiscard]] bool drop() noexcept { return --owners_ == 0; }
-    [[nodiscard]] bool try_lock(Handle) noexcept { return owners_ != 0 && ++owners_ != 0; }
-    [[nodiscard]] std::uint32_t owners(Handle) const noexcept { return owners_; }
-    [[nodiscard]] Handle handle(std::uint32_t) const noexcept { return handle_; }
-    [[nodiscard]] std::uint32_t& next() noexcept { return next_; }
-
-private:
-    std::uint32_t owners_;
-    std::uint32_t next_;  // number of the next that has ended
-    Handle handle_;
-};
-
-template <class Handle>
-class atomic_cell {
-public:
-    void begin(Handle h, void* object) noexcept {
-        object_or_next_ = reinterpret_cast<std::uintptr_t>(object);
-        word_.begin(h.generation());
-    }
-    void add() noexcept { word_.add(); }
-    [[nodiscard]] bool drop() noexcept { return word_.drop(); }
-    [[nodiscard]] bool try_lock(Handle h) noexcept { return word_.try_lock(h.generation()); }
-    [[nodiscard]] std::uint32_t owners(Handle h) const noexcept {
-        return word_.owners(h.generation());
-    }
-    [[nodiscard]] Handle handle(std::uint32_t index) const noexcept {
-        return Handle::make(index, word_.generation());
-    }
-    [[nodiscard]] std::uintptr_t& next() noexcept { return object_or_next_; }
-    [[nodiscard]] void* object() const noexcept { return reinterpret_cast<void*>(object_or_next_); }
-
-private:
-    basic_owner_word<std_atoms> word_;
-    std::uintptr_t object_or_next_;  // the object as long as it has an owner
-};
-
-}  // namespace detail
-
-/// Counts of owners in one thread.
-struct plain_count {
-    /// What a store keeps beside each slot: the number of owners, and a link of what has none.
-    template <class Handle>
-    using cell = detail::plain_cell<Handle>;
-    /// Whether owners may be copied, dropped and locked in several threads.
-    static constexpr bool is_atomic = false;
-};
-
-/// Counts of owners in any threads.
-struct atomic_count {
-    /// What a store keeps beside each slot: the number of owners, and a link of what has none.
-    template <class Handle>
-    using cell = detail::atomic_cell<Handle>;
-    /// Whether owners may be copied, dropped and locked in several threads.
-    static constexpr bool is_atomic = true;
-};
 
 template <class Store>
 class shared_handle;

@@ -59,34 +59,39 @@ template <radix_key Key>
     }
 }
 
-/// Bytes of scratch memory that sort_order needs for `count` keys.
-template <class Key>
-[[nodiscard]] constexpr std::size_t sort_scratch(std::size_t count) noexcept {
-    if constexpr (radix_key<Key>) {
-        return 2 * count * sizeof(sort_pair<sort_bits<Key>>);
-    } else {
-        return count * sizeof(std::uint32_t);
-    }
-}
-
-/// Fills `order` with the permutation that sorts the column `keys`, smallest first.
+/// The permutation that sorts the column `keys`, smallest first: for sort_rows().
 template <class Column>
-void sort_order(const Column& keys, std::uint32_t* order, void* scratch) {
-    using Key = std::remove_cv_t<typename Column::value_type>;
-    const std::size_t count = keys.size();
-    if constexpr (radix_key<Key>) {
-        using pair = sort_pair<sort_bits<Key>>;
-        auto* const pairs = static_cast<pair*>(scratch);
-        for (std::size_t i = 0; i < count; ++i) {
-            pairs[i] = {ordered_bits(keys[i]), static_cast<std::uint32_t>(i)};
+struct key_order {
+    Column keys;
+
+    using key = std::remove_cv_t<typename Column::value_type>;
+
+    /// Bytes of scratch memory that finding it needs.
+    [[nodiscard]] std::size_t scratch_size() const noexcept {
+        if constexpr (radix_key<key>) {
+            return 2 * keys.size() * sizeof(sort_pair<sort_bits<key>>);
+        } else {
+            return keys.size() * sizeof(std::uint32_t);
         }
-        radix_sort(pairs, pairs + count, count);
-        for (std::size_t i = 0; i < count; ++i) { order[i] = pairs[i].row; }
-    } else {
-        sort_indices(order, static_cast<std::uint32_t*>(scratch), count,
-                     [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
     }
-}
+    void operator()(std::uint32_t* order, void* scratch) const {
+        const std::size_t count = keys.size();
+        if constexpr (radix_key<key>) {
+            using pair = sort_pair<sort_bits<key>>;
+            auto* const pairs = static_cast<pair*>(scratch);
+            for (std::size_t i = 0; i < count; ++i) {
+                pairs[i] = {ordered_bits(keys[i]), static_cast<std::uint32_t>(i)};
+            }
+            radix_sort(pairs, pairs + count, count);
+            for (std::size_t i = 0; i < count; ++i) { order[i] = pairs[i].row; }
+        } else {
+            sort_indices(order, static_cast<std::uint32_t*>(scratch), count,
+                         [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
+        }
+    }
+};
+template <class Column>
+key_order(Column) -> key_order<Column>;
 
 static_assert(ordered_bits(-1.0f) < ordered_bits(0.0f) && ordered_bits(0.0f) < ordered_bits(2.0f));
 static_assert(ordered_bits(-2) < ordered_bits(-1) && ordered_bits(-1) < ordered_bits(0));

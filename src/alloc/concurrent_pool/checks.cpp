@@ -1,9 +1,8 @@
-// Questions to cairn/alloc/concurrent_pool.hpp, and what checked builds look at: a bit a slot, in
+// Questions to cairn/alloc/concurrent_pool.hpp, and what checked builds look at: a byte a slot, in
 // memory of their own.
 #include <cairn/alloc/concurrent_pool.hpp>
 
 #include <algorithm>
-#include <bit>
 
 #include "checks.hpp"
 #include "registry.hpp"
@@ -40,8 +39,8 @@ void concurrent_pool::reset() noexcept {
     lost_count_ = 0;
     visit_chunks([this](const chunk& c) {
         poison(c.first, c.slot_count * stride_);
-        for (std::size_t i = 0; c.live != nullptr && i < chunk::words_for(c.slot_count); ++i) {
-            c.live[i].store(0, relaxed);
+        for (std::size_t i = 0; c.live != nullptr && i < c.slot_count; ++i) {
+            c.live[i].store(false, relaxed);
         }
     });
 }
@@ -89,14 +88,13 @@ concurrent_pool_stats concurrent_pool::count() const noexcept {
 }
 
 /// Returns: unknown when there was no memory to remember it.
-std::size_t concurrent_pool::live_bit_count() const noexcept {
+std::size_t concurrent_pool::known_live_count() const noexcept {
     std::size_t live = 0;
     bool is_known = true;
-    // The last word of a chunk may have bits for slots that do not exist: they are never set.
     visit_chunks([&](const chunk& c) {
         is_known = is_known && c.live != nullptr;
-        for (std::size_t i = 0; is_known && i < chunk::words_for(c.slot_count); ++i) {
-            live += static_cast<std::size_t>(std::popcount(c.live[i].load(relaxed)));
+        for (std::size_t i = 0; is_known && i < c.slot_count; ++i) {
+            live += c.live[i].load(relaxed) ? 1u : 0u;
         }
     });
     return is_known ? live : unknown;
@@ -115,30 +113,33 @@ void concurrent_pool::validate() const noexcept {
                      "a spare magazine is entirely full or entirely empty");
     }
     CAIRN_ASSERT(depot_.magazines().size() >= 2 * cache_total, "each cache has two magazines");
-    [[maybe_unused]] const std::size_t live = live_bit_count();
+    [[maybe_unused]] const std::size_t live = known_live_count();
     CAIRN_ASSERT(live == unknown || live + lost_count_ == count().live_count,
                  "each slot is live, fresh or in one magazine");
     (void)cache_total;
 }
 
 // ------------------------------------------------------------------------------------------------
-// checked builds: a bit a slot, in memory of their own
+// checked builds: a byte a slot, in memory of their own
 
-void concurrent_pool::check_taken(void* p) noexcept {
+#if CAIRN_ASSERTS
+
+void concurrent_pool::check_taken(cache& which, void* p) noexcept {
+    if (which.seen.give_out(p, number_)) { return; }
     const chunk* const c = find_chunk(p);
     CAIRN_ASSERT(c != nullptr, "a free slot lies in a chunk of its pool",
                  concurrent_pool_checks::about(*this, misuse_kind::corrupted, {}));
     if (c->live != nullptr) {
-        const std::size_t i = concurrent_pool_checks::index(*this, *c, p);
-        const std::uint64_t bit = std::uint64_t{1} << (i % 64);
-        // Relaxed: the bit orders nothing. The magazines order what one thread hands to another.
-        [[maybe_unused]] const std::uint64_t before = c->live[i / 64].fetch_or(bit, relaxed);
-        CAIRN_ASSERT((before & bit) == 0, "a slot is given out once",
+        detail::slot_state& live = c->live[concurrent_pool_checks::index(*this, *c, p)];
+        CAIRN_ASSERT(!live.load(relaxed), "a slot is given out once",
                      concurrent_pool_checks::about(*this, misuse_kind::corrupted, {}, *c, p));
+        live.store(true, relaxed);
+        remember(which, *c);
     }
 }
 
-void concurrent_pool::check_freed(void* p, [[maybe_unused]] call_site from) noexcept {
+void concurrent_pool::check_freed(cache& which, void* p, call_site from) noexcept {
+    if (which.seen.take_back(p, number_)) { return; }
     const chunk* const c = find_chunk(p);
     CAIRN_ASSERT(c != nullptr, "a slot comes back to the pool that gave it out",
                  concurrent_pool_checks::about(*this, misuse_kind::foreign_pointer, from));
@@ -147,11 +148,28 @@ void concurrent_pool::check_freed(void* p, [[maybe_unused]] call_site from) noex
                  "a slot comes back by the address it was given out with",
                  concurrent_pool_checks::about(*this, misuse_kind::foreign_pointer, from, *c, p));
     if (c->live != nullptr) {
-        const std::uint64_t bit = std::uint64_t{1} << (i % 64);
-        [[maybe_unused]] const std::uint64_t before = c->live[i / 64].fetch_and(~bit, relaxed);
-        CAIRN_ASSERT((before & bit) != 0, "a slot is freed once",
+        CAIRN_ASSERT(c->live[i].load(relaxed), "a slot is freed once",
                      concurrent_pool_checks::about(*this, misuse_kind::double_free, from, *c, p));
+        c->live[i].store(false, relaxed);
+        remember(which, *c);
     }
+}
+
+/// The next slots are looked for in `c` first. Threads without a cache share one, and cannot
+/// remember.
+void concurrent_pool::remember(cache& which, const chunk& c) noexcept {
+    if (which.pool != nullptr) { which.seen.remember(c, stride_); }
+}
+
+#endif
+
+evidence concurrent_pool::about_size(std::size_t freed, call_site from) const noexcept {
+    return {.kind = misuse_kind::wrong_size,
+            .object = this,
+            .type = "concurrent_pool",
+            .name = options_.name,
+            .caller = from,
+            .values = {{"bytes of a slot", stride_}, {"bytes freed", freed}}};
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -174,7 +192,7 @@ detail::address_place concurrent_pool_checks::place_of(const void* object,
     const concurrent_pool::chunk* const c = pool.find_chunk(address);
     if (c == nullptr) { return {}; }
     const std::size_t i = index(pool, *c, address);
-    const bool live = c->live == nullptr || (c->live[i / 64].load(relaxed) >> (i % 64) & 1) != 0;
+    const bool live = c->live == nullptr || c->live[i].load(relaxed);
     return {.inside = true,
             .unit = "slot",
             .index = number(pool, *c, address),

@@ -2,6 +2,9 @@
 // library.
 #pragma once
 
+#include <cstdlib>
+#include <cstring>
+
 #include <cairn/alloc/concurrent_pool.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -46,13 +49,24 @@ struct concurrent_pool_checks {
         known.values[0] = {"slot", number(p, c, slot)};
         return known;
     }
-    /// Valgrind calls the chunk by the pool's name. The number lies behind the bits.
+    /// For a chunk of so many slots: none is live, and Valgrind does not know it by name.
+    /// Returns: nullptr when there is no memory; the chunk is not checked then.
+    static detail::slot_state* make_live(std::size_t slot_count) noexcept {
+        if constexpr (asserts_enabled) {
+            return static_cast<detail::slot_state*>(
+                std::calloc(slot_count + sizeof(unsigned), sizeof(detail::slot_state)));
+        }
+        return nullptr;
+    }
+    /// Valgrind calls the chunk by the pool's name. The number lies behind the states.
     static void describe(const concurrent_pool& p, const chunk& c) noexcept {
         if (c.live == nullptr) { return; }
-        chunk::word& number = c.live[chunk::words_for(c.slot_count)];
-        forget_description(static_cast<unsigned>(number.load(detail::memory_order::relaxed)));
-        number.store(p.watch_.describe(c.first, c.slot_count * p.stride_),
-                     detail::memory_order::relaxed);
+        void* const place = c.live + c.slot_count;
+        unsigned number;
+        std::memcpy(&number, place, sizeof number);
+        forget_description(number);
+        number = p.watch_.describe(c.first, c.slot_count * p.stride_);
+        std::memcpy(place, &number, sizeof number);
     }
     static detail::address_place place_of(const void* object, const void* address) noexcept;
 };

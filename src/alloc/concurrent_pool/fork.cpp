@@ -79,13 +79,15 @@ void concurrent_pool::mend_after_fork(const detail::thread_record* survivor) noe
             abandoned.owner = nullptr;
             abandoned.next_of_thread = nullptr;
             abandoned.link = nullptr;
+            abandoned.seen = {};  // of two chunks, perhaps: one half of each
             pour_out(abandoned);
             --cache_count_;
         }
     }
     lost_count_ = 0;
-    const std::size_t live = live_bit_count();
-    // Checked builds know each live slot by its bit: the difference is what validate() allows for.
+    const std::size_t live = known_live_count();
+    // Checked builds know of each slot whether it is live: the difference is what validate() allows
+    // for.
     if (live != unknown) { lost_count_ = count().live_count - live; }
 }
 

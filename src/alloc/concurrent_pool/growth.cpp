@@ -165,11 +165,7 @@ bool concurrent_pool::add_chunk(std::size_t slot_count) noexcept {
     memory += chunk_room;
     c->first = first;
     c->slot_count = slot_count;
-    // Without memory for the bits the chunk is not checked: c->live stays null.
-    if constexpr (asserts_enabled) {
-        c->live = static_cast<chunk::word*>(
-            std::calloc(chunk::words_for(slot_count) + 1, sizeof(chunk::word)));
-    }
+    c->live = concurrent_pool_checks::make_live(slot_count);
     concurrent_pool_checks::describe(*this, *c);
     if (needs_shared) {
         auto* const shared = ::new (static_cast<void*>(memory)) cache;

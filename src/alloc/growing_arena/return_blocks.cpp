@@ -62,6 +62,15 @@ void growing_arena::retire_youngest() noexcept {
 
 void growing_arena::rewind_over_blocks(detail::block_position to) noexcept {
     note_peak();
+    // The arena was empty, and has taken one block since: it stays the current one, or each scope
+    // of an arena without live memory would take it from the spares and put it back. Its new number
+    // makes it younger than the markers in it, as if it had been a spare.
+    if (used_ != nullptr && used_->next == nullptr && !used_->oversized &&
+        used_->serial > to.serial) {
+        region_.rewind(region_.begin(), {});
+        used_->serial = ++last_serial_;
+        return;
+    }
     // First all live bytes are counted as those of full blocks; each block that goes takes its own
     // out, and the one that becomes current again does so at the end. What is left is the sum over
     // the others.

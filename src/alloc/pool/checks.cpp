@@ -1,7 +1,5 @@
-// Questions to cairn/alloc/pool.hpp, and what checked builds look at.
-#include <algorithm>
+// What checked builds of cairn/alloc/pool.hpp look at. Questions to a pool are in questions.cpp.
 #include <cstring>
-#include <functional>
 
 #include "checks.hpp"
 
@@ -104,6 +102,30 @@ void pool_checks::give(pool& p, void* slot, call_site from) noexcept {
     poison(slot, p.stride_);
 }
 
+/// As allocate_alone() where the stack is empty and its gate open: the next untouched slot. It has
+/// no pattern yet: it is whatever upstream gave. Returns: nullptr in all other cases.
+inline void* pool_checks::carve_alone(pool& p) noexcept {
+    void** const top = p.top_;
+    std::byte* const slot = p.carve_;
+    const bool is_open = reinterpret_cast<std::uintptr_t>(top) == p.lookup_.gate;
+    if (!is_open || slot == p.carve_end_) [[unlikely]] { return nullptr; }
+    p.top_ = nullptr;
+    __asm__ volatile("" : : "m"(p.top_));  // another thread may see it
+    bool* const live = live_of(p, slot);
+    const bool is_well = live != nullptr && !*live;
+    if (is_well) [[likely]] {
+        *live = true;
+        p.carve_ = slot + p.stride_;
+    }
+    p.top_ = top;
+    return is_well ? slot : nullptr;
+}
+
+void* pool::allocate_untouched() noexcept {
+    void* const slot = pool_checks::carve_alone(*this);
+    return slot != nullptr ? slot : allocate_guarded();
+}
+
 void* pool::allocate_guarded() noexcept {
     const pool_checks::use inside{*this, {}};
     const bool recycled = top_ != floor_;
@@ -140,7 +162,7 @@ void pool::deallocate_guarded(void* p, call_site from) noexcept {
 
 void* pool::checked_allocate() noexcept {
     void* const slot = allocate_alone();
-    return slot != nullptr ? slot : allocate_guarded();
+    return slot != nullptr ? slot : allocate_untouched();
 }
 
 void pool::checked_deallocate(void* p, call_site from) noexcept {
@@ -224,70 +246,6 @@ detail::address_place pool_checks::place_of(const void* object, const void* addr
             .state = !carved                                ? "not given out since the last reset"
                      : c->live == nullptr || is_live(*c, i) ? "live"
                                                             : "freed"};
-}
-
-// ------------------------------------------------------------------------------------------------
-// questions
-
-/// Returns: the chunk that `p` lies in, or nullptr.
-const pool::chunk* pool::find_chunk(const void* p) const noexcept {
-    const chunk* const after =
-        std::upper_bound(chunks_, chunks_ + chunk_count_, p,
-                         [](const void* q, const chunk& c) { return std::less<>{}(q, c.first); });
-    if (after == chunks_) { return nullptr; }
-    const chunk& c = after[-1];
-    // The last chunk that begins at or before p; behind its slots p lies in none.
-    const auto offset =
-        reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(c.first);
-    return offset < c.slot_count * stride_ ? &c : nullptr;
-}
-
-pool_stats pool::stats() const noexcept {
-    pool_stats s;
-    const std::size_t free_count = static_cast<std::size_t>(top_ - floor_);
-    s.slot_count = slot_count_;
-    // Each slot is untouched, on the stack or live: what is not counted is left over.
-    s.live_count = slot_count_ - untouched_count() - free_count;
-    s.chunk_count = chunk_count_;
-    s.upstream_size = fixed_ || chunks_ == nullptr ? 0
-                                                   : slot_count_ * stride_ + embedded_size_ +
-                                                         (side_is_embedded() ? 0 : side_size());
-    return s;
-}
-
-void pool::validate() const noexcept {
-    CAIRN_ASSERT(floor_ <= top_ && top_ <= floor_ + stack_capacity_,
-                 "the stack of free slots has room for every slot");
-    std::size_t slots = 0;
-    std::size_t live = 0;
-    bool every_bit_known = true;
-    for (std::size_t i = 0; i < chunk_count_; ++i) {
-        const chunk& c = chunks_[i];
-        CAIRN_ASSERT(i == 0 || std::less<>{}(chunks_[i - 1].first, c.first), "chunks are sorted");
-        CAIRN_ASSERT(is_aligned(c.first, align_), "slots are aligned");
-        CAIRN_ASSERT(c.first <= carved_end(i) && carved_end(i) <= c.first + c.slot_count * stride_,
-                     "carving stays inside its chunk");
-        slots += c.slot_count;
-        every_bit_known = every_bit_known && c.live != nullptr;
-        live += c.live != nullptr ? pool_checks::count(c) : 0;
-    }
-    CAIRN_ASSERT(slots == slot_count_, "slot_count_ counts the slots of all chunks");
-    for (std::size_t i = 0; i < lookahead && floor_ != nullptr; ++i) {
-        CAIRN_ASSERT(floor_[-1 - static_cast<std::ptrdiff_t>(i)] == nullptr,
-                     "below the stack lie null entries");
-    }
-    for (void* const* free = floor_; free != top_; ++free) {
-        const chunk* const c = find_chunk(*free);
-        CAIRN_ASSERT(c != nullptr && static_cast<std::byte*>(*free) <
-                                         carved_end(static_cast<std::size_t>(c - chunks_)),
-                     "a free slot lies among the carved slots of its pool");
-        CAIRN_ASSERT(
-            c->live == nullptr || !pool_checks::is_live(*c, pool_checks::index(*this, *c, *free)),
-            "a free slot is not live");
-    }
-    CAIRN_ASSERT(!every_bit_known || live == stats().live_count,
-                 "each carved slot is live or free, once");
-    (void)live;
 }
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

@@ -104,6 +104,7 @@ struct pool_checks {
 
     /// The slot that begins at an address, in the chunk that was found last.
     static bool* live_of(const pool& p, const void* slot) noexcept;
+    static void* carve_alone(pool& p) noexcept;
     static const pool::chunk& expect_live(pool& p, const void* slot, call_site from) noexcept;
     static void take(pool& p, void* slot, bool recycled) noexcept;
     static void give(pool& p, void* slot, call_site from) noexcept;

@@ -5,7 +5,7 @@
 //
 // A value that is overwritten time and again is logged until the log has been emptied once: one bit
 // of `marks` says of all places of an object what is known.
-#include "engine.hpp"
+#include "sharing.hpp"
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 

@@ -63,12 +63,79 @@ void check_target(const collected_region& r, const void* target) noexcept {
                  about(r, misuse_kind::outlived));
 }
 
+void check_lives(const collected_region& r, const void* where) noexcept {
+    CAIRN_ASSERT(is_live(r, name_of(where)),
+                 "a reference is used in an object that lives: a T* is good until the next safe "
+                 "point",
+                 about(r, misuse_kind::outlived));
+}
+
+void say_told(const collected_region& r, bool are_told) noexcept {
+    CAIRN_ASSERT(are_told,
+                 "a type tells all of its references: this one is not in its list or trace()",
+                 about(r, misuse_kind::unspecified));
+}
+
 void check_told(collected_region& r, object_name object, const void* where) noexcept {
     bool is_told = false;
     for_each_reference(r, object, [&](const object_name* place) { is_told |= place == where; });
-    CAIRN_ASSERT(is_told,
-                 "a type tells all of its references: this one is not in its list or trace()",
-                 about(r, misuse_kind::unspecified));
+    say_told(r, is_told);
+}
+
+/// The places of an object's references, numbered in their rows.
+class told_places {
+public:
+    explicit told_places(const reference_rows& rows) noexcept : rows_{rows} {}
+    void tell(std::size_t offset) noexcept {
+        std::size_t number = 0;
+        for (std::uint32_t i = 0; i < rows_.count && number < numbers_max; ++i) {
+            const auto& [first, count] = rows_.rows[i];
+            const std::size_t place = (offset - first) / sizeof(object_name);
+            if (offset >= first && place < count) {
+                number += place;
+                if (number < numbers_max) { told_[number / 64] |= std::uint64_t{1} << number % 64; }
+                return;
+            }
+            number += count;
+        }
+    }
+    [[nodiscard]] bool are_all_told() const noexcept {
+        std::size_t number = 0;
+        for (std::uint32_t i = 0; i < rows_.count; ++i) {
+            for (std::uint32_t k = 0; k < rows_.rows[i].count; ++k, ++number) {
+                if (number == numbers_max) { return true; }
+                if ((told_[number / 64] >> number % 64 & 1) == 0) { return false; }
+            }
+        }
+        return true;
+    }
+
+private:
+    static constexpr std::size_t numbers_max = 4096;  // beyond, all count as told
+    const reference_rows& rows_;
+    std::uint64_t told_[numbers_max / 64] = {};
+};
+
+void check_all_told(collected_region& r, object_name object, const reference_rows& rows) noexcept {
+    if (rows.count == 0) { return; }
+    told_places told{rows};
+    for_each_reference(r, object, [&](const object_name* place) {
+        told.tell(static_cast<std::size_t>(reinterpret_cast<const std::byte*>(place) -
+                                           (base_of(r) + object)));
+    });
+    say_told(r, told.are_all_told());
+}
+
+void note(reference_rows& rows, std::uint32_t place) noexcept {
+    if (rows.count != 0) {
+        auto& [first, count] = rows.rows[rows.count - 1];
+        if (place == first + count * sizeof(object_name)) {
+            ++count;
+            return;
+        }
+    }
+    constexpr std::size_t rows_max = sizeof(rows.rows) / sizeof(rows.rows[0]);
+    if (rows.count < rows_max) { rows.rows[rows.count++] = {place, 1}; }
 }
 
 }  // namespace
@@ -91,13 +158,21 @@ void check_new_ref(const void* where, const void* target) noexcept {
     check_target(r, target);
     collected_region::construction& now = r.under_construction;
     const auto* const place = static_cast<const std::byte*>(where);
-    constexpr std::size_t refs_max = sizeof(now.refs) / sizeof(now.refs[0]);
-    if (place < now.begin || place >= now.end || now.ref_count == refs_max) { return; }
-    now.refs[now.ref_count++] = static_cast<std::uint32_t>(place - now.begin);
+    CAIRN_ASSERT(place >= now.begin && place < now.end,
+                 "a ref lives as long as its object: no optional, no variant, no union of it",
+                 about(r, misuse_kind::unspecified));
+    note(now.begun, static_cast<std::uint32_t>(place - now.begin));
+}
+
+/// Only where objects move at each safe point: a load is looked at nowhere else.
+void check_load(const void* where) noexcept {
+    const collected_region& r = region_of(where);
+    if (r.collects_always) { check_lives(r, where); }
 }
 
 void check_store(const void* where, const void* target) noexcept {
     collected_region& r = region_of_ref(where);
+    check_lives(r, where);
     check_target(r, target);
     if (r.under_construction.begin == nullptr && !r.is_in_user_code) {
         check_told(r, start_of(r, name_of(where)), where);
@@ -131,17 +206,34 @@ construction_scope::construction_scope(collected_region& r, void* slot, std::siz
 construction_scope::~construction_scope() { region_.under_construction = outer_; }
 
 void construction_scope::check_told(const collected_type&, void* object) noexcept {
-    const auto& now = region_.under_construction;
-    for (std::uint32_t i = 0; i < now.ref_count; ++i) {
-        detail::check_told(region_, name_of(object), now.begin + now.refs[i]);
-    }
+    const reference_rows& begun = region_.under_construction.begun;
+    check_all_told(region_, name_of(object), begun);
+    const chunk_record& c = region_.chunks[name_of(object) / chunk_size];
+    reference_rows& of_type = region_.rows[c.type - region_.types];
+    if (of_type.count == 0) { of_type = begun; }
+}
+
+void verify_told(collected_region& r) noexcept {
+    if (r.under_construction.begin != nullptr) { return; }  // its references have not all begun
+    visit_chunks(r, r.first_chunk, [&r](std::uint32_t number, const chunk_record& c) {
+        const reference_rows& rows = r.rows[c.type - r.types];
+        if (rows.count == 0) { return true; }
+        for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
+            const std::uint64_t kept = objects_of_word(r, number, w) & mark_word(r, number, w);
+            for_each_bit(
+                kept, [&](std::uint32_t bit) { check_all_told(r, name_at(number, w, bit), rows); });
+        }
+        return true;
+    });
 }
 
 #else
 
 void add_to_known_regions(collected_region&) noexcept {}
 void remove_from_known_regions(collected_region&) noexcept {}
+void verify_told(collected_region&) noexcept {}
 void check_new_ref(const void*, const void*) noexcept {}
+void check_load(const void*) noexcept {}
 void check_store(const void*, const void*) noexcept {}
 void check_root(const void*, const void*) noexcept {}
 void check_weak(const void*) noexcept {}

@@ -8,19 +8,13 @@
 //      live      1001001000000001     what begins a slot and is 0 in a word when it is opened goes
 //                                     to free_bits, and is 1 from then on; make() takes from there
 //                                     without looking at the chunk
-#include "engine.hpp"
+#include "sharing.hpp"
 
 #include <cstring>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 namespace {
-
-void count_as_used(collected_region& r, std::size_t size) noexcept {
-    r.used_size += size;
-    r.allocated_size += size;
-    if (r.now != phase::idle) { r.cycle.allocated_size += size; }
-}
 
 /// A bit for each beginning of a slot, the first at bit 0.
 std::uint64_t starts_of(std::uint32_t slot_size) noexcept {
@@ -47,45 +41,6 @@ std::uint32_t find_free_chunks(collected_region& r, std::uint32_t count) noexcep
         if (in_row == count) { return i - count; }
     }
     return no_chunk;
-}
-
-std::uint32_t take_chunks(collected_region& r, std::uint32_t count) noexcept {
-    if (count > r.free_chunk_count) { return no_chunk; }
-    const std::uint32_t first = find_free_chunks(r, count);
-    if (first == no_chunk) { return no_chunk; }
-    for (std::uint32_t i = first; i < first + count; ++i) {
-        r.free_chunks[i / 64] &= ~(std::uint64_t{1} << (i % 64));
-    }
-    r.free_chunk_count -= count;
-    if (count == 1) { r.search_from = first / 64; }
-    if (r.highest_chunk < first + count) { r.highest_chunk = first + count; }
-    return first;
-}
-
-void prepare_chunk(collected_region& r, std::uint32_t number, type_record& type,
-                   std::uint32_t run) noexcept {
-    chunk_record& c = r.chunks[number];
-    std::memset(static_cast<void*>(&c), 0, sizeof(c));
-    std::memset(&mark_word(r, number, 0), 0, run * words_per_chunk * sizeof(std::uint64_t));
-    std::memset(&live_bits(r, number, 0), 0, run * words_per_chunk * sizeof(std::uint64_t));
-    c.type = &type;
-    c.run = run;
-    c.slot_count = 1;
-    if (type.type->size <= slot_size_max) {
-        const std::uint32_t size = type.type->size;
-        c.slot_size = static_cast<std::uint16_t>(size);
-        c.slot_count = static_cast<std::uint32_t>(chunk_size / size);
-        c.reciprocal = 0xFFFF'FFFF / size + 1;
-    }
-    set_way(c);
-    for (std::uint32_t i = 1; i < run; ++i) {
-        std::memset(static_cast<void*>(&r.chunks[number + i]), 0, sizeof(c));
-        r.chunks[number + i].behind_first = i;
-    }
-    c.next_with_room = c.previous_with_room = no_chunk;
-    c.swept_in = r.sweep_stamp;  // nothing in it is garbage of the running cycle
-    ++type.chunk_count;
-    type.chunks_behind += run - 1;
 }
 
 void open_word(collected_region& r, type_record& t, std::uint32_t word,
@@ -147,34 +102,54 @@ bool select_chunk(collected_region& r, type_record& t) noexcept {
     if (number != no_chunk) {
         unlist(r, number);
     } else {
-        number = take_chunks(r, 1);
+        number = take_chunk(r, t);
         if (number == no_chunk) { return false; }
-        prepare_chunk(r, number, t, 1);
     }
     t.current = number;
     t.next_word = 0;
     return true;
 }
 
-std::uint32_t array_class(std::size_t size) noexcept {
-    return size <= slot_size_min ? 0 : static_cast<std::uint32_t>(std::bit_width(size - 1)) - 4;
-}
-
-constexpr collected_type array_type(std::uint32_t size) noexcept {
-    collected_type t;
-    t.size = size;
-    t.way = tracing::all_words;
-    t.is_movable = true;
-    t.name = "ref_array";
-    t.name_length = 9;
-    return t;
-}
-constexpr collected_type array_types[] = {
-    array_type(16),   array_type(32),   array_type(64),   array_type(128),
-    array_type(256),  array_type(512),  array_type(1024), array_type(2048),
-    array_type(4096), array_type(8192), array_type(16384)};  // the last one: whole chunks
-
 }  // namespace
+
+std::uint32_t take_chunks(collected_region& r, std::uint32_t count) noexcept {
+    if (count > r.free_chunk_count) { return no_chunk; }
+    const std::uint32_t first = find_free_chunks(r, count);
+    if (first == no_chunk) { return no_chunk; }
+    for (std::uint32_t i = first; i < first + count; ++i) {
+        r.free_chunks[i / 64] &= ~(std::uint64_t{1} << (i % 64));
+    }
+    r.free_chunk_count -= count;
+    if (count == 1) { r.search_from = first / 64; }
+    if (r.highest_chunk < first + count) { r.highest_chunk = first + count; }
+    return first;
+}
+
+void prepare_chunk(collected_region& r, std::uint32_t number, type_record& type,
+                   std::uint32_t run) noexcept {
+    chunk_record& c = r.chunks[number];
+    std::memset(static_cast<void*>(&c), 0, sizeof(c));
+    std::memset(&mark_word(r, number, 0), 0, run * words_per_chunk * sizeof(std::uint64_t));
+    std::memset(&live_bits(r, number, 0), 0, run * words_per_chunk * sizeof(std::uint64_t));
+    c.type = &type;
+    c.run = run;
+    c.slot_count = 1;
+    if (type.type->size <= slot_size_max) {
+        const std::uint32_t size = type.type->size;
+        c.slot_size = static_cast<std::uint16_t>(size);
+        c.slot_count = static_cast<std::uint32_t>(chunk_size / size);
+        c.reciprocal = 0xFFFF'FFFF / size + 1;
+    }
+    set_way(c);
+    for (std::uint32_t i = 1; i < run; ++i) {
+        std::memset(static_cast<void*>(&r.chunks[number + i]), 0, sizeof(c));
+        r.chunks[number + i].behind_first = i;
+    }
+    c.next_with_room = c.previous_with_room = no_chunk;
+    c.swept_in = r.sweep_stamp;  // nothing in it is garbage of the running cycle
+    ++type.chunk_count;
+    type.chunks_behind += run - 1;
+}
 
 void set_way(chunk_record& c) noexcept {
     c.way = c.type->way;
@@ -196,6 +171,12 @@ void list_chunk_with_room(collected_region& r, std::uint32_t number) noexcept {
     (t.last_with_room == no_chunk ? t.first_with_room : r.chunks[t.last_with_room].next_with_room) =
         number;
     t.last_with_room = number;
+}
+
+std::uint32_t take_chunk(collected_region& r, type_record& type) noexcept {
+    const std::uint32_t number = take_chunks(r, 1);
+    if (number != no_chunk) { prepare_chunk(r, number, type, 1); }
+    return number;
 }
 
 void give_back_chunks(collected_region& r, std::uint32_t first) noexcept {
@@ -238,45 +219,6 @@ void* take_from_next_word(collected_region& r, type_record& t) noexcept {
         t.word_begin + static_cast<std::size_t>(std::countr_zero(free)) * slot_size_min;
     unpoison(slot, t.type->size);
     return slot;
-}
-
-void* take_large(collected_region& r, const collected_type& type, std::size_t size) noexcept {
-    type_record* const t = find_record(r, type);
-    if (t == nullptr || size > capacity_of(r) || r.is_ending) { return nullptr; }
-    const auto run = static_cast<std::uint32_t>((size + chunk_size - 1) / chunk_size);
-    std::uint32_t number;
-    while ((number = take_chunks(r, run)) == no_chunk) {
-        if (!help_make(r)) { return nullptr; }
-    }
-    prepare_chunk(r, number, *t, run);
-    chunk_record& c = r.chunks[number];
-    c.taken_count = 1;
-    live_bits(r, number, 0) = 1;
-    if (births_are_marked(r, c)) { mark_births(r, mark_word(r, number, 0), 1); }
-    count_as_used(r, object_size(c));
-    std::byte* const object = chunk_begin(r, number);
-    unpoison(object, size);
-    return object;
-}
-
-void* take_array(collected_region& r, std::uint32_t& count) noexcept {
-    const std::size_t wanted = std::size_t{count} * sizeof(object_name);
-    void* array;
-    std::size_t size;
-    if (wanted > slot_size_max) {
-        size = (wanted + chunk_size - 1) / chunk_size * chunk_size;
-        array = take_large(r, array_types[10], size);
-    } else {
-        const collected_type& type = array_types[array_class(wanted)];
-        size = type.size;
-        type_record* const t = find_record(r, type);
-        if (t == nullptr) { return nullptr; }
-        array = take_from_next_word(r, *t);
-    }
-    if (array == nullptr) { return nullptr; }
-    std::memset(array, 0, size);
-    count = static_cast<std::uint32_t>(size / sizeof(object_name));
-    return array;
 }
 
 /// A constructor threw: the slot is free again once its chunk is swept or its word opened anew.

@@ -39,6 +39,19 @@ bool is_live_bit(const collected_region& r, object_name object) noexcept {
     return (r.live[object / word_span] & bit_of(object)) != 0;
 }
 
+void move_object(collected_region& r, object_name source, object_name slot) noexcept {
+    chunk_record& old_chunk = r.chunks[source / chunk_size];
+    chunk_record& chunk = r.chunks[slot / chunk_size];
+    unpoison(base_of(r) + slot, chunk.slot_size);
+    std::memcpy(base_of(r) + slot, base_of(r) + source, chunk.slot_size);
+    std::memcpy(base_of(r) + source, &slot, sizeof(slot));
+    r.live[source / word_span] &= ~bit_of(source);
+    r.live[slot / word_span] |= bit_of(slot);
+    --old_chunk.taken_count;
+    ++chunk.taken_count;
+    old_chunk.has_moved = true;
+}
+
 /// The chunks of one type, from both ends.
 class packing {
 public:
@@ -49,7 +62,7 @@ public:
     std::size_t run() noexcept {
         std::size_t count = 0;
         while (find_source() && find_slot()) {
-            move_object(source_, slot_);
+            move_object(region_, source_, slot_);
             ++count;
         }
         return count;
@@ -85,19 +98,6 @@ private:
         }
         return false;
     }
-    void move_object(object_name source, object_name slot) noexcept {
-        chunk_record& old_chunk = region_.chunks[source / chunk_size];
-        chunk_record& chunk = region_.chunks[slot / chunk_size];
-        unpoison(base_of(region_) + slot, chunk.slot_size);
-        std::memcpy(base_of(region_) + slot, base_of(region_) + source, chunk.slot_size);
-        std::memcpy(base_of(region_) + source, &slot, sizeof(slot));
-        region_.live[source / word_span] &= ~bit_of(source);
-        region_.live[slot / word_span] |= bit_of(slot);
-        --old_chunk.taken_count;
-        ++chunk.taken_count;
-        old_chunk.has_moved = true;
-    }
-
     collected_region& region_;
     const type_record& type_;
     std::uint32_t to_;
@@ -106,6 +106,32 @@ private:
     object_name source_ = 0;
     object_name slot_ = 0;
 };
+
+/// Objects of one type go to chunks that were free, as far as there are any.
+/// Returns: how many objects have moved.
+std::size_t move_to_free_chunks(collected_region& r, type_record& t) noexcept {
+    std::size_t count = 0;
+    std::uint32_t to = no_chunk;
+    std::uint32_t number = 0;  // of the next slot in `to`
+    visit_chunks(r, r.first_chunk, [&](std::uint32_t from, const chunk_record& c) {
+        if (c.type != &t || c.has_weak || c.receives) { return true; }
+        for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
+            for (std::uint64_t live = live_bits(r, from, w); live != 0; live &= live - 1) {
+                if (to == no_chunk || number == r.chunks[to].slot_count) {
+                    to = take_chunk(r, t);
+                    if (to == no_chunk) { return false; }
+                    r.chunks[to].receives = true;
+                    number = 0;
+                }
+                const auto bit = static_cast<std::uint32_t>(std::countr_zero(live));
+                move_object(r, name_at(from, w, bit), name_at(to, 0, 0) + number++ * c.slot_size);
+                ++count;
+            }
+        }
+        return true;
+    });
+    return count;
+}
 
 /// The name by which what `name` led to is known now.
 object_name new_name(const collected_region& r, object_name name) noexcept {
@@ -138,6 +164,10 @@ void rename_all(collected_region& r) noexcept {
 void free_old_slots(collected_region& r) noexcept {
     visit_chunks(r, r.first_chunk, [&r](std::uint32_t number, const chunk_record&) {
         chunk_record& c = r.chunks[number];
+        if (c.receives) {
+            c.receives = false;
+            if (c.taken_count < c.slot_count) { list_chunk_with_room(r, number); }
+        }
         if (!c.has_moved) { return true; }
         c.has_moved = false;
         for (std::uint32_t i = 0; i < c.slot_count; ++i) {
@@ -153,15 +183,16 @@ void free_old_slots(collected_region& r) noexcept {
     });
 }
 
-/// Requires: no cycle runs, and nothing is live that is not reachable. Returns: how many objects
-/// have moved.
-std::size_t compact_region(collected_region& r) noexcept {
+/// Calls move(type) for each type that moves, and leads to the new places whatever led to the old
+/// ones. Returns: how many objects have moved, as the calls say.
+template <class Move>
+std::size_t move_types(collected_region& r, Move move) noexcept {
     std::size_t count = 0;
     for (std::uint32_t i = 0; i < r.type_count; ++i) {
         type_record& t = r.types[r.used_types[i]];
         if (!t.type->is_movable || t.type->size > slot_size_max) { continue; }
         close_open_word(r, t);
-        count += packing{r, t}.run();
+        count += move(t);
     }
     if (count != 0) {
         rename_all(r);
@@ -171,11 +202,20 @@ std::size_t compact_region(collected_region& r) noexcept {
 }
 
 }  // namespace
+
+std::size_t move_all(collected_region& r) noexcept {
+    return move_types(r, [&r](type_record& t) { return move_to_free_chunks(r, t); });
+}
+
 }  // namespace detail
 
 collection_report collected_heap::compact() noexcept {
     collection_report report = collect();
-    if (region_ != nullptr) { report.moved_count = detail::compact_region(*region_); }
+    if (region_ != nullptr) {
+        detail::collected_region& r = *region_;
+        const auto pack = [&r](detail::type_record& t) { return detail::packing{r, t}.run(); };
+        report.moved_count += detail::move_types(r, pack);
+    }
     return report;
 }
 

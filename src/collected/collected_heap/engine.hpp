@@ -1,12 +1,13 @@
 // What the parts of the collector call in each other.
 //
-//      chunks.cpp   memory: chunks, open words, large objects, arrays
+//      chunks.cpp   memory: chunks, open words
+//      large.cpp    objects with chunks of their own, buffers of arrays
 //      barrier.cpp  what stores do while marking
 //      mark.cpp     from the roots to everything that is reachable
-//      mark_on.cpp  the same by a second thread
 //      sweep.cpp    before_collect, destructors, memory that comes back
 //      compact.cpp  objects of sparsely used chunks move together
-//      step.cpp     the phases in turn, within a budget; how much is owed
+//      step.cpp     the phases in turn, within a budget
+//      pacing.cpp   how much work is owed
 //      checks.cpp   what checked builds know: regions, misuse
 //      validate.cpp the invariants; the second walk
 //      graph.cpp    what is in the heap, and what keeps it there
@@ -14,7 +15,6 @@
 
 #include <bit>
 #include <cairn/collected/collected_heap.hpp>
-#include <cairn/collected/marking_worker.hpp>
 #include <cairn/collected/region.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
@@ -114,10 +114,22 @@ private:
 }
 
 // ---- chunks.cpp
+inline void count_as_used(collected_region& r, std::size_t size) noexcept {
+    r.used_size += size;
+    r.allocated_size += size;
+    if (r.now != phase::idle) { r.cycle.allocated_size += size; }
+}
+/// `count` free chunks in a row, taken. Returns: the first; no_chunk: there are none.
+[[nodiscard]] std::uint32_t take_chunks(collected_region& r, std::uint32_t count) noexcept;
+/// Chunks that were taken become the type's: slots, or one object in `run` of them.
+void prepare_chunk(collected_region& r, std::uint32_t number, type_record& type,
+                   std::uint32_t run) noexcept;
 /// What is known about the type, in the chunk.
 void set_way(chunk_record& c) noexcept;
 /// True when an object that is made in `c` now has to be marked to survive the running cycle.
 [[nodiscard]] bool births_are_marked(const collected_region& r, const chunk_record& c) noexcept;
+/// A free chunk becomes one of the type. Returns: its number; no_chunk: none is free.
+[[nodiscard]] std::uint32_t take_chunk(collected_region& r, type_record& type) noexcept;
 void give_back_chunks(collected_region& r, std::uint32_t first) noexcept;
 void list_chunk_with_room(collected_region& r, std::uint32_t chunk) noexcept;
 
@@ -148,94 +160,6 @@ void scan_roots(collected_region& r, allowance& left) noexcept;
 [[nodiscard]] bool trace_marked(collected_region& r, allowance& left) noexcept;
 /// What the worker has kept for this thread. Returns: true when nothing is left of it.
 [[nodiscard]] bool trace_deferred(collected_region& r, allowance& left) noexcept;
-/// The worker's part, which has the gate. Returns: true when it could go on.
-[[nodiscard]] bool trace_beside_program(collected_region& r, allowance& left) noexcept;
-
-/// Names of objects, or into them: a bit for each granule of 16 bytes. Of one thread at a time.
-class name_set {
-public:
-    /// The names that bits of a word stand for: first, first + 16, ...
-    struct word {
-        object_name first;
-        std::uint64_t bits;
-    };
-    void add(object_name name) noexcept;
-    /// Takes some of them out. Returns: no bit when it is empty.
-    [[nodiscard]] word take() noexcept;
-    [[nodiscard]] bool is_empty() const noexcept { return chunk_count_ == 0; }
-
-private:
-    friend marking_share;
-
-    std::uint64_t* bits_ = nullptr;    // of a chunk, once that has its bit in:
-    std::uint64_t* chunks_ = nullptr;  // chunks with names
-    std::uint32_t first_chunk_ = 0;
-    std::uint32_t chunk_count_ = 0;  // of those
-    std::uint32_t next_word_ = 0;    // of chunks_: those before it are 0
-};
-/// Sees the names of what was overwritten. Returns: true when none is left.
-[[nodiscard]] bool see_names(collected_region& r, name_set& names, allowance& left) noexcept;
-
-// ---- mark_on.cpp
-/// Beside a region that a worker marks.
-struct marking_share {
-    /// What the worker knows about a type.
-    struct places {
-        bool is_known = false;
-        std::uint8_t place_count = 0;
-        std::uint16_t places[places_max] = {};
-        std::uint32_t price = 0;  // bytes of work for an object
-    };
-
-    [[nodiscard]] static marking_share* create(collected_region& r, marking_worker& w) noexcept;
-    void destroy() noexcept;
-
-    /// The program's thread. Returns: false when the worker is in a piece and it does not insist.
-    [[nodiscard]] bool try_take_gate(bool insists) noexcept;
-    void open_gate() noexcept { worker.gate_.let_in(); }
-    void give_back_gate() noexcept { worker.gate_.give_back(); }
-    void close_gate() noexcept { worker.gate_.close(); }
-    /// The worker ends its piece.
-    [[nodiscard]] bool is_gate_wanted() const noexcept {
-        return worker.is_wanted_.load(memory_order::relaxed);
-    }
-    /// Bytes that the worker has marked since the last call.
-    [[nodiscard]] std::size_t take_work() noexcept;
-    /// The side that has the gate: the set that was handed over and is not empty; nullptr: none.
-    [[nodiscard]] name_set* received() noexcept {
-        const std::uint32_t set = handover.received();
-        return set == decltype(handover)::none ? nullptr : &sets[set];
-    }
-
-    marking_share(collected_region& r, marking_worker& w, std::size_t bytes) noexcept
-        : worker{w}, region{r}, work_seen{w.work_.load(memory_order::relaxed)}, size{bytes} {}
-
-    marking_worker& worker;
-    collected_region& region;
-    basic_handover<std_atoms> handover;
-    name_set sets[2];
-    std::uint64_t work_seen;  // of the worker's, in the cycle's count already
-    std::size_t size;         // bytes, with the sets
-    places types[type_record_count];
-};
-/// Marking begins: the worker is let in, where there is one.
-void share_marking(collected_region& r) noexcept;
-/// The log goes to the worker, or to a set that will.
-void hand_over_log(collected_region& r) noexcept;
-/// The program's part of marking, where is_shared. Returns: true when marking has ended.
-[[nodiscard]] bool mark_beside_worker(collected_region& r, allowance& left) noexcept;
-/// What the worker has done since the last call counts for the cycle. Returns: bytes.
-std::size_t count_work_of_worker(collected_region& r) noexcept;
-
-/// Objects of these slots will be marked when they are made.
-inline void mark_births(const collected_region& r, std::uint64_t& word,
-                        std::uint64_t slots) noexcept {
-    if (r.is_shared) {
-        in_place{word}.fetch_or(slots, memory_order::relaxed);
-    } else {
-        word |= slots;
-    }
-}
 
 // ---- sweep.cpp
 /// Returns: true when all have been called.
@@ -248,8 +172,28 @@ inline void mark_births(const collected_region& r, std::uint64_t& word,
 /// What lies in a slot that belongs to nothing: checkers know.
 void destroy_bytes(collected_region& r, void* object, std::size_t size) noexcept;
 
+// ---- compact.cpp
+/// Each object that may move goes to a chunk that was free, as far as there are any. Requires: no
+/// cycle runs, and nothing is live that is not reachable. Returns: how many have moved.
+std::size_t move_all(collected_region& r) noexcept;
+
 // ---- collected_heap.cpp
 [[nodiscard]] collection_cycle cycle_of(const collected_region& r) noexcept;
+
+// ---- pacing.cpp
+inline constexpr std::size_t least_work_owed = 4096;  // a step, while a cycle runs
+/// A cycle that begins now takes no more work: but for traced containers, which are taken to have
+/// as many references as in the last cycle.
+[[nodiscard]] std::uint64_t work_of_cycle(const collected_region& r) noexcept;
+/// Memory is getting short: half of what the last snapshot left is free, which is the least that a
+/// cycle may need at any rate (the proof in collected_heap.hpp), or too little for one like the
+/// last.
+[[nodiscard]] bool is_time_to_begin(const collected_region& r) noexcept;
+/// Of the work that is left, the part that the memory taken since the last step is of the room that
+/// was left. So the quotient of both never grows, and they end together.
+[[nodiscard]] std::size_t owed_work(const collected_region& r) noexcept;
+/// A step has been made: what was allocated until now is paid for.
+void note_payment(collected_region& r) noexcept;
 
 // ---- step.cpp
 /// `work` bytes less are left of the running cycle.
@@ -295,6 +239,8 @@ void for_each_reference(collected_region& r, object_name object, Visit visit) no
 void add_to_known_regions(collected_region& r) noexcept;
 void remove_from_known_regions(collected_region& r) noexcept;
 void verify_marks(collected_region& r) noexcept;
+/// Each reference of a marked object is told by its type.
+void verify_told(collected_region& r) noexcept;
 void validate_region(const collected_region& r) noexcept;
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

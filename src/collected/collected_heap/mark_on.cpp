@@ -14,21 +14,17 @@
 // The stack, its queue, what was set aside and the marks are of the side that has the gate. Only
 // two things are touched without it: names that are handed over, and marks, which the program sets
 // for new objects and reads before it logs a value.
-#include <cairn/os/clock.hpp>
-
 #include <cstring>
 #include <new>
 #include <thread>
 
-#include "engine.hpp"
+#include "sharing.hpp"
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
 namespace detail {
 
 namespace {
-
-constexpr std::size_t work_per_look_of_worker = 2048;  // at the clock
 
 /// Nothing waits to be traced by the worker, but names.
 bool is_dry(const collected_region& r) noexcept {
@@ -226,35 +222,6 @@ void collected_heap::mark_alone() noexcept {
 
 marking_worker::~marking_worker() {
     if (region_ != nullptr) { detail::stop_worker(*region_); }
-}
-
-bool marking_worker::run(const collection_budget& budget) noexcept {
-    if (is_wanted_.load(detail::memory_order::relaxed) ||
-        !gate_.try_take(decltype(gate_)::of_worker)) {
-        return false;
-    }
-    detail::collected_region& r = *region_;
-    const bool is_timed = budget.microseconds != collection_budget::no_end;
-    const std::uint64_t end =
-        is_timed ? monotonic_nanoseconds() + std::uint64_t{budget.microseconds} * 1000 : 0;
-    std::uint64_t work = work_.load(detail::memory_order::relaxed);
-    std::size_t bytes = budget.bytes;
-    std::size_t steps = budget.steps;
-    bool has_more = true;
-    while (has_more && bytes != 0 && steps != 0 &&
-           !is_wanted_.load(detail::memory_order::relaxed)) {
-        const std::size_t slice =
-            bytes < detail::work_per_look_of_worker ? bytes : detail::work_per_look_of_worker;
-        detail::allowance left{slice, steps, 0};
-        has_more = detail::trace_beside_program(r, left);
-        work += left.done;
-        work_.store(work, detail::memory_order::relaxed);
-        bytes -= left.done < bytes ? left.done : bytes;
-        steps = left.steps;
-        if (is_timed && monotonic_nanoseconds() >= end) { break; }
-    }
-    gate_.give_back();
-    return has_more && !is_wanted_.load(detail::memory_order::relaxed);
 }
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

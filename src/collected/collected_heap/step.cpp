@@ -6,7 +6,7 @@
 //
 // Nothing here walks over objects, roots or chunks as a whole: each slice is bounded by its
 // allowance.
-#include "engine.hpp"
+#include "sharing.hpp"
 
 #include <cairn/os/clock.hpp>
 
@@ -17,8 +17,7 @@ namespace detail {
 namespace {
 
 constexpr std::size_t unlimited = SIZE_MAX;
-constexpr std::size_t work_per_look = 2048;    // at the clock
-constexpr std::size_t least_work_owed = 4096;  // a step, while a cycle runs
+constexpr std::size_t work_per_look = 2048;  // at the clock
 
 /// Objects that were made before and those made after share the open words: the rest of a word is
 /// black from now on.
@@ -36,34 +35,6 @@ bool has_before_collect(const collected_region& r) noexcept {
         if (t.type->before_collect != nullptr && t.chunk_count != 0) { return true; }
     }
     return false;
-}
-
-/// Bytes of work for the references of a type's objects that its slots do not pay for.
-std::uint64_t work_beyond_slots(const type_record& t) noexcept {
-    const std::uint64_t size = (t.chunk_count + t.chunks_behind) * std::uint64_t{chunk_size};
-    if (t.way == tracing::all_words) { return size; }
-    const std::uint64_t by_references = t.place_count * reference_price;
-    return by_references <= t.type->size ? 0 : size / t.type->size * (by_references - t.type->size);
-}
-
-/// A cycle that begins now takes no more work: but for traced containers, which are taken to have
-/// as many references as in the last cycle.
-std::uint64_t work_of_cycle(const collected_region& r) noexcept {
-    std::uint64_t calls = 0;
-    std::uint64_t beyond_slots = r.last_cycle.work_beyond_slots;
-    for (std::uint32_t i = 0; i < r.type_count; ++i) {
-        const type_record& t = r.types[r.used_types[i]];
-        const bool destroys = t.type->destroy != nullptr;
-        const bool tells = t.type->before_collect != nullptr;
-        const std::uint64_t slots = t.type->size > slot_size_max
-                                        ? t.chunk_count
-                                        : t.chunk_count * (chunk_size / t.type->size);
-        calls += slots * (std::uint64_t{destroys} + std::uint64_t{tells});
-        beyond_slots += work_beyond_slots(t);
-    }
-    const std::uint64_t chunks = r.end_chunk - r.first_chunk - r.free_chunk_count;
-    return r.used_size + beyond_slots + r.root_count * root_price +
-           chunks * (chunk_price + root_price) + calls * call_price;
 }
 
 void begin_cycle(collected_region& r) noexcept {
@@ -208,33 +179,6 @@ collection_report run(collected_region& r, collection_budget budget) noexcept {
     return report;
 }
 
-/// Memory is getting short: half of what the last snapshot left is free, which is the least that a
-/// cycle may need at any rate (the proof in collected_heap.hpp), or too little for one like the
-/// last.
-bool is_time_to_begin(const collected_region& r) noexcept {
-    const std::size_t free = capacity_of(r) - r.used_size;
-    const std::size_t by_half = (r.free_at_end + r.used_by_last_cycle) / 2;
-    const std::size_t by_last = r.used_by_last_cycle + r.used_by_last_cycle / 2;
-    const bool is_short = free <= by_half || free <= by_last;
-    return is_short && r.allocated_size != r.paid_until;
-}
-
-/// Of the work that is left, the part that the memory taken since the last step is of the room that
-/// was left. So the quotient of both never grows, and they end together.
-std::size_t owed_work(const collected_region& r) noexcept {
-    const std::size_t taken = r.allocated_size - r.paid_until;
-    if (taken >= r.room) { return unlimited; }
-    const double part = static_cast<double>(taken) / static_cast<double>(r.room);
-    return least_work_owed + static_cast<std::size_t>(part * static_cast<double>(r.work_left_max));
-}
-
-void note_payment(collected_region& r) noexcept {
-    const std::size_t taken = r.allocated_size - r.paid_until;
-    r.room -= taken < r.room ? taken : r.room;
-    r.paid_until = r.allocated_size;
-    r.help_left = r.help_max;
-}
-
 void count_help(collected_region& r, std::size_t work) noexcept {
     count_work(r, work);
     r.cycle.work_in_make += work;
@@ -318,6 +262,7 @@ collection_report collected_heap::collect() noexcept {
     report.freed_size += second.freed_size;
     report.freed_count += second.freed_count;
     report.cycle_ended = report.is_idle = true;
+    if (r.collects_always) { report.moved_count = detail::move_all(r); }
     return report;
 }
 

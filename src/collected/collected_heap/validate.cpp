@@ -89,7 +89,10 @@ void validate_objects(collected_region& r, std::uint32_t number) noexcept {
 
 }  // namespace
 
-void verify_marks(collected_region& r) noexcept { second_walk{r}.run(); }
+void verify_marks(collected_region& r) noexcept {
+    second_walk{r}.run();
+    verify_told(r);
+}
 
 void validate_region(const collected_region& constant) noexcept {
     auto& r = const_cast<collected_region&>(constant);  // only what trace() wants

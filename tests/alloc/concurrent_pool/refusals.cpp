@@ -79,4 +79,29 @@ TEST(concurrent_pool_death, misuse_is_named) {
     EXPECT_DEATH(p.deallocate(&foreign), "comes back to the pool that gave it out");
     EXPECT_DEATH(p.deallocate(a, 65, alignment{64}), "with the size it was asked with");
 }
+TEST(concurrent_pool_death, misuse_is_named_in_each_chunk_and_for_slots_of_any_size) {
+    if (!cairn::asserts_enabled) { GTEST_SKIP() << "promises are checked in checked builds"; }
+    if (under_tsan) { GTEST_SKIP() << "death tests fork"; }
+    for (const std::size_t size : {1u, 24u, 4104u}) {
+        concurrent_pool p{size, alignment{1}, cairn::system_memory(), {.slots_per_chunk = 4}};
+        std::vector<void*> slots;
+        for (int i = 0; i < 40; ++i) { slots.push_back(p.allocate()); }
+        auto view = p.local();  // remembers other chunks than this thread does
+        for (std::size_t i = 0; i < slots.size(); i += 3) { view.deallocate(slots[i]); }
+        p.validate();
+        EXPECT_EQ(p.stats().live_count, 26u);
+        for (const std::size_t i : {0u, 39u}) {
+            EXPECT_DEATH(p.deallocate(slots[i]), "a slot is freed once") << size;
+        }
+        if (size != 1) {
+            EXPECT_DEATH(p.deallocate(static_cast<std::byte*>(slots[1]) + 1),
+                         "by the address it was given out with");
+        }
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            if (i % 3 != 0) { p.deallocate(slots[i]); }
+        }
+        EXPECT_EQ(p.stats().live_count, 0u);
+    }
+}
+
 }  // namespace

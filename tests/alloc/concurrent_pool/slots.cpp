@@ -255,4 +255,5 @@ TEST(concurrent_pool, free_slots_are_poisoned_and_live_ones_are_not) {
     p.deallocate(a);
     EXPECT_TRUE(cairn::is_poisoned(a));
 }
+
 }  // namespace

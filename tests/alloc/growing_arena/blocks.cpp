@@ -121,6 +121,25 @@ TEST(growing_arena, rewind_keeps_the_blocks_as_spares) {
     EXPECT_EQ(upstream.request_count(), warm);
 }
 
+TEST(growing_arena, one_block_stays_current_when_the_arena_is_rewound_to_empty) {
+    test_upstream upstream;
+    growing_arena a{4_KiB, upstream};
+    const auto empty = a.mark();
+    void* const first = a.allocate(100);
+    const auto later = a.mark();
+    (void)a.allocate(100);
+    a.rewind(empty);
+    EXPECT_EQ(a.used_size(), 0u);
+    EXPECT_EQ(a.high_water_size(), 224u);
+    EXPECT_TRUE(a.owns(first)) << "it is in use: the next allocation takes no other";
+    EXPECT_EQ(a.allocate(2000), first) << "more than half a block, which it has";
+    a.rewind(empty);
+    EXPECT_EQ(a.allocate(100), first);
+    EXPECT_EQ(upstream.request_count(), 1u);
+    a.validate();
+    if (asserts_enabled) { EXPECT_DEATH(a.rewind(later), "died with an older one"); }
+}
+
 TEST(growing_arena, an_outgrown_oversized_block_serves_again) {
     test_upstream upstream;
     growing_arena a{1_KiB, upstream};

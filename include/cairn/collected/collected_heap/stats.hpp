@@ -47,13 +47,16 @@ struct collected_heap_options {
     /// Called at the end of each cycle, in the step that ends it; it makes and steps nothing.
     void (*cycle_ended)(void* context, const collection_cycle& cycle) = nullptr;
     void* cycle_ended_context = nullptr;
-    /// Objects that wait to be traced, in memory taken at the start. 0: one for each 128 bytes of
+    /// Objects that wait to be traced, in memory taken at the start. 0: one for each 64 bytes of
     /// the heap. What exceeds it is set aside in bitmaps and found again: slower, never lost.
     std::size_t mark_stack_count = 0;
     /// The debug mode: every step() collects all, so that an object that only a raw pointer kept
-    /// over a safe point is gone (and poisoned) at once.
+    /// over a safe point is gone, and step() and collect() move what compact() may move, as far as
+    /// chunks are free. Where objects were is poisoned; checked builds name a ref that is used
+    /// there, and a T* from there that becomes a ref, root or weak_ref.
     bool stress = false;
-    /// The debug mode: when marking ends, a second, simple walk compares. In checked builds.
+    /// The debug mode: when marking ends, a second, simple walk compares, and each object is asked
+    /// whether it tells all of the references that began with it. In checked builds.
     bool verify = false;
 };
 

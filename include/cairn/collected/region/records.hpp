@@ -80,7 +80,8 @@ struct alignas(64) chunk_record {
     std::uint32_t behind_first;  // which of them this is; above 0 nothing else is told
     std::uint32_t next_with_room, previous_with_room;
     bool is_listed;         // in the list of chunks with room
-    bool has_moved;         // compact() only: objects of it stand elsewhere
+    bool has_moved;         // while objects move only: some of it stand elsewhere
+    bool receives;          // while objects move only: it was free before
     std::uint8_t swept_in;  // the sweep_stamp of the sweep that it has been through
 };
 static_assert(sizeof(chunk_record) == 64);

@@ -25,8 +25,8 @@
 #include <cstdint>
 
 #include <cairn/containers/stable_slot_map/chunks_by_room.hpp>
+#include <cairn/core/assert.hpp>
 #include <cairn/core/cache_line.hpp>
-#include <cairn/core/flavour.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
@@ -45,7 +45,7 @@ struct alignas(cache_line_size) stable_chunk {
     std::uint32_t promised_count;  // these two keep the chunk's memory
     std::uint32_t waiting_count;   // while no object lives here
     std::uint32_t free_count;      // bits that are set in free(w), for all w
-    chunk_room room;               // kept by stable_slots
+    chunk_room room;               // kept by chunks_by_room
     std::uint64_t live[word_count];
     std::uint64_t blocked[word_count];
     std::uint64_t promised[word_count];
@@ -67,6 +67,28 @@ struct alignas(cache_line_size) stable_chunk {
         }
         for (std::uint32_t w = 0; w < word_count; ++w) { live[w] = blocked[w] = promised[w] = 0; }
         for (std::uint32_t& g : generation) { g = vacant | first; }
+    }
+
+    /// Generations, blocked and promised slots as in `other`; no object is here yet.
+    void copy_vacant(const stable_chunk& other) noexcept {
+        for (std::uint32_t slot = 0; slot < slot_count; ++slot) {
+            generation[slot] = other.generation[slot] | vacant;
+        }
+        for (std::uint32_t w = 0; w < word_count; ++w) {
+            blocked[w] = other.blocked[w];
+            promised[w] = other.promised[w];
+        }
+        promised_count = other.promised_count;
+        waiting_count = other.waiting_count;
+        note_free();
+    }
+    /// What is free by the words of slots is counted, and in `open`.
+    void note_free() noexcept {
+        free_count = count_free();
+        open = 0;
+        for (std::uint32_t w = 0; w < word_count; ++w) {
+            open |= static_cast<std::uint64_t>(free(w) != 0) << w;
+        }
     }
 
     [[nodiscard]] bool keeps_memory() const noexcept {
@@ -110,13 +132,16 @@ struct alignas(cache_line_size) stable_chunk {
         return count;
     }
 
-    /// All words with a free slot.
-    [[nodiscard]] std::uint64_t count_open() const noexcept {
-        std::uint64_t words = 0;
-        for (std::uint32_t w = 0; w < word_count; ++w) {
-            words |= static_cast<std::uint64_t>(free(w) != 0) << w;
+    void validate() const noexcept {
+        for (std::uint32_t w = 0; asserts_enabled && w < word_count; ++w) {
+            CAIRN_ASSERT((live[w] & blocked[w]) == 0, "alive or blocked, not both");
+            CAIRN_ASSERT((promised[w] & ~blocked[w]) == 0, "promised slots are blocked");
+            CAIRN_ASSERT((live[w] != 0) == (((used >> w) & 1) != 0),
+                         "the summary knows the words with live slots");
+            CAIRN_ASSERT(free(w) == 0 || ((open >> w) & 1) != 0,
+                         "the summary knows the words with free slots");
         }
-        return words;
+        CAIRN_ASSERT(free_count == count_free(), "free slots are counted");
     }
 
     [[nodiscard]] static bool bit(const std::uint64_t* words, std::uint32_t slot) noexcept {
@@ -139,6 +164,26 @@ static_assert(offsetof(stable_chunk<11>, live) % 8 == 0 &&
 static_assert(offsetof(stable_chunk<11>, room_words) ==
                   offsetof(stable_chunk<11>, generation) + 4 * stable_chunk<11>::slot_count,
               "the index of chunks lies behind all that is used more often");
+
+/// A chunk in the table of its map.
+template <class Chunk>
+struct chunk_entry {
+    Chunk* state;
+    std::byte* objects;  // nullptr while the chunk is empty and its block is with the upstream
+
+    /// What it has to offer.
+    [[nodiscard]] chunk_room room() const noexcept {
+        const std::uint32_t count = state->free_count;
+        if (objects == nullptr) { return count != 0 ? chunk_room::away : chunk_room::none_away; }
+        return count >= Chunk::batch_room ? chunk_room::batch
+               : count != 0               ? chunk_room::few
+                                          : chunk_room::none;
+    }
+    /// True when its block has no object in it and no reason to stay.
+    [[nodiscard]] bool is_idle() const noexcept {
+        return objects != nullptr && state->used == 0 && !state->keeps_memory();
+    }
+};
 
 /// As many slots as fit 64 KiB, a power of two between 64 and 4096.
 constexpr unsigned stable_chunk_slots_log2(std::size_t object_size) noexcept {

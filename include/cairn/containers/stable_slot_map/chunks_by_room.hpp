@@ -45,11 +45,21 @@ constexpr unsigned chunk_level_count(std::size_t chunk_count) noexcept {
     return levels;
 }
 
-/// `Entry` has a member `state`, which points to what has `room_words[level][kind]`.
+/// `Entry` has a member `state`, which points to what has `room_words[level][kind]`, and `room`.
 template <class Entry, unsigned LevelCount, class Steps>
 struct chunks_by_room {
     static constexpr std::size_t none = SIZE_MAX;
 
+    /// Chunk `p` is of kind `room` from now on, by its state and by the index.
+    [[gnu::noinline]] static void set_room(Entry* chunks, std::size_t p, chunk_room room) noexcept {
+        auto& state = *chunks[p].state;
+        // A chunk is in the index under the kind that its state names, so both change together.
+        if (room == state.room) { return; }
+        // Kinds from `none` on are not in the index: a chunk without a free slot is not looked for.
+        if (state.room < chunk_room::none) { remove(chunks, p, state.room); }
+        if (room < chunk_room::none) { enter(chunks, p, room); }
+        state.room = room;
+    }
     /// Chunk `p` is of kind `room` from now on. Requires: it is of none that is indexed.
     static void enter(Entry* chunks, std::size_t p, chunk_room room) noexcept {
         for (unsigned level = 0; level < LevelCount; ++level) {

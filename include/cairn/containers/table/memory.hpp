@@ -120,6 +120,25 @@ struct table_memory {
 
     void follow(table_follower& f) noexcept;
     void unfollow(table_follower& f) noexcept;
+    /// Tells the followers what has happened to rows.
+    void tell_added(std::size_t first, std::size_t count) noexcept {
+        for (auto* f = followers; f != nullptr; f = f->next) { f->added(*f, first, count); }
+    }
+    void tell_moved(std::size_t to, std::size_t from) noexcept {
+        for (auto* f = followers; f != nullptr; f = f->next) { f->moved(*f, to, from); }
+    }
+    void tell_swapped(std::size_t a, std::size_t b) noexcept {
+        for (auto* f = followers; f != nullptr; f = f->next) { f->swapped(*f, a, b); }
+    }
+    /// They follow `home` from now on; nullptr: none any more.
+    void rehome_followers(table_memory* home) noexcept {
+        for (auto* f = followers; f != nullptr;) {
+            auto* const next = f->next;
+            f->rehomed(*f, home);
+            f = next;
+        }
+        if (home == nullptr) { followers = nullptr; }
+    }
 
     std::byte* base = nullptr;
     std::size_t size = 0;      // rows

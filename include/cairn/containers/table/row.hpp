@@ -86,9 +86,9 @@ constexpr decltype(auto) visit_fields(From& from, F&& f) {
         return with_fields<Count>(from, static_cast<F&&>(f));
     }
 }
-/// Writes the fields of `from`, moved where it is an rvalue, through the row `to`.
+/// Writes the fields of `from`, moved where it is an rvalue, through the row `to`. Returns: `to`.
 template <std::size_t Count, class To, class From>
-constexpr void assign_fields(const To& to, From&& from) {
+constexpr To& assign_fields(To& to, From&& from) {
     to.cairn_visit_fields([&](auto&... mine) {
         visit_fields<Count>(from, [&](auto&... theirs) {
             if constexpr (std::is_lvalue_reference_v<From>) {
@@ -98,6 +98,7 @@ constexpr void assign_fields(const To& to, From&& from) {
             }
         });
     });
+    return to;
 }
 
 }  // namespace detail
@@ -143,26 +144,22 @@ public:
     constexpr const table_row& operator=(const table_row& cairn_other) const
         requires(!IsConst)
     {
-        detail::assign_fields<cairn_field_count>(*this, cairn_other);
-        return *this;
+        return detail::assign_fields<cairn_field_count>(*this, cairn_other);
     }
     constexpr table_row& operator=(const table_row& cairn_other)
         requires(!IsConst)
     {
-        detail::assign_fields<cairn_field_count>(*this, cairn_other);
-        return *this;
+        return detail::assign_fields<cairn_field_count>(*this, cairn_other);
     }
     constexpr const table_row& operator=(const Row& cairn_from) const
         requires(!IsConst)
     {
-        detail::assign_fields<cairn_field_count>(*this, cairn_from);
-        return *this;
+        return detail::assign_fields<cairn_field_count>(*this, cairn_from);
     }
     constexpr const table_row& operator=(Row&& cairn_from) const
         requires(!IsConst)
     {
-        detail::assign_fields<cairn_field_count>(*this, std::move(cairn_from));
-        return *this;
+        return detail::assign_fields<cairn_field_count>(*this, std::move(cairn_from));
     }
 };
 
@@ -205,26 +202,22 @@ public:
     constexpr const table_row& operator=(const table_row& other) const
         requires(!IsConst)
     {
-        detail::assign_fields<layout_of::field_count>(*this, other);
-        return *this;
+        return detail::assign_fields<layout_of::field_count>(*this, other);
     }
     constexpr table_row& operator=(const table_row& other)
         requires(!IsConst)
     {
-        detail::assign_fields<layout_of::field_count>(*this, other);
-        return *this;
+        return detail::assign_fields<layout_of::field_count>(*this, other);
     }
     constexpr const table_row& operator=(const Row& row) const
         requires(!IsConst)
     {
-        detail::assign_fields<layout_of::field_count>(*this, row);
-        return *this;
+        return detail::assign_fields<layout_of::field_count>(*this, row);
     }
     constexpr const table_row& operator=(Row&& row) const
         requires(!IsConst)
     {
-        detail::assign_fields<layout_of::field_count>(*this, std::move(row));
-        return *this;
+        return detail::assign_fields<layout_of::field_count>(*this, std::move(row));
     }
 
 private:

@@ -1,18 +1,16 @@
-// Every interleaving of a program that writes, makes, reads weakly and ends the cycle, and a worker
-// that marks; what happens when one of the memory orders is weakened, or a step of the protocol left
-// out. Prints the number of executions seen.
+// A heap of six objects and its worker, under the explorer: the orders and functions are the
+// library's (marking_worker/protocol.hpp).
+#pragma once
+
 #include <cairn/collected/marking_worker.hpp>
-#include <gtest/gtest.h>
 
 #include <array>
-#include <cstdio>
+#include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "support/explorer.hpp"
-#include "support/sanitizers.hpp"
 
-namespace {
+namespace marking_world {
 
 using cairn::detail::marking_orders;
 using cairn::detail::memory_order;
@@ -232,105 +230,4 @@ explorer::result run_scripts(const char* of_program, const char* of_worker, int 
     });
 }
 
-void expect_exhausted(const char* name, const explorer::result& r) {
-    EXPECT_FALSE(r.failed) << name << ": " << r.message;
-    EXPECT_TRUE(r.exhausted || r.failed) << name << ": too many executions";
-    std::printf("%-40s %9llu executions%s\n", name, static_cast<unsigned long long>(r.executions),
-                r.exhausted ? ", exhausted" : "");
-}
-
-TEST(marking_worker_orders, a_write_beside_the_worker_loses_nothing) {
-    if (under_tsan) { GTEST_SKIP() << "fibres"; }
-    using o = marking_orders;
-    expect_exhausted("bm | 9", run_scripts<o>("bm", "9", 4));
-    expect_exhausted("bme | 12", run_scripts<o>("bme", "12", 3));
-    expect_exhausted("bmhe | 1111", run_scripts<o>("bmhe", "1111", 2));
-    expect_exhausted("bhmhme | 99", run_scripts<o>("bhmhme", "99", 2));
-}
-
-TEST(marking_worker_orders, what_is_made_beside_the_worker_is_never_looked_at) {
-    if (under_tsan) { GTEST_SKIP() << "fibres"; }
-    using o = marking_orders;
-    expect_exhausted("bn | 9", run_scripts<o>("bn", "9", 3));
-    expect_exhausted("bnne | 13", run_scripts<o>("bnne", "13", 2));
-    expect_exhausted("bnhme | 99", run_scripts<o>("bnhme", "99", 2));
-}
-
-TEST(marking_worker_orders, what_is_read_weakly_beside_the_worker_stays) {
-    if (under_tsan) { GTEST_SKIP() << "fibres"; }
-    using o = marking_orders;
-    expect_exhausted("bk | 9", run_scripts<o>("bk", "9", 6));
-    expect_exhausted("bkhe | 99", run_scripts<o>("bkhe", "99", 3));
-    expect_exhausted("bek | 9", run_scripts<o>("bek", "9", 4));
-}
-
-TEST(marking_worker_orders, the_cycle_ends_with_nothing_left_and_the_next_one_begins) {
-    if (under_tsan) { GTEST_SKIP() << "fibres"; }
-    using o = marking_orders;
-    expect_exhausted("be | 99", run_scripts<o>("be", "99", 4));
-    expect_exhausted("beebe | 99", run_scripts<o>("beebe", "99", 3));
-    expect_exhausted("bmeebke | 99", run_scripts<o>("bmeebke", "99", 2));
-}
-
-// ------------------------------------------------------------------------------------------------
-// Every order is needed: one weakened at a time, and some execution fails.
-
-/// The orders as variables: one instantiation for all ways to weaken them.
-struct variable_orders : marking_orders {
-    static inline memory_order take, give_back, hand_over, receive, publish, follow;
-    static void restore() {
-        take = marking_orders::take;
-        give_back = marking_orders::give_back;
-        hand_over = marking_orders::hand_over;
-        receive = marking_orders::receive;
-        publish = marking_orders::publish;
-        follow = marking_orders::follow;
-    }
-};
-struct marks_in_two_steps : marking_orders {
-    static constexpr bool marks_at_once = false;
-};
-
-/// True when one of the explorations fails.
-template <class Orders>
-bool is_caught(const flaws& forgets = {}) {
-    constexpr const char* programs[] = {"bmhe", "bn", "bhmhme", "bkhe", "beebe"};
-    for (const char* const p : programs) {
-        if (explorer::any_failed({run_scripts<Orders>(p, "99", 2, forgets)})) { return true; }
-    }
-    return false;
-}
-
-TEST(marking_worker_orders, each_of_them_is_needed) {
-    if (under_tsan) { GTEST_SKIP() << "fibres"; }
-    using v = variable_orders;
-    struct weakening {
-        const char* name;
-        memory_order* order;
-    };
-    const weakening weakenings[] = {
-        {"take", &v::take},       {"give_back", &v::give_back}, {"hand_over", &v::hand_over},
-        {"receive", &v::receive}, {"publish", &v::publish},     {"follow", &v::follow},
-    };
-    v::restore();
-    EXPECT_FALSE(is_caught<v>()) << "as they are";
-    for (const weakening& w : weakenings) {
-        v::restore();
-        *w.order = memory_order::relaxed;
-        std::printf("%s\n", w.name);
-        EXPECT_TRUE(is_caught<v>()) << w.name;
-    }
-    EXPECT_TRUE(is_caught<marks_in_two_steps>());
-}
-
-TEST(marking_worker_orders, each_step_of_the_protocol_is_needed) {
-    if (under_tsan) { GTEST_SKIP() << "fibres"; }
-    using o = marking_orders;
-    EXPECT_TRUE(is_caught<o>({.store_keeps_nothing = true}));
-    EXPECT_TRUE(is_caught<o>({.weak_get_keeps_nothing = true}));
-    EXPECT_TRUE(is_caught<o>({.new_is_published_unmarked = true}));
-    EXPECT_TRUE(is_caught<o>({.ends_with_names_left = true}));
-    EXPECT_TRUE(is_caught<o>({.ends_without_the_gate = true}));
-}
-
-}  // namespace
+}  // namespace marking_world

@@ -1,0 +1,70 @@
+// cairn/alloc/concurrent_pool/hot_path.hpp - what a concurrent_pool inlines into its callers.
+#pragma once
+
+#include <cairn/alloc/concurrent_pool.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+inline void* concurrent_pool::take(cache& c) noexcept {
+    void** const top = c.top;
+    if (top == c.floor) [[unlikely]] { return take_cold(c); }
+    void* const ahead = top[-static_cast<std::ptrdiff_t>(lookahead)];
+    c.top = top - 1;
+    // Written to soon: its line arrives while the slots before it are being filled.
+    prefetch_for_writing(ahead);
+    void* const p = top[-1];
+#if CAIRN_ASSERTS
+#    ifdef __OPTIMIZE__  // otherwise one call: the library is optimized in Debug builds, too
+    if (!c.seen.give_out(p, number_)) [[unlikely]] { check_taken(c, p); }
+#    else
+    check_taken(c, p);
+#    endif
+#endif
+    unpoison(p, stride_);
+    return p;
+}
+
+inline void concurrent_pool::give(cache& c, void* p, [[maybe_unused]] call_site from) noexcept {
+    if (p == nullptr) [[unlikely]] { return; }
+#if CAIRN_ASSERTS
+#    ifdef __OPTIMIZE__
+    if (!c.seen.take_back(p, number_)) [[unlikely]] { check_freed(c, p, from); }
+#    else
+    check_freed(c, p, from);
+#    endif
+#endif
+    poison(p, stride_);
+    void** const top = c.top;
+    if (top == c.ceiling) [[unlikely]] {
+        give_cold(c, p);
+        return;
+    }
+    *top = p;
+    c.top = top + 1;
+}
+
+inline void* concurrent_pool::allocate(std::size_t size, alignment align) noexcept {
+    return size <= stride_ && align <= align_ ? allocate() : nullptr;
+}
+
+inline void concurrent_pool::deallocate(void* p, [[maybe_unused]] std::size_t size,
+                                        [[maybe_unused]] alignment align, call_site from) noexcept {
+    CAIRN_ASSERT(p == nullptr || (size <= stride_ && align <= align_),
+                 "a slot comes back with the size it was asked with", about_size(size, from));
+    deallocate(p, from);
+}
+
+inline void* concurrent_pool::local_view::allocate(std::size_t size, alignment align) noexcept {
+    return size <= pool_->stride_ && align <= pool_->align_ ? allocate() : nullptr;
+}
+
+inline void concurrent_pool::local_view::deallocate(void* p, [[maybe_unused]] std::size_t size,
+                                                    [[maybe_unused]] alignment align,
+                                                    call_site from) noexcept {
+    CAIRN_ASSERT(p == nullptr || (size <= pool_->stride_ && align <= pool_->align_),
+                 "a slot comes back with the size it was asked with",
+                 pool_->about_size(size, from));
+    deallocate(p, from);
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR

@@ -1,0 +1,93 @@
+// cairn/alloc/concurrent_pool/slot_states.hpp - what checked builds know of each slot: is it live?
+//
+//      chunk     | slot 0 | slot 1 | slot 2 | ...
+//      live      |  true  |  false |  true  | ...      a byte a slot, in memory of their own
+//
+// Each thread remembers the chunk that it found last (chunk_lookup, in its cache), so that the byte
+// of an address is nearly always found without a search, and without a division.
+//
+// A byte is looked at and then written, by two instructions: one that does both is locked, and two
+// of those are several times what a pair without checks costs. Two threads that free one slot in
+// the same instant may therefore both find it live. It then lies in two magazines, and is named
+// when it is given out for the second time. (docs/decisions/0106-plain-checks.md)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/alloc/concurrent_pool/magazines.hpp>
+
+namespace cairn::inline CAIRN_FLAVOUR::detail {
+
+/// True while its slot is live. Relaxed: the magazines order what one thread hands to another.
+using slot_state = std_atoms::atomic<bool>;
+
+struct pool_chunk : basic_fresh_chunk<std_atoms> {
+    // Checked builds; Valgrind's number lies behind them. nullptr: there was no memory for it.
+    slot_state* live = nullptr;
+};
+
+#if CAIRN_ASSERTS
+
+/// How a distance becomes the number of a slot.
+struct slot_numbers {
+    explicit constexpr slot_numbers(std::size_t slot_stride) noexcept
+        : stride{slot_stride}, inverse{UINT64_MAX / slot_stride + 1} {}
+    __extension__ using product = unsigned __int128;
+
+    /// Slots rounded down, where the distance is below 2^64 / stride; for a stride of 1 always 0.
+    [[nodiscard]] std::size_t operator()(std::size_t distance) const noexcept {
+        return static_cast<std::size_t>(product{distance} * inverse >> 64);
+    }
+    std::size_t stride;
+    std::uint64_t inverse;
+};
+
+class chunk_lookup {
+public:
+    void remember(const pool_chunk& c, std::size_t stride) noexcept {
+        first_ = reinterpret_cast<std::uintptr_t>(static_cast<std::byte*>(c.first));
+        size_ = c.slot_count * stride;
+        live_ = c.live;
+    }
+
+    /// Marks the slot at `p` as live.
+    /// Returns: false when all is not well, or the slot lies elsewhere; nothing has changed then.
+    [[nodiscard]] bool give_out(const void* p, slot_numbers number) noexcept {
+        return change(p, number, true);
+    }
+    /// The same for a slot that comes back.
+    [[nodiscard]] bool take_back(const void* p, slot_numbers number) noexcept {
+        return change(p, number, false);
+    }
+
+private:
+    [[nodiscard]] [[gnu::always_inline]] bool change(const void* p, slot_numbers number,
+                                                     bool live) noexcept {
+        const std::size_t distance = reinterpret_cast<std::uintptr_t>(p) - first_;
+        if (distance >= size_) [[unlikely]] { return false; }
+        const std::size_t i = number(distance);
+        slot_state& state = live_[i];
+        if (i * number.stride != distance || state.load(memory_order::relaxed) == live)
+            [[unlikely]] {
+            return false;
+        }
+        state.store(live, memory_order::relaxed);
+        return true;
+    }
+
+    std::uintptr_t first_ = 0;  // of its slots
+    std::size_t size_ = 0;      // of its slots, in bytes; 0: no chunk, or states that are not known
+    slot_state* live_ = nullptr;
+};
+
+#else
+
+struct slot_numbers {
+    explicit constexpr slot_numbers(std::size_t) noexcept {}
+};
+struct chunk_lookup {};
+
+#endif
+
+}  // namespace cairn::inline CAIRN_FLAVOUR::detail

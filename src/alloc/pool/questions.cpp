@@ -1,0 +1,70 @@
+// Questions to cairn/alloc/pool.hpp.
+#include <algorithm>
+#include <functional>
+
+#include "checks.hpp"
+
+namespace cairn::inline CAIRN_FLAVOUR {
+
+/// Returns: the chunk that `p` lies in, or nullptr.
+const pool::chunk* pool::find_chunk(const void* p) const noexcept {
+    const chunk* const after =
+        std::upper_bound(chunks_, chunks_ + chunk_count_, p,
+                         [](const void* q, const chunk& c) { return std::less<>{}(q, c.first); });
+    if (after == chunks_) { return nullptr; }
+    const chunk& c = after[-1];
+    // The last chunk that begins at or before p; behind its slots p lies in none.
+    const auto offset =
+        reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(c.first);
+    return offset < c.slot_count * stride_ ? &c : nullptr;
+}
+
+pool_stats pool::stats() const noexcept {
+    pool_stats s;
+    const std::size_t free_count = static_cast<std::size_t>(top_ - floor_);
+    s.slot_count = slot_count_;
+    // Each slot is untouched, on the stack or live: what is not counted is left over.
+    s.live_count = slot_count_ - untouched_count() - free_count;
+    s.chunk_count = chunk_count_;
+    s.upstream_size = fixed_ || chunks_ == nullptr ? 0
+                                                   : slot_count_ * stride_ + embedded_size_ +
+                                                         (side_is_embedded() ? 0 : side_size());
+    return s;
+}
+
+void pool::validate() const noexcept {
+    CAIRN_ASSERT(floor_ <= top_ && top_ <= floor_ + stack_capacity_,
+                 "the stack of free slots has room for every slot");
+    std::size_t slots = 0;
+    std::size_t live = 0;
+    bool every_bit_known = true;
+    for (std::size_t i = 0; i < chunk_count_; ++i) {
+        const chunk& c = chunks_[i];
+        CAIRN_ASSERT(i == 0 || std::less<>{}(chunks_[i - 1].first, c.first), "chunks are sorted");
+        CAIRN_ASSERT(is_aligned(c.first, align_), "slots are aligned");
+        CAIRN_ASSERT(c.first <= carved_end(i) && carved_end(i) <= c.first + c.slot_count * stride_,
+                     "carving stays inside its chunk");
+        slots += c.slot_count;
+        every_bit_known = every_bit_known && c.live != nullptr;
+        live += c.live != nullptr ? pool_checks::count(c) : 0;
+    }
+    CAIRN_ASSERT(slots == slot_count_, "slot_count_ counts the slots of all chunks");
+    for (std::size_t i = 0; i < lookahead && floor_ != nullptr; ++i) {
+        CAIRN_ASSERT(floor_[-1 - static_cast<std::ptrdiff_t>(i)] == nullptr,
+                     "below the stack lie null entries");
+    }
+    for (void* const* free = floor_; free != top_; ++free) {
+        const chunk* const c = find_chunk(*free);
+        CAIRN_ASSERT(c != nullptr && static_cast<std::byte*>(*free) <
+                                         carved_end(static_cast<std::size_t>(c - chunks_)),
+                     "a free slot lies among the carved slots of its pool");
+        CAIRN_ASSERT(
+            c->live == nullptr || !pool_checks::is_live(*c, pool_checks::index(*this, *c, *free)),
+            "a free slot is not live");
+    }
+    CAIRN_ASSERT(!every_bit_known || live == stats().live_count,
+                 "each carved slot is live or free, once");
+    (void)live;
+}
+
+}  // namespace cairn::inline CAIRN_FLAVOUR
