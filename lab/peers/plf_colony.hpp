@@ -14,8 +14,8 @@ struct plf_colony {
         static constexpr bool by_index = false;
         plf::colony<T> all;
         explicit store(std::size_t capacity) { all.reserve(capacity); }
-        handle insert(unsigned seed) { return all.emplace(seed); }
-        void erase(handle where) { all.erase(where); }
+        [[gnu::always_inline]] handle insert(unsigned seed) { return all.emplace(seed); }
+        [[gnu::always_inline]] void erase(handle where) { all.erase(where); }
         template <class F>
         void each(F f) {
             for (T& t : all) { f(t); }

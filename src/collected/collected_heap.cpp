@@ -53,6 +53,8 @@ collected_region* build_region(std::byte* memory, const region_plan& plan,
     const auto words_at = [memory](std::size_t offset) {
         return reinterpret_cast<std::uint64_t*>(memory + offset);
     };
+    // Only the two bit sets of chunks are cleared. Records, marks and live bits are when their
+    // chunk is taken, so that a large heap that is hardly used touches little memory.
     std::memset(memory + plan.free_bits, 0, plan.records - plan.free_bits);
     r->free_chunks = words_at(plan.free_bits);
     r->chunks_set_aside = words_at(plan.set_aside_bits);
@@ -73,6 +75,7 @@ collected_region* build_region(std::byte* memory, const region_plan& plan,
     for (std::uint32_t i = r->first_chunk; i < r->end_chunk; ++i) {
         r->free_chunks[i / 64] |= std::uint64_t{1} << (i % 64);
     }
+    // As if a cycle had just ended with nothing in the heap.
     r->free_at_end = capacity_of(*r);
     r->collects_always = wishes.how.stress;
     r->verifies = wishes.how.verify;
@@ -80,6 +83,7 @@ collected_region* build_region(std::byte* memory, const region_plan& plan,
     r->cycle_ended = wishes.how.cycle_ended;
     r->cycle_ended_context = wishes.how.cycle_ended_context;
     r->block_size = plan.end;
+    // A checker sees all of it as freed until make() hands out a slot.
     poison(memory + plan.first_chunk, plan.chunk_count * chunk_size);
     return r;
 }
@@ -121,6 +125,7 @@ void end_all_roots(collected_region& r) noexcept {
                   .type = "collected_heap",
                   .caller = r.roots.next->line(),
                   .values = {{"roots", r.root_count}}});
+    // A build without checks goes on: a root that is left behind is null, and ends without harm.
     while (r.roots.next != &r.roots) {
         r.roots.next->object = nullptr;
         r.roots.next = r.roots.next->next;
@@ -134,6 +139,7 @@ void destroy_region(collected_region& r) noexcept {
     unpoison(base_of(r) + r.begin, r.end - r.begin);
     const allocator_ref upstream = r.upstream;
     const std::size_t size = r.block_size;
+    // The region lies in the block that is given back: what that takes was copied before.
     r.~collected_region();
     upstream.deallocate(&r, size, alignment{region_alignment});
 }
@@ -173,6 +179,7 @@ void collected_heap::release() noexcept {
     detail::collected_region& r = *region_;
     mark_alone();
     detail::end_all_roots(r);
+    // Destructors of what a running cycle has found run in it; those of the rest, below.
     if (r.now != detail::phase::idle) { static_cast<void>(step(collection_budget::unlimited())); }
     detail::end_all_objects(r);
     detail::end_all_roots(r);  // those that a destructor made

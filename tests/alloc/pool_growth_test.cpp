@@ -1,4 +1,5 @@
 // What cairn/alloc/pool.hpp promises of its chunks: growing, giving back, walking over what is live.
+#include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/pool.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <gtest/gtest.h>
@@ -34,6 +35,27 @@ TEST(pool, chunks_double_up_to_their_cap) {
     EXPECT_EQ(p.stats().chunk_count, 5u);
     EXPECT_EQ(p.stats().slot_count, 46u);
     EXPECT_EQ(p.stats().upstream_size, upstream.live_size());
+}
+
+TEST(pool, its_chunks_lie_in_an_arena_and_die_with_it) {
+    cairn::arena level{std::size_t{16} << 10};
+    {
+        pool particles{24, alignment{8}, level, {.slots_per_chunk = 32}};
+        auto slots = take(particles, 100);
+        for (void* const s : slots) { EXPECT_TRUE(level.owns(s)); }
+        for (std::size_t i = 0; i < 100; i += 2) { particles.deallocate(slots[i]); }
+        const std::size_t used = level.used_size();
+        auto again = take(particles, 50);
+        EXPECT_EQ(level.used_size(), used) << "free slots come first";
+        while (void* const s = particles.allocate()) { again.push_back(s); }
+        EXPECT_GT(again.size(), 50u) << "until the arena is full";
+        particles.validate();
+        for (std::size_t i = 1; i < 100; i += 2) { particles.deallocate(slots[i]); }
+        for (void* const s : again) { particles.deallocate(s); }
+    }
+    level.reset();
+    EXPECT_EQ(level.used_size(), 0u);
+    level.validate();
 }
 
 TEST(pool, after_reserve_no_upstream_is_needed) {

@@ -278,6 +278,17 @@ own = {n: about("own.o", n) for n in ("pool", "growing_arena")}
 for name, t in own.items():
     check(t["size"] == t["member_size"] + t["wasted"] and t["members"], f"cairn::{name} adds up", t)
 
+# ---- a large packaged program -------------------------------------------------------------------------
+# Debian's libc6-dbg, which valgrind needs, puts glibc's there: C of several compilations.
+packaged = sorted(pathlib.Path("/usr/lib/debug").rglob("*.debug"), key=lambda f: f.stat().st_size)[-1:]
+for file in packaged:
+    code, out, err = run(file, "--json", "-")
+    report = json.loads(out) if code == 0 else {"type_count": 0, "types": []}
+    check(report["type_count"] > 20 and report["types"], f"{file}: its types are listed", (code, err))
+    if "libc" in out and "pthread" in [t["name"] for t in report["types"]]:
+        t = about(file, "pthread")
+        check(t["size"] == t["member_size"] + t["wasted"] and len(t["members"]) > 20, "glibc's own thread adds up", t["size"])
+
 # ---- what cannot be read ----------------------------------------------------------------------------
 pathlib.Path("text").write_text("no program\n")
 pathlib.Path("nothing").write_text("")

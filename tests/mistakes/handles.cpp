@@ -19,6 +19,7 @@ void f(cairn::slot_map<enemy>& m, cairn::handle<spark> h) { (void)m.contains(h);
 
 //= mistake: a policy of 24 bits
 //= says: a handle has 16, 32 or 64 bits
+//= lines: 20, clang 25
 cairn::slot_map<enemy, cairn::slot_policy<24>> m;
 
 //= mistake: a number as the policy

@@ -60,8 +60,8 @@ class packed_array : public detail::packed_memory<T> {
     using memory::build, memory::rows, memory::size_, memory::capacity_;
 
 public:
-    using memory::memory;
     using memory::clear, memory::reserve, memory::size, memory::upstream;
+    using memory::memory;
     using value_type = T;
     using size_type = std::size_t;
     using difference_type = std::ptrdiff_t;

@@ -90,6 +90,8 @@ public:
         std::size_t number = 0;
         for (std::uint32_t i = 0; i < rows_.count && number < numbers_max; ++i) {
             const auto& [first, count] = rows_.rows[i];
+            // The number of a place: that of the first one in its row, and how far behind that it
+            // lies.
             const std::size_t place = (offset - first) / sizeof(object_name);
             if (offset >= first && place < count) {
                 number += place;
@@ -117,6 +119,7 @@ private:
 };
 
 void check_all_told(collected_region& r, object_name object, const reference_rows& rows) noexcept {
+    // No ref began in its constructor: the type refers to nothing, or its references lie elsewhere.
     if (rows.count == 0) { return; }
     told_places told{rows};
     for_each_reference(r, object, [&](const object_name* place) {
@@ -129,12 +132,14 @@ void check_all_told(collected_region& r, object_name object, const reference_row
 void note(reference_rows& rows, std::uint32_t place) noexcept {
     if (rows.count != 0) {
         auto& [first, count] = rows.rows[rows.count - 1];
+        // Neighbours, as members of one array are, share a row.
         if (place == first + count * sizeof(object_name)) {
             ++count;
             return;
         }
     }
     constexpr std::size_t rows_max = sizeof(rows.rows) / sizeof(rows.rows[0]);
+    // Types with more rows are checked as far as they go.
     if (rows.count < rows_max) { rows.rows[rows.count++] = {place, 1}; }
 }
 
@@ -161,6 +166,7 @@ void check_new_ref(const void* where, const void* target) noexcept {
     CAIRN_ASSERT(place >= now.begin && place < now.end,
                  "a ref lives as long as its object: no optional, no variant, no union of it",
                  about(r, misuse_kind::unspecified));
+    // Where the object has references is known from now on; trace() is compared with it.
     note(now.begun, static_cast<std::uint32_t>(place - now.begin));
 }
 
@@ -174,6 +180,7 @@ void check_store(const void* where, const void* target) noexcept {
     collected_region& r = region_of_ref(where);
     check_lives(r, where);
     check_target(r, target);
+    // While it is built, its trace() may not be called yet.
     if (r.under_construction.begin == nullptr && !r.is_in_user_code) {
         check_told(r, start_of(r, name_of(where)), where);
     }
@@ -210,6 +217,7 @@ void construction_scope::check_told(const collected_type&, void* object) noexcep
     check_all_told(region_, name_of(object), begun);
     const chunk_record& c = region_.chunks[name_of(object) / chunk_size];
     reference_rows& of_type = region_.rows[c.type - region_.types];
+    // What the first object showed holds for all of the type: refs are members, at the same places.
     if (of_type.count == 0) { of_type = begun; }
 }
 

@@ -19,6 +19,7 @@ namespace {
 /// A bit for each beginning of a slot, the first at bit 0.
 std::uint64_t starts_of(std::uint32_t slot_size) noexcept {
     std::uint64_t starts = 1;
+    // Doubling: 1, then 2, 4, 8 ... beginnings, each time by one shift.
     for (std::size_t step = slot_size / slot_size_min; step < 64; step *= 2) {
         starts |= starts << step;
     }
@@ -46,7 +47,10 @@ std::uint32_t find_free_chunks(collected_region& r, std::uint32_t count) noexcep
 void open_word(collected_region& r, type_record& t, std::uint32_t word,
                std::uint64_t free) noexcept {
     chunk_record& c = r.chunks[t.current];
+    // All slots of the word become black or white at once, so make() sets no mark for an object.
     if (births_are_marked(r, c)) { mark_births(r, mark_word(r, t.current, word), free); }
+    // They count as live from here on: make() then touches neither the record of the chunk nor its
+    // bits.
     live_bits(r, t.current, word) |= free;
     t.free_bits = free;
     t.word_begin = chunk_begin(r, t.current) + word * word_span;
@@ -60,6 +64,7 @@ void open_word(collected_region& r, type_record& t, std::uint32_t word,
 std::uint64_t starts_of_word(const type_record& t, const chunk_record& c,
                              std::uint32_t word) noexcept {
     const auto begin = static_cast<std::uint32_t>(word * word_span);
+    // slot = ceil(begin / slot_size), by a product with 2^32 / slot_size: exact below 2^16.
     const std::uint64_t before = begin + c.slot_size - 1;
     const auto slot = static_cast<std::uint32_t>(before * c.reciprocal >> 32);  // begins here, or
     const std::uint32_t first = (slot * c.slot_size - begin) / slot_size_min;
@@ -86,6 +91,7 @@ bool open_word_of_current(collected_region& r, type_record& t) noexcept {
 void unlist(collected_region& r, std::uint32_t number) noexcept {
     chunk_record& c = r.chunks[number];
     type_record& t = *c.type;
+    // The two numbers that lead here: of the neighbours, or of the ends of the list.
     std::uint32_t& from_before = c.previous_with_room == no_chunk
                                      ? t.first_with_room
                                      : r.chunks[c.previous_with_room].next_with_room;
@@ -120,6 +126,7 @@ std::uint32_t take_chunks(collected_region& r, std::uint32_t count) noexcept {
         r.free_chunks[i / 64] &= ~(std::uint64_t{1} << (i % 64));
     }
     r.free_chunk_count -= count;
+    // All below are taken, as far as single chunks go; a run may have passed over some.
     if (count == 1) { r.search_from = first / 64; }
     if (r.highest_chunk < first + count) { r.highest_chunk = first + count; }
     return first;
@@ -138,6 +145,7 @@ void prepare_chunk(collected_region& r, std::uint32_t number, type_record& type,
         const std::uint32_t size = type.type->size;
         c.slot_size = static_cast<std::uint16_t>(size);
         c.slot_count = static_cast<std::uint32_t>(chunk_size / size);
+        // 2^32 / size, rounded up.
         c.reciprocal = 0xFFFF'FFFF / size + 1;
     }
     set_way(c);
@@ -168,6 +176,8 @@ void list_chunk_with_room(collected_region& r, std::uint32_t number) noexcept {
     c.is_listed = true;
     c.next_with_room = no_chunk;
     c.previous_with_room = t.last_with_room;
+    // At the end: chunks are filled in the order in which they were swept, which goes with
+    // addresses.
     (t.last_with_room == no_chunk ? t.first_with_room : r.chunks[t.last_with_room].next_with_room) =
         number;
     t.last_with_room = number;
@@ -196,6 +206,7 @@ type_record* find_record(collected_region& r, const collected_type& type) noexce
     std::size_t i = record_number(type);
     while (r.types[i].type != &type) {
         if (r.types[i].type == nullptr) {
+            // Half full at the most: a search for a type ends after two or three looks.
             if (r.type_count == type_record_count / 2) { return nullptr; }
             r.used_types[r.type_count++] = static_cast<std::uint8_t>(i);
             r.types[i].type = &type;
@@ -210,6 +221,8 @@ type_record* find_record(collected_region& r, const collected_type& type) noexce
 
 void* take_from_next_word(collected_region& r, type_record& t) noexcept {
     if (r.is_ending) { return nullptr; }
+    // Room in the order of its price: the next word of this chunk, a chunk with room, a free chunk,
+    // and at last what the running cycle can still set free.
     while (t.free_bits == 0 && !open_word_of_current(r, t)) {
         if (!select_chunk(r, t) && !help_make(r)) { return nullptr; }
     }

@@ -59,6 +59,8 @@ public:
     }
     /// Turns the way from `object` to a root around. Returns: the object that a root refers to.
     [[nodiscard]] object_name turn(object_name object) noexcept {
+        // next() is free to be used again: no object waits any more that the way could lead
+        // through.
         object_name behind = 0;
         for (;;) {
             next(object) = behind;
@@ -91,6 +93,8 @@ std::size_t offset_of_reference(collected_region& r, object_name holder, object_
     std::size_t offset = SIZE_MAX;
     for_each_reference(r, holder, [&](const object_name* place) {
         const auto* const at = reinterpret_cast<const std::byte*>(place);
+        // The first place counts. References of an array in memory of its own have none in the
+        // object.
         if (*place == 0 || start_of(r, *place) != to || offset != SIZE_MAX) { return; }
         if (at >= begin && at < begin + size) { offset = static_cast<std::size_t>(at - begin); }
     });
@@ -112,6 +116,7 @@ public:
         text("\"");
     }
     void number(std::uint64_t value, unsigned base = 10) noexcept {
+        // 2^64 - 1 has 20 digits.
         char digits[20];
         char* at = digits + sizeof(digits);
         do { *--at = "0123456789abcdef"[value % base]; } while ((value /= base) != 0);
@@ -164,6 +169,7 @@ counts_of_type count_type(collected_region& r, const type_numbers& numbers,
         for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
             for_each_bit(objects_of_word(r, number, w), [&](std::uint32_t bit) {
                 const object_name object = name_at(number, w, bit);
+                // Dead, and not swept yet: it is no longer in the heap.
                 if (is_condemned(r, object)) { return; }
                 ++n.objects;
                 n.size += object_size(c);
@@ -219,7 +225,10 @@ bool visit_keepers(const collected_region& constant, const void* object, keeper_
     for (const root_link* root = r.roots.next; root != &r.roots; root = root->next) {
         way.reach(name_of(root->object), by_a_root);
     }
+    // Objects are followed in the order in which they were reached, until one of them leads to the
+    // target.
     while (way.parent(target) == 0) {
+        // Nothing waits: no root leads there, the object is garbage.
         const object_name from = way.take();
         if (from == 0) { return false; }
         for_each_reference(r, from, [&](const object_name* place) { way.reach(*place, from); });

@@ -38,6 +38,8 @@ void learn(collected_region& r, object_name object, chunk_record& c) noexcept {
               object{o} {}
         void add(const std::byte* place) noexcept {
             const auto offset = static_cast<std::size_t>(place - object);
+            // Places beyond 64 KiB, or more of them than a record holds: such a type is traced by
+            // its function.
             is_too_large = is_too_large || type.place_count == places_max || offset > 0xFFFF;
             if (is_too_large) { return; }
             type.places[type.place_count++] = static_cast<std::uint16_t>(offset);
@@ -47,6 +49,7 @@ void learn(collected_region& r, object_name object, chunk_record& c) noexcept {
         bool is_too_large = false;
     };
     type_record& t = *c.type;
+    // An older chunk of the type may have learned it since this one was prepared.
     if (t.way == tracing::unlearned) {
         t.place_count = 0;
         places v{t, base_of(r) + object};
@@ -86,6 +89,8 @@ std::size_t trace_by_call(collected_region& r, object_name object, const chunk_r
     }
     if (c.way == tracing::unlearned) { learn(r, object, c); }
     const std::size_t price = price_of(object_size(c), trace_by_call(r, object, c));
+    // What references cost beyond the size of their object is known now, and the next cycle planned
+    // with it.
     r.cycle.work_beyond_slots += price - object_size(c);
     return price;
 }
@@ -125,6 +130,7 @@ void set_object_aside(collected_region& r, object_name object) noexcept {
     std::uint64_t* const bits = r.set_aside + (chunk - r.first_chunk) * words_per_chunk;
     std::uint64_t& chunks = r.chunks_set_aside[chunk / 64];
     const std::uint64_t bit = std::uint64_t{1} << (chunk % 64);
+    // Its words were used for another cycle, or never: cleared by the first that needs them.
     if ((chunks & bit) == 0) {
         std::memset(bits, 0, words_per_chunk * sizeof(*bits));
         chunks |= bit;
@@ -137,6 +143,7 @@ void set_object_aside(collected_region& r, object_name object) noexcept {
 
 void take_objects_back(collected_region& r) noexcept {
     std::uint32_t word = r.next_set_aside;
+    // The search goes on where the last one ended, so that each word is passed once a round.
     while (r.chunks_set_aside[word] == 0) { word = (word + 1) % (r.end_chunk / 64 + 1); }
     r.next_set_aside = word;
     const std::uint64_t chunks = r.chunks_set_aside[word];
@@ -144,6 +151,8 @@ void take_objects_back(collected_region& r) noexcept {
     std::uint64_t* const bits = r.set_aside + (chunk - r.first_chunk) * words_per_chunk;
     for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
         for (; bits[w] != 0; bits[w] &= bits[w] - 1) {
+            // What does not fit stays set aside: its bits and its chunk are found again by the next
+            // call.
             if (r.stack_count == room_on_stack(r)) { return; }
             const auto bit = static_cast<std::uint32_t>(std::countr_zero(bits[w]));
             r.stack[r.stack_count++] = name_at(chunk, w, bit);

@@ -38,6 +38,8 @@ bool has_before_collect(const collected_region& r) noexcept {
 }
 
 void begin_cycle(collected_region& r) noexcept {
+    // Nothing is scanned here. Which objects are white, grey or black follows from the marks, and
+    // these are all 0: each chunk was cleared when it was swept or taken.
     r.cycle = {};
     r.cycle.root_count = r.root_count;
     r.help_left = r.help_max;
@@ -46,12 +48,15 @@ void begin_cycle(collected_region& r) noexcept {
     r.next_root = r.roots.next;
     mark_open_words(r);
     r.work_left_max = work_of_cycle(r);
+    // What is made during a cycle stays until the end of the next one: two cycles share what is
+    // free.
     r.room = (capacity_of(r) - r.used_size) / 2;
     r.paid_until = r.allocated_size;
 }
 
 void begin_sweep(collected_region& r) noexcept {
     r.now = phase::sweep;
+    // One number makes every chunk unswept: none is visited for it.
     ++r.sweep_stamp;
     r.next_chunk = r.make_chunk = r.first_chunk;
     r.next_word = r.next_bit = 0;
@@ -77,6 +82,8 @@ void end_cycle(collected_region& r) noexcept {
     r.used_by_last_cycle = r.cycle.allocated_size;
     r.free_at_end = capacity_of(r) - r.used_size;
     constexpr std::uint64_t least_work_to_learn_from = 65536;
+    // The speed of this thread, in bytes a microsecond, from cycles that are long enough for the
+    // clock. The slowest counts, since a promise that is derived from it has to hold.
     const std::uint64_t own_work = r.cycle.work - r.cycle.work_by_worker;
     if (r.cycle.nanoseconds != 0 && own_work >= least_work_to_learn_from) {
         const double speed =
@@ -129,10 +136,14 @@ bool is_without_limit(const collection_budget& b) noexcept {
 beside_worker share_budget(collected_region& r, collection_budget& budget) noexcept {
     const std::size_t by_worker = r.is_shared ? count_work_of_worker(r) : 0;
     if (is_without_limit(budget)) { return beside_worker::insists; }
+    // A budget of time or steps: where the worker has marked since the last one, the rest is left
+    // to it.
     if (budget.bytes == SIZE_MAX) {
         return by_worker == 0 ? beside_worker::marks : beside_worker::leaves;
     }
     if (budget.bytes != 0) {
+        // One byte stays, so that a step always makes progress, and ends a phase that has only its
+        // end left.
         budget.bytes -= by_worker < budget.bytes ? by_worker : budget.bytes - 1;
     }
     return beside_worker::marks;
@@ -154,6 +165,8 @@ collection_report run(collected_region& r, collection_budget budget) noexcept {
                report.steps >= budget.steps || (is_timed && report.nanoseconds >= time_max);
     };
     while (!is_over() && !waits) {
+        // A slice is what lies between two looks at the clock; without a time limit it is all that
+        // is left.
         const std::size_t work_left = budget.bytes - report.bytes;
         const std::size_t slice = is_timed && work_left > work_per_look ? work_per_look : work_left;
         const std::size_t steps = budget.steps - report.steps;
@@ -208,12 +221,15 @@ void count_work(collected_region& r, std::size_t work) noexcept {
 
 bool help_make(collected_region& r) noexcept {
     if (r.is_in_user_code || r.is_ending || r.help_left == 0) { return false; }
+    // A chunk that is swept may have room for what make() wants: one is enough to try again.
     if (r.now == phase::sweep) {
         if (!sweep_one_for_make(r)) { return false; }
         count_help(r, chunk_price);
         return true;
     }
     if (r.now != phase::roots && r.now != phase::mark) { return false; }
+    // Nothing comes free before marking ends, so make() finishes that, as far as its own allowance
+    // goes.
     while (r.now == phase::roots || r.now == phase::mark) {
         if (r.help_left == 0) { return false; }
         allowance some{r.help_left, unlimited, 0};
@@ -253,6 +269,7 @@ collection_report collected_heap::collect() noexcept {
     detail::collected_region& r = *region_;
     detail::check_safe_point(r);
     collection_report report;
+    // What became garbage after the running cycle began is black in it: only a second one finds it.
     if (r.now != detail::phase::idle) { report = detail::whole_cycle(r); }
     const collection_report second = detail::whole_cycle(r);
     detail::note_payment(r);

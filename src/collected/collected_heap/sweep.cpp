@@ -35,6 +35,7 @@ void end_lives(collected_region& r, std::uint32_t number, std::uint32_t word,
                std::uint64_t dead) noexcept {
     const chunk_record& c = r.chunks[number];
     const bool tells_checker = poison_is_seen() || r.collects_always;
+    // No weak_ref has ever looked at this chunk: no life needs an end, and no memory is touched.
     if (!c.has_weak && !tells_checker) { return; }
     for_each_bit(dead, [&](std::uint32_t bit) {
         const object_name name = name_at(number, word, bit);
@@ -66,10 +67,13 @@ void finish_chunk(collected_region& r, std::uint32_t number) noexcept {
     count_as_freed(r, c, dead_count);
     c.swept_in = r.sweep_stamp;
     type_record& t = *c.type;
+    // The word that make() has open counts as taken as a whole; what is left of it holds no
+    // objects.
     const auto open_count = static_cast<std::uint32_t>(std::popcount(t.free_bits));
     const std::uint32_t kept = c.taken_count - (t.current == number ? open_count : 0);
     r.cycle.kept_count += kept;
     r.cycle.kept_size += kept * object_size(c);
+    // The chunk that objects are made in stays with its type; an empty one goes back for any type.
     if (t.current == number) {
         t.next_word = 0;  // words below may have room again
     } else if (kept == 0) {
@@ -83,6 +87,8 @@ void finish_chunk(collected_region& r, std::uint32_t number) noexcept {
 std::uint32_t next_unswept(const collected_region& r, std::uint32_t from) noexcept {
     while (from < r.highest_chunk) {
         if (is_free_chunk(r, from)) {
+            // 64 free chunks are passed over by one comparison: an empty region costs O(chunks /
+            // 64).
             const bool are_all = from % 64 == 0 && r.free_chunks[from / 64] == ~std::uint64_t{0};
             from += are_all ? 64 : 1;
         } else if (r.chunks[from].swept_in == r.sweep_stamp) {
@@ -109,6 +115,7 @@ bool destroy_one(collected_region& r, std::uint32_t number) noexcept {
         if (dead == 0) { continue; }
         const auto bit = static_cast<std::uint32_t>(std::countr_zero(dead));
         const std::uint32_t word = r.next_word;
+        // Its bit falls after its destructor, so that the object counts as live while that runs.
         end_object(r, *c.type->type, base_of(r) + name_at(number, word, bit));
         live_bits(r, number, word) &= ~(std::uint64_t{1} << bit);
         count_as_freed(r, c, 1);
@@ -134,6 +141,8 @@ bool is_condemned(const collected_region& r, object_name object) noexcept {
     const bool is_after_mark = r.now == phase::before_collect || r.now == phase::sweep;
     object = start_of(r, object);
     const chunk_record& c = r.chunks[object / chunk_size];
+    // A chunk that is swept holds only what was marked; its marks are gone, and say nothing any
+    // more.
     if (!is_after_mark || (r.now == phase::sweep && c.swept_in == r.sweep_stamp)) { return false; }
     return !is_marked(r, object);
 }
@@ -147,6 +156,7 @@ bool call_before_collect(collected_region& r, allowance& left) noexcept {
         const std::uint64_t dead =
             call == nullptr || r.next_word == words_per_chunk
                 ? 0
+                // Bits below next_bit were called: shifted out, and back to their places.
                 : condemned_of_word(r, r.next_chunk, r.next_word) >> r.next_bit << r.next_bit;
         if (dead != 0) {
             const auto bit = static_cast<std::uint32_t>(std::countr_zero(dead));
@@ -189,6 +199,7 @@ bool sweep_one_for_make(collected_region& r) noexcept {
         const std::uint32_t number = next_unswept(r, r.make_chunk);
         if (number == r.highest_chunk) { return false; }
         r.make_chunk = number + r.chunks[number].run;
+        // Destructors run at safe points only: such a chunk is left to step().
         if (r.chunks[number].type->type->destroy == nullptr) {
             finish_chunk(r, number);
             return true;
@@ -212,6 +223,7 @@ void end_all_objects(collected_region& r) noexcept {
     const user_code runs{r};
     for_each_live([](const collected_type& t) { return t.before_collect; },
                   [](const collected_type& t, std::byte* object) { t.before_collect(object); });
+    // From here on make() returns null: a destructor makes nothing in a heap that ends.
     r.is_ending = true;
     for (std::uint32_t i = 0; i < r.type_count; ++i) {
         give_back_open_word(r, r.types[r.used_types[i]]);

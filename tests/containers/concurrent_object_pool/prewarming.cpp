@@ -19,7 +19,7 @@
 using namespace cairn;
 using namespace concurrent_object_pool_tests;
 
-TEST(concurrent_object_pool, prewarms_on_several_threads_on_lines_of_their_own) {
+TEST(concurrent_object_pool, prewarms_on_several_threads) {
     for (const std::size_t threads : {1u, 2u, 5u}) {
         counted::built = 0;
         test_upstream upstream;
