@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Shows what breaks the rule of the tree: every include that points up the layers, every include of a
-header's inside by a file that is not its own, and every file that opens another namespace than the
-library's.
+header's inside by a file that is not its own, every file that opens another namespace than the
+library's, and every file of the tests that is too long to be read as one idea.
 
 The order is read from docs/architecture.md, from its block that opens with ```layers, so the text and
 this check cannot disagree. The inside of LAYER/NOUN.hpp is the folder LAYER/NOUN; NOUN.hpp, NOUN.cpp
@@ -15,6 +15,7 @@ import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 architecture = root / "docs/architecture.md"
+test_lines_max = 300
 include = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -89,7 +90,16 @@ def findings(layers):
                         yield f"{where}:{number}: <{name}> does not exist"
 
 
+def long_tests():
+    for path in sorted((root / "tests").rglob("*.[hc]pp")):
+        count = len(path.read_text().splitlines())
+        if count > test_lines_max:
+            where = path.relative_to(root)
+            yield (f"{where}: {count} lines; a test file has at most {test_lines_max}: make it a folder of "
+                   f"files of one idea each (CONTRIBUTING.md)")
+
+
 layers = order()
-upward = list(findings(layers))
+upward = [*findings(layers), *long_tests()]
 print("\n".join(upward) or f"all includes point down: {' < '.join(layers)}")
 sys.exit(bool(upward))

@@ -1,5 +1,5 @@
 // Sentences of cairn/containers/table/column.hpp and of the padding in
-// table/memory.hpp, without a table; with one they are in table_test.cpp.
+// table/memory.hpp, without a table; with one they are in table/columns.cpp.
 #include <cairn/containers/table/column.hpp>
 #include <cairn/containers/table/memory.hpp>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What gdb and lldb show of cairn's objects is what subjects.cpp says, and nothing is left out.
+"""What gdb and lldb show of cairn's objects is what subjects/*.cpp say, and nothing is left out.
 
-    debuggers_test.py gdb PROGRAM...      PROGRAM: subjects.cpp, compiled with -g
+    debuggers_test.py gdb PROGRAM...      PROGRAM: subjects/*.cpp, compiled with -g
     debuggers_test.py lldb PROGRAM...
     debuggers_test.py names               every public class is shown, or exempt below
     debuggers_test.py natvis              cairn.natvis is XML, of types and members that exist
@@ -82,7 +82,7 @@ def matches(expected, shown):
 def transcripts(debugger):
     """function -> [(command, text)], from the fences of docs/debugging.md:
 
-        <!-- in maps() of tests/debuggers/subjects.cpp -->
+        <!-- in maps() of tests/debuggers/subjects -->
         ```text
         (gdb) print foes
         ...
@@ -90,7 +90,7 @@ def transcripts(debugger):
     text = (root / "docs" / "debugging.md").read_text()
     result = {}
     for function, block in re.findall(
-            r"<!-- in (\w+)\(\) of tests/debuggers/subjects\.cpp -->\n```text\n(.*?)```", text,
+            r"<!-- in (\w+)\(\) of tests/debuggers/subjects -->\n```text\n(.*?)```", text,
             re.DOTALL):
         for part in re.split(rf"^\({debugger}\) ", block, flags=re.MULTILINE)[1:]:
             command, _, shown = part.partition("\n")
@@ -151,7 +151,7 @@ def run(name, debugger, program, shown, wanted_transcripts, paths):
 def check(name, programs):
     debugger = find_debugger(name)
     check_python(name, debugger)
-    expected = expectations((here / "subjects.cpp").read_text())
+    expected = expectations("\n".join(f.read_text() for f in sorted((here / "subjects").glob("*.cpp"))))
     quoted = transcripts(name)
     failed = []
     for program in programs:
@@ -190,7 +190,7 @@ def check(name, programs):
                     failed.append(f"{where}: docs/debugging.md: {line}\n    shows        {text}\n"
                                   f"    not          {wanted}")
         for kind in sorted(set(cairn_views.views) - kinds):
-            failed.append(f"{where}: no {kind} in subjects.cpp, which cairn_views.py has a view of")
+            failed.append(f"{where}: no {kind} in subjects/*.cpp, which cairn_views.py has a view of")
         print(f"{where}: {sum(len(a['shown']) for a in answers)} variables, "
               f"{sum(len(a['transcripts']) for a in answers)} transcripts, "
               f"{sum(a['seconds'] for a in answers):.1f} s")

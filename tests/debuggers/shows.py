@@ -1,4 +1,4 @@
-"""Runs inside gdb or lldb: stops wherever subjects.cpp calls look(), and writes what the debugger
+"""Runs inside gdb or lldb: stops wherever subjects/*.cpp calls look(), and writes what the debugger
 shows of the variables that CAIRN_ASK names, as JSON to CAIRN_ANSWERS.
 
     CAIRN_ASK      {"shown": {"maps": ["foes", "*pointer"]}, of each function; "*": all variables

@@ -1,5 +1,5 @@
 // Sentences of cairn/storage/sort_keys.hpp and sort_indices.hpp. Sorted tables are in
-// table_test.cpp.
+// table/ranges.cpp.
 #include <cairn/storage/sort_indices.hpp>
 #include <cairn/storage/sort_keys.hpp>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Cold half of tests/support/explorer.hpp: fibres, decisions and clocks.
+// Cold half of tests/support/explorer.hpp: decisions and clocks.
 #include "support/explorer.hpp"
 
 #include <ucontext.h>
@@ -7,32 +7,12 @@
 #include <cstdlib>
 #include <sstream>
 
-#if defined(__SANITIZE_ADDRESS__)
-#    define EXPLORER_ASAN 1
-#elif defined(__has_feature)
-#    if __has_feature(address_sanitizer)
-#        define EXPLORER_ASAN 1
-#    endif
-#endif
-#if defined(EXPLORER_ASAN)
-extern "C" {
-void __sanitizer_start_switch_fiber(void** save, const void* bottom, std::size_t size);
-void __sanitizer_finish_switch_fiber(void* save, const void** bottom, std::size_t* size);
-}
-#endif
+#include "support/explorer/fibre.hpp"
 
 namespace explorer {
 namespace {
 
 constexpr std::size_t stack_size = std::size_t{128} << 10;
-
-/// A stack and a place to go on. The last one is the system thread that explores.
-struct fibre {
-    ucontext_t context;
-    const void* bottom = nullptr;
-    std::size_t size = 0;
-    void* fake_stack = nullptr;
-};
 
 struct decision {
     int picked;
@@ -61,17 +41,8 @@ engine* e = nullptr;
 void switch_to(int to) {
     const int from = e->current;
     e->current = to;
-    fibre& a = e->fibres[from];
-    fibre& b = e->fibres[to];
-#if defined(EXPLORER_ASAN)
-    const bool ends =
-        from != threads_max && e->done[from];  // without a place to save it, it is freed
-    __sanitizer_start_switch_fiber(ends ? nullptr : &a.fake_stack, b.bottom, b.size);
-#endif
-    swapcontext(&a.context, &b.context);
-#if defined(EXPLORER_ASAN)
-    __sanitizer_finish_switch_fiber(a.fake_stack, nullptr, nullptr);
-#endif
+    const bool ends = from != threads_max && e->done[from];
+    switch_fibres(e->fibres[from], e->fibres[to], ends);
 }
 
 bool can_run(int thread) { return !e->done[thread] && e->waits_for[thread] == nullptr; }
@@ -94,13 +65,7 @@ int next_runnable() {
 }
 
 void enter() {
-#if defined(EXPLORER_ASAN)
-    const void* bottom = nullptr;
-    std::size_t size = 0;
-    __sanitizer_finish_switch_fiber(nullptr, &bottom, &size);
-    fibre& home = e->fibres[threads_max];
-    if (home.bottom == nullptr) { home.bottom = bottom, home.size = size; }
-#endif
+    arrive(e->fibres[threads_max]);
     const int me = e->current;
     e->what.thread(me);
     e->done[me] = true;

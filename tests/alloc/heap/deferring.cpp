@@ -1,0 +1,170 @@
+// Sentences of cairn/alloc/heap.hpp about freed blocks that wait before they are merged, and
+// that are served again.
+#include <cairn/alloc/heap.hpp>
+#include <cairn/core/sizes.hpp>
+#include <cairn/os/page_memory.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "alloc/heap/pieces.hpp"
+#include "support/heap_model.hpp"
+#include "support/sanitizers.hpp"
+
+using namespace cairn;
+using namespace cairn::literals;
+using namespace heap_tests;
+
+TEST(heap, good_fit_finds_what_it_freed) {
+    // espressif/tlsf PR #2: the freed block lies in the bin below the one that is searched.
+    for (std::size_t size = 0; size < 70'000; size += size < 5000 ? 1 : 97) {
+        test_region memory{heap<strict_good_fit>::region_size_for(size)};
+        heap<strict_good_fit> h{memory.span()};
+        for (int i = 0; i < 3; ++i) {
+            void* const p = h.allocate(size);
+            ASSERT_NE(p, nullptr) << size;
+            h.deallocate(p, size);
+        }
+    }
+}
+
+TEST(heap, an_aligned_hole_is_used_again_by_the_aligned) {
+    test_region memory{256_KiB};
+    heap<good_fit> h{memory.span()};
+    void* const p = h.allocate(8192, alignment{4096});
+    while (h.allocate(16) != nullptr) {}
+    h.deallocate(p, 8192, alignment{4096});
+    EXPECT_EQ(h.allocate(8192, alignment{4096}), p);
+    h.reset();
+}
+
+TEST(heap, what_is_deferred_is_taken_back_before_a_refusal) {
+    test_region memory{8_MiB};
+    heap<good_fit> h{memory.span()};
+    std::vector<void*> live;
+    while (void* const p = h.allocate(1000)) { live.push_back(p); }
+    for (void* const p : live) { h.deallocate(p, 1000); }
+    EXPECT_GT(h.stats().deferred_count, 0u);
+    std::size_t count = 0;
+    while (h.allocate(2000) != nullptr) { ++count; }
+    // All of it but the holes that are left when waiting blocks merge one by one.
+    const std::size_t all = h.stats().capacity / (h.good_size(2000) + h.header_size);
+    EXPECT_GE(count, all - all / 32);
+    EXPECT_EQ(h.stats().deferred_count, 0u);
+    h.reset();
+}
+
+TEST(heap, what_was_in_use_waits_and_is_had_again) {
+    test_region memory{4_MiB};
+    heap<good_fit> h{memory.span()};
+    std::vector<void*> live;
+    for (int i = 0; i < 1000; ++i) { live.push_back(h.allocate(500)); }
+    const std::size_t free_size = h.stats().free_size;
+    for (int round = 0; round < 3; ++round) {
+        for (void* const p : live) { h.deallocate(p, 500); }
+        EXPECT_EQ(h.stats().deferred_count, 1000u);
+        h.validate();
+        for (void*& p : live) { p = h.allocate(500); }
+        EXPECT_EQ(h.stats().deferred_count, 0u);
+        EXPECT_EQ(h.stats().free_size, free_size) << "nothing was cut from the core";
+    }
+    for (void* const p : live) { h.deallocate(p, 500); }
+    // Another size: the heap would become larger than it was, so what waits gives way.
+    live.clear();
+    for (int i = 0; i < 2500; ++i) { live.push_back(h.allocate(700)); }
+    EXPECT_LT(h.stats().deferred_count, 64u);
+    h.validate();
+    h.reset();
+}
+
+TEST(heap, what_waits_is_bounded) {
+    test_region memory{16_MiB};
+    heap<good_fit> h{memory.span()};
+    std::vector<void*> live;
+    for (std::size_t i = 0; i < 12'000; ++i) { live.push_back(h.allocate(i % 1000)); }
+    for (std::size_t i = 0; i < live.size(); ++i) { h.deallocate(live[i], i % 1000); }
+    EXPECT_GE(h.stats().deferred_count, detail::deferred_surplus::surplus_max);
+    EXPECT_LE(h.stats().deferred_count, detail::deferred_blocks_max<good_fit>());
+    h.validate();
+    h.trim();
+    EXPECT_EQ(h.stats().deferred_count, 0u);
+    EXPECT_EQ(h.stats().free_size, h.stats().capacity);
+}
+
+TEST(heap, what_waits_does_not_make_the_heap_larger_than_its_shares) {
+    test_region memory{4_MiB};
+    heap<good_fit> h{memory.span()};
+    std::mt19937 random{9};
+    std::vector<piece> live(1000, piece{nullptr, 0, default_alignment, {}});
+    std::size_t used = 0;
+    std::size_t most = 0;
+    const std::size_t shares = 81 * 4_MiB / 2048;
+    for (int step = 0; step < 30'000; ++step) {
+        piece& p = live[random() % live.size()];
+        if (p.data != nullptr) {
+            used -= h.good_size(p.size) + h.header_size;
+            h.deallocate(p.data, p.size);
+        }
+        p.size = random() % (1 + (4096u >> random() % 8));
+        p.data = static_cast<std::byte*>(h.allocate(p.size));
+        ASSERT_NE(p.data, nullptr);
+        used += h.good_size(p.size) + h.header_size;
+        most = std::max(most, used);
+        const heap_stats s = h.stats();
+        ASSERT_LE(s.capacity - s.free_size, most + most / 32 + shares);
+    }
+    h.reset();
+}
+
+TEST(heap, nothing_more_waits_while_the_heap_is_larger_than_it_was) {
+    test_region memory{8_MiB};
+    heap<good_fit> h{memory.span()};
+    std::vector<void*> kept;
+    std::vector<void*> burst;
+    for (int i = 0; i < 300; ++i) { kept.push_back(h.allocate(300)); }
+    for (int i = 0; i < 1000; ++i) { burst.push_back(h.allocate(500)); }
+    for (void* const p : burst) { h.deallocate(p, 500); }
+    const std::size_t waiting = h.stats().deferred_count;
+    EXPECT_EQ(waiting, 1000u);
+    void* const large = h.allocate(3_MiB / 2);  // beside what waits there was never so much
+    ASSERT_NE(large, nullptr);
+    for (void* const p : kept) { h.deallocate(p, 300); }
+    EXPECT_LE(h.stats().deferred_count, waiting + 64) << "only its share waits";
+    h.validate();
+    h.reset();
+}
+
+TEST(heap, a_write_into_a_block_that_waits_is_noticed) {
+    if (!asserts_enabled || checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
+    GTEST_FLAG_SET(death_test_style, "fast");
+    heap<good_fit> h{1_MiB};
+    void* const p = h.allocate(100);
+    void* const q = h.allocate(100);
+    void* const guard = h.allocate(100);
+    h.deallocate(p, 100), h.deallocate(q, 100);
+    ASSERT_EQ(h.stats().deferred_count, 2u);
+    std::memset(q, 0x41, 8);
+    EXPECT_DEATH(((void)h.allocate(100), (void)h.allocate(100)),
+                 "wrote into it after it was freed");
+    h.deallocate(guard, 100);
+}
+
+TEST(deferred_surplus, a_heap_wants_to_shrink_when_more_waits_than_is_in_use) {
+    detail::deferred_surplus surplus;
+    detail::deferred_bin bin;
+    surplus.start(1000, 100, 0, 0);
+    surplus.set_may_shrink(true);
+    ASSERT_TRUE(surplus.joined(bin, 30));
+    ASSERT_TRUE(surplus.joined(bin, 30));
+    surplus.left(bin, 30);
+    EXPECT_EQ(surplus.waiting(), 30u);
+    EXPECT_FALSE(surplus.wants_to_shrink()) << "what has left waits no longer";
+    ASSERT_TRUE(surplus.joined(bin, 30));
+    EXPECT_TRUE(surplus.wants_to_shrink()) << "60 of 100";
+    surplus.set_may_shrink(false);
+    EXPECT_FALSE(surplus.wants_to_shrink());
+}

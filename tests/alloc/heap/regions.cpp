@@ -1,0 +1,181 @@
+// Sentences of cairn/alloc/heap.hpp about the regions that a heap takes from its upstream and gives
+// back.
+#include <cairn/alloc/heap.hpp>
+#include <cairn/core/sizes.hpp>
+#include <cairn/os/page_memory.hpp>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "alloc/heap/pieces.hpp"
+#include "support/allocator_contract.hpp"
+#include "support/heap_model.hpp"
+#include "support/step_bound.hpp"
+#include "support/test_upstream.hpp"
+
+using namespace cairn;
+using namespace cairn::literals;
+using namespace heap_tests;
+
+TYPED_TEST(heap_test, grows_and_gives_empty_regions_back) {
+    test_upstream upstream;
+    test::bounded_heap<TypeParam> h{grow_by{8_KiB}, upstream};
+    EXPECT_EQ(upstream.live_count(), 0u) << "nothing is taken before it is needed";
+    for (unsigned seed = 1; seed <= 3; ++seed) { random_run(h, seed, 8000, 9000, 400); }
+    EXPECT_EQ(upstream.live_count(), 0u) << "nothing stays after trim()";
+    EXPECT_NE(h.allocate(100), nullptr) << "and all begins again";
+}
+
+TYPED_TEST(heap_test, grows_from_the_system_where_nothing_is_said) {
+    heap<TypeParam> h;
+    EXPECT_EQ(h.stats().region_count, 0u) << "nothing is taken before it is needed";
+    for (const std::size_t size : {std::size_t{8}, std::size_t{1000}, 100_KiB, 3_MiB}) {
+        void* const p = h.allocate(size);
+        ASSERT_NE(p, nullptr) << size;
+        std::memset(p, 1, size);
+        h.deallocate(p, size);
+    }
+    h.validate();
+}
+
+TYPED_TEST(heap_test, gives_regions_back_without_trim) {
+    test_upstream upstream;
+    heap<TypeParam> h{grow_by{64_KiB}, upstream};
+    std::vector<void*> live;
+    for (int i = 0; i < 4000; ++i) { live.push_back(h.allocate(1000)); }
+    const std::size_t most = h.stats().capacity;
+    for (void* const p : live) { h.deallocate(p, 1000); }
+    EXPECT_LT(h.stats().capacity, most / 4);
+    h.validate();
+}
+
+TYPED_TEST(heap_test, trim_leaves_the_only_region_where_something_lives) {
+    test_upstream upstream;
+    heap<TypeParam> h{grow_by{8_KiB}, upstream};
+    void* const p = h.allocate(100);
+    h.trim();
+    EXPECT_TRUE(h.owns(p));
+    EXPECT_EQ(upstream.live_count(), 1u);
+    h.deallocate(p, 100);
+    h.trim();
+    EXPECT_EQ(upstream.live_count(), 0u);
+}
+
+TYPED_TEST(heap_test, takes_one_block_for_a_request_that_exceeds_the_block_size) {
+    test_upstream upstream;
+    heap<TypeParam> h{grow_by{4_KiB}, upstream};
+    void* const p = h.allocate(1_MiB);
+    ASSERT_NE(p, nullptr);
+    std::memset(p, 1, 1_MiB);
+    EXPECT_EQ(upstream.live_count(), 1u);
+    void* const q = h.allocate(300, alignment{4096});
+    ASSERT_NE(q, nullptr);
+    EXPECT_TRUE(is_aligned(q, alignment{4096}));
+    h.deallocate(p, 1_MiB);
+    h.deallocate(q, 300, alignment{4096});
+}
+
+TYPED_TEST(heap_test, works_on_after_upstream_refuses_at_any_point) {
+    for (std::size_t refused = 0; refused < 8; ++refused) {
+        test_upstream upstream;
+        upstream.refuse_from(refused, 3);
+        heap<TypeParam> h{grow_by{4_KiB}, upstream};
+        random_run(h, static_cast<unsigned>(refused), 1500, 6000, 50);
+    }
+    test_upstream upstream;
+    upstream.refuse_from(0);
+    heap<TypeParam> none{64_KiB, upstream};
+    EXPECT_EQ(none.allocate(1), nullptr);
+    EXPECT_EQ(none.allocate(0), nullptr);
+    EXPECT_FALSE(none.owns(&none));
+    none.validate();
+    none.reset();
+    none.trim();
+}
+
+TYPED_TEST(heap_test, an_impossible_size_costs_no_block) {
+    test_upstream upstream;
+    heap<TypeParam> h{grow_by{4_KiB}, upstream};
+    contract::expect_absurd_sizes_refused(h);
+    for (std::size_t i = 0; i <= 64; ++i) { EXPECT_EQ(h.allocate(SIZE_MAX - i), nullptr); }
+    for (unsigned k = 48; k < 64; ++k) {
+        for (std::size_t d = 0; d <= 17; ++d) {
+            EXPECT_EQ(h.allocate((std::size_t{1} << k) + d), nullptr);
+            EXPECT_EQ(h.allocate((std::size_t{1} << k) - d), nullptr);
+            EXPECT_EQ(h.allocate(16, alignment{std::size_t{1} << k}), nullptr);
+        }
+    }
+    EXPECT_EQ(upstream.live_count(), 0u);
+    test_region memory{64_KiB};
+    heap<TypeParam> fixed{memory.span()};
+    contract::expect_absurd_sizes_refused(fixed);
+    EXPECT_EQ(fixed.stats().free_size, fixed.stats().capacity);
+}
+
+TYPED_TEST(heap_test, the_first_request_of_a_growing_heap_may_be_over_aligned) {
+    for (std::size_t align = 32; align <= 64_KiB; align *= 2) {
+        for (const std::size_t size :
+             {std::size_t{1}, std::size_t{100}, std::size_t{1500}, align}) {
+            test_upstream upstream;
+            heap<TypeParam> h{grow_by{1_KiB}, upstream};
+            void* const p = h.allocate(size, alignment{align});
+            ASSERT_NE(p, nullptr) << size << " bytes at " << align;
+            EXPECT_TRUE(is_aligned(p, alignment{align}));
+            h.deallocate(p, size, alignment{align});
+        }
+    }
+}
+
+TYPED_TEST(heap_test, regions_become_larger_so_that_64_of_them_reach_anywhere) {
+    test_upstream upstream;
+    heap<TypeParam> h{grow_by{1_KiB}, upstream};
+    for (int i = 0; i < 8000; ++i) { ASSERT_NE(h.allocate(1000), nullptr) << i; }
+    EXPECT_LT(h.stats().region_count, 50u);
+}
+
+TYPED_TEST(heap_test, a_moved_heap_still_knows_its_spare) {
+    test_upstream upstream;
+    heap<TypeParam> first{grow_by{20_KiB}, upstream};
+    void* const home = first.allocate(10'000);
+    void* const one = first.allocate(40'000);  // too large to wait, and each in a region of its own
+    void* const two = first.allocate(60'000);
+    ASSERT_EQ(upstream.live_count(), 3u);
+    first.deallocate(one, 40'000);
+    EXPECT_EQ(upstream.live_count(), 3u) << "the spare";
+    heap<TypeParam> h{std::move(first)};
+    h.deallocate(two, 60'000);
+    EXPECT_EQ(upstream.live_count(), 2u) << "one spare stays, not two";
+    h.validate();
+    h.deallocate(home, 10'000);
+}
+
+TEST(heap, best_fit_compares_all_regions) {
+    test_upstream upstream;
+    heap<best_fit> h{grow_by{16_KiB}, upstream};
+    const auto hole_of = [&](std::size_t size) {
+        void* const p = h.allocate(size);
+        EXPECT_NE(h.allocate(24), nullptr);
+        return p;
+    };
+    void* const large = hole_of(2008);
+    std::vector<void*> holes;
+    while (h.stats().region_count < 3) { holes.push_back(hole_of(1000)); }
+    void* const exact = holes.back();
+    while (h.stats().region_count < 4) { (void)hole_of(504); }
+    h.deallocate(large, 2008);
+    h.deallocate(exact, 1000);
+    EXPECT_EQ(h.allocate(1000), exact);
+    EXPECT_EQ(h.allocate(1000), large);
+}
+
+TEST(free_lists, are_cleared_with_as_many_heads_as_there_are_bins) {
+    std::uint32_t heads[65];
+    heads[64] = 7;  // what lies behind them
+    detail::free_lists<64, uncounted> lists;
+    lists.clear(heads, 64);
+    for (int bin = 0; bin < 64; ++bin) { EXPECT_EQ(heads[bin], detail::no_block); }
+    EXPECT_EQ(heads[64], 7u);
+}

@@ -1,0 +1,99 @@
+// Sentences of cairn/alloc/heap.hpp about blocks that are freed twice.
+#include <cairn/alloc/heap.hpp>
+#include <cairn/debug/expect_broken_promise.hpp>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "alloc/heap_hardening/sentences.hpp"
+#include "support/heap_model.hpp"
+
+using namespace cairn;
+using namespace heap_hardening_tests;
+
+/// What a second free ends in. Where blocks wait, unchecked builds do not read a header for a free:
+/// the next request of the class that is given a block does.
+template <class Fit>
+void expect_second_free_is_told(const std::string& said) {
+    const bool may_wait = !asserts_enabled && Fit::deferred_max != 0;
+    EXPECT_TRUE(said == "a block is freed once" ||
+                (may_wait && said.starts_with("a block that waits is as the heap wrote it")))
+        << said;
+}
+
+TYPED_TEST(heap_hardening, a_second_free_in_a_row_is_told_before_the_block_has_two_owners) {
+    for (std::size_t size = 8; size < 3000; size += 61) {
+        const std::string said = sentence_of([&] {
+            test_region memory{memory_size};
+            heap<TypeParam> h{memory.span()};
+            void* const p = h.allocate(size);
+            (void)h.allocate(size);
+            h.deallocate(p, size);
+            h.deallocate(p, size);
+            (void)h.allocate(size);
+            (void)h.allocate(size);
+        });
+        expect_second_free_is_told<TypeParam>(said);
+        ASSERT_FALSE(testing::Test::HasFailure()) << size;
+    }
+}
+
+TYPED_TEST(heap_hardening, a_second_free_after_the_block_has_merged_is_told) {
+    for (const bool sized : {true, false}) {
+        // A free that is told the size reads no header where blocks wait: docs/hardening.md.
+        if (sized && !asserts_enabled && TypeParam::deferred_max != 0) { continue; }
+        const std::string said = sentence_of([&] {
+            test_region memory{memory_size};
+            heap<TypeParam> h{memory.span()};
+            void* const p = h.allocate(200);
+            void* const q = h.allocate(200);
+            (void)h.allocate(200);
+            h.deallocate(p, 200);
+            h.deallocate(q, 200);
+            h.trim();  // p and q are one free block
+            if (sized) {
+                h.deallocate(q, 200);
+            } else {
+                h.deallocate(q);
+            }
+        });
+        EXPECT_EQ(said, "a block is freed once") << sized;
+        EXPECT_EQ(kind, misuse_kind::double_free);
+    }
+}
+
+TYPED_TEST(heap_hardening, the_report_of_an_unchecked_build_names_the_memory_of_the_heap) {
+    if (asserts_enabled) { GTEST_SKIP() << "the heap itself is named"; }
+    test_region memory{memory_size};
+    const caught_promise told = expect_broken_promise([&] {
+        heap<TypeParam> h{memory.span()};
+        void* const p = h.allocate(200);
+        (void)h.allocate(200);
+        h.deallocate(p, 200);
+        h.trim();
+        h.deallocate(p);
+    });
+    const auto at = reinterpret_cast<std::uintptr_t>(told.object());
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory.span().data());
+    EXPECT_LT(at - begin, memory_size) << told;
+}
+
+TYPED_TEST(heap_hardening, a_block_freed_twice_is_not_given_out_twice) {
+    const std::string said = sentence_of([] {
+        test_region memory{memory_size};
+        heap<TypeParam> h{memory.span()};
+        void* const p = h.allocate(100);
+        void* const q = h.allocate(100);
+        (void)h.allocate(100);
+        h.deallocate(p, 100);
+        h.deallocate(q, 100);
+        h.deallocate(p, 100);
+        std::set<void*> got;
+        for (int i = 0; i < 3; ++i) {
+            if (!got.insert(h.allocate(100)).second) { tell(went_wrong); }
+        }
+    });
+    expect_second_free_is_told<TypeParam>(said);
+}

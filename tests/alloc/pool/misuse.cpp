@@ -1,0 +1,94 @@
+// What cairn/alloc/pool.hpp promises to tell of misuse.
+#include <cairn/alloc/pool.hpp>
+#include <cairn/debug/expect_broken_promise.hpp>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstring>
+
+namespace {
+
+using cairn::alignment;
+using cairn::pool;
+
+using pool_death = testing::Test;
+
+TEST(pool_death, misuse_is_named) {
+    if (!cairn::asserts_enabled) { GTEST_SKIP() << "promises are checked in checked builds"; }
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    pool p{64, alignment{64}};
+    void* const a = p.allocate();
+    void* const b = p.allocate();
+    p.deallocate(b);
+    EXPECT_DEATH(p.deallocate(b), "a slot is freed once");
+    EXPECT_DEATH(p.deallocate(static_cast<std::byte*>(a) + 8),
+                 "by the address it was given out with");
+    int foreign = 0;
+    EXPECT_DEATH(p.deallocate(&foreign), "comes back to the pool that gave it out");
+    EXPECT_DEATH(p.deallocate(a, 65, alignment{64}), "with the size it was asked with");
+    pool other{64, alignment{64}};
+    void* const c = other.allocate();
+    EXPECT_DEATH(p.deallocate(c), "comes back to the pool that gave it out");
+    if (!cairn::poison_is_queryable) {  // ASan reports it earlier, at the write
+        static_cast<char*>(b)[17] = 1;
+        EXPECT_DEATH((void)p.allocate(), "a free slot is not written to");
+    }
+}
+
+// Sizes on both sides of those that go the short way, and bytes around those that it looks at at once.
+TEST(pool_death, a_write_to_any_byte_of_a_free_slot_is_named) {
+    if (!cairn::asserts_enabled || cairn::poison_is_seen()) { GTEST_SKIP(); }
+    for (const std::size_t size :
+         {1u, 15u, 16u, 17u, 24u, 31u, 32u, 33u, 48u, 64u, 65u, 81u, 256u, 257u}) {
+        pool p{size, alignment{1}};
+        auto* const bytes = static_cast<unsigned char*>(p.allocate());
+        p.deallocate(bytes);
+        std::size_t seen = 0;
+        for (const std::size_t i :
+             {std::size_t{0}, std::size_t{15}, std::size_t{16}, std::size_t{31}, std::size_t{32},
+              size / 2, size - 33, size - 32, size - 17, size - 16, size - 1}) {
+            if (i >= size) { continue; }
+            bytes[i] ^= 1;
+            const auto broken = cairn::expect_broken_promise([&] { (void)p.allocate(); });
+            bytes[i] ^= 1;
+            EXPECT_TRUE(broken.says("a free slot is not written to")) << i << " of " << size;
+            ++seen;
+        }
+        EXPECT_GE(seen, 3u);
+        EXPECT_EQ(p.allocate(), bytes) << "nothing has changed";
+    }
+}
+
+TEST(pool_death, a_slot_that_is_free_twice_is_given_out_once) {
+    if (!cairn::asserts_enabled || cairn::poison_is_seen()) { GTEST_SKIP(); }
+    // The stack of free slots lies behind the slots: a write beyond the last one reaches it.
+    alignas(64) std::byte buffer[1024];
+    pool p{{buffer, sizeof buffer}, 64, alignment{64}};
+    void* slots[3] = {};
+    for (void*& slot : slots) { slot = p.allocate(); }
+    for (void* const slot : slots) { p.deallocate(slot); }
+    for (std::size_t at = 0; at + 8 <= sizeof buffer; at += 8) {
+        if (std::memcmp(buffer + at, &slots[0], 8) == 0 &&
+            std::memcmp(buffer + at + 8, &slots[1], 8) == 0) {
+            std::memcpy(buffer + at, &slots[1], 8);
+        }
+    }
+    EXPECT_EQ(p.allocate(), slots[2]);
+    EXPECT_EQ(p.allocate(), slots[1]);
+    const auto broken = cairn::expect_broken_promise([&] { (void)p.allocate(); });
+    EXPECT_TRUE(broken.says("a slot is given out once")) << broken.text();
+}
+
+TEST(pool_death, misuse_is_named_after_the_side_block_has_moved) {
+    if (!cairn::asserts_enabled) { GTEST_SKIP(); }
+    pool p{64, alignment{64}};
+    void* const a = p.allocate();
+    p.deallocate(p.allocate());
+    ASSERT_TRUE(p.reserve(5000)) << "a second chunk, and a longer stack";
+    p.deallocate(a);
+    const auto broken = cairn::expect_broken_promise([&] { p.deallocate(a); });
+    EXPECT_TRUE(broken.says("a slot is freed once")) << broken.text();
+    EXPECT_EQ(p.allocate(), a);
+    p.validate();
+}
+}  // namespace

@@ -1,0 +1,151 @@
+// Sentences of cairn/movable/relocatable_heap.hpp about its numbers and its checks: statistics,
+// poison and misuse.
+#include <cairn/core/handle.hpp>
+#include <cairn/core/poison.hpp>
+#include <cairn/movable/relocatable_heap.hpp>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "movable/relocatable_heap/holes.hpp"
+
+using namespace relocatable_heap_tests;
+
+namespace {
+
+using namespace cairn::literals;
+using cairn::pinned;
+using cairn::relocatable_heap;
+using handle = relocatable_heap::handle_type;
+
+TEST(relocatable_heap_test, free_memory_is_poisoned_before_and_after_moves) {
+    if (!cairn::poison_is_queryable) { GTEST_SKIP() << "needs AddressSanitizer"; }
+    relocatable_heap heap{4_KiB};
+    const handle a = heap.allocate(40);
+    const handle b = heap.allocate(100);
+    auto* const p = static_cast<std::byte*>(heap.get(b));
+    EXPECT_FALSE(cairn::is_poisoned(p + 99));
+    EXPECT_TRUE(cairn::is_poisoned(p + 100)) << "exact at the end";
+    heap.deallocate(a);
+    heap.compact(everything);  // slides by 48 over its own bytes
+    auto* const q = static_cast<std::byte*>(heap.get(b));
+    ASSERT_EQ(q, p - 48);
+    EXPECT_FALSE(cairn::is_poisoned(q));
+    EXPECT_FALSE(cairn::is_poisoned(q + 99));
+    EXPECT_TRUE(cairn::is_poisoned(q + 100));
+    EXPECT_TRUE(cairn::is_poisoned(p + 99));
+    heap.deallocate(b);
+    EXPECT_TRUE(cairn::is_poisoned(q + 50));
+}
+
+TEST(relocatable_heap_test, numbers_say_what_the_map_shows) {
+    relocatable_heap heap{1_KiB};
+    const handle a = heap.allocate(64);
+    const handle b = heap.allocate(128);
+    const handle c = heap.allocate(256);
+    heap.deallocate(a);
+    const pinned<void> still = heap.pin(c);
+    auto s = heap.stats();
+    EXPECT_EQ(s.capacity, 1024u);
+    EXPECT_EQ(s.free_size, 1024u - 384);
+    EXPECT_EQ(s.largest_free, 576u);
+    EXPECT_EQ(s.hole_count, 2u);
+    EXPECT_EQ(s.object_count, 2u);
+    EXPECT_DOUBLE_EQ(s.fragmentation(), 1.0 - 576.0 / 640.0);
+    EXPECT_EQ(heap.unusable_for(64), 0u);
+    EXPECT_EQ(heap.unusable_for(65), 64u);
+    EXPECT_EQ(heap.unusable_for(577), 640u);
+    std::string json;
+    heap.write_json([&](const char* text, std::size_t length) { json.append(text, length); });
+    EXPECT_EQ(json,
+              "{\"capacity\":1024,\"ranges\":[{\"offset\":0,\"size\":64},"
+              "{\"offset\":64,\"size\":128,\"user\":" +
+                  std::to_string(b.index()) + "},{\"offset\":192,\"size\":256,\"user\":" +
+                  std::to_string(c.index()) + ",\"pinned\":true},{\"offset\":448,\"size\":576}]}");
+    const auto report = heap.compact(everything);
+    s = heap.stats();
+    EXPECT_EQ(s.moved_size, report.bytes);
+    EXPECT_EQ(s.move_count, report.moves);
+    EXPECT_EQ(s.compact_count, 1u);
+}
+
+TEST(relocatable_heap_death_test, misuse_is_named) {
+    if (!cairn::asserts_enabled) { GTEST_SKIP() << "asserts are off"; }
+    GTEST_FLAG_SET(death_test_style, "fast");
+    relocatable_heap heap{4_KiB};
+    const handle h = heap.allocate(64);
+    const handle gone = heap.allocate(64);
+    heap.deallocate(gone);
+    EXPECT_DEATH(heap.deallocate(gone), "an object is freed once, by its handle");
+    EXPECT_DEATH(heap.deallocate(handle{}), "an object is freed once, by its handle");
+    EXPECT_DEATH((void)heap.size(gone), "an object is used while it lives");
+    EXPECT_DEATH((void)heap.get(handle::make(100'000, 1)), "a handle is used with its own heap");
+    const pinned<void> still = heap.pin(h);
+    EXPECT_DEATH(heap.deallocate(h), "an object is unpinned before it is freed");
+}
+
+/// Does what it must not when it is told of its move.
+struct meddler {
+    relocatable_heap* heap;
+    handle other;
+    int what;
+    void on_relocated(meddler*) noexcept {
+        if (what == 0) { heap->deallocate(other); }
+        if (what == 1) { (void)heap->allocate(8); }
+        if (what == 2) { heap->compact({}); }
+        if (what == 3) { heap->pin(other).reset(); }
+        EXPECT_TRUE(heap->contains(other)) << "to look is fine";
+    }
+};
+
+TEST(relocatable_heap_death_test, an_object_that_is_told_of_its_move_changes_nothing) {
+    if (!cairn::asserts_enabled) { GTEST_SKIP() << "asserts are off"; }
+    GTEST_FLAG_SET(death_test_style, "fast");
+    relocatable_heap heap{4_KiB};
+    const handle below = heap.allocate(200);
+    const auto m = heap.make<meddler>(&heap, heap.allocate(16), 0);
+    heap.deallocate(below);
+    for (m->what = 0; m->what < 4; ++m->what) {
+        EXPECT_DEATH(heap.compact(everything),
+                     "an object that is told of its move changes nothing in the heap");
+    }
+    EXPECT_EQ(heap.compact(everything).moves, 2u);
+    heap.validate();
+}
+
+TEST(relocatable_heap_death_test, a_heap_neither_ends_nor_moves_under_a_pin) {
+    if (!cairn::asserts_enabled) { GTEST_SKIP() << "asserts are off"; }
+    GTEST_FLAG_SET(death_test_style, "fast");
+    relocatable_heap heap{4_KiB};
+    relocatable_heap other{4_KiB};
+    const pinned<void> still = heap.pin(heap.allocate(16));
+    EXPECT_DEATH(relocatable_heap{std::move(heap)}, "an object is unpinned before its heap moves");
+    EXPECT_DEATH(other = std::move(heap), "an object is unpinned before its heap moves");
+    EXPECT_DEATH(heap = std::move(other), "an object is unpinned before its heap ends");
+    EXPECT_DEATH(
+        {
+            relocatable_heap brief{4_KiB};
+            new pinned<void>{brief.pin(brief.allocate(16))};
+        },
+        "an object is unpinned before its heap ends");
+}
+
+TEST(relocatable_heap_death_test, a_write_into_free_memory_is_noticed) {
+    if (!cairn::asserts_enabled || cairn::poison_is_queryable) {
+        GTEST_SKIP() << "asserts are off, or a checker is faster";
+    }
+    GTEST_FLAG_SET(death_test_style, "fast");
+    relocatable_heap heap{4_KiB};
+    const handle a = heap.allocate(64);
+    const handle b = heap.allocate(64);
+    void* const old = heap.get(a);
+    heap.deallocate(a);
+    EXPECT_DEATH((std::memset(old, 7, 16), heap.validate()),
+                 "a hole is as the heap left it: nothing wrote into free memory");
+    EXPECT_DEATH((std::memset(old, 7, 16), heap.deallocate(b)),
+                 "a hole is as the heap left it: nothing wrote into free memory");
+}
+}  // namespace
