@@ -50,7 +50,9 @@ protected:
     using base::slots_, base::rows_, base::none, base::rows_are_objects;
 
 public:
-    using base::size, base::begin, base::handle_at;
+    using base::size, base::begin;
+    /// The handle of a row. Requires: row < size().
+    using base::handle_at;
     using typename base::handle_type, typename base::value_type, typename base::reference;
     using typename base::iterator, typename base::const_iterator;
 

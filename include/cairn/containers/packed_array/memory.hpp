@@ -29,9 +29,11 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 template <class T>
 class packed_memory {
 public:
+    /// An empty array, which takes no memory yet.
     explicit packed_memory(allocator_ref upstream = system_memory()) noexcept
         : memory_{storage_alignment, upstream} {}
 
+    /// Takes the objects and the memory of `other`, which is empty afterwards.
     packed_memory(packed_memory&& other) noexcept
         : memory_{std::move(other.memory_)},
           size_{std::exchange(other.size_, 0)},

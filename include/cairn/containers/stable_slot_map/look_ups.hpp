@@ -31,7 +31,11 @@ protected:
     using typename base::chunk, typename base::slots;
 
 public:
-    using base::chunk_count, base::size, base::slots_per_chunk;
+    using base::size;
+    /// Chunks, with or without memory behind them.
+    using base::chunk_count;
+    /// Objects that lie in one piece.
+    using base::slots_per_chunk;
     using typename base::handle_type;
     using key_type = handle_type;
     using mapped_type = T;

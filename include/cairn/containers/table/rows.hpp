@@ -38,6 +38,7 @@ protected:
     static constexpr const layout_desc& desc() noexcept { return layout_of::desc; }
 
 public:
+    /// An empty table, which takes no memory yet.
     explicit table_rows(allocator_ref upstream = system_memory()) noexcept : m_{upstream} {}
     ~table_rows() {
         m_.rehome_followers(nullptr);
