@@ -17,6 +17,7 @@ import argparse
 import concurrent.futures
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -127,7 +128,8 @@ def run_program(program, options, limit_s, environment=None):
         return True, output
     failed = [line.split("]", 1)[1].split("(")[0].strip()
               for line in output.splitlines() if line.startswith("[  FAILED  ]") and "." in line]
-    return False, failed[0] if failed else (output.strip().splitlines() or ["it crashed"])[-1][:90]
+    last = (output.strip().splitlines() or ["it crashed"])[-1]
+    return False, failed[0] if failed else re.sub(r"/\S*/(?=(?:include|src|tests)/)", "", last)[:90]   # of any tree
 
 
 class workplace:
