@@ -123,8 +123,8 @@ auto allocate_and_free(set which) {
         keep_freed_memory();
         return [which](lab::sample& s) {
             for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                // Behind a pointer that escapes, as a store of a program is: in a local variable gcc
-                // kept the counters of the stores without functions elsewhere in registers.
+                // Behind a pointer that escapes, as a store of a program is: in a local variable
+                // gcc kept the counters of the stores without functions elsewhere in registers.
                 auto now = std::make_unique<scene<Store>>(which);
                 lab::keep(now.get());
                 s.start();

@@ -36,7 +36,8 @@ if(way MATCHES "find_package|pkg_config")
     must(${CMAKE_COMMAND} --install ${build} --prefix ${work}/first)
     file(RENAME ${work}/first ${work}/moved)   # an installed folder may be moved
     debuggers_are_installed(${work}/moved/share/cairn/debuggers/cairn_gdb.py)
-    # A static library names its thread library, which newer C libraries have inside and older ones have not.
+    # A static library names its thread library, which newer C libraries have inside and older ones
+    # have not.
     file(GLOB_RECURSE packages ${work}/moved/*/cairn-config.cmake ${work}/moved/*/cairn-targets.cmake ${work}/moved/*/cairn.pc)
     set(said "")
     foreach(package ${packages})

@@ -19,7 +19,8 @@ using namespace cairn::literals;
 
 inline misuse_kind kind;  // of the last sentence_of()
 
-/// Runs `operation` aside. Returns: the sentence that it ended in, or nothing; `kind` says what it was.
+/// Runs `operation` aside. Returns: the sentence that it ended in, or nothing; `kind` says what it
+/// was.
 template <class Operation>
 std::string sentence_of(Operation operation) {
     const caught_promise told = expect_broken_promise(operation);

@@ -35,7 +35,8 @@ TEST(pool_death, misuse_is_named) {
     }
 }
 
-// Sizes on both sides of those that go the short way, and bytes around those that it looks at at once.
+// Sizes on both sides of those that go the short way, and bytes around those that it looks at at
+// once.
 TEST(pool_death, a_write_to_any_byte_of_a_free_slot_is_named) {
     if (!cairn::asserts_enabled || cairn::poison_is_seen()) { GTEST_SKIP(); }
     for (const std::size_t size :

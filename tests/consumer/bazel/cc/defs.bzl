@@ -1,4 +1,5 @@
-# What rules_cc gives, by the rules that Bazel 4 has built in; Debian's rules_cc is newer than its Bazel.
+# What rules_cc gives, by the rules that Bazel 4 has built in; Debian's rules_cc is newer than its
+# Bazel.
 cc_binary = native.cc_binary
 cc_import = native.cc_import
 cc_library = native.cc_library
