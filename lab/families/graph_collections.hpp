@@ -19,7 +19,7 @@ struct collections {
     std::unique_ptr<typename Make::memory_type> memory = fill(count, make);
 
     static auto fill(std::size_t count, const Make& make) {
-        auto m = make({count, count}, nullptr);
+        auto m = make({count, count});
         dice random{5};
         for (std::uint32_t i = 0; i != count; ++i) {
             m->make(0);

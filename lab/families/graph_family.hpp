@@ -117,6 +117,10 @@ struct random_plan {
     [[nodiscard]] unsigned warm_up() const {
         return static_cast<unsigned>(extent_of().slots / replaced) + 1;
     }
+    /// Of random_graph::build().
+    [[nodiscard]] std::size_t safe_points_before() const {
+        return extent_of().slots / 1000 + warm_up();
+    }
 };
 
 template <class Memory>
@@ -188,6 +192,7 @@ struct quest_plan {
     [[nodiscard]] extent extent_of() const {
         return {characters + live * (steps + 1), characters + live};
     }
+    [[nodiscard]] std::size_t safe_points_before() const { return live / 100; }
 };
 
 template <class Memory>

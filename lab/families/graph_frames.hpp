@@ -50,11 +50,12 @@ namespace lab::graphs {
 /// What a replay tells: in memory that its process shares with the one that asked for it.
 class replay_report {
 public:
-    explicit replay_report(unsigned frames)
-        : size_{sizeof(head) + 2 * frames * sizeof(float)},
+    replay_report(unsigned frames, std::size_t safe_points)
+        : size_{sizeof(head) + safe_points * sizeof(std::size_t) + 2 * frames * sizeof(float)},
           head_{static_cast<head*>(
               ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))},
-          frames_{frames} {
+          frames_{frames},
+          safe_points_{safe_points} {
         if (static_cast<void*>(head_) == MAP_FAILED) throw std::bad_alloc{};
     }
     replay_report(const replay_report&) = delete;
@@ -62,7 +63,7 @@ public:
 
     [[nodiscard]] std::span<float> stops_us() const { return {floats(), frames_}; }
     [[nodiscard]] std::span<float> frames_us() const { return {floats() + frames_, frames_}; }
-    [[nodiscard]] pace& again() const { return head_->again; }
+    [[nodiscard]] std::size_t* works() const { return reinterpret_cast<std::size_t*>(head_ + 1); }
     [[nodiscard]] double& made() const { return head_->made; }
     void add(const char* column, double value) const {
         head_->columns[head_->column_count++] = {column, value};
@@ -86,16 +87,16 @@ public:
 
 private:
     struct head {
-        pace again;
         double made;
         unsigned column_count;
         std::pair<const char*, double> columns[16];  // literals: the same address in both processes
     };
-    [[nodiscard]] float* floats() const { return reinterpret_cast<float*>(head_ + 1); }
+    [[nodiscard]] float* floats() const { return reinterpret_cast<float*>(works() + safe_points_); }
 
     std::size_t size_;
     head* head_;
     unsigned frames_;
+    std::size_t safe_points_;
 };
 
 template <template <class> class Game, class Make>
@@ -111,13 +112,13 @@ struct frames_run {
     void operator()(sample& s) {
         std::vector<float> least_stops(p.frames, 1e30f);
         std::vector<float> least_frames(p.frames, 1e30f);
-        const replay_report first{p.frames};
+        const std::size_t safe_points = p.safe_points_before() + p.frames;
+        const replay_report first{p.frames, safe_points};
         for (unsigned n = 0; n != replays; ++n) {
-            const replay_report later{p.frames};
+            const replay_report later{p.frames, 0};
             const replay_report& r = n == 0 ? first : later;
-            replay_report::in_new_process([&] { play(r, n == 0 ? nullptr : &first.again()); });
-            // A budget of time is not the same work: its frames are no others' replay.
-            if (n == 0 && first.again().bytes != 0) continue;
+            const works done{first.works(), safe_points, n != 0};
+            replay_report::in_new_process([&] { play(r, done); });
             for (std::size_t f = 0; f != p.frames; ++f) {
                 least_stops[f] = std::min(least_stops[f], r.stops_us()[f]);
                 least_frames[f] = std::min(least_frames[f], r.frames_us()[f]);
@@ -130,15 +131,21 @@ struct frames_run {
         s.also(name + ", frames over 1 ms",
                static_cast<double>(std::count_if(least_frames.begin(), least_frames.end(),
                                                  [](float us) { return us > 1000; })));
+        if constexpr (requires { make.how.microseconds; }) {
+            if (make.how.microseconds != 0) {
+                s.also(name + ", overshoot, p99.9 of minima",
+                       std::max(0.0, at_share(least_stops, 0.999) - make.how.microseconds));
+            }
+        }
         first.hand_on(s, name);
         s.plot(stops_above(std::move(least_stops), ""));
     }
 
 private:
-    void play(const replay_report& to, const pace* instead) const {
+    void play(const replay_report& to, works done) const {
         static_cast<void>(us_per_tick());
         const std::size_t before = heaps::resident_bytes();
-        auto memory = make(p.extent_of(), instead);
+        auto memory = make(p.extent_of(), done);
         game_type game{*memory, p};
         game.build();
         const double cycles = cycles_of(*memory);
@@ -146,7 +153,7 @@ private:
         to.made() = static_cast<double>(r.made);
         std::copy(r.stops_us.begin(), r.stops_us.end(), to.stops_us().begin());
         std::copy(r.frames_us.begin(), r.frames_us.end(), to.frames_us().begin());
-        if (instead == nullptr) report(to, *memory, r, cycles, before);
+        if (!done.are_known) report(to, *memory, r, cycles, before);
         static_cast<void>(memory.release());  // the process ends anyway
     }
     void report(const replay_report& to, memory_type& memory, const outcome& r, double cycles,
@@ -161,8 +168,6 @@ private:
         }
         if constexpr (requires { memory.work_in_make(); }) {
             to.add(", work in make()", memory.work_in_make());
-            to.add(", overshoot, p99.9", at_share(memory.overshoots_us(), 0.999));
-            to.again() = memory.as_work();
         }
         if constexpr (game_type::live_is_exact && requires { memory.alive(); }) {
             memory.collect();

@@ -30,9 +30,17 @@ struct pace {
     std::uint32_t microseconds = 0;
     std::size_t bytes = 0;
     bool stops = false;
+    double room = 0.5;  ///< beyond what is live, as a share of it
 };
 
-/// In a region of 1.5 x what is live.
+/// What each safe point did, in bytes of work: a budget of time is replayed as the work that it
+/// was, since equal times are not equal work.
+struct works {
+    std::size_t* of_safe_points = nullptr;
+    std::size_t count_max = 0;
+    bool are_known = false;
+};
+
 class collected {
 public:
     struct node {
@@ -44,7 +52,8 @@ public:
     };
     static_assert(sizeof(node) == 48);
 
-    collected(const extent& e, pace how) : heap{region_size(e)}, pace_{how} {
+    explicit collected(const extent& e, pace how = {}, works done = {})
+        : heap{region_size(e, how.room)}, pace_{how}, works_{done} {
         table_ = heap.make<table>();
         if (!table_ || !table_->slots.reserve(e.slots)) std::abort();
         for (std::size_t i = 0; i != e.slots; ++i) {
@@ -69,7 +78,7 @@ public:
     }
     void safe_point() {
         if (pace_.microseconds != 0) {
-            note(heap.step({.microseconds = pace_.microseconds}));
+            step_for(pace_.microseconds);
         } else if (pace_.bytes != 0) {
             heap.step({.bytes = pace_.bytes});
         } else if (pace_.stops) {
@@ -88,16 +97,6 @@ public:
     [[nodiscard]] double work_in_make() const {
         return static_cast<double>(heap.stats().work_in_make) / 1024;
     }
-    [[nodiscard]] const std::vector<float>& overshoots_us() const { return overshoots_us_; }
-    /// The pace in bytes of work that a pace in time has turned out to be in the middle one of its
-    /// steps: the same in each replay, and no step that was interrupted counts.
-    [[nodiscard]] pace as_work() const {
-        if (works_.empty()) return pace_;
-        std::vector<std::size_t> all = works_;
-        const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-        std::nth_element(all.begin(), middle, all.end());
-        return {.bytes = *middle};
-    }
     [[nodiscard]] node* at(unsigned r) const { return at_[r]; }
 
     cairn::collected_heap heap;
@@ -111,9 +110,9 @@ private:
         double values[8192];
     };
 
-    static std::size_t region_size(const extent& e) {
+    static std::size_t region_size(const extent& e, double room) {
         const std::size_t live = e.live * sizeof(node) + e.slots * sizeof(std::uint32_t);
-        return live + live / 2 + 8 * 16384;
+        return live + static_cast<std::size_t>(room * static_cast<double>(live)) + 8 * 16384;
     }
     /// What a program with too small a budget does: it stops. Its locals must be roots meanwhile.
     [[gnu::noinline]] void collect_and_make(unsigned r) {
@@ -123,20 +122,26 @@ private:
         at_[r] = heap.make<node>();
         if (at_[r] == nullptr) std::abort();
     }
-    void note(const cairn::collection_report& report) {
-        if (report.steps == 0 || report.cycle_ended) return;
-        works_.push_back(report.bytes);
-        overshoots_us_.push_back(static_cast<float>(report.nanoseconds) / 1e3f -
-                                 static_cast<float>(pace_.microseconds));
+    void step_for(std::uint32_t microseconds) {
+        if (safe_points_ == works_.count_max) {
+            heap.step({.microseconds = microseconds});
+            return;
+        }
+        std::size_t& work = works_.of_safe_points[safe_points_++];
+        if (works_.are_known) {
+            heap.step({.bytes = std::max<std::size_t>(work, 1)});
+        } else {
+            work = heap.step({.microseconds = microseconds}).bytes;
+        }
     }
 
     pace pace_;
+    works works_;
+    std::size_t safe_points_ = 0;
     cairn::root<table> table_;
     cairn::root<block_of_numbers> numbers_;
     node* at_[register_count] = {};  // good until the next safe point; none is used after it
     unsigned stop_count_ = 0;
-    std::vector<std::size_t> works_;  // of steps that used up their time
-    std::vector<float> overshoots_us_;
 };
 
 // ---- without a collector ------------------------------------------------------------------------
@@ -263,16 +268,15 @@ public:
 template <class Memory>
 struct made_by_extent {
     using memory_type = Memory;
-    std::unique_ptr<Memory> operator()(const extent& e, const pace*) const {
+    std::unique_ptr<Memory> operator()(const extent& e, works = {}) const {
         return std::make_unique<Memory>(e);
     }
 };
 struct paced {
     using memory_type = collected;
     pace how;
-    /// `instead`: of how, in a replay.
-    std::unique_ptr<collected> operator()(const extent& e, const pace* instead) const {
-        return std::make_unique<collected>(e, instead != nullptr ? *instead : how);
+    std::unique_ptr<collected> operator()(const extent& e, works done = {}) const {
+        return std::make_unique<collected>(e, how, done);
     }
 };
 

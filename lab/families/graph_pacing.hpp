@@ -1,5 +1,8 @@
-// lab/families/graph_pacing.hpp - required_budget() beside the least budget that a search finds:
-// the same frames again and again, in bytes of work, which are exact.
+// lab/families/graph_pacing.hpp - does a budget suffice?
+//
+//      pacing               required_budget() beside the least budget that a search finds: the same
+//                           frames again and again, in bytes of work, which are exact
+//      frames_until_help    how long a budget of time lasts
 #pragma once
 
 #include <algorithm>
@@ -61,6 +64,24 @@ private:
             memory.safe_point();
         }
         return memory.work_in_make() == 0 && memory.stop_count() == 0;
+    }
+};
+
+/// Frames until make() had to help because memory was short; all of them where it never had to.
+struct frames_until_help {
+    random_plan p;
+    pace how;
+
+    void operator()(sample& s) const {
+        collected memory{p.extent_of(), how};
+        random_graph<collected> g{memory, p};
+        g.build();
+        unsigned f = 0;
+        for (; f != p.frames && memory.work_in_make() == 0 && memory.stop_count() == 0; ++f) {
+            g.change([](auto work) { work(); });
+            memory.safe_point();
+        }
+        s.value(f);
     }
 };
 

@@ -37,7 +37,7 @@ struct trees {
     static constexpr unsigned lasting = 12;
     static constexpr std::size_t nodes_a_depth = 1u << (deep + 1);
 
-    explicit trees(const Make& make) : memory{make({(2u << lasting) + nodes_a_depth, 1}, nullptr)} {
+    explicit trees(const Make& make) : memory{make({(2u << lasting) + nodes_a_depth, 1})} {
         memory->keep_numbers(8192);
         make_tree(*memory, lasting);
         memory->store(0, 0);
