@@ -43,7 +43,7 @@ std::uint64_t work_of_cycle(const collected_region& r) noexcept {
 bool is_time_to_begin(const collected_region& r) noexcept {
     const std::size_t free = capacity_of(r) - r.used_size;
     const std::size_t by_half = (r.free_at_end + r.used_by_last_cycle) / 2;
-    const std::size_t by_last = r.used_by_last_cycle + r.used_by_last_cycle / 2;
+    const std::size_t by_last = 2 * r.used_by_last_cycle;
     const bool is_short = free <= by_half || free <= by_last;
     return is_short && r.allocated_size != r.paid_until;
 }
