@@ -56,14 +56,30 @@ TEST(guarded, a_double_free_names_who_was_first) {
     EXPECT_DEATH(kept.deallocate(q, 100), "a block is freed once");
 }
 
+TEST(guarded, lines_that_came_through_a_ref_are_named_or_it_says_that_only_checked_builds_do) {
+    test_upstream heap;
+    guarded memory{heap, {.quarantine_count = 4}};
+    allocator_ref ref{memory};
+    const std::string line =
+        asserts_enabled ? " by .*blocks.cpp:[1-9]" : " by .a line that only checked builds name";
+    void* const p = ref.allocate(100, default_alignment);
+    EXPECT_DEATH(ref.deallocate(p, 99, default_alignment), "allocated" + line);
+    ref.deallocate(p, 100, default_alignment);
+    if (asserts_enabled) {
+        EXPECT_DEATH(ref.deallocate(p, 100, default_alignment), "was freed before," + line);
+    }
+}
+
 TEST(guarded, wrong_size_wrong_alignment_and_strangers_are_named) {
     test_upstream heap;
     guarded memory{heap};
     void* const p = memory.allocate(100, alignment{32});
     EXPECT_DEATH(memory.deallocate(p, 99, alignment{32}),
-                 "freed with the size it was allocated with(.|\n)*is freed as 99");
+                 "freed with the size it was allocated with(.|\n)*"
+                 "allocated by .*blocks.cpp:[1-9][0-9]*. and is freed as 99");
     EXPECT_DEATH(memory.deallocate(p, 100, alignment{16}),
-                 "freed with the alignment it was allocated with");
+                 "freed with the alignment it was allocated with(.|\n)*"
+                 "allocated by .*blocks.cpp:[1-9]");
     int stranger = 0;
     EXPECT_DEATH(memory.deallocate(&stranger, sizeof stranger), "was given out here");
     EXPECT_DEATH(memory.deallocate(static_cast<char*>(p) + 16, 84, alignment{32}),
