@@ -19,11 +19,11 @@ extern unsigned char* seen;  // by number: 1 = a test came here, 2 = the types h
 
 [[gnu::always_inline]] inline constexpr bool on(int number) noexcept {
     if (std::is_constant_evaluated()) { return false; }
-    seen[number] = 1;
+    __atomic_store_n(&seen[number], 1, __ATOMIC_RELAXED);  // several threads may come here
     return alive == number;
 }
 [[gnu::always_inline]] inline constexpr bool impossible(int number) noexcept {
-    if (!std::is_constant_evaluated()) { seen[number] = 2; }
+    if (!std::is_constant_evaluated()) { __atomic_store_n(&seen[number], 2, __ATOMIC_RELAXED); }
     return false;
 }
 
