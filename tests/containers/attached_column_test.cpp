@@ -164,3 +164,26 @@ TEST(attached_column, hears_of_each_new_row_once) {
     }
     rows.rows_memory().unfollow(follower);
 }
+
+TEST(attached_column, that_has_no_room_refuses_the_row_in_reserved_addresses_too) {
+    for (const bool is_reserved : {false, true}) {
+        counting_follower follower;
+        table<unit, soa> rows;
+        if (is_reserved) { ASSERT_TRUE(rows.reserve_address_space(100'000)); }
+        rows.rows_memory().follow(follower);
+        while (rows.size() < 100 || rows.size() != rows.capacity()) {
+            ASSERT_TRUE(rows.push_back({1, 0}));
+        }
+        const std::size_t full = rows.size();
+        const auto has_room = follower.reserve;
+        follower.reserve = [](detail::table_follower&, std::size_t) noexcept { return false; };
+        EXPECT_FALSE(rows.push_back({2, 0}));
+        EXPECT_FALSE(rows.reserve(full + 1));
+        EXPECT_EQ(rows.size(), full);
+        EXPECT_EQ(rows.capacity(), full);
+        follower.reserve = has_room;
+        EXPECT_TRUE(rows.push_back({2, 0}));
+        EXPECT_EQ(follower.told[full], 1);
+        rows.rows_memory().unfollow(follower);
+    }
+}

@@ -156,6 +156,21 @@ TYPED_TEST(slot_table_in, a_retired_row_waits_for_its_fence) {
     EXPECT_EQ(world[b].name, "b");
 }
 
+TYPED_TEST(slot_table_in, a_promise_that_finds_no_memory_for_its_row_stays_one) {
+    test_upstream upstream;
+    slot_table<unit<>, TypeParam> world{upstream};
+    ASSERT_TRUE(world.emplace(1, vec2{}, "one"));
+    while (world.size() < world.capacity()) { ASSERT_TRUE(world.emplace(2, vec2{}, "two")); }
+    const auto h = world.promise_handle();
+    upstream.refuse_from(upstream.request_count());
+    EXPECT_FALSE(world.fulfil(h, 5, vec2{1, 2}, "later"));
+    EXPECT_TRUE(world.is_promised(h));
+    upstream.refuse_nothing();
+    EXPECT_TRUE(world.fulfil(h, 5, vec2{1, 2}, "later"));
+    EXPECT_EQ(world[h].id, 5);
+    world.validate();
+}
+
 TYPED_TEST(slot_table_in, a_handle_now_and_the_row_later) {
     slot_table<unit<>, TypeParam> world;
     const auto h = world.promise_handle();
@@ -223,12 +238,16 @@ TYPED_TEST(slot_table_in, what_was_found_is_assigned_as_a_pointer_is) {
     EXPECT_FALSE(row);
 }
 
-TYPED_TEST(slot_table_in, a_const_map_is_looped_over_in_every_way) {
+TYPED_TEST(slot_table_in, a_map_is_looped_over_in_every_way_whether_it_is_const_or_not) {
     slot_table<unit<>, TypeParam> world;
     for (int i = 0; i < 100; ++i) { ASSERT_TRUE(world.emplace(i, vec2{}, "")); }
     const auto& read = world;
     int sum = 0;
     const auto add = [&](const int& id) { sum += id; };
+    world.template each<&unit<>::id>(add);
+    world.for_each_batch(64, [&](auto part) { part.template each<&unit<>::id>(add); });
+    EXPECT_EQ(sum, 2 * 99 * 50);
+    sum = 0;
     read.for_each([&](auto&& row) { add(row.id); });
     read.template each<&unit<>::id>(add);
     read.for_each_batch(64, [&](auto part) { part.template each<&unit<>::id>(add); });

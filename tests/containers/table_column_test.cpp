@@ -10,6 +10,11 @@ namespace {
 
 using namespace cairn;
 
+struct point {
+    float x;
+    float y;
+};
+
 TEST(table_column, strides_and_blocks_are_walked_from_the_first_element_to_the_last) {
     int numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     const strided_span<int> strided{numbers, 3 * sizeof(int), 4};
@@ -28,6 +33,11 @@ TEST(table_column, is_empty_without_elements_and_only_then) {
     EXPECT_FALSE((strided_span<int>{&number, 4, 1}.empty()));
     EXPECT_TRUE((blocked_span<int, 4>{}.empty()));
     EXPECT_FALSE((blocked_span<int, 4>{&number, 16, 1}.empty()));
+    float x = 1;
+    float y = 2;
+    EXPECT_TRUE((split_span<point>{}.empty()));
+    EXPECT_TRUE((split_span<point>{0, &x, &y}.empty()));
+    EXPECT_FALSE((split_span<point>{1, &x, &y}.empty()));
 }
 
 TEST(table_memory, rows_are_padded_to_whole_tails) {

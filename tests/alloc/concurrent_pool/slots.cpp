@@ -34,6 +34,22 @@ std::vector<void*> take_all(Pool& p, std::size_t count_max = SIZE_MAX) {
     return slots;
 }
 
+TEST(concurrent_pool, a_serial_leads_to_its_entry_of_a_threads_table) {
+    using cairn::detail::thread_caches;
+    std::set<std::uint64_t> serials;
+    for (std::uint64_t number = 1; number < 5; ++number) {
+        for (std::size_t at = 0; at < thread_caches::entry_count; ++at) {
+            const std::uint64_t serial = thread_caches::make_serial(number, at);
+            EXPECT_NE(serial, 0u) << "which stands for none";
+            EXPECT_EQ(thread_caches::entry_of(serial), at);
+            EXPECT_EQ(serial % sizeof(thread_caches::entries), at * sizeof(thread_caches::entry))
+                << "its lower bits are the way there, in bytes";
+            serials.insert(serial);
+        }
+    }
+    EXPECT_EQ(serials.size(), 4 * thread_caches::entry_count) << "none comes twice";
+}
+
 TEST(concurrent_pool, keeps_the_contract_of_all_allocators) {
     for (unsigned seed = 1; seed <= 5; ++seed) {
         test_upstream upstream;

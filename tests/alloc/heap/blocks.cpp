@@ -68,6 +68,7 @@ TYPED_TEST(heap_test, largest_free_is_the_largest_of_the_free_blocks) {
         size = p != nullptr && random() % 8 != 0 ? size : size / 2;
     }
     while (void* const p = h.allocate(8)) { live.push_back(p); }
+    EXPECT_EQ(h.largest_free(), 0u) << "nothing is free";
     for (int i = 0; i < 150; ++i) {  // the smallest lie behind: their holes come first
         std::swap(
             live[live.size() - 1 -

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
 #include <utility>
 
 #include "alloc/heap/pieces.hpp"
@@ -29,6 +32,13 @@ TYPED_TEST(heap_test, misuse_is_named) {
     EXPECT_DEATH((h.deallocate(q), h.deallocate(q)), "a block is freed once");
     EXPECT_DEATH(h.deallocate(p, 300), "freed with the size that it was asked with");
     EXPECT_DEATH(h.deallocate(&h, 100), "freed to the heap it came from");
+    // Nothing is read there: no memory is.
+    void* const nowhere = reinterpret_cast<void*>(std::uintptr_t{0x1010});
+    EXPECT_DEATH(h.deallocate(nowhere, 100), "freed to the heap it came from");
+    EXPECT_DEATH(h.deallocate(nowhere), "freed to the heap it came from");
+    heap<TypeParam> empty{grow_by{64_KiB}};
+    EXPECT_DEATH(empty.deallocate(p, 100), "freed to the heap it came from");
+    EXPECT_DEATH(empty.deallocate(p), "freed to the heap it came from");
     EXPECT_DEATH(h.deallocate(static_cast<std::byte*>(p) + 8), "start of a block");
     h.deallocate(p, 100), h.deallocate(q, 100), h.deallocate(guard, 100);
 }
@@ -94,6 +104,30 @@ TYPED_TEST(heap_test, an_overrun_header_is_noticed) {
     h.deallocate(p, 104), h.deallocate(q, 104), h.deallocate(guard, 104);
 }
 
+TYPED_TEST(heap_test, an_overrun_header_at_the_end_of_memory_is_named_and_nothing_behind_it_read) {
+    if (!asserts_enabled || checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
+    GTEST_FLAG_SET(death_test_style, "fast");
+    const std::size_t page = page_memory::size();
+    auto* const begin = static_cast<std::byte*>(page_memory::reserve(2 * page));
+    ASSERT_NE(begin, nullptr);
+    ASSERT_TRUE(page_memory::commit(begin, page));  // and no memory behind it
+    {
+        heap<TypeParam> h{std::span{begin, page}};
+        std::byte* last = nullptr;
+        while (void* const p = h.allocate(8)) {
+            last = static_cast<std::byte*>(p) > last ? static_cast<std::byte*>(p) : last;
+        }
+        std::uint32_t size;  // in granules, of a block that would end behind all memory
+        std::memcpy(&size, last - 8, sizeof size);
+        const std::size_t kept = size;
+        size += 3;
+        std::memcpy(last - 8, &size, sizeof size);
+        EXPECT_DEATH(h.deallocate(last, h.good_size(kept * 16 + 3 * 16 - 8)), "broken promise");
+        EXPECT_DEATH(h.deallocate(last), "broken promise");
+    }
+    page_memory::release(begin, 2 * page);
+}
+
 TYPED_TEST(heap_test, an_overrun_free_header_is_noticed_when_the_block_is_taken) {
     if (!asserts_enabled || checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
     GTEST_FLAG_SET(death_test_style, "fast");
@@ -120,4 +154,42 @@ TYPED_TEST(heap_test, an_overrun_free_header_is_noticed_when_the_block_is_taken)
     }
     EXPECT_EQ(h.allocate(1000), q);
     h.validate();
+}
+
+namespace {
+/// Regions far apart, and no memory between them.
+struct far_apart {
+    static constexpr std::size_t distance = 1_MiB;
+    std::byte* next;
+    void* allocate(std::size_t size, alignment) noexcept {
+        std::byte* const p = next;
+        next += distance;
+        return page_memory::commit(p, page_memory::round_up_to_pages(size)) ? p : nullptr;
+    }
+    static void deallocate(void*, std::size_t, alignment) noexcept {}
+};
+}  // namespace
+
+TEST(heap, a_link_that_leads_between_two_regions_is_named_and_nothing_is_read_there) {
+    if (!asserts_enabled || checker_is_faster()) { GTEST_SKIP() << "the checker is faster"; }
+    GTEST_FLAG_SET(death_test_style, "fast");
+    void* const begin = page_memory::reserve(2 * far_apart::distance);
+    ASSERT_NE(begin, nullptr);
+    far_apart upstream{static_cast<std::byte*>(begin)};
+    {
+        heap<> h{grow_by{64_KiB}, upstream};
+        void* const first = h.allocate(104);
+        void* const newest = h.allocate(104);
+        ASSERT_NE(h.allocate(100_KiB), nullptr);
+        ASSERT_EQ(h.stats().region_count, 2u);
+        h.deallocate(first, 104);
+        h.deallocate(newest, 104);
+        std::uint64_t link;  // to the first
+        std::memcpy(&link, newest, sizeof link);
+        link += far_apart::distance / 2;
+        std::memcpy(newest, &link, sizeof link);
+        ASSERT_EQ(h.allocate(104), newest);
+        EXPECT_DEATH((void)h.allocate(104), "a block that waits is as the heap wrote it");
+    }
+    page_memory::release(begin, 2 * far_apart::distance);
 }

@@ -96,6 +96,24 @@ TYPED_TEST(heap_test, works_on_after_upstream_refuses_at_any_point) {
     none.trim();
 }
 
+TYPED_TEST(heap_test, takes_what_a_request_needs_where_upstream_has_no_whole_block) {
+    test_upstream upstream;
+    heap<TypeParam> h{grow_by{64_KiB}, upstream};
+    upstream.refuse_larger(8_KiB);
+    void* const p = h.allocate(1000);
+    ASSERT_NE(p, nullptr);
+    std::memset(p, 1, 1000);
+    EXPECT_LE(upstream.live_size(), 8_KiB);
+    EXPECT_EQ(h.allocate(8_KiB), nullptr);
+    upstream.refuse_larger(test_upstream::never);
+    void* const q = h.allocate(8_KiB);
+    EXPECT_NE(q, nullptr);
+    EXPECT_GE(upstream.live_size(), 64_KiB) << "a whole block where there is one";
+    h.validate();
+    h.deallocate(p, 1000);
+    h.deallocate(q, 8_KiB);
+}
+
 TYPED_TEST(heap_test, an_impossible_size_costs_no_block) {
     test_upstream upstream;
     heap<TypeParam> h{grow_by{4_KiB}, upstream};

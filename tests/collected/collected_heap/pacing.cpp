@@ -138,6 +138,25 @@ struct plain {
     std::uint64_t data[32] = {};
 };
 
+TEST(collected_heap_test, a_cycle_begins_when_half_of_what_the_last_one_left_is_taken) {
+    collected_heap heap{1 << 20};
+    std::vector<root<plain>> live;  // two thirds of it
+    while (heap.stats().free_size > heap.capacity() / 3) {
+        live.emplace_back(heap.make<plain>());
+        ASSERT_NE(live.back(), nullptr);
+    }
+    heap.collect();
+    const std::size_t left = heap.stats().free_size;
+    std::size_t taken = 0;
+    while (!heap.is_collecting()) {
+        ASSERT_NE(heap.make<plain>(), nullptr);
+        taken += sizeof(plain);
+        heap.step({.steps = 0});
+    }
+    EXPECT_GE(taken, left / 2 - cairn::detail::chunk_size);
+    EXPECT_LE(taken, left / 2 + cairn::detail::chunk_size);
+}
+
 TEST(collected_heap_test, what_refers_to_nothing_is_marked_and_not_looked_at) {
     collected_heap heap{1 << 20};
     const root<plain> one = heap.make<plain>();

@@ -116,6 +116,29 @@ TEST(marking_worker_test, objects_with_a_trace_of_their_own_are_the_programs) {
     EXPECT_EQ(count_squads(first), 30u);
 }
 
+TEST(marking_worker_test, a_step_of_time_goes_on_with_what_is_the_programs_until_that_is_done) {
+    constexpr std::uint32_t count = 2000;  // far more work than lies between two looks at the clock
+    collected_heap heap{1 << 20, {.mark_stack_count = 3 * count, .verify = true}};
+    marking_worker worker;
+    ASSERT_TRUE(heap.mark_on(worker));
+    root<node> first;
+    make_list(heap, first, count);
+    for (node* n = first; n != nullptr; n = behind(n, 1)) {
+        squad* const s = heap.make<squad>(n->number);
+        ASSERT_NE(s, nullptr);
+        n->at[1] = s;
+    }
+    heap.collect();  // learns where a node's references are
+    begin_marking(heap);
+    EXPECT_FALSE(worker.run()) << "it has kept the squads for the program";
+    EXPECT_TRUE(heap.is_marking());
+    const auto report = heap.step({.microseconds = 10'000'000});
+    EXPECT_GE(report.bytes, count * sizeof(squad));
+    EXPECT_FALSE(heap.is_marking());
+    end_cycle(heap);
+    EXPECT_EQ(length_of(first), count);
+}
+
 TEST(marking_worker_test, so_they_are_with_a_mark_stack_of_two) {
     collected_heap heap{1 << 18, {.mark_stack_count = 2, .verify = true}};
     marking_worker worker;

@@ -1,6 +1,8 @@
 // Sentences of cairn/collected/marking_worker.hpp about what stays while the worker marks.
 #include <cairn/collected/collected_heap.hpp>
 #include <cairn/collected/marking_worker.hpp>
+#include <cairn/debug/guarded.hpp>
+#include <cairn/os/system_allocator.hpp>
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -51,6 +53,37 @@ TEST(marking_worker_test, every_value_that_is_overwritten_stays_however_many_the
     held.clear();
     end_cycle(heap);
     for (std::uint32_t i = 0; i < count; ++i) { ASSERT_EQ(all->members[i]->number, i); }
+}
+
+// The sets of names lie in memory of the upstream's, which has a fence behind it.
+TEST(marking_worker_test, names_of_overwritten_values_have_room_up_to_the_last_chunk) {
+    cairn::system_allocator system;
+    cairn::guarded<cairn::system_allocator&> upstream{system};  // looks when a block comes back
+    {
+        collected_heap heap{1 << 18, upstream};
+        marking_worker worker;
+        ASSERT_TRUE(heap.mark_on(worker));
+        ASSERT_NE(heap.make<filler>(), nullptr);  // its chunk is taken first, not last
+        root<squad> all = heap.make<squad>(0u);
+        ASSERT_TRUE(all->members.reserve(8000));
+        // Squads and fillers have room left, each in a chunk of their own; nodes fill all others.
+        while (heap.stats().free_size > 5 * cairn::detail::chunk_size / 2) {
+            for (int i = 0; i < 100; ++i) {
+                node* const n = heap.make<node>(0u);
+                ASSERT_NE(n, nullptr);
+                ASSERT_TRUE(all->members.push_back(n));
+            }
+        }
+        begin_marking(heap);
+        const auto count = static_cast<std::uint32_t>(all->members.size());
+        for (std::uint32_t i = 0; i < count; ++i) {  // the first names go to one set, and
+            thing* const n = all->members[i];        // all others to the other
+            all->members.set(i, nullptr);
+            all->members.set(i, n);
+        }
+        EXPECT_TRUE(heap.is_marking());
+        end_cycle(heap);
+    }
 }
 
 struct leaf : thing {

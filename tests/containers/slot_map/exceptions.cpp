@@ -54,6 +54,7 @@ void with_every_step_thrown(F f) {
             EXPECT_EQ(map.pending_count(), 16u) << at;
         }
         EXPECT_EQ(map[all[39]].value, 39) << at;
+        EXPECT_EQ(map.collect(1), 16u) << "those, and no others, waited for this fence: " << at;
     }
 }
 }  // namespace

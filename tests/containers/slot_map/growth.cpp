@@ -6,11 +6,17 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "support/sanitizers.hpp"
 #include "support/test_upstream.hpp"
+
+#if defined(__linux__)
+#    include <sys/resource.h>
+#endif
 
 using namespace cairn;
 
@@ -44,6 +50,35 @@ TEST(slot_map, an_address_space_of_nothing_is_refused_and_the_map_grows_as_befor
     EXPECT_TRUE(small.emplace(1));
 }
 
+#if defined(__linux__)
+TEST(slot_map, addresses_for_some_of_its_parts_alone_are_not_enough) {
+    if (under_tsan || checker_is_faster()) { GTEST_SKIP() << "they need addresses themselves"; }
+    constexpr std::size_t count = std::size_t{1} << 24;
+    std::size_t pages = 0;
+    std::ifstream{"/proc/self/statm"} >> pages;
+    ASSERT_NE(pages, 0u);
+    rlimit before;
+    getrlimit(RLIMIT_AS, &before);
+    std::size_t refused_count = 0;
+    std::size_t reserved_count = 0;
+    for (std::size_t bytes_a_row = 1; bytes_a_row < 60; ++bytes_a_row) {
+        test_upstream upstream;
+        slot_map<std::uint64_t> map{upstream};
+        rlimit few = before;
+        few.rlim_cur = pages * page_memory::size() + bytes_a_row * count;
+        setrlimit(RLIMIT_AS, &few);
+        const bool is_reserved = map.reserve_address_space(count);
+        setrlimit(RLIMIT_AS, &before);
+        ++(is_reserved ? reserved_count : refused_count);
+        for (int i = 0; i < 100; ++i) { ASSERT_TRUE(map.emplace(1u)); }
+        if (is_reserved) { EXPECT_EQ(upstream.request_count(), 0u) << bytes_a_row; }
+        map.validate();
+    }
+    EXPECT_GT(refused_count, 0u);
+    EXPECT_GT(reserved_count, 0u);
+}
+#endif
+
 TEST(slot_map, after_reserve_insertions_never_allocate) {
     test_upstream upstream;
     slot_map<int> map{upstream};
@@ -64,19 +99,23 @@ TEST(slot_map, out_of_memory_is_a_null_handle_and_nothing_has_changed) {
     EXPECT_FALSE(none.reserve(1));
 
     std::size_t failures = 0;
-    for (std::size_t refused = 0; refused < 30; ++refused) {
+    for (std::size_t round = 0; round < 60; ++round) {
         test_upstream upstream;
         slot_map<std::string> map{upstream};
         std::vector<slot_map<std::string>::handle_type> handles;
-        upstream.refuse_from(refused, 6);  // growth asks five times at most
+        upstream.refuse_from(round / 2, 6);  // growth asks five times at most
+        const auto emplaced = [&](int i) {
+            return round % 2 == 0 ? map.emplace(std::to_string(i))
+                                  : map.emplace_with([&](auto) { return std::to_string(i); });
+        };
         for (int i = 0; i < 200; ++i) {
-            auto h = map.emplace(std::to_string(i));
+            auto h = emplaced(i);
             for (int attempts = 1; !h; ++attempts) {  // until nothing is refused any more
                 ASSERT_LE(attempts, 6);
                 ++failures;
                 EXPECT_EQ(map.size(), handles.size());
                 map.validate();
-                h = map.emplace(std::to_string(i));
+                h = emplaced(i);
             }
             handles.push_back(h);
         }

@@ -159,7 +159,9 @@ TEST(slot_map, a_handle_can_be_promised_now_and_filled_later) {
     EXPECT_TRUE(map.is_promised(h));
     EXPECT_EQ(map.find(h), nullptr);
     EXPECT_EQ(map.size(), 0u);
-    ASSERT_NE(map.fulfil(h, 5), nullptr);
+    const int* const filled = map.fulfil(h, 5);
+    EXPECT_EQ(filled, map.find(h)) << "it says where";
+    ASSERT_NE(filled, nullptr);
     EXPECT_EQ(map[h], 5);
     const auto other = map.promise_handle();
     map.abandon(other);

@@ -20,7 +20,9 @@ TEST(stable_slot_map, a_handle_can_be_promised_now_and_filled_later) {
     EXPECT_TRUE(map.is_promised(h));
     EXPECT_EQ(map.find(h), nullptr);
     map.return_empty_chunks();
-    ASSERT_NE(map.fulfil(h, 5), nullptr);
+    const int* const filled = map.fulfil(h, 5);
+    EXPECT_EQ(filled, map.find(h)) << "it says where";
+    ASSERT_NE(filled, nullptr);
     EXPECT_EQ(map[h], 5);
     const auto other = map.promise_handle();
     map.abandon(other);
@@ -31,6 +33,21 @@ TEST(stable_slot_map, a_handle_can_be_promised_now_and_filled_later) {
         EXPECT_DEATH(map.abandon(other), "only a promised handle");
         EXPECT_DEATH((void)map.fulfil(h, 6), "only a promised handle");
     }
+}
+
+TEST(stable_slot_map, what_is_found_is_an_iterator_to_it) {
+    stable_slot_map<int> map;
+    const auto a = map.emplace(1);
+    const auto b = map.emplace(2);
+    const auto& read = map;
+    EXPECT_TRUE(map.find(a) == map.begin());
+    EXPECT_FALSE(map.find(b) == map.begin());
+    EXPECT_TRUE(map.find(b) == ++map.begin());
+    EXPECT_TRUE(read.find(a) == read.begin());
+    EXPECT_FALSE(read.find(b) == read.begin());
+    map.erase(a);
+    EXPECT_TRUE(map.find(a) == map.end());
+    EXPECT_FALSE(map.find(b) == map.end());
 }
 
 TEST(stable_slot_map, a_small_handle_ends_where_its_indices_end) {

@@ -170,4 +170,48 @@ TEST(table, growth_that_throws_leaves_no_copy_behind) {
     check_throwing_growth<soa>();
     check_throwing_growth<aosoa<8>>();
 }
+
+namespace {
+/// It cannot be copied, and says of its moves that they may throw.
+struct only_moved {
+    explicit only_moved(int v) : value{v} {}
+    only_moved(only_moved&& from) noexcept(false) : value{from.value} { from.value = -777; }
+    only_moved& operator=(only_moved&& from) noexcept(false) {
+        value = from.value;
+        from.value = -777;
+        return *this;
+    }
+    ~only_moved() = default;
+    int value;
+};
+struct moved_row {
+    int number;
+    only_moved one;
+    only_moved other;
+};
+
+template <class Layout>
+void check_moves_without_copies() {
+    table<moved_row, Layout> rows;
+    for (int i = 0; i < 10; ++i) {
+        ASSERT_TRUE(rows.emplace_back(i, only_moved{i}, only_moved{i}));
+    }
+    rows.swap_rows(2, 7);
+    rows.swap_rows(4, 4);
+    for (int i = 0; i < 10; ++i) {
+        const int expected = i == 2 ? 7 : i == 7 ? 2 : i;
+        auto&& row = rows[static_cast<std::size_t>(i)];
+        EXPECT_EQ(get<&moved_row::number>(row), expected) << i;
+        EXPECT_EQ(get<&moved_row::one>(row).value, expected) << i;
+        EXPECT_EQ(get<&moved_row::other>(row).value, expected) << i;
+    }
+    rows.validate();
+}
+}  // namespace
+
+TEST(table, rows_whose_fields_can_only_be_moved_change_places) {
+    check_moves_without_copies<aos>();
+    check_moves_without_copies<soa>();
+    check_moves_without_copies<aosoa<8>>();
+}
 #endif

@@ -3,12 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 
 #include "containers/table/rows.hpp"
 #include "support/layouts.hpp"
 #include "support/test_upstream.hpp"
+
+#if defined(__linux__)
+#    include <sys/resource.h>
+#endif
 
 using namespace cairn;
 using test_layouts::table_of;
@@ -121,3 +127,103 @@ TEST(table, in_reserved_addresses_it_does_not_shrink) {
     EXPECT_EQ(t.column<&particle<>::id>().data(), first);
     t.validate();
 }
+
+#if defined(__linux__)
+
+namespace {
+/// What the system says of the memory at `place`: a paragraph of /proc/self/smaps.
+std::string told_of(const void* place) {
+    const auto address = reinterpret_cast<std::uintptr_t>(place);
+    std::ifstream maps{"/proc/self/smaps"};
+    std::string told;
+    bool is_inside = false;
+    for (std::string line; std::getline(maps, line);) {
+        std::istringstream words{line};
+        std::uintptr_t first = 0;
+        std::uintptr_t end = 0;
+        char dash = 0;
+        if (words >> std::hex >> first >> dash >> end && dash == '-') {
+            is_inside = first <= address && address < end;
+        }
+        if (is_inside) { told += line + '\n'; }
+    }
+    return told;
+}
+bool contains(const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+}
+
+/// The system gives this process no memory while it lives.
+class no_more_memory {
+    rlimit before_;
+
+public:
+    no_more_memory() {
+        getrlimit(RLIMIT_DATA, &before_);
+        rlimit none = before_;
+        none.rlim_cur = 4096;  // 0 is taken for none by Linux
+        setrlimit(RLIMIT_DATA, &none);
+    }
+    ~no_more_memory() { setrlimit(RLIMIT_DATA, &before_); }
+    no_more_memory(const no_more_memory&) = delete;
+    no_more_memory& operator=(const no_more_memory&) = delete;
+};
+}  // namespace
+
+TEST(table, reserved_addresses_bear_the_name_and_the_wish_for_huge_pages_that_were_given) {
+    table<particle<>, soa> plain;
+    table<particle<>, soa> wishes;
+    ASSERT_TRUE(plain.reserve_address_space(100000));
+    ASSERT_TRUE(wishes.reserve_address_space(100000, {.huge_pages = true, .name = "cairn rows"}));
+    fill(plain, 1);
+    fill(wishes, 1);
+    const std::string of_plain = told_of(plain.column<&particle<>::id>().data());
+    const std::string of_wishes = told_of(wishes.column<&particle<>::id>().data());
+    if (!contains(of_plain, "VmFlags:")) { GTEST_SKIP() << "this system says nothing of it"; }
+    EXPECT_FALSE(contains(of_plain, " hg")) << of_plain;
+
+    const std::size_t bytes = page_memory::huge_size();
+    void* const probe = page_memory::reserve_committed(bytes, alignment{bytes});
+    ASSERT_NE(probe, nullptr);
+    page_memory::advise_huge(probe, bytes);
+    page_memory::set_name(probe, bytes, "cairn probe");
+    const std::string of_probe = told_of(probe);
+    page_memory::release(probe, bytes);
+    // Not every kernel can do both.
+    EXPECT_EQ(contains(of_wishes, " hg"), contains(of_probe, " hg")) << of_wishes;
+    EXPECT_EQ(contains(of_wishes, "[anon:cairn rows]"), contains(of_probe, "[anon:cairn probe]"));
+}
+
+TYPED_TEST(table_in, in_reserved_addresses_a_refusal_of_the_system_changes_nothing) {
+    void* const probe = page_memory::reserve(page_memory::size());
+    bool refuses = false;
+    {
+        const no_more_memory limit;
+        refuses = !page_memory::commit(probe, page_memory::size());
+    }
+    page_memory::release(probe, page_memory::size());
+    if (!refuses) { GTEST_SKIP() << "this system knows no such limit"; }
+
+    table<particle<>, TypeParam> t;
+    ASSERT_TRUE(t.reserve_address_space(1'000'000));
+    fill(t, 10);
+    const std::size_t capacity = t.capacity();
+    ASSERT_LT(capacity, 500'000u);
+    fill(t, static_cast<int>(capacity) - 10);
+    bool pushed = true;
+    bool reserved = true;
+    {
+        const no_more_memory limit;
+        pushed = t.push_back(sample(1));
+        reserved = t.reserve(500'000);
+    }
+    EXPECT_FALSE(pushed);
+    EXPECT_FALSE(reserved);
+    EXPECT_EQ(t.size(), capacity);
+    EXPECT_EQ(t.capacity(), capacity);
+    ASSERT_TRUE(t.push_back(sample(7))) << "it grows where there is memory again";
+    EXPECT_TRUE(equal(t[capacity], sample(7)));
+    t.validate();
+}
+
+#endif
