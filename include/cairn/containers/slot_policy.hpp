@@ -7,13 +7,13 @@
 //
 //      slot_map<enemy, slot_policy<>::tagged<struct red>>   handles no other map of enemies takes
 //
-// The usual order is the newest first where a generation has 28 bits or more, so that the slot is
-// still in the cache; FreeMin slots at least share its lives, 1024 at a time. Narrow generations last
+// The usual order is the newest first where a generation has 28 bits or more: the slot is still in
+// the cache. FreeMin slots at least share its lives, up to 1024 at a time. Narrow generations last
 // longest with the oldest first.
 //
 // The order and the minimum of free slots are for slot_map and slot_table; stable_slot_map always
-// takes low free slots. Everything here changes the handle or the hot path and is therefore a type; what changes
-// only the cold path (which allocator, reserved addresses) is an argument at run time.
+// takes low free slots. Everything here changes the handle or the hot path and is therefore a type;
+// what changes only the cold path (which allocator, reserved addresses) is an argument at run time.
 #pragma once
 
 #include <cstdint>
