@@ -147,9 +147,7 @@ auto for_each(Body body) {
 }
 template <class Row, class Body>
 auto each(Body body) {
-    return [=](auto& t) {
-        t.template each<&Row::position, &Row::velocity, &Row::life>(body);
-    };
+    return [=](auto& t) { t.template each<&Row::position, &Row::velocity, &Row::life>(body); };
 }
 
 const lab::registration row_idioms{
