@@ -92,9 +92,7 @@ auto in(std::size_t size) {
             for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
                 s0->particles.clear();
                 for (std::size_t k = 0; k != count; ++k) {
-                    void* const at = s0->allocator.allocate(sizeof(particle),
-                                                            cairn::alignment{alignof(particle)});
-                    s0->particles.push_back(new (at) particle());
+                    s0->particles.push_back(s0->allocator.template make<particle>());
                 }
                 lab::keep(s0->particles.data());
                 s0->allocator.reset();

@@ -12,6 +12,17 @@
 #include <utility>
 
 namespace cairn::inline CAIRN_FLAVOUR {
+namespace {
+
+/// Calls f<Order>() with the order that is known at run time.
+template <class F>
+void call_with(reuse order, F f) noexcept {
+    if (order == reuse::fifo) { return f.template operator()<reuse::fifo>(); }
+    if (order == reuse::lifo) { return f.template operator()<reuse::lifo>(); }
+    f.template operator()<reuse::lowest>();
+}
+
+}  // namespace
 
 bool slot_directory_base::copy_slots(const slot_directory_base& other) noexcept {
     CAIRN_ASSERT(capacity_ == 0, "slots are copied into a directory without any");
@@ -99,15 +110,12 @@ bool slot_directory_base::grow_exactly(std::uint32_t count) noexcept {
     lives_.begin();
     const std::uint32_t first = vacant | lives_.first();
     for (std::uint32_t i = capacity_; i < count; ++i) { slots()[i] = {first, none}; }
-    switch (order_) {
-        case reuse::fifo:
-            widen_ring(count);
-            break;
-        case reuse::lifo:
-            widen_stack(count);
-            break;
-        case reuse::lowest:
-            for (std::uint32_t i = capacity_; i < count; ++i) { free_.insert(i); }
+    if (order_ == reuse::fifo) {
+        widen_ring(count);
+    } else if (order_ == reuse::lifo) {
+        widen_stack(count);
+    } else {
+        for (std::uint32_t i = capacity_; i < count; ++i) { free_.insert(i); }
     }
     capacity_ = count;
     set_limit();
@@ -148,6 +156,20 @@ void slot_directory_base::widen_stack(std::uint32_t count) noexcept {
     head_ = head_ + added;
 }
 
+//      before   [ a b c d | top ]     x has lived its turn; b is next in turn
+//      after    [ a x c d b | top ]   b is used next; c comes up when the next one makes way
+/// Slot `index` is free, but another one that waits is used first. No search, two entries change.
+void slot_directory_base::make_way(std::uint32_t index) noexcept {
+    std::uint32_t* const stack = line();
+    const std::uint32_t free_before = head_;
+    if (free_before != 0) {
+        tail_ = tail_ + 1 < free_before ? tail_ + 1 : 0;
+        index = std::exchange(stack[tail_], index);
+    }
+    stack[free_before] = index;
+    head_ = free_before + 1;
+}
+
 /// Called when any of its terms has changed, but live_, which is compared with it:
 ///     live_ < limit_   =>   live_ + promised_count_ + worn_out_count_ + free_min < capacity_
 ///                      =>   more than free_min slots are free, and the owner has room for one row
@@ -158,14 +180,7 @@ void slot_directory_base::set_limit() noexcept {
 }
 
 void slot_directory_base::give_any_back(std::uint32_t index) noexcept {
-    switch (order_) {
-        case reuse::fifo:
-            return give_back<reuse::fifo>(index);
-        case reuse::lifo:
-            return give_back<reuse::lifo>(index);
-        case reuse::lowest:
-            return give_back<reuse::lowest>(index);
-    }
+    call_with(order_, [&]<reuse Order>() { give_back<Order>(index); });
 }
 
 /// The mark goes before the slot is free: a free slot with it would be taken for a promised one.
@@ -175,14 +190,7 @@ void slot_directory_base::end_promise(std::uint32_t index) noexcept {
     --promised_count_;
     s.value = none;
     set_limit();
-    switch (order_) {
-        case reuse::fifo:
-            return end_life<reuse::fifo>(index, generation);
-        case reuse::lifo:
-            return end_life<reuse::lifo>(index, generation);
-        case reuse::lowest:
-            return end_life<reuse::lowest>(index, generation);
-    }
+    call_with(order_, [&]<reuse Order>() { end_life<Order>(index, generation); });
 }
 
 /// Every promised slot has an index below capacity_, so the walk ends there at the latest.

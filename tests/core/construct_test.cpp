@@ -79,6 +79,30 @@ TEST(construct, initializers_of_members_run_where_the_object_is) {
         [](const with_itself& object) { return object.self == &object; }));
 }
 
+int elsewhere = 0;
+struct with_pointers {
+    std::uint64_t numbers[10]{};
+    void* none = nullptr;
+    int* other = &elsewhere;
+    int (*function)() = nullptr;
+};
+struct with_its_part {
+    std::uint64_t numbers[14]{};
+    const std::uint64_t* part = numbers + 3;
+};
+TEST(construct, addresses_of_others_are_kept_and_those_of_its_own_parts_are_its_own) {
+    EXPECT_TRUE(built_among_dirt<with_pointers>([](const with_pointers& object) {
+        return object.none == nullptr && object.other == &elsewhere && object.function == nullptr &&
+               object.numbers[9] == 0;
+    }));
+    EXPECT_TRUE(built_among_dirt<with_its_part>(
+        [](const with_its_part& object) { return object.part == object.numbers + 3; }));
+#if defined(__GNUC__) && !defined(__clang__)
+    static_assert(detail::built_by_stores<with_pointers>, "or gcc clears it by rep stosq");
+    static_assert(!detail::built_by_stores<with_itself> && !detail::built_by_stores<with_its_part>);
+#endif
+}
+
 struct with_a_count {
     static inline int count = 0;
     std::uint64_t numbers[14]{};

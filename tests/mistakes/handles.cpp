@@ -43,6 +43,13 @@ void f() {
     m.erase(m.emplace(1));
 }
 
+//= mistake: an order of reuse for a stable map
+//= says: a stable_slot_map takes the lowest free slots of a chunk
+void f() {
+    cairn::stable_slot_map<enemy, cairn::slot_policy<64, 32, cairn::reuse::fifo>> m;
+    m.erase(m.emplace(1));
+}
+
 //= mistake: a slot map of tables
 //= says: handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>
 void f() {

@@ -65,7 +65,7 @@ TEST(slot_directory, a_copy_of_one_without_slots_begins_at_the_life_that_was_ask
 }
 
 TEST(slot_directory, lifo_takes_the_newest_and_lowest_the_lowest) {
-    slot_directory<reuse::lifo> newest{{1000, 4095, 0}};
+    slot_directory<reuse::lifo> newest{{1000, 4095, 0, 1}};
     slot_directory<reuse::lowest> lowest{{1000, 4095, 0}};
     for (std::uint32_t i = 0; i < 10; ++i) {
         newest.occupy(newest.next(), i);

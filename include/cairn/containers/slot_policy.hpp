@@ -1,14 +1,19 @@
 // cairn/containers/slot_policy.hpp - the choices of a slot map, in one type.
 //
-//      slot_map<particle>                                   64-bit handles, oldest free slot first
-//      slot_map<particle, slot_policy<32>>                  32-bit handles: 20 index, 12 generation
+//      slot_map<particle>                                   64-bit handles, newest free slot first
+//      slot_map<particle, slot_policy<32>>                  20 bits index, 12 generation, oldest
+//                                                           free slot first
 //      slot_map<particle, slot_policy<32, 16, reuse::lifo>> 16 and 16, newest free slot first
 //
 //      slot_map<enemy, slot_policy<>::tagged<struct red>>   handles no other map of enemies takes
 //
-// The order and the minimum of free slots are for slot_map; stable_slot_map always takes low free
-// slots. Everything here changes the handle or the hot path and is therefore a type; what changes
-// only the cold path (which allocator, reserved addresses) is an argument at run time.
+// The usual order is the newest first where a generation has 28 bits or more: the slot is still in
+// the cache. FreeMin slots at least share its lives, up to 1024 at a time. Narrow generations last
+// longest with the oldest first.
+//
+// The order and the minimum of free slots are for slot_map and slot_table; stable_slot_map always
+// takes low free slots. Everything here changes the handle or the hot path and is therefore a type;
+// what changes only the cold path (which allocator, reserved addresses) is an argument at run time.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +25,14 @@
 namespace cairn::inline CAIRN_FLAVOUR {
 
 template <unsigned Bits = 64, unsigned IndexBits = detail::default_index_bits(Bits),
-          reuse Order = reuse::fifo, std::uint32_t FreeMin = 64, unsigned UserBits = 0>
+          reuse Order = reuse::usual, std::uint32_t FreeMin = 64, unsigned UserBits = 0>
 struct slot_policy {
     template <class Of>
     using handle_type = handle<Of, Bits, IndexBits, UserBits>;
 
     /// Which free slot begins its next life, and how many stay free before one does.
     static constexpr reuse order = Order;
-    static constexpr std::uint32_t free_min = Order == reuse::fifo ? FreeMin : 0;
+    static constexpr std::uint32_t free_min = Order == reuse::lowest ? 0 : FreeMin;
 
     /// The same with handles of their own type: two maps with different tags, which may be
     /// incomplete types, do not compile with each other's handles.

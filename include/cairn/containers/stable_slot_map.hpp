@@ -36,8 +36,9 @@
 //            a call for each 64 slots and after an erasure. Growth: one chunk, nothing is copied. A
 //            chunk is as many slots as fit 64 KiB (64 to 4096).
 // Foreign:   handles of other maps, or of what this one held before it was replaced: as slot_map.
-// Reuse:     low free slots, whatever order the policy names. Busy slots use up their lives: keep
-//            31 bits of them (the default) where the first slots are replaced thousands of times.
+// Reuse:     low free slots; a policy that names another order does not compile. Busy slots use up
+//            their lives: keep 31 bits of them (the default) where the first slots are replaced
+//            thousands of times.
 // While iterating: any object may be erased and others inserted; a new one is visited or not.
 // Re-entrancy: constructors and destructors of objects may look up, insert, erase and retire others
 //            here: the object that begins or ends cannot be found meanwhile, and its slot is not
@@ -72,9 +73,9 @@ template <class T, class Policy = slot_policy<>, class Steps = uncounted>
 class stable_slot_map : public detail::stable_look_ups<T, Policy, Steps> {
     static_assert(!detail::is_table<T>,
                   "handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>");
-    static_assert(Policy::order != reuse::lifo,
-                  "a stable_slot_map takes the lowest free slots, whatever the policy: leave fifo "
-                  "there, which is the default, or say reuse::lowest");
+    static_assert(Policy::order == reuse::usual || Policy::order == reuse::lowest,
+                  "a stable_slot_map takes the lowest free slots of a chunk: leave reuse::usual in "
+                  "its policy, which is the default, or say reuse::lowest");
     using base = detail::stable_look_ups<T, Policy, Steps>;
     using base::destroy, base::for_each_now, base::slot_of, base::slots_;
     using typename base::chunk;

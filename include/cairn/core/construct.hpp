@@ -38,16 +38,19 @@ inline constexpr bool has_size_for_stores =
 
 /// Whether T() is the same bytes at any address: zeros and null pointers, where no initializer
 /// runs; else a constant without pointers, of which one could be the object's own address (gcc 14
-/// takes that for a constant). A bit cast from pointers is no constant.
+/// takes that for a constant); or with pointers that may be an argument of a template: null, and
+/// addresses of other objects. A bit cast from pointers is no constant.
 template <class T>
 struct bytes_of_object {
     unsigned char bytes[sizeof(T)];
 };
+template <auto Value>
+struct template_argument;
 template <class T>
 concept same_at_any_address = std::is_trivially_default_constructible_v<T> || requires {
     typename std::enable_if_t<(
         static_cast<void>(__builtin_bit_cast(bytes_of_object<T>, default_value<T>())), true)>;
-};
+} || requires { typename template_argument<default_value<T>()>; };
 template <class T>
 concept built_by_stores =
     has_size_for_stores<T> && std::is_default_constructible_v<T> && same_at_any_address<T>;

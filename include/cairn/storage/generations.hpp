@@ -65,8 +65,9 @@ struct slot_map_options {
     std::uint32_t first_generation = 0;
 };
 
-/// Which free slot begins its next life: slot_directory.hpp.
-enum class reuse { fifo, lifo, lowest };
+/// Which free slot begins its next life: slot_directory.hpp. `usual` leaves it to the handle: lifo,
+/// the fastest, where a generation has 28 bits or more; fifo, which spreads lives best, below.
+enum class reuse { fifo, lifo, lowest, usual };
 
 /// The proof that recycle_slots() of a map asks for: write it only where it is true.
 struct no_handles_left_t {
@@ -83,6 +84,12 @@ struct slot_item {
 };
 
 namespace detail {
+
+/// What `order` means to handles whose generations have so many bits.
+[[nodiscard]] constexpr reuse order_for(reuse order, unsigned generation_bits) noexcept {
+    if (order != reuse::usual) { return order; }
+    return generation_bits >= 28 ? reuse::lifo : reuse::fifo;
+}
 
 /// The lives of the slots of one map.
 class generations {

@@ -22,8 +22,11 @@
 // Invariant: a word equals a handle's generation only while the slot is in exactly that life.
 // Reuse:     fifo   a free slot waits until `free_min` others are free too, oldest first: the lives
 //                   of one busy slot are spread over all, so even 12-bit generations last (default)
-//            lifo   the newest first: warmest cache, one slot's lives burn fastest
+//            lifo   the newest first: warmest cache. After a 64th of its lives (1024 at most) one
+//                   changes places with the next in turn of those that wait: lives are spread over
+//                   all free ones, `free_min` at least
 //            lowest the lowest index: small handles, and the same choice whatever happened before
+//            Each is decided by what was done before and nothing else: equal on two machines.
 // Lives:     begin at a number of the directory's own (generations.hpp), so that handles of another
 //            one, or of what a directory held before it was moved from or assigned to, are told.
 // Worn out:  a slot whose generations are used up is set aside and counted, never used again.
@@ -47,6 +50,9 @@ namespace cairn::inline CAIRN_FLAVOUR {
 /// room, promised and worn-out slots.
 template <reuse Order = reuse::fifo>
 class slot_directory : public slot_directory_base {
+    static_assert(Order != reuse::usual,
+                  "what is usual depends on the handle, which a directory does not know");
+
 public:
     explicit slot_directory(slot_rules rules, allocator_ref upstream = system_memory()) noexcept
         : slot_directory_base{rules, Order, upstream} {}
@@ -146,6 +152,10 @@ inline void slot_directory_base::end_life(std::uint32_t index, std::uint32_t gen
         slots()[index].word = vacant | 1;  // the ring of generations closes
     } else {
         slots()[index].word = generation + (vacant + 1);
+    }
+    if constexpr (Order == reuse::lifo) {
+        // By the index, too: slots that live and die together do not all make way in one frame.
+        if (((generation + index) & turn_mask_) == 0) [[unlikely]] { return make_way(index); }
     }
     give_back<Order>(index);
 }

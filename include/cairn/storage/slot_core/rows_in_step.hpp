@@ -109,13 +109,14 @@ protected:
 
     rows_in_step(allocator_ref upstream, const slot_map_options& options) noexcept
         : slots_{{static_cast<std::uint32_t>(max_size()), handle_type::generation_max,
-                  Policy::order == reuse::fifo ? Policy::free_min : 0, options.first_generation},
+                  reuse_order == reuse::lowest ? 0 : Policy::free_min, options.first_generation},
                  upstream},
           handles_{cache_line_alignment, upstream},
           rows_{upstream} {
         slots_.set_live_max(0);
     }
 
+    static constexpr reuse reuse_order = order_for(Policy::order, handle_type::generation_bits);
     static constexpr std::uint32_t none = slot_directory_base::none;
     static constexpr bool rows_are_objects = std::is_lvalue_reference_v<row_reference>;
     /// Whether a look-up asks the object that it found for its handle.
@@ -259,7 +260,7 @@ protected:
     //  for each row r < size():  slots_ finds r with the handle handle_rows()[r]
     //  slots_.live_count() == rows_.size(), but between the two halves of an insertion or erasure
     //  slots_.is_ready() asks for live_count() < min(handle_capacity_, rows_.capacity()), too
-    slot_directory<Policy::order> slots_;
+    slot_directory<reuse_order> slots_;
     growable_memory handles_;               // of each row
     moved<std::uint32_t> handle_capacity_;  // handles that fit handles_
     rows_type rows_;

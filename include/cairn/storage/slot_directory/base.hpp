@@ -9,6 +9,7 @@
 // and giving it back is not: slot_directory.hpp.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,7 +24,7 @@ namespace cairn::inline CAIRN_FLAVOUR {
 struct slot_rules {
     std::uint32_t slot_count_max;  // index_max + 1 of the handle
     std::uint32_t generation_max;
-    std::uint32_t free_min;              // fifo: so many stay free before one is used again
+    std::uint32_t free_min;              // so many stay free before one is used again
     std::uint32_t first_generation = 0;  // 0: a number of the directory's own
 };
 
@@ -186,6 +187,7 @@ protected:
         : memory_{cache_line_alignment, upstream},
           lives_{rules.generation_max, rules.first_generation},
           rules_{rules},
+          turn_mask_{turn_mask(rules.generation_max)},
           order_{order},
           free_{upstream} {}
 
@@ -207,11 +209,18 @@ protected:
     template <reuse Order>
     void end_life(std::uint32_t index, std::uint32_t generation) noexcept;
 
+    /// A 64th of a slot's lives, but 16 at least and 1024 at most, less one: a mask.
+    [[nodiscard]] static constexpr std::uint32_t turn_mask(std::uint32_t generation_max) noexcept {
+        const std::uint32_t share = generation_max / 64;
+        return std::bit_ceil(share < 16 ? 16 : share < 1024 ? share : 1024) - 1;
+    }
+
     [[nodiscard]] bool copy_slots(const slot_directory_base& other) noexcept;
     [[nodiscard]] bool make_ready() noexcept;
     void end_promise(std::uint32_t index) noexcept;
     void set_limit() noexcept;
     void wear_out(std::uint32_t index) noexcept;
+    [[gnu::cold]] void make_way(std::uint32_t index) noexcept;
 
     /// What set_live_max() said. 0 after it was moved from; none, of a directory without an owner,
     /// stays.
@@ -243,9 +252,10 @@ protected:
     moved<std::uint32_t> capacity_;
     moved<std::uint32_t> head_;  // fifo: where the next slot is taken; lifo: how many are free
     growable_memory memory_;
-    moved<std::uint32_t> tail_;  // fifo: where the next free slot is put
+    moved<std::uint32_t> tail_;  // fifo: where the next free slot is put; lifo: who came up last
     detail::generations lives_;
     slot_rules rules_;
+    std::uint32_t turn_mask_;  // lifo: so many lives, less one, before a slot makes way
     reuse order_;
     moved<std::uint32_t> promised_count_;
     moved<std::uint32_t> worn_out_count_;
