@@ -239,12 +239,15 @@ const lab::registration collector{
             "data: 48 bytes with collected_heap, 64 with pointers. A stop is the longest of a "
             "frame: one change (an object that ends, one that is made, its references), or the "
             "safe point. Minima: of each frame over replays, each in a new process; a budget of "
-            "time is replayed as the work that each frame did in the first, so that equal frames do "
-            "equal work; overshoot is what of a stop's least is above the budget. (Collectors that look at the clock themselves are flattered by minima: p99.9 "
+            "time is replayed as the work that each frame did in the first, so that equal frames "
+            "do "
+            "equal work; overshoot is what of a stop's least is above the budget. (Collectors that "
+            "look at the clock themselves are flattered by minima: p99.9 "
             "and "
             "max are of one replay.) "
             "Memory: resident, of the first replay, collected_heap in a region of 1.5 x what is "
-            "live where no other factor is said. In the random graph the references of what is replaced are cleared by the "
+            "live where no other factor is said. In the random graph the references of what is "
+            "replaced are cleared by the "
             "program, so counted pointers leak nothing; in the quests they are not.";
         e.take = take;
         random_graphs(e);
