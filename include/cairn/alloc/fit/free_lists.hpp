@@ -21,8 +21,8 @@
 
 #include <cairn/alloc/fit/block.hpp>
 #include <cairn/alloc/fit/corrupt.hpp>
-#include <cairn/alloc/fit/two_level_bitmap.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/storage/two_level_bitmap.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 

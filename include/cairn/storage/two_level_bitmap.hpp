@@ -1,4 +1,4 @@
-// cairn/alloc/fit/two_level_bitmap.hpp - the first non-empty bin at or above a given one, in two
+// cairn/storage/two_level_bitmap.hpp - the first non-empty bin at or above a given one, in two
 // looks.
 //
 //      summary   . . 1 . 1                one bit per word: this word is not zero
