@@ -11,7 +11,7 @@
 //                 ^                                               |
 //                 +--------------------close----------------------+
 //
-// Each order stands in marking_orders with its reason. marking_worker_orders_test.cpp runs the
+// Each order stands in marking_orders with its reason. tests/collected/marking_worker_orders runs the
 // interleavings, and finds a failing one when any of them is weakened.
 #pragma once
 
