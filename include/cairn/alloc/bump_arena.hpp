@@ -12,6 +12,8 @@
 //   retreat(position, call)   forgets what was allocated since
 //   retreat_alone(position)   the same on the hot path of checked builds; false: it is shut
 //   region_                   the bump_region of the functions below that it does not write itself
+//   allocate_elsewhere(size, align)   where region_ has no room: a block that is found otherwise, or
+//                             nullptr
 //   region()                  only where it has no region_: the one that it shares
 //
 // Cost: none of its own: inlined. One empty base where asserts are off.
@@ -41,6 +43,26 @@ public:
         Position at_;
         [[no_unique_address]] mark_stamp stamp_;
     };
+
+    /// `size` bytes at a multiple of `align`, uninitialized.
+    ///
+    /// Returns: nullptr when they do not fit and the arena finds no more room; it is unchanged then.
+    /// Size 0:  a non-null pointer that may be freed and not read through.
+    /// Cost:    the arena's header says it; an alignment above 16 costs two more instructions and a
+    ///          compare.
+    [[nodiscard]] [[gnu::always_inline]] void* allocate(
+        std::size_t size, alignment align = default_alignment) noexcept {
+#if CAIRN_ASSERTS
+#    ifdef __OPTIMIZE__  // otherwise one call: the library is optimized in Debug builds, too
+        void* p;
+        if (self().region_.allocate_alone(size, align, p)) [[likely]] { return p; }
+#    endif
+        return allocate_checked(size, align);
+#else
+        return self().region_.allocate_or(
+            size, align, [=, this]() noexcept { return self().allocate_elsewhere(size, align); });
+#endif
+    }
 
     /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind.
     /// nullptr does nothing.
@@ -161,13 +183,24 @@ private:
         marks_.close_scope(from.stamp);
         self().retreat(from.at, call_of({}));
     }
+    // The quick way has turned the request away: it is large or over-aligned, it does not fit, or
+    // another thread is inside. With the gate shut the last of these is named.
+    [[gnu::noinline]] void* allocate_checked(std::size_t size, alignment align) noexcept {
+        void* p;
+        if (self().region_.allocate_alone(size, align, p)) [[likely]] { return p; }
+        const auto inside = enter();
+        return self().region_.allocate_or(
+            size, align, [=, this]() noexcept { return self().allocate_elsewhere(size, align); });
+    }
     [[gnu::noinline]] void deallocate_checked(void* p, std::size_t size, call_site from) noexcept {
         if (self().region_.deallocate_alone(p, size)) [[likely]] { return; }
         const auto inside = enter(from);
         self().region_.deallocate(p, size, call_of(from));
     }
 #endif
-    [[nodiscard]] Arena& self() noexcept { return static_cast<Arena&>(*this); }
+    [[nodiscard]] [[gnu::always_inline]] Arena& self() noexcept {
+        return static_cast<Arena&>(*this);
+    }
     [[nodiscard]] const Arena& self() const noexcept { return static_cast<const Arena&>(*this); }
 };
 
