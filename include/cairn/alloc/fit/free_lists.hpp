@@ -195,7 +195,6 @@ public:
         return bitmap_.find_from(bin);
     }
     [[nodiscard]] std::uint32_t highest_bin() const noexcept { return bitmap_.highest(); }
-    [[nodiscard]] bool has_block(std::uint32_t bin) const noexcept { return bitmap_.test(bin); }
 
     /// Calls visit(bin, id) for every block and checks the links on the way. O(blocks).
     template <class Links, class Visit>
