@@ -103,8 +103,8 @@ private:
     static constexpr const char* type_name = "arena";
 
     void release() noexcept;
-    /// What does not fit is refused. (A region that was moved from is empty, and refuses: the question
-    /// costs nothing where a block was found.)
+    /// What does not fit is refused. (A region that was moved from is empty, and refuses: the
+    /// question costs nothing where a block was found.)
     void* allocate_elsewhere(std::size_t, alignment) noexcept {
         CAIRN_ASSERT(!watch_.moved_from(),
                      "an arena that was moved from is assigned to before it is used",

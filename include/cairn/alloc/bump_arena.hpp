@@ -12,8 +12,7 @@
 //   retreat(position, call)   forgets what was allocated since
 //   retreat_alone(position)   the same on the hot path of checked builds; false: it is shut
 //   region_                   the bump_region of the functions below that it does not write itself
-//   allocate_elsewhere(size, align)   where region_ has no room: a block that is found otherwise, or
-//                             nullptr
+//   allocate_elsewhere(size, align)   where region_ has no room: what is found otherwise, or null
 //   region()                  only where it has no region_: the one that it shares
 //
 // Cost: none of its own: inlined. One empty base where asserts are off.

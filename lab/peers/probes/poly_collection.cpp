@@ -9,7 +9,7 @@ struct base {
 struct one final : base {
     int number() const override { return 1; }
 };
-}
+}  // namespace
 
 int main() {
     lab::peers::poly_collection::polymorphic_store<base> all;
