@@ -45,7 +45,7 @@ public:
 
     /// `size` bytes at a multiple of `align`, uninitialized.
     ///
-    /// Returns: nullptr when they do not fit and no room is found elsewhere; nothing has changed then.
+    /// Returns: nullptr when they do not fit and no room is found elsewhere; nothing has changed.
     /// Size 0:  a non-null pointer that may be freed and not read through.
     /// Cost:    the arena's header says it; an alignment above 16 costs two more instructions and a
     ///          compare.
