@@ -128,4 +128,4 @@ const lab::registration columns{
         c.peer("std::unordered_map, by number", played<by_number>());
     }};
 
-}
+}  // namespace

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "bump_arena/allocate_checked.hpp"
+
 namespace cairn::inline CAIRN_FLAVOUR {
 
 detail::address_place detail::place_in_region(const bump_region& region, std::uintptr_t end,

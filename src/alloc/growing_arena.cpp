@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "bump_arena/allocate_checked.hpp"
 #include "growing_arena/block.hpp"
 
 namespace cairn::inline CAIRN_FLAVOUR {

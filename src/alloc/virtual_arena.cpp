@@ -16,6 +16,8 @@
 #include <cairn/core/bits.hpp>
 #include <cairn/os/page_memory.hpp>
 
+#include "bump_arena/allocate_checked.hpp"
+
 namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 

@@ -182,24 +182,14 @@ private:
         marks_.close_scope(from.stamp);
         self().retreat(from.at, call_of({}));
     }
-    // The quick way has turned the request away: it is large or over-aligned, it does not fit, or
-    // another thread is inside. With the gate shut the last of these is named.
-    [[gnu::noinline]] void* allocate_checked(std::size_t size, alignment align) noexcept {
-        void* p;
-        if (self().region_.allocate_alone(size, align, p)) [[likely]] { return p; }
-        const auto inside = enter();
-        return self().region_.allocate_or(
-            size, align, [=, this]() noexcept { return self().allocate_elsewhere(size, align); });
-    }
+    void* allocate_checked(std::size_t size, alignment align) noexcept;  // src/alloc/bump_arena
     [[gnu::noinline]] void deallocate_checked(void* p, std::size_t size, call_site from) noexcept {
         if (self().region_.deallocate_alone(p, size)) [[likely]] { return; }
         const auto inside = enter(from);
         self().region_.deallocate(p, size, call_of(from));
     }
 #endif
-    [[nodiscard]] [[gnu::always_inline]] Arena& self() noexcept {
-        return static_cast<Arena&>(*this);
-    }
+    [[gnu::always_inline]] Arena& self() noexcept { return static_cast<Arena&>(*this); }
     [[nodiscard]] const Arena& self() const noexcept { return static_cast<const Arena&>(*this); }
 };
 

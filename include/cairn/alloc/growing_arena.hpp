@@ -227,11 +227,6 @@ private:
     growth growth_ = growth::allowed;
 };
 
-#if CAIRN_ASSERTS
-extern template void* detail::bump_arena<growing_arena, detail::block_position>::allocate_checked(
-    std::size_t, alignment) noexcept;
-#endif
-
 static_assert(byte_allocator<growing_arena> && resizes_in_place<growing_arena>);
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

@@ -135,8 +135,6 @@ private:
 };
 
 #if CAIRN_ASSERTS
-extern template void* detail::bump_arena<virtual_arena>::allocate_checked(std::size_t,
-                                                                          alignment) noexcept;
 extern template void detail::bump_arena<virtual_arena>::deallocate_checked(void*, std::size_t,
                                                                            call_site) noexcept;
 #endif

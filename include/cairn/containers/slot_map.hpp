@@ -80,10 +80,30 @@ public:
 
     /// The object that `h` names; null (and == end()) when it is gone. Any handle may be asked for.
     [[nodiscard]] [[gnu::always_inline]] found<T> find(handle_type h) noexcept {
+#ifdef __OPTIMIZE__
         return find_in(rows_.data(), h);
+#else  // one call: the library is optimized in Debug builds, too
+        const auto at =
+            slots_.find_place(h.index(), h.generation(), rows_.data(), sizeof(T), rows_.size());
+        if constexpr (core::asks_objects()) { ask(h, at.object); }
+        found<T> answer;  // set, not built: that would be a call, or copies
+        answer.object_ = static_cast<T*>(at.object);
+        answer.end_ = static_cast<T*>(at.end);
+        return answer;
+#endif
     }
     [[nodiscard]] [[gnu::always_inline]] found<const T> find(handle_type h) const noexcept {
+#ifdef __OPTIMIZE__
         return find_in(rows_.data(), h);
+#else  // one call: the library is optimized in Debug builds, too
+        const auto at =
+            slots_.find_place(h.index(), h.generation(), rows_.data(), sizeof(T), rows_.size());
+        if constexpr (core::asks_objects()) { ask(h, at.object); }
+        found<const T> answer;  // set, not built: that would be a call, or copies
+        answer.object_ = static_cast<const T*>(at.object);
+        answer.end_ = static_cast<const T*>(at.end);
+        return answer;
+#endif
     }
     /// P0661's spelling of operator[]: as find(), pointer and iterator at once.
     /// Requires: contains(h).
@@ -141,21 +161,13 @@ public:
 
 private:
     template <class U>
-    [[nodiscard]] [[gnu::always_inline]] found<U> find_in(U* rows, handle_type h) const noexcept {
-#ifdef __OPTIMIZE__
+    [[nodiscard]] found<U> find_in(U* rows, handle_type h) const noexcept {
         std::uint32_t row;
         return {core::find_row(h, row) ? detail::not_null(core::own(h, rows + row)) : nullptr,
                 rows + rows_.size()};
-#else  // one call: the library is optimized in Debug builds, too
-        const auto at = slots_.find_place(h.index(), h.generation(), rows, sizeof(T), rows_.size());
-        found<U> answer;  // set, not built: that would be a call, or copies
-        answer.object_ = static_cast<U*>(at.object);
-        answer.end_ = static_cast<U*>(at.end);
-        if constexpr (core::asks_objects()) {
-            if (at.object != nullptr) { (void)core::own(h, answer.object_); }
-        }
-        return answer;
-#endif
+    }
+    static void ask(handle_type h, const void* object) noexcept {
+        if (object != nullptr) { (void)core::own(h, static_cast<const T*>(object)); }
     }
 };
 
