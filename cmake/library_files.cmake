@@ -156,6 +156,7 @@ target_sources(cairn
         include/cairn/storage/sort_rows.hpp
         include/cairn/storage/step_counter.hpp
         include/cairn/storage/store_traits.hpp
+        include/cairn/storage/two_level_bitmap.hpp
         # alloc
         include/cairn/alloc/any_arena.hpp
         include/cairn/alloc/arena.hpp
@@ -187,7 +188,6 @@ target_sources(cairn
         include/cairn/alloc/fit/free_lists.hpp
         include/cairn/alloc/fit/hidden_word.hpp
         include/cairn/alloc/fit/size_class.hpp
-        include/cairn/alloc/fit/two_level_bitmap.hpp
         include/cairn/alloc/frame_arena.hpp
         include/cairn/alloc/good_fit.hpp
         include/cairn/alloc/growing_arena.hpp

@@ -16,8 +16,8 @@ int main() {
     const auto shadow = buffers.emplace();
     const std::uint64_t submitted_frame = 7;
 
-    buffers.retire(shadow, submitted_frame);  // look-ups fail from now on ...
-    const bool hidden = !buffers.contains(shadow);
+    const bool retired = buffers.retire(shadow, submitted_frame);  // look-ups fail from now on ...
+    const bool hidden = retired && !buffers.contains(shadow);
 
     buffers.collect(6);  // ... but frame 7 is still being drawn
     const bool kept = buffer::alive == 1;

@@ -60,6 +60,7 @@ module;
 #include <cairn/storage/sort_rows.hpp>
 #include <cairn/storage/step_counter.hpp>
 #include <cairn/storage/store_traits.hpp>
+#include <cairn/storage/two_level_bitmap.hpp>
 #include <cairn/alloc/any_arena.hpp>
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/arena_scope.hpp>

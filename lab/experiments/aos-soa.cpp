@@ -14,11 +14,9 @@
 #include <tuple>
 #include <utility>
 #include <vector>
-#if defined(__AVX2__)
-#    include <immintrin.h>
-#endif
 
 #include "lab/families/particle.hpp"
+#include "lab/families/particle_limits.hpp"
 #include "lab/harness/counters.hpp"
 #include "lab/harness/experiment.hpp"
 
@@ -26,7 +24,6 @@ namespace {
 
 using namespace lab::particles;
 using P = particle<>;
-constexpr float dt = 1.0f / 64;
 
 template <class Row>
 void start_values(Row&& p) {
@@ -99,49 +96,6 @@ void update_spans(cairn::table<P, cairn::split_soa>& t) {
                        t.size());
     }
 }
-
-#if defined(__AVX2__)
-[[gnu::noinline]] void update_avx2(float* p, float* v, const float* f, std::size_t count) {
-    const __m256 step = _mm256_set1_ps(dt);
-    std::size_t i = 0;
-    for (; i + 16 <= count; i += 16) {
-        for (std::size_t k = i; k < i + 16; k += 8) {
-            const __m256 velocity =
-                _mm256_add_ps(_mm256_load_ps(v + k), _mm256_mul_ps(_mm256_load_ps(f + k), step));
-            _mm256_store_ps(v + k, velocity);
-            _mm256_store_ps(p + k,
-                            _mm256_add_ps(_mm256_load_ps(p + k), _mm256_mul_ps(velocity, step)));
-        }
-    }
-    for (; i < count; ++i) {
-        v[i] += f[i] * dt;
-        p[i] += v[i] * dt;
-    }
-}
-#endif
-
-#if defined(__AVX2__)
-/// The same by hand over the blocks of an aosoa: what that layout costs whoever writes the loop.
-template <class Rows>
-[[gnu::noinline]] void update_blocks_avx2(Rows& t) {
-    const auto p = t.template column<&P::position>();
-    const auto v = t.template column<&P::linear_velocity>();
-    const auto f = t.template column<&P::linear_force>();
-    const __m256 step = _mm256_set1_ps(dt);
-    for (std::size_t b = 0; b < p.block_count(); ++b) {
-        float* const position = &p.block(b)[0].x;
-        float* const velocity = &v.block(b)[0].x;
-        const float* const force = &f.block(b)[0].x;
-        for (std::size_t k = 0; k < p.block(b).size() * 3; k += 8) {
-            const __m256 moved = _mm256_add_ps(_mm256_loadu_ps(velocity + k),
-                                               _mm256_mul_ps(_mm256_loadu_ps(force + k), step));
-            _mm256_storeu_ps(velocity + k, moved);
-            _mm256_storeu_ps(position + k, _mm256_add_ps(_mm256_loadu_ps(position + k),
-                                                         _mm256_mul_ps(moved, step)));
-        }
-    }
-}
-#endif
 
 // ---- LibFlatArray's idea, written anew -------------------------------------------------------
 
@@ -320,19 +274,19 @@ const lab::registration aos_soa{
         for (const std::size_t count : {std::size_t{5000}, std::size_t{1000000}}) {
             lab::comparison& c = e.compare(std::to_string(count) + " particles",
                                            {.unit = "ns/particle", .many_per_cycle = true});
-#if defined(__AVX2__)
-            c.limit("avx2 columns", [=] {
-                return [=, d = std::make_unique<columns>(count)](lab::sample& s) {
-                    repeat(s, count, [&] {
-                        update_avx2(d->position.get(), d->velocity.get(), d->force.get(),
-                                    d->floats);
-                    });
-                };
-            });
-            const auto by_blocks = [](auto& t) { update_blocks_avx2(t); };
-            c.limit("avx2, blocks of 8", table_work<cairn::aosoa<8>>(count, by_blocks));
-            c.limit("avx2, blocks of 16", table_work<cairn::aosoa<16>>(count, by_blocks));
-#endif
+            if constexpr (has_avx2) {
+                c.limit("avx2 columns", [=] {
+                    return [=, d = std::make_unique<columns>(count)](lab::sample& s) {
+                        repeat(s, count, [&] {
+                            update_avx2(d->position.get(), d->velocity.get(), d->force.get(),
+                                        d->floats);
+                        });
+                    };
+                });
+                const auto by_blocks = [](auto& t) { update_blocks_avx2(t); };
+                c.limit("avx2, blocks of 8", table_work<cairn::aosoa<8>>(count, by_blocks));
+                c.limit("avx2, blocks of 16", table_work<cairn::aosoa<16>>(count, by_blocks));
+            }
             c.limit("plain loop over columns", [=] {
                 return [=, d = std::make_unique<columns>(count)](lab::sample& s) {
                     repeat(s, count, [&] {

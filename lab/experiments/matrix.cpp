@@ -76,13 +76,7 @@ struct problem {
 }
 
 /// The same without vectors, as the compilers of 2018 had it at -O2.
-#if defined(__clang__)
-#    define CAIRN_LAB_SCALAR_LOOP _Pragma("clang loop vectorize(disable) interleave(disable)")
-[[gnu::noinline]]
-#else
-#    define CAIRN_LAB_SCALAR_LOOP
-[[gnu::noinline, gnu::optimize("no-tree-vectorize")]]
-#endif
+LAB_NO_VECTORS
 void transposed_scalar(problem& p, int columns, matrix& rows) {
     const int from = p.next;
     for (int i = 0; i < p.b.height; ++i) {
@@ -93,7 +87,7 @@ void transposed_scalar(problem& p, int columns, matrix& rows) {
         p.next = (p.next + 1) % p.result.width;
         for (int y = 0; y < p.result.height; ++y) {
             int sum = 0;
-            CAIRN_LAB_SCALAR_LOOP
+            LAB_NO_VECTORS_LOOP
             for (int i = 0; i < p.a.width; ++i) sum += p.a.at(i, y) * rows.at(i, k);
             p.result.at(x, y) = sum;
         }

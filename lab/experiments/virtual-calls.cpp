@@ -14,18 +14,14 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "lab/harness/experiment.hpp"
-
-#if __has_include(<boost/poly_collection/base_collection.hpp>)
-#    include <boost/poly_collection/algorithm.hpp>
-#    include <boost/poly_collection/base_collection.hpp>
-#    define CAIRN_HAS_BASE_COLLECTION
-#endif
+#include "lab/peers/offers.hpp"
 
 namespace {
 
@@ -175,25 +171,19 @@ auto variants(std::index_sequence<N...>) {
     });
 }
 
-#ifdef CAIRN_HAS_BASE_COLLECTION
-/// Boost's segments by type: the same arrays, without handles.
-template <std::size_t... N>
-std::function<void(lab::sample&)> in_base_collection(std::index_sequence<N...>, bool named) {
-    auto all = std::make_shared<boost::base_collection<base>>();
+/// A peer's store of the same objects. `named`: the loop knows the types.
+template <class Store, std::size_t... N>
+std::function<void(lab::sample&)> in_peer_store(std::index_sequence<N...>, bool named) {
+    auto store = std::make_shared<Store>();
     for (const std::uint8_t t : random_types()) {
-        ((t == N ? void(all->insert(derived<N>{})) : void()), ...);
+        ((t == N ? store->template emplace<derived<N>>() : void()), ...);
     }
     if (!named) {
-        return each([all] {
-            boost::poly_collection::for_each(all->begin(), all->end(), [](base& o) { o.update(); });
-        });
+        return each([store] { store->each([](base& o) { o.update(); }); });
     }
-    return each([all] {
-        boost::poly_collection::for_each<derived<N>...>(all->begin(), all->end(),
-                                                        [](auto& o) { o.update(); });
-    });
+    return each(
+        [store] { store->template each_named<derived<N>...>([](auto& o) { o.update(); }); });
 }
-#endif
 
 const lab::registration calls{
     "virtual-calls",
@@ -226,12 +216,12 @@ const lab::registration calls{
         });
         c.peer("std::variant, one vector",
                [] { return variants(std::make_index_sequence<types>{}); });
-#ifdef CAIRN_HAS_BASE_COLLECTION
-        c.peer("boost::base_collection, types named",
-               [] { return in_base_collection(std::make_index_sequence<types>{}, true); });
-        c.peer("boost::base_collection, virtual calls",
-               [] { return in_base_collection(std::make_index_sequence<types>{}, false); });
-#endif
+        lab::peer_polymorphic_stores<base>([&]<class Store>(const std::string& name) {
+            c.peer(name + ", types named",
+                   [] { return in_peer_store<Store>(std::make_index_sequence<types>{}, true); });
+            c.peer(name + ", virtual calls",
+                   [] { return in_peer_store<Store>(std::make_index_sequence<types>{}, false); });
+        });
 
         lab::comparison& found =
             e.compare("by handle, random order", {.unit = "ns/object", .many_per_cycle = true});

@@ -6,7 +6,7 @@
 //               +-----+---------+--------------+------+-----------+---
 //
 // Sizes and offsets are bytes, offsets from the beginning of the object, where nothing else is said.
-// type_reader.hpp fills it in; the names are the debug information's own bytes.
+// debug_types.hpp fills it in; the names are the debug information's own bytes.
 #pragma once
 
 #include <cstdint>

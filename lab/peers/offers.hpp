@@ -15,6 +15,7 @@
 //      offer_stores<T>             things that come and go        families/particle_stores.hpp
 //      offer_node_allocators       a template for std::map        experiments/nodes.cpp
 //      offer_graphs                objects with cycles            families/graph_family.hpp
+//      offer_polymorphic_stores<Base>   objects of several types  experiments/virtual-calls.cpp
 //
 // An arena offers itself from lab/peers/<name>.cpp: families/arena_family.hpp.
 #pragma once
@@ -89,6 +90,15 @@ void peer_node_allocators(Offer offer) {
     for_each_peer(present_peers{}, [&]<class P> {
         if constexpr (requires { P::offer_node_allocators(offer); }) {
             P::offer_node_allocators(offer);
+        }
+    });
+}
+
+template <class Base, class Offer>
+void peer_polymorphic_stores(Offer offer) {
+    for_each_peer(present_peers{}, [&]<class P> {
+        if constexpr (requires { P::template offer_polymorphic_stores<Base>(offer); }) {
+            P::template offer_polymorphic_stores<Base>(offer);
         }
     });
 }

@@ -255,6 +255,7 @@ lab_peer(llvm llvm-dev HEADER llvm/Support/Allocator.h LARGE
     PREFIXES /usr/lib/llvm-22 /usr/lib/llvm-21 /usr/lib/llvm-20 /usr/lib/llvm-19 /usr/lib/llvm-18
              /usr/lib/llvm-17 /usr/lib/llvm-16 /usr/lib/llvm-15 /usr/lib/llvm-14)
 lab_peer(boost libboost-dev HEADER boost/pool/pool.hpp)
+lab_peer(poly_collection libboost-dev HEADER boost/poly_collection/base_collection.hpp)
 lab_peer(tbb libtbb-dev HEADER tbb/scalable_allocator.h LIBRARIES tbbmalloc)
 # In a folder of its own since Debian 13.
 lab_peer(moodycamel libconcurrentqueue-dev HEADER concurrentqueue.h

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "bump_arena/allocate_checked.hpp"
+
 namespace cairn::inline CAIRN_FLAVOUR {
 
 detail::address_place detail::place_in_region(const bump_region& region, std::uintptr_t end,
@@ -105,23 +107,8 @@ void double_ended_arena::set_name(const char* name) noexcept {
 }
 
 #if CAIRN_ASSERTS
+template void* detail::bump_arena<arena>::allocate_checked(std::size_t, alignment) noexcept;
 template void detail::bump_arena<arena>::deallocate_checked(void*, std::size_t, call_site) noexcept;
-
-void* arena::allocate_checked(std::size_t size, alignment align) noexcept {
-    void* p;
-    // The quick way has turned this request away: it is large or over-aligned, it does not fit, or
-    // another thread is inside. With the gate shut the last of these is named.
-    if (region_.allocate_alone(size, align, p)) [[likely]] { return p; }
-    const auto inside = enter();
-    // An arena that was moved from has an empty region, which refuses: the question costs nothing
-    // where a block was found.
-    p = region_.allocate(size, align);
-    CAIRN_ASSERT(
-        p != nullptr || !watch_.moved_from(),
-        "an arena that was moved from is assigned to before it is used",
-        {.kind = misuse_kind::moved_from, .object = this, .type = "arena", .name = watch_.name()});
-    return p;
-}
 #endif
 
 void arena::release() noexcept {

@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "bump_arena/allocate_checked.hpp"
 #include "growing_arena/block.hpp"
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -63,16 +64,11 @@ void growing_arena::steal(growing_arena& from) noexcept {
 // ------------------------------------------------------------------ taking blocks into use
 
 #if CAIRN_ASSERTS
-void* growing_arena::allocate_checked(std::size_t size, alignment align) noexcept {
-    void* p;
-    if (region_.allocate_alone(size, align, p)) [[likely]] { return p; }
-    const auto inside = enter();
-    return region_.allocate_or(
-        size, align, [=, this]() noexcept { return allocate_in_other_block(size, align); });
-}
+template void* detail::bump_arena<growing_arena, detail::block_position>::allocate_checked(
+    std::size_t, alignment) noexcept;
 #endif
 
-void* growing_arena::allocate_in_other_block(std::size_t size, alignment align) noexcept {
+void* growing_arena::allocate_elsewhere(std::size_t size, alignment align) noexcept {
     // Worst case: padding up to `align` behind the header, then the request.
     const std::size_t padding = align > detail::bump_granule ? align.bytes() - 16 : 0;
     if (size > PTRDIFF_MAX - 15 || padding > PTRDIFF_MAX - size) { return nullptr; }

@@ -16,6 +16,8 @@
 #include <cairn/core/bits.hpp>
 #include <cairn/os/page_memory.hpp>
 
+#include "bump_arena/allocate_checked.hpp"
+
 namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
 
@@ -125,19 +127,12 @@ void virtual_arena::set_name(const char* name) noexcept {
 }
 
 #if CAIRN_ASSERTS
+template void* detail::bump_arena<virtual_arena>::allocate_checked(std::size_t, alignment) noexcept;
 template void detail::bump_arena<virtual_arena>::deallocate_checked(void*, std::size_t,
                                                                     call_site) noexcept;
-
-void* virtual_arena::allocate_checked(std::size_t size, alignment align) noexcept {
-    void* p;
-    if (region_.allocate_alone(size, align, p)) [[likely]] { return p; }
-    const auto inside = enter();
-    return region_.allocate_or(size, align,
-                               [=, this]() noexcept { return commit_and_allocate(size, align); });
-}
 #endif
 
-void* virtual_arena::commit_and_allocate(std::size_t size, alignment align) noexcept {
+void* virtual_arena::allocate_elsewhere(std::size_t size, alignment align) noexcept {
     CAIRN_ASSERT(!watch_.moved_from(),
                  "an arena that was moved from is assigned to before it is used",
                  {.kind = misuse_kind::moved_from,

@@ -1,5 +1,5 @@
 // The index of first_fit against a list of what is free: small blocks, blocks around 512 KiB, where
-// a page's entry ends, and larger ones, of which a span holds one.
+// a stretch's entry ends, and larger ones, of which a span holds one.
 #include <gtest/gtest.h>
 
 #include <cairn/alloc/first_fit.hpp>

@@ -18,7 +18,7 @@
 //            it and one compare for large blocks. Nothing is counted, and no memory but this object
 //            is touched. rewind, reset, freeing the last block: O(1).
 // Overhead:  rounding to 16 bytes; 64 bytes between consecutive blocks of a page multiple
-//            (colouring, see detail/bump_region.hpp). No headers.
+//            (colouring, see bump_arena/bump_region.hpp). No headers.
 // Threads:   none. Give each thread its own arena.
 // Lifetimes: bytes, not objects: no destructor is ever called (arena_scope.hpp does that).
 #pragma once
@@ -65,23 +65,7 @@ public:
     arena(arena&& from) noexcept;
     arena& operator=(arena&& from) noexcept;
 
-    /// `size` bytes at a multiple of `align`, uninitialized.
-    ///
-    /// Returns: nullptr when they do not fit; the arena is then unchanged.
-    /// Size 0:  a non-null pointer that may be freed and not read through.
-    /// Cost:    see above; an alignment above 16 costs two more instructions and a compare.
-    [[nodiscard]] [[gnu::always_inline]] void* allocate(
-        std::size_t size, alignment align = default_alignment) noexcept {
-#if CAIRN_ASSERTS
-#    ifdef __OPTIMIZE__  // otherwise one call: the library is optimized in Debug builds, too
-        void* p;
-        if (region_.allocate_alone(size, align, p)) [[likely]] { return p; }
-#    endif
-        return allocate_checked(size, align);
-#else
-        return region_.allocate(size, align);
-#endif
-    }
+    // allocate(), mark() and whatever all arenas do alike: bump_arena.hpp.
 
     /// Grows the last block, or shrinks any block, where it is.
     /// Returns: false when it cannot; nothing has changed then.
@@ -119,9 +103,17 @@ private:
     static constexpr const char* type_name = "arena";
 
     void release() noexcept;
-#if CAIRN_ASSERTS
-    void* allocate_checked(std::size_t size, alignment align) noexcept;
-#endif
+    /// What does not fit is refused. (A region that was moved from is empty, and refuses: the
+    /// question costs nothing where a block was found.)
+    void* allocate_elsewhere(std::size_t, alignment) noexcept {
+        CAIRN_ASSERT(!watch_.moved_from(),
+                     "an arena that was moved from is assigned to before it is used",
+                     {.kind = misuse_kind::moved_from,
+                      .object = this,
+                      .type = "arena",
+                      .name = watch_.name()});
+        return nullptr;
+    }
 
     detail::bump_region region_;
     void* block_ = nullptr;       // from upstream_; nullptr when the memory is the caller's

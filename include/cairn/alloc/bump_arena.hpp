@@ -12,6 +12,7 @@
 //   retreat(position, call)   forgets what was allocated since
 //   retreat_alone(position)   the same on the hot path of checked builds; false: it is shut
 //   region_                   the bump_region of the functions below that it does not write itself
+//   allocate_elsewhere(size, align)   where region_ has no room: what is found otherwise, or null
 //   region()                  only where it has no region_: the one that it shares
 //
 // Cost: none of its own: inlined. One empty base where asserts are off.
@@ -41,6 +42,26 @@ public:
         Position at_;
         [[no_unique_address]] mark_stamp stamp_;
     };
+
+    /// `size` bytes at a multiple of `align`, uninitialized.
+    ///
+    /// Returns: nullptr when they do not fit and no room is found elsewhere; nothing has changed.
+    /// Size 0:  a non-null pointer that may be freed and not read through.
+    /// Cost:    the arena's header says it; an alignment above 16 costs two more instructions and a
+    ///          compare.
+    [[nodiscard]] [[gnu::always_inline]] void* allocate(
+        std::size_t size, alignment align = default_alignment) noexcept {
+#if CAIRN_ASSERTS
+#    ifdef __OPTIMIZE__  // otherwise one call: the library is optimized in Debug builds, too
+        void* p;
+        if (self().region_.allocate_alone(size, align, p)) [[likely]] { return p; }
+#    endif
+        return allocate_checked(size, align);
+#else
+        return self().region_.allocate_or(
+            size, align, [=, this]() noexcept { return self().allocate_elsewhere(size, align); });
+#endif
+    }
 
     /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind.
     /// nullptr does nothing.
@@ -161,13 +182,14 @@ private:
         marks_.close_scope(from.stamp);
         self().retreat(from.at, call_of({}));
     }
+    void* allocate_checked(std::size_t size, alignment align) noexcept;  // src/alloc/bump_arena
     [[gnu::noinline]] void deallocate_checked(void* p, std::size_t size, call_site from) noexcept {
         if (self().region_.deallocate_alone(p, size)) [[likely]] { return; }
         const auto inside = enter(from);
         self().region_.deallocate(p, size, call_of(from));
     }
 #endif
-    [[nodiscard]] Arena& self() noexcept { return static_cast<Arena&>(*this); }
+    [[gnu::always_inline]] Arena& self() noexcept { return static_cast<Arena&>(*this); }
     [[nodiscard]] const Arena& self() const noexcept { return static_cast<const Arena&>(*this); }
 };
 

@@ -109,22 +109,6 @@ public:
     growing_arena(growing_arena&& from) noexcept;
     growing_arena& operator=(growing_arena&& from) noexcept;
 
-    /// As arena::allocate.
-    /// Returns: nullptr when upstream refuses the block; the arena is then unchanged.
-    [[nodiscard]] [[gnu::always_inline]] void* allocate(
-        std::size_t size, alignment align = default_alignment) noexcept {
-#if CAIRN_ASSERTS
-#    ifdef __OPTIMIZE__  // otherwise one call: the library is optimized in Debug builds, too
-        void* p;
-        if (region_.allocate_alone(size, align, p)) [[likely]] { return p; }
-#    endif
-        return allocate_checked(size, align);
-#else
-        return region_.allocate_or(
-            size, align, [=, this]() noexcept { return allocate_in_other_block(size, align); });
-#endif
-    }
-
     /// As arena::deallocate: the last block's bytes come back at once.
     void deallocate(void* p, std::size_t size, alignment = default_alignment,
                     call_site from = call_site::current()) noexcept {
@@ -203,10 +187,7 @@ private:
     }
 #endif
 
-#if CAIRN_ASSERTS
-    void* allocate_checked(std::size_t size, alignment align) noexcept;
-#endif
-    void* allocate_in_other_block(std::size_t size, alignment align) noexcept;
+    void* allocate_elsewhere(std::size_t size, alignment align) noexcept;
 #if CAIRN_ASSERTS
     void deallocate_checked(void* p, std::size_t size, call_site from) noexcept;
 #endif

@@ -22,7 +22,7 @@
 //
 // Invariant: see heap/region.hpp: blocks without gaps, never two free neighbours, the index exact.
 // Cost:      each fit's header says. Bounds are step counts, asserted by the tests after every
-//            operation (heap/step_counter.hpp). Growing calls upstream; giving it an exhausted
+//            operation (storage/step_counter.hpp). Growing calls upstream; giving it an exhausted
 //            upstream, or no upstream, forbids that. A pair of good_fit that waits is 43
 //            instructions, in checked builds 136 (gcc 12; decision 0086).
 // Overhead:  8 bytes a block; the smallest block is 16 bytes (8 of payload).

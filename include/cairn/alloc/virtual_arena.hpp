@@ -65,23 +65,6 @@ public:
     virtual_arena(virtual_arena&& from) noexcept;
     virtual_arena& operator=(virtual_arena&& from) noexcept;
 
-    /// As arena::allocate.
-    /// Returns: nullptr when the reservation is used up or the system has no memory; the arena is
-    ///   then unchanged.
-    [[nodiscard]] [[gnu::always_inline]] void* allocate(
-        std::size_t size, alignment align = default_alignment) noexcept {
-#if CAIRN_ASSERTS
-#    ifdef __OPTIMIZE__  // otherwise one call: the library is optimized in Debug builds, too
-        void* p;
-        if (region_.allocate_alone(size, align, p)) [[likely]] { return p; }
-#    endif
-        return allocate_checked(size, align);
-#else
-        return region_.allocate_or(
-            size, align, [=, this]() noexcept { return commit_and_allocate(size, align); });
-#endif
-    }
-
     /// As arena::try_resize; the last block grows up to the end of the reservation.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment = default_alignment) noexcept {
@@ -136,10 +119,7 @@ private:
 
     static constexpr const char* type_name = "virtual_arena";
 
-#if CAIRN_ASSERTS
-    void* allocate_checked(std::size_t size, alignment align) noexcept;
-#endif
-    void* commit_and_allocate(std::size_t size, alignment align) noexcept;
+    void* allocate_elsewhere(std::size_t size, alignment align) noexcept;
     bool commit_and_resize(void* p, std::size_t old_size, std::size_t new_size) noexcept;
     bool commit_up_to(std::size_t size_needed, std::size_t size_wanted) noexcept;
     void raise_step() noexcept;

@@ -181,7 +181,7 @@ public:
     /// Look-ups fail at once; the object is destroyed when collect() is told that `fence` has
     /// passed.
     /// Returns: false when the handle is stale or memory is exhausted; nothing has changed then.
-    bool retire(handle_type h, std::uint64_t fence) {
+    [[nodiscard]] bool retire(handle_type h, std::uint64_t fence) {
         return types::at(types_, type_number(h), false,
                          [h, fence](auto& rows) { return rows.retire(h, fence); });
     }

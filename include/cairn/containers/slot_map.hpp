@@ -144,7 +144,7 @@ public:
     /// Returns: nullptr when exhausted; the handle stays promised then.
     /// Requires: is_promised(h).
     template <class... Args>
-    T* fulfil(handle_type h, Args&&... args) {
+    [[nodiscard]] T* fulfil(handle_type h, Args&&... args) {
         return core::fulfil_row(h, std::forward<Args>(args)...) ? rows_.end() - 1 : nullptr;
     }
 

@@ -129,7 +129,7 @@ public:
     /// Returns: nothing when exhausted; the handle stays promised then.
     /// Requires: is_promised(h).
     template <class... Args>
-    found_row<reference, Row> fulfil(handle_type h, Args&&... args) {
+    [[nodiscard]] found_row<reference, Row> fulfil(handle_type h, Args&&... args) {
         if (!core::fulfil_row(h, std::forward<Args>(args)...)) [[unlikely]] { return {}; }
         return found_row<reference, Row>{rows_.back()};
     }

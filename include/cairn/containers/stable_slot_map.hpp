@@ -165,7 +165,7 @@ public:
     /// Look-ups fail at once; the object stays where it is and is destroyed when collect() is told
     /// that `fence` has passed: a GPU or a job may still be using it.
     /// Returns: false when the handle is stale or memory is exhausted; nothing has changed then.
-    bool retire(handle_type h, std::uint64_t fence) noexcept {
+    [[nodiscard]] bool retire(handle_type h, std::uint64_t fence) noexcept {
         if (!contains(h)) [[unlikely]] { return false; }
         if (limbo_.emplace(fence, h.index()) == nullptr) { return false; }
         slots_.set_aside(h.index(), h.generation());

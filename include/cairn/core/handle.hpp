@@ -23,7 +23,7 @@
 // Cost:      a register; index() and generation() are a mask and a shift.
 // Whose:     a map's lives begin at a number of its own, so a handle of another map is told too:
 //            certainly, or with a chance of 1 in 2^31 (64 bits), 4095 (32) or 63 (16) to miss it:
-//            alloc/generations.hpp.
+//            storage/generations.hpp.
 // Bits:      generation bits = Bits - IndexBits - UserBits, 31 at most. A slot lives 2^bits - 1
 //         lives and is then worn out (slot_directory.hpp), never used again.
 //         handle<T>             64: 32 index + 31 generation: 4 * 10^9 objects, 2 * 10^9 lives each

@@ -107,7 +107,7 @@ public:
     using move = offset_move<Offset>;
     /// As a number of allocations: as many as memory has nodes for.
     static constexpr std::uint32_t unlimited = 0xFFFF'FFFF;
-    /// Steps (heap/step_counter.hpp) of allocate or deallocate; doubling the nodes comes on top.
+    /// Steps (storage/step_counter.hpp) of allocate or deallocate; doubling the nodes comes on top.
     static constexpr std::uint32_t steps_max = 40;
 
     /// Manages [0, capacity). With `allocation_count_max`, exactly that many may live at a time,

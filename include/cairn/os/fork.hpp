@@ -13,6 +13,6 @@ namespace cairn::inline CAIRN_FLAVOUR {
 /// Has `before` called in the parent before each fork(), `in_parent` and `in_child` after it.
 /// The registration is for the life of the process: call it once, not once per object.
 /// Returns: false when the system has no room for it.
-bool around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
+[[nodiscard]] bool around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

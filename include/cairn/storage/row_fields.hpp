@@ -222,7 +222,6 @@ template <class T>
 struct member_pointer_parts;
 template <class T, class M>
 struct member_pointer_parts<M T::*> {
-    using class_type = T;
     using member_type = M;
 };
 

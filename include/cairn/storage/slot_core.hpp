@@ -187,7 +187,7 @@ public:
     /// `fence` has passed: a GPU or a job may still be using what it owns.
     /// Returns: false when the handle is stale or memory is exhausted; nothing has changed then.
     /// Throws: as take(); the row is not retired then.
-    bool retire(handle_type h, std::uint64_t fence) {
+    [[nodiscard]] bool retire(handle_type h, std::uint64_t fence) {
         std::uint32_t row;
         if (!find_row(h, row)) [[unlikely]] { return false; }
         if (limbo_.emplace_from([&] { return waiting{moved_out(row), fence}; }) == nullptr) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <cairn/core/bits.hpp>
+#include <cairn/core/rollback.hpp>
 #include <cairn/os/page_memory.hpp>
 #include <cairn/storage/growth.hpp>
 
@@ -28,28 +29,20 @@ void construct_column(const layout_desc& desc, table_memory::block to, std::byte
                       std::size_t from_capacity, std::size_t c, std::size_t count) {
     const column_desc& column = desc.columns[c];
     // What was made goes when a later run throws. (Within a run `construct` does that itself.)
-    struct undo {
-        const layout_desc& desc;
-        table_memory::block to;
-        std::size_t c;
-        std::size_t made = 0;
-        bool done = false;
-        ~undo() {
-            if (!done) { destroy_column(desc, to.base, to.capacity, c, 0, made); }
-        }
-    } guard{desc, to, c};
+    std::size_t made = 0;
+    rollback undo{[&]() noexcept { destroy_column(desc, to.base, to.capacity, c, 0, made); }};
     for_each_run(desc, from, from_capacity, c, 0, count, [&](std::byte* source, std::size_t n) {
         // Both blocks have the same lanes, so a run of one is a run of the other, wherever it
         // begins.
-        std::byte* const target = element_of(desc, to.base, to.capacity, c, guard.made);
+        std::byte* const target = element_of(desc, to.base, to.capacity, c, made);
         if (column.construct != nullptr) {
             column.construct(target, source, n);
         } else {
             std::memcpy(target, source, n * column.size);
         }
-        guard.made += n;
+        made += n;
     });
-    guard.done = true;
+    undo.cancel();
 }
 
 }  // namespace
@@ -106,27 +99,22 @@ void table_memory::free_block(const layout_desc& desc, block b) noexcept {
 }
 
 void table_memory::move_into(const layout_desc& desc, block fresh) {
-    struct undo {
-        const layout_desc& desc;
-        block to;
-        std::size_t rows;
-        std::size_t reached = 0;  // columns before this one are made, if they may throw
-        ~undo() {
-            while (reached != 0) {
-                if (desc.columns[--reached].may_throw) {
-                    destroy_column(desc, to.base, to.capacity, reached, 0, rows);
-                }
+    std::size_t reached = 0;  // columns before this one are made, if they may throw
+    rollback undo{[&]() noexcept {
+        while (reached != 0) {
+            if (desc.columns[--reached].may_throw) {
+                destroy_column(desc, fresh.base, fresh.capacity, reached, 0, size);
             }
         }
-    } guard{desc, fresh, size};
-    // Strips whose construction may throw come first: they copy, and the old rows stay whole until
+    }};
+    // Columns whose construction may throw come first: they copy, and the old rows stay whole until
     // nothing can fail any more.
-    for (; guard.reached < desc.column_count; ++guard.reached) {
-        if (desc.columns[guard.reached].may_throw) {
-            construct_column(desc, fresh, base, pitch, guard.reached, size);
+    for (; reached < desc.column_count; ++reached) {
+        if (desc.columns[reached].may_throw) {
+            construct_column(desc, fresh, base, pitch, reached, size);
         }
     }
-    guard.reached = 0;
+    undo.cancel();
     for (std::size_t c = 0; c < desc.column_count; ++c) {
         if (!desc.columns[c].may_throw) { construct_column(desc, fresh, base, pitch, c, size); }
     }
@@ -159,17 +147,12 @@ namespace {
 /// changed then.
 bool move_to_new_block(table_memory& m, const layout_desc& desc, std::size_t rows,
                        reserve_step also = {}) {
-    struct guard {
-        table_memory& m;
-        const layout_desc& desc;
-        table_memory::block fresh;
-        ~guard() { m.free_block(desc, fresh); }
-    } g{m, desc, m.allocate_block(desc, rows)};
-    // also() once the memory is there, before a row moves: when it says no, the guard frees the
-    // block.
-    if (g.fresh.base == nullptr || !also()) { return false; }
-    m.move_into(desc, g.fresh);
-    g.fresh = {};
+    const table_memory::block fresh = m.allocate_block(desc, rows);
+    rollback undo{[&]() noexcept { m.free_block(desc, fresh); }};
+    // also() once the memory is there, before a row moves: when it says no, the block goes back.
+    if (fresh.base == nullptr || !also()) { return false; }
+    m.move_into(desc, fresh);
+    undo.cancel();
     return true;
 }
 

@@ -3,24 +3,13 @@
 
 #include <cairn/containers/object_pool.hpp>
 
-#include <atomic>
+#include "support/counted.hpp"
 
 namespace object_pool_tests {
 
 using namespace cairn;
 
-struct counted {
-    static inline std::atomic<int> built = 0;
-    static inline std::atomic<int> alive = 0;
-    static inline std::atomic<int> throw_at = -1;  // the n-th construction from now throws
-    counted() {
-#if defined(__cpp_exceptions)
-        if (throw_at >= 0 && throw_at-- == 0) { throw 42; }
-#endif
-        ++built, ++alive;
-    }
-    counted(const counted&) = delete;
-    ~counted() { --alive; }
+struct counted : test::counted_object {
     int uses = 0;
 };
 

@@ -179,7 +179,7 @@ TEST(stable_slot_map, a_page_whose_only_object_was_not_made_is_an_empty_page) {
     stable_slot_map<refuses> map;
     std::vector<stable_slot_map<refuses>::handle_type> handles;
     for (std::size_t i = 0; i < map.slots_per_chunk; ++i) { handles.push_back(map.emplace(false)); }
-    for (int i = 0; i < 64; ++i) {  // until none of the page's first word waits in hand
+    for (int i = 0; i < 64; ++i) {  // until none of the chunk's first word waits in the batch
         EXPECT_THROW(map.emplace(true), int);
     }
     EXPECT_EQ(map.chunks_with_memory(), 2u);

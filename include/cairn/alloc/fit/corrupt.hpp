@@ -32,7 +32,7 @@ struct heap_promise {
     static constexpr char freed_once[] = "a block is freed once";
     static constexpr char freed_here[] = "a block is freed to the heap it came from";
     static constexpr char freed_size[] = "a block is freed with the size that it was asked with";
-    static constexpr char page[] = "a page's maximum is the size of one of its blocks";
+    static constexpr char stretch[] = "a stretch's maximum is the size of one of its blocks";
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

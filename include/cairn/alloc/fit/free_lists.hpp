@@ -21,8 +21,8 @@
 
 #include <cairn/alloc/fit/block.hpp>
 #include <cairn/alloc/fit/corrupt.hpp>
-#include <cairn/alloc/fit/two_level_bitmap.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/storage/two_level_bitmap.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
@@ -195,7 +195,6 @@ public:
         return bitmap_.find_from(bin);
     }
     [[nodiscard]] std::uint32_t highest_bin() const noexcept { return bitmap_.highest(); }
-    [[nodiscard]] bool has_block(std::uint32_t bin) const noexcept { return bitmap_.test(bin); }
 
     /// Calls visit(bin, id) for every block and checks the links on the way. O(blocks).
     template <class Links, class Visit>

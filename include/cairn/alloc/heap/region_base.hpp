@@ -35,8 +35,6 @@ public:
     [[nodiscard]] std::byte* extra() noexcept {
         return reinterpret_cast<std::byte*>(this) + extra_offset_;
     }
-    /// Where the blocks begin, in bytes from this region.
-    [[nodiscard]] std::size_t blocks_begin() const noexcept { return blocks_offset_; }
     [[nodiscard]] std::size_t total_size() const noexcept {
         return blocks_offset_ + std::size_t{granules_} * granule_size + block_header_size;
     }

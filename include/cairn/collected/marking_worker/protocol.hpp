@@ -11,8 +11,8 @@
 //                 ^                                               |
 //                 +--------------------close----------------------+
 //
-// Each order stands in marking_orders with its reason. marking_worker_orders_test.cpp runs the
-// interleavings, and finds a failing one when any of them is weakened.
+// Each order stands in marking_orders with its reason. tests/collected/marking_worker_orders runs
+// the interleavings, and finds a failing one when any of them is weakened.
 #pragma once
 
 #include <cstdint>

@@ -117,7 +117,7 @@ public:
     virtual bool erase(handle_type h) = 0;
     virtual void swap_erase(std::size_t row) = 0;
     virtual void clear() noexcept = 0;
-    virtual bool retire(handle_type h, std::uint64_t fence) = 0;
+    [[nodiscard]] virtual bool retire(handle_type h, std::uint64_t fence) = 0;
     virtual std::size_t collect(std::uint64_t completed) = 0;
     [[nodiscard]] virtual std::size_t pending_count() const noexcept = 0;
     virtual void validate() const noexcept = 0;
@@ -166,7 +166,9 @@ public:
     bool erase(handle_type h) override { return typed.erase(h); }
     void swap_erase(std::size_t row) override { typed.swap_erase(row); }
     void clear() noexcept override { typed.clear(); }
-    bool retire(handle_type h, std::uint64_t fence) override { return typed.retire(h, fence); }
+    [[nodiscard]] bool retire(handle_type h, std::uint64_t fence) override {
+        return typed.retire(h, fence);
+    }
     std::size_t collect(std::uint64_t completed) override { return typed.collect(completed); }
     std::size_t pending_count() const noexcept override { return typed.pending_count(); }
     void validate() const noexcept override { typed.validate(); }

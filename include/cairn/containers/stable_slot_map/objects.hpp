@@ -105,7 +105,7 @@ public:
     /// Builds the object of a promised handle. Requires: is_promised(h).
     /// Throws: what T's constructor throws; the handle stays promised then.
     template <class... Args>
-    T* fulfil(handle_type h, Args&&... args) {
+    [[nodiscard]] T* fulfil(handle_type h, Args&&... args) {
         CAIRN_ASSERT(is_promised(h), "only a promised handle can be fulfilled");
         T* const object = slot_of(h.index());
         unpoison(object, sizeof(T));

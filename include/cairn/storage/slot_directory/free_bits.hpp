@@ -1,9 +1,9 @@
 // cairn/storage/slot_directory/free_bits.hpp - a growing set of small integers that answers "which
 // is the lowest?".
 //
-//      group of 4096:   [ summary | word 0 | word 1 | ... | word 63 ]     65 words of 64 bits
-//                           |         ^
-//                           +- bit w: word w is not 0
+//      integers:   0 ... 4095    4096 ... 8191    8192 ... 12287
+//                [ bitmap 0    | bitmap 1       | bitmap 2       ]    of two levels, 520 bytes each
+//                  empty         ^ lowest_group_: none below holds any
 //
 // Use it for: "always the lowest free slot", which keeps handles small and runs deterministic.
 // Look elsewhere for: any free slot: a list through the slots themselves is cheaper.
@@ -13,12 +13,13 @@
 // Threads: one at a time.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include <cairn/core/moved.hpp>
 #include <cairn/storage/growable_memory.hpp>
+#include <cairn/storage/step_counter.hpp>
+#include <cairn/storage/two_level_bitmap.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
@@ -42,41 +43,31 @@ public:
     [[nodiscard]] bool copy_from(const free_bits& other) noexcept;
 
     void insert(std::uint32_t i) noexcept {
-        std::uint64_t* const group = group_of(i);
-        group[1 + word_of(i)] |= std::uint64_t{1} << (i & 63);
-        group[0] |= std::uint64_t{1} << word_of(i);
-        lowest_group_ = (i >> 12) < lowest_group_ ? (i >> 12) : lowest_group_;
+        const std::uint32_t group = i / group_size;
+        groups()[group].set(i % group_size);
+        lowest_group_ = group < lowest_group_ ? group : lowest_group_;
     }
-
-    void erase(std::uint32_t i) noexcept {
-        std::uint64_t* const group = group_of(i);
-        std::uint64_t& word = group[1 + word_of(i)];
-        word &= ~(std::uint64_t{1} << (i & 63));
-        if (word == 0) { group[0] &= ~(std::uint64_t{1} << word_of(i)); }
-    }
-
+    void erase(std::uint32_t i) noexcept { groups()[i / group_size].clear(i % group_size); }
     [[nodiscard]] bool contains(std::uint32_t i) const noexcept {
-        return ((group_of(i)[1 + word_of(i)] >> (i & 63)) & 1) != 0;
+        return groups()[i / group_size].test(i % group_size);
     }
 
     /// Requires: the set is not empty.
     [[nodiscard]] std::uint32_t lowest() noexcept {
-        const std::uint64_t* group = group_of(lowest_group_ << 12);
-        while (group[0] == 0) {
-            group += group_words;
-            ++lowest_group_;
-        }
-        const auto word = static_cast<std::uint32_t>(std::countr_zero(group[0]));
-        const auto bit = static_cast<std::uint32_t>(std::countr_zero(group[1 + word]));
-        return (lowest_group_ << 12) + word * 64 + bit;
+        const bitmap* group = groups() + lowest_group_;
+        for (; group->empty(); ++group) { ++lowest_group_; }
+        return lowest_group_ * group_size + group->lowest();
     }
 
 private:
-    static constexpr std::size_t group_words = 65;
+    static constexpr std::uint32_t group_size = 4096;
+    using bitmap = detail::two_level_bitmap<group_size, uncounted>;
 
-    static std::uint32_t word_of(std::uint32_t i) noexcept { return (i >> 6) & 63; }
-    std::uint64_t* group_of(std::uint32_t i) const noexcept {
-        return reinterpret_cast<std::uint64_t*>(memory_.data()) + (i >> 12) * group_words;
+    [[nodiscard]] static std::size_t groups_for(std::size_t count) noexcept {
+        return (count + group_size - 1) / group_size;
+    }
+    [[nodiscard]] bitmap* groups() const noexcept {
+        return reinterpret_cast<bitmap*>(memory_.data());
     }
 
     growable_memory memory_;

@@ -1,16 +1,20 @@
-// cairn/alloc/fit/two_level_bitmap.hpp - the first non-empty bin at or above a given one, in two
-// looks.
+// cairn/storage/two_level_bitmap.hpp - up to 4,096 bits: the first that is set at or above a given
+// one, in two looks.
 //
-//      summary   . . 1 . 1                one bit per word: this word is not zero
+//      words     0 0 w 0 w                one bit each: bin 130 is not empty, slot 130 is free
 //                    |   |
-//      words     0 0 w 0 w                one bit per bin: this bin is not empty
+//      summary   . . 1 . 1                one bit per word: this word is not zero
+//
+// Bins of a heap's fit (alloc/fit/free_lists.hpp) and free slots of a directory
+// (slot_directory/free_bits.hpp) are such sets. Not of these, and why: docs/decisions/0118.
 //
 // Source: the idea is TLSF's (Masmano, Ripoll, Crespo, Real: "TLSF: a new dynamic memory allocator
 //         for real-time systems", ECRTS 2004), with the two levels cut at the machine word instead
 //         of at the power of two, so that any numbering of the bins will do.
 //
 // Invariant: bit w of the summary is set exactly when words[w] != 0.
-// Cost:      set, clear: two words. find_from: at most three words and two countr_zero.
+// Cost:      set, clear: two words. find_from: at most three words and two countr_zero. lowest: two
+//            and two.
 #pragma once
 
 #include <bit>
@@ -49,7 +53,7 @@ public:
 
     /// The lowest set bit >= `bit`, or none. Requires: bit < Bits.
     [[nodiscard]] std::uint32_t find_from(std::uint32_t bit) const noexcept {
-        CAIRN_ASSERT(bit < Bits, "a bin that exists is asked for");
+        CAIRN_ASSERT(bit < Bits, "a bit that exists is asked for");
         Steps::touch();
         const std::uint32_t first = bit / 64;
         const std::uint64_t here = words_[first] >> (bit % 64);
@@ -64,6 +68,16 @@ public:
         if (above == 0) { return none; }
         Steps::touch();
         const std::uint32_t word = first + 1 + static_cast<std::uint32_t>(std::countr_zero(above));
+        return word * 64 + static_cast<std::uint32_t>(std::countr_zero(words_[word]));
+    }
+
+    [[nodiscard]] bool empty() const noexcept { return words_[summary] == 0; }
+
+    /// The lowest set bit. Requires: !empty().
+    [[nodiscard]] std::uint32_t lowest() const noexcept {
+        Steps::touch();
+        const auto word =
+            static_cast<std::uint32_t>(word_count == 1 ? 0 : std::countr_zero(words_[summary]));
         return word * 64 + static_cast<std::uint32_t>(std::countr_zero(words_[word]));
     }
 
