@@ -32,9 +32,9 @@ void pause() noexcept {
 }
 
 #if defined(_WIN32)
-// Not std::atomic::wait here either: libstdc++ looks at the word before it takes the lock under which
-// it sleeps, and what wakes it in between is lost. From kernelbase (Windows 8), by hand: no library
-// more to link.
+// Not std::atomic::wait here either: libstdc++ looks at the word before it takes the lock under
+// which it sleeps, and what wakes it in between is lost. From kernelbase (Windows 8), by hand: no
+// library more to link.
 struct words {
     using waiting = BOOL(WINAPI*)(volatile void*, void*, SIZE_T, DWORD);
     using waking = void(WINAPI*)(void*);
