@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -106,7 +107,9 @@ std::size_t describe(const broken_promise& broken, char* text, std::size_t size)
         if (broken.object != nullptr || broken.type != nullptr) {
             out.add("%s%s", between, broken.type != nullptr ? broken.type : "object");
             if (broken.name != nullptr) { out.add(" '%s'", broken.name); }
-            if (broken.object != nullptr) { out.add(" at %p", broken.object); }
+            if (broken.object != nullptr) {
+                out.add(" at 0x%zx", reinterpret_cast<std::uintptr_t>(broken.object));
+            }
             between = ", ";
         }
         for (const named_value& v : broken.values) {

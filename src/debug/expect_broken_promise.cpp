@@ -38,8 +38,7 @@ struct promise_catcher {
 
     static caught_promise run(void (*call)(void*) noexcept, void* function) noexcept {
         caught_promise caught;
-        // Before the run: a child of fork() takes it along, and the thread on Windows needs it
-        // here.
+        // Before the run: a child of fork() takes it along, and Windows' other stack needs it here.
         const installed_handler before = set_assert_handler(&report);
         const detail::aside_end how = detail::run_aside(call, function, &caught, sizeof caught);
         (void)set_assert_handler(before.handler, before.context);
@@ -58,7 +57,7 @@ struct promise_catcher {
                 copy(caught.text_, "the function died without a sentence\n");
                 break;
             case detail::aside_end::impossible:
-                copy(caught.text_, "the function could not be run: no process or thread\n");
+                copy(caught.text_, "the function could not be run: no process or stack\n");
                 break;
         }
         return caught;

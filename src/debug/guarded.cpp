@@ -4,6 +4,7 @@
 // What is found wrong is named at once and ends the program: no state has to be mended.
 #include <cairn/debug/guarded.hpp>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <new>
@@ -87,29 +88,30 @@ void* guard::allocate(std::size_t size, alignment align,
 block_record* guard::live_block(void* p, std::size_t size, alignment align,
                                 const std::source_location& where) noexcept {
     block_record* const known = blocks_.find(p);
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
     if (known == nullptr) {
         // The last 64 frees. The address may have been given out again since: then it is live, and
         // this is not reached. An empty record has data nullptr.
         for (const block_record& r : recent_) {
             if (r.data == p && p != nullptr) {
                 misuse(misuse_kind::double_free, where, "a block is freed once",
-                       "%p (%zu bytes) was freed before, by %s:%u", p, r.size, r.where.file_name(),
-                       static_cast<unsigned>(r.where.line()));
+                       "0x%zx (%zu bytes) was freed before, by %s:%u", address, r.size,
+                       r.where.file_name(), static_cast<unsigned>(r.where.line()));
             }
         }
         misuse(misuse_kind::foreign_pointer, where, "a block that comes back was given out here",
-               "%p, freed with %zu bytes, is no live block", p, size);
+               "0x%zx, freed with %zu bytes, is no live block", address, size);
     }
     if (known->size != size) {
         misuse(misuse_kind::wrong_size, where,
                "a block is freed with the size it was allocated with",
-               "%p has %zu bytes (allocated by %s:%u) and is freed as %zu", p, known->size,
+               "0x%zx has %zu bytes (allocated by %s:%u) and is freed as %zu", address, known->size,
                file_of(known->where), static_cast<unsigned>(known->where.line()), size);
     }
     if (known->align != align) {
         misuse(misuse_kind::wrong_size, where,
                "a block is freed with the alignment it was allocated with",
-               "%p is aligned to %zu (allocated by %s:%u) and is freed as %zu", p,
+               "0x%zx is aligned to %zu (allocated by %s:%u) and is freed as %zu", address,
                known->align.bytes(), file_of(known->where),
                static_cast<unsigned>(known->where.line()), align.bytes());
     }

@@ -8,6 +8,7 @@
 // that comes back takes one off the count; with the last one every block is known again.
 #include <cairn/debug/tracked.hpp>
 
+#include <cstdint>
 #include <cstdio>
 
 #include "misuse.hpp"
@@ -85,21 +86,24 @@ void tracker::list(void* p, std::size_t size, alignment align, const char* label
 void tracker::unlist(void* p, std::size_t size, alignment align,
                      const std::source_location& where) noexcept {
     block_record* const known = blocks_.find(p);
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
     if (known == nullptr) {
         if (stats_.unlisted_count == 0) {
             misuse(misuse_kind::foreign_pointer, where, "a block that comes back is live",
-                   "%p, freed with %zu bytes, is no live block of '%s'", p, size, options_.name);
+                   "0x%zx, freed with %zu bytes, is no live block of '%s'", address, size,
+                   options_.name);
         }
         --stats_.unlisted_count;
         return;
     }
     // With unlisted blocks this may be the record of another one at the same address.
     if (stats_.unlisted_count == 0 && (known->size != size || known->align != align)) {
-        misuse(misuse_kind::wrong_size, where,
-               "a block is freed with the size and alignment it was allocated with",
-               "%p has %zu bytes aligned to %zu (from %s:%u), and is freed as %zu aligned to %zu",
-               p, known->size, known->align.bytes(), file_of(known->where),
-               static_cast<unsigned>(known->where.line()), size, align.bytes());
+        misuse(
+            misuse_kind::wrong_size, where,
+            "a block is freed with the size and alignment it was allocated with",
+            "0x%zx has %zu bytes aligned to %zu (from %s:%u), and is freed as %zu aligned to %zu",
+            address, known->size, known->align.bytes(), file_of(known->where),
+            static_cast<unsigned>(known->where.line()), size, align.bytes());
     }
     blocks_.erase(known);
 }
@@ -111,8 +115,9 @@ void tracker::relist(void* p, std::size_t size) noexcept {
 void tracker::too_much_came_back(void* p, std::size_t size,
                                  const std::source_location& where) noexcept {
     misuse(misuse_kind::foreign_pointer, where, "no more comes back than was given out",
-           "%p is freed with %zu bytes; '%s' has %zu blocks with %zu bytes live", p, size,
-           options_.name, stats_.live_count, stats_.live_size);
+           "0x%zx is freed with %zu bytes; '%s' has %zu blocks with %zu bytes live",
+           reinterpret_cast<std::uintptr_t>(p), size, options_.name, stats_.live_count,
+           stats_.live_size);
 }
 
 void tracker::forget_since(std::uint64_t serial, std::size_t live_count,

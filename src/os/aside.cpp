@@ -8,12 +8,18 @@
 //
 // A child that dies writes less than `how`, or nothing: the pipe is closed by the system, and what
 // is missing is the answer.
+//
+// On Windows, a fibre of the calling thread: what is known by thread (who is inside of an
+// allocator, whose cache a slot comes from) is what it is for the caller. Leaving it leaves its
+// stack as it lies.
 #include <cairn/os/aside.hpp>
 
 #if defined(_WIN32)
 #    define WIN32_LEAN_AND_MEAN
 #    include <windows.h>
 //
+#    include <csignal>
+#    include <cstdlib>
 #    include <cstring>
 #else
 #    include <sys/wait.h>
@@ -26,28 +32,40 @@
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 namespace {
 
-constexpr unsigned seconds_max = 60;  // of one run
-
 #if defined(_WIN32)
 
 struct run {
     void (*work)(void*) noexcept;
     void* context;
     void* report;
-    HANDLE ended;
+    void* home;  // the caller's fibre
+    void* aside;
     aside_end how;
 };
 run* current = nullptr;
 
-DWORD WINAPI run_in_thread(void* parameter) {
+[[noreturn]] void go_home(run& mine, aside_end how) noexcept {
+    mine.how = how;
+    ::SwitchToFiber(mine.home);
+    std::abort();  // nobody comes back
+}
+
+void WINAPI run_in_fibre(void* parameter) {
     run& mine = *static_cast<run*>(parameter);
     mine.work(mine.context);
-    mine.how = aside_end::returned;
-    SetEvent(mine.ended);
-    return 0;
+    go_home(mine, aside_end::returned);
+}
+
+// abort(), and what ends in it: an exception that nobody catches.
+void died(int) {
+    if (current != nullptr && ::GetCurrentFiber() == current->aside) {
+        go_home(*current, aside_end::died);
+    }
 }
 
 #else
+
+constexpr unsigned seconds_max = 60;  // of one run
 
 int report_end = -1;  // in the child: the pipe's writing end
 
@@ -83,35 +101,29 @@ std::size_t read_all(int from, void* data, std::size_t size) noexcept {
 
 aside_end run_aside(void (*work)(void*) noexcept, void* context, void* report,
                     std::size_t) noexcept {
-    // Static: a thread that did not end in time may still write to it.
-    static run mine;
-    mine = {work, context, report, CreateEventW(nullptr, TRUE, FALSE, nullptr), aside_end::died};
-    if (mine.ended == nullptr) { return aside_end::impossible; }
-    current = &mine;
-    HANDLE const thread = CreateThread(nullptr, 0, &run_in_thread, &mine, 0, nullptr);
-    if (thread == nullptr) {
-        CloseHandle(mine.ended);
-        return aside_end::impossible;
-    }
-    const bool in_time = WaitForSingleObject(mine.ended, seconds_max * 1000) == WAIT_OBJECT_0;
-    CloseHandle(thread);
-    // The event stays open: the thread may still set it. `current` is taken away, so that a late
-    // report finds no place to be written to.
-    if (!in_time) {
+    const bool is_fibre = ::IsThreadAFiber() != 0;
+    void* const home = is_fibre ? ::GetCurrentFiber() : ::ConvertThreadToFiber(nullptr);
+    run mine{work, context, report, home, nullptr, aside_end::impossible};
+    if (home != nullptr) { mine.aside = ::CreateFiber(0, &run_in_fibre, &mine); }
+    if (mine.aside != nullptr) {
+        current = &mine;
+        const auto before = std::signal(SIGABRT, &died);
+        ::SwitchToFiber(mine.aside);
+        (void)std::signal(SIGABRT, before);
         current = nullptr;
-        return aside_end::died;
+        // Else objects that lie on its stack may still stand in somebody's list.
+        if (mine.how == aside_end::returned) { ::DeleteFiber(mine.aside); }
     }
-    CloseHandle(mine.ended);
+    if (home != nullptr && !is_fibre) { ::ConvertFiberToThread(); }
     return mine.how;
 }
 
 void end_aside(const void* report, std::size_t size) noexcept {
-    if (current != nullptr) {  // else it took too long, and the report has no place any more
+    if (current != nullptr && ::GetCurrentFiber() == current->aside) {
         std::memcpy(current->report, report, size);
-        current->how = aside_end::reported;
-        SetEvent(current->ended);
+        go_home(*current, aside_end::reported);
     }
-    for (;;) { Sleep(INFINITE); }
+    for (;;) { ::Sleep(INFINITE); }  // a thread that `work` began
 }
 
 #else

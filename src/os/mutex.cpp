@@ -7,6 +7,14 @@
 #    include <unistd.h>
 
 #    include <cerrno>
+#elif defined(_WIN32)
+#    if !defined(WIN32_LEAN_AND_MEAN)
+#        define WIN32_LEAN_AND_MEAN
+#    endif
+#    if !defined(NOMINMAX)
+#        define NOMINMAX
+#    endif
+#    include <windows.h>
 #else
 #    include <atomic>
 #endif
@@ -23,7 +31,28 @@ void pause() noexcept {
 #endif
 }
 
-#if !defined(__linux__)
+#if defined(_WIN32)
+// Not std::atomic::wait here either: libstdc++ looks at the word before it takes the lock under
+// which it sleeps, and what wakes it in between is lost. From kernelbase (Windows 8), by hand: no
+// library more to link.
+struct words {
+    using waiting = BOOL(WINAPI*)(volatile void*, void*, SIZE_T, DWORD);
+    using waking = void(WINAPI*)(void*);
+    waiting wait;
+    waking wake;
+};
+const words& system_words() noexcept {
+    static const words found = [] {
+        const HMODULE kernel = ::GetModuleHandleW(L"kernelbase.dll");
+        const auto function = [&](const char* name) {
+            return reinterpret_cast<void (*)()>(::GetProcAddress(kernel, name));
+        };
+        return words{reinterpret_cast<words::waiting>(function("WaitOnAddress")),
+                     reinterpret_cast<words::waking>(function("WakeByAddressSingle"))};
+    }();
+    return found;
+}
+#elif !defined(__linux__)
 /// The same word, for what only the standard library knows: how its system waits for a word.
 std::atomic<std::uint32_t>& standard(detail::atomic<std::uint32_t>& word) noexcept {
     using other = std::atomic<std::uint32_t>;
@@ -43,6 +72,8 @@ void sleep_while(detail::atomic<std::uint32_t>& word, std::uint32_t value) noexc
     const int saved = errno;
     (void)::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
     errno = saved;
+#elif defined(_WIN32)
+    (void)system_words().wait(&word, &value, sizeof value, INFINITE);
 #else
     standard(word).wait(value, std::memory_order_relaxed);
 #endif
@@ -53,6 +84,8 @@ void wake_sleeper(detail::atomic<std::uint32_t>& word) noexcept {
     const int saved = errno;
     (void)::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
     errno = saved;
+#elif defined(_WIN32)
+    system_words().wake(&word);
 #else
     standard(word).notify_one();
 #endif

@@ -53,23 +53,45 @@ thread_exit::~thread_exit() {
 
 #else
 
+// The thread_exit objects that there are, by numbers that are never used again: a thread that ends
+// asks here whether the one that it was watched by is still there. All under live_lock.
 namespace {
+
+constexpr unsigned live_max = 16;  // the library has two
+constinit mutex live_lock;
+unsigned long live[live_max] = {};  // 0: free
+unsigned long last_number = 0;
+
+bool is_live(unsigned long number) noexcept {
+    const lock_scope held{live_lock};
+    for (const unsigned long n : live) {
+        if (n == number) { return true; }
+    }
+    return false;
+}
+
+bool replace_live(unsigned long number, unsigned long by) noexcept {
+    for (unsigned long& n : live) {
+        if (n == number) {
+            n = by;
+            return true;
+        }
+    }
+    return false;
+}
 
 struct watched_exits {
     struct entry {
-        const void* by = nullptr;
+        unsigned long by = 0;
         thread_exit::function call = nullptr;
         void* argument = nullptr;
     };
-    static constexpr unsigned entry_count =
-        4;  // as many thread_exit objects as the library has, or more
-    entry entries[entry_count];
+    entry entries[live_max];
 
-    // Entries are taken from the front and never freed: the order of the calls is that of the first
-    // watch().
+    // The order of the calls is that of the first watch().
     ~watched_exits() {
         for (const entry& e : entries) {
-            if (e.call != nullptr) { e.call(e.argument); }
+            if (e.by != 0 && is_live(e.by)) { e.call(e.argument); }
         }
     }
 };
@@ -79,17 +101,31 @@ thread_local watched_exits my_exits;
 
 bool thread_exit::is_ready() noexcept {
     const lock_scope held{lock_};
-    if (state_ == state::fresh) { state_ = state::ready; }
+    if (state_ == state::fresh) {
+        const lock_scope held_too{live_lock};
+        if (replace_live(0, last_number + 1)) {
+            key_ = ++last_number;
+            state_ = state::ready;
+        }
+    }
     return state_ == state::ready;
 }
 
 bool thread_exit::watch(void* argument) noexcept {
     CAIRN_ASSERT(argument != nullptr, "what a thread's end is watched with is not null");
     if (!is_ready()) { return false; }
-    for (auto& e : my_exits.entries) {
-        // The entry of this object, or the first free one: one object has one entry a thread.
-        if (e.by == nullptr || e.by == this) {
-            e = {this, function_, argument};
+    auto& entries = my_exits.entries;
+    for (auto& e : entries) {
+        if (e.by == key_) {
+            e.argument = argument;
+            return true;
+        }
+    }
+    // There is a free one, or one of an object that is gone: no more are live than entries are
+    // here.
+    for (auto& e : entries) {
+        if (e.by == 0 || !is_live(e.by)) {
+            e = {key_, function_, argument};
             return true;
         }
     }
@@ -98,6 +134,10 @@ bool thread_exit::watch(void* argument) noexcept {
 
 thread_exit::~thread_exit() {
     const lock_scope held{lock_};
+    if (state_ == state::ready) {
+        const lock_scope held_too{live_lock};
+        (void)replace_live(key_, 0);
+    }
     state_ = state::over;
 }
 

@@ -2,6 +2,7 @@
 #include <cairn/storage/allocator_watch.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 
 #include <cairn/core/poison.hpp>
@@ -105,9 +106,10 @@ struct watch_list {
             std::snprintf(unit, sizeof unit, "%s %zu of ", place.unit, place.index);
         }
         const int written =
-            std::snprintf(text, size, "%p lies %zu bytes %s %s%s '%s' (%zu bytes, %s)", address,
-                          place.offset, place.in_front ? "in front of" : "into", unit,
-                          best->type_->type, best->name_, place.size, place.state);
+            std::snprintf(text, size, "0x%zx lies %zu bytes %s %s%s '%s' (%zu bytes, %s)",
+                          reinterpret_cast<std::uintptr_t>(address), place.offset,
+                          place.in_front ? "in front of" : "into", unit, best->type_->type,
+                          best->name_, place.size, place.state);
         // Where the first half was cut off there is no room for the second.
         if (place.by != nullptr && written > 0 && static_cast<std::size_t>(written) < size) {
             std::snprintf(text + written, size - static_cast<std::size_t>(written),

@@ -193,6 +193,7 @@ TEST(collected_heap_stress_test, a_trace_that_forgets_a_reference_is_found_when_
     f->told = 39;
     EXPECT_TRUE(
         expect_broken_promise([&] { heap.collect(); }).says("a type tells all of its references"));
+    f->told = 40;  // on Windows the heap is left where it broke, and looks again at its end
 }
 
 struct forgets_the_last {

@@ -1,6 +1,6 @@
 # cmake -Dway=... -Dcompiler=... -Dsource=... -Dbuild=... -Dwork=... -P consumer_test.cmake
 # Builds tests/consumer/main.cpp as a stranger would, and runs it: by -Demulator=... where this build
-# is for another processor.
+# is for another processor or system, where programs end in -Dsuffix=... and are linked with -Dlink=...
 cmake_minimum_required(VERSION 3.25)
 
 function(must)   # runs a command; its output is shown when it fails, and ends the test
@@ -31,6 +31,7 @@ endfunction()
 file(REMOVE_RECURSE ${work})
 file(MAKE_DIRECTORY ${work})
 set(here ${CMAKE_CURRENT_LIST_DIR})
+separate_arguments(link UNIX_COMMAND "${link}")
 
 if(way MATCHES "find_package|pkg_config")
     must(${CMAKE_COMMAND} --install ${build} --prefix ${work}/first)
@@ -85,6 +86,7 @@ if(way STREQUAL old_compilers)
     endforeach()
     set(ENV{PATH} "${work}/old:$ENV{PATH}")
     must(${CMAKE_COMMAND} -G Ninja -S ${source} -B ${work}/build -DCMAKE_CXX_COMPILER=${compiler}
+         -DCAIRN_CLANGXX=${compiler}   # a toolchain file of clang's would look for it again
          -DCMAKE_VERIFY_INTERFACE_HEADER_SETS=ON)
     file(STRINGS ${work}/build/CMakeCache.txt asked REGEX "^CAIRN_[A-Z]+.*=${work}/old/")
     file(STRINGS ${work}/build/CMakeCache.txt looked REGEX "^CAIRN_(SECOND|MODULE)_COMPILER")
@@ -178,8 +180,8 @@ if(way STREQUAL module)
     endif()
     must(${clang} ${options} -I${source}/include --precompile ${source}/src/cairn.cppm -o ${work}/cairn.pcm)
     must(${clang} ${options} -Werror -fmodule-file=cairn=${work}/cairn.pcm ${here}/module/main.cpp ${work}/cairn.pcm
-         ${build}/libcairn.a -o ${work}/consumer)
-    must(${emulator} ${work}/consumer)
+         ${build}/libcairn.a ${link} -o ${work}/consumer${suffix})
+    must(${emulator} ${work}/consumer${suffix})
     return()
 endif()
 
@@ -238,14 +240,14 @@ if(way STREQUAL pkg_config)
     set(ENV{PKG_CONFIG_PATH} ${folder})
     must(${pkg_config} --cflags --libs cairn)
     separate_arguments(flags UNIX_COMMAND "${output}")
-    must(${compiler} -std=c++20 -Werror ${here}/main.cpp ${flags} -o ${work}/consumer)
-    must(${emulator} ${work}/consumer)
+    must(${compiler} -std=c++20 -Werror ${here}/main.cpp ${flags} ${link} -o ${work}/consumer${suffix})
+    must(${emulator} ${work}/consumer${suffix})
 else()
     must(${CMAKE_COMMAND} -G Ninja -S ${here}/${way} -B ${work}/build
          -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_PREFIX_PATH=${work}/moved
          -DCAIRN_SOURCE_DIR=${source} -DCAIRN_OPTIMIZED_SOURCES=OFF)
     must(${CMAKE_COMMAND} --build ${work}/build --target consumer)
-    must(${emulator} ${work}/build/consumer)
+    must(${emulator} ${work}/build/consumer${suffix})
     if(way STREQUAL add_subdirectory)
         # A library that has cairn inside is installed and found by others.
         must(${CMAKE_COMMAND} --build ${work}/build --target engine)
@@ -253,6 +255,6 @@ else()
         must(${CMAKE_COMMAND} -G Ninja -S ${here}/exported -B ${work}/user
              -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_PREFIX_PATH=${work}/moved)
         must(${CMAKE_COMMAND} --build ${work}/user)
-        must(${emulator} ${work}/user/game)
+        must(${emulator} ${work}/user/game${suffix})
     endif()
 endif()

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
+#include <new>
 #include <vector>
 
 using namespace cairn;
@@ -38,15 +38,15 @@ public:
     explicit limited_memory(std::size_t limit) : free_{limit} {}
     void* allocate(std::size_t size, alignment align) noexcept {
         if (size > free_) { return nullptr; }
-        void* const p = std::aligned_alloc(align.bytes(), round_up(size, align));
+        void* const p = ::operator new(size, std::align_val_t{align.bytes()}, std::nothrow);
         if (p == nullptr) { return nullptr; }
         free_ -= size;
         ++served_count;
         served_bytes += size;
         return p;
     }
-    void deallocate(void* p, std::size_t size, alignment) noexcept {
-        std::free(p);
+    void deallocate(void* p, std::size_t size, alignment align) noexcept {
+        ::operator delete(p, std::align_val_t{align.bytes()}, std::nothrow);
         free_ += size;
     }
     std::size_t served_count = 0;

@@ -1,8 +1,6 @@
 // Cold half of tests/support/explorer.hpp: decisions and clocks.
 #include "support/explorer.hpp"
 
-#include <ucontext.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -12,8 +10,6 @@
 namespace explorer {
 namespace {
 
-constexpr std::size_t stack_size = std::size_t{128} << 10;
-
 struct decision {
     int picked;
     int count;
@@ -22,7 +18,6 @@ struct decision {
 
 struct engine {
     fibre fibres[threads_max + 1];
-    std::unique_ptr<char[]> stacks[threads_max];
     detail::clock clocks[threads_max + 1];
     bool done[threads_max] = {};
     const void* waits_for[threads_max] = {};
@@ -70,7 +65,7 @@ void enter() {
     e->what.thread(me);
     e->done[me] = true;
     switch_to(next_runnable());
-    std::abort();  // nobody returns to a finished thread
+    is_begun_anew();  // nobody else returns to a finished thread
 }
 
 std::string describe_trail() {
@@ -96,16 +91,7 @@ void run_once(const options& o, const std::function<program()>& make) {
         e->done[t] = false;
         e->waits_for[t] = nullptr;
         e->clocks[t].join(e->clocks[threads_max]);
-        if (!e->stacks[t]) { e->stacks[t] = std::make_unique<char[]>(stack_size); }
-        fibre& f = e->fibres[t];
-        f.bottom = e->stacks[t].get();
-        f.size = stack_size;
-        f.fake_stack = nullptr;
-        getcontext(&f.context);
-        f.context.uc_stack.ss_sp = e->stacks[t].get();
-        f.context.uc_stack.ss_size = stack_size;
-        f.context.uc_link = nullptr;
-        makecontext(&f.context, &enter, 0);
+        begin(e->fibres[t], &enter);
     }
     switch_to(next_runnable());
     if (!e->failed) {

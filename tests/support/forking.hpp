@@ -1,7 +1,6 @@
 // tests/support/forking.hpp - children of fork(), at awkward moments of another thread.
 //
 //   child_finds(check)       forks; the child runs `check` and ends
-//   stopping_upstream        memory that stops the thread which asks for it, until it may go on
 //   forks_at_each_change()   a thread runs an instruction at a time; whenever one of them has changed
 //                            the object under test or its memory, the first thread forks
 #pragma once
@@ -17,8 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include <cairn/core/alignment.hpp>
-#include <cairn/core/bits.hpp>
+#include "support/stopping_upstream.hpp"
 
 /// Forks. Returns: whether the child found `check` true.
 template <class Check>
@@ -32,29 +30,6 @@ bool child_finds(Check check) {
     waitpid(child, &status, 0);
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
-
-/// Memory from a buffer, never given back. Stops in its n-th request until it may go on.
-struct stopping_upstream {
-    alignas(64) std::byte memory[64 << 10];
-    std::size_t used = 0;
-    int requests_left = -1;
-    std::atomic<bool> stopped{false};
-    std::atomic<bool> may_go_on{false};
-
-    stopping_upstream() { std::memset(memory, 0xAA, sizeof memory); }
-
-    void* allocate(std::size_t size, cairn::alignment align) noexcept {
-        if (requests_left-- == 0) {
-            stopped = true;
-            while (!may_go_on) { std::this_thread::yield(); }
-        }
-        const std::size_t begin = cairn::round_up(used, align);
-        if (size > sizeof memory || begin > sizeof memory - size) { return nullptr; }
-        used = begin + size;
-        return memory + begin;
-    }
-    void deallocate(void*, std::size_t, cairn::alignment) noexcept {}
-};
 
 #if defined(__linux__) && defined(__x86_64__)
 

@@ -13,8 +13,8 @@
 // A broken promise ends the program, and no handler may throw (core/assert.hpp). So the function
 // runs aside: on POSIX in a child of fork(), as death tests do; its memory is a copy, so `slots`
 // above is what it was, the next line of the test may use it, and nothing leaks. On Windows it runs
-// in a thread that is parked for ever when it breaks a promise: what it changed stays changed, and
-// the memory of its own objects is not given back.
+// on a stack of its own that is left when it breaks a promise: what it changed stays changed, locks
+// that it held stay held, its own objects are not destroyed, and the stack is not given back.
 //
 // Use it in: checked builds, or with the wrappers of debug/, which report in every build. Without
 //   asserts nothing is reported: skip such tests where !cairn::asserts_enabled.
@@ -41,7 +41,8 @@ public:
     [[nodiscard]] explicit operator bool() const noexcept { return how_ == end::broken; }
 
     /// True when it ended in another way than by its return or a sentence: a signal (a crash, an
-    /// AddressSanitizer report), an exception, exit(), or a minute without an end.
+    /// AddressSanitizer report), an exception, exit(), or a minute without an end. On Windows only
+    /// of abort() and exceptions: the others end the test.
     [[nodiscard]] bool died() const noexcept { return how_ == end::died; }
 
     /// What kind of misuse it was.

@@ -2,8 +2,8 @@
 //
 //      POSIX     a child of fork() runs it and ends; its report comes back through a pipe. Nothing
 //                that it did to memory is seen by the caller.
-//      Windows   a thread runs it. end_aside() parks the thread for ever: what it holds stays held,
-//                and what it changed stays changed.
+//      Windows   a fibre of the calling thread runs it. end_aside() leaves its stack as it lies:
+//                what it holds stays held, what it changed stays changed. No limit of time.
 //
 // Use it for: tests of broken promises (debug/expect_broken_promise.hpp).
 //
@@ -20,8 +20,8 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 enum class aside_end : unsigned char {
     reported,    // by end_aside()
     returned,    // work() came to its end
-    died,        // of a signal, an exception, exit(), or after a minute without an end
-    impossible,  // no process, pipe or thread could be had: nothing ran
+    died,        // POSIX: of a signal, an exception, exit(), or after a minute; Windows: of abort()
+    impossible,  // no process, pipe or stack could be had: nothing ran
 };
 
 /// Runs work(context) aside. `report`: where the `size` bytes given to end_aside() go.

@@ -47,7 +47,7 @@ private:
     function function_;
     mutex lock_;
     state state_ = state::fresh;
-    [[maybe_unused]] unsigned long key_ = 0;  // where there are keys
+    unsigned long key_ = 0;  // the system's, or this object's number
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR

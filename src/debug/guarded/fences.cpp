@@ -1,5 +1,6 @@
 #include "fences.hpp"
 
+#include <cstdint>
 #include <cstring>
 
 #include <cairn/core/bits.hpp>
@@ -69,21 +70,24 @@ void check_fences(const block_record& r, const block_parts& b) noexcept {
     const auto back = static_cast<std::size_t>(b.fence_end - b.end);
     if (const std::size_t i = first_other(b.base, front, fence_byte); i != front) {
         misuse(misuse_kind::corrupted, r.where, "the bytes in front of a block stay as they are",
-               "a byte %zu in front of %p (%zu bytes, allocated here) was overwritten with %02x",
-               front - i, static_cast<void*>(b.data), r.size, std::to_integer<unsigned>(b.base[i]));
+               "a byte %zu in front of 0x%zx (%zu bytes, allocated here) was overwritten with %02x",
+               front - i, reinterpret_cast<std::uintptr_t>(b.data), r.size,
+               std::to_integer<unsigned>(b.base[i]));
     }
     if (const std::size_t i = first_other(b.end, back, fence_byte); i != back) {
         misuse(misuse_kind::corrupted, r.where, "the bytes behind a block stay as they are",
-               "byte %zu of %p (%zu bytes, allocated here) was overwritten with %02x", r.size + i,
-               static_cast<void*>(b.data), r.size, std::to_integer<unsigned>(b.end[i]));
+               "byte %zu of 0x%zx (%zu bytes, allocated here) was overwritten with %02x",
+               r.size + i, reinterpret_cast<std::uintptr_t>(b.data), r.size,
+               std::to_integer<unsigned>(b.end[i]));
     }
 }
 
 void check_freed(const block_record& r) noexcept {
     if (const std::size_t i = first_other(r.data, r.size, freed_byte); i != r.size) {
         misuse(misuse_kind::corrupted, r.where, "a block that was freed stays as it is",
-               "byte %zu of %p (%zu bytes, freed here) was overwritten with %02x", i,
-               static_cast<void*>(r.data), r.size, std::to_integer<unsigned>(r.data[i]));
+               "byte %zu of 0x%zx (%zu bytes, freed here) was overwritten with %02x", i,
+               reinterpret_cast<std::uintptr_t>(r.data), r.size,
+               std::to_integer<unsigned>(r.data[i]));
     }
 }
 

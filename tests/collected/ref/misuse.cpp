@@ -48,7 +48,8 @@ TEST(ref_test, a_reference_that_its_type_does_not_tell_is_named) {
     EXPECT_TRUE(expect_broken_promise([&] {
                     (void)heap.make<forgetful>();
                 }).says("a type tells all of its references"));
-    forgets_later* const f = heap.make<forgets_later>();
+    collected_heap other = small_heap();  // on Windows the first is left as it broke
+    forgets_later* const f = other.make<forgets_later>();
     f->tells = false;
     EXPECT_TRUE(expect_broken_promise([&] {
                     f->hidden[1] = nullptr;
