@@ -63,19 +63,18 @@ TEST(pool_death, a_write_to_any_byte_of_a_free_slot_is_named) {
 TEST(pool_death, a_write_to_a_free_slot_is_named_among_others_that_are_free) {
     if (!cairn::asserts_enabled || cairn::poison_is_seen()) { GTEST_SKIP(); }
     for (const std::size_t size : {16u, 24u, 40u, 56u, 80u, 81u, 96u, 256u}) {
-        pool p{size, alignment{1}};
-        void* const before = p.allocate();
-        auto* const bytes = static_cast<unsigned char*>(p.allocate());
-        ASSERT_EQ(static_cast<unsigned char*>(before) + size, bytes);
-        p.deallocate(before);
-        p.deallocate(bytes);
         for (std::size_t i = 0; i < size; i += 8) {
+            pool p{size, alignment{1}};  // on Windows the one before is left as it broke
+            void* const before = p.allocate();
+            auto* const bytes = static_cast<unsigned char*>(p.allocate());
+            ASSERT_EQ(static_cast<unsigned char*>(before) + size, bytes);
+            p.deallocate(before);
+            p.deallocate(bytes);
             bytes[i] ^= 1;
             const auto broken = cairn::expect_broken_promise([&] { (void)p.allocate(); });
             bytes[i] ^= 1;
             EXPECT_TRUE(broken.says("a free slot is not written to")) << i << " of " << size;
         }
-        EXPECT_EQ(p.allocate(), bytes) << "nothing has changed";
     }
 }
 
