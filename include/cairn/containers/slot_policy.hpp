@@ -29,6 +29,7 @@ template <unsigned Bits = 64, unsigned IndexBits = detail::default_index_bits(Bi
 struct slot_policy {
     template <class Of>
     using handle_type = handle<Of, Bits, IndexBits, UserBits>;
+    static constexpr unsigned generation_bits = Bits - IndexBits - UserBits;
 
     /// Which free slot begins its next life, and how many stay free before one does.
     static constexpr reuse order = Order;
@@ -42,6 +43,7 @@ struct slot_policy {
         using handle_type = handle<Of, Bits, IndexBits, UserBits, Tag>;
 
         /// As of the policy without the tag.
+        static constexpr unsigned generation_bits = slot_policy::generation_bits;
         static constexpr reuse order = Order;
         static constexpr std::uint32_t free_min = slot_policy::free_min;
     };

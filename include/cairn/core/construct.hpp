@@ -44,13 +44,11 @@ template <class T>
 struct bytes_of_object {
     unsigned char bytes[sizeof(T)];
 };
-template <auto Value>
-struct template_argument;
 template <class T>
 concept same_at_any_address = std::is_trivially_default_constructible_v<T> || requires {
     typename std::enable_if_t<(
         static_cast<void>(__builtin_bit_cast(bytes_of_object<T>, default_value<T>())), true)>;
-} || requires { typename template_argument<default_value<T>()>; };
+} || requires { typename std::integral_constant<T, default_value<T>()>; };
 template <class T>
 concept built_by_stores =
     has_size_for_stores<T> && std::is_default_constructible_v<T> && same_at_any_address<T>;

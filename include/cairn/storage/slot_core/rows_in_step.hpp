@@ -116,7 +116,7 @@ protected:
         slots_.set_live_max(0);
     }
 
-    static constexpr reuse reuse_order = order_for(Policy::order, handle_type::generation_bits);
+    static constexpr reuse reuse_order = order_for(Policy::order, Policy::generation_bits);
     static constexpr std::uint32_t none = slot_directory_base::none;
     static constexpr bool rows_are_objects = std::is_lvalue_reference_v<row_reference>;
     /// Whether a look-up asks the object that it found for its handle.
