@@ -26,7 +26,6 @@ template <class Base>
 struct polymorphic_policy {
     template <class>
     using handle_type = handle<Base, 64, 24, 9>;
-    static constexpr unsigned generation_bits = 64 - 24 - 9;
     static constexpr reuse order = reuse::usual;
     static constexpr std::uint32_t free_min = 64;
 };

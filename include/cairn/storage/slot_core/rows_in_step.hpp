@@ -35,6 +35,16 @@ concept tells_its_handle = requires(const T& object) {
     { object.handle() } -> std::same_as<Handle>;
 };
 
+/// Asks the policy before its handles, so that a wrong width is told in one sentence.
+template <class Policy, class Handle>
+consteval reuse order_of_policy() noexcept {
+    if constexpr (requires { Policy::generation_bits; }) {
+        return order_for(Policy::order, Policy::generation_bits);
+    } else {
+        return order_for(Policy::order, Handle::generation_bits);
+    }
+}
+
 /// Parts: the row type `value`, its `rows`, `iterator` and `const_iterator`, an `array` of
 /// anything, and the map's `name` in reports.
 template <class Parts, class Policy>
@@ -116,7 +126,7 @@ protected:
         slots_.set_live_max(0);
     }
 
-    static constexpr reuse reuse_order = order_for(Policy::order, Policy::generation_bits);
+    static constexpr reuse reuse_order = order_of_policy<Policy, handle_type>();
     static constexpr std::uint32_t none = slot_directory_base::none;
     static constexpr bool rows_are_objects = std::is_lvalue_reference_v<row_reference>;
     /// Whether a look-up asks the object that it found for its handle.
