@@ -47,7 +47,7 @@ run* current = nullptr;
 [[noreturn]] void go_home(run& mine, aside_end how) noexcept {
     mine.how = how;
     ::SwitchToFiber(mine.home);
-    std::abort();  // nobody comes back
+    std::abort();  // this fibre is left for good
 }
 
 void WINAPI run_in_fibre(void* parameter) {
@@ -56,7 +56,7 @@ void WINAPI run_in_fibre(void* parameter) {
     go_home(mine, aside_end::returned);
 }
 
-// abort(), and what ends in it: an exception that nobody catches.
+// abort(), and what ends in it: an exception that is not caught.
 void died(int) {
     if (current != nullptr && ::GetCurrentFiber() == current->aside) {
         go_home(*current, aside_end::died);
@@ -111,7 +111,7 @@ aside_end run_aside(void (*work)(void*) noexcept, void* context, void* report,
         ::SwitchToFiber(mine.aside);
         (void)std::signal(SIGABRT, before);
         current = nullptr;
-        // Else objects that lie on its stack may still stand in somebody's list.
+        // Else objects that lie on its stack may still stand in a list of the caller.s.
         if (mine.how == aside_end::returned) { ::DeleteFiber(mine.aside); }
     }
     if (home != nullptr && !is_fibre) { ::ConvertFiberToThread(); }
