@@ -111,7 +111,7 @@ aside_end run_aside(void (*work)(void*) noexcept, void* context, void* report,
         ::SwitchToFiber(mine.aside);
         (void)std::signal(SIGABRT, before);
         current = nullptr;
-        // Else objects that lie on its stack may still stand in a list of the caller.s.
+        // Else objects that lie on its stack may still stand in a list of the caller's.
         if (mine.how == aside_end::returned) { ::DeleteFiber(mine.aside); }
     }
     if (home != nullptr && !is_fibre) { ::ConvertFiberToThread(); }

@@ -29,8 +29,8 @@ template <unsigned Bits = 64, unsigned IndexBits = detail::default_index_bits(Bi
 struct slot_policy {
     template <class Of>
     using handle_type = handle<Of, Bits, IndexBits, UserBits>;
-    /// Bits of a handle that tell one life of a slot from another. A policy of your own may leave it
-    /// out: its handles say it, too.
+    /// Bits of a handle that tell one life of a slot from another. A policy of your own may leave
+    /// it out: its handles say it, too.
     static constexpr unsigned generation_bits = Bits - IndexBits - UserBits;
 
     /// Which free slot begins its next life, and how many stay free before one does.
