@@ -1,7 +1,7 @@
 // lab/experiments/attached.cpp - a value for each row of a table that another system owns.
 //
-//      physics    rows:  | x, speed | x, speed | x, speed |      rows come and go: the last one fills
-//      renderer   heat:  |    20    |    20    |   500    |      the hole, and its heat goes with it
+//      physics    rows:  | x, speed | x, speed | x, speed |   rows come and go: the last one fills
+//      renderer   heat:  |    20    |    20    |   500    |   the hole, and its heat goes with it
 //
 // A frame: 200 of 10,000 rows go and 200 come, then a loop reads the heat and the speed of each.
 // attached_column is told by the table; by hand, whoever erases knows of both. The others keep the
@@ -32,17 +32,21 @@ struct body {
 using B = body<>;
 using bodies = cairn::table<B, cairn::soa>;
 
+/// Of values that stand in the order of the rows.
+template <class Values>
+float sum_in_step(const Values& values, bodies& rows) {
+    const auto speed = rows.column<&B::speed>();
+    float all = 0;
+    for (std::size_t i = 0; i != speed.size(); ++i) { all += values[i] * speed[i]; }
+    return all;
+}
+
 /// Told of each change by the table.
 struct attached {
     explicit attached(bodies& rows) : heat{rows, 20.0f} {}
     void added(bodies&) {}
     void erased(bodies&, std::size_t, std::uint32_t) {}
-    template <class Speeds>
-    float sum(bodies&, Speeds speed) {
-        float all = 0;
-        for (std::size_t i = 0; i != speed.size(); ++i) { all += heat[i] * speed[i]; }
-        return all;
-    }
+    float sum(bodies& rows) { return sum_in_step(heat, rows); }
     cairn::attached_column<float> heat;
 };
 
@@ -54,12 +58,7 @@ struct by_hand {
         heat[row] = heat.back();
         heat.pop_back();
     }
-    template <class Speeds>
-    float sum(bodies&, Speeds speed) {
-        float all = 0;
-        for (std::size_t i = 0; i != speed.size(); ++i) { all += heat[i] * speed[i]; }
-        return all;
-    }
+    float sum(bodies& rows) { return sum_in_step(heat, rows); }
     std::vector<float> heat;
 };
 
@@ -67,8 +66,8 @@ struct by_number {
     explicit by_number(bodies&) {}
     void added(bodies& rows) { heat.emplace(cairn::get<&B::number>(rows.back()), 20.0f); }
     void erased(bodies&, std::size_t, std::uint32_t number) { heat.erase(number); }
-    template <class Speeds>
-    float sum(bodies& rows, Speeds speed) {
+    float sum(bodies& rows) {
+        const auto speed = rows.column<&B::speed>();
         const auto number = rows.column<&B::number>();
         float all = 0;
         for (std::size_t i = 0; i != speed.size(); ++i) {
@@ -104,7 +103,7 @@ struct game {
             heat.erased(rows, row, number);
         }
         for (std::size_t i = 0; i != change_count; ++i) { come(); }
-        lab::keep(heat.sum(rows, rows.column<&B::speed>()));
+        lab::keep(heat.sum(rows));
     }
 };
 

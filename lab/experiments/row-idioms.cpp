@@ -1,8 +1,9 @@
-// lab/experiments/row-idioms.cpp - the ways in which people write a loop over rows, beside for_each.
+// lab/experiments/row-idioms.cpp - the ways in which people write a loop over rows, beside
+// for_each.
 //
-// One case for each idiom that a compiler has been slow at: a branch, a local vector, operators that
-// take vectors by value, many columns, blocks of eight. Each has for_each (or each) with the same
-// body, and the same text over a vector of structs. docs/choosing.md says which loop to write.
+// One case for each idiom that a compiler has been slow at: a branch, a local vector, operators
+// that take vectors by value, many columns, blocks of eight. Each has for_each (or each) with the
+// same body, and the same text over a vector of structs. docs/choosing.md says which loop to write.
 #include <cairn/containers/table.hpp>
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "lab/families/particle.hpp"
 #include "lab/harness/experiment.hpp"
 
 namespace {
@@ -18,17 +20,8 @@ namespace {
 constexpr std::size_t count = 5000;
 constexpr float step = 0.001f;
 
-struct vec3 {
-    float x = 0, y = 0, z = 0;
-    friend vec3 operator*(const vec3& a, float s) { return {a.x * s, a.y * s, a.z * s}; }
-    vec3& operator+=(const vec3& b) {
-        x += b.x;
-        y += b.y;
-        z += b.z;
-        return *this;
-    }
-};
-/// The same with operators that take and return it by value.
+using lab::particles::vec3;
+/// vec3 with operators that take and return it by value.
 struct value3 {
     float x = 0, y = 0, z = 0;
     friend value3 operator*(value3 a, float s) { return {a.x * s, a.y * s, a.z * s}; }
@@ -155,7 +148,7 @@ const lab::registration row_idioms{
         e.quick_seconds = 8;
         using cairn::aos, cairn::soa, cairn::split_soa, cairn::aosoa;
         const auto compare = [&](const char* name) -> lab::comparison& {
-            return e.compare(name, {.unit = "ns/row"});
+            return e.compare(name, {.unit = "ns/row", .many_per_cycle = true});
         };
         auto& branches = compare("a branch in the loop, split_soa");
         branches.cairn("each", over<moving, split_soa>(each<moving>(branch_fields)));

@@ -46,7 +46,8 @@ inline void clobber() noexcept { asm volatile("" : : : "memory"); }
 }  // namespace lab
 
 // A function without vectors, as the compilers of 2018 had it at -O2: LAB_NO_VECTORS before it, and
-// LAB_NO_VECTORS_LOOP before each of its loops (gcc takes it from the function, clang from the loop).
+// LAB_NO_VECTORS_LOOP before each of its loops (gcc takes it from the function, clang from the
+// loop).
 #if defined(__clang__)
 #    define LAB_NO_VECTORS [[gnu::noinline]]
 #    define LAB_NO_VECTORS_LOOP _Pragma("clang loop vectorize(disable) interleave(disable)")

@@ -1,4 +1,5 @@
-// lab/peers/poly_collection.hpp - boost::base_collection: objects of several types in segments by type.
+// lab/peers/poly_collection.hpp - boost::base_collection: objects of several types, in segments by
+// type.
 #pragma once
 
 #include <boost/poly_collection/algorithm.hpp>
