@@ -15,12 +15,11 @@
 #include <cairn/os/aside.hpp>
 
 #if defined(_WIN32)
-#    define WIN32_LEAN_AND_MEAN
-#    include <windows.h>
-//
 #    include <csignal>
 #    include <cstdlib>
 #    include <cstring>
+
+#    include "windows_api.hpp"
 #else
 #    include <sys/wait.h>
 #    include <unistd.h>

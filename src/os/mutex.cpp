@@ -8,13 +8,7 @@
 
 #    include <cerrno>
 #elif defined(_WIN32)
-#    if !defined(WIN32_LEAN_AND_MEAN)
-#        define WIN32_LEAN_AND_MEAN
-#    endif
-#    if !defined(NOMINMAX)
-#        define NOMINMAX
-#    endif
-#    include <windows.h>
+#    include "windows_api.hpp"
 #else
 #    include <atomic>
 #endif

@@ -5,21 +5,7 @@
 // a larger one), and pages are decommitted, not merely emptied.
 #include <cairn/os/page_memory.hpp>
 
-#if !defined(WIN32_LEAN_AND_MEAN)
-#    define WIN32_LEAN_AND_MEAN
-#endif
-#if !defined(NOMINMAX)
-#    define NOMINMAX
-#endif
-#if !defined(_WIN32_WINNT)
-#    define _WIN32_WINNT 0x0601  // Windows 7: QueryWorkingSetEx from kernel32
-#endif
-#if !defined(PSAPI_VERSION)
-#    define PSAPI_VERSION 2
-#endif
-#include <windows.h>
-// after windows.h
-#include <psapi.h>
+#include "windows_api.hpp"
 
 #include <cstdint>
 
