@@ -9,14 +9,13 @@
 // listings is that of building alone.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/growing_arena.hpp>
-#include <cairn/alloc/pool.hpp>
+#include <cairn/alloc/pool_of.hpp>
 #include <cairn/containers/packed_array.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <memory>
-#include <new>
 
 #include "lab/families/particle.hpp"
 #include "lab/harness/experiment.hpp"
@@ -109,19 +108,19 @@ const lab::registration loop{
         lab::comparison& c = e.compare("5000 particles", {.unit = "ns/particle"});
         c.cairn("cairn::arena", in<cairn::arena>(1 << 20));
         c.cairn("cairn::growing_arena", in<cairn::growing_arena>(1 << 16));
-        c.cairn("cairn::pool, one by one", [] {
+        c.cairn("cairn::pool_of, one by one", [] {
             struct state {
-                cairn::pool pool{sizeof(particle), cairn::alignment{alignof(particle)}};
+                cairn::pool_of<particle> pool;
                 std::vector<particle*> particles;
             };
             return [s0 = std::make_shared<state>()](lab::sample& s) {
                 for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
                     s0->particles.clear();
                     for (std::size_t k = 0; k != count; ++k) {
-                        s0->particles.push_back(new (s0->pool.allocate()) particle());
+                        s0->particles.push_back(s0->pool.make());
                     }
                     lab::keep(s0->particles.data());
-                    for (particle* p : s0->particles) s0->pool.deallocate(p);
+                    for (particle* p : s0->particles) s0->pool.destroy(p);
                 }
                 s.did(s.repetitions() * count);
             };

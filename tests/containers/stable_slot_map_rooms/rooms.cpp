@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <random>
 #include <utility>
 #include <vector>
@@ -68,15 +69,113 @@ TEST(stable_slot_map_rooms, the_lowest_chunk_with_a_batch_of_free_slots_comes_fi
     EXPECT_EQ(m.next(), (place{5, 0})) << "all are full: a new one";
 }
 
-TEST(stable_slot_map_rooms, of_chunks_with_few_free_slots_the_one_freed_last_comes_first) {
+TEST(stable_slot_map_rooms, where_no_chunk_has_a_batch_the_slot_freed_last_comes_first) {
     full_map m{4};
-    m.erase(1, 5);
     m.erase(0, 6);
+    m.erase(1, 5);
     m.erase(3, 7);
     EXPECT_EQ(m.next(), (place{3, 7}));
-    EXPECT_EQ(m.next(), (place{0, 6})) << "then the lowest";
     EXPECT_EQ(m.next(), (place{1, 5}));
+    EXPECT_EQ(m.next(), (place{0, 6}));
     EXPECT_EQ(m.map.chunk_count(), 4u);
+}
+
+TEST(stable_slot_map_rooms, of_chunks_with_few_free_slots_the_one_freed_last_comes_first) {
+    stable_slot_map<std::uint64_t> map;  // a batch is 64 slots here, and 4 are noted one by one
+    constexpr std::size_t per_chunk = decltype(map)::slots_per_chunk;
+    std::vector<decltype(map)::handle_type> handles;
+    for (std::size_t i = 0; i < 3 * per_chunk; ++i) { handles.push_back(map.emplace(i)); }
+    for (const std::size_t chunk : {1u, 2u}) {
+        for (std::size_t slot = 0; slot < 6; ++slot) {
+            map.erase(handles[chunk * per_chunk + slot]);
+        }
+    }
+    map.validate();
+    for (const std::size_t chunk : {2u, 1u}) {
+        for (const std::size_t slot : {3u, 2u, 1u, 0u}) {
+            EXPECT_EQ(map.emplace(0u).index(), chunk * per_chunk + slot) << "noted";
+        }
+    }
+    for (const std::size_t chunk : {2u, 1u}) {
+        for (const std::size_t slot : {4u, 5u}) {
+            EXPECT_EQ(map.emplace(0u).index(), chunk * per_chunk + slot) << "gathered";
+        }
+    }
+    map.validate();
+    EXPECT_EQ(map.chunk_count(), 3u);
+}
+
+TEST(stable_slot_map_rooms, sixty_five_free_slots_in_as_many_chunks_are_all_found_again) {
+    constexpr std::size_t noted = detail::noted_slots::count_max;
+    full_map m{noted + 6};
+    for (std::size_t chunk = 0; chunk < noted + 6; ++chunk) { m.erase(chunk, chunk % 64); }
+    for (std::size_t chunk = noted + 5; chunk != 5; --chunk) {
+        EXPECT_EQ(m.next(), (place{chunk, chunk % 64})) << "newest first";
+    }
+    for (std::size_t chunk = 0; chunk < 6; ++chunk) {
+        EXPECT_EQ(m.next(), (place{chunk, chunk % 64})) << "then the lowest";
+    }
+    EXPECT_EQ(m.map.chunk_count(), noted + 6);
+    EXPECT_EQ(m.next(), (place{noted + 6, 0})) << "all are full: a new one";
+}
+
+TEST(stable_slot_map_rooms, a_slot_that_was_noted_and_then_gathered_is_given_out_once) {
+    full_map m{3};
+    m.erase(1, 5);                       // noted
+    m.erase(1, 9);                       // with it a batch
+    EXPECT_EQ(m.next(), (place{1, 5}));  // gathered both
+    m.erase(0, 3);                       // noted
+    EXPECT_EQ(m.next(), (place{1, 9}));  // from the batch
+    EXPECT_EQ(m.next(), (place{0, 3}));  // newest note
+    EXPECT_EQ(m.next(), (place{3, 0})) << "the note of chunk 1 is stale: a new chunk";
+}
+
+TEST(stable_slot_map_rooms, a_slot_that_was_noted_in_a_chunk_whose_block_went_back_waits_for_it) {
+    full_map m{4};
+    m.erase_chunk(2);  // kept as the spare
+    m.erase_chunk(3);  // its first slot was noted; its block goes back
+    EXPECT_EQ(m.map.chunks_with_memory(), 3u);
+    m.erase(0, 1);
+    for (std::size_t slot = 0; slot < 64; ++slot) { EXPECT_EQ(m.next(), (place{2, slot})); }
+    EXPECT_EQ(m.next(), (place{0, 1}));
+    EXPECT_EQ(m.map.chunks_with_memory(), 3u);
+    EXPECT_EQ(m.next(), (place{3, 0}));
+    EXPECT_EQ(m.map.chunks_with_memory(), 4u);
+}
+
+TEST(stable_slot_map_rooms, a_slot_that_comes_back_from_its_fence_is_found_beside_a_noted_one) {
+    stable_slot_map<std::uint64_t> map;  // a batch is 64 slots here
+    std::vector<stable_slot_map<std::uint64_t>::handle_type> handles;
+    for (std::size_t i = 0; i < map.slots_per_chunk; ++i) { handles.push_back(map.emplace(i)); }
+    ASSERT_TRUE(map.retire(handles[7], 1));
+    map.erase(handles[100]);
+    EXPECT_EQ(map.collect(1), 1u);
+    map.validate();
+    EXPECT_EQ(map.emplace(0u).index(), 100u);
+    EXPECT_EQ(map.emplace(0u).index(), 7u);
+    map.validate();
+    EXPECT_EQ(map.chunk_count(), 1u);
+}
+
+TEST(stable_slot_map_rooms, churn_of_a_map_that_is_full_but_for_a_few_slots_stays_in_its_chunks) {
+    full_map m{80};
+    std::mt19937 random{9};
+    for (const std::size_t gone : {1u, 64u, 200u}) {
+        for (int round = 0; round < 100; ++round) {
+            std::vector<std::size_t> freed(gone);
+            for (std::size_t& at : freed) {
+                at = random() % m.handles.size();
+                m.map.erase(m.handles[at]);
+            }
+            m.map.validate();
+            for (const std::size_t at : freed) {
+                if (!m.map.contains(m.handles[at])) { m.handles[at] = m.map.emplace(); }
+            }
+        }
+        m.map.validate();
+        EXPECT_EQ(m.map.size(), 80u * 64u);
+        EXPECT_EQ(m.map.chunk_count(), 80u);
+    }
 }
 
 TEST(stable_slot_map_rooms, a_chunk_goes_from_full_to_few_to_a_batch_and_back_many_times) {

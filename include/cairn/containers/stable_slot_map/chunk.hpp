@@ -39,6 +39,8 @@ struct alignas(cache_line_size) stable_chunk {
     static constexpr std::uint32_t vacant = 0x8000'0000;
     /// Free slots that are worth a visit: a batch, and no more than 1/32 of the chunk.
     static constexpr std::uint32_t batch_room = slot_count / 32 < 64 ? slot_count / 32 : 64;
+    /// So many at most are noted one by one (noted_slots.hpp).
+    static constexpr std::uint32_t noted_room = batch_room > 4 ? 4 : batch_room - 1;
 
     std::uint64_t open;
     std::uint64_t used;
@@ -98,6 +100,9 @@ struct alignas(cache_line_size) stable_chunk {
     [[nodiscard]] std::uint64_t free(std::uint32_t w) const noexcept {
         return ~(live[w] | blocked[w]);
     }
+    [[nodiscard]] bool is_free(std::uint32_t slot) const noexcept {
+        return (free(slot / 64) >> (slot & 63) & 1) != 0;
+    }
 
     /// `slot` is taken by an object.
     void enter(std::uint32_t slot) noexcept {
@@ -117,11 +122,15 @@ struct alignas(cache_line_size) stable_chunk {
     }
 
     /// `slot` may be used again.
-    /// Returns: true when the chunk has come to another kind of room by it.
-    [[nodiscard]] bool reopen(std::uint32_t slot) noexcept {
+    /// Returns: true when it is noted, or the index of chunks learns of it.
+    bool reopen(std::uint32_t slot) noexcept {
         open |= std::uint64_t{1} << (slot / 64);
-        const std::uint32_t count = ++free_count;
-        return (count == 1) | (count == batch_room);
+        return (++free_count == batch_room) | (room == chunk_room::none);
+    }
+    /// `slot`, which is free, is marked live.
+    void take_free(std::uint32_t slot) noexcept {
+        enter(slot);
+        --free_count;
     }
 
     [[nodiscard]] std::uint32_t count_free() const noexcept {

@@ -12,7 +12,9 @@
 // One empty chunk is kept, the lowest, so that a map around a chunk boundary does not allocate and
 // free at every second step.
 //
-// Invariant: a chunk's room says what free_count and its memory say, and so does the index.
+// Invariant: a chunk's room says what free_count and its memory say, and so does the index; but a
+//            chunk that the index takes for full may have free slots, each of which is noted
+//            (noted_slots.hpp).
 // Cost:      growth: one chunk, nothing is copied but the table of chunks.
 #pragma once
 
@@ -22,6 +24,7 @@
 
 #include <cairn/containers/stable_slot_map/chunk.hpp>
 #include <cairn/containers/stable_slot_map/chunks_by_room.hpp>
+#include <cairn/containers/stable_slot_map/noted_slots.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/moved.hpp>
 #include <cairn/core/poison.hpp>
@@ -107,17 +110,45 @@ protected:
     /// The index learns what chunk `p` has to offer now.
     void note_room(std::size_t p) noexcept { rooms::set_room(chunks(), p, chunks()[p].room()); }
 
-    /// The chunk that the next batch comes from: with memory, if there is one. no_chunk: no chunk
-    /// has a free slot. A chunk with few is visited where a slot became free last, because its
-    /// words are in the cache then, and because going to the lowest would find one slot each time.
-    [[nodiscard]] std::size_t chunk_to_gather_from() const noexcept {
+    /// Slot `slot` of chunk `p`, which the index takes for full, is free: found by its note.
+    void note_free(std::size_t p, std::uint32_t slot) noexcept {
+        const std::uint32_t oldest = noted_.note(index_of(p, slot));
+        if (oldest != noted_slots::no_slot) { note_room(oldest >> SlotsLog2); }
+    }
+    /// Takes the slot that was noted last and is still free: marked live, its chunk has memory.
+    /// Returns: its index, or noted_slots::no_slot.
+    [[nodiscard]] std::uint32_t take_noted() noexcept {
+        for (;;) {
+            const std::uint32_t index = noted_.take();
+            if (index == noted_slots::no_slot) { return index; }
+            Steps::touch();
+            const std::size_t p = index >> SlotsLog2;
+            chunk& state = *chunks()[p].state;
+            // It may have been gathered since, and its chunk's block may have gone back.
+            if (chunks()[p].objects == nullptr || !state.is_free(index & slot_mask)) { continue; }
+            state.take_free(index & slot_mask);
+            if (const std::uint32_t next = noted_.ahead(); next != noted_slots::no_slot) {
+                const auto& soon = chunks()[next >> SlotsLog2];
+                __builtin_prefetch(soon.objects + (next & slot_mask) * (block_size_ >> SlotsLog2),
+                                   1);
+            }
+            if (state.room != chunk_room::none) { note_room(p); }
+            return index;
+        }
+    }
+
+    /// The lowest chunk with a batch of free slots. no_chunk: there is none.
+    [[nodiscard]] std::size_t chunk_with_batch() const noexcept {
+        return chunk_count_ != 0 ? rooms::lowest(chunks(), chunk_room::batch) : no_chunk;
+    }
+    /// A chunk with fewer: with memory, if there is one. no_chunk: the index knows none. Where a
+    /// slot became free last comes first: its words are in the cache.
+    [[nodiscard]] std::size_t chunk_with_few() const noexcept {
         if (chunk_count_ == 0) { return no_chunk; }
-        std::size_t p = rooms::lowest(chunks(), chunk_room::batch);
-        if (p != no_chunk) { return p; }
         if (freed_chunk_ < chunk_count_ && chunks()[freed_chunk_].state->room == chunk_room::few) {
             return freed_chunk_;
         }
-        p = rooms::lowest(chunks(), chunk_room::few);
+        const std::size_t p = rooms::lowest(chunks(), chunk_room::few);
         return p != no_chunk ? p : rooms::lowest(chunks(), chunk_room::away);
     }
 
@@ -196,6 +227,7 @@ protected:
         lives_.end();
         chunk_count_ = freed_chunk_ = kept_chunk_count_ = worn_out_count_ = 0;
         spare_chunk_ = no_chunk;
+        noted_.forget();
         table_.release();
     }
 
@@ -204,7 +236,7 @@ protected:
             const chunk& state = *chunks()[p].state;
             state.validate();
             CAIRN_ASSERT(chunks()[p].objects != nullptr || state.used == 0, "who lives has memory");
-            CAIRN_ASSERT(state.room == chunks()[p].room(),
+            CAIRN_ASSERT(state.room == chunks()[p].room() || all_noted(p),
                          "a chunk's room is what it has to offer");
             constexpr chunk_room listed[] = {chunk_room::batch, chunk_room::few, chunk_room::away};
             for (const chunk_room room : listed) {
@@ -216,6 +248,14 @@ protected:
     }
 
 private:
+    /// True when the index takes chunk `p` for full, and each of its free slots is noted.
+    [[nodiscard]] bool all_noted(std::size_t p) const noexcept {
+        const chunk& state = *chunks()[p].state;
+        for (std::uint32_t slot = 0; slot < chunk::slot_count; ++slot) {
+            if (state.is_free(slot) && !noted_.has(index_of(p, slot))) { return false; }
+        }
+        return state.room == chunk_room::none && chunks()[p].objects != nullptr;
+    }
     /// Undoes a reservation that failed, from when there were `had` chunks. Those of them that got
     /// memory for objects are away yet by what the index says.
     void give_back_reserved(std::size_t had) noexcept {
@@ -254,6 +294,7 @@ protected:
     moved<std::size_t> chunk_count_;
     moved<std::size_t> freed_chunk_;  // where a slot became free last; may be none any more
     moved<std::size_t> worn_out_count_;
+    noted_slots noted_;
 
 private:
     moved<std::size_t> kept_chunk_count_;       // reserve_chunks(): these stay when empty

@@ -74,6 +74,15 @@ public:
         return count != 0;
     }
 
+    /// One slot, which its chunk has marked live. Requires: empty().
+    void hold(std::uint32_t slot) noexcept {
+        forget();
+        slots_[0] = static_cast<std::uint16_t>(slot);
+        marked_[slot / 64] = std::uint64_t{1} << (slot & 63);
+        words_ = std::uint64_t{1} << (slot / 64);
+        end_ = 1;
+    }
+
     /// Lets go of all: they are free again and their words open.
     void drop(Chunk& chunk) noexcept {
         for (std::uint64_t words = words_; words != 0; words &= words - 1) {

@@ -9,9 +9,10 @@
 //                   batch_chunk_: where the slots in the batch lie (free_slot_batch.hpp)
 //
 //      gather():   1. the lowest chunk with a batch of free slots    (chunks_by_room.hpp)
-//                  2. the chunk where a slot became free last, if it has one; else the lowest
-//                  3. the lowest whose block went back: it gets one again
-//                  4. a new chunk
+//                  2. the slot that became free last in a full chunk (noted_slots.hpp)
+//                  3. the chunk where a slot became free last, if it has one; else the lowest
+//                  4. the lowest whose block went back: it gets one again
+//                  5. a new chunk
 //
 // Invariant: a slot in the batch counts as live in its chunk's words, and no handle finds it.
 // Cost:      taking a slot: loads and stores, no loop. gather(): step_count_max words at most,
@@ -51,9 +52,11 @@ public:
     using batch = free_slot_batch<chunk, Steps>;
     static constexpr std::size_t no_index = SIZE_MAX;
     /// Steps (step_counter.hpp) of taking one slot, with or without gathering, or of freeing one:
-    /// three looks for a chunk, two changes of kind. Building a new chunk is on top.
-    static constexpr std::uint64_t step_count_max =
-        1 + batch::gather_step_count_max + 3 * base::level_count + 2 * 2 * base::level_count;
+    /// three looks for a chunk, all that is noted, two changes of kind. Building a new chunk is on
+    /// top.
+    static constexpr std::uint64_t step_count_max = 1 + batch::gather_step_count_max +
+                                                    3 * base::level_count + noted_slots::count_max +
+                                                    2 * 2 * base::level_count;
 
     /// Live objects: counted in the batch when they begin, and when they end.
     [[nodiscard]] std::size_t size() const noexcept {
@@ -158,7 +161,15 @@ private:
         // forgotten.
         begun_count_ += batch_.taken_count();
         batch_.forget();
-        std::size_t p = base::chunk_to_gather_from();
+        std::size_t p = base::chunk_with_batch();
+        if (p == no_chunk) {
+            if (const std::uint32_t index = base::take_noted(); index != noted_slots::no_slot) {
+                batch_.hold(index & slot_mask);
+                begin_batch(index >> SlotsLog2);
+                return true;
+            }
+            p = base::chunk_with_few();
+        }
         if (p == no_chunk) {
             if (!base::add_chunk()) { return false; }
             p = chunk_count_ - 1;
@@ -171,10 +182,13 @@ private:
         const bool has_slots = batch_.gather(state);
         CAIRN_ASSERT(has_slots, "a chunk that is said to have free slots has one");
         note_room(p);
-        batch_chunk_ = &state;
+        begin_batch(p);
+        return has_slots;
+    }
+    void begin_batch(std::size_t p) noexcept {
+        batch_chunk_ = chunks()[p].state;
         batch_objects_ = chunks()[p].objects;
         batch_index_ = index_of(p, 0);
-        return has_slots;
     }
     /// The slots in the batch are found again like all others.
     void drop_batch() noexcept {

@@ -74,9 +74,9 @@ public:
         Steps::touch();
         ++ended_count_;
         const bool chunk_empty = state.leave(slot);
-        const bool has_other_room = state.reopen(slot);
+        const bool is_news = state.reopen(slot);
         freed_chunk_ = p;
-        if (has_other_room | chunk_empty | (generation == lives_.last())) [[unlikely]] {
+        if (is_news | chunk_empty | (generation == lives_.last())) [[unlikely]] {
             leave_for_long(p, state, slot, generation);
         }
     }
@@ -179,11 +179,11 @@ private:
     }
     void slot_is_free(std::size_t p, chunk& state, std::uint32_t slot) noexcept {
         freed_chunk_ = p;
-        if (state.reopen(slot)) { note_room(p); }
+        if (state.reopen(slot)) { note_room(p); }  // what is noted of it is found by both
     }
 
-    /// The chunk has another kind of room, or is empty, or the slot's generations are used up: it
-    /// is not free then, but set aside.
+    /// The chunk was full by the index, or has a batch of free slots now, or is empty; or all lives
+    /// of the slot are used up: it is not free then, but set aside.
     [[gnu::noinline]] void leave_for_long(std::size_t p, chunk& state, std::uint32_t slot,
                                           std::uint32_t generation) noexcept {
         if (generation == lives_.last()) {
@@ -193,6 +193,10 @@ private:
             --state.free_count;
             chunk::set(state.blocked, slot);
             ++worn_out_count_;
+        } else if (state.room == chunk_room::none && state.free_count <= chunk::noted_room &&
+                   state.used != 0) {
+            base::note_free(p, slot);
+            return;
         }
         note_room(p);
         if (state.used == 0) { chunk_is_empty(p); }
