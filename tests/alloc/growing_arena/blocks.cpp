@@ -121,6 +121,23 @@ TEST(growing_arena, rewind_keeps_the_blocks_as_spares) {
     EXPECT_EQ(upstream.request_count(), warm);
 }
 
+TEST(growing_arena, a_rewind_takes_back_the_large_blocks_that_were_made_beside_the_current_one) {
+    test_upstream upstream;
+    growing_arena a{4_KiB, upstream};
+    (void)a.allocate(100);
+    const auto here = a.mark();
+    const std::size_t used = a.used_size();
+    ASSERT_NE(a.allocate(5000), nullptr) << "a block of its own, under the current one";
+    const std::size_t requests = upstream.request_count();
+    for (int round = 0; round < 3; ++round) {
+        a.rewind(here);
+        EXPECT_EQ(a.used_size(), used);
+        a.validate();
+        ASSERT_NE(a.allocate(5000), nullptr);
+        EXPECT_EQ(upstream.request_count(), requests) << "the same block";
+    }
+}
+
 TEST(growing_arena, one_block_stays_current_when_the_arena_is_rewound_to_empty) {
     test_upstream upstream;
     growing_arena a{4_KiB, upstream};
