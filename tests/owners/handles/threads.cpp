@@ -96,11 +96,14 @@ TEST(owners, collect_inside_a_destructor_leaves_it_to_the_one_that_runs) {
 TEST(owners, a_handle_of_another_store_is_locked_in_none) {
     shared_store<stable_slot_map<door>, atomic_count> store;
     shared_store<stable_slot_map<door>, atomic_count> other;
+    const auto first = store.make(0);
     const auto a = store.make(1);
-    EXPECT_FALSE(other.lock(a.handle())) << "no cell was ever made there";
+    EXPECT_FALSE(other.lock(first.handle())) << "no cell was ever made there";
+    EXPECT_FALSE(other.lock(a.handle())) << "nor behind it";
     const auto b = other.make(2);
     EXPECT_FALSE(other.lock(a.handle())) << "the lives of each map begin elsewhere";
     EXPECT_FALSE(other.lock({}));
+    EXPECT_EQ(other.use_count(first.handle()), 0u);
     EXPECT_EQ(other.use_count(a.handle()), 0u);
     EXPECT_EQ(other.lock(b.handle())->number, 2);
 }
