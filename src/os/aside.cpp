@@ -14,12 +14,12 @@
 // stack as it lies.
 #include <cairn/os/aside.hpp>
 
+#include "windows_api.hpp"
+
 #if defined(_WIN32)
 #    include <csignal>
 #    include <cstdlib>
 #    include <cstring>
-
-#    include "windows_api.hpp"
 #else
 #    include <sys/wait.h>
 #    include <unistd.h>

@@ -1,15 +1,15 @@
 // Cold half of cairn/os/mutex.hpp: waiting.
 #include <cairn/os/mutex.hpp>
 
+#include "windows_api.hpp"
+
 #if defined(__linux__)
 #    include <linux/futex.h>
 #    include <sys/syscall.h>
 #    include <unistd.h>
 
 #    include <cerrno>
-#elif defined(_WIN32)
-#    include "windows_api.hpp"
-#else
+#elif !defined(_WIN32)
 #    include <atomic>
 #endif
 
