@@ -36,15 +36,15 @@ consteval column_list<A..., B...> operator+(column_list<A...>, column_list<B...>
 template <class LayoutOf, std::size_t F>
 consteval auto list_columns() {
     return []<std::size_t... I>(std::index_sequence<I...>) {
-        return column_list<(LayoutOf::template first_column<F> + I)...>{};
-    }(std::make_index_sequence<LayoutOf::template columns_of<F>>{});
+        return column_list<(LayoutOf::first_column(F) + I)...>{};
+    }(std::make_index_sequence<LayoutOf::columns_of(F)>{});
 }
 
 /// Field F of row i, out of pointers to row 0: those to its own columns begin with number `First`.
 template <class LayoutOf, std::size_t F, bool IsConst, std::size_t First, class... P>
 [[gnu::always_inline]] inline decltype(auto) field_in_row(std::size_t i, P*... p) noexcept {
     return LayoutOf::template field_in<F, IsConst>([=]<std::size_t C>() {
-        return pick<First + C - LayoutOf::template first_column<F>>(p...) + i;
+        return pick<First + C - LayoutOf::first_column(F)>(p...) + i;
     });
 }
 
@@ -78,7 +78,7 @@ copied_argument<Writes, T, IsConst> as_argument(split_ref<T, IsConst> field) noe
 /// True when field F is one column, as it is.
 template <class LayoutOf, std::size_t F>
 consteval bool is_a_column() {
-    return !LayoutOf::template is_split<F>() && !LayoutOf::template is_grouped<F>;
+    return !LayoutOf::is_split(F) && !LayoutOf::is_grouped(F);
 }
 template <class LayoutOf, std::size_t... F>
 consteval bool are_all_columns(std::index_sequence<F...>) {
@@ -97,7 +97,7 @@ struct call_with_row {
     [[gnu::always_inline]] static void call(F& f, std::index_sequence<I...>, std::size_t i,
                                             P*... p) {
         f(Row{from_fields{},
-              field_in_row<LayoutOf, I, IsConst, LayoutOf::template first_column<I>>(i, p...)...});
+              field_in_row<LayoutOf, I, IsConst, LayoutOf::first_column(I)>(i, p...)...});
     }
 };
 /// f(field of row i, ...), from pointers to the columns of these fields, one field after the other
@@ -122,7 +122,7 @@ struct call_with_fields {
     /// The number of the first pointer of argument A.
     template <std::size_t A>
     static consteval std::size_t first() {
-        const std::size_t counts[] = {LayoutOf::template columns_of<Fields>...};
+        const std::size_t counts[] = {LayoutOf::columns_of(Fields)...};
         std::size_t sum = 0;
         for (std::size_t a = 0; a < A; ++a) { sum += counts[a]; }
         return sum;

@@ -29,72 +29,77 @@ public:
 
     /// True when no field throws while rows move.
     static consteval bool never_throw() {
-        bool never = true;
-        cells::for_each_field([&]<std::size_t F>() { never = never && moves_safely<F>(); });
-        return never;
+        return []<std::size_t... F>(std::index_sequence<F...>) {
+            return (moves_safely<F>() && ...);
+        }(typename cells::numbers{});
     }
 
     /// Row `to` becomes what row `from` was. Requires: never_throw().
     void move_row(std::size_t to, std::size_t from) {
-        cells::for_each_field([&]<std::size_t F>() { move<F>(to, from); });
+        [&]<std::size_t... F>(std::index_sequence<F...>) {
+            (move(field<F>(to), field<F>(from)), ...);
+        }(typename cells::numbers{});
     }
     /// Rows [first, last) become rows [first + 1, last], and row `first` what `last` was.
     /// Requires: never_throw().
     void rotate_back(std::size_t first, std::size_t last) {
-        cells::for_each_field([&]<std::size_t F>() {
-            auto held = take<F>(last);
-            for (std::size_t i = last; i > first; --i) { move<F>(i, i - 1); }
+        for_each_field([&]<std::size_t F>() {
+            auto held = take(field<F>(last));
+            for (std::size_t i = last; i > first; --i) { move(field<F>(i), field<F>(i - 1)); }
             field<F>(first) = std::move(held);
         });
     }
     /// Rows [gap + 1, end) become rows [gap, end - 1). Requires: never_throw().
     void close_gap(std::size_t gap, std::size_t end) {
-        cells::for_each_field([&]<std::size_t F>() {
-            for (std::size_t k = gap; k + 1 < end; ++k) { move<F>(k, k + 1); }
+        for_each_field([&]<std::size_t F>() {
+            for (std::size_t k = gap; k + 1 < end; ++k) { move(field<F>(k), field<F>(k + 1)); }
         });
     }
     /// Exchanges two rows. Throws: see table::swap_rows; both rows are as they were then.
     void swap(std::size_t a, std::size_t b) {
         swap_risky_from<0>(a, b);
-        cells::for_each_field([&]<std::size_t F>() {
+        for_each_field([&]<std::size_t F>() {
             if constexpr (moves_safely<F>()) {
-                auto held = take<F>(a);
-                move<F>(a, b);
+                auto held = take(field<F>(a));
+                move(field<F>(a), field<F>(b));
                 field<F>(b) = std::move(held);
             }
         });
     }
 
 private:
+    /// f<0>(), f<1>(), ... for each of them.
+    template <class F>
+    static void for_each_field(F f) {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (f.template operator()<I>(), ...);
+        }(typename cells::numbers{});
+    }
     template <std::size_t F>
-    [[nodiscard]] decltype(auto) field(std::size_t i) const noexcept {
+    [[nodiscard, gnu::always_inline]] decltype(auto) field(std::size_t i) const noexcept {
         return cells::template whole_field<F>(base_, capacity_, i);
     }
-    /// The type of field F, or its split_ref.
-    template <std::size_t F>
-    using field_type =
-        std::remove_reference_t<decltype(cells::template whole_field<F>(nullptr, 0, 0))>;
 
-    template <std::size_t F>
-    [[nodiscard]] auto take(std::size_t i) {
-        if constexpr (is_split_ref<field_type<F>>) {
-            return field<F>(i).load();
-        } else {
-            return field_type<F>{std::move(field<F>(i))};
-        }
+    template <class T>
+    [[nodiscard]] static T take(T& field) {
+        return T{std::move(field)};
     }
-    template <std::size_t F>
-    void move(std::size_t to, std::size_t from) {
-        if constexpr (is_split_ref<field_type<F>>) {
-            field<F>(to) = field<F>(from);
-        } else {
-            field<F>(to) = std::move(field<F>(from));
-        }
+    template <class T>
+    [[nodiscard]] static T take(const split_ref<T>& field) {
+        return field.load();
+    }
+    template <class T>
+    static void move(T& to, T& from) {
+        to = std::move(from);
+    }
+    template <class T>
+    static void move(const split_ref<T>& to, const split_ref<T>& from) {
+        to = from;
     }
     template <std::size_t F>
     static consteval bool moves_safely() {
-        using T = field_type<F>;
-        return is_split_ref<T> ||
+        using T = typename cells::template whole_type<F>;
+        return cells::layout_of::is_split(F) ||
                (std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>);
     }
 

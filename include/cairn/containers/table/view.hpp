@@ -115,19 +115,19 @@ public:
     template <std::size_t F>
     [[nodiscard]] auto column_of() const noexcept {
         using T = maybe_const<typename layout_of::template field_type<F>>;
-        if constexpr (layout_of::template is_split<F>()) {
+        if constexpr (layout_of::is_split(F)) {
             if (size_ == 0) { return split_span<T>{}; }
             return [&]<std::size_t... I>(std::index_sequence<I...>) {
                 return split_span<T>{
-                    size_, layout_of::template element<layout_of::template first_column<F> + I>(
+                    size_, layout_of::template element<layout_of::first_column(F) + I>(
                                base_, capacity_, first_)...};
-            }(std::make_index_sequence<layout_of::template columns_of<F>>{});
+            }(std::make_index_sequence<layout_of::columns_of(F)>{});
         } else if constexpr (Layout::lanes != 0) {
             CAIRN_ASSERT(first_ % Layout::lanes == 0, "columns of blocks begin at a block");
             using span = blocked_span<T, Layout::lanes>;
             return size_ == 0 ? span{}
                               : span{field_pointer<F>(), layout_of::desc.block_size, size_};
-        } else if constexpr (layout_of::template is_grouped<F>) {
+        } else if constexpr (layout_of::is_grouped(F)) {
             constexpr std::size_t stride = sizeof(typename layout_of::template cell<F>);
             using span = strided_span<T>;
             return size_ == 0 ? span{} : span{field_pointer<F>(), stride, size_};
