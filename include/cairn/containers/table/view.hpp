@@ -158,10 +158,8 @@ public:
                 for (std::size_t i = 0; i < count; ++i) { f((*this)[first + i]); }
             });
         } else {
-            [&]<std::size_t... C>(std::index_sequence<C...>) {
-                loop<detail::call_with_row<layout_of, reference, IsConst>>(
-                    f, detail::column_list<C...>{});
-            }(std::make_index_sequence<layout_of::column_count>{});
+            loop<detail::call_with_row<layout_of, reference, IsConst>>(
+                f, std::make_index_sequence<layout_of::column_count>{});
         }
     }
 
@@ -212,7 +210,7 @@ private:
             for (std::size_t i = 0; i < size_; ++i) { f(field<Fields>(i)...); }
         } else {
             loop<detail::call_with_fields<layout_of, IsConst, Fields...>>(
-                f, (detail::column_list<>{} + ... + detail::list_columns<layout_of, Fields>()));
+                f, detail::column_numbers<layout_of, Fields...>{});
         }
     }
     /// use(first, count) for runs of rows that lie together in every column.
@@ -232,7 +230,7 @@ private:
         }
     }
     template <class Call, class F, std::size_t... C>
-    void loop(F& f, detail::column_list<C...>) const {
+    void loop(F& f, std::index_sequence<C...>) const {
         in_runs([&](std::size_t first, std::size_t count) {
             detail::run_disjoint<Call>(
                 f, count, layout_of::template element<C>(base_, capacity_, first_ + first)...);
