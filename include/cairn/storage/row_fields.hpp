@@ -42,19 +42,20 @@ consteval bool accepts_braces(std::index_sequence<I...>) {
 
 inline constexpr std::size_t field_count_max = 24;
 
-/// The most values that T's braces take: more than `fewest`, fewer than `refused`. What they take is
-/// a run of numbers (fewer leave out a field that needs a value), so the middle one asks for a half
-/// of them, where it is taken; 0: it was not, each number is asked then.
-template <class T, std::size_t Fewest, std::size_t Refused>
+/// The most values that T's braces take: `Taken` or more, fewer than `Refused`; 0: none was found.
+/// The numbers that they take are a run, which ends at the number of fields and begins behind the
+/// last field that needs a value. So halving finds its end, unless it steps past all of a short
+/// run: each number is asked then. Halving asks five times, and compilers are slow to answer.
+template <class T, std::size_t Taken, std::size_t Refused>
 consteval std::size_t count_by_halves() {
-    if constexpr (Refused - Fewest == 1) {
-        return Fewest;
+    if constexpr (Refused - Taken == 1) {
+        return Taken;
     } else {
-        constexpr std::size_t middle = (Fewest + Refused) / 2;
+        constexpr std::size_t middle = (Taken + Refused) / 2;
         if constexpr (accepts_braces<T>(std::make_index_sequence<middle>{})) {
             return count_by_halves<T, middle, Refused>();
         } else {
-            return count_by_halves<T, Fewest, middle>();
+            return count_by_halves<T, Taken, middle>();
         }
     }
 }
@@ -64,7 +65,7 @@ consteval std::size_t count_one_by_one(std::index_sequence<N...>) {
     ((count = accepts_braces<T>(std::make_index_sequence<N + 1>{}) ? N + 1 : count), ...);
     return count;
 }
-/// One more than field_count_max: too many.
+/// field_count_max + 1 is too many.
 template <class T>
 consteval std::size_t count_fields() {
     constexpr std::size_t count = count_by_halves<T, 0, field_count_max + 2>();

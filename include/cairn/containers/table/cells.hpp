@@ -24,31 +24,18 @@ template <class Row, class Layout>
 struct table_cells {
     using layout_of = detail::layout_of<Row, Layout>;
 
-    /// How many things of a row move as one: the fields, or the row in aos.
-    static constexpr std::size_t count = Layout::one_array ? 1 : layout_of::field_count;
-    using numbers = std::make_index_sequence<count>;
-    using field_numbers = std::make_index_sequence<layout_of::field_count>;
-
-    template <std::size_t F>
-    using whole_type =
-        std::conditional_t<Layout::one_array, Row, typename layout_of::template field_type<F>>;
-    template <std::size_t F>
-    [[nodiscard, gnu::always_inline]] static decltype(auto) whole_field(
-        std::byte* base, std::size_t capacity, std::size_t i) noexcept {
-        if constexpr (Layout::one_array) {
-            return (*layout_of::template element<0>(base, capacity, i));
-        } else {
-            return layout_of::template field<F, false>(base, capacity, i);
-        }
-    }
+    using each_field = typename layout_of::field_numbers;
 
     /// Destroys the fields of row i.
     static void destroy_row(std::byte* base, std::size_t capacity, std::size_t i) noexcept {
         if constexpr (!std::is_trivially_destructible_v<Row>) {
-            [&]<std::size_t... F>(std::index_sequence<F...>) {
-                (destroy(whole_field<F>(base, capacity, i)), ...);
-            }(numbers{});
+            destroy_parts(typename layout_of::parts{}, base, capacity, i);
         }
+    }
+    template <std::size_t... F>
+    [[gnu::always_inline]] static void destroy_parts(std::index_sequence<F...>, std::byte* base,
+                                                     std::size_t capacity, std::size_t i) noexcept {
+        (destroy(layout_of::template field<F, false>(base, capacity, i)), ...);
     }
     template <class T>
     static void destroy(T& field) noexcept {
@@ -71,10 +58,12 @@ struct table_cells {
         std::size_t capacity;
         std::size_t row;
         std::size_t made = 0;
-        ~row_undo() {
-            [&]<std::size_t... F>(std::index_sequence<F...>) {
-                ((F < made ? destroy(whole_field<F>(base, capacity, row)) : void()), ...);
-            }(numbers{});
+        ~row_undo() { undo(each_field{}); }
+        template <std::size_t... F>
+        [[gnu::always_inline]] void undo(std::index_sequence<F...>) {
+            ((F < made ? destroy(layout_of::template field<F, false>(base, capacity, row))
+                       : void()),
+             ...);
         }
     };
     template <std::size_t... F, class... Args>
@@ -112,7 +101,7 @@ struct table_cells {
             if constexpr (is_a_row<Args...>()) {
                 return true;
             } else if constexpr (one_a_field) {
-                return one_per_field<Args...>(field_numbers{});
+                return one_per_field<Args...>(each_field{});
             } else {
                 return requires { Row{std::declval<Args>()...}; };
             }
@@ -130,7 +119,7 @@ struct table_cells {
         } else if constexpr (is_a_row<Args...>()) {
             construct_from_row(base, capacity, i, static_cast<Args&&>(args)...);
         } else if constexpr (one_a_field) {
-            construct_fields(field_numbers{}, base, capacity, i, static_cast<Args&&>(args)...);
+            construct_fields(each_field{}, base, capacity, i, static_cast<Args&&>(args)...);
         } else {
             construct_from_row(base, capacity, i, Row{static_cast<Args&&>(args)...});
         }
@@ -155,9 +144,9 @@ struct table_cells {
             with_fields<layout_of::field_count>(
                 row, [&]<class... T>(T&... fields) __attribute__((always_inline)) {
                     if constexpr (std::is_lvalue_reference_v<R>) {
-                        construct_fields(field_numbers{}, base, capacity, i, fields...);
+                        construct_fields(each_field{}, base, capacity, i, fields...);
                     } else {
-                        construct_fields(field_numbers{}, base, capacity, i,
+                        construct_fields(each_field{}, base, capacity, i,
                                          static_cast<T&&>(fields)...);
                     }
                 });

@@ -86,8 +86,9 @@ struct field_map {
 
     /// True when column number f is field number f, for all of them: none is split or grouped.
     static constexpr bool columns_are_fields = []<class... D>(type_list<D...>) {
-        return groups.are_none && !Layout::splits && !(D::marked_split || ...);
-    }(fields{}) || (groups.are_none && Layout::lanes != 0);
+        const bool splits = Layout::splits || (D::marked_split || ...);
+        return groups.are_none && (!splits || Layout::lanes != 0);
+    }(fields{});
 
     /// True when field F is stored as its components.
     template <std::size_t F>
@@ -181,7 +182,8 @@ struct field_map {
         if constexpr (columns_are_fields) {
             return find_one_column_each<field_count>();
         } else {
-            field_columns<field_count> result{{{0, decltype(cells_of<F>())::size, splits_field<F>()}...}};
+            field_columns<field_count> result{
+                {{0, decltype(cells_of<F>())::size, splits_field<F>()}...}};
             std::size_t next = 0;
             for (std::size_t f = 0; f < field_count; ++f) {
                 auto& of_field = result.at[f];
@@ -193,7 +195,9 @@ struct field_map {
         }
     }
     static constexpr field_columns<field_count> columns_by_field = find_columns(field_numbers{});
-    static consteval std::size_t first_column(std::size_t f) { return columns_by_field.at[f].first; }
+    static consteval std::size_t first_column(std::size_t f) {
+        return columns_by_field.at[f].first;
+    }
     static consteval std::size_t columns_of(std::size_t f) { return columns_by_field.at[f].count; }
     static consteval bool is_split(std::size_t f) { return columns_by_field.at[f].is_split; }
 };

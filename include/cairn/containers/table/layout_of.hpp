@@ -35,6 +35,10 @@ struct layout_of : field_map<Row, Layout> {
     template <std::size_t C>
     using column_type = type_at<C, typename map::cells>;
 
+    /// What moves as one: the fields, or the row in aos. field<F>() takes these numbers.
+    static constexpr std::size_t whole_row = field_count;
+    using parts = std::conditional_t<Layout::one_array, std::index_sequence<whole_row>,
+                                     typename map::field_numbers>;
     struct column_descs {
         column_desc at[column_count];
         std::size_t block_size = 0;
@@ -119,12 +123,14 @@ struct layout_of : field_map<Row, Layout> {
             return static_cast<E&>(*reinterpret_cast<T*>(bytes + group_at(F).offset));
         }
     }
-    /// Field F of row i.
+    /// Field F of row i; whole_row: the row itself, in aos.
     template <std::size_t F, bool IsConst>
     [[nodiscard, gnu::always_inline]] static decltype(auto) field(std::byte* base,
                                                                   std::size_t capacity,
                                                                   std::size_t i) noexcept {
-        if constexpr (columns_are_fields) {
+        if constexpr (F == whole_row) {
+            return (*element<0>(base, capacity, i));
+        } else if constexpr (columns_are_fields) {
             using T = field_type<F>;
             return static_cast<std::conditional_t<IsConst, const T, T>&>(
                 *element<F>(base, capacity, i));

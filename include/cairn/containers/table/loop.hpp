@@ -42,10 +42,9 @@ consteval std::index_sequence<First + I...> numbers_from(std::index_sequence<I..
 }
 /// The numbers of the columns that fields F... lie in, one field after the other.
 template <class LayoutOf, std::size_t... F>
-using column_numbers =
-    decltype((std::index_sequence<>{} + ... +
-              numbers_from<LayoutOf::first_column(F)>(
-                  std::make_index_sequence<LayoutOf::columns_of(F)>{})));
+using column_numbers = decltype((
+    std::index_sequence<>{} + ... +
+    numbers_from<LayoutOf::first_column(F)>(std::make_index_sequence<LayoutOf::columns_of(F)>{})));
 
 template <std::size_t N, class T>
 [[gnu::always_inline]] inline T* column_number(const loop_column<N, T>& column) noexcept {
@@ -106,8 +105,8 @@ struct call_with_row {
 
 private:
     template <class F, std::size_t... I, class Columns>
-    [[gnu::always_inline]] static void call(F& f, std::index_sequence<I...>,
-                                            const Columns& columns, std::size_t i) {
+    [[gnu::always_inline]] static void call(F& f, std::index_sequence<I...>, const Columns& columns,
+                                            std::size_t i) {
         f(Row{from_fields{},
               field_in_row<LayoutOf, I, IsConst, LayoutOf::first_column(I)>(columns, i)...});
     }
@@ -132,8 +131,8 @@ struct call_with_fields {
 
 private:
     template <class F, std::size_t... A, class Columns>
-    [[gnu::always_inline]] static void call(F& f, std::index_sequence<A...>,
-                                            const Columns& columns, std::size_t i) {
+    [[gnu::always_inline]] static void call(F& f, std::index_sequence<A...>, const Columns& columns,
+                                            std::size_t i) {
         f(as_argument<writes<F, A, Fields>()>(
               field_in_row<LayoutOf, Fields, IsConst, first<A>()>(columns, i))
               .get()...);

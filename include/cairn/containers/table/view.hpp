@@ -83,8 +83,9 @@ public:
             return *layout_of::template element<0>(base_, capacity_, first_ + i);
         } else if constexpr (layout_of::is_named) {
             return [&]<std::size_t... F>(std::index_sequence<F...>) {
-                return reference{detail::from_fields{}, field<F>(i)...};
-            }(std::make_index_sequence<layout_of::field_count>{});
+                return reference{detail::from_fields{}, layout_of::template field<F, IsConst>(
+                                                            base_, capacity_, first_ + i)...};
+            }(typename layout_of::field_numbers{});
         } else {
             return reference{base_, capacity_, first_ + i};
         }
@@ -118,9 +119,9 @@ public:
         if constexpr (layout_of::is_split(F)) {
             if (size_ == 0) { return split_span<T>{}; }
             return [&]<std::size_t... I>(std::index_sequence<I...>) {
-                return split_span<T>{
-                    size_, layout_of::template element<layout_of::first_column(F) + I>(
-                               base_, capacity_, first_)...};
+                return split_span<T>{size_,
+                                     layout_of::template element<layout_of::first_column(F) + I>(
+                                         base_, capacity_, first_)...};
             }(std::make_index_sequence<layout_of::columns_of(F)>{});
         } else if constexpr (Layout::lanes != 0) {
             CAIRN_ASSERT(first_ % Layout::lanes == 0, "columns of blocks begin at a block");
