@@ -278,6 +278,7 @@ target_sources(cairn
         include/cairn/containers/table/cells.hpp
         include/cairn/containers/table/column.hpp
         include/cairn/containers/table/field_access.hpp
+        include/cairn/containers/table/field_map.hpp
         include/cairn/containers/table/layout_desc.hpp
         include/cairn/containers/table/layout_of.hpp
         include/cairn/containers/table/layout_rules.hpp

@@ -22,7 +22,26 @@ struct sparse {  // fields that take anything in their constructors, too
     int id;
 };
 
+struct number {  // not made of nothing
+    explicit constexpr number(int n) noexcept : value{n} {}
+    int value;
+};
+struct needing {
+    int a, b, c, d;
+    number last;
+};
+
 }  // namespace
+
+// Five values or none: no other number of them builds a row.
+static_assert(cairn::detail::field_count<needing> == 5);
+static_assert(cairn::detail::field_count<sparse> == 3 && cairn::detail::field_count<matrix> == 16);
+
+TEST(table_fields, a_field_that_needs_a_value_is_a_field) {
+    table<needing, soa> t;
+    ASSERT_TRUE(t.emplace_back(1, 2, 3, 4, number{5}));
+    EXPECT_EQ(t[0].get<4>().value, 5);
+}
 
 TEST(table_fields, seventeen_matrices_in_272_columns_survive_growth) {
     table<skeleton, split_soa> t;

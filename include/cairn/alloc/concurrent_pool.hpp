@@ -42,7 +42,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 #include <cairn/alloc/concurrent_pool/thread_caches.hpp>
@@ -59,7 +58,7 @@ namespace cairn::inline CAIRN_FLAVOUR {
 struct concurrent_pool_options {
     std::size_t slots_per_chunk = 0;  // slots in the first chunk; 0: four magazines
     std::size_t chunk_size_max = std::size_t{4} << 20;  // bytes up to which chunks double
-    std::size_t slot_count_max = std::numeric_limits<std::size_t>::max();  // of all chunks together
+    std::size_t slot_count_max = SIZE_MAX;              // of all chunks together
     /// Slots; 0: 16 KiB of them, 8 to 256, at most 1/16 of slot_count_max.
     std::size_t magazine_size = 0;
     /// Untouched slots are handed out in whole cache lines, so that what two threads allocate first
@@ -218,7 +217,7 @@ private:
     [[nodiscard]] [[gnu::cold]] evidence about_size(std::size_t freed,
                                                     call_site from) const noexcept;
 
-    static constexpr std::size_t unknown = std::numeric_limits<std::size_t>::max();
+    static constexpr std::size_t unknown = SIZE_MAX;
     std::size_t known_live_count() const noexcept;
     concurrent_pool_stats count() const noexcept;  // stats(), with the home's lock held
     void remember(cache& which, const chunk& c) noexcept;

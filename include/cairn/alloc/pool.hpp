@@ -33,7 +33,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include <cairn/alloc/pool/slot_lookup.hpp>
 #include <cairn/core/allocator_ref.hpp>
@@ -48,7 +47,7 @@ namespace cairn::inline CAIRN_FLAVOUR {
 struct pool_options {
     std::size_t slots_per_chunk = 0;  // slots in the first chunk; 0: as many as fit 16 KiB
     std::size_t chunk_size_max = std::size_t{4} << 20;  // bytes up to which chunks double
-    std::size_t slot_count_max = std::numeric_limits<std::size_t>::max();  // of all chunks together
+    std::size_t slot_count_max = SIZE_MAX;              // of all chunks together
     /// For reports of checked builds and the memory checkers; not copied. nullptr: none.
     const char* name = nullptr;
     /// Checked builds: the pool ends with no slot live. (Dropping all slots at once is what pools
@@ -173,7 +172,7 @@ private:
 
     // Allocation looks this many entries down the stack; as many null entries lie below it.
     static constexpr std::size_t lookahead = 8;
-    static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+    static constexpr std::size_t none = SIZE_MAX;
 
     void* carve() noexcept;
     void* allocate_in_next_chunk() noexcept;

@@ -35,7 +35,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <new>
 #include <utility>
 
@@ -54,7 +53,7 @@ namespace cairn::inline CAIRN_FLAVOUR {
 
 struct concurrent_object_pool_options {
     /// A pool of this many objects refuses to build more.
-    std::size_t object_count_max = std::numeric_limits<std::size_t>::max();
+    std::size_t object_count_max = SIZE_MAX;
 };
 
 struct concurrent_object_pool_stats {

@@ -33,7 +33,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 #include <cairn/containers/pool_hooks.hpp>
@@ -50,9 +49,9 @@ struct object_pool_options {
     /// Objects of the first block; later blocks double the pool. No block exceeds object_count_max.
     std::size_t first_block = 64;
     /// A pool of this many objects refuses to grow: acquire() gives an empty lease.
-    std::size_t object_count_max = std::numeric_limits<std::size_t>::max();
+    std::size_t object_count_max = SIZE_MAX;
     /// Objects that come back while this many are idle already are destroyed: the surplus.
-    std::size_t idle_count_max = std::numeric_limits<std::size_t>::max();
+    std::size_t idle_count_max = SIZE_MAX;
 };
 
 struct object_pool_stats {

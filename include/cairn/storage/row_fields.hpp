@@ -42,16 +42,42 @@ consteval bool accepts_braces(std::index_sequence<I...>) {
 
 inline constexpr std::size_t field_count_max = 24;
 
+/// The most values that T's braces take: `Taken` or more, fewer than `Refused`; 0: none was found.
+/// The numbers that they take are a run, which ends at the number of fields and begins behind the
+/// last field that needs a value. So halving finds its end, unless it steps past all of a short
+/// run: each number is asked then. Halving asks five times, and compilers are slow to answer.
+template <class T, std::size_t Taken, std::size_t Refused>
+consteval std::size_t count_by_halves() {
+    if constexpr (Refused - Taken == 1) {
+        return Taken;
+    } else {
+        constexpr std::size_t middle = (Taken + Refused) / 2;
+        if constexpr (accepts_braces<T>(std::make_index_sequence<middle>{})) {
+            return count_by_halves<T, middle, Refused>();
+        } else {
+            return count_by_halves<T, Taken, middle>();
+        }
+    }
+}
 template <class T, std::size_t... N>
-consteval std::size_t count_fields(std::index_sequence<N...>) {
+consteval std::size_t count_one_by_one(std::index_sequence<N...>) {
     std::size_t count = 0;
     ((count = accepts_braces<T>(std::make_index_sequence<N + 1>{}) ? N + 1 : count), ...);
     return count;
 }
+/// field_count_max + 1 is too many.
+template <class T>
+consteval std::size_t count_fields() {
+    constexpr std::size_t count = count_by_halves<T, 0, field_count_max + 2>();
+    if constexpr (count != 0) {
+        return count;
+    } else {
+        return count_one_by_one<T>(std::make_index_sequence<field_count_max + 1>{});
+    }
+}
 
 template <class T>
-inline constexpr std::size_t field_count =
-    count_fields<T>(std::make_index_sequence<field_count_max + 1>{});
+inline constexpr std::size_t field_count = count_fields<T>();
 
 /// visitor(first field, second field, ...) of an aggregate with `Count` fields; an lvalue each.
 template <std::size_t Count, class T, class Visitor>
@@ -145,10 +171,34 @@ template <std::size_t Count, class T, class Visitor>
     }
 }
 
+#if __has_builtin(__type_pack_element)
 template <class... T>
 struct type_list {
     static constexpr std::size_t size = sizeof...(T);
+    template <std::size_t I>
+    using at = __type_pack_element<I, T...>;
 };
+#else
+/// A base for each type: the compiler finds the one with a number at once.
+template <std::size_t I, class T>
+struct numbered_type {
+    using type = T;
+};
+template <class Numbers, class... T>
+struct numbered_types;
+template <std::size_t... I, class... T>
+struct numbered_types<std::index_sequence<I...>, T...> : numbered_type<I, T>... {
+    template <std::size_t Number, class Found>
+    static numbered_type<Number, Found> find(numbered_type<Number, Found>*);
+};
+template <class... T>
+struct type_list {
+    static constexpr std::size_t size = sizeof...(T);
+    using numbered = numbered_types<std::index_sequence_for<T...>, T...>;
+    template <std::size_t I>
+    using at = typename decltype(numbered::template find<I>(static_cast<numbered*>(nullptr)))::type;
+};
+#endif
 
 template <class... A, class... B>
 constexpr type_list<A..., B...> operator+(type_list<A...>, type_list<B...>) {
@@ -156,24 +206,27 @@ constexpr type_list<A..., B...> operator+(type_list<A...>, type_list<B...>) {
 }
 
 template <std::size_t I, class List>
-struct type_at_impl;
-template <std::size_t I, class First, class... Rest>
-struct type_at_impl<I, type_list<First, Rest...>> : type_at_impl<I - 1, type_list<Rest...>> {};
-template <class First, class... Rest>
-struct type_at_impl<0, type_list<First, Rest...>> {
-    using type = First;
-};
-template <std::size_t I, class List>
-using type_at = typename type_at_impl<I, List>::type;
+using type_at = typename List::template at<I>;
 
-/// The I-th argument.
-template <std::size_t I, class First, class... Rest>
-constexpr auto& pick(First& first, Rest&... rest) noexcept {
-    if constexpr (I == 0) {
-        return first;
-    } else {
-        return pick<I - 1>(rest...);
+/// The argument behind `Before` of them.
+template <class Before>
+struct argument_behind;
+template <std::size_t... Before>
+struct argument_behind<std::index_sequence<Before...>> {
+    template <std::size_t>
+    struct any {
+        template <class T>
+        constexpr any(T&) noexcept {}
+    };
+    template <class T, class... Rest>
+    [[gnu::always_inline]] static constexpr T& find(any<Before>..., T& found, Rest&...) noexcept {
+        return found;
     }
+};
+/// The I-th argument.
+template <std::size_t I, class... T>
+[[gnu::always_inline]] constexpr auto& pick(T&... arguments) noexcept {
+    return argument_behind<std::make_index_sequence<I>>::find(arguments...);
 }
 
 struct list_types {

@@ -3,6 +3,7 @@
 #include <cairn/containers/table/memory.hpp>
 
 #include <cstring>
+#include <utility>
 
 #include <cairn/core/bits.hpp>
 #include <cairn/core/rollback.hpp>
@@ -183,7 +184,47 @@ void table_memory::destroy_rows(const layout_desc& desc, std::size_t first,
     }
 }
 
+table_memory::block table_memory::begin_growth(const layout_desc& desc) noexcept {
+    if (size != capacity || (is_reserved && commit_rows(desc, size + 1))) {
+        if (poison_is_seen()) { watch(desc, size + 1); }
+        return {base, pitch};
+    }
+    return is_reserved ? block{} : allocate_larger_block(desc);
+}
+
+void table_memory::cancel_growth(const layout_desc& desc, block room) noexcept {
+    if (room.base != base) { free_block(desc, room); }
+}
+
+void table_memory::finish_growth(const layout_desc& desc, block room) {
+    if (room.base != base) {
+        rollback undo{[&]() noexcept {
+            for (std::size_t c = 0; c < desc.column_count; ++c) {
+                destroy_column(desc, room.base, room.capacity, c, size, 1);
+            }
+            free_block(desc, room);
+        }};
+        move_into(desc, room);
+        undo.cancel();
+    }
+    if (poison_is_seen()) { watch(desc, size + 1); }
+    ++size;
+    tell_added(size - 1, 1);
+}
+
+void table_memory::take(table_memory& other) noexcept {
+    base = std::exchange(other.base, nullptr);
+    size = std::exchange(other.size, 0);
+    capacity = std::exchange(other.capacity, 0);
+    pitch = std::exchange(other.pitch, 0);
+    is_reserved = std::exchange(other.is_reserved, false);
+    how = other.how;
+    followers = std::exchange(other.followers, nullptr);
+    rehome_followers(this);
+}
+
 void table_memory::release(const layout_desc& desc) noexcept {
+    rehome_followers(nullptr);
     if (base != nullptr) {
         destroy_rows(desc, 0, size);
         if (is_reserved) {
@@ -206,6 +247,10 @@ void table_memory::poison_rows(const layout_desc& desc, std::size_t first,
         for_each_run(desc, base, pitch, c, first, count,
                      [&](std::byte* at, std::size_t n) { poison(at, n * desc.columns[c].size); });
     }
+}
+
+void table_memory::watch(const layout_desc& desc, std::size_t rows) noexcept {
+    if (padded_rows(desc, rows) != padded_rows(desc, size)) { repoison(desc, size, rows); }
 }
 
 void table_memory::repoison(const layout_desc& desc, std::size_t old_rows,

@@ -148,7 +148,7 @@ constexpr std::size_t pool::required_size(std::size_t count, std::size_t slot_si
     const std::size_t slots = saturating_multiply(count, stride);
     const std::size_t links = saturating_multiply(saturating_add(lookahead, count), sizeof(void*));
     // no upstream has that much
-    constexpr std::size_t absurd = std::numeric_limits<std::size_t>::max();
+    constexpr std::size_t absurd = SIZE_MAX;
     if (stride < slot_size || slots > absurd - sizeof(void*)) { return absurd; }
     return saturating_add(saturating_add(round_up(slots, alignment::of<void*>()), sizeof(chunk)),
                           links);

@@ -24,23 +24,33 @@ template <class Row, class Layout>
 struct table_cells {
     using layout_of = detail::layout_of<Row, Layout>;
 
-    /// How many things of a row move as one: the fields, or the row in aos.
-    static constexpr std::size_t count = Layout::one_array ? 1 : layout_of::field_count;
-    /// f<0>(), f<1>(), ... for each of them.
-    template <class F>
-    static constexpr void for_each_field(F f) {
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-            (f.template operator()<I>(), ...);
-        }(std::make_index_sequence<count>{});
-    }
-    template <std::size_t F>
-    [[nodiscard]] static decltype(auto) whole_field(std::byte* base, std::size_t capacity,
-                                                    std::size_t i) noexcept {
-        if constexpr (Layout::one_array) {
-            return (*layout_of::template element<0>(base, capacity, i));
-        } else {
-            return layout_of::template field<F, false>(base, capacity, i);
+    using each_field = typename layout_of::field_numbers;
+
+    /// Destroys the fields of row i.
+    static void destroy_row(std::byte* base, std::size_t capacity, std::size_t i) noexcept {
+        if constexpr (!std::is_trivially_destructible_v<Row>) {
+            destroy_parts(typename layout_of::parts{}, base, capacity, i);
         }
+    }
+    template <std::size_t... F>
+    [[gnu::always_inline]] static void destroy_parts(std::index_sequence<F...>, std::byte* base,
+                                                     std::size_t capacity, std::size_t i) noexcept {
+        (destroy(layout_of::template field<F, false>(base, capacity, i)), ...);
+    }
+    template <class T>
+    static void destroy(T& field) noexcept {
+        field.~T();
+    }
+    template <class T>
+    static void destroy(const split_ref<T>&) noexcept {}
+
+    template <class T, class Arg>
+    [[gnu::always_inline]] static void construct(T& field, Arg&& arg) {
+        ::new (static_cast<void*>(__builtin_addressof(field))) T(static_cast<Arg&&>(arg));
+    }
+    template <class T, class Arg>
+    [[gnu::always_inline]] static void construct(const split_ref<T>& field, Arg&& arg) {
+        field.store(static_cast<Arg&&>(arg));
     }
     /// Destroys the fields constructed so far when a later one throws.
     struct row_undo {
@@ -48,39 +58,30 @@ struct table_cells {
         std::size_t capacity;
         std::size_t row;
         std::size_t made = 0;
-        ~row_undo() {
-            for_each_field([&]<std::size_t F>() {
-                if (F < made) { destroy_field<F>(base, capacity, row); }
-            });
+        ~row_undo() { undo(each_field{}); }
+        template <std::size_t... F>
+        [[gnu::always_inline]] void undo(std::index_sequence<F...>) {
+            ((F < made ? destroy(layout_of::template field<F, false>(base, capacity, row))
+                       : void()),
+             ...);
         }
     };
-    template <std::size_t F>
-    static void destroy_field(std::byte* base, std::size_t capacity, std::size_t i) noexcept {
-        if constexpr (!layout_of::template is_split<F>()) {
-            auto& field = whole_field<F>(base, capacity, i);
-            using T = std::remove_reference_t<decltype(field)>;
-            field.~T();
-        }
-    }
-    template <std::size_t F, class Arg>
-    [[gnu::always_inline]] static void construct_field(std::byte* base, std::size_t capacity,
-                                                       std::size_t i, Arg&& arg) {
-        auto&& field = layout_of::template field<F, false>(base, capacity, i);
-        if constexpr (layout_of::template is_split<F>()) {
-            field.store(static_cast<Arg&&>(arg));
+    template <std::size_t... F, class... Args>
+    [[gnu::always_inline]] static void construct_fields(std::index_sequence<F...>, std::byte* base,
+                                                        std::size_t capacity, std::size_t i,
+                                                        Args&&... args) {
+        if constexpr (std::is_trivially_destructible_v<Row>) {
+            (construct(layout_of::template field<F, false>(base, capacity, i),
+                       static_cast<Args&&>(args)),
+             ...);
         } else {
-            using T = typename layout_of::template field_type<F>;
-            ::new (static_cast<void*>(__builtin_addressof(field))) T(static_cast<Arg&&>(arg));
+            row_undo undo{base, capacity, i};
+            ((construct(layout_of::template field<F, false>(base, capacity, i),
+                        static_cast<Args&&>(args)),
+              ++undo.made),
+             ...);
+            undo.made = 0;
         }
-    }
-    template <class... Args>
-    [[gnu::always_inline]] static void construct_fields(std::byte* base, std::size_t capacity,
-                                                        std::size_t i, Args&&... args) {
-        row_undo undo{base, capacity, i};
-        [&]<std::size_t... F>(std::index_sequence<F...>) __attribute__((always_inline)) {
-            ((construct_field<F>(base, capacity, i, static_cast<Args&&>(args)), ++undo.made), ...);
-        }(std::make_index_sequence<layout_of::field_count>{});
-        undo.made = 0;
     }
     template <class... Args, std::size_t... F>
     static consteval bool one_per_field(std::index_sequence<F...>) {
@@ -100,7 +101,7 @@ struct table_cells {
             if constexpr (is_a_row<Args...>()) {
                 return true;
             } else if constexpr (one_a_field) {
-                return one_per_field<Args...>(std::make_index_sequence<layout_of::field_count>{});
+                return one_per_field<Args...>(each_field{});
             } else {
                 return requires { Row{std::declval<Args>()...}; };
             }
@@ -118,7 +119,7 @@ struct table_cells {
         } else if constexpr (is_a_row<Args...>()) {
             construct_from_row(base, capacity, i, static_cast<Args&&>(args)...);
         } else if constexpr (one_a_field) {
-            construct_fields(base, capacity, i, static_cast<Args&&>(args)...);
+            construct_fields(each_field{}, base, capacity, i, static_cast<Args&&>(args)...);
         } else {
             construct_from_row(base, capacity, i, Row{static_cast<Args&&>(args)...});
         }
@@ -141,12 +142,12 @@ struct table_cells {
                                                           std::size_t i, R&& row) {
         if constexpr (std::is_same_v<std::remove_cvref_t<R>, Row>) {
             with_fields<layout_of::field_count>(
-                row, [&](auto&... fields) __attribute__((always_inline)) {
-                    if constexpr (std::is_lvalue_reference_v<R> ||
-                                  std::is_const_v<std::remove_reference_t<R>>) {
-                        construct_fields(base, capacity, i, fields...);
+                row, [&]<class... T>(T&... fields) __attribute__((always_inline)) {
+                    if constexpr (std::is_lvalue_reference_v<R>) {
+                        construct_fields(each_field{}, base, capacity, i, fields...);
                     } else {
-                        construct_fields(base, capacity, i, std::move(fields)...);
+                        construct_fields(each_field{}, base, capacity, i,
+                                         static_cast<T&&>(fields)...);
                     }
                 });
         } else {
@@ -158,7 +159,7 @@ struct table_cells {
 /// Nothing is built of a row that breaks a rule (row_rules.hpp).
 template <class Row, class Layout>
     requires(fault_of_row<Row> != row_fault::none)
-struct table_cells<Row, Layout> : table_cells<stand_in_row, soa> {
+struct table_cells<Row, Layout> : table_cells<stand_in_row<Row>, soa> {
     template <class... Args>
     static void construct_row(std::byte*, std::size_t, std::size_t, Args&&...) {}
 };

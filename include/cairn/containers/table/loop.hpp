@@ -25,26 +25,37 @@
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
-/// Columns by number.
-template <std::size_t... C>
-struct column_list {};
-template <std::size_t... A, std::size_t... B>
-consteval column_list<A..., B...> operator+(column_list<A...>, column_list<B...>) {
-    return {};
-}
-/// Those that field F lies in.
+/// True when field F is one column, as it is.
 template <class LayoutOf, std::size_t F>
-consteval auto list_columns() {
-    return []<std::size_t... I>(std::index_sequence<I...>) {
-        return column_list<(LayoutOf::template first_column<F> + I)...>{};
-    }(std::make_index_sequence<LayoutOf::template columns_of<F>>{});
+consteval bool is_a_column() {
+    return !LayoutOf::is_split(F) && !LayoutOf::is_grouped(F);
 }
 
-/// Field F of row i, out of pointers to row 0: those to its own columns begin with number `First`.
-template <class LayoutOf, std::size_t F, bool IsConst, std::size_t First, class... P>
-[[gnu::always_inline]] inline decltype(auto) field_in_row(std::size_t i, P*... p) noexcept {
-    return LayoutOf::template field_in<F, IsConst>([=]<std::size_t C>() {
-        return pick<First + C - LayoutOf::template first_column<F>>(p...) + i;
+template <std::size_t... A, std::size_t... B>
+consteval std::index_sequence<A..., B...> operator+(std::index_sequence<A...>,
+                                                    std::index_sequence<B...>) {
+    return {};
+}
+template <std::size_t First, std::size_t... I>
+consteval std::index_sequence<First + I...> numbers_from(std::index_sequence<I...>) {
+    return {};
+}
+/// The numbers of the columns that fields F... lie in, one field after the other.
+template <class LayoutOf, std::size_t... F>
+using column_numbers = decltype((
+    std::index_sequence<>{} + ... +
+    numbers_from<LayoutOf::first_column(F)>(std::make_index_sequence<LayoutOf::columns_of(F)>{})));
+
+template <std::size_t N, class T>
+[[gnu::always_inline]] inline T* column_number(const loop_column<N, T>& column) noexcept {
+    return column.cells;
+}
+/// Field F of row i: the pointers to its own columns begin with number `First`.
+template <class LayoutOf, std::size_t F, bool IsConst, std::size_t First, class Columns>
+[[gnu::always_inline]] inline decltype(auto) field_in_row(const Columns& columns,
+                                                          std::size_t i) noexcept {
+    return LayoutOf::template field_in<F, IsConst>([&]<std::size_t C>() {
+        return column_number<First + C - LayoutOf::first_column(F)>(columns) + i;
     });
 }
 
@@ -75,44 +86,55 @@ copied_argument<Writes, T, IsConst> as_argument(split_ref<T, IsConst> field) noe
     return copied_argument<Writes, T, IsConst>{field};
 }
 
-/// True when field F is one column, as it is.
-template <class LayoutOf, std::size_t F>
-consteval bool is_a_column() {
-    return !LayoutOf::template is_split<F>() && !LayoutOf::template is_grouped<F>;
-}
-template <class LayoutOf, std::size_t... F>
-consteval bool are_all_columns(std::index_sequence<F...>) {
-    return (is_a_column<LayoutOf, F>() && ...);
-}
+// The loops. Where a field is a column, one expression: an unoptimized build calls f and nothing
+// else.
 
 /// f(row i), from pointers to all columns
 template <class LayoutOf, class Row, bool IsConst>
 struct call_with_row {
-    static constexpr bool makes_rows = true;
-    static constexpr bool is_direct =
-        are_all_columns<LayoutOf>(std::make_index_sequence<LayoutOf::field_count>{});
-    using row = Row;
-    using all_arguments = std::make_index_sequence<LayoutOf::field_count>;
-    template <class F, std::size_t... I, class... P>
-    [[gnu::always_inline]] static void call(F& f, std::index_sequence<I...>, std::size_t i,
-                                            P*... p) {
+    template <class F, class Columns>
+    [[gnu::always_inline]] static void run(F& f, std::size_t count, const Columns& columns) {
+        if constexpr (LayoutOf::columns_are_fields) {
+            for (std::size_t i = 0; i < count; ++i) { f(Row{columns, i}); }
+        } else {
+            for (std::size_t i = 0; i < count; ++i) {
+                call(f, std::make_index_sequence<LayoutOf::field_count>{}, columns, i);
+            }
+        }
+    }
+
+private:
+    template <class F, std::size_t... I, class Columns>
+    [[gnu::always_inline]] static void call(F& f, std::index_sequence<I...>, const Columns& columns,
+                                            std::size_t i) {
         f(Row{from_fields{},
-              field_in_row<LayoutOf, I, IsConst, LayoutOf::template first_column<I>>(i, p...)...});
+              field_in_row<LayoutOf, I, IsConst, LayoutOf::first_column(I)>(columns, i)...});
     }
 };
 /// f(field of row i, ...), from pointers to the columns of these fields, one field after the other
 template <class LayoutOf, bool IsConst, std::size_t... Fields>
 struct call_with_fields {
-    static constexpr bool makes_rows = false;
-    static constexpr bool is_direct = (is_a_column<LayoutOf, Fields>() && ...);
-    template <class T>
-    using argument = std::conditional_t<IsConst, const T, T>&;
-    using all_arguments = std::make_index_sequence<sizeof...(Fields)>;
-    template <class F, std::size_t... A, class... P>
-    [[gnu::always_inline]] static void call(F& f, std::index_sequence<A...>, std::size_t i,
-                                            P*... p) {
+    template <class F, std::size_t... N, class... T>
+    [[gnu::always_inline]] static void run(
+        F& f, std::size_t count, const loop_columns<std::index_sequence<N...>, T...>& columns) {
+        if constexpr ((is_a_column<LayoutOf, Fields>() && ...)) {
+            for (std::size_t i = 0; i < count; ++i) {
+                f(static_cast<std::conditional_t<IsConst, const T, T>&>(
+                    static_cast<const loop_column<N, T>&>(columns).cells[i])...);
+            }
+        } else {
+            for (std::size_t i = 0; i < count; ++i) {
+                call(f, std::make_index_sequence<sizeof...(Fields)>{}, columns, i);
+            }
+        }
+    }
+
+private:
+    template <class F, std::size_t... A, class Columns>
+    [[gnu::always_inline]] static void call(F& f, std::index_sequence<A...>, const Columns& columns,
+                                            std::size_t i) {
         f(as_argument<writes<F, A, Fields>()>(
-              field_in_row<LayoutOf, Fields, IsConst, first<A>()>(i, p...))
+              field_in_row<LayoutOf, Fields, IsConst, first<A>()>(columns, i))
               .get()...);
     }
     template <class F, std::size_t A, std::size_t Field>
@@ -122,7 +144,7 @@ struct call_with_fields {
     /// The number of the first pointer of argument A.
     template <std::size_t A>
     static consteval std::size_t first() {
-        const std::size_t counts[] = {LayoutOf::template columns_of<Fields>...};
+        const std::size_t counts[] = {LayoutOf::columns_of(Fields)...};
         std::size_t sum = 0;
         for (std::size_t a = 0; a < A; ++a) { sum += counts[a]; }
         return sum;
@@ -133,27 +155,11 @@ struct call_with_fields {
 /// Not always_inline: clang inlines those first of all, and forgets `__restrict` then.
 template <class Call, class F, class... P>
 inline void run_here(F& f, std::size_t count, P* __restrict... p) {
-#ifndef __OPTIMIZE__  // one expression where it can be: a call between here and f is one a column
-    if constexpr (Call::is_direct && Call::makes_rows) {
-        const loop_columns<std::index_sequence_for<P...>, P...> columns{{p}...};
-        for (std::size_t i = 0; i < count; ++i) { f(typename Call::row{columns, i}); }
-        return;
-    } else if constexpr (Call::is_direct) {
-        for (std::size_t i = 0; i < count; ++i) {
-            f(static_cast<typename Call::template argument<P>>(p[i])...);
-        }
-        return;
-    }
-#endif
-    for (std::size_t i = 0; i < count; ++i) {
-        Call::call(f, typename Call::all_arguments{}, i, p...);
-    }
+    Call::run(f, count, loop_columns<std::index_sequence_for<P...>, P...>{{p}...});
 }
 template <class Call, class F, class... P>
 [[gnu::noinline]] void run_called(F& f, std::size_t count, P* __restrict... p) {
-    for (std::size_t i = 0; i < count; ++i) {
-        Call::call(f, typename Call::all_arguments{}, i, p...);
-    }
+    Call::run(f, count, loop_columns<std::index_sequence_for<P...>, P...>{{p}...});
 }
 
 /// Loops over more columns are functions of their own.

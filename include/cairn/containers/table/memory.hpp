@@ -104,14 +104,28 @@ struct table_memory {
 
     void destroy_rows(const layout_desc& desc, std::size_t first, std::size_t count) noexcept;
 
-    /// Destroys all rows and frees the block.
+    /// Room for one row more: a block to which the rows are to move, or where they stand (base).
+    /// The caller builds it there as row `size`, then finishes or cancels.
+    /// Returns: a null base when exhausted.
+    [[nodiscard]] [[gnu::cold]] block begin_growth(const layout_desc& desc) noexcept;
+    [[gnu::cold]] void cancel_growth(const layout_desc& desc, block room) noexcept;
+    /// The others move to the block, too, and it is one row more.
+    /// Throws: what copying them throws; the new row and the block are gone then.
+    void finish_growth(const layout_desc& desc, block room);
+
+    /// Lets the followers go, destroys all rows and frees the block.
     void release(const layout_desc& desc) noexcept;
+    /// Takes the rows, the memory and the followers of `other`, which is empty afterwards.
+    /// Requires: nothing is here.
+    void take(table_memory& other) noexcept;
 
     /// Row i becomes what row order[i] was, in every column; `order` is spoiled.
     /// Returns: false when there is no memory for the scratch copy of a column; nothing has
     ///          changed.
     [[nodiscard]] bool permute(const layout_desc& desc, std::uint32_t* order);
 
+    /// Tells the memory checkers, before the number of rows becomes `rows`.
+    void watch(const layout_desc& desc, std::size_t rows) noexcept;
     /// Tells the memory checkers that the number of rows changes.
     void repoison(const layout_desc& desc, std::size_t old_rows, std::size_t rows) noexcept;
 

@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/table/cells.hpp>
+#include <cairn/containers/table/layout_of.hpp>
 #include <cairn/core/rollback.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
@@ -22,80 +22,91 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 /// Moves rows of the table whose block is `base`, laid out for `capacity` rows.
 template <class Row, class Layout>
 class row_moves {
-    using cells = table_cells<Row, Layout>;
+    using layout_of = detail::layout_of<Row, Layout>;
+    using parts = typename layout_of::parts;
 
 public:
     row_moves(std::byte* base, std::size_t capacity) noexcept : base_{base}, capacity_{capacity} {}
 
     /// True when no field throws while rows move.
     static consteval bool never_throw() {
-        bool never = true;
-        cells::for_each_field([&]<std::size_t F>() { never = never && moves_safely<F>(); });
-        return never;
+        return []<std::size_t... F>(std::index_sequence<F...>) {
+            return (moves_safely<F>() && ...);
+        }(parts{});
     }
 
     /// Row `to` becomes what row `from` was. Requires: never_throw().
     void move_row(std::size_t to, std::size_t from) {
-        cells::for_each_field([&]<std::size_t F>() { move<F>(to, from); });
+        [&]<std::size_t... F>(std::index_sequence<F...>) {
+            (move(layout_of::template field<F, false>(base_, capacity_, to),
+                  layout_of::template field<F, false>(base_, capacity_, from)),
+             ...);
+        }(parts{});
     }
     /// Rows [first, last) become rows [first + 1, last], and row `first` what `last` was.
     /// Requires: never_throw().
     void rotate_back(std::size_t first, std::size_t last) {
-        cells::for_each_field([&]<std::size_t F>() {
-            auto held = take<F>(last);
-            for (std::size_t i = last; i > first; --i) { move<F>(i, i - 1); }
+        for_each_field([&]<std::size_t F>() {
+            auto held = take(field<F>(last));
+            for (std::size_t i = last; i > first; --i) { move(field<F>(i), field<F>(i - 1)); }
             field<F>(first) = std::move(held);
         });
     }
     /// Rows [gap + 1, end) become rows [gap, end - 1). Requires: never_throw().
     void close_gap(std::size_t gap, std::size_t end) {
-        cells::for_each_field([&]<std::size_t F>() {
-            for (std::size_t k = gap; k + 1 < end; ++k) { move<F>(k, k + 1); }
+        for_each_field([&]<std::size_t F>() {
+            for (std::size_t k = gap; k + 1 < end; ++k) { move(field<F>(k), field<F>(k + 1)); }
         });
     }
     /// Exchanges two rows. Throws: see table::swap_rows; both rows are as they were then.
     void swap(std::size_t a, std::size_t b) {
-        swap_risky_from<0>(a, b);
-        cells::for_each_field([&]<std::size_t F>() {
+        swap_risky_fields(parts{}, a, b);
+        for_each_field([&]<std::size_t F>() {
             if constexpr (moves_safely<F>()) {
-                auto held = take<F>(a);
-                move<F>(a, b);
+                auto held = take(field<F>(a));
+                move(field<F>(a), field<F>(b));
                 field<F>(b) = std::move(held);
             }
         });
     }
 
 private:
-    template <std::size_t F>
-    [[nodiscard]] decltype(auto) field(std::size_t i) const noexcept {
-        return cells::template whole_field<F>(base_, capacity_, i);
+    /// f<0>(), f<1>(), ... for each field, or once for the row of aos.
+    template <class F>
+    static void for_each_field(F f) {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (f.template operator()<I>(), ...);
+        }(parts{});
     }
-    /// The type of field F, or its split_ref.
     template <std::size_t F>
-    using field_type =
-        std::remove_reference_t<decltype(cells::template whole_field<F>(nullptr, 0, 0))>;
+    [[nodiscard, gnu::always_inline]] decltype(auto) field(std::size_t i) const noexcept {
+        return layout_of::template field<F, false>(base_, capacity_, i);
+    }
 
-    template <std::size_t F>
-    [[nodiscard]] auto take(std::size_t i) {
-        if constexpr (is_split_ref<field_type<F>>) {
-            return field<F>(i).load();
-        } else {
-            return field_type<F>{std::move(field<F>(i))};
-        }
+    template <class T>
+    [[nodiscard]] static T take(T& field) {
+        return T{std::move(field)};
     }
-    template <std::size_t F>
-    void move(std::size_t to, std::size_t from) {
-        if constexpr (is_split_ref<field_type<F>>) {
-            field<F>(to) = field<F>(from);
-        } else {
-            field<F>(to) = std::move(field<F>(from));
-        }
+    template <class T>
+    [[nodiscard]] static T take(const split_ref<T>& field) {
+        return field.load();
     }
+    template <class T>
+    static void move(T& to, T& from) {
+        to = std::move(from);
+    }
+    template <class T>
+    static void move(const split_ref<T>& to, const split_ref<T>& from) {
+        to = from;
+    }
+    template <class T>
+    static constexpr bool never_throws =
+        std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>;
     template <std::size_t F>
     static consteval bool moves_safely() {
-        using T = field_type<F>;
-        return is_split_ref<T> ||
-               (std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>);
+        using T =
+            std::remove_reference_t<decltype(layout_of::template field<F, false>(nullptr, 0, 0))>;
+        return is_split_ref<T> || never_throws<T>;
     }
 
     /// Two fields whose moves may throw: both are copied first, and put back when one throws.
@@ -138,13 +149,12 @@ private:
         to = value;
 #endif
     }
-    /// The fields that may throw, from F on. What was exchanged is exchanged back when a later one
-    /// throws.
-    template <std::size_t F>
-    void swap_risky_from(std::size_t a, std::size_t b) {
-        if constexpr (F == cells::count) {
-        } else if constexpr (moves_safely<F>()) {
-            swap_risky_from<F + 1>(a, b);
+    /// The fields that may throw. What was exchanged is exchanged back when a later one throws.
+    void swap_risky_fields(std::index_sequence<>, std::size_t, std::size_t) {}
+    template <std::size_t F, std::size_t... Rest>
+    void swap_risky_fields(std::index_sequence<F, Rest...>, std::size_t a, std::size_t b) {
+        if constexpr (moves_safely<F>()) {
+            swap_risky_fields(std::index_sequence<Rest...>{}, a, b);
         } else {
             swap_risky(field<F>(a), field<F>(b));
             rollback undo{[&]() noexcept {
@@ -154,7 +164,7 @@ private:
                 } catch (...) {}
 #endif
             }};
-            swap_risky_from<F + 1>(a, b);
+            swap_risky_fields(std::index_sequence<Rest...>{}, a, b);
             undo.cancel();
         }
     }

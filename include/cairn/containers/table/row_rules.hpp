@@ -19,7 +19,9 @@
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
-/// Takes the place of a row or a field that breaks a rule, after the sentence.
+/// Takes the place of a row or a field that breaks a rule, after the sentence. One for each row, so
+/// that programs without mistakes do not pay for it.
+template <class Row>
 struct stand_in_row {
     int nothing;
 };

@@ -40,19 +40,15 @@ protected:
 public:
     /// An empty table, which takes no memory yet.
     explicit table_rows(allocator_ref upstream = system_memory()) noexcept : m_{upstream} {}
-    ~table_rows() {
-        m_.rehome_followers(nullptr);
-        m_.release(desc());
-    }
+    ~table_rows() { m_.release(desc()); }
 
     /// Takes the rows, the memory and the attached columns of `other`, which is empty afterwards.
-    table_rows(table_rows&& other) noexcept : m_{other.m_.upstream} { steal(other); }
+    table_rows(table_rows&& other) noexcept : m_{other.m_.upstream} { m_.take(other.m_); }
     table_rows& operator=(table_rows&& other) noexcept {
         if (this != &other) {
-            m_.rehome_followers(nullptr);
             m_.release(desc());
             m_.upstream = other.m_.upstream;
-            steal(other);
+            m_.take(other.m_);
         }
         return *this;
     }
@@ -107,19 +103,19 @@ public:
     /// the arguments (packed_array.hpp says why).
     template <class... Args>
     [[nodiscard, gnu::always_inline]] bool emplace_growing(Args&&... args) {
-        const table_memory::block room = begin_growth();
+        const table_memory::block room = m_.begin_growth(desc());
         if (room.base == nullptr) { return false; }
-        rollback undo{[&]() noexcept { cancel_growth(room.base, room.capacity); }};
+        rollback undo{[&]() noexcept { m_.cancel_growth(desc(), room); }};
         cells::construct_row(room.base, room.capacity, m_.size, static_cast<Args&&>(args)...);
         undo.cancel();
-        finish_growth(room.base, room.capacity);
+        m_.finish_growth(desc(), room);
         return true;
     }
     /// As emplace_back, for a caller who knows that there is room. Requires: size() < capacity().
     template <class... Args>
     [[gnu::always_inline]] void emplace_in_room(Args&&... args) {
         CAIRN_ASSERT(m_.size < m_.capacity, "there is room");
-        if (poison_is_seen()) { watch(m_.size + 1); }
+        if (poison_is_seen()) { m_.watch(desc(), m_.size + 1); }
         cells::construct_row(m_.base, m_.pitch, m_.size, static_cast<Args&&>(args)...);
         ++m_.size;
         if (m_.followers != nullptr) { m_.tell_added(m_.size - 1, 1); }
@@ -172,7 +168,7 @@ public:
     {
         if (!reserve(rows)) { return false; }
         const std::size_t old = size();
-        if (poison_is_seen()) { watch(rows); }
+        if (poison_is_seen()) { m_.watch(desc(), rows); }
         m_.size = rows;
         if (rows > old && m_.followers != nullptr) { m_.tell_added(old, rows - old); }
         return true;
@@ -212,41 +208,9 @@ protected:
         }
     }
 
-    /// Room for one row more: a block to which the rows are to move, or where they stand (m_.base).
-    /// Returns: a null base when exhausted.
-    [[nodiscard, gnu::noinline, gnu::cold]] table_memory::block begin_growth() noexcept {
-        if (m_.size != m_.capacity || (m_.is_reserved && m_.commit_rows(desc(), m_.size + 1))) {
-            if (poison_is_seen()) { watch(m_.size + 1); }
-            return {m_.base, m_.pitch};
-        }
-        return m_.is_reserved ? table_memory::block{} : m_.allocate_larger_block(desc());
-    }
-    [[gnu::noinline, gnu::cold]] void cancel_growth(std::byte* base, std::size_t rows) noexcept {
-        if (base != m_.base) { m_.free_block(desc(), {base, rows}); }
-    }
-    /// Row size() was built in the block; the others move there, too, and it is one row more.
-    /// Throws: what copying them throws; the new row and the block are gone then.
-    [[gnu::noinline]] void finish_growth(std::byte* base, std::size_t rows) {
-        if (base != m_.base) {
-            rollback undo{[&]() noexcept {
-                cells::for_each_field([&]<std::size_t F>() {
-                    cells::template destroy_field<F>(base, rows, m_.size);
-                });
-                m_.free_block(desc(), {base, rows});
-            }};
-            m_.move_into(desc(), {base, rows});
-            undo.cancel();
-        }
-        if (poison_is_seen()) { watch(m_.size + 1); }
-        ++m_.size;
-        if (m_.followers != nullptr) { m_.tell_added(m_.size - 1, 1); }
-    }
-
     void shrink_by_one() noexcept {
-        cells::for_each_field([&]<std::size_t F>() {
-            cells::template destroy_field<F>(m_.base, m_.pitch, m_.size - 1);
-        });
-        if (poison_is_seen()) { watch(m_.size - 1); }
+        cells::destroy_row(m_.base, m_.pitch, m_.size - 1);
+        if (poison_is_seen()) { m_.watch(desc(), m_.size - 1); }
         --m_.size;
     }
     void truncate(std::size_t rows) noexcept {
@@ -254,27 +218,9 @@ protected:
         if constexpr (!std::is_trivially_destructible_v<Row>) {
             m_.destroy_rows(desc(), rows, m_.size - rows);
         }
-        if (poison_is_seen()) { watch(rows); }
+        if (poison_is_seen()) { m_.watch(desc(), rows); }
         m_.size = rows;
     }
-    /// Tells the memory checkers, where the readable part changes.
-    void watch(std::size_t rows) noexcept {
-        if (padded_rows(desc(), rows) != padded_rows(desc(), m_.size)) {
-            m_.repoison(desc(), m_.size, rows);
-        }
-    }
-
-    void steal(table_rows& other) noexcept {
-        m_.base = std::exchange(other.m_.base, nullptr);
-        m_.size = std::exchange(other.m_.size, 0);
-        m_.capacity = std::exchange(other.m_.capacity, 0);
-        m_.pitch = std::exchange(other.m_.pitch, 0);
-        m_.is_reserved = std::exchange(other.m_.is_reserved, false);
-        m_.how = other.m_.how;
-        m_.followers = std::exchange(other.m_.followers, nullptr);
-        m_.rehome_followers(&m_);
-    }
-
     template <class FindOrder>
     [[nodiscard]] bool sorted(FindOrder find_order) {
         return sort_rows(size(), upstream(), find_order, 0,

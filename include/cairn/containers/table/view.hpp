@@ -83,8 +83,9 @@ public:
             return *layout_of::template element<0>(base_, capacity_, first_ + i);
         } else if constexpr (layout_of::is_named) {
             return [&]<std::size_t... F>(std::index_sequence<F...>) {
-                return reference{detail::from_fields{}, field<F>(i)...};
-            }(std::make_index_sequence<layout_of::field_count>{});
+                return reference{detail::from_fields{}, layout_of::template field<F, IsConst>(
+                                                            base_, capacity_, first_ + i)...};
+            }(typename layout_of::field_numbers{});
         } else {
             return reference{base_, capacity_, first_ + i};
         }
@@ -115,19 +116,19 @@ public:
     template <std::size_t F>
     [[nodiscard]] auto column_of() const noexcept {
         using T = maybe_const<typename layout_of::template field_type<F>>;
-        if constexpr (layout_of::template is_split<F>()) {
+        if constexpr (layout_of::is_split(F)) {
             if (size_ == 0) { return split_span<T>{}; }
             return [&]<std::size_t... I>(std::index_sequence<I...>) {
-                return split_span<T>{
-                    size_, layout_of::template element<layout_of::template first_column<F> + I>(
-                               base_, capacity_, first_)...};
-            }(std::make_index_sequence<layout_of::template columns_of<F>>{});
+                return split_span<T>{size_,
+                                     layout_of::template element<layout_of::first_column(F) + I>(
+                                         base_, capacity_, first_)...};
+            }(std::make_index_sequence<layout_of::columns_of(F)>{});
         } else if constexpr (Layout::lanes != 0) {
             CAIRN_ASSERT(first_ % Layout::lanes == 0, "columns of blocks begin at a block");
             using span = blocked_span<T, Layout::lanes>;
             return size_ == 0 ? span{}
                               : span{field_pointer<F>(), layout_of::desc.block_size, size_};
-        } else if constexpr (layout_of::template is_grouped<F>) {
+        } else if constexpr (layout_of::is_grouped(F)) {
             constexpr std::size_t stride = sizeof(typename layout_of::template cell<F>);
             using span = strided_span<T>;
             return size_ == 0 ? span{} : span{field_pointer<F>(), stride, size_};
@@ -158,10 +159,8 @@ public:
                 for (std::size_t i = 0; i < count; ++i) { f((*this)[first + i]); }
             });
         } else {
-            [&]<std::size_t... C>(std::index_sequence<C...>) {
-                loop<detail::call_with_row<layout_of, reference, IsConst>>(
-                    f, detail::column_list<C...>{});
-            }(std::make_index_sequence<layout_of::column_count>{});
+            loop<detail::call_with_row<layout_of, reference, IsConst>>(
+                f, std::make_index_sequence<layout_of::column_count>{});
         }
     }
 
@@ -212,7 +211,7 @@ private:
             for (std::size_t i = 0; i < size_; ++i) { f(field<Fields>(i)...); }
         } else {
             loop<detail::call_with_fields<layout_of, IsConst, Fields...>>(
-                f, (detail::column_list<>{} + ... + detail::list_columns<layout_of, Fields>()));
+                f, detail::column_numbers<layout_of, Fields...>{});
         }
     }
     /// use(first, count) for runs of rows that lie together in every column.
@@ -232,7 +231,7 @@ private:
         }
     }
     template <class Call, class F, std::size_t... C>
-    void loop(F& f, detail::column_list<C...>) const {
+    void loop(F& f, std::index_sequence<C...>) const {
         in_runs([&](std::size_t first, std::size_t count) {
             detail::run_disjoint<Call>(
                 f, count, layout_of::template element<C>(base_, capacity_, first_ + first)...);
