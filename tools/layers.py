@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Shows what breaks the rule of the tree: every include that points up the layers, every include of a
 header's inside by a file that is not its own, every file that opens another namespace than the
-library's, and every file of the tests that is too long to be read as one idea.
+library's, every header whose essay does not fit the first screen, and every file of the tests that is
+too long to be read as one idea.
 
 The order is read from docs/architecture.md, from its block that opens with ```layers, so the text and
 this check cannot disagree. The inside of LAYER/NOUN.hpp is the folder LAYER/NOUN; NOUN.hpp, NOUN.cpp
@@ -16,6 +17,8 @@ import sys
 root = pathlib.Path(__file__).resolve().parent.parent
 architecture = root / "docs/architecture.md"
 test_lines_max = 300
+screen_lines_max = 40   # of a header before its #pragma once
+long_screens = {"include/cairn/containers/stable_slot_map.hpp"}   # being rewritten
 include = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -58,10 +61,14 @@ def findings(layers):
             if here is None:
                 continue  # cairn.hpp, which includes them all
             where = path.relative_to(root)
+            text = path.read_text()
+            screen = text[:max(text.find("#pragma once"), 0)].count("\n")
+            if screen > screen_lines_max and where.as_posix() not in long_screens:
+                yield (f"{where}: {screen} lines before #pragma once: a first screen has at most "
+                       f"{screen_lines_max}; the rest belongs to the declaration that it is about, or a guide")
             if here not in rank:
                 yield f"{where}: the folder {here} is not in the layer list"
                 continue
-            text = path.read_text()
             if "CAIRN_FLAVOUR" in text and "#include <cairn/" not in text and '#include "' not in text \
                     and path.name != "flavour.hpp":
                 yield f"{where}: opens the namespace without <cairn/core/flavour.hpp>"

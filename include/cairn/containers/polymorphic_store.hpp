@@ -22,9 +22,6 @@
 // Look elsewhere for: one type (slot_map), addresses that must not change (stable_slot_map of each
 //             type), an order among objects of different types.
 //
-// Base needs no virtual function and no virtual destructor: objects end as what they are. The
-// closed set can be visited without any; the open one calls f(Base&) for objects of all types.
-//
 // Invariant: find(h) is an object of the type that h was given for, or null.
 // Cost:      find<T>: that of a slot map. find: and the choice of the type, by its number in the
 //            handle. emplace, erase: those of a slot map; in an open set one comparison for each
@@ -68,7 +65,9 @@ concept storable_types =
 
 }  // namespace detail
 
-/// Objects of `Types`, which derive from `Base`; without any: of whatever is inserted.
+/// Objects of `Types`, which derive from `Base`; without any: of whatever is inserted. Base needs
+/// no virtual function and no virtual destructor: objects end as what they are. The closed set can
+/// be visited without any; the open one calls f(Base&) for objects of all types.
 /// What is below, and in polymorphic_store/look_ups.hpp:
 ///     finding      find  contains  []  at  fault_of  handle_of
 ///     all of them  size  empty  type_count  values  begin  end  for_each  items  capacity
