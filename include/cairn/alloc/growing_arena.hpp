@@ -106,6 +106,7 @@ public:
 
     growing_arena(const growing_arena&) = delete;
     growing_arena& operator=(const growing_arena&) = delete;
+    // Written out: `from` may be used again, with a first block of the size that it had at first.
     growing_arena(growing_arena&& from) noexcept;
     growing_arena& operator=(growing_arena&& from) noexcept;
 

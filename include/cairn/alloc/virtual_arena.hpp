@@ -62,6 +62,7 @@ public:
 
     virtual_arena(const virtual_arena&) = delete;
     virtual_arena& operator=(const virtual_arena&) = delete;
+    // Written out: where `from` is empty, its reserved end is its region's begin.
     virtual_arena(virtual_arena&& from) noexcept;
     virtual_arena& operator=(virtual_arena&& from) noexcept;
 

@@ -50,6 +50,7 @@
 #include <cairn/collected/ref_array.hpp>
 #include <cairn/collected/trace.hpp>
 #include <cairn/core/construct.hpp>
+#include <cairn/core/moved.hpp>
 #include <cairn/core/rollback.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -66,9 +67,7 @@ public:
     explicit collected_heap(std::size_t size, const options& how = {}) noexcept;
     /// The same from `upstream`, in one request aligned to 4 GiB: page_allocator, or a wrapper.
     collected_heap(std::size_t size, allocator_ref upstream, const options& how = {}) noexcept;
-    collected_heap(collected_heap&& other) noexcept : region_{other.region_} {
-        other.region_ = nullptr;
-    }
+    collected_heap(collected_heap&& other) noexcept = default;
     collected_heap& operator=(collected_heap&& other) noexcept;
     /// Ends every object. Requires: no root refers to one. (Without checks they become null.)
     ~collected_heap() { release(); }
@@ -170,7 +169,7 @@ public:
 private:
     void release() noexcept;
 
-    detail::collected_region* region_;
+    detail::moved<detail::collected_region*> region_;
 };
 
 namespace detail {
