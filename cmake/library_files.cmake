@@ -203,6 +203,7 @@ target_sources(cairn
         include/cairn/alloc/heap/region.hpp
         include/cairn/alloc/heap/region_base.hpp
         include/cairn/alloc/heap/region_set.hpp
+        include/cairn/alloc/heap/stats.hpp
         include/cairn/alloc/locked.hpp
         include/cairn/alloc/monotonic.hpp
         include/cairn/alloc/pool.hpp

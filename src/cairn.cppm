@@ -252,6 +252,7 @@ using cairn::has_reset;
 using cairn::hash_value;
 using cairn::heap;
 using cairn::heap_block;
+using cairn::heap_options;
 using cairn::heap_stats;
 using cairn::held;
 using cairn::hook_rules;

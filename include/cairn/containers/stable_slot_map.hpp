@@ -76,9 +76,11 @@ public:
     using base::capacity, base::chunk_count, base::contains, base::erase, base::size;
     using typename base::handle_type, typename base::iterator, typename base::const_iterator;
 
+    using options = slot_map_options;
+
     explicit stable_slot_map(allocator_ref upstream = system_memory(),
-                             const slot_map_options& options = {}) noexcept
-        : base{upstream, options}, limbo_{upstream} {}
+                             const options& how = {}) noexcept
+        : base{upstream, how}, limbo_{upstream} {}
     stable_slot_map(stable_slot_map&& other) noexcept = default;
     stable_slot_map& operator=(stable_slot_map&& other) noexcept {
         if (this != &other) {

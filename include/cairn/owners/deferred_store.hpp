@@ -53,15 +53,15 @@ class deferred_store {
 public:
     using map_type = Map;
     using handle_type = typename detail::store_traits<Map>::handle_type;
+    using options = slot_map_options;  // of the map
     /// What make() returns: its end erases the object.
     using owner_type = unique_handle<deferred_store>;
 
     explicit deferred_store(allocator_ref upstream = system_memory(),
-                            destroys when = destroys::at_once) noexcept
-        : next_{sizeof(handle_type), upstream}, map_{upstream}, when_{when} {}
-    deferred_store(allocator_ref upstream, const slot_map_options& options,
-                   destroys when = destroys::at_once) noexcept
-        : next_{sizeof(handle_type), upstream}, map_{upstream, options}, when_{when} {}
+                            destroys when = destroys::at_once, const options& how = {}) noexcept
+        : next_{sizeof(handle_type), upstream}, map_{upstream, how}, when_{when} {}
+    deferred_store(allocator_ref upstream, const options& how) noexcept
+        : deferred_store{upstream, destroys::at_once, how} {}
     deferred_store(const deferred_store&) = delete;
     deferred_store& operator=(const deferred_store&) = delete;
     ~deferred_store() { is_ending_ = true; }  // owners inside the map do nothing from now on

@@ -55,11 +55,11 @@ public:
     using base::handle_at;
     using typename base::handle_type, typename base::value_type, typename base::reference;
     using typename base::iterator, typename base::const_iterator;
+    using options = slot_map_options;
 
     /// An empty map, which takes no memory yet.
-    explicit slot_core(allocator_ref upstream = system_memory(),
-                       const slot_map_options& options = {}) noexcept
-        : base{upstream, options}, limbo_{upstream} {}
+    explicit slot_core(allocator_ref upstream = system_memory(), const options& how = {}) noexcept
+        : base{upstream, how}, limbo_{upstream} {}
 
     // ---- inserting ----------------------------------------------------------------------------
 
@@ -91,7 +91,9 @@ public:
         commit(h);
         return h;
     }
-    [[gnu::always_inline]] handle_type insert(const value_type& value) { return emplace(value); }
+    [[gnu::always_inline]] handle_type insert(const value_type& value) {
+        return emplace(value);
+    }
     [[gnu::always_inline]] handle_type insert(value_type&& value) {
         return emplace(std::move(value));
     }
