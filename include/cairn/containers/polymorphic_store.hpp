@@ -112,7 +112,7 @@ public:
     /// Returns: its handle; null when exhausted, nothing has changed then.
     /// Throws:  what the constructor throws; nothing has changed then.
     template <class T, class... Args>
-    handle_type emplace(Args&&... args) {
+    [[nodiscard]] handle_type emplace(Args&&... args) {
         look_ups::template check_type<T>();
         if constexpr (!look_ups::template holds<T>) {
             return {};  // the sentence is enough
@@ -124,7 +124,7 @@ public:
     }
     /// The same for an object that knows its own handle: make(h) returns it, built in place.
     template <class T, class Make>
-    handle_type emplace_with(Make&& make) {
+    [[nodiscard]] handle_type emplace_with(Make&& make) {
         const auto [rows, type] = rows_of<T>();
         if (rows == nullptr) [[unlikely]] { return {}; }
         const std::size_t number = type;
@@ -133,7 +133,7 @@ public:
     }
     /// A copy of `object`, or what it is moved into: of its static type, which is one of the store.
     template <class T>
-    handle_type insert(T&& object) {
+    [[nodiscard]] handle_type insert(T&& object) {
         return emplace<std::remove_cvref_t<T>>(std::forward<T>(object));
     }
 

@@ -69,7 +69,7 @@ public:
     /// A new object. Returns: its handle; null when exhausted, nothing has changed then.
     /// Throws: what the object's constructor throws; nothing has changed then.
     template <class... Args>
-    handle_type emplace(Args&&... args) {
+    [[nodiscard]] handle_type emplace(Args&&... args) {
         const handle_type h = map_.emplace(std::forward<Args>(args)...);
         if (!h) { return {}; }
         if (next_.ensure(h.index()) == nullptr) [[unlikely]] {
