@@ -223,6 +223,7 @@ target_sources(cairn
         include/cairn/movable/offset_heap/allocate.hpp
         include/cairn/movable/offset_heap/compaction.hpp
         include/cairn/movable/offset_heap/lifetime.hpp
+        include/cairn/movable/offset_heap/ranges.hpp
         include/cairn/movable/offset_heap/stats.hpp
         include/cairn/movable/planner.hpp
         include/cairn/movable/relocatable.hpp
