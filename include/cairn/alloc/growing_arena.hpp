@@ -204,7 +204,6 @@ private:
     void replace_by_one_block(std::size_t block_size) noexcept;
     void note_peak() noexcept;
     void release_all() noexcept;
-    void steal(growing_arena& from) noexcept;
 
     //  used_size()  = full_size_ + region_.used_size()
     //  full_size_   = sum of (top - begin) over the used blocks but the current one

@@ -126,7 +126,6 @@ private:
     void raise_step() noexcept;
     void decommit_above_retained() noexcept;
     void release() noexcept;
-    void steal(virtual_arena& from) noexcept;
 
     detail::bump_region region_;                     // its end is the committed edge
     std::uintptr_t reserved_end_ = region_.begin();  // end of the usable reservation

@@ -102,7 +102,6 @@ private:
     [[nodiscard]] char* take_text(std::size_t size) noexcept;
     [[nodiscard]] bool grow_to(std::size_t room) noexcept;  // entries, a power of two
     void release_table() noexcept;
-    void take(string_pool& from) noexcept;
 
     entry* entries_ = nullptr;
     std::size_t room_ = 0;   // entries, a power of two, or none

@@ -4,7 +4,8 @@
 //
 // A class whose counts are of this type, and whose other members move as they should, defaults its
 // moves: no list of members to keep in step with the members. What owns memory defaults the
-// constructor, and assigns by begin_anew(): what was there ends, and begins anew as what `from` was.
+// constructor, and assigns by begin_anew(): what was there ends, and begins anew as what `from`
+// was.
 //
 // Cost: a T, and two stores to move; every use is inlined, in unoptimized builds too.
 #pragma once

@@ -29,6 +29,7 @@
 #include <cairn/alloc/good_fit.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/moved.hpp>
 #include <cairn/movable/offset_heap/ranges.hpp>
 #include <cairn/movable/planner.hpp>
 #include <cairn/os/system_allocator.hpp>
@@ -273,7 +274,6 @@ private:
     void reserve(const move& m, std::uint32_t gap_node, std::uint32_t rest_node) noexcept;
     void start() noexcept;
     void release() noexcept;
-    void steal(basic_offset_heap& other) noexcept;
 
     node* nodes_ = nullptr;
     std::uint32_t node_count_ = 0;    // nodes that exist

@@ -215,7 +215,6 @@ private:
     void start(std::byte* memory, std::size_t size, const options& how) noexcept;
     void release() noexcept;
     void use_table() noexcept;
-    void steal(relocatable_heap& other) noexcept;
     void unpin(handle_type h) noexcept;
     /// The hooks of objects that move run in the middle of compact(), when the map is open.
     void expect_no_move() const noexcept {
