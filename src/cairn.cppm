@@ -10,6 +10,7 @@ module;
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/atomic.hpp>
+#include <cairn/core/begin_anew.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/core/byte_allocator.hpp>
 #include <cairn/core/cache_line.hpp>

@@ -2,7 +2,7 @@
 // arena's life.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/double_ended_arena.hpp>
-#include <cairn/core/moved.hpp>
+#include <cairn/core/begin_anew.hpp>
 
 #include <utility>
 

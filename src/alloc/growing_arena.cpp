@@ -3,7 +3,7 @@
 // Kept out of the header on purpose: inlined into callers it would grow every allocation site for
 // a path that runs once a block. How a block looks, and in which order they stand: block.hpp.
 #include <cairn/alloc/growing_arena.hpp>
-#include <cairn/core/moved.hpp>
+#include <cairn/core/begin_anew.hpp>
 
 #include <new>
 #include <utility>

@@ -13,8 +13,8 @@
 
 #include <utility>
 
+#include <cairn/core/begin_anew.hpp>
 #include <cairn/core/bits.hpp>
-#include <cairn/core/moved.hpp>
 #include <cairn/os/page_memory.hpp>
 
 #include "bump_arena/allocate_checked.hpp"

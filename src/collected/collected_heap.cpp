@@ -2,6 +2,7 @@
 #include "collected_heap/engine.hpp"
 
 #include <cairn/core/atomic.hpp>
+#include <cairn/core/begin_anew.hpp>
 #include <cairn/os/page_allocator.hpp>
 
 #include <cstring>

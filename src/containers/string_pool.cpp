@@ -12,7 +12,7 @@
 #include <utility>
 
 #include <cairn/core/assert.hpp>
-#include <cairn/core/moved.hpp>
+#include <cairn/core/begin_anew.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 namespace {

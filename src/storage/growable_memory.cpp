@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <cairn/core/assert.hpp>
+#include <cairn/core/begin_anew.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/os/page_allocator.hpp>

@@ -4,13 +4,10 @@
 //
 // A class whose counts are of this type, and whose other members move as they should, defaults its
 // moves: no list of members to keep in step with the members. What owns memory defaults the
-// constructor, and assigns by begin_anew(): what was there ends, and begins anew as what `from`
-// was.
+// constructor, and assigns by begin_anew().
 //
 // Cost: a T, and two stores to move; every use is inlined, in unoptimized builds too.
 #pragma once
-
-#include <new>
 
 #include <cairn/core/flavour.hpp>
 
@@ -46,15 +43,5 @@ public:
 private:
     T value_ = Empty;
 };
-
-/// Requires: `object` is complete, or a member; not a base.
-template <class T>
-T& begin_anew(T& object, T& from) noexcept {
-    if (&object != &from) {
-        object.~T();
-        ::new (static_cast<void*>(&object)) T(static_cast<T&&>(from));
-    }
-    return object;
-}
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

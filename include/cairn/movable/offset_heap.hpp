@@ -29,7 +29,7 @@
 #include <cairn/alloc/good_fit.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/core/moved.hpp>
+#include <cairn/core/begin_anew.hpp>
 #include <cairn/movable/offset_heap/ranges.hpp>
 #include <cairn/movable/planner.hpp>
 #include <cairn/os/system_allocator.hpp>
