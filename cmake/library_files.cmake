@@ -99,6 +99,7 @@ target_sources(cairn
         include/cairn/core/allocator_ref.hpp
         include/cairn/core/assert.hpp
         include/cairn/core/atomic.hpp
+        include/cairn/core/begin_anew.hpp
         include/cairn/core/bits.hpp
         include/cairn/core/byte_allocator.hpp
         include/cairn/core/cache_line.hpp
@@ -203,6 +204,7 @@ target_sources(cairn
         include/cairn/alloc/heap/region.hpp
         include/cairn/alloc/heap/region_base.hpp
         include/cairn/alloc/heap/region_set.hpp
+        include/cairn/alloc/heap/stats.hpp
         include/cairn/alloc/locked.hpp
         include/cairn/alloc/monotonic.hpp
         include/cairn/alloc/pool.hpp
@@ -222,6 +224,7 @@ target_sources(cairn
         include/cairn/movable/offset_heap/allocate.hpp
         include/cairn/movable/offset_heap/compaction.hpp
         include/cairn/movable/offset_heap/lifetime.hpp
+        include/cairn/movable/offset_heap/ranges.hpp
         include/cairn/movable/offset_heap/stats.hpp
         include/cairn/movable/planner.hpp
         include/cairn/movable/relocatable.hpp

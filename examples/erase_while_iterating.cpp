@@ -17,7 +17,7 @@ struct bomb {
 
 int main() {
     cairn::slot_map<enemy> enemies;
-    for (int i = 0; i < 100; ++i) { enemies.emplace(enemy{i % 10}); }
+    for (int i = 0; i < 100; ++i) { (void)enemies.emplace(enemy{i % 10}); }
     // [erase_if]
     const std::size_t fallen = enemies.erase_if([](const enemy& e) { return e.health == 0; });
     // [/erase_if]
@@ -32,12 +32,12 @@ int main() {
     // [insert]
     const std::size_t count_before = enemies.size();  // those that come now are not visited
     for (std::size_t row = 0; row < count_before; ++row) {
-        if (enemies.values()[row].health == 8) { enemies.emplace(enemy{1}); }
+        if (enemies.values()[row].health == 8) { (void)enemies.emplace(enemy{1}); }
     }
     // [/insert]
 
     cairn::stable_slot_map<bomb> bombs;
-    for (int i = 0; i < 10; ++i) { bombs.emplace(bomb{i, {}}); }
+    for (int i = 0; i < 10; ++i) { (void)bombs.emplace(bomb{i, {}}); }
     // [others]
     bomb_handle last;
     for (auto [h, b] : bombs.items()) {

@@ -35,7 +35,7 @@ int main() {
     std::size_t drawn = 0;
     // [frame]
     for (int frame = 0; frame < 100; ++frame) {
-        ships.emplace(ship{0, 1.0f});  // a null handle where the 1000 are reached
+        (void)ships.emplace(ship{0, 1.0f});  // a null handle where the 1000 are reached
         for (ship& s : ships.values()) { s.x += s.speed; }
         ships.erase_if([](const ship& s) { return s.x > 50; });
         {

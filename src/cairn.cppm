@@ -10,6 +10,7 @@ module;
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/atomic.hpp>
+#include <cairn/core/begin_anew.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/core/byte_allocator.hpp>
 #include <cairn/core/cache_line.hpp>
@@ -252,6 +253,7 @@ using cairn::has_reset;
 using cairn::hash_value;
 using cairn::heap;
 using cairn::heap_block;
+using cairn::heap_options;
 using cairn::heap_stats;
 using cairn::held;
 using cairn::hook_rules;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Shows what breaks the rule of the tree: every include that points up the layers, every include of a
 header's inside by a file that is not its own, every file that opens another namespace than the
-library's, and every file of the tests that is too long to be read as one idea.
+library's, every header whose essay does not fit the first screen, every public header without a test
+that has its name, and every file of the tests that is too long to be read as one idea.
 
 The order is read from docs/architecture.md, from its block that opens with ```layers, so the text and
 this check cannot disagree. The inside of LAYER/NOUN.hpp is the folder LAYER/NOUN; NOUN.hpp, NOUN.cpp
@@ -16,6 +17,19 @@ import sys
 root = pathlib.Path(__file__).resolve().parent.parent
 architecture = root / "docs/architecture.md"
 test_lines_max = 300
+screen_lines_max = 40   # of a header before its #pragma once
+# Public headers without a test of their name, and where their sentences are tested.
+tested_elsewhere = {
+    "alloc/bump_arena": "what all arenas do alike: in the test of each, against tests/support/arena_model.hpp",
+    "collected/region": "what the parts of a collected heap share: validate() in every test of it",
+    "core/supported": "it refuses to compile: tests/mistakes/platforms.cpp",
+    "core/version": "numbers, which core/flavour_test.cpp compares with the names",
+    "storage/atoms": "a choice of words, which magazines_test and message_queue_test replace",
+    "storage/object_slots": "the slots of both object pools: in their tests",
+    "storage/row_fields": "the fields of rows: containers/field_test.cpp and containers/table",
+    "storage/slot_core": "slot_map and slot_table: in their tests, and in containers/surface",
+    "storage/store_traits": "the types of a store: owners/handles",
+}
 include = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -58,10 +72,14 @@ def findings(layers):
             if here is None:
                 continue  # cairn.hpp, which includes them all
             where = path.relative_to(root)
+            text = path.read_text()
+            screen = text[:max(text.find("#pragma once"), 0)].count("\n")
+            if screen > screen_lines_max:
+                yield (f"{where}: {screen} lines before #pragma once: a first screen has at most "
+                       f"{screen_lines_max}; the rest belongs to the declaration that it is about, or a guide")
             if here not in rank:
                 yield f"{where}: the folder {here} is not in the layer list"
                 continue
-            text = path.read_text()
             if "CAIRN_FLAVOUR" in text and "#include <cairn/" not in text and '#include "' not in text \
                     and path.name != "flavour.hpp":
                 yield f"{where}: opens the namespace without <cairn/core/flavour.hpp>"
@@ -99,7 +117,23 @@ def long_tests():
                    f"files of one idea each (CONTRIBUTING.md)")
 
 
+def untested_headers(layers):
+    """LAYER/NOUN.hpp has tests/LAYER/NOUN_test.cpp, a folder tests/LAYER/NOUN, or a file NOUN.cpp in the
+    folder of a family."""
+    for layer in layers:
+        for header in sorted((root / "include/cairn" / layer).glob("*.hpp")):
+            tests, noun = root / "tests" / layer, header.stem
+            has_test = ((tests / f"{noun}_test.cpp").is_file() or (tests / noun).is_dir()
+                        or any(tests.glob(f"*/{noun}.cpp")) or any(tests.glob(f"{noun}.cpp")))
+            if has_test == (f"{layer}/{noun}" in tested_elsewhere):
+                yield (f"{header.relative_to(root)}: it has a test of its name now" if has_test else
+                       f"{header.relative_to(root)}: no test of tests/{layer} has its name")
+    for name in tested_elsewhere:
+        if not (root / f"include/cairn/{name}.hpp").is_file():
+            yield f"tools/layers.py: {name} is tested elsewhere, and does not exist"
+
+
 layers = order()
-upward = [*findings(layers), *long_tests()]
+upward = [*findings(layers), *untested_headers(layers), *long_tests()]
 print("\n".join(upward) or f"all includes point down: {' < '.join(layers)}")
 sys.exit(bool(upward))

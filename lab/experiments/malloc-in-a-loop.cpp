@@ -128,7 +128,7 @@ const lab::registration loop{
         c.cairn("cairn::packed_array with reserve()", repeated([] {
                     cairn::packed_array<particle> particles;
                     if (!particles.reserve(count)) std::abort();
-                    for (std::size_t i = 0; i != count; ++i) particles.emplace();
+                    for (std::size_t i = 0; i != count; ++i) (void)particles.emplace();
                     lab::keep(particles.begin());
                 }));
         c.limit("one block that stays", [] {

@@ -18,11 +18,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <random>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "lab/families/particle_scene.hpp"
 #include "lab/families/particle_stores.hpp"
 #include "lab/harness/counters.hpp"
 #include "lab/harness/experiment.hpp"
@@ -31,84 +31,8 @@ namespace {
 
 using lab::particle;
 
-struct set {
-    std::size_t allocated;
-    std::size_t freed;
-    [[nodiscard]] std::size_t live() const { return allocated - freed; }
-};
-
-constexpr std::size_t replaced = 500;
+using lab::scene, lab::set, lab::replaced;
 constexpr std::size_t churned_frames = 1000;
-
-template <class Store>
-struct scene {
-    Store store;
-    std::vector<typename Store::handle> live;
-    std::vector<typename Store::handle> victims;
-    std::mt19937 random{7};
-    set s;
-
-    explicit scene(set which)
-        : store{which.allocated + 64}, live(which.allocated), victims(replaced), s{which} {}
-
-    void fill() {
-        live.resize(s.allocated);
-        for (std::size_t i = 0; i < s.allocated; ++i) {
-            live[i] = store.insert(static_cast<unsigned>(i));
-        }
-    }
-    void choose_survivors() {
-        if constexpr (!Store::by_index) {
-            for (std::size_t i = s.allocated; i > 1; --i) {
-                std::swap(live[i - 1], live[random() % i]);
-            }
-        } else {
-            for (std::size_t i = 0; i < s.freed; ++i) {
-                live[s.live() + i] = static_cast<unsigned>(random() % (s.allocated - i));
-            }
-        }
-    }
-    void free_most() {
-        for (std::size_t i = 0; i < s.freed; ++i) { store.erase(live[s.live() + i]); }
-        live.resize(s.live());
-    }
-    void choose_victims() {
-        for (std::size_t i = 0; i < replaced; ++i) {
-            if constexpr (Store::by_index) {
-                victims[i] = static_cast<unsigned>(random() % (s.live() - i));
-            } else {
-                std::swap(live[i], live[i + random() % (s.live() - i)]);
-                victims[i] = live[i];
-            }
-        }
-    }
-    void replace_victims() {
-        for (std::size_t i = 0; i < replaced; ++i) { store.erase(victims[i]); }
-        for (std::size_t i = 0; i < replaced; ++i) {
-            victims[i] = store.insert(static_cast<unsigned>(i));
-        }
-    }
-    void remember_new() {
-        if constexpr (!Store::by_index) {
-            for (std::size_t i = 0; i < replaced; ++i) { live[i] = victims[i]; }
-        }
-    }
-    void churn(std::size_t frames) {
-        for (std::size_t f = 0; f < frames; ++f) {
-            choose_victims();
-            replace_victims();
-            remember_new();
-        }
-    }
-    void empty() {
-        if constexpr (Store::by_index) {
-            while (store.size() != 0) { store.erase(static_cast<unsigned>(store.size() - 1)); }
-        } else {
-            for (auto h : live) { store.erase(h); }
-        }
-        live.clear();
-    }
-};
 
 /// glibc gives freed memory back by thresholds that the last large free has set. By these one store
 /// had 77 fresh pages from the system in every repetition of set 2, and another none.

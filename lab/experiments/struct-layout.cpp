@@ -154,7 +154,7 @@ auto update(std::size_t count) {
         // From a cache line on, as lines_per_update counts: malloc's 16 bytes more shift every particle.
         auto all = std::make_unique<cairn::packed_array<P>>();
         if (!all->reserve(count)) { std::abort(); }
-        for (std::size_t i = 0; i < count; ++i) { all->emplace(); }
+        for (std::size_t i = 0; i < count; ++i) { (void)all->emplace(); }
         return [=, v = std::move(all)](lab::sample& s) {
             for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
                 for (P& p : *v) {

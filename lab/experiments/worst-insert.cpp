@@ -36,7 +36,7 @@ auto worst_insert(Make make) {
             std::int64_t total = lab::now_ns();
             for (std::size_t i = 0; i < object_count; ++i) {
                 const std::int64_t before = lab::now_ns();
-                store->emplace(static_cast<unsigned>(i));
+                (void)store->emplace(static_cast<unsigned>(i));
                 const std::int64_t took = lab::now_ns() - before;
                 worst = took > worst ? took : worst;
             }

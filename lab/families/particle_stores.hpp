@@ -362,7 +362,7 @@ struct cairn_packed_array {
     cairn::packed_array<particle> all;
     explicit cairn_packed_array(std::size_t capacity) { (void)all.reserve(capacity); }
     [[gnu::always_inline]] handle insert(unsigned seed) {
-        all.emplace(seed);
+        (void)all.emplace(seed);
         return static_cast<handle>(all.size() - 1);
     }
     [[gnu::always_inline]] void erase(handle index) { all.swap_erase(index); }

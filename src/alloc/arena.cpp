@@ -2,6 +2,7 @@
 // arena's life.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/double_ended_arena.hpp>
+#include <cairn/core/begin_anew.hpp>
 
 #include <utility>
 
@@ -67,18 +68,8 @@ arena::arena(arena&& from) noexcept
       block_size_{std::exchange(from.block_size_, 0)},
       upstream_{from.upstream_} {}
 
-arena& arena::operator=(arena&& from) noexcept {
-    if (this != &from) {
-        release();
-        // Marks and name follow the memory: those of this arena end with its own.
-        region_ = std::exchange(from.region_, {});
-        block_ = std::exchange(from.block_, nullptr);
-        block_size_ = std::exchange(from.block_size_, 0);
-        upstream_ = from.upstream_;
-        bump_arena::operator=(std::move(from));
-    }
-    return *this;
-}
+// Marks and name follow the memory: those of this arena end with its own.
+arena& arena::operator=(arena&& from) noexcept { return detail::begin_anew(*this, from); }
 
 void arena::set_name(const char* name) noexcept {
     static constexpr detail::allocator_type type{

@@ -3,6 +3,7 @@
 // Kept out of the header on purpose: inlined into callers it would grow every allocation site for
 // a path that runs once a block. How a block looks, and in which order they stand: block.hpp.
 #include <cairn/alloc/growing_arena.hpp>
+#include <cairn/core/begin_anew.hpp>
 
 #include <new>
 #include <utility>
@@ -24,24 +25,11 @@ growing_arena::growing_arena(std::size_t first_block_size, allocator_ref upstrea
 }
 
 growing_arena::growing_arena(growing_arena&& from) noexcept
-    : next_size_{from.next_size_},
+    : bump_arena{static_cast<bump_arena&&>(from)},  // the part that is its own
+      next_size_{std::exchange(from.next_size_, from.first_size_)},
       first_size_{from.first_size_},
       upstream_{from.upstream_},
       how_{from.how_} {
-    steal(from);
-}
-
-growing_arena& growing_arena::operator=(growing_arena&& from) noexcept {
-    if (this != &from) {
-        release_all();
-        upstream_ = from.upstream_;
-        how_ = from.how_;
-        steal(from);
-    }
-    return *this;
-}
-
-void growing_arena::steal(growing_arena& from) noexcept {
     // What is empty without blocks becomes so; first_size_, growth_ and the options stay with
     // `from`, which may be used again.
     region_ = std::exchange(from.region_, {});
@@ -51,14 +39,15 @@ void growing_arena::steal(growing_arena& from) noexcept {
     full_size_ = std::exchange(from.full_size_, 0);
     held_size_ = std::exchange(from.held_size_, 0);
     block_count_ = std::exchange(from.block_count_, 0);
-    next_size_ = std::exchange(from.next_size_, from.first_size_);
-    first_size_ = from.first_size_;
     peak_ = std::exchange(from.peak_, 0);
     cycle_peak_ = std::exchange(from.cycle_peak_, 0);
     recent_ = std::exchange(from.recent_, 0);
     refused_ = std::exchange(from.refused_, SIZE_MAX);
     growth_ = from.growth_;
-    bump_arena::operator=(std::move(from));
+}
+
+growing_arena& growing_arena::operator=(growing_arena&& from) noexcept {
+    return detail::begin_anew(*this, from);
 }
 
 // ------------------------------------------------------------------ taking blocks into use

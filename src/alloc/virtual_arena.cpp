@@ -13,6 +13,7 @@
 
 #include <utility>
 
+#include <cairn/core/begin_anew.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/os/page_memory.hpp>
 
@@ -52,17 +53,8 @@ virtual_arena::virtual_arena(std::size_t reserve_size, options how) noexcept : h
     next_step_ = how_.commit_step_min;
 }
 
-virtual_arena::virtual_arena(virtual_arena&& from) noexcept { steal(from); }
-
-virtual_arena& virtual_arena::operator=(virtual_arena&& from) noexcept {
-    if (this != &from) {
-        release();
-        steal(from);
-    }
-    return *this;
-}
-
-void virtual_arena::steal(virtual_arena& from) noexcept {
+virtual_arena::virtual_arena(virtual_arena&& from) noexcept
+    : bump_arena{static_cast<bump_arena&&>(from)} {  // the part that is its own
     // The region first: `from` then has an empty one, and its reserved_end_ becomes that region's
     // begin, so that its capacity() is 0 and it commits nothing.
     region_ = std::exchange(from.region_, {});
@@ -70,7 +62,10 @@ void virtual_arena::steal(virtual_arena& from) noexcept {
     reservation_size_ = std::exchange(from.reservation_size_, 0);
     next_step_ = from.next_step_;
     how_ = from.how_;
-    bump_arena::operator=(std::move(from));
+}
+
+virtual_arena& virtual_arena::operator=(virtual_arena&& from) noexcept {
+    return detail::begin_anew(*this, from);
 }
 
 void virtual_arena::release() noexcept {

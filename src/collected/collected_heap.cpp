@@ -2,6 +2,7 @@
 #include "collected_heap/engine.hpp"
 
 #include <cairn/core/atomic.hpp>
+#include <cairn/core/begin_anew.hpp>
 #include <cairn/os/page_allocator.hpp>
 
 #include <cstring>
@@ -166,12 +167,7 @@ collected_heap::collected_heap(std::size_t size, allocator_ref upstream,
     : region_{detail::create_region(detail::wishes_of(size, how), upstream)} {}
 
 collected_heap& collected_heap::operator=(collected_heap&& other) noexcept {
-    if (this != &other) {
-        release();
-        region_ = other.region_;
-        other.region_ = nullptr;
-    }
-    return *this;
+    return detail::begin_anew(*this, other);
 }
 
 void collected_heap::release() noexcept {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <cairn/core/assert.hpp>
+#include <cairn/core/begin_anew.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 namespace {
@@ -27,20 +28,6 @@ constexpr std::size_t strings_in(std::size_t room) noexcept {  // before the tab
 
 string_pool::string_pool(string_pool&& from) noexcept
     : upstream_{from.upstream_}, text_{std::move(from.text_)} {
-    take(from);
-}
-
-string_pool& string_pool::operator=(string_pool&& from) noexcept {
-    if (this != &from) {
-        release_table();
-        upstream_ = from.upstream_;
-        text_ = std::move(from.text_);
-        take(from);
-    }
-    return *this;
-}
-
-void string_pool::take(string_pool& from) noexcept {
     entries_ = std::exchange(from.entries_, nullptr);
     room_ = std::exchange(from.room_, 0);
     count_ = std::exchange(from.count_, 0);
@@ -48,6 +35,10 @@ void string_pool::take(string_pool& from) noexcept {
     free_text_size_ = std::exchange(from.free_text_size_, 0);
     // With an arena of its own that holds nothing: `from` is empty, and may be used again.
     from.text_ = growing_arena{4_KiB, upstream_};
+}
+
+string_pool& string_pool::operator=(string_pool&& from) noexcept {
+    return detail::begin_anew(*this, from);
 }
 
 void string_pool::release_table() noexcept {

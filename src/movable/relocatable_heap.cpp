@@ -1,6 +1,7 @@
 // Cold half of cairn/movable/relocatable_heap.hpp: life, bytes, pins. Moving is in
 // relocatable_heap/compact.cpp, numbers are in relocatable_heap/questions.cpp.
 #include <cairn/core/assert.hpp>
+#include <cairn/core/begin_anew.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 
@@ -150,22 +151,6 @@ relocatable_heap::relocatable_heap(relocatable_heap&& other) noexcept
       map_{static_cast<detail::object_map&&>(other.map_)},
       upstream_{other.upstream_},
       largest_movable_{other.largest_movable_} {
-    steal(other);
-}
-
-relocatable_heap& relocatable_heap::operator=(relocatable_heap&& other) noexcept {
-    if (this != &other) {
-        release();
-        slots_ = static_cast<slot_directory<reuse::lifo>&&>(other.slots_);
-        map_ = static_cast<detail::object_map&&>(other.map_);
-        upstream_ = other.upstream_;
-        largest_movable_ = other.largest_movable_;
-        steal(other);
-    }
-    return *this;
-}
-
-void relocatable_heap::steal(relocatable_heap& other) noexcept {
     // A pin names the heap by its address: it would unpin nothing.
     CAIRN_ASSERT(other.counts_.pinned == 0, "an object is unpinned before its heap moves");
     use_table();
@@ -184,6 +169,10 @@ void relocatable_heap::steal(relocatable_heap& other) noexcept {
     other.owned_ = nullptr;
     other.planner_.restart();
     other.counts_ = {};
+}
+
+relocatable_heap& relocatable_heap::operator=(relocatable_heap&& other) noexcept {
+    return detail::begin_anew(*this, other);
 }
 
 // ---------------------------------------------------------------------------- bytes

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <cairn/core/assert.hpp>
+#include <cairn/core/begin_anew.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/os/page_allocator.hpp>
@@ -28,31 +29,8 @@ constexpr std::size_t made_max = 512;
 
 }  // namespace
 
-growable_memory::growable_memory(growable_memory&& other) noexcept
-    : data_{other.data_},
-      size_{other.size_},
-      reserved_{other.reserved_},
-      upstream_{other.upstream_},
-      align_{other.align_},
-      how_{other.how_} {
-    // upstream_ and align_ stay with the other one, too: it is empty, and may grow again.
-    other.data_ = nullptr;
-    other.size_ = other.reserved_ = 0;
-}
-
 growable_memory& growable_memory::operator=(growable_memory&& other) noexcept {
-    if (this != &other) {
-        release();
-        data_ = other.data_;
-        size_ = other.size_;
-        reserved_ = other.reserved_;
-        upstream_ = other.upstream_;
-        align_ = other.align_;
-        how_ = other.how_;
-        other.data_ = nullptr;
-        other.size_ = other.reserved_ = 0;
-    }
-    return *this;
+    return detail::begin_anew(*this, other);
 }
 
 /// Huge pages come whole, into committed ranges that hold them whole.

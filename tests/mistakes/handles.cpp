@@ -87,12 +87,12 @@ void f(std::ostringstream& out, cairn::handle<enemy> h) { out << h << cairn::siz
 struct shape {};
 struct circle : shape {};
 struct square : shape {};
-void f(cairn::polymorphic_store<shape, circle>& all) { all.insert(square{}); }
+void f(cairn::polymorphic_store<shape, circle>& all) { (void)all.insert(square{}); }
 
 //= mistake: a type that does not derive from the base of the store
 //= says: objects of a polymorphic_store derive from its Base
 struct shape {};
-void f(cairn::polymorphic_store<shape>& all) { all.insert(enemy{}); }
+void f(cairn::polymorphic_store<shape>& all) { (void)all.insert(enemy{}); }
 
 //= mistake: a type in the list that does not derive from the base
 //= says: objects of a polymorphic_store derive from its Base

@@ -252,6 +252,15 @@ TEST(deferred_store, collect_inside_a_destructor_leaves_it_to_the_one_that_runs)
     }
 }
 
+TEST(deferred_store, its_map_is_told_its_options) {
+    using store_type = deferred_store<slot_map<int>>;
+    constexpr store_type::options how{.first_generation = 5};
+    store_type at_once{system_memory(), how};
+    store_type in_collect{system_memory(), destroys::in_collect, how};
+    EXPECT_EQ(at_once.emplace(1).generation(), 5u);
+    EXPECT_EQ(in_collect.emplace(1).generation(), 5u);
+}
+
 TEST(deferred_store, takes_handles_of_any_width) {
     typename node<narrow>::store store;
     static_assert(sizeof(store.emplace(1)) == 4);

@@ -62,6 +62,7 @@ public:
     arena& operator=(const arena&) = delete;
     /// Live blocks stay where they are. `from` is empty, and may be assigned to, reset, asked and
     /// ended; checked builds name an allocation from it.
+    // Written out: a region is plain numbers, which a defaulted move would leave in `from`.
     arena(arena&& from) noexcept;
     arena& operator=(arena&& from) noexcept;
 

@@ -8,7 +8,7 @@
 //      my_fit::index    which blocks are free, by size        in the region, in front of the blocks
 //
 // The concepts below say all that a heap asks of one. docs/adding-a-fit.md lists the files of a new
-// fit, tests/alloc/heap_fit_from_outside_test.cpp has the smallest one that works.
+// fit, tests/alloc/fit_test.cpp has the smallest one that works.
 //
 // Parts for an index, in the folder fit/:
 //      block.hpp                 the header in front of each block, and the links inside a free one

@@ -106,6 +106,7 @@ public:
 
     growing_arena(const growing_arena&) = delete;
     growing_arena& operator=(const growing_arena&) = delete;
+    // Written out: `from` may be used again, with a first block of the size that it had at first.
     growing_arena(growing_arena&& from) noexcept;
     growing_arena& operator=(growing_arena&& from) noexcept;
 
@@ -203,7 +204,6 @@ private:
     void replace_by_one_block(std::size_t block_size) noexcept;
     void note_peak() noexcept;
     void release_all() noexcept;
-    void steal(growing_arena& from) noexcept;
 
     //  used_size()  = full_size_ + region_.used_size()
     //  full_size_   = sum of (top - begin) over the used blocks but the current one

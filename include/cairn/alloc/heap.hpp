@@ -36,7 +36,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 
 #include <cairn/alloc/best_fit.hpp>
 #include <cairn/alloc/first_fit.hpp>
@@ -45,9 +44,11 @@
 #include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap/heap_core.hpp>
 #include <cairn/alloc/heap/home_region.hpp>
+#include <cairn/alloc/heap/stats.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/begin_anew.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/core/slice.hpp>
@@ -55,33 +56,6 @@
 #include <cairn/storage/step_counter.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
-
-/// Says that a heap takes blocks of at least `block_size` bytes from its upstream as it needs them.
-/// Each is also at least a quarter of what the heap already has, so that 64 blocks reach anywhere.
-/// A block that becomes empty goes back; one spare and the first stay until trim(). With good_fit a
-/// block of which some part waits unmerged (heap/deferred.hpp) is not empty before that part
-/// merges: trim() between two levels gives all of it back.
-struct grow_by {
-    std::size_t block_size;
-};
-
-/// What a block is: given out, freed and waiting unmerged, free.
-enum class block_state : std::uint8_t { used, deferred, free };
-
-/// What for_each_block shows.
-struct heap_block {
-    void* payload;
-    std::size_t size;  // of the payload, in bytes
-    block_state state;
-};
-
-struct heap_stats {
-    std::size_t capacity;        // bytes that blocks and their headers can take
-    std::size_t free_size;       // bytes that are free and merged, headers included
-    std::size_t deferred_size;   // bytes that wait unmerged, headers included
-    std::size_t deferred_count;  // blocks that wait
-    std::size_t region_count;
-};
 
 template <class Fit = good_fit, class Steps = uncounted>
 class heap {
@@ -94,6 +68,8 @@ class heap {
     using home_region = detail::home_region<Fit, Steps>;
 
 public:
+    using options = heap_options;
+
     /// Regions that one heap can have; bytes that blocks are multiples of; bytes in front of each.
     static constexpr std::size_t region_count_max = detail::region_set::count_max;
     static constexpr std::size_t granule_size = detail::granule_size;
@@ -104,14 +80,16 @@ public:
 
     /// A heap over memory that the caller owns and keeps alive. Too little memory (see
     /// region_size_for) makes an empty heap that refuses everything.
-    explicit heap(byte_slice memory) noexcept;
+    explicit heap(byte_slice memory, const options& how = {}) noexcept;
 
     /// A heap over one region of `size` bytes from `upstream`. An upstream that refuses makes an
     /// empty heap.
-    explicit heap(std::size_t size, allocator_ref upstream = system_memory()) noexcept;
+    explicit heap(std::size_t size, allocator_ref upstream = system_memory(),
+                  const options& how = {}) noexcept;
 
     /// A heap that takes nothing now and grows as needed.
-    explicit heap(grow_by growth, allocator_ref upstream = system_memory()) noexcept;
+    explicit heap(grow_by growth, allocator_ref upstream = system_memory(),
+                  const options& how = {}) noexcept;
 
     /// The heap whose region these bytes are: mapped shared memory, a saved region read back.
     /// Its blocks are where they were, counted from the start of the bytes.
@@ -135,22 +113,13 @@ public:
     [[nodiscard]] static heap adopt_untrusted(byte_slice memory) noexcept;
 
     heap(heap&& other) noexcept = default;
-    heap& operator=(heap&& other) noexcept {
-        if (this != &other) {
-            this->~heap();
-            ::new (static_cast<void*>(this)) heap{static_cast<heap&&>(other)};
-        }
-        return *this;
-    }
+    heap& operator=(heap&& other) noexcept { return detail::begin_anew(*this, other); }
 
     /// Gives every region back to upstream. Blocks need not be freed before, unless
     /// expect_empty_end() was called.
     ~heap() = default;
 
-    /// From now on the end of this heap (and of the one that it is moved to) with live blocks is a
-    /// broken promise: for a subsystem that frees what it takes. Off at first, because leaving
-    /// everything at once is a use of a heap. Checked builds count the blocks then, O(blocks);
-    /// others do not look.
+    /// As options::all_back_at_end, from now on.
     void expect_empty_end(bool expected = true) noexcept { core_.expect_empty_end(expected); }
 
     /// Bytes of region in which a heap has room for `payload_size` bytes in one block.
@@ -249,8 +218,7 @@ public:
     template <class Visit>
     void for_each_block(Visit visit) const;
 
-    /// The name that reports of checked builds and the memory checkers give it; the string is not
-    /// copied. nullptr: none.
+    /// As options::name, from now on.
     void set_name(const char* name) noexcept { core_.set_name(name); }
 
     /// Checks every invariant; a broken one, also an overrun header, stops a checked build.
@@ -261,8 +229,7 @@ public:
     static constexpr std::size_t size_max = core::size_max;
 
 private:
-    heap(allocator_ref upstream, std::size_t block_size, bool owned) noexcept
-        : core_{upstream, block_size, owned} {}
+    heap(allocator_ref upstream, std::size_t block_size, bool owned, const options& how) noexcept;
 
     core core_;
 };
@@ -281,11 +248,9 @@ public:
     using heap<good_fit>::heap;
 };
 
-heap(byte_slice) -> heap<>;
-heap(std::size_t) -> heap<>;
-heap(std::size_t, allocator_ref) -> heap<>;
-heap(grow_by) -> heap<>;
-heap(grow_by, allocator_ref) -> heap<>;
+heap(byte_slice, heap_options = {}) -> heap<>;
+heap(std::size_t, allocator_ref = system_memory(), heap_options = {}) -> heap<>;
+heap(grow_by, allocator_ref = system_memory(), heap_options = {}) -> heap<>;
 
 static_assert(detail::block_header_size <= 8 && detail::granule_size <= 32);
 

@@ -76,6 +76,7 @@ public:
     pool(slice<std::byte> buffer, std::size_t slot_size,
          alignment align = default_alignment) noexcept;
 
+    // Written out: `other` may grow again, from its first chunk on, and is looked up anew.
     pool(pool&& other) noexcept;
     pool& operator=(pool&& other) noexcept;
     ~pool();

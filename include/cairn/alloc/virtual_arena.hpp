@@ -62,6 +62,7 @@ public:
 
     virtual_arena(const virtual_arena&) = delete;
     virtual_arena& operator=(const virtual_arena&) = delete;
+    // Written out: where `from` is empty, its reserved end is its region's begin.
     virtual_arena(virtual_arena&& from) noexcept;
     virtual_arena& operator=(virtual_arena&& from) noexcept;
 
@@ -125,7 +126,6 @@ private:
     void raise_step() noexcept;
     void decommit_above_retained() noexcept;
     void release() noexcept;
-    void steal(virtual_arena& from) noexcept;
 
     detail::bump_region region_;                     // its end is the committed edge
     std::uintptr_t reserved_end_ = region_.begin();  // end of the usable reservation

@@ -20,31 +20,16 @@
 // but never begins one.
 //
 // Use it for: objects that refer to each other in cycles, where the owner is not known: quests,
-//   scripts, blackboards, user interfaces.
+//             scripts, blackboards, user interfaces.
 // Look elsewhere for: objects with one owner (pool_of, slot_map: cheaper, and freed at once);
-//   many threads.
-//
-// How much to collect. Let M be capacity(), L the most bytes that are live (slots: multiples of
-// 16), R those of them that are references and little else (they are paid for twice: 8 for each
-// reference), a the bytes allocated a frame, b the work a frame, e = 16 KiB for each type, and
-//      W = L + R + 32 roots + 9 M / 512 + 128 objects with destructors
-// the most work of a cycle (each object is marked once, each chunk swept once). A cycle then takes
-// at most W / b + 2 frames, while which A = a (W / b + 2) bytes are allocated. These live through
-// it, and the next cycle begins with L + A in use and needs A more. So with
-//      L + 2 A + e <= M       that is     b >= W / ((M - L - e) / (2 a) - 2) = required_budget()
-// every cycle begins with A free and ends before they are used up. (Blelloch and Cheng 1999; Bacon,
-// Cheng and Rajan 2003.) When to begin asks for neither a nor b: where the last snapshot kept K, a
-// cycle begins as soon as no more than half of M - K is free. K <= L, so that is A or more, at
-// whatever rates memory was taken before and is taken then. step() without a budget divides what a
-// cycle may still cost by what may still be allocated until half of what was free at its beginning
-// is left.
+//             many threads.
 //
 // Invariant: what a root refers to, by ref after ref, is never freed or reused, and moves in
 //            compact() only (and, under options::stress, at each safe point).
-// Bound:     a type's memory is reused by its type, and by others 16 KiB at a time: live bytes may
-//            occupy the sum of each type's peak. After compact() less than 16 KiB of each type that
-//            moves are not live. Objects above 8 KiB have chunks of their own.
-//            Marking needs no memory that was not there at the start, however deep the graph.
+// Bound:     with required_budget() bytes of work a frame it is never exhausted, and marking needs
+//            no memory that was not there at the start, however deep the graph.
+//            A type's memory is reused by its type, and by others 16 KiB at a time: live bytes may
+//            occupy the sum of each type's peak, until compact().
 // Memory:    one request to the upstream when the heap is made, given back when it ends. Nothing
 //            goes back in between: what is free is kept for other objects.
 // Cost:      make: a few loads and stores. Beside objects: 2 % for records of chunks; 6 % of
@@ -65,6 +50,7 @@
 #include <cairn/collected/ref_array.hpp>
 #include <cairn/collected/trace.hpp>
 #include <cairn/core/construct.hpp>
+#include <cairn/core/moved.hpp>
 #include <cairn/core/rollback.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
@@ -81,9 +67,7 @@ public:
     explicit collected_heap(std::size_t size, const options& how = {}) noexcept;
     /// The same from `upstream`, in one request aligned to 4 GiB: page_allocator, or a wrapper.
     collected_heap(std::size_t size, allocator_ref upstream, const options& how = {}) noexcept;
-    collected_heap(collected_heap&& other) noexcept : region_{other.region_} {
-        other.region_ = nullptr;
-    }
+    collected_heap(collected_heap&& other) noexcept = default;
     collected_heap& operator=(collected_heap&& other) noexcept;
     /// Ends every object. Requires: no root refers to one. (Without checks they become null.)
     ~collected_heap() { release(); }
@@ -100,13 +84,16 @@ public:
     /// within `budget`. Destructors and before_collect() run in here.
     /// Requires: it is not called by a constructor, a destructor, a trace() or a before_collect().
     collection_report step(const collection_budget& budget) noexcept;
-    /// What is owed: a cycle that runs ends before the memory does.
+    /// What is owed: a cycle that runs ends before the memory does. The work that it may still cost
+    /// is spread over the bytes that may be allocated until half of what was free at its beginning
+    /// is left; each step pays for those allocated since the last one.
     collection_report step() noexcept;
     /// Finishes the running cycle and goes through a whole new one: what is garbage now is gone.
     collection_report collect() noexcept;
     /// As collect(); then objects of each type move together, and chunks that become empty are free
-    /// for any type. Every T* and T& ends; ref, root and traced containers know the new places. It
-    /// moves what is_trivially_relocatable: say so for a type with references,
+    /// for any type: less than 16 KiB of each type that moves are not live afterwards. Every T* and
+    /// T& ends; ref, root and traced containers know the new places. It moves what
+    /// is_trivially_relocatable: say so for a type with references,
     ///     template <> inline constexpr bool cairn::enable_trivial_relocation<quest> = true;
     /// and buffers of ref_array; not objects above 8 KiB, nor those of a chunk in which an object
     /// was ever referred to weakly. For level changes: O(capacity + objects), in one piece.
@@ -119,7 +106,10 @@ public:
     /// the heap marks by itself then, as it does without this call.
     bool mark_on(marking_worker& worker) noexcept;
     /// Only step(), collect() and make() mark from now on. Waits until the worker has ended its
-    /// unit of work.
+    /// unit of work, an object or 128 references of an array, as do make() that is out of memory,
+    /// collect(), a step without a limit, and the end of the heap or of the worker. (A thread that
+    /// the system has stopped inside of run() takes longer.) Call it before a fork, else the child
+    /// waits for a worker that it does not have.
     void mark_alone() noexcept;
 
     /// What a program asks of the heap at most. Memory of a type is free for others by 16 KiB, when
@@ -138,8 +128,10 @@ public:
         std::size_t with_destructors = 0;
         std::size_t types = 0;  // 0: those that it has now
     };
-    /// Bytes of work a frame with which this heap is never exhausted, as derived above.
-    /// It does not know objects above 8 KiB, which need 16 KiB and more in one piece.
+    /// Bytes of work a frame with which this heap is never exhausted, at whatever rates memory is
+    /// taken: src/collected/collected_heap/pacing.cpp has the proof.
+    /// It does not know objects above 8 KiB, which have chunks of their own and need 16 KiB and
+    /// more in one piece.
     /// Returns: SIZE_MAX when no budget is enough, because live_max leaves too little room.
     [[nodiscard]] std::size_t required_budget(const load& of) const noexcept;
 
@@ -177,7 +169,7 @@ public:
 private:
     void release() noexcept;
 
-    detail::collected_region* region_;
+    detail::moved<detail::collected_region*> region_;
 };
 
 namespace detail {

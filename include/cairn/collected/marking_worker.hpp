@@ -18,22 +18,15 @@
 //
 // The library makes no thread: run() is called by the program's, whenever it has time for it.
 //
-// Whose work is what. The worker follows references at fixed places (lists of members) and arrays
-// of references; it calls no code of the program. Objects with a trace() of their own or with a
-// traced container are kept for step(), as are roots, the end of marking, before_collect,
-// destructors and the sweep. What the program overwrites meanwhile it hands over by sets of names:
-// a bit for each 16 bytes of the heap, so the log never overflows.
+// The worker follows references at fixed places (lists of members) and arrays of references; it
+// calls no code of the program. step() keeps the rest: roots, objects with a trace() or a traced
+// container, the end of marking, before_collect, destructors, the sweep. What the program
+// overwrites meanwhile it hands over by sets of names: a bit for each 16 bytes of the heap, so the
+// log never overflows.
 //
-// Who waits. The worker: never. step() with a budget: never; while the worker is in a piece, it
-// hands over what was overwritten, and returns. make() that is out of memory, collect(), a step
-// without a limit, mark_alone(), the end of the heap or of the worker: until the worker has ended
-// its unit, an object or 128 references of an array. A thread that the system has stopped inside
-// of run() takes longer.
-//
-// What is owed. What the worker has marked since the last step counts: step({.bytes = b}) and
-// step() pay the rest themselves, so the two together do what required_budget() asks for, where
-// the worker is given time or not. A step with a limit of time or of units alone leaves marking to
-// the worker, as long as the worker marked anything since the last one.
+// Who waits: the worker and step() with a budget never do; step() hands over what was overwritten
+// and returns while the worker is in a piece. What must have the heap for itself (heap.mark_alone()
+// has the list) waits until the worker has ended its unit: an object, or 128 references.
 //
 // Use it for: heaps where marking out of cache takes more of the frame than it has.
 // Look elsewhere for: types with trace() throughout: there is nothing that the worker could do.
@@ -67,6 +60,11 @@ public:
     /// Marks until the budget is used up, nothing is left that this side can do, or the program's
     /// thread wants to go on by itself. Returns at once where no cycle is marking.
     /// Returns: true when there is more to do at once; false: later, after the next step().
+    ///
+    /// What it marks counts for the heap's next step: step({.bytes = b}) and step() pay what is
+    /// left of their work, so the two together do what required_budget() asks for, where the worker
+    /// is given time or not. A step with a limit of time or of units alone leaves marking to a
+    /// worker that marked anything since the last one.
     bool run(const collection_budget& budget = collection_budget::unlimited()) noexcept;
 
 private:

@@ -132,7 +132,7 @@ public:
     /// Returns: nullptr when exhausted; nothing has changed then.
     /// Throws:  what T's constructor throws; nothing has changed then.
     template <class... Args>
-    [[gnu::always_inline]] T* emplace(Args&&... args) {
+    [[nodiscard, gnu::always_inline]] T* emplace(Args&&... args) {
         return memory::template add<std::is_nothrow_constructible_v<T, Args...>>(
             [&](T* row) { return build(row, std::forward<Args>(args)...); });
     }
@@ -165,7 +165,7 @@ public:
 
     /// As emplace, but the object is what `make()` returns, built in place (no copy, no move).
     template <class Make>
-    T* emplace_from(Make&& make) {
+    [[nodiscard]] T* emplace_from(Make&& make) {
         return memory::template add<noexcept(T(std::forward<Make>(make)()))>([&](T* row) {
             unpoison(row, sizeof(T));
             return ::new (static_cast<void*>(row)) T(std::forward<Make>(make)());

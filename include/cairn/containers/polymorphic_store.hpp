@@ -22,9 +22,6 @@
 // Look elsewhere for: one type (slot_map), addresses that must not change (stable_slot_map of each
 //             type), an order among objects of different types.
 //
-// Base needs no virtual function and no virtual destructor: objects end as what they are. The
-// closed set can be visited without any; the open one calls f(Base&) for objects of all types.
-//
 // Invariant: find(h) is an object of the type that h was given for, or null.
 // Cost:      find<T>: that of a slot map. find: and the choice of the type, by its number in the
 //            handle. emplace, erase: those of a slot map; in an open set one comparison for each
@@ -68,7 +65,9 @@ concept storable_types =
 
 }  // namespace detail
 
-/// Objects of `Types`, which derive from `Base`; without any: of whatever is inserted.
+/// Objects of `Types`, which derive from `Base`; without any: of whatever is inserted. Base needs
+/// no virtual function and no virtual destructor: objects end as what they are. The closed set can
+/// be visited without any; the open one calls f(Base&) for objects of all types.
 /// What is below, and in polymorphic_store/look_ups.hpp:
 ///     finding      find  contains  []  at  fault_of  handle_of
 ///     all of them  size  empty  type_count  values  begin  end  for_each  items  capacity
@@ -81,11 +80,12 @@ class polymorphic_store : public detail::polymorphic_look_ups<Base, Types...> {
 
 public:
     using typename look_ups::handle_type;
+    using options = slot_map_options;  // of each type's map
 
     /// An empty store, which takes no memory yet.
     explicit polymorphic_store(allocator_ref upstream = system_memory(),
-                               const slot_map_options& options = {}) noexcept
-        : look_ups{upstream, options} {}
+                               const options& how = {}) noexcept
+        : look_ups{upstream, how} {}
 
     // ---- room ---------------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ public:
     /// Returns: its handle; null when exhausted, nothing has changed then.
     /// Throws:  what the constructor throws; nothing has changed then.
     template <class T, class... Args>
-    handle_type emplace(Args&&... args) {
+    [[nodiscard]] handle_type emplace(Args&&... args) {
         look_ups::template check_type<T>();
         if constexpr (!look_ups::template holds<T>) {
             return {};  // the sentence is enough
@@ -124,7 +124,7 @@ public:
     }
     /// The same for an object that knows its own handle: make(h) returns it, built in place.
     template <class T, class Make>
-    handle_type emplace_with(Make&& make) {
+    [[nodiscard]] handle_type emplace_with(Make&& make) {
         const auto [rows, type] = rows_of<T>();
         if (rows == nullptr) [[unlikely]] { return {}; }
         const std::size_t number = type;
@@ -133,7 +133,7 @@ public:
     }
     /// A copy of `object`, or what it is moved into: of its static type, which is one of the store.
     template <class T>
-    handle_type insert(T&& object) {
+    [[nodiscard]] handle_type insert(T&& object) {
         return emplace<std::remove_cvref_t<T>>(std::forward<T>(object));
     }
 

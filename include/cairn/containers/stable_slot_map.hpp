@@ -76,9 +76,11 @@ public:
     using base::capacity, base::chunk_count, base::contains, base::erase, base::size;
     using typename base::handle_type, typename base::iterator, typename base::const_iterator;
 
+    using options = slot_map_options;
+
     explicit stable_slot_map(allocator_ref upstream = system_memory(),
-                             const slot_map_options& options = {}) noexcept
-        : base{upstream, options}, limbo_{upstream} {}
+                             const options& how = {}) noexcept
+        : base{upstream, how}, limbo_{upstream} {}
     stable_slot_map(stable_slot_map&& other) noexcept = default;
     stable_slot_map& operator=(stable_slot_map&& other) noexcept {
         if (this != &other) {
@@ -98,7 +100,7 @@ public:
     /// Returns: its handle; null when exhausted, nothing has changed then.
     /// Throws:  what T's constructor throws; nothing has changed then.
     template <class... Args>
-    handle_type emplace(Args&&... args) {
+    [[nodiscard]] handle_type emplace(Args&&... args) {
         return base::template insert_in_place<std::is_nothrow_constructible_v<T, Args...>>(
             [&](void* at, handle_type) {
                 detail::construct_at<T>(at, std::forward<Args>(args)...);
@@ -106,12 +108,12 @@ public:
     }
     /// A new object that knows its own handle: make(h) returns it, built in place.
     template <class Make>
-    handle_type emplace_with(Make&& make) {
+    [[nodiscard]] handle_type emplace_with(Make&& make) {
         return base::template insert_in_place<noexcept(T(make(handle_type{})))>(
             [&](void* at, handle_type h) { ::new (at) T(make(h)); });
     }
-    handle_type insert(const T& value) { return emplace(value); }
-    handle_type insert(T&& value) { return emplace(std::move(value)); }
+    [[nodiscard]] handle_type insert(const T& value) { return emplace(value); }
+    [[nodiscard]] handle_type insert(T&& value) { return emplace(std::move(value)); }
 
     // ---- erasing ------------------------------------------------------------------------------
 

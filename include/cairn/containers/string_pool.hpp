@@ -45,6 +45,7 @@ public:
     explicit string_pool(allocator_ref upstream = system_memory()) noexcept
         : upstream_{upstream}, text_{4_KiB, upstream} {}
     ~string_pool() { release_table(); }
+    /// `from` is empty, with an arena of its own, and may be used again: so it is not defaulted.
     string_pool(string_pool&& from) noexcept;
     string_pool& operator=(string_pool&& from) noexcept;
 
@@ -101,7 +102,6 @@ private:
     [[nodiscard]] char* take_text(std::size_t size) noexcept;
     [[nodiscard]] bool grow_to(std::size_t room) noexcept;  // entries, a power of two
     void release_table() noexcept;
-    void take(string_pool& from) noexcept;
 
     entry* entries_ = nullptr;
     std::size_t room_ = 0;   // entries, a power of two, or none

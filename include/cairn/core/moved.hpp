@@ -3,7 +3,8 @@
 //      a  [ size 7 ]  ----- b = std::move(a) ----->  b  [ size 7 ]      a  [ size 0 ]
 //
 // A class whose counts are of this type, and whose other members move as they should, defaults its
-// moves: no list of members to keep in step with the members.
+// moves: no list of members to keep in step with the members. What owns memory defaults the
+// constructor, and assigns by begin_anew().
 //
 // Cost: a T, and two stores to move; every use is inlined, in unoptimized builds too.
 #pragma once

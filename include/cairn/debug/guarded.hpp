@@ -136,6 +136,7 @@ class guarded : detail::forwards<A> {
 public:
     using options = guard_options;
 
+    /// The options stand first here: the last ones are those of the A.
     template <class... Args>
         requires std::constructible_from<A, Args...>
     explicit guarded(options how, Args&&... args)

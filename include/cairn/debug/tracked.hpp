@@ -148,6 +148,7 @@ class tracked : public detail::forwards<A> {
 public:
     using options = track_options;
 
+    /// The options stand first here: the last ones are those of the A.
     template <class... Args>
         requires std::constructible_from<A, Args...>
     explicit tracked(options how, Args&&... args)

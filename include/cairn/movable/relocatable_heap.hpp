@@ -78,7 +78,7 @@ public:
     explicit relocatable_heap(std::size_t size, allocator_ref upstream = system_memory(),
                               const options& how = {}) noexcept;
     /// Movable while no relocatable, pinned or frame_ptr of it is in use. Requires: nothing is
-    /// pinned.
+    /// pinned. (Written out: `table_` is never null, so each heap has one of its own.)
     relocatable_heap(relocatable_heap&& other) noexcept;
     relocatable_heap& operator=(relocatable_heap&& other) noexcept;
     relocatable_heap(const relocatable_heap&) = delete;
@@ -215,7 +215,6 @@ private:
     void start(std::byte* memory, std::size_t size, const options& how) noexcept;
     void release() noexcept;
     void use_table() noexcept;
-    void steal(relocatable_heap& other) noexcept;
     void unpin(handle_type h) noexcept;
     /// The hooks of objects that move run in the middle of compact(), when the map is open.
     void expect_no_move() const noexcept {

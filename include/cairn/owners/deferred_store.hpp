@@ -53,15 +53,15 @@ class deferred_store {
 public:
     using map_type = Map;
     using handle_type = typename detail::store_traits<Map>::handle_type;
+    using options = slot_map_options;  // of the map
     /// What make() returns: its end erases the object.
     using owner_type = unique_handle<deferred_store>;
 
     explicit deferred_store(allocator_ref upstream = system_memory(),
-                            destroys when = destroys::at_once) noexcept
-        : next_{sizeof(handle_type), upstream}, map_{upstream}, when_{when} {}
-    deferred_store(allocator_ref upstream, const slot_map_options& options,
-                   destroys when = destroys::at_once) noexcept
-        : next_{sizeof(handle_type), upstream}, map_{upstream, options}, when_{when} {}
+                            destroys when = destroys::at_once, const options& how = {}) noexcept
+        : next_{sizeof(handle_type), upstream}, map_{upstream, how}, when_{when} {}
+    deferred_store(allocator_ref upstream, const options& how) noexcept
+        : deferred_store{upstream, destroys::at_once, how} {}
     deferred_store(const deferred_store&) = delete;
     deferred_store& operator=(const deferred_store&) = delete;
     ~deferred_store() { is_ending_ = true; }  // owners inside the map do nothing from now on
@@ -69,7 +69,7 @@ public:
     /// A new object. Returns: its handle; null when exhausted, nothing has changed then.
     /// Throws: what the object's constructor throws; nothing has changed then.
     template <class... Args>
-    handle_type emplace(Args&&... args) {
+    [[nodiscard]] handle_type emplace(Args&&... args) {
         const handle_type h = map_.emplace(std::forward<Args>(args)...);
         if (!h) { return {}; }
         if (next_.ensure(h.index()) == nullptr) [[unlikely]] {

@@ -59,15 +59,15 @@ class shared_store {
 public:
     using map_type = Map;
     using handle_type = typename detail::store_traits<Map>::handle_type;
+    using options = slot_map_options;  // of the map
     using shared_type = shared_handle<shared_store>;
 
     /// `when` says what the last owner does; with atomic_count it is destroys::in_collect always.
     explicit shared_store(allocator_ref upstream = system_memory(),
-                          destroys when = destroys::at_once) noexcept
-        : cells_{sizeof(cell), upstream}, map_{upstream}, when_{when} {}
-    shared_store(allocator_ref upstream, const slot_map_options& options,
-                 destroys when = destroys::at_once) noexcept
-        : cells_{sizeof(cell), upstream}, map_{upstream, options}, when_{when} {}
+                          destroys when = destroys::at_once, const options& how = {}) noexcept
+        : cells_{sizeof(cell), upstream}, map_{upstream, how}, when_{when} {}
+    shared_store(allocator_ref upstream, const options& how) noexcept
+        : shared_store{upstream, destroys::at_once, how} {}
     shared_store(const shared_store&) = delete;
     shared_store& operator=(const shared_store&) = delete;
     ~shared_store() {

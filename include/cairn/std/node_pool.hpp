@@ -42,9 +42,10 @@ public:
     /// Nodes of up to this many bytes come from pools.
     static constexpr std::size_t node_size_max = 512;
 
-    /// `options` are those of each pool: slot_count_max bounds the nodes of one size.
-    explicit node_pool(allocator_ref upstream = system_memory(), pool_options options = {}) noexcept
-        : node_pool{upstream, options, std::make_index_sequence<class_count>{}} {}
+    using options = pool_options;  // of each pool: slot_count_max bounds the nodes of one size
+
+    explicit node_pool(allocator_ref upstream = system_memory(), options how = {}) noexcept
+        : node_pool{upstream, how, std::make_index_sequence<class_count>{}} {}
 
     node_pool(const node_pool&) = delete;
     node_pool& operator=(const node_pool&) = delete;
@@ -93,14 +94,13 @@ private:
     static constexpr std::size_t class_count = node_size_max / granularity;
 
     /// Slots of 8 * (index + 1) bytes at multiples of the largest power of two in that.
-    static pool make_pool(std::size_t index, allocator_ref upstream,
-                          pool_options options) noexcept {
+    static pool make_pool(std::size_t index, allocator_ref upstream, options how) noexcept {
         const std::size_t size = granularity * (index + 1);
-        return pool{size, alignment{std::size_t{1} << lowest_bit(size)}, upstream, options};
+        return pool{size, alignment{std::size_t{1} << lowest_bit(size)}, upstream, how};
     }
     template <std::size_t... Index>
-    node_pool(allocator_ref upstream, pool_options options, std::index_sequence<Index...>) noexcept
-        : upstream_{upstream}, pools_{make_pool(Index, upstream, options)...} {}
+    node_pool(allocator_ref upstream, options how, std::index_sequence<Index...>) noexcept
+        : upstream_{upstream}, pools_{make_pool(Index, upstream, how)...} {}
 
     allocator_ref upstream_;
     std::array<pool, class_count> pools_;

@@ -23,6 +23,7 @@
 #include <cstddef>
 
 #include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/moved.hpp>
 #include <cairn/os/page_memory.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/growth.hpp>
@@ -35,7 +36,8 @@ public:
                              allocator_ref upstream = system_memory()) noexcept
         : upstream_{upstream}, align_{align} {}
 
-    growable_memory(growable_memory&& other) noexcept;
+    /// `other` is empty afterwards, and may grow again from the same upstream.
+    growable_memory(growable_memory&& other) noexcept = default;
     growable_memory& operator=(growable_memory&& other) noexcept;
     ~growable_memory() { release(); }
 
@@ -85,9 +87,9 @@ private:
     //  reserved_ == 0   [data_, data_ + size_) is one block of upstream_, or there is none
     //  reserved_ != 0   [data_, data_ + size_) has memory, up to data_ + reserved_ are addresses;
     //                   size_ is a multiple of commit_step(), or reserved_
-    std::byte* data_ = nullptr;
-    std::size_t size_ = 0;      // bytes that may be used
-    std::size_t reserved_ = 0;  // bytes of address space, 0: through the upstream
+    detail::moved<std::byte*> data_;
+    detail::moved<std::size_t> size_;      // bytes that may be used
+    detail::moved<std::size_t> reserved_;  // bytes of address space, 0: through the upstream
     allocator_ref upstream_;
     alignment align_;
     page_options how_;  // reserved addresses alone

@@ -55,11 +55,11 @@ public:
     using base::handle_at;
     using typename base::handle_type, typename base::value_type, typename base::reference;
     using typename base::iterator, typename base::const_iterator;
+    using options = slot_map_options;
 
     /// An empty map, which takes no memory yet.
-    explicit slot_core(allocator_ref upstream = system_memory(),
-                       const slot_map_options& options = {}) noexcept
-        : base{upstream, options}, limbo_{upstream} {}
+    explicit slot_core(allocator_ref upstream = system_memory(), const options& how = {}) noexcept
+        : base{upstream, how}, limbo_{upstream} {}
 
     // ---- inserting ----------------------------------------------------------------------------
 
@@ -67,7 +67,7 @@ public:
     /// Returns: its handle; null when exhausted, nothing has changed then.
     /// Throws:  what the row's constructor throws; nothing has changed then.
     template <class... Args>
-    [[gnu::always_inline]] handle_type emplace(Args&&... args) {
+    [[nodiscard, gnu::always_inline]] handle_type emplace(Args&&... args) {
         if (slots_.is_ready()) [[likely]] {
             const handle_type h = handle_of_slot(slots_.peek());
             rows_.emplace_in_room(std::forward<Args>(args)...);
@@ -83,7 +83,7 @@ public:
     ///                                      objects.
     /// As emplace otherwise. `make` must not change this map.
     template <class Make>
-    handle_type emplace_with(Make&& make) {
+    [[nodiscard]] handle_type emplace_with(Make&& make) {
         const handle_type h = next_handle();
         if (!h || !emplace_made([&]() -> value_type { return make(h); })) [[unlikely]] {
             return {};
@@ -91,8 +91,10 @@ public:
         commit(h);
         return h;
     }
-    [[gnu::always_inline]] handle_type insert(const value_type& value) { return emplace(value); }
-    [[gnu::always_inline]] handle_type insert(value_type&& value) {
+    [[nodiscard, gnu::always_inline]] handle_type insert(const value_type& value) {
+        return emplace(value);
+    }
+    [[nodiscard, gnu::always_inline]] handle_type insert(value_type&& value) {
         return emplace(std::move(value));
     }
 

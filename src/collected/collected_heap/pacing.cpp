@@ -1,9 +1,22 @@
 // Cold half of cairn/collected/collected_heap.hpp: how much work is owed, and from when on.
 //
-//      required_budget()     before: the proof of collected_heap.hpp
+//      required_budget()     before: by the proof below
 //      work_of_cycle()       at a cycle's beginning: what it can cost at most
 //      is_time_to_begin()    between two: what is free beside what the last ones needed
 //      owed_work()           in each step without a budget
+//
+// The proof. Let M be capacity(), L the most bytes that are live (slots: multiples of 16), R those
+// of them that are references and little else (they are paid for twice: 8 for each reference), a
+// the bytes allocated a frame, b the work a frame, e = 16 KiB for each type, and
+//      W = L + R + 32 roots + 9 M / 512 + 128 objects with destructors
+// the most work of a cycle (each object is marked once, each chunk swept once). A cycle then takes
+// at most W / b + 2 frames, while which A = a (W / b + 2) bytes are allocated. These live through
+// it, and the next cycle begins with L + A in use and needs A more. So with
+//      L + 2 A + e <= M       that is     b >= W / ((M - L - e) / (2 a) - 2) = required_budget()
+// every cycle begins with A free and ends before they are used up. (Blelloch and Cheng 1999; Bacon,
+// Cheng and Rajan 2003.) When to begin asks for neither a nor b: where the last snapshot kept K, a
+// cycle begins as soon as no more than half of M - K is free. K <= L, so that is A or more, at
+// whatever rates memory was taken before and is taken then.
 #include "engine.hpp"
 
 namespace cairn::inline CAIRN_FLAVOUR {

@@ -11,40 +11,25 @@
 // Each change of the list is framed by the holes that it touches: close() those that are going to
 // change, change, open() what is a hole now. A hole of size 0 is none: both do nothing for it.
 #include <cairn/core/assert.hpp>
+#include <cairn/core/begin_anew.hpp>
 #include <cairn/movable/relocatable_heap/object_map.hpp>
 
 #include <new>
+#include <utility>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
 
 object_map::object_map(object_map&& other) noexcept
-    : entries_{static_cast<growable_memory&&>(other.entries_)} {
-    steal(other);
-}
+    : base_{std::exchange(other.base_, nullptr)},
+      index_{std::exchange(other.index_, nullptr)},
+      granules_{std::exchange(other.granules_, 0)},
+      free_granules_{std::exchange(other.free_granules_, 0)},
+      lowest_{std::exchange(other.lowest_, none)},
+      highest_{std::exchange(other.highest_, none)},
+      hole_count_{std::exchange(other.hole_count_, 0)},
+      entries_{static_cast<growable_memory&&>(other.entries_)} {}
 
-object_map& object_map::operator=(object_map&& other) noexcept {
-    if (this != &other) {
-        release();
-        entries_ = static_cast<growable_memory&&>(other.entries_);
-        steal(other);
-    }
-    return *this;
-}
-
-void object_map::steal(object_map& other) noexcept {
-    base_ = other.base_;
-    index_ = other.index_;
-    granules_ = other.granules_;
-    free_granules_ = other.free_granules_;
-    lowest_ = other.lowest_;
-    highest_ = other.highest_;
-    hole_count_ = other.hole_count_;
-    // entries_ has moved before: what is left is a map over nothing, which create() may use.
-    other.base_ = nullptr;
-    other.index_ = nullptr;
-    other.granules_ = other.free_granules_ = other.hole_count_ = 0;
-    other.lowest_ = other.highest_ = none;
-}
+object_map& object_map::operator=(object_map&& other) noexcept { return begin_anew(*this, other); }
 
 bool object_map::create(std::byte* base, std::uint32_t granules) noexcept {
     CAIRN_ASSERT(index_ == nullptr && granules != 0, "a map is created once, over some memory");

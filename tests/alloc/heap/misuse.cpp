@@ -1,6 +1,7 @@
 // Sentences of cairn/alloc/heap.hpp about misuse: how it is told.
 #include <cairn/alloc/heap.hpp>
 #include <cairn/core/sizes.hpp>
+#include <cairn/debug/expect_broken_promise.hpp>
 #include <cairn/os/page_memory.hpp>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "alloc/heap/pieces.hpp"
@@ -73,6 +75,31 @@ TYPED_TEST(heap_test, live_blocks_at_the_end_are_told_when_that_was_asked_for) {
             heap<TypeParam> moved{std::move(h)};
         },
         "every block of this heap has come back when it ends");
+}
+
+TYPED_TEST(heap_test, its_options_are_the_last_argument_of_every_beginning) {
+    test_region memory{64_KiB};
+    const auto leaves = [](auto make) {
+        return expect_broken_promise([&] {
+            auto h = make();
+            (void)h.allocate(8);
+        });
+    };
+    using kind = heap<TypeParam>;
+    const typename kind::options how{.name = "level", .all_back_at_end = true};
+    if (asserts_enabled) {
+        for (const auto& told :
+             {leaves([&] { return kind{memory.span(), how}; }),
+              leaves([&] { return kind{64_KiB, system_memory(), how}; }),
+              leaves([&] { return kind{grow_by{4_KiB}, system_memory(), how}; })}) {
+            EXPECT_EQ(told.kind(), misuse_kind::leak) << told;
+            EXPECT_TRUE(told.says("heap 'level' at")) << told;
+        }
+    }
+    kind plain{grow_by{4_KiB}, system_memory(), {.name = "left as a whole"}};
+    EXPECT_NE(plain.allocate(8), nullptr);
+    static_assert(
+        std::is_same_v<decltype(heap{grow_by{4_KiB}, system_memory(), {.name = ""}}), heap<>>);
 }
 
 TYPED_TEST(heap_test, an_overrun_header_is_noticed) {

@@ -20,7 +20,7 @@ TEST(absurd_counts, of_a_packed_array) {
     packed_array<block_of_64> rows{upstream};
     const auto reserve = [&](std::size_t count) { return rows.reserve(count); };
     expect_refused(upstream, 64, reserve);
-    rows.emplace();
+    ASSERT_NE(rows.emplace(), nullptr);
     expect_refused(upstream, 64, reserve);
     EXPECT_EQ(rows.size(), 1u);
     packed_array<block_of_64> addresses{upstream};

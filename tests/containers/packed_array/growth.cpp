@@ -23,7 +23,7 @@ TEST(packed_array, exhausted_memory_changes_nothing) {
     test_upstream upstream;
     packed_array<std::string> a{upstream};
     ASSERT_TRUE(a.reserve(4));
-    for (int i = 0; i < 4; ++i) { a.emplace(std::to_string(i)); }
+    for (int i = 0; i < 4; ++i) { (void)a.emplace(std::to_string(i)); }
     upstream.refuse_from(upstream.request_count());
     EXPECT_EQ(a.emplace("more"), nullptr);
     EXPECT_FALSE(a.reserve(5));
@@ -47,7 +47,7 @@ TEST(packed_array, every_construction_and_move_may_throw) {
             tracked::throw_at = fail;
             for (std::uint64_t i = 0; i < 40; ++i) {
                 try {
-                    a.emplace(i);
+                    (void)a.emplace(i);
                     model.push_back(i);
                     if (i % 3 == 2) {
                         a.swap_erase(0);

@@ -38,7 +38,7 @@ TEST(packed_array, erase_moves_the_last_one_into_the_hole_and_says_so) {
 
 TEST(packed_array, erasing_while_iterating_asks_each_object_once) {
     packed_array<int> a;
-    for (int i = 0; i < 1000; ++i) { a.emplace(i); }
+    for (int i = 0; i < 1000; ++i) { (void)a.emplace(i); }
     std::vector<int> asked;
     EXPECT_EQ(a.erase_if([&](int v) {
         asked.push_back(v);
@@ -56,11 +56,11 @@ TEST(packed_array, erasing_while_iterating_asks_each_object_once) {
 TEST(packed_array, what_a_visitor_inserts_is_visited_too) {
     packed_array<int> a;
     ASSERT_TRUE(a.reserve(100));
-    a.emplace(5);
+    (void)a.emplace(5);
     int visited = 0;
     a.for_each_erasing([&](int& v) {
         ++visited;
-        if (v > 0) { a.emplace(v - 1); }
+        if (v > 0) { (void)a.emplace(v - 1); }
         return after_visit::erase;
     });
     EXPECT_EQ(visited, 6);
@@ -69,14 +69,14 @@ TEST(packed_array, what_a_visitor_inserts_is_visited_too) {
 
 TEST(packed_array, arguments_may_refer_to_objects_of_the_array_itself) {
     packed_array<std::string> a;
-    a.emplace("a text that is too long for the small string buffer");
+    (void)a.emplace("a text that is too long for the small string buffer");
     for (int i = 0; i < 200; ++i) { ASSERT_NE(a.emplace(a[0]), nullptr); }
     for (const std::string& s : a) { EXPECT_EQ(s, a[0]); }
 }
 
 TEST(packed_array, batches_cover_every_row_and_split_at_cache_lines) {
     packed_array<char> bytes;
-    for (int i = 0; i < 1000; ++i) { bytes.emplace('x'); }
+    for (int i = 0; i < 1000; ++i) { (void)bytes.emplace('x'); }
     const auto batches = bytes.batches(1);
     EXPECT_EQ(batches.rows_per_batch(), 64u);
     std::size_t rows = 0;
@@ -115,10 +115,10 @@ TEST(sort_indices, sorts_and_keeps_the_order_of_equal_rows) {
 
 TEST(packed_array, moved_from_is_empty_and_usable_and_swap_exchanges) {
     packed_array<std::string> a;
-    a.emplace("a");
+    (void)a.emplace("a");
     packed_array<std::string> b{std::move(a)};
     EXPECT_TRUE(a.empty());
-    a.emplace("new");
+    (void)a.emplace("new");
     a.swap(b);
     EXPECT_EQ(a[0], "a");
     EXPECT_EQ(b[0], "new");

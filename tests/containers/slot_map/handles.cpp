@@ -133,7 +133,7 @@ TEST(slot_map, a_handle_of_what_was_here_before_is_named_as_of_another_map) {
     slot_map<int> map;
     const auto old = map.emplace(1);
     map = slot_map<int>{};
-    map.emplace(2);
+    (void)map.emplace(2);
     EXPECT_EQ(map.fault_of(old), handle_fault::foreign);
 }
 

@@ -107,8 +107,8 @@ TEST(slot_map, objects_are_built_in_place) {
     };
     slot_map<stubborn> map;
     ASSERT_TRUE(map.reserve(2));
-    map.emplace(1);
-    map.emplace_with([](auto) { return stubborn{2}; });
+    (void)map.emplace(1);
+    (void)map.emplace_with([](auto) { return stubborn{2}; });
     EXPECT_EQ(stubborn::count(), 0);
 }
 
@@ -190,7 +190,7 @@ TEST(slot_map, retired_objects_cannot_be_found_and_live_until_their_fence) {
 
 TEST(slot_map, erasing_while_iterating_visits_everything_once) {
     slot_map<int> map;
-    for (int i = 0; i < 100; ++i) { map.emplace(i); }
+    for (int i = 0; i < 100; ++i) { (void)map.emplace(i); }
     int visited = 0;
     for (auto it = map.begin(); it != map.end();) {
         ++visited;
@@ -205,7 +205,7 @@ TEST(slot_map, erasing_while_iterating_visits_everything_once) {
 TEST(slot_map, arguments_may_refer_to_objects_of_the_map_itself) {
     slot_map<std::string> map;
     const auto h = map.emplace("a text that is too long for the small string buffer");
-    for (int i = 0; i < 100; ++i) { map.emplace(map.values()[0]); }
+    for (int i = 0; i < 100; ++i) { (void)map.emplace(map.values()[0]); }
     for (const std::string& text : map) { EXPECT_EQ(text, map[h]); }
 }
 
@@ -214,7 +214,7 @@ TEST(slot_map, batches_never_share_a_cache_line) {
         char bytes[12];
     };
     slot_map<odd> map;
-    for (int i = 0; i < 1000; ++i) { map.emplace(); }
+    for (int i = 0; i < 1000; ++i) { (void)map.emplace(); }
     const auto batches = map.batches(100);
     std::size_t rows = 0;
     for (std::size_t k = 0; k < batches.size(); ++k) {

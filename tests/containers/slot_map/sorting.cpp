@@ -32,7 +32,7 @@ TEST(slot_map, sorting_keeps_handles_valid_and_is_stable) {
 TEST(slot_map, a_sort_without_memory_changes_nothing) {
     test_upstream upstream;
     slot_map<int> map{upstream};
-    for (int i = 0; i < 10; ++i) { map.emplace(9 - i); }
+    for (int i = 0; i < 10; ++i) { (void)map.emplace(9 - i); }
     upstream.refuse_from(upstream.request_count());
     EXPECT_FALSE(map.sort([](int a, int b) { return a < b; }));
     for (std::size_t i = 0; i < 10; ++i) { EXPECT_EQ(map.values()[i], 9 - static_cast<int>(i)); }
@@ -41,7 +41,7 @@ TEST(slot_map, a_sort_without_memory_changes_nothing) {
 TEST(slot_map, sorts_any_number_of_rows_with_handles_of_any_width) {
     slot_map<int, slot_policy<16>> map;
     for (int count = 0; count < 20; ++count) {
-        map.emplace(100 - count);
+        (void)map.emplace(100 - count);
         ASSERT_TRUE(map.sort([](int a, int b) { return a < b; }));
         ASSERT_TRUE(std::is_sorted(map.begin(), map.end()));
         map.validate();

@@ -86,7 +86,7 @@ struct last_wish {
         --alive;
         if (wishes == 0) { return; }
         --wishes;
-        if (wish == insert) { map->emplace(insert); }
+        if (wish == insert) { (void)map->emplace(insert); }
         if (wish == retire) { EXPECT_TRUE(map->retire(map->emplace(retire), 3)); }
         if (wish == collect) { map->collect(9); }
     }

@@ -42,7 +42,7 @@ TEST(stable_slot_map, iterates_in_slot_order_by_loop_and_by_for_each) {
 TEST(stable_slot_map, a_map_that_is_only_read_visits_all_pages) {
     stable_slot_map<int> map;
     const int count = static_cast<int>(2 * map.slots_per_chunk + 1);
-    for (int i = 0; i < count; ++i) { map.emplace(i); }
+    for (int i = 0; i < count; ++i) { (void)map.emplace(i); }
     const auto& read_only = map;
     int next = 0;
     read_only.for_each([&](const int& value) { EXPECT_EQ(value, next++); });
@@ -61,7 +61,7 @@ TEST(stable_slot_map, erasing_anything_while_iterating_is_defined) {
     }
     EXPECT_EQ(visited, 2500);
     EXPECT_TRUE(map.empty());
-    for (int i = 0; i < 5000; ++i) { map.emplace(i); }
+    for (int i = 0; i < 5000; ++i) { (void)map.emplace(i); }
     map.for_each([&](auto h, int& value) {
         if (value % 2 == 0) { map.erase(h); }
     });

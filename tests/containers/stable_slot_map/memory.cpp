@@ -49,7 +49,7 @@ TEST(stable_slot_map, reserved_chunks_stay_and_insertions_never_allocate) {
 TEST(stable_slot_map, a_map_around_a_chunk_boundary_does_not_allocate_at_each_step) {
     test_upstream upstream;
     stable_slot_map<int> map{upstream};
-    for (std::size_t i = 0; i < map.slots_per_chunk; ++i) { map.emplace(0); }
+    for (std::size_t i = 0; i < map.slots_per_chunk; ++i) { (void)map.emplace(0); }
     map.erase(map.emplace(0));
     const std::size_t requests = upstream.request_count();
     for (int i = 0; i < 100; ++i) { map.erase(map.emplace(0)); }
@@ -180,7 +180,7 @@ TEST(stable_slot_map, a_page_whose_only_object_was_not_made_is_an_empty_page) {
     std::vector<stable_slot_map<refuses>::handle_type> handles;
     for (std::size_t i = 0; i < map.slots_per_chunk; ++i) { handles.push_back(map.emplace(false)); }
     for (int i = 0; i < 64; ++i) {  // until none of the chunk's first word waits in the batch
-        EXPECT_THROW(map.emplace(true), int);
+        EXPECT_THROW((void)map.emplace(true), int);
     }
     EXPECT_EQ(map.chunks_with_memory(), 2u);
     for (const auto h : handles) { map.erase(h); }

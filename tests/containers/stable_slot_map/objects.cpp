@@ -51,7 +51,7 @@ TEST(stable_slot_map, addresses_never_change) {
         model.emplace_back(h, map.find(h));
     }
     for (std::size_t i = 0; i < model.size(); i += 2) { map.erase(model[i].first); }
-    for (int i = 0; i < 20000; ++i) { map.emplace("more"); }
+    for (int i = 0; i < 20000; ++i) { (void)map.emplace("more"); }
     for (std::size_t i = 1; i < model.size(); i += 2) {
         ASSERT_EQ(map.find(model[i].first), model[i].second);
         ASSERT_EQ(*model[i].second, std::to_string(i));

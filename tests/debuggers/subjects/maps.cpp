@@ -154,7 +154,7 @@ void owners() {
     //         {[0:9] = {hp = 7, speed = 0.5}}
     //= shared: 0:9, 2 owners = {[object] = {hp = 7, speed = 0.5}}
     using kept = cairn::deferred_store<cairn::slot_map<enemy>>;
-    kept waits{cairn::system_memory(), from_5, cairn::destroys::in_collect};
+    kept waits{cairn::system_memory(), cairn::destroys::in_collect, from_5};
     auto mine = waits.make(3, 2.5f);
     waits.make(4, 3.5f).reset();
     //= waits: deferred_store over slot_map of 2 objects, of which 1 wait =

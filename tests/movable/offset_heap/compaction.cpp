@@ -52,6 +52,7 @@ TYPED_TEST(offset_heap_test, planned_moves_bring_the_free_memory_together) {
         while (idle_rounds < 2 && ++calls < 200'000) {
             move moves[3];
             const std::size_t n = h.plan(moves, 3, limits);
+            ASSERT_EQ(h.moves_in_flight(), n);
             if (calls % 16 == 0) { h.validate(); }
             moved += n;
             TypeParam bytes = 0;

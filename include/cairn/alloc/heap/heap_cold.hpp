@@ -11,7 +11,16 @@ namespace cairn::inline CAIRN_FLAVOUR {
 // ---------------------------------------------------------------------------- making one
 
 template <class Fit, class Steps>
-heap<Fit, Steps>::heap(byte_slice memory) noexcept : heap{no_memory(), 0, false} {
+heap<Fit, Steps>::heap(allocator_ref upstream, std::size_t block_size, bool owned,
+                       const options& how) noexcept
+    : core_{upstream, block_size, owned} {
+    if (how.name != nullptr) { set_name(how.name); }
+    expect_empty_end(how.all_back_at_end);
+}
+
+template <class Fit, class Steps>
+heap<Fit, Steps>::heap(byte_slice memory, const options& how) noexcept
+    : heap{no_memory(), 0, false, how} {
     // A region begins at a multiple of 16; what is too small for one block makes a heap that
     // refuses everything.
     const std::size_t skipped =
@@ -23,8 +32,8 @@ heap<Fit, Steps>::heap(byte_slice memory) noexcept : heap{no_memory(), 0, false}
 }
 
 template <class Fit, class Steps>
-heap<Fit, Steps>::heap(std::size_t size, allocator_ref upstream) noexcept
-    : heap{upstream, 0, true} {
+heap<Fit, Steps>::heap(std::size_t size, allocator_ref upstream, const options& how) noexcept
+    : heap{upstream, 0, true, how} {
     const std::uint32_t bin_count = bins::count_for(size / granule_size);
     if (home_region::granules_in(size, bin_count) == 0) { return; }
     // Too few bytes for a block are not asked for. A refusal leaves a heap without a region.
@@ -33,12 +42,12 @@ heap<Fit, Steps>::heap(std::size_t size, allocator_ref upstream) noexcept
 }
 
 template <class Fit, class Steps>
-heap<Fit, Steps>::heap(grow_by growth, allocator_ref upstream) noexcept
-    : heap{upstream, growth.block_size < 1024 ? 1024 : growth.block_size, true} {}
+heap<Fit, Steps>::heap(grow_by growth, allocator_ref upstream, const options& how) noexcept
+    : heap{upstream, growth.block_size < 1024 ? 1024 : growth.block_size, true, how} {}
 
 template <class Fit, class Steps>
 heap<Fit, Steps> heap<Fit, Steps>::adopt(byte_slice memory) noexcept {
-    heap h{no_memory(), 0, false};
+    heap h{no_memory(), 0, false, {}};
     if (region_type* const home = home_region::find(memory)) {
         h.core_.start(home, home->total_size());
     }
@@ -47,7 +56,7 @@ heap<Fit, Steps> heap<Fit, Steps>::adopt(byte_slice memory) noexcept {
 
 template <class Fit, class Steps>
 heap<Fit, Steps> heap<Fit, Steps>::adopt_untrusted(byte_slice memory) noexcept {
-    heap h{no_memory(), 0, false};
+    heap h{no_memory(), 0, false, {}};
     if (region_type* const home = home_region::find_untrusted(memory)) {
         h.core_.start(home, home->total_size());
     }

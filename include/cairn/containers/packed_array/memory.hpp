@@ -34,16 +34,13 @@ public:
         : memory_{storage_alignment, upstream} {}
 
     /// Takes the objects and the memory of `other`, which is empty afterwards.
-    packed_memory(packed_memory&& other) noexcept
-        : memory_{std::move(other.memory_)},
-          size_{std::exchange(other.size_, 0)},
-          capacity_{std::exchange(other.capacity_, 0)} {}
+    packed_memory(packed_memory&& other) noexcept = default;
     packed_memory& operator=(packed_memory&& other) noexcept {
         if (this != &other) {
             clear();
             memory_ = std::move(other.memory_);
-            size_ = std::exchange(other.size_, 0);
-            capacity_ = std::exchange(other.capacity_, 0);
+            size_ = std::move(other.size_);
+            capacity_ = std::move(other.capacity_);
         }
         return *this;
     }
@@ -251,8 +248,8 @@ private:
 
 protected:
     growable_memory memory_;
-    std::size_t size_ = 0;
-    std::size_t capacity_ = 0;
+    moved<std::size_t> size_;
+    moved<std::size_t> capacity_;
 };
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

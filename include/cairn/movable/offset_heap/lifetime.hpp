@@ -63,7 +63,10 @@ void basic_offset_heap<Offset, Steps>::release() noexcept {
 }
 
 template <std::unsigned_integral Offset, class Steps>
-void basic_offset_heap<Offset, Steps>::steal(basic_offset_heap& other) noexcept {
+basic_offset_heap<Offset, Steps>::basic_offset_heap(basic_offset_heap&& other) noexcept
+    : allocation_count_max_{other.allocation_count_max_},
+      capacity_{other.capacity_},
+      upstream_{other.upstream_} {
     nodes_ = other.nodes_;
     node_count_ = other.node_count_;
     unused_ = other.unused_;
@@ -71,12 +74,9 @@ void basic_offset_heap<Offset, Steps>::steal(basic_offset_heap& other) noexcept 
     first_ = other.first_;
     last_ = other.last_;
     live_count_ = other.live_count_;
-    allocation_count_max_ = other.allocation_count_max_;
     in_flight_ = other.in_flight_;
     first_generation_ = other.first_generation_;
     planner_ = other.planner_;
-    capacity_ = other.capacity_;
-    upstream_ = other.upstream_;
     bins_ = other.bins_;
     for (std::uint32_t b = 0; b < bin_count; ++b) { heads_[b] = other.heads_[b]; }
     other.node_count_ = 0;
@@ -84,19 +84,9 @@ void basic_offset_heap<Offset, Steps>::steal(basic_offset_heap& other) noexcept 
 }
 
 template <std::unsigned_integral Offset, class Steps>
-basic_offset_heap<Offset, Steps>::basic_offset_heap(basic_offset_heap&& other) noexcept
-    : allocation_count_max_{0}, capacity_{0}, upstream_{other.upstream_} {
-    steal(other);
-}
-
-template <std::unsigned_integral Offset, class Steps>
 auto basic_offset_heap<Offset, Steps>::operator=(basic_offset_heap&& other) noexcept
     -> basic_offset_heap& {
-    if (this != &other) {
-        release();
-        steal(other);
-    }
-    return *this;
+    return detail::begin_anew(*this, other);
 }
 
 // ---------------------------------------------------------------------------- size of things

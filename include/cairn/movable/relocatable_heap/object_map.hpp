@@ -61,6 +61,8 @@ public:
 
     explicit object_map(allocator_ref upstream) noexcept
         : entries_{cache_line_alignment, upstream} {}
+    /// `other` is a map over nothing afterwards, which create() may use. Written out: its ends are
+    /// written as the links of entries are, by one reference to either.
     object_map(object_map&& other) noexcept;
     object_map& operator=(object_map&& other) noexcept;
     ~object_map() { release(); }
@@ -149,7 +151,6 @@ private:
     void close(std::uint32_t owner) noexcept;  // and leaves it
     void link(std::uint32_t i, std::uint32_t owner) noexcept;
     void unlink(std::uint32_t i) noexcept;
-    void steal(object_map& other) noexcept;
 
     //  granules_ = sum of granules over the objects + free_granules_
     //  hole behind i = start_of(after i) - end_of(i), in granules; hole_count_ of them are not 0

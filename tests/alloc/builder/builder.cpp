@@ -1,10 +1,8 @@
-// Behaviours of cairn/alloc/builder.hpp, array_recycler.hpp and monotonic.hpp.
+// Sentences of cairn/alloc/builder.hpp.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/arena_scope.hpp>
-#include <cairn/alloc/array_recycler.hpp>
 #include <cairn/alloc/builder.hpp>
 #include <cairn/alloc/growing_arena.hpp>
-#include <cairn/alloc/monotonic.hpp>
 #include <cairn/core/sizes.hpp>
 #include <gtest/gtest.h>
 
@@ -13,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "support/allocator_contract.hpp"
 #include "support/test_upstream.hpp"
 
 using namespace cairn;
@@ -154,99 +151,6 @@ TEST(builder, agrees_with_a_vector) {
         ASSERT_EQ(std::vector<unsigned>(all.begin(), all.end()), model);
         a.validate();
     }
-}
-
-TEST(monotonic, keeps_the_common_contract) {
-    for (unsigned seed = 1; seed <= 20; ++seed) {
-        test_upstream upstream;
-        monotonic<growing_arena> a{std::size_t{1_KiB}, allocator_ref{upstream}};
-        check_allocator_contract(a, seed);
-    }
-}
-
-TEST(monotonic, freed_memory_waits_for_the_reset) {
-    arena memory{64_KiB};
-    monotonic a{memory};
-    void* const first = a.allocate(100);
-    a.deallocate(first, 100);
-    EXPECT_NE(a.allocate(100), first) << "even the last block is kept";
-    a.reset();
-    EXPECT_EQ(a.allocate(100), first);
-    const auto here = a.mark();
-    void* const second = a.allocate(10);
-    a.rewind(here);
-    EXPECT_EQ(a.allocate(10), second);
-}
-
-TEST(array_recycler, keeps_the_common_contract) {
-    for (unsigned seed = 1; seed <= 20; ++seed) {
-        test_upstream upstream;
-        array_recycler<growing_arena> a{std::size_t{1_KiB}, allocator_ref{upstream}};
-        check_allocator_contract(a, seed);
-    }
-}
-
-TEST(array_recycler, an_outgrown_array_serves_again) {
-    arena memory{64_KiB};
-    array_recycler a{memory};
-    void* const first = a.allocate(100);
-    void* const behind = a.allocate(100);
-    a.deallocate(first, 100);
-    EXPECT_EQ(a.allocate(120), first) << "the same power of two";
-    a.deallocate(behind, 100);
-    EXPECT_EQ(memory.used_size(), 128u) << "the last block goes back to the arena itself";
-}
-
-TEST(array_recycler, growing_vectors_stop_taking_more_than_they_hold) {
-    arena plain{1_MiB};
-    arena memory{1_MiB};
-    array_recycler recycled{memory};
-    const auto grow_many = [](auto& a) {  // 64 arrays that double in turn, as vectors do
-        void* arrays[64] = {};
-        std::size_t sizes[64] = {};
-        for (std::size_t size = 16; size <= 1024; size *= 2) {
-            for (int i = 0; i < 64; ++i) {
-                void* const larger = a.allocate(size);
-                ASSERT_NE(larger, nullptr);
-                if (arrays[i] != nullptr) { a.deallocate(arrays[i], sizes[i]); }
-                arrays[i] = larger;
-                sizes[i] = size;
-            }
-        }
-        for (int i = 0; i < 64; ++i) {  // a second generation, smaller
-            void* const again = a.allocate(512);
-            ASSERT_NE(again, nullptr);
-        }
-    };
-    grow_many(plain);
-    grow_many(recycled);
-    EXPECT_LE(memory.high_water_size() + 64 * 512, plain.high_water_size());
-}
-
-TEST(array_recycler, resizes_within_the_power_of_two_and_at_the_tip) {
-    arena a{64_KiB};
-    array_recycler r{a};
-    void* const p = r.allocate(20);
-    EXPECT_TRUE(r.try_resize(p, 20, 32)) << "32 bytes were taken";
-    EXPECT_TRUE(r.try_resize(p, 32, 60)) << "nothing lies behind it";
-    EXPECT_EQ(a.used_size(), 64u);
-    (void)r.allocate(16);
-    EXPECT_FALSE(r.try_resize(p, 60, 100)) << "something does now";
-    EXPECT_TRUE(r.try_resize(p, 60, 40));
-    EXPECT_FALSE(r.try_resize(p, 40, 50, alignment{64}))
-        << "such blocks come from the arena itself";
-}
-
-TEST(array_recycler, rewind_and_reset_empty_the_lists) {
-    arena memory{4_KiB};
-    array_recycler a{memory};
-    const auto start = a.mark();
-    void* const first = a.allocate(64);
-    (void)a.allocate(64);
-    a.deallocate(first, 64);
-    a.rewind(start);
-    EXPECT_EQ(a.allocate(64), first);
-    EXPECT_NE(a.allocate(64), first) << "a block is never given out twice";
 }
 
 TEST(builder, an_element_that_is_refused_stays_with_its_owner) {

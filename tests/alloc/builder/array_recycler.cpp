@@ -3,6 +3,7 @@
 #include <cairn/alloc/array_recycler.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/virtual_arena.hpp>
+#include <cairn/core/sizes.hpp>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -108,6 +109,69 @@ TEST(array_recycler, agrees_with_the_model_over_marks_where_all_blocks_share_a_l
                                    .older_percent = 10,
                                    .resize_percent = 0});
     }
+}
+
+TEST(array_recycler, an_outgrown_array_serves_again) {
+    arena memory{64_KiB};
+    array_recycler a{memory};
+    void* const first = a.allocate(100);
+    void* const behind = a.allocate(100);
+    a.deallocate(first, 100);
+    EXPECT_EQ(a.allocate(120), first) << "the same power of two";
+    a.deallocate(behind, 100);
+    EXPECT_EQ(memory.used_size(), 128u) << "the last block goes back to the arena itself";
+}
+
+TEST(array_recycler, growing_vectors_stop_taking_more_than_they_hold) {
+    arena plain{1_MiB};
+    arena memory{1_MiB};
+    array_recycler recycled{memory};
+    const auto grow_many = [](auto& a) {  // 64 arrays that double in turn, as vectors do
+        void* arrays[64] = {};
+        std::size_t sizes[64] = {};
+        for (std::size_t size = 16; size <= 1024; size *= 2) {
+            for (int i = 0; i < 64; ++i) {
+                void* const larger = a.allocate(size);
+                ASSERT_NE(larger, nullptr);
+                if (arrays[i] != nullptr) { a.deallocate(arrays[i], sizes[i]); }
+                arrays[i] = larger;
+                sizes[i] = size;
+            }
+        }
+        for (int i = 0; i < 64; ++i) {  // a second generation, smaller
+            void* const again = a.allocate(512);
+            ASSERT_NE(again, nullptr);
+        }
+    };
+    grow_many(plain);
+    grow_many(recycled);
+    EXPECT_LE(memory.high_water_size() + 64 * 512, plain.high_water_size());
+}
+
+TEST(array_recycler, resizes_within_the_power_of_two_and_at_the_tip) {
+    arena a{64_KiB};
+    array_recycler r{a};
+    void* const p = r.allocate(20);
+    EXPECT_TRUE(r.try_resize(p, 20, 32)) << "32 bytes were taken";
+    EXPECT_TRUE(r.try_resize(p, 32, 60)) << "nothing lies behind it";
+    EXPECT_EQ(a.used_size(), 64u);
+    (void)r.allocate(16);
+    EXPECT_FALSE(r.try_resize(p, 60, 100)) << "something does now";
+    EXPECT_TRUE(r.try_resize(p, 60, 40));
+    EXPECT_FALSE(r.try_resize(p, 40, 50, alignment{64}))
+        << "such blocks come from the arena itself";
+}
+
+TEST(array_recycler, rewind_and_reset_empty_the_lists) {
+    arena memory{4_KiB};
+    array_recycler a{memory};
+    const auto start = a.mark();
+    void* const first = a.allocate(64);
+    (void)a.allocate(64);
+    a.deallocate(first, 64);
+    a.rewind(start);
+    EXPECT_EQ(a.allocate(64), first);
+    EXPECT_NE(a.allocate(64), first) << "a block is never given out twice";
 }
 
 }  // namespace

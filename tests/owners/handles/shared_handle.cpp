@@ -1,4 +1,4 @@
-// Sentences of cairn/owners/unique_handle.hpp and cairn/owners/shared_handle.hpp about owners: when
+// Sentences of cairn/owners/shared_handle.hpp (and of cairn/owners/unique_handle.hpp beside it): when
 // the object ends, and which owners are equal.
 #include <cairn/containers/slot_map.hpp>
 #include <cairn/containers/slot_policy.hpp>
@@ -27,31 +27,6 @@ struct gate {
     field<K, float> width = 2;
 };
 }  // namespace
-
-TYPED_TEST(owners_in, a_unique_handle_erases_its_object_once) {
-    TypeParam map;
-    typename TypeParam::handle_type weak;
-    {
-        unique_handle a{map, map.emplace(1)};
-        weak = a.handle();
-        EXPECT_TRUE(a);
-        EXPECT_EQ(a->number, 1);
-        unique_handle<TypeParam> b = std::move(a);
-        EXPECT_FALSE(a);
-        EXPECT_EQ((*b).number, 1);
-        EXPECT_TRUE(map.contains(weak));
-    }
-    EXPECT_FALSE(map.contains(weak));
-    EXPECT_EQ(door::alive, 0);
-    unique_handle c{map, map.emplace(2)};
-    EXPECT_TRUE(map.erase(c.handle())) << "erased by somebody else: the end does nothing";
-    EXPECT_FALSE(c);
-    c.reset();
-    unique_handle d{map, map.emplace(3)};
-    const auto freed = d.release();
-    EXPECT_TRUE(map.contains(freed));
-    EXPECT_TRUE(map.erase(freed));
-}
 
 TYPED_TEST(owners_in, the_last_shared_handle_erases_and_the_handle_is_the_weak_one) {
     shared_store<TypeParam> store;
@@ -119,14 +94,6 @@ TEST(owners, a_store_without_an_index_left_touches_no_count) {
     EXPECT_EQ(door::alive, 1);
 }
 
-TEST(owners, an_index_behind_the_last_block_of_cells_has_no_cell) {
-    detail::cell_blocks cells{8, system_memory()};
-    const std::size_t end = (std::size_t{1} << detail::cell_blocks::block_count_max) - 1;
-    EXPECT_EQ(cells.ensure(end * detail::cell_blocks::first_count), nullptr);
-    EXPECT_EQ(cells.ensure(SIZE_MAX), nullptr);
-    EXPECT_NE(cells.ensure(0), nullptr);
-}
-
 namespace {
 struct anything {
     virtual ~anything() = default;
@@ -178,16 +145,6 @@ TEST(owners, are_equal_when_they_own_the_same_object_or_nothing) {
     b.reset();
     EXPECT_TRUE(a == b) << "nothing is the same nothing everywhere";
     EXPECT_TRUE(a == nullptr);
-}
-
-TYPED_TEST(owners_in, a_unique_handle_that_is_assigned_to_erases_what_it_owned) {
-    TypeParam map;
-    unique_handle a{map, map.emplace(1)};
-    unique_handle b{map, map.emplace(2)};
-    a = std::move(b);
-    EXPECT_EQ(map.size(), 1u);
-    EXPECT_EQ(a->number, 2);
-    EXPECT_EQ(door::alive, 1);
 }
 
 TEST(owners, of_one_object_are_one_key_of_a_hash_table) {

@@ -1,10 +1,10 @@
-// Sentences of cairn/storage/sort_keys.hpp and sort_indices.hpp. Sorted tables are in
-// table/ranges.cpp.
-#include <cairn/storage/sort_indices.hpp>
+// Sentences of cairn/storage/sort_keys.hpp. Sorted tables are in table/ranges.cpp.
 #include <cairn/storage/sort_keys.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <random>
 #include <vector>
 
@@ -42,17 +42,6 @@ TEST(radix_sort, sorts_stably_whatever_bytes_differ) {
             expect_sorted_stably<std::uint32_t>(static_cast<std::uint32_t>(mask), count);
         }
     }
-}
-
-TEST(sort_indices, the_look_at_an_order_writes_to_nothing_behind_it) {
-    std::uint32_t order[] = {1, 3, 0, 0};
-    EXPECT_FALSE(cairn::detail::names_each_once(order, 2));
-    EXPECT_EQ(order[3], 0u);
-    order[1] = 0;
-    EXPECT_TRUE(cairn::detail::names_each_once(order, 2));
-    EXPECT_EQ(order[0], 1u) << "as it was";
-    order[1] = 1;
-    EXPECT_FALSE(cairn::detail::names_each_once(order, 2));
 }
 
 }  // namespace
