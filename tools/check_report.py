@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Does a report of the lab hold every experiment that the lab says it has?
 
-Usage: tools/check_report.py LIST JSON HTML
-    LIST   what `cairn lab --list` printed: the first word of a line is an experiment's name
+Usage: tools/check_report.py LIST JSON HTML [WITHOUT...]
+    LIST     what `cairn lab --list` printed: the first word of a line is an experiment's name
+    WITHOUT  experiments that this system cannot run: they say why, in one sentence
 Needs of the choosing table (lab/experiments/summary.cpp) and the cases that they cover are looked up as well. Exit status 0: it does; 1: something is missing, and is named.
 """
 import json
@@ -10,7 +11,7 @@ import pathlib
 import re
 import sys
 
-if len(sys.argv) != 4:
+if len(sys.argv) < 4:
     sys.exit(__doc__)
 problems = []
 
@@ -47,7 +48,10 @@ for name in listed:
     if name not in page:
         problems.append(f"{name} is listed but not on the page")
     cases = measured[name].get("cases", [])
-    if not cases:
+    if name in sys.argv[4:]:
+        if cases or not measured[name].get("error"):
+            problems.append(f"{name} does not say why it is not run")
+    elif not cases:
         problems.append(f"{name} has no cases")
     for case in cases:
         kinds = {contender.get("kind") for contender in case.get("contenders", [])}
