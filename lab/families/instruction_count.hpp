@@ -48,16 +48,17 @@ template <std::size_t Labels, class Operation>
     auto& most = *::new (shared.get()) counts{};
     const bool ended = in_copy([&] {
         handle_single_steps(&detail::count_step);
+        Operation work = operation;  // on this stack: no instruction more to reach it
         std::uint64_t overhead = 0;  // of the marks
         bool is_first = true;
         // Inlined, so that nothing but the operation itself stands between the two calls.
-        operation([]() __attribute__((always_inline)) { detail::begin_steps(); },
-                  [&](std::size_t label) __attribute__((always_inline)) {
-                      const std::uint64_t count = detail::end_steps();
-                      if (is_first) { overhead = count; }
-                      is_first = false;
-                      most.at(label) = std::max(most.at(label), count - std::min(count, overhead));
-                  });
+        work([]() __attribute__((always_inline)) { detail::begin_steps(); },
+             [&](std::size_t label) __attribute__((always_inline)) {
+                 const std::uint64_t count = detail::end_steps();
+                 if (is_first) { overhead = count; }
+                 is_first = false;
+                 most.at(label) = std::max(most.at(label), count - std::min(count, overhead));
+             });
     });
     if (!ended) throw std::runtime_error{"the process that counts instructions did not end well"};
     return most;
