@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Does a report of the lab hold every experiment that the lab says it has?
 
-Usage: tools/check_report.py LIST JSON HTML
-    LIST   what `cairn lab --list` printed: the first word of a line is an experiment's name
+Usage: tools/check_report.py LIST JSON HTML [WITHOUT...]
+    LIST     what `cairn lab --list` printed: the first word of a line is an experiment's name
+    WITHOUT  what this system cannot measure: an experiment, which says why in one sentence, or
+             'EXPERIMENT: CASE', of which there is then no case
 Needs of the choosing table (lab/experiments/summary.cpp) and the cases that they cover are looked up as well. Exit status 0: it does; 1: something is missing, and is named.
 """
 import json
@@ -10,7 +12,7 @@ import pathlib
 import re
 import sys
 
-if len(sys.argv) != 4:
+if len(sys.argv) < 4:
     sys.exit(__doc__)
 problems = []
 
@@ -47,7 +49,10 @@ for name in listed:
     if name not in page:
         problems.append(f"{name} is listed but not on the page")
     cases = measured[name].get("cases", [])
-    if not cases:
+    if name in sys.argv[4:]:
+        if cases or not measured[name].get("error"):
+            problems.append(f"{name} does not say why it is not run")
+    elif not cases:
         problems.append(f"{name} has no cases")
     for case in cases:
         kinds = {contender.get("kind") for contender in case.get("contenders", [])}
@@ -78,7 +83,11 @@ for need, where in needs:
     for experiment, patterns in re.findall(r'\{"([^"]+)",\s*\{((?:\s*"[^"]+",?)+)\s*\}\}', where):
         for pattern in re.findall(r'"([^"]+)"', patterns):
             names = re.compile(re.escape(pattern).replace(r"\*", ".*"))
-            if not any(k["experiment"] == experiment and names.fullmatch(k["case"]) for k in line["cases"]):
+            is_there = any(k["experiment"] == experiment and names.fullmatch(k["case"]) for k in line["cases"])
+            if f"{experiment}: {pattern}" in sys.argv[4:]:
+                if is_there:
+                    problems.append(f"{experiment}: {pattern} was measured all the same")
+            elif not is_there:
                 problems.append(f"'{need}' is not judged by {experiment}: {pattern}")
 if re.search(r'(src|href)="https?://[^"]*\.(js|css)', page):
     problems.append("the page loads something from the network")

@@ -19,21 +19,9 @@
 #include "lab/harness/child.hpp"
 #include "lab/harness/clock.hpp"
 #include "lab/harness/worker.hpp"
+#include "lab/system/process.hpp"
 
 namespace lab {
-
-namespace {
-
-bool is_on_path(const std::string& program) {
-    const char* const path = std::getenv("PATH");
-    std::istringstream folders{path == nullptr ? "" : path};
-    for (std::string folder; std::getline(folders, folder, ':');) {
-        if (!folder.empty() && ::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
-    }
-    return false;
-}
-
-}  // namespace
 
 std::string find_compiler(const std::string& name) {
     if (is_on_path(name)) return name;
@@ -43,6 +31,10 @@ std::string find_compiler(const std::string& name) {
     }
     return {};
 }
+
+std::string why_no_compilation() { return {}; }
+
+int open_program(const std::string& path) { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }
 
 // ---- the folder ------------------------------------------------------------------------------
 

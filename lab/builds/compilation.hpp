@@ -31,9 +31,15 @@ public:
 
 private:
     std::string path_;
-    int in_use_ = -1;  ///< the end of a pipe: open here and in every compiler
-    pid_t remover_ = -1;
+    [[maybe_unused]] int in_use_ = -1;  ///< the end of a pipe: open here and in every compiler
+    [[maybe_unused]] pid_t remover_ = -1;
 };
+
+/// Why nothing can be compiled on this system, in one sentence; empty where it can.
+[[nodiscard]] std::string why_no_compilation();
+
+/// A program lives on without its name. Returns: its open file, -1: it cannot be opened.
+[[nodiscard]] int open_program(const std::string& path);
 
 struct compile_job {
     std::vector<std::string> words;  ///< the command

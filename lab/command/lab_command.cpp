@@ -1,9 +1,6 @@
 #include "lab/command/lab_command.hpp"
 
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +9,7 @@
 #include <ctime>
 
 #include "lab/command/report_file.hpp"
+#include "lab/harness/counters.hpp"
 #include "lab/harness/registry.hpp"
 #include "lab/harness/sampler.hpp"
 #include "lab/harness/worker.hpp"
@@ -19,26 +17,19 @@
 #include "lab/output/compare.hpp"
 #include "lab/output/output.hpp"
 #include "lab/output/summary.hpp"
+#include "lab/system/system.hpp"
 
 namespace lab {
 
 namespace {
 
-void on_interrupt(int) { interrupted = interrupted + 1; }
+void note_interrupt(int) { interrupted = interrupted + 1; }
 
 std::string utc_now() {
     const std::time_t t = std::time(nullptr);
-    std::tm parts{};
-    ::gmtime_r(&t, &parts);
     char text[32];
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&t));
     return text;
-}
-
-unsigned terminal_columns() {
-    winsize w{};
-    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col != 0) return w.ws_col;
-    return 80;
 }
 
 /// Standard output. The first piece that cannot be written is the last that is tried.
@@ -209,7 +200,9 @@ int run_lab(const lab_arguments& a) {
     run_options options;
     options.full = a.full;
     options.source = a.source;
-    options.cachegrind = a.cachegrind;
+    options.cachegrind = a.cachegrind && has_valgrind;
+    if (a.cachegrind && !has_valgrind)
+        bad.add("--cachegrind: there is no valgrind for this system");
     options.cpus = allowed_cpus();
     remember_cpus(options.cpus);
 
@@ -247,15 +240,12 @@ int run_lab(const lab_arguments& a) {
     const double speed = a.speed * std::min(1.0, promised * a.speed / std::max(budget, 1.0));
     budget *= speed / a.speed;
 
-    struct sigaction action{};
-    action.sa_handler = on_interrupt;
-    ::sigaction(SIGINT, &action, nullptr);
-    ::sigaction(SIGTERM, &action, nullptr);
-    ::signal(SIGPIPE, SIG_IGN);
+    on_interrupt(note_interrupt);
+    ignore_broken_pipes();
 
     const bool is_reported = json || html || markdown;
     if (!chosen.empty() && !a.quiet) out.say(heading(run));
-    progress_line line{::isatty(STDERR_FILENO) == 1 && !a.quiet};
+    progress_line line{errors_go_to_a_terminal() && !a.quiet};
     const std::int64_t begun = now_ns();
     double budget_done = 0;
     for (const auto& e : built) {

@@ -3,7 +3,6 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -17,16 +16,9 @@
 #include "lab/harness/registry.hpp"
 #include "lab/harness/worker.hpp"
 #include "lab/layout/layout_command.hpp"
+#include "lab/system/system.hpp"
 
 namespace {
-
-/// A file of ours must not become standard output because that was closed: its number is taken, by
-/// something that cannot be written.
-void take_standard_files() {
-    for (int fd = 0; fd != 3; ++fd) {
-        if (::fcntl(fd, F_GETFD) == -1) (void)::open("/dev/null", O_RDONLY);
-    }
-}
 
 /// Infinite, and what is no number, lie outside.
 CLI::Validator number_between(double low, double high) {
@@ -157,7 +149,7 @@ int command(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    take_standard_files();
+    lab::prepare_standard_files();
     try {
         return command(argc, argv);
     } catch (const std::exception& e) {

@@ -17,6 +17,7 @@
 #include "lab/families/particle_limits.hpp"
 #include "lab/harness/counters.hpp"
 #include "lab/harness/experiment.hpp"
+#include "lab/system/aligned_memory.hpp"
 
 namespace {
 
@@ -154,12 +155,12 @@ auto flat_work() {
 struct columns {
     explicit columns(std::size_t count) : floats{count * 3} {
         for (auto* c : {&position, &velocity, &force}) {
-            c->reset(static_cast<float*>(std::aligned_alloc(64, (floats * 4 + 63) / 64 * 64)));
+            c->reset(static_cast<float*>(lab::aligned_memory(64, (floats * 4 + 63) / 64 * 64)));
             for (std::size_t i = 0; i < floats; ++i) { (*c)[i] = 0.001f; }
         }
     }
     struct release {
-        void operator()(float* p) const { std::free(p); }
+        void operator()(float* p) const { lab::free_aligned(p); }
     };
     using column = std::unique_ptr<float[], release>;
     std::size_t floats;

@@ -10,7 +10,6 @@
 // that ships (-O2 without asserts). The library is compiled with -O2 in all of them, as the package
 // does it. Ratios refer to -O2 without asserts. malloc and std containers are loops of the same
 // program: they know no asserts, so they stand there once an optimization level.
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -144,7 +143,7 @@ void build_all(const std::vector<std::shared_ptr<built_program>>& programs, unsi
     for (std::size_t i = 0; i != programs.size(); ++i) {
         programs[i]->why = links[i].why;
         if (!links[i].why.empty()) continue;
-        programs[i]->file = ::open(executable(i).c_str(), O_RDONLY | O_CLOEXEC);
+        programs[i]->file = open_program(executable(i));
         if (programs[i]->file < 0) programs[i]->why = "the compiled program cannot be opened";
     }
 }
@@ -256,6 +255,9 @@ const registration builds{
         }
         const unsigned at_once = e.options().hardware_threads();
         e.set_up = [programs, at_once, left_out](double time_limit) {
+            if (const std::string why = why_no_compilation(); !why.empty()) {
+                throw std::runtime_error{why};
+            }
             if (programs.empty()) throw std::runtime_error{"no compiler is here: " + left_out};
             // A compiler may take six times as long as a sample.
             build_all(programs, at_once, 6 * time_limit);

@@ -21,6 +21,8 @@
 #include "lab/harness/registry.hpp"
 #include "lab/harness/results.hpp"
 #include "lab/output/output.hpp"
+#include "lab/system/process.hpp"
+#include "lab/system/system.hpp"
 
 #include <fmt/format.h>
 

@@ -11,12 +11,6 @@
 //
 // Bytes of code are looked up in this very program: its symbols whose names hold the loader's type,
 // with all that was instantiated for it. What was inlined is counted where it ended up.
-#include <elf.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/heap.hpp>
@@ -40,6 +34,7 @@
 #include <vector>
 
 #include "lab/harness/experiment.hpp"
+#include "lab/system/code_bytes.hpp"
 
 // Types that the mangled names of what is instantiated for them hold. They are in no anonymous
 // namespace: no two files can have the same.
@@ -190,71 +185,11 @@ word run_all(word seed) {
 
 // ---- bytes of code, from the symbols of this program --------------------------------------------
 
-/// This program's file, mapped.
-class own_file {
-public:
-    own_file() {
-        const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-        struct stat facts{};
-        if (file >= 0 && ::fstat(file, &facts) == 0) {
-            size_ = static_cast<std::size_t>(facts.st_size);
-            bytes_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
-        }
-        if (file >= 0) { ::close(file); }
-        if (bytes_ == MAP_FAILED || size_ < sizeof(Elf64_Ehdr)) {
-            throw std::runtime_error{"this program's file cannot be read"};
-        }
-    }
-    own_file(const own_file&) = delete;
-    own_file& operator=(const own_file&) = delete;
-    ~own_file() {
-        if (bytes_ != MAP_FAILED) { ::munmap(bytes_, size_); }
-    }
-    template <class T>
-    [[nodiscard]] const T* at(std::uint64_t offset, std::size_t count = 1) const {
-        if (offset > size_ || count > (size_ - offset) / sizeof(T)) {
-            throw std::runtime_error{"this program's file is shorter than it says"};
-        }
-        return reinterpret_cast<const T*>(static_cast<const char*>(bytes_) + offset);
-    }
-
-private:
-    void* bytes_ = MAP_FAILED;
-    std::size_t size_ = 0;
-};
-
-/// The bytes of all functions whose mangled names hold `part`.
-std::size_t code_bytes(std::string_view part) {
-    const own_file file;
-    const auto& header = *file.at<Elf64_Ehdr>(0);
-    const auto* const sections = file.at<Elf64_Shdr>(header.e_shoff, header.e_shnum);
-    std::size_t bytes = 0;
-    bool has_symbols = false;
-    for (unsigned s = 0; s != header.e_shnum; ++s) {
-        if (sections[s].sh_type != SHT_SYMTAB || sections[s].sh_link >= header.e_shnum) {
-            continue;
-        }
-        has_symbols = true;
-        const Elf64_Shdr& names = sections[sections[s].sh_link];
-        const std::size_t count = sections[s].sh_size / sizeof(Elf64_Sym);
-        const auto* const symbols = file.at<Elf64_Sym>(sections[s].sh_offset, count);
-        const char* const text = file.at<char>(names.sh_offset, names.sh_size);
-        for (std::size_t i = 0; i != count; ++i) {
-            if (ELF64_ST_TYPE(symbols[i].st_info) != STT_FUNC) { continue; }
-            if (symbols[i].st_name >= names.sh_size) { continue; }
-            const std::string_view name{text + symbols[i].st_name};
-            if (name.find(part) != name.npos) { bytes += symbols[i].st_size; }
-        }
-    }
-    if (!has_symbols) { throw std::runtime_error{"this program was stripped of its symbols"}; }
-    return bytes;
-}
-
 /// As names are mangled: "by_template<4>" is "11by_templateILm4E".
 template <template <std::size_t> class Way, std::size_t Count>
 std::size_t code_of(std::string_view way) {
-    return code_bytes(std::to_string(way.size()) + std::string{way} + "ILm" +
-                      std::to_string(Count) + "E");
+    return lab::code_bytes(std::to_string(way.size()) + std::string{way} + "ILm" +
+                           std::to_string(Count) + "E");
 }
 
 constexpr word seed = 5;
@@ -308,6 +243,9 @@ const lab::registration code_size_experiment{
             "A loader of 200 records (a vector, a map, strings), compiled once for each type of "
             "allocator or once for all. KiB: functions of this very program, by its symbols, as "
             "they were compiled with the flags of the lab. Time: each way with a growing_arena.";
+        if (!lab::has_code_bytes) {
+            e.how += " KiB are left out: symbols of this system's programs have no sizes.";
+        }
         lab::comparison& size =
             e.compare("code of one loader, 8 types of allocators", {.unit = "KiB",
                                                                     .measure = lab::measure::value,
@@ -318,7 +256,7 @@ const lab::registration code_size_experiment{
             e.compare("a record", {.unit = "ns/record", .equal_checksums = true});
         const auto add = [&]<template <std::size_t> class Way>(lab::kind kind, const char* name,
                                                                const char* way) {
-            size.add(kind, name, sizes<Way>(way));
+            if constexpr (lab::has_code_bytes) { size.add(kind, name, sizes<Way>(way)); }
             time.add(kind, name, times<Way>());
         };
         add.operator()<by_allocator_ref>(lab::kind::cairn, "cairn::allocator_ref",

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "lab/harness/experiment.hpp"
+#include "lab/system/word.hpp"
 
 namespace {
 
@@ -104,7 +105,7 @@ public:
     game& operator=(const game&) = delete;
     ~game() {
         handed_.store(~0u, std::memory_order_release);
-        handed_.notify_one();
+        lab::wake_one(handed_);
         render_.join();
     }
 
@@ -128,7 +129,7 @@ public:
             next_ = first;
             ++frame_;
             handed_.store(frame_, std::memory_order_release);
-            handed_.notify_one();
+            lab::wake_one(handed_);
         }
         wait(read_, frame_);  // and with the last one: sum_ is its own until then
         s.checksum(sum_);
@@ -138,13 +139,16 @@ public:
 private:
     static void wait(std::atomic<std::uint32_t>& counter, std::uint32_t until) {
         for (std::uint32_t now; (now = counter.load(std::memory_order_acquire)) != until;)
-            counter.wait(now);
+            lab::sleep_while(counter, now);
     }
     void render() {
         lab::pin_this_thread(1);
         for (std::uint32_t frame = 0;;) {
-            handed_.wait(frame, std::memory_order_acquire);
-            if (handed_.load(std::memory_order_acquire) == ~0u) return;
+            std::uint32_t handed;
+            while ((handed = handed_.load(std::memory_order_acquire)) == frame) {
+                lab::sleep_while(handed_, frame);
+            }
+            if (handed == ~0u) return;
             std::uint64_t sum = 0;
             for (command* c = next_; c != nullptr;) {
                 command* const after = c->next;
@@ -155,7 +159,7 @@ private:
             }
             sum_ = sum;
             read_.store(++frame, std::memory_order_release);
-            read_.notify_one();
+            lab::wake_one(read_);
         }
     }
 

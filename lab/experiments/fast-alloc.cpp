@@ -18,6 +18,7 @@
 #include "lab/families/heap_family.hpp"
 #include "lab/harness/counters.hpp"
 #include "lab/harness/experiment.hpp"
+#include "lab/system/system.hpp"
 
 namespace {
 
@@ -30,7 +31,7 @@ struct line {
     double windows_time = 0, windows_standard = 0;
 };
 
-/// The standard's side goes to glibc, whose malloc it was on Linux.
+/// The standard's side goes to the malloc of the C library: glibc's, which it was on Linux.
 void publish(lab::comparison& c, const char* ours, const line& l, const char* standard) {
     const auto add = [&](const char* name, double ns, std::string system) {
         lab::contender* const who = c.row(name);
@@ -42,9 +43,9 @@ void publish(lab::comparison& c, const char* ours, const line& l, const char* st
     add(ours, l.linux_time, "Linux (GCC)");
     add(ours, l.macos_time, "macOS (Apple Clang)");
     add(ours, l.windows_time, "Windows (MSVC)");
-    add("glibc", l.linux_standard, "Linux (GCC)" + other);
-    add("glibc", l.macos_standard, "macOS (Apple Clang)" + other);
-    add("glibc", l.windows_standard, "Windows (MSVC)" + other);
+    add(lab::name_of_system_malloc(), l.linux_standard, "Linux (GCC)" + other);
+    add(lab::name_of_system_malloc(), l.macos_standard, "macOS (Apple Clang)" + other);
+    add(lab::name_of_system_malloc(), l.windows_standard, "Windows (MSVC)" + other);
 }
 
 /// Takes and gives back one block, again and again.

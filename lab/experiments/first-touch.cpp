@@ -6,10 +6,6 @@
 //
 // A page that was not touched yet costs the frame a fault: the kernel finds, clears and maps one.
 // The faults are counted where the system counts them, so that a row that says "ahead" is ahead.
-#include <malloc.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/virtual_arena.hpp>
 #include <cairn/os/page_allocator.hpp>
@@ -26,19 +22,13 @@
 #include "lab/families/heap_family.hpp"
 #include "lab/harness/clock.hpp"
 #include "lab/harness/experiment.hpp"
+#include "lab/system/system.hpp"
 
 namespace {
 
 constexpr std::size_t object_size = 256;
 constexpr std::size_t object_count = std::size_t{1} << 14;
 constexpr std::size_t frame_size = object_size * object_count;
-
-/// Faults that needed no disk, of this process until now.
-long faults() {
-    rusage r{};
-    ::getrusage(RUSAGE_SELF, &r);
-    return r.ru_minflt;
-}
 
 /// The frame: every object is written at both ends.
 template <class Memory>
@@ -76,26 +66,25 @@ struct pages {
 /// What the system does when it is asked to: all pages in one call.
 struct populated {
     std::byte* const memory = [] {
-        void* const p = ::mmap(nullptr, frame_size, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-        if (p == MAP_FAILED) { throw std::runtime_error{"no memory"}; }
+        void* const p = lab::take_pages_in_place(frame_size);
+        if (p == nullptr) { throw std::runtime_error{"no memory"}; }
         return static_cast<std::byte*>(p);
     }();
     cairn::arena a{cairn::byte_slice{memory, frame_size}};
     populated() = default;
     populated(const populated&) = delete;
     populated& operator=(const populated&) = delete;
-    ~populated() { ::munmap(memory, frame_size); }
+    ~populated() { lab::give_pages(memory, frame_size); }
     void* allocate(std::size_t size) { return a.allocate(size); }
     void reset() { a.reset(); }
 };
 
 /// One block of malloc, as large as the frame, and a pointer into it; zeroed ahead, as a vector is,
-/// or not. glibc is told to ask the system for each such block, as it does for the first ones.
+/// or not. It is asked of the system each time, as it does for the first ones.
 template <bool Zeroed>
 struct one_block {
     std::byte* const memory = [] {
-        ::mallopt(M_MMAP_THRESHOLD, 1 << 17);
+        lab::ask_for_large_blocks_anew();
         void* const p = std::malloc(frame_size);
         if (p == nullptr) { throw std::runtime_error{"no memory"}; }
         lab::keep(p);
@@ -129,11 +118,11 @@ auto frames() {
                 std::optional<Memory> m;
                 m.emplace();
                 load_ns += static_cast<double>(lab::now_ns() - begun);
-                const long before = faults();
+                const long before = lab::page_faults();
                 s.start();
                 sum = frame(*m);
                 s.stop();
-                first_faults += faults() - before;
+                first_faults += lab::page_faults() - before;
                 m->reset();
                 const std::int64_t again = lab::now_ns();
                 sum += frame(*m);
@@ -157,11 +146,11 @@ auto touched_before() {
             long first_faults = 0;
             for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
                 m->reset();
-                const long before = faults();
+                const long before = lab::page_faults();
                 s.start();
                 sum = frame(*m);
                 s.stop();
-                first_faults += faults() - before;
+                first_faults += lab::page_faults() - before;
             }
             s.checksum(2 * sum);
             s.did(s.repetitions());
@@ -189,7 +178,7 @@ const lab::registration first_touch{
         c.cairn("cairn::page_allocator, on demand", frames<pages<false, false>>());
         c.cairn("cairn::page_allocator{huge_pages, prefault}", frames<pages<true, true>>());
         c.cairn("cairn::page_allocator{huge_pages}, on demand", frames<pages<true, false>>());
-        c.baseline("mmap(MAP_POPULATE)", frames<populated>());
+        if (lab::has_pages_in_place) { c.baseline("mmap(MAP_POPULATE)", frames<populated>()); }
         c.peer("malloc, on demand", frames<one_block<false>>());
         c.peer("malloc, zeroed ahead", frames<one_block<true>>());
         e.also(c, load_case, {.unit = "us"});

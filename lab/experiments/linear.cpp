@@ -3,6 +3,7 @@
 // The thesis gives cycles for all 1000 (without freeing them) on an i7-6700K; we measure a frame of
 // them, freeing included, in ns per allocation.
 #include "lab/families/arena_family.hpp"
+#include "lab/system/system.hpp"
 
 namespace {
 
@@ -25,7 +26,7 @@ void add_case(lab::experiment& e, const char* name, std::string reference, doubl
         if (who.name == "cairn::arena") {
             who.published(table_6_1.linear / 1000, "cycles/allocation",
                           "thesis table 6.1, linear allocator, i7-6700K");
-        } else if (who.name == "glibc") {
+        } else if (who.name == lab::name_of_system_malloc()) {
             who.published(table_6_1.malloc / 1000, "cycles/allocation",
                           "thesis table 6.1, malloc, i7-6700K");
         }

@@ -19,6 +19,7 @@
 
 #include "lab/families/particle.hpp"
 #include "lab/harness/experiment.hpp"
+#include "lab/system/system.hpp"
 
 namespace {
 
@@ -149,10 +150,11 @@ const lab::registration loop{
                       {.unit = "x", .measure = lab::measure::value, .weight = 0.3});
         ratio
             .baseline(
-                "glibc, as printed",
+                std::string{lab::name_of_system_malloc()} + ", as printed",
                 [] { return [](lab::sample& s) { s.value(quotient(listing_2_2, listing_2_3)); }; })
             .published(2.66, "x", "thesis fig. 2.2 and 2.2.1");
-        ratio.baseline("glibc, listing 2.3 with the reserve() that it means", [] {
+        const std::string reserved = ", listing 2.3 with the reserve() that it means";
+        ratio.baseline(lab::name_of_system_malloc() + reserved, [] {
             return [](lab::sample& s) { s.value(quotient(listing_2_2, with_reserve)); };
         });
     }};

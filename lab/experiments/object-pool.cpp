@@ -12,6 +12,7 @@
 
 #include "lab/harness/experiment.hpp"
 #include "lab/peers/offers.hpp"
+#include "lab/system/system.hpp"
 
 namespace {
 
@@ -216,7 +217,7 @@ const lab::registration object_pool{
             who->published(windows_ms * to_ns, "ns/object", "allocPool README, Windows");
         };
         publish("cairn::object_pool", 3, 6);
-        publish("glibc new/delete", 21, 62);
+        publish((std::string{lab::name_of_system_malloc()} + " new/delete").c_str(), 21, 62);
         add_cases<cheap>(e.compare(
             "cheap constructor",
             {.unit = "ns/object",

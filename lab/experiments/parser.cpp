@@ -10,6 +10,7 @@
 #include "lab/parser/lists.hpp"
 #include "lab/parser/parser.hpp"
 #include "lab/parser/source.hpp"
+#include "lab/system/system.hpp"
 
 namespace {
 
@@ -261,7 +262,7 @@ const lab::registration parser_experiment{
                                            .full_samples = 300,
                                            .show_spread = true});
         speed.mallocs(parse<vector_lists>(path));
-        publish(speed.row("glibc"), with_new);
+        publish(speed.row(lab::name_of_system_malloc()), with_new);
         speed.peer("std::pmr::monotonic", parse<pmr_lists>(path));
         speed.peer("std::pmr::monotonic, warm buffer", parse<pmr_buffer_lists>(path));
         speed.cairn("cairn::std_allocator on growing_arena", parse<cairn_vector_lists<>>(path));
@@ -271,7 +272,9 @@ const lab::registration parser_experiment{
         speed.limit("small vector of 8 inside the node", parse<small_vector_lists>(path));
         publish(&speed.baseline("the article's arena", parse<article_lists>(path)), with_arena);
 
-        lab::comparison& ratio = e.relative(speed, "speed-up over glibc", "glibc");
+        lab::comparison& ratio =
+            e.relative(speed, std::string{"speed-up over "} + lab::name_of_system_malloc(),
+                       lab::name_of_system_malloc());
         for (const char* name : {"the article's arena", "cairn::std_allocator on growing_arena",
                                  "cairn::std_allocator on monotonic<growing_arena>"}) {
             ratio.publish(name, with_arena.median / with_new.median, "x",
@@ -286,7 +289,7 @@ const lab::registration parser_experiment{
                                                          .compares = false});
         share.mallocs(
             [path] { return [work = share_of_new{path}](lab::sample& s) mutable { work(s); }; });
-        if (lab::contender* const who = share.row("glibc")) {
+        if (lab::contender* const who = share.row(lab::name_of_system_malloc())) {
             who->published(25, "% of time", "parser article, by a profiler");
         }
 

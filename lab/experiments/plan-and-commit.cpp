@@ -23,6 +23,7 @@
 
 #include "lab/harness/clock.hpp"
 #include "lab/harness/experiment.hpp"
+#include "lab/system/aligned_memory.hpp"
 
 namespace {
 
@@ -54,7 +55,7 @@ bool is_signed(const std::byte* p, std::size_t size, std::uint32_t name) {
 
 struct resident {
     std::unique_ptr<std::byte, void (*)(void*)> bytes{
-        static_cast<std::byte*>(std::aligned_alloc(4096, capacity)), std::free};
+        static_cast<std::byte*>(lab::aligned_memory(4096, capacity)), lab::free_aligned};
     resident() { std::memset(bytes.get(), 0, capacity); }
 };
 

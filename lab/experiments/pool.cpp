@@ -1,16 +1,13 @@
 // lab/experiments/pool.cpp - slots of one size: pairs, bursts, churn, a cold start.
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cairn/os/page_allocator.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "lab/families/pool_family.hpp"
-#include "lab/harness/child.hpp"
 #include "lab/harness/experiment.hpp"
+#include "lab/system/process.hpp"
+#include "lab/system/system.hpp"
 
 namespace {
 
@@ -171,26 +168,20 @@ constexpr std::size_t many = 1'000'000;
 template <class Make>
 auto cold_fill(Make make) {
     return [make](lab::sample& s) {
+        const lab::shared_memory answer{sizeof(std::int64_t)};
+        auto& spent = *static_cast<std::int64_t*>(answer.get());
         for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-            int ends[2];
-            if (::pipe(ends) != 0) std::abort();
-            const pid_t child = lab::fork_child();
-            if (child < 0) std::abort();
-            if (child == 0) {
+            const bool ended = lab::in_copy([&] {
                 const std::int64_t begin = lab::now_ns();
                 auto pool = make();
                 for (std::size_t i = 0; i != many; ++i) {
                     void* const p = pool->allocate();
                     touch(p);
                 }
-                const std::int64_t spent = lab::now_ns() - begin;
-                ::_exit(::write(ends[1], &spent, sizeof spent) == sizeof spent ? 0 : 1);
-            }
-            ::close(ends[1]);
-            std::int64_t spent = 0;
-            if (::read(ends[0], &spent, sizeof spent) != sizeof spent) std::abort();
-            ::close(ends[0]);
-            ::waitpid(child, nullptr, 0);
+                spent = lab::now_ns() - begin;
+                if (lab::has_copies) static_cast<void>(pool.release());  // it ends with its process
+            });
+            if (!ended) std::abort();
             s.took(spent);
         }
         s.did(s.repetitions() * many);
@@ -199,16 +190,14 @@ auto cold_fill(Make make) {
 
 struct huge_bump {
     static constexpr std::size_t size = many * 64 + (std::size_t{2} << 20);
-    void* base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    lab::page_range pages{size};
     std::byte* next;
     huge_bump() {
         constexpr std::uintptr_t mask = (std::uintptr_t{2} << 20) - 1;
-        next =
-            reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(base) + mask) & ~mask);
-        ::madvise(next, many * 64, MADV_HUGEPAGE);
+        next = reinterpret_cast<std::byte*>(
+            (reinterpret_cast<std::uintptr_t>(pages.begin()) + mask) & ~mask);
+        lab::wish_for_huge_pages(next, many * 64);
     }
-    huge_bump(const huge_bump&) = delete;
-    ~huge_bump() { ::munmap(base, size); }
     void* allocate() {
         void* const p = next;
         next += 64;
@@ -230,20 +219,25 @@ struct cairn_growing {
     void* allocate() { return slots.allocate(); }
 };
 
-struct new_until_the_end {  // of the process
-    void* allocate() { return ::operator new(64); }
+struct new_until_the_end {  // of the process; where all fills are in one, they are given back
+    std::vector<void*> taken;
+    new_until_the_end() {
+        if (!lab::has_copies) taken.reserve(many);
+    }
+    ~new_until_the_end() {
+        for (void* const p : taken) ::operator delete(p);
+    }
+    void* allocate() {
+        void* const p = ::operator new(64);
+        if constexpr (!lab::has_copies) taken.push_back(p);
+        return p;
+    }
 };
 
 template <class P>
 struct counted : P {  // peers that are told how many
     counted() : P{many} {}
 };
-
-long faults() {
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_minflt;
-}
 
 const lab::registration pool{
     "pool",
@@ -258,7 +252,7 @@ const lab::registration pool{
             if (who.name == "cairn::pool") {
                 who.published(187642.0 / thesis_6_2::pairs, "cycles/pair",
                               "thesis table 6.2, pool allocator");
-            } else if (who.name == "glibc") {
+            } else if (who.name == lab::name_of_system_malloc()) {
                 who.published(942902.0 / thesis_6_2::pairs, "cycles/pair",
                               "thesis table 6.2, malloc");
             }
@@ -327,10 +321,10 @@ const lab::registration pool{
             return [make](lab::sample& s) {
                 long count = 0;
                 for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
-                    const long before = faults();
+                    const long before = lab::page_faults();
                     auto pool = make();
                     touch(pool.allocate());
-                    count = faults() - before;
+                    count = lab::page_faults() - before;
                 }
                 s.value(static_cast<double>(count));
             };

@@ -7,8 +7,6 @@
 //      with destructors              the same, with objects that end where their scope ends
 //
 // Every contender makes the same values out of what it allocated, and they are compared.
-#include <alloca.h>
-
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/arena_scope.hpp>
 #include <cairn/alloc/growing_arena.hpp>
@@ -108,13 +106,13 @@ struct by_two_arenas {
 /// The floor: the stack. The result lies in the frame of the caller, as large as any may become.
 struct by_alloca {
     [[gnu::noinline]] static words f(word* out, unsigned depth, word seed) {
-        auto* const a = static_cast<word*>(alloca(first_count(depth) * sizeof(word)));
+        auto* const a = static_cast<word*>(__builtin_alloca(first_count(depth) * sizeof(word)));
         use(a, first_count(depth), seed);
-        auto* const b = static_cast<word*>(alloca(second_count(depth) * sizeof(word)));
+        auto* const b = static_cast<word*>(__builtin_alloca(second_count(depth) * sizeof(word)));
         use(b, second_count(depth), seed + depth);
         word sum = sum_of(a, first_count(depth)) + sum_of(b, second_count(depth));
         if (depth != 0) {
-            auto* const below = static_cast<word*>(alloca(result_max * sizeof(word)));
+            auto* const below = static_cast<word*>(__builtin_alloca(result_max * sizeof(word)));
             const words r = f(below, depth - 1, seed + 1);
             sum ^= sum_of(r.first, r.count);
         }

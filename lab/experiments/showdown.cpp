@@ -13,8 +13,6 @@
 //
 // A packed array has no stable names: the driver hands it positions that are valid at that moment, for
 // nothing. `picked in the loop` takes them as a user must, as a random number modulo the size.
-#include <malloc.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -26,6 +24,7 @@
 #include "lab/families/particle_stores.hpp"
 #include "lab/harness/counters.hpp"
 #include "lab/harness/experiment.hpp"
+#include "lab/system/system.hpp"
 
 namespace {
 
@@ -34,17 +33,10 @@ using lab::particle;
 using lab::scene, lab::set, lab::replaced;
 constexpr std::size_t churned_frames = 1000;
 
-/// glibc gives freed memory back by thresholds that the last large free has set. By these one store
-/// had 77 fresh pages from the system in every repetition of set 2, and another none.
-void keep_freed_memory() {
-    ::mallopt(M_MMAP_MAX, 0);
-    ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
-}
-
 template <class Store>
 auto allocate_and_free(set which) {
     return [which] {
-        keep_freed_memory();
+        lab::keep_freed_memory();
         return [which](lab::sample& s) {
             for (std::uint64_t r = 0; r != s.repetitions(); ++r) {
                 // Behind a pointer that escapes, as a store of a program is: in a local variable

@@ -256,7 +256,10 @@ const lab::registration tail{
             "everything merges), "
             "churn, shift (the sizes change), leave (everything goes; an arena's reset counts as a "
             "deallocation). The worst operation stands beside the phase that it is in.";
-        if constexpr (!lab::has_single_steps) return;
+        if constexpr (!lab::has_single_steps) {
+            e.how += " They are left out here, where no process can be stepped through.";
+            return;
+        }
         const lab::case_options counted{
             .unit = "instructions", .measure = lab::measure::value, .one_sample = true};
         const auto phases_of = [&](lab::comparison& those, const std::string& of) {

@@ -16,8 +16,6 @@
 // here.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -28,29 +26,20 @@
 #include <vector>
 
 #include "lab/harness/experiment.hpp"
+#include "lab/system/system.hpp"
 
 namespace lab {
 
 /// Address space that costs memory only where it is touched.
 class region {
 public:
-    explicit region(std::size_t size) : size_{size} {
-        void* const p = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (p == MAP_FAILED) throw std::bad_alloc{};
-        begin_ = static_cast<std::byte*>(p);
+    explicit region(std::size_t size) : pages_{size} {}
+    [[nodiscard]] std::span<std::byte> bytes() const noexcept {
+        return {static_cast<std::byte*>(pages_.begin()), pages_.size()};
     }
-    region(region&& other) noexcept
-        : begin_{std::exchange(other.begin_, nullptr)}, size_{other.size_} {}
-    region& operator=(region&&) = delete;
-    ~region() {
-        if (begin_ != nullptr) ::munmap(begin_, size_);
-    }
-    [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {begin_, size_}; }
 
 private:
-    std::byte* begin_;
-    std::size_t size_;
+    page_range pages_;
 };
 
 inline constexpr std::size_t frame_allocations = 1000;

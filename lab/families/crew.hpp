@@ -19,6 +19,7 @@
 
 #include "lab/harness/experiment.hpp"
 #include "lab/harness/processor.hpp"
+#include "lab/system/word.hpp"
 
 namespace lab {
 
@@ -86,14 +87,16 @@ private:
     void wake() {
         ++round_;
         wanted_.store(round_, std::memory_order_release);
-        wanted_.notify_all();
+        wake_all(wanted_);
     }
-    void sleep() { wanted_.wait(0, std::memory_order_acquire); }
+    void sleep() {
+        while (wanted_.load(std::memory_order_acquire) == 0) sleep_while(wanted_, 0);
+    }
     void help(unsigned t) {
         pin_this_thread(t);
         for (unsigned round = 1;; ++round) {
             for (unsigned seen; (seen = wanted_.load(std::memory_order_acquire)) < round;) {
-                wanted_.wait(seen, std::memory_order_acquire);
+                sleep_while(wanted_, seen);
             }
             if (!work_) return;
             ready_.fetch_add(1, std::memory_order_release);
@@ -106,7 +109,7 @@ private:
     unsigned count_;
     unsigned round_ = 0;
     std::function<void(unsigned)> work_;
-    alignas(64) std::atomic<unsigned> wanted_{0};
+    alignas(64) std::atomic<std::uint32_t> wanted_{0};
     alignas(64) std::atomic<unsigned> go_{0};
     alignas(64) std::atomic<unsigned> ready_{0};
     alignas(64) std::atomic<unsigned> finished_{0};

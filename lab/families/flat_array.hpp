@@ -12,6 +12,8 @@
 #include <tuple>
 #include <utility>
 
+#include "lab/system/aligned_memory.hpp"
+
 namespace lab {
 
 /// All members in one block, for a number of rows that is known to the compiler: the distance
@@ -44,7 +46,7 @@ public:
         std::size_t index_;
     };
 
-    flat_array() : block_{static_cast<std::byte*>(std::aligned_alloc(64, offsets[member_count]))} {
+    flat_array() : block_{static_cast<std::byte*>(aligned_memory(64, offsets[member_count]))} {
         if (block_ == nullptr) { std::abort(); }
         make_all(std::make_index_sequence<member_count>{});
     }
@@ -62,7 +64,7 @@ private:
         }
     }
     struct release {
-        void operator()(std::byte* p) const { std::free(p); }
+        void operator()(std::byte* p) const { free_aligned(p); }
     };
     std::unique_ptr<std::byte, release> block_;
 };

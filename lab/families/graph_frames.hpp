@@ -1,14 +1,10 @@
 // lab/families/graph_frames.hpp - replays of the frames of a graph: stops, total time, memory.
 //
 //      frame            0    1    2    3   ...
-//      replay 0        51   50   912   50      each replay in a process of its own: all begin alike
+//      replay 0        51   50   912   50      each in a copy of the process: all begin alike
 //      replay 1        50  801    52   51
 //      least           50   50    52   50      the memory's; what is above it may be the machine's
 #pragma once
-
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -22,8 +18,9 @@
 #include "lab/families/graph_family.hpp"
 #include "lab/families/graph_memories.hpp"
 #include "lab/families/heap_family.hpp"
-#include "lab/harness/child.hpp"
 #include "lab/harness/sample.hpp"
+#include "lab/system/process.hpp"
+#include "lab/system/system.hpp"
 
 namespace lab::graphs {
 
@@ -51,15 +48,10 @@ namespace lab::graphs {
 class replay_report {
 public:
     replay_report(unsigned frames, std::size_t safe_points)
-        : size_{sizeof(head) + safe_points * sizeof(std::size_t) + 2 * frames * sizeof(float)},
-          head_{static_cast<head*>(
-              ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))},
+        : memory_{sizeof(head) + safe_points * sizeof(std::size_t) + 2 * frames * sizeof(float)},
+          head_{static_cast<head*>(memory_.get())},
           frames_{frames},
-          safe_points_{safe_points} {
-        if (static_cast<void*>(head_) == MAP_FAILED) throw std::bad_alloc{};
-    }
-    replay_report(const replay_report&) = delete;
-    ~replay_report() { ::munmap(head_, size_); }
+          safe_points_{safe_points} {}
 
     [[nodiscard]] std::span<float> stops_us() const { return {floats(), frames_}; }
     [[nodiscard]] std::span<float> frames_us() const { return {floats() + frames_, frames_}; }
@@ -73,17 +65,6 @@ public:
             s.also(name + head_->columns[i].first, head_->columns[i].second);
         }
     }
-    /// Calls work() in a process of its own, which is as new as this one is.
-    template <class Work>
-    static void in_new_process(Work work) {
-        const pid_t child = fork_child();
-        if (child == 0) {
-            work();
-            ::_exit(0);
-        }
-        int status = 0;
-        if (child < 0 || ::waitpid(child, &status, 0) != child || status != 0) std::abort();
-    }
 
 private:
     struct head {
@@ -93,7 +74,7 @@ private:
     };
     [[nodiscard]] float* floats() const { return reinterpret_cast<float*>(works() + safe_points_); }
 
-    std::size_t size_;
+    shared_memory memory_;
     head* head_;
     unsigned frames_;
     std::size_t safe_points_;
@@ -118,7 +99,7 @@ struct frames_run {
             const replay_report later{p.frames, 0};
             const replay_report& r = n == 0 ? first : later;
             const works done{first.works(), safe_points, n != 0};
-            replay_report::in_new_process([&] { play(r, done); });
+            if (!in_copy([&] { play(r, done); })) std::abort();
             for (std::size_t f = 0; f != p.frames; ++f) {
                 least_stops[f] = std::min(least_stops[f], r.stops_us()[f]);
                 least_frames[f] = std::min(least_frames[f], r.frames_us()[f]);
@@ -144,7 +125,7 @@ struct frames_run {
 private:
     void play(const replay_report& to, works done) const {
         static_cast<void>(us_per_tick());
-        const std::size_t before = heaps::resident_bytes();
+        const std::size_t before = resident_bytes();
         auto memory = make(p.extent_of(), done);
         game_type game{*memory, p};
         game.build();
@@ -154,12 +135,12 @@ private:
         std::copy(r.stops_us.begin(), r.stops_us.end(), to.stops_us().begin());
         std::copy(r.frames_us.begin(), r.frames_us.end(), to.frames_us().begin());
         if (!done.are_known) report(to, *memory, r, cycles, before);
-        static_cast<void>(memory.release());  // the process ends anyway
+        static_cast<void>(memory.release());  // the process ends anyway: there are cycles in it
     }
     void report(const replay_report& to, memory_type& memory, const outcome& r, double cycles,
                 std::size_t before) const {
         const auto live = static_cast<double>(p.extent_of().live);
-        to.add(", memory", static_cast<double>(heaps::resident_bytes() - before) / live);
+        to.add(", memory", static_cast<double>(resident_bytes() - before) / live);
         to.add(", p50", at_share(r.stops_us, 0.5));
         to.add(", p99.9", at_share(r.stops_us, 0.999));
         to.add(", max", at_share(r.stops_us, 1));

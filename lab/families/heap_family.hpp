@@ -6,15 +6,10 @@
 // The loops are templates of the adapter, so that what inlines for a user inlines here.
 #pragma once
 
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cairn/alloc/heap.hpp>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -25,6 +20,8 @@
 #include "lab/harness/experiment.hpp"
 #include "lab/harness/optimizer.hpp"
 #include "lab/peers/offers.hpp"
+#include "lab/system/aligned_memory.hpp"
+#include "lab/system/system.hpp"
 
 namespace lab::heaps {
 
@@ -49,9 +46,9 @@ struct mimalloc_heap {
     using new_function = void* (*)();
     using malloc_function = void* (*)(void*, std::size_t);
     using free_function = void (*)(void*);
-    malloc_function take = reinterpret_cast<malloc_function>(dlsym(RTLD_DEFAULT, "mi_heap_malloc"));
-    free_function give = reinterpret_cast<free_function>(dlsym(RTLD_DEFAULT, "mi_free"));
-    void* heap = reinterpret_cast<new_function>(dlsym(RTLD_DEFAULT, "mi_heap_new"))();
+    malloc_function take = reinterpret_cast<malloc_function>(find_function("mi_heap_malloc"));
+    free_function give = reinterpret_cast<free_function>(find_function("mi_free"));
+    void* heap = reinterpret_cast<new_function>(find_function("mi_heap_new"))();
     void* allocate(std::size_t size) { return take(heap, size); }
     void deallocate(void* p, std::size_t) { give(p); }
 };
@@ -72,7 +69,7 @@ struct size_class_lifo {
     };
     link* heads[256] = {};
     std::unique_ptr<std::byte, void (*)(void*)> memory{
-        static_cast<std::byte*>(std::aligned_alloc(64, region_size)), std::free};
+        static_cast<std::byte*>(aligned_memory(64, region_size)), free_aligned};
     std::byte* top = memory.get();
     static std::uint32_t class_of(std::size_t size) {
         return cairn::detail::size_class<4>::ceil(static_cast<std::uint32_t>((size + 15) / 16));
@@ -104,7 +101,7 @@ struct linked_list {
         hole* next;
     };
     std::unique_ptr<std::byte, void (*)(void*)> memory{
-        static_cast<std::byte*>(std::aligned_alloc(64, region_size)), std::free};
+        static_cast<std::byte*>(aligned_memory(64, region_size)), free_aligned};
     hole* first = ::new (memory.get()) hole{region_size, nullptr};
 
     static std::size_t block_size(std::size_t size) { return (size + 16 + 15) / 16 * 16; }
@@ -221,19 +218,5 @@ struct churn_trace {
         return v;
     }();
 };
-
-/// Memory of this process that is in place and nobody else's: no code, no shared pages.
-inline std::size_t resident_bytes() {
-    char text[128] = {};
-    const int file = open("/proc/self/statm", O_RDONLY);
-    if (file < 0) return 0;
-    const auto got = read(file, text, sizeof(text) - 1);
-    close(file);
-    unsigned long total = 0;
-    unsigned long resident = 0;
-    unsigned long shared = 0;
-    if (got <= 0 || std::sscanf(text, "%lu %lu %lu", &total, &resident, &shared) != 3) return 0;
-    return (resident - shared) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-}
 
 }  // namespace lab::heaps

@@ -6,20 +6,16 @@
 //      end(3);                of the operations that ended with 3 the largest count is kept
 #pragma once
 
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <stdexcept>
 
-#include "lab/harness/child.hpp"
 #include "lab/harness/processor.hpp"
+#include "lab/system/process.hpp"
+#include "lab/system/system.hpp"
 
 namespace lab {
 namespace detail {
@@ -48,33 +44,24 @@ inline void count_step(int) { steps = steps + 1; }
 template <std::size_t Labels, class Operation>
 [[nodiscard]] std::array<std::uint64_t, Labels> most_instructions(Operation operation) {
     using counts = std::array<std::uint64_t, Labels>;
-    void* const shared =
-        mmap(nullptr, sizeof(counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED) throw std::runtime_error{"no memory for the counts"};
-    auto& most = *::new (shared) counts{};
-    const pid_t child = fork_child();
-    if (child == 0) {
-        struct sigaction on_step{};
-        on_step.sa_handler = &detail::count_step;
-        sigaction(SIGTRAP, &on_step, nullptr);
+    const shared_memory shared{sizeof(counts)};
+    auto& most = *::new (shared.get()) counts{};
+    const bool ended = in_copy([&] {
+        handle_single_steps(&detail::count_step);
+        Operation work = operation;  // on this stack: no instruction more to reach it
         std::uint64_t overhead = 0;  // of the marks
         bool is_first = true;
         // Inlined, so that nothing but the operation itself stands between the two calls.
-        operation([]() __attribute__((always_inline)) { detail::begin_steps(); },
-                  [&](std::size_t label) __attribute__((always_inline)) {
-                      const std::uint64_t count = detail::end_steps();
-                      if (is_first) { overhead = count; }
-                      is_first = false;
-                      most.at(label) = std::max(most.at(label), count - std::min(count, overhead));
-                  });
-        _exit(0);
-    }
-    int status = -1;
-    const bool ended = child > 0 && waitpid(child, &status, 0) == child && status == 0;
-    const counts result = most;
-    munmap(shared, sizeof(counts));
+        work([]() __attribute__((always_inline)) { detail::begin_steps(); },
+             [&](std::size_t label) __attribute__((always_inline)) {
+                 const std::uint64_t count = detail::end_steps();
+                 if (is_first) { overhead = count; }
+                 is_first = false;
+                 most.at(label) = std::max(most.at(label), count - std::min(count, overhead));
+             });
+    });
     if (!ended) throw std::runtime_error{"the process that counts instructions did not end well"};
-    return result;
+    return most;
 }
 
 }  // namespace lab

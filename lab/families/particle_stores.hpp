@@ -31,6 +31,7 @@
 
 #include "lab/harness/optimizer.hpp"
 #include "lab/peers/offers.hpp"
+#include "lab/system/aligned_memory.hpp"
 
 namespace lab {
 
@@ -246,7 +247,7 @@ struct columns_by_hand {
     using handle = unsigned;
     static constexpr bool by_index = true;
     struct release {
-        void operator()(float* p) const { std::free(p); }
+        void operator()(float* p) const { free_aligned(p); }
     };
     std::unique_ptr<float[], release> columns[5];
     std::unique_ptr<bool[]> is_active;
@@ -254,7 +255,7 @@ struct columns_by_hand {
     explicit columns_by_hand(std::size_t capacity) : is_active{new bool[capacity]} {
         for (std::size_t c = 0; c < 5; ++c) {  // not all at one offset in their pages
             const std::size_t bytes = (capacity * sizeof(float) + c * 320 + 63) / 64 * 64;
-            columns[c].reset(static_cast<float*>(std::aligned_alloc(64, bytes)));
+            columns[c].reset(static_cast<float*>(aligned_memory(64, bytes)));
         }
     }
     [[gnu::always_inline]] handle insert(unsigned seed) {

@@ -169,10 +169,16 @@ struct new_delete {
         for (int i = 0; i < 100; ++i) company.push_back(::operator new(Size));
     }
     ~new_delete() {
-        for (void* p : company) ::operator delete(p, Size);
+        for (void* p : company) deallocate(p);
     }
     void* allocate() { return ::operator new(Size); }
-    void deallocate(void* p) { ::operator delete(p, Size); }
+    void deallocate(void* p) {
+#if defined(__cpp_sized_deallocation)
+        ::operator delete(p, Size);
+#else
+        ::operator delete(p);
+#endif
+    }
 };
 
 template <std::size_t Size>

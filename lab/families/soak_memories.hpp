@@ -17,6 +17,7 @@
 #include "lab/families/soak.hpp"
 #include "lab/harness/clock.hpp"
 #include "lab/harness/sample.hpp"
+#include "lab/system/aligned_memory.hpp"
 
 namespace lab::soak {
 
@@ -26,7 +27,7 @@ inline double now() { return static_cast<double>(lab::now_ns()); }
 struct resident_region {
     std::size_t size;
     std::unique_ptr<std::byte, void (*)(void*)> memory{
-        static_cast<std::byte*>(std::aligned_alloc(4096, size)), std::free};
+        static_cast<std::byte*>(aligned_memory(4096, size)), free_aligned};
     explicit resident_region(std::size_t n) : size{n} { std::memset(memory.get(), 0, n); }
     [[nodiscard]] cairn::byte_slice slice() const { return {memory.get(), size}; }
 };

@@ -1,18 +1,14 @@
 #include "lab/harness/counters.hpp"
 
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #if __has_include(<valgrind/callgrind.h>)
 #    include <valgrind/callgrind.h>
@@ -21,21 +17,13 @@
 #    define CAIRN_LAB_HAS_CALLGRIND 0
 #endif
 
-#include "lab/harness/child.hpp"
 #include "lab/harness/hardware_counters.hpp"
 #include "lab/harness/machine.hpp"
 #include "lab/harness/registry.hpp"
+#include "lab/system/process.hpp"
+#include "lab/system/system.hpp"
 
 namespace lab {
-
-bool is_on_path(const std::string& program) {
-    const char* const path = std::getenv("PATH");
-    std::istringstream folders{path == nullptr ? "" : path};
-    for (std::string folder; std::getline(folders, folder, ':');) {
-        if (::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
-    }
-    return false;
-}
 
 // ---- one run that is counted -----------------------------------------------------------------
 
@@ -129,52 +117,14 @@ std::vector<std::string> caches_of_this_machine() {
 
 }  // namespace
 
-std::string output_of(const std::vector<std::string>& words) {
-    int up[2];
-    if (::pipe2(up, O_CLOEXEC) != 0) throw std::runtime_error{"no pipe could be made"};
-    std::vector<char*> argv;  // everything that allocates happens before the fork
-    for (const std::string& w : words) argv.push_back(const_cast<char*>(w.c_str()));
-    argv.push_back(nullptr);
-    const pid_t child = fork_child();
-    if (child == 0) {
-        ::dup2(up[1], 1);
-        ::dup2(up[1], 2);
-        ::execvp(argv[0], argv.data());
-        ::_exit(127);
-    }
-    ::close(up[1]);
-    std::string text;
-    char piece[4096];
-    for (ssize_t n = 1; child > 0 && n != 0;) {
-        n = ::read(up[0], piece, sizeof piece);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) break;
-        text.append(piece, static_cast<std::size_t>(n));
-    }
-    ::close(up[0]);
-    int status = -1;
-    const bool ended = child > 0 && ::waitpid(child, &status, 0) == child;
-    if (!ended || (WIFEXITED(status) && WEXITSTATUS(status) == 127)) {
-        throw std::runtime_error{words[0] + " could not be started"};
-    }
-    return text;
-}
-
-std::string own_program() {
-    char self[4096] = {};
-    if (::readlink("/proc/self/exe", self, sizeof self - 1) < 0) {
-        throw std::runtime_error{"no /proc"};
-    }
-    return self;
-}
-
 void add_counts(experiment& e, const comparison& c, std::uint64_t repetitions) {
     const bool simulated = e.options().cachegrind;
     if (!simulated && !why_no_hardware_counters().empty()) {
         if (e.how.find("hardware counters") == std::string::npos) {
             e.how += std::string{e.how.empty() ? "" : " "} +
                      "Cache misses and instructions: no hardware counters, " +
-                     why_no_hardware_counters() + "; --cachegrind simulates them with valgrind.";
+                     why_no_hardware_counters() +
+                     (has_valgrind ? "; --cachegrind simulates them with valgrind." : ".");
         }
         return;
     }
@@ -192,7 +142,7 @@ void add_counts(experiment& e, const comparison& c, std::uint64_t repetitions) {
     };
     comparison& counted = e.compare(names.instructions, options("instructions"));
     for (const contender& who : c.contenders) {
-        if (!who.malloc_library.empty() && who.malloc_library != "glibc") continue;
+        if (!who.malloc_library.empty() && who.malloc_library != name_of_system_malloc()) continue;
         if (!simulated) {
             counted.add(who.kind, who.name, [make = who.make, names, repetitions] {
                 return [work = make(), names, repetitions](sample& s) {

@@ -16,23 +16,17 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "lab/harness/counts.hpp"
 #include "lab/harness/experiment.hpp"
 
 namespace lab {
 
-/// All that a program writes, on stdout and stderr; words[0] is looked for on PATH. It ends when
-/// the calling process does. Throws: std::runtime_error when it cannot be started.
-[[nodiscard]] std::string output_of(const std::vector<std::string>& words);
-
-/// The file of this program. Throws: std::runtime_error without /proc.
-[[nodiscard]] std::string own_program();
-
-/// True when a program of this name lies in a folder of PATH.
-[[nodiscard]] bool is_on_path(const std::string& program);
+#if defined(_WIN32)
+inline constexpr bool has_valgrind = false;
+#else
+inline constexpr bool has_valgrind = true;
+#endif
 
 /// Declares the cases that count the work of the rows of `c`, which is complete. An operation is
 /// that of the case. `repetitions`: of the work, each counted run.

@@ -230,8 +230,8 @@ public:
     std::string how;  ///< for the page: what is special about the way this is measured
     /// What all contenders share and the registering function is too cheap for: called once, before
     /// the first of them starts, by the process that forks them; not timed. What it throws says in
-    /// one sentence why the experiment is not run. (A process that is executed anew for another
-    /// malloc has no part in it.)
+    /// one sentence why the experiment is not run. (A process that is started anew has no part in
+    /// it: with another malloc, and on Windows.)
     /// time_limit: the seconds that a sample may take.
     std::function<void(double time_limit)> set_up;
     /// For the page: what to take from it, in words with figures. Unset: made from the verdicts.

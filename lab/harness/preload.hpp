@@ -7,12 +7,22 @@
 // lab/peers/probes/preload.cpp when the lab is configured: the same function.
 #pragma once
 
-#include <dlfcn.h>
-#include <sys/stat.h>
-
 #include <string>
 
+#if !defined(_WIN32)
+#    include <dlfcn.h>
+#    include <sys/stat.h>
+#endif
+
 namespace lab {
+
+#if defined(_WIN32)
+
+// A process there cannot be given another malloc from outside: its own is the only one.
+[[nodiscard]] inline std::string preload_obstacle(const std::string&, const char*) { return {}; }
+
+#else
+
 namespace detail {
 
 /// The file that defines what `address` points to; empty when no file does.
@@ -53,6 +63,8 @@ inline std::string name_in(const std::string& path) { return path.substr(path.rf
     }
     return {};
 }
+
+#endif
 
 /// Starts this program once more with `path` preloaded and asks the same there.
 /// Returns: as preload_obstacle(); also when that process crashes or does not answer.

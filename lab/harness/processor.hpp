@@ -80,7 +80,7 @@ inline constexpr bool ticks_are_cycles = false;
 // ---- single steps ------------------------------------------------------------------------------
 
 /// The processor can stop after each instruction of this process, with a SIGTRAP.
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(_WIN32)
 inline constexpr bool has_single_steps = true;
 #else
 inline constexpr bool has_single_steps = false;

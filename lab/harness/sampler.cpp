@@ -290,8 +290,10 @@ case_run measure_case(const experiment& e, const comparison& c, sampler_options 
                                                      : usual_rounds;
     if (o.full) rounds = std::max(rounds, c.options.full_samples);
     if (c.options.one_sample) rounds = 1;
+    // Several times what asking for a sample takes, and the steps of the clock.
+    constexpr double least_ns = has_copies ? 2e5 : 2e6;
     const double target_ns =
-        std::clamp(seconds * 1e9 / static_cast<double>(lanes.size() * (rounds + 4)), 2e5, 2e7);
+        std::clamp(seconds * 1e9 / static_cast<double>(lanes.size() * (rounds + 4)), least_ns, 2e7);
     for (lane& l : lanes) {
         if (interrupted) break;
         tell(0.15 * elapsed() / seconds);

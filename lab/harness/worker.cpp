@@ -1,11 +1,5 @@
 #include "lab/harness/worker.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +9,6 @@
 #include <cstring>
 #include <string>
 
-#include "lab/harness/child.hpp"
 #include "lab/harness/preload.hpp"
 #include "lab/harness/registry.hpp"
 
@@ -31,31 +24,9 @@ std::vector<unsigned> cpus_we_may_use;  // as they were before we pinned ourselv
 
 void remember_cpus(std::vector<unsigned> cpus) { cpus_we_may_use = std::move(cpus); }
 
-std::vector<unsigned> allowed_cpus() {
-    std::vector<unsigned> cpus;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (::sched_getaffinity(0, sizeof set, &set) == 0) {
-        for (unsigned c = 0; c != CPU_SETSIZE; ++c) {
-            if (CPU_ISSET(c, &set)) cpus.push_back(c);
-        }
-    }
-    return cpus;
-}
+bool pin_to(unsigned cpu) noexcept { return run_on({cpu}); }
 
-bool pin_to(unsigned cpu) noexcept {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-    return ::sched_setaffinity(0, sizeof set, &set) == 0;
-}
-
-void unpin() noexcept {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const unsigned c : cpus_we_may_use) CPU_SET(c, &set);
-    if (!cpus_we_may_use.empty()) ::sched_setaffinity(0, sizeof set, &set);
-}
+void unpin() noexcept { run_on(cpus_we_may_use); }
 
 void pin_this_thread(unsigned n) noexcept {
     if (!cpus_we_may_use.empty()) pin_to(cpus_we_may_use[n % cpus_we_may_use.size()]);
@@ -246,11 +217,6 @@ int serve(const contender& who, int commands, int replies) {
     return 0;
 }
 
-std::string signal_name(int s) {
-    const char* const abbreviation = ::sigabbrev_np(s);
-    return abbreviation != nullptr ? "SIG" + std::string{abbreviation} : std::to_string(s);
-}
-
 }  // namespace
 
 double timer_overhead_ns() {
@@ -269,10 +235,7 @@ double timer_overhead_ns() {
 // ---- our side --------------------------------------------------------------------------------
 
 worker& worker::operator=(worker&& other) noexcept {
-    std::swap(pid_, other.pid_);
-    std::swap(commands_, other.commands_);
-    std::swap(replies_, other.replies_);
-    std::swap(errors_, other.errors_);
+    std::swap(child_, other.child_);
     std::swap(why_, other.why_);
     std::swap(lacks_library_, other.lacks_library_);
     std::swap(here_, other.here_);
@@ -280,71 +243,25 @@ worker& worker::operator=(worker&& other) noexcept {
 }
 
 bool worker::start(const experiment& e, const comparison& c, const contender& who, double seconds) {
-    int down[2];
-    int up[2];
-    if (::pipe2(down, O_CLOEXEC) != 0) return fail("no pipe could be made");
-    if (::pipe2(up, O_CLOEXEC) != 0) return fail("no pipe could be made");
-    errors_ = ::memfd_create("cairn-lab-errors", MFD_CLOEXEC);
-
-    // Everything that allocates happens before the fork.
-    std::vector<std::string> words;
-    std::vector<char*> argv;
-    std::vector<char*> environment;
-    std::string preload;
-    const malloc_library* const library =
-        who.malloc_library.empty() ? nullptr : find_malloc_library(who.malloc_library);
-    if (library != nullptr) {
-        std::string cpus;
-        for (const unsigned n : cpus_we_may_use)
-            cpus += (cpus.empty() ? "" : ",") + std::to_string(n);
-        words = {"cairn",
-                 "--lab-worker",
-                 e.name,
-                 c.name,
-                 who.name,
-                 cpus,
-                 e.options().full ? "full" : "quick",
-                 e.options().source};
-        for (std::string& w : words) argv.push_back(w.data());
-        argv.push_back(nullptr);
-        for (char** v = environ; *v != nullptr; ++v) {
-            if (std::strncmp(*v, "LD_PRELOAD=", 11) != 0) environment.push_back(*v);
-        }
-        if (!library->path.empty()) {
-            preload = "LD_PRELOAD=" + library->path;
-            environment.push_back(preload.data());
-        }
-        environment.push_back(nullptr);
+    std::string cpus;
+    for (const unsigned n : cpus_we_may_use) cpus += (cpus.empty() ? "" : ",") + std::to_string(n);
+    child_order order;
+    order.work = [&who](int commands, int replies) { return serve(who, commands, replies); };
+    order.words = {"cairn",
+                   "--lab-worker",
+                   e.name,
+                   c.name,
+                   who.name,
+                   cpus,
+                   e.options().full ? "full" : "quick",
+                   e.options().source};
+    if (const malloc_library* const library =
+            who.malloc_library.empty() ? nullptr : find_malloc_library(who.malloc_library)) {
+        order.is_anew = true;
+        order.preload = library->path;
     }
-
-    pid_ = fork_child();
-    if (pid_ == 0) {
-        ::signal(SIGINT, SIG_IGN);
-        ::signal(SIGPIPE, SIG_DFL);
-        if (errors_ >= 0) ::dup2(errors_, 2);
-        const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-        if (nothing >= 0) ::dup2(nothing, 1);
-        if (c.options.unpinned) unpin();
-        if (library != nullptr) {
-            // Well-known places for the other side; dup2 drops O_CLOEXEC.
-            const int command_fd = ::fcntl(down[0], F_DUPFD, 10);
-            const int reply_fd = ::fcntl(up[1], F_DUPFD, 10);
-            ::dup2(command_fd, 3);
-            ::dup2(reply_fd, 4);
-            ::close(command_fd);
-            ::close(reply_fd);
-            ::execve("/proc/self/exe", argv.data(), environment.data());
-            ::_exit(127);
-        }
-        ::close(down[1]);
-        ::close(up[0]);
-        ::_exit(serve(who, down[0], up[1]));
-    }
-    ::close(down[0]);
-    ::close(up[1]);
-    commands_ = down[1];
-    replies_ = up[0];
-    if (pid_ < 0) return fail("no process could be started");
+    if (c.options.unpinned) order.cpus = cpus_we_may_use;
+    if (const std::string obstacle = child_.start(order); !obstacle.empty()) return fail(obstacle);
 
     std::vector<char> message;
     if (!receive(message, seconds)) return false;
@@ -359,7 +276,7 @@ bool worker::start(const experiment& e, const comparison& c, const contender& wh
 }
 
 bool worker::start_in_process(const contender& who) {
-    if (!who.malloc_library.empty() && who.malloc_library != "glibc") {
+    if (!who.malloc_library.empty() && who.malloc_library != name_of_system_malloc()) {
         return fail("needs a process of its own");
     }
     here_ = who.make();
@@ -380,7 +297,7 @@ bool worker::run(std::uint64_t repetitions, std::uint64_t warm_up, outcome& resu
     }
     const command c{repetitions, warm_up};
     std::vector<char> message;
-    if (!write_all(commands_, &c, sizeof c)) message.clear();
+    (void)child_.send(&c, sizeof c);  // one that has ended does not answer either
     if (!receive(message, seconds)) return false;
     unpacker u{message};
     char what = 0;
@@ -397,13 +314,13 @@ bool worker::run(std::uint64_t repetitions, std::uint64_t warm_up, outcome& resu
 /// Waits for one message; a crash, a hang and the end of the process all come out of here.
 bool worker::receive(std::vector<char>& message, double seconds) {
     const std::int64_t deadline = now_ns() + static_cast<std::int64_t>(seconds * 1e9);
-    pollfd p{replies_, POLLIN, 0};
     int polls_since_interrupt = 0;
     for (;;) {
         const std::int64_t left_ms = (deadline - now_ns()) / 1'000'000;
-        const int n = ::poll(&p, 1, static_cast<int>(std::clamp<std::int64_t>(left_ms, 0, 500)));
-        if (n > 0) break;
-        if (n < 0 && errno != EINTR) return fail("the pipe broke");
+        const auto answer =
+            child_.wait(static_cast<int>(std::clamp<std::int64_t>(left_ms, 0, 500)));
+        if (answer == child_process::answer::came) break;
+        if (answer == child_process::answer::broken) return fail("the pipe broke");
         // After Ctrl-C the sample in flight has a second to end.
         if (interrupted != 0 && (++polls_since_interrupt > 2 || interrupted >= 2)) {
             return fail("interrupted");
@@ -415,29 +332,14 @@ bool worker::receive(std::vector<char>& message, double seconds) {
         }
     }
     std::uint32_t size = 0;
-    if (read_all(replies_, &size, sizeof size)) {
+    if (child_.receive(&size, sizeof size)) {
         message.resize(size);
-        if (read_all(replies_, message.data(), size)) return true;
+        if (child_.receive(message.data(), size)) return true;
     }
-    int status = 0;
-    std::string text = "ended without an answer";
-    if (::waitpid(pid_, &status, 0) == pid_) {
-        pid_ = -1;
-        if (WIFSIGNALED(status))
-            text = "crashed (" + signal_name(WTERMSIG(status)) + ")";
-        else if (WEXITSTATUS(status) == 127)
-            text = "could not be started again with its library";
-    }
-    const std::string said = first_line_of_errors();
+    const std::string text = child_.fate();
+    const std::string errors = child_.errors();
+    const std::string said = errors.substr(0, errors.find_first_of("\r\n"));
     return fail(said.empty() ? text : text + ": " + said);
-}
-
-std::string worker::first_line_of_errors() const {
-    char buffer[200];
-    const ssize_t n = errors_ < 0 ? 0 : ::pread(errors_, buffer, sizeof buffer, 0);
-    if (n <= 0) return {};
-    const std::string text{buffer, static_cast<std::size_t>(n)};
-    return text.substr(0, text.find('\n'));
 }
 
 bool worker::fail(std::string why) {
@@ -448,15 +350,7 @@ bool worker::fail(std::string why) {
 
 void worker::stop() noexcept {
     here_.reset();
-    for (int* fd : {&commands_, &replies_, &errors_}) {
-        if (*fd >= 0) ::close(*fd);
-        *fd = -1;
-    }
-    if (pid_ > 0) {
-        ::kill(pid_, SIGKILL);
-        ::waitpid(pid_, nullptr, 0);
-        pid_ = -1;
-    }
+    child_.stop();
 }
 
 // ---- the other end, executed anew ------------------------------------------------------------
@@ -474,6 +368,7 @@ std::string library_obstacle(const contender& who) {
 
 int worker_main(int argc, char** argv) {
     if (argc < 8) return 127;
+    const pipe_ends ends = ends_of_this_child();
     run_options options;
     for (const char* p = argv[5]; *p != '\0';) {
         char* end = nullptr;
@@ -493,17 +388,17 @@ int worker_main(int argc, char** argv) {
                 for (const contender& who : c.contenders) {
                     if (who.name != argv[4]) continue;
                     const std::string obstacle = library_obstacle(who);
-                    if (obstacle.empty()) return serve(who, 3, 4);
-                    send_failure(4, obstacle.c_str(), no_library);
+                    if (obstacle.empty()) return serve(who, ends.commands, ends.replies);
+                    send_failure(ends.replies, obstacle.c_str(), no_library);
                     return 1;
                 }
             }
         }
     } catch (const std::exception& x) {
-        send_failure(4, x.what());
+        send_failure(ends.replies, x.what());
         return 1;
     }
-    send_failure(4, "the contender is not known to the worker");
+    send_failure(ends.replies, "the contender is not known to the worker");
     return 1;
 }
 

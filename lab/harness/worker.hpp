@@ -1,6 +1,6 @@
 // lab/harness/worker.hpp - a process for each contender, commanded sample by sample over pipes.
 //
-//      sampler                                worker (forked; or executed anew with LD_PRELOAD)
+//      sampler                                worker (forked; or started anew: with LD_PRELOAD, on Windows)
 //        |  repetitions, warm-up -------------->  run(sample)          timed in there
 //        |  <------------- ns, operations, values, curves
 //        |  end of pipe ---------------------->  exits
@@ -10,8 +10,6 @@
 // read(): rounds interleave, and a wake-up lies outside what is timed.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,6 +17,8 @@
 #include <vector>
 
 #include "lab/harness/experiment.hpp"
+#include "lab/system/process.hpp"
+#include "lab/system/system.hpp"
 
 namespace lab {
 
@@ -50,7 +50,7 @@ public:
     /// One sample of `repetitions`, after a warm-up of `warm_up` repetitions that is not timed.
     bool run(std::uint64_t repetitions, std::uint64_t warm_up, outcome& result, double seconds);
 
-    [[nodiscard]] bool alive() const noexcept { return pid_ > 0 || here_ != nullptr; }
+    [[nodiscard]] bool alive() const noexcept { return child_.is_running() || here_ != nullptr; }
 
     /// One sentence: crashed, took longer than the time limit, threw.
     [[nodiscard]] const std::string& why() const noexcept { return why_; }
@@ -63,12 +63,8 @@ public:
 private:
     bool receive(std::vector<char>& message, double seconds);
     bool fail(std::string why);
-    std::string first_line_of_errors() const;
 
-    pid_t pid_ = -1;
-    int commands_ = -1;
-    int replies_ = -1;
-    int errors_ = -1;  ///< what the process wrote to stderr
+    child_process child_;
     std::string why_;
     bool lacks_library_ = false;
     std::unique_ptr<body> here_;
@@ -79,7 +75,6 @@ int worker_main(int argc, char** argv);
 
 /// The processors we may use, and binding to the first for everything that is measured.
 void remember_cpus(std::vector<unsigned> cpus);
-[[nodiscard]] std::vector<unsigned> allowed_cpus();
 bool pin_to(unsigned cpu) noexcept;
 void unpin() noexcept;
 

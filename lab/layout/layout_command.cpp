@@ -1,7 +1,6 @@
 #include "lab/layout/layout_command.hpp"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +16,7 @@
 #include "lab/layout/debug_types.hpp"
 #include "lab/layout/in_child.hpp"
 #include "lab/layout/report.hpp"
+#include "lab/system/system.hpp"
 
 namespace lab::layout {
 
@@ -254,7 +254,7 @@ int look_and_say(const layout_arguments& a, const report_file& json) {
 }  // namespace
 
 int run_layout(const layout_arguments& a) {
-    ::signal(SIGPIPE, SIG_IGN);
+    ignore_broken_pipes();
     const report_file json{a.json == "-" ? "" : a.json};
     if (json) {
         const std::string why = json.obstacle();

@@ -8,9 +8,13 @@ struct debug_types::implementation {
 };
 
 debug_types::debug_types(const std::string&) {
+#if defined(_WIN32)
+    throw unreadable{"debug information is read with libdw, which is not there for this system"};
+#else
     throw unreadable{
         "this cairn was built without libdw, which reads debug information: install Debian's "
         "libdw-dev and build it again"};
+#endif
 }
 debug_types::~debug_types() = default;
 

@@ -1,8 +1,5 @@
 // Contenders that do what contenders should not, for tests/lab/lab_test.py: the `cairn` command with
 // these experiments instead of the real ones.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -11,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "lab/harness/child.hpp"
 #include "lab/harness/experiment.hpp"
+#include "lab/system/process.hpp"
 
 namespace {
 
@@ -78,9 +75,9 @@ const lab::registration bad{
         });
         c.peer("hangs in a child", [] {
             return [](lab::sample&) {
-                const pid_t child = lab::fork_child();
-                if (child == 0) { ::pause(); }
-                ::waitpid(child, nullptr, 0);
+                (void)lab::in_copy([] {
+                    for (;;) std::this_thread::sleep_for(std::chrono::seconds{1});
+                });
             };
         });
         c.peer("exits", [] { return [](lab::sample&) { std::_Exit(3); }; });

@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <barrier>
 #include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "support/ending_thread.hpp"
+#include "support/rendezvous.hpp"
 #include "support/test_upstream.hpp"
 
 using namespace cairn;
@@ -19,7 +19,7 @@ namespace {
 /// Runs f(i) on `count` threads that all live at the same time.
 template <class F>
 void on_threads(std::size_t count, F f) {
-    std::barrier all_started{static_cast<std::ptrdiff_t>(count)};
+    test::rendezvous all_started{count};
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < count; ++i) {
         threads.emplace_back([&, i] {

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <barrier>
 #include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
 
 #include "support/ending_thread.hpp"
+#include "support/rendezvous.hpp"
 
 using namespace cairn;
 
@@ -27,7 +27,7 @@ TEST(thread_identity, living_threads_have_the_lowest_numbers_each_its_own) {
     (void)thread_number();  // this thread counts too
     constexpr std::size_t count = 24;
     std::vector<unsigned> numbers(count);
-    std::barrier all_have_one{static_cast<std::ptrdiff_t>(count)};
+    test::rendezvous all_have_one{count};
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < count; ++i) {
         threads.emplace_back([&, i] {
@@ -124,7 +124,7 @@ TEST(thread_identity, first_asked_for_in_an_ending_thread_a_number_still_goes_ba
 #endif
 
 TEST(thread_identity, the_bound_never_falls) {
-    std::barrier all{10};
+    test::rendezvous all{10};
     std::vector<std::thread> threads;
     for (int i = 0; i < 10; ++i) {
         threads.emplace_back([&] {
