@@ -30,7 +30,8 @@ bool fails(const char* a_text, const char* b_text, const char* relation, const t
 }
 
 bool not_so(const char* text, bool wanted) {
-    return not_so(text, wanted ? ::testing::AssertionFailure() : ::testing::AssertionSuccess(), wanted);
+    return not_so(text, wanted ? ::testing::AssertionFailure() : ::testing::AssertionSuccess(),
+                  wanted);
 }
 
 bool not_so(const char* text, const ::testing::AssertionResult& result, bool wanted) {
@@ -53,12 +54,16 @@ void report::write(const ::testing::Message& words) {
     if (words_ == nullptr) { words_ = std::make_unique<::testing::Message>(); }
     *words_ << words.GetString();
 }
-report& report::operator<<(const char* words) { return write(::testing::Message() << words), *this; }
+report& report::operator<<(const char* words) {
+    return write(::testing::Message() << words), *this;
+}
 report& report::operator<<(const std::string& words) {
     return write(::testing::Message() << words), *this;
 }
 report& report::operator<<(int value) { return write(::testing::Message() << value), *this; }
 report& report::operator<<(unsigned value) { return write(::testing::Message() << value), *this; }
-report& report::operator<<(std::size_t value) { return write(::testing::Message() << value), *this; }
+report& report::operator<<(std::size_t value) {
+    return write(::testing::Message() << value), *this;
+}
 
 }  // namespace cairn::test

@@ -50,16 +50,18 @@ bool fails(const char* a_text, const char* b_text, const char* relation, const t
 template <class A, class B>
 bool equal(const char* a_text, const char* b_text, const A& a, const B& b) {
     if (a == b) { return true; }
-    return differ(a_text, b_text,
-                  {__builtin_addressof(a), printer_of<A>(), __builtin_addressof(b), printer_of<B>()});
+    return differ(
+        a_text, b_text,
+        {__builtin_addressof(a), printer_of<A>(), __builtin_addressof(b), printer_of<B>()});
 }
 
-#define CAIRN_TEST_RELATION(name, relation)                                                           \
-    template <class A, class B>                                                                       \
-    bool name(const char* a_text, const char* b_text, const A& a, const B& b) {                       \
-        if (a relation b) { return true; }                                                            \
-        return fails(a_text, b_text, #relation,                                                       \
-                     {__builtin_addressof(a), printer_of<A>(), __builtin_addressof(b), printer_of<B>()}); \
+#define CAIRN_TEST_RELATION(name, relation)                                                      \
+    template <class A, class B>                                                                  \
+    bool name(const char* a_text, const char* b_text, const A& a, const B& b) {                  \
+        if (a relation b) { return true; }                                                       \
+        return fails(                                                                            \
+            a_text, b_text, #relation,                                                           \
+            {__builtin_addressof(a), printer_of<A>(), __builtin_addressof(b), printer_of<B>()}); \
     }
 CAIRN_TEST_RELATION(unequal, !=)
 CAIRN_TEST_RELATION(less, <)
@@ -113,16 +115,16 @@ struct no_value {
 };
 
 #if defined(CAIRN_TEST_ONCE)  // support/precompiled.cpp
-    #define CAIRN_TEST_TEMPLATE template
+#    define CAIRN_TEST_TEMPLATE template
 #else
-    #define CAIRN_TEST_TEMPLATE extern template
+#    define CAIRN_TEST_TEMPLATE extern template
 #endif
-#define CAIRN_TEST_PAIR(A, B)                                                                         \
-    CAIRN_TEST_TEMPLATE bool equal<A, B>(const char*, const char*, const A&, const B&);               \
-    CAIRN_TEST_TEMPLATE bool unequal<A, B>(const char*, const char*, const A&, const B&);             \
-    CAIRN_TEST_TEMPLATE bool less<A, B>(const char*, const char*, const A&, const B&);                \
-    CAIRN_TEST_TEMPLATE bool at_most<A, B>(const char*, const char*, const A&, const B&);             \
-    CAIRN_TEST_TEMPLATE bool greater<A, B>(const char*, const char*, const A&, const B&);             \
+#define CAIRN_TEST_PAIR(A, B)                                                             \
+    CAIRN_TEST_TEMPLATE bool equal<A, B>(const char*, const char*, const A&, const B&);   \
+    CAIRN_TEST_TEMPLATE bool unequal<A, B>(const char*, const char*, const A&, const B&); \
+    CAIRN_TEST_TEMPLATE bool less<A, B>(const char*, const char*, const A&, const B&);    \
+    CAIRN_TEST_TEMPLATE bool at_most<A, B>(const char*, const char*, const A&, const B&); \
+    CAIRN_TEST_TEMPLATE bool greater<A, B>(const char*, const char*, const A&, const B&); \
     CAIRN_TEST_TEMPLATE bool at_least<A, B>(const char*, const char*, const A&, const B&);
 #define CAIRN_TEST_VALUE(T) CAIRN_TEST_TEMPLATE std::string in_words<T>(const void*);
 CAIRN_TEST_PAIR(int, int)
@@ -170,12 +172,12 @@ CAIRN_TEST_VALUE(std::string)
 #undef ASSERT_TRUE
 #undef ASSERT_FALSE
 
-#define CAIRN_TEST_EXPECT(...)                                                                        \
-    GTEST_AMBIGUOUS_ELSE_BLOCKER_ if (::cairn::test::__VA_ARGS__) {}                                  \
+#define CAIRN_TEST_EXPECT(...)                                       \
+    GTEST_AMBIGUOUS_ELSE_BLOCKER_ if (::cairn::test::__VA_ARGS__) {} \
     else ::cairn::test::report(::testing::TestPartResult::kNonFatalFailure, __FILE__, __LINE__)
-#define CAIRN_TEST_ASSERT(...)                                                                        \
-    GTEST_AMBIGUOUS_ELSE_BLOCKER_ if (::cairn::test::__VA_ARGS__) {}                                  \
-    else return ::cairn::test::no_value() &                                                          \
+#define CAIRN_TEST_ASSERT(...)                                       \
+    GTEST_AMBIGUOUS_ELSE_BLOCKER_ if (::cairn::test::__VA_ARGS__) {} \
+    else return ::cairn::test::no_value() &                          \
         ::cairn::test::report(::testing::TestPartResult::kFatalFailure, __FILE__, __LINE__)
 
 #define EXPECT_EQ(a, b) CAIRN_TEST_EXPECT(equal(#a, #b, a, b))

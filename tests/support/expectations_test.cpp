@@ -54,10 +54,12 @@ TEST(expectation, that_holds_is_silent_and_looks_once) {
 
 TEST(expectation, says_both_values_and_how_they_were_written) {
     const int two = 2;
-    EXPECT_EQ(words_of([&] { EXPECT_EQ(two + 1, 4u); }),
-              "Expected equality of these values:\n  two + 1\n    Which is: 3\n  4u\n    Which is: 4");
+    EXPECT_EQ(
+        words_of([&] { EXPECT_EQ(two + 1, 4u); }),
+        "Expected equality of these values:\n  two + 1\n    Which is: 3\n  4u\n    Which is: 4");
     EXPECT_EQ(words_of([&] { EXPECT_EQ(std::string("ab"), "abc"); }),
-              "Expected equality of these values:\n  std::string(\"ab\")\n    Which is: \"ab\"\n  \"abc\"");
+              "Expected equality of these values:\n  std::string(\"ab\")\n    Which is: \"ab\"\n  "
+              "\"abc\"");
     EXPECT_EQ(words_of([&] { EXPECT_NE(two, 2); }), "Expected: (two) != (2), actual: 2 vs 2");
     EXPECT_EQ(words_of([&] { EXPECT_LT(two, 1u); }), "Expected: (two) < (1u), actual: 2 vs 1");
     EXPECT_EQ(words_of([&] { EXPECT_LE(two, 1); }), "Expected: (two) <= (1), actual: 2 vs 1");
@@ -65,8 +67,9 @@ TEST(expectation, says_both_values_and_how_they_were_written) {
     EXPECT_EQ(words_of([&] { EXPECT_GE(two, 3); }), "Expected: (two) >= (3), actual: 2 vs 3");
     EXPECT_EQ(words_of([&] { EXPECT_NE(static_cast<int*>(nullptr), nullptr); }),
               "Expected: (static_cast<int*>(nullptr)) != (nullptr), actual: NULL vs (nullptr)");
-    EXPECT_NE(words_of([&] { EXPECT_EQ(colour::red, colour{4}); }).find("4-byte object <03-00 00-00>"),
-              std::string::npos);
+    EXPECT_NE(
+        words_of([&] { EXPECT_EQ(colour::red, colour{4}); }).find("4-byte object <03-00 00-00>"),
+        std::string::npos);
 }
 
 TEST(expectation, says_which_condition_it_was) {
@@ -84,7 +87,8 @@ TEST(expectation, says_what_is_written_behind_it) {
     const std::string room = "room";
     EXPECT_EQ(words_of([&] { EXPECT_NE(1, 1) << "in " << room << ' ' << 7 << ", " << 8u << true; }),
               "Expected: (1) != (1), actual: 1 vs 1\nin room 7, 8true");
-    EXPECT_EQ(words_of([] { EXPECT_TRUE(false); }), "Value of: false\n  Actual: false\nExpected: true");
+    EXPECT_EQ(words_of([] { EXPECT_TRUE(false); }),
+              "Value of: false\n  Actual: false\nExpected: true");
 }
 
 TEST(expectation, names_its_line) {

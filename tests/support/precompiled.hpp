@@ -28,11 +28,11 @@
 
 // libstdc++ has std::string compiled, but for C++17 only: each C++20 program would compile its own.
 #if defined(__GLIBCXX__)
-    #if defined(CAIRN_TEST_ONCE)
-        #define CAIRN_TEST_TEMPLATE_OF_STD template
-    #else
-        #define CAIRN_TEST_TEMPLATE_OF_STD extern template
-    #endif
+#    if defined(CAIRN_TEST_ONCE)
+#        define CAIRN_TEST_TEMPLATE_OF_STD template
+#    else
+#        define CAIRN_TEST_TEMPLATE_OF_STD extern template
+#    endif
 CAIRN_TEST_TEMPLATE_OF_STD class std::basic_string<char>;
 CAIRN_TEST_TEMPLATE_OF_STD class std::unique_ptr<std::string>;
 CAIRN_TEST_TEMPLATE_OF_STD class std::vector<int>;
