@@ -13,11 +13,14 @@ import gdb
 # Not __file__, which is that of the outermost script where one sources another.
 here = os.path.dirname(os.path.abspath(sys._getframe().f_code.co_filename))
 sys.path.insert(0, here)
+writes_bytecode = not sys.dont_write_bytecode
+sys.dont_write_bytecode = True   # a package that is removed leaves nothing behind
 try:
     import cairn_views
     importlib.reload(cairn_views)   # another one may have been loaded: of another installed cairn
 finally:
     sys.path.pop(0)
+    sys.dont_write_bytecode = not writes_bytecode
 
 
 def plain(type):

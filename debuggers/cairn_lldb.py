@@ -11,11 +11,14 @@ import sys
 import lldb
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+writes_bytecode = not sys.dont_write_bytecode
+sys.dont_write_bytecode = True   # a package that is removed leaves nothing behind
 try:
     import cairn_views
     importlib.reload(cairn_views)   # another one may have been loaded: of another installed cairn
 finally:
     sys.path.pop(0)
+    sys.dont_write_bytecode = not writes_bytecode
 
 
 class Type:

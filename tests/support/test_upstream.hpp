@@ -9,8 +9,6 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <map>
 
@@ -18,43 +16,14 @@ class test_upstream {
 public:
     static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
 
-    test_upstream() = default;
+    test_upstream();
     test_upstream(const test_upstream&) = delete;
     test_upstream& operator=(const test_upstream&) = delete;
 
-    ~test_upstream() {
-        EXPECT_EQ(live_.size(), 0u) << "every block goes back to the upstream";
-        for (auto& [p, b] : live_) { std::free(b.base); }
-    }
+    ~test_upstream();
 
-    void* allocate(std::size_t size, cairn::alignment align) noexcept {
-        const std::size_t number = request_count_++;
-        if (number >= refuse_from_ && number < refuse_until_) { return nullptr; }
-        if (size > byte_limit_ - live_size_ || size > largest_) { return nullptr; }
-        if (size > PTRDIFF_MAX - align.bytes()) { return nullptr; }
-        void* const base = std::malloc(size + align.bytes());
-        if (base == nullptr) { return nullptr; }
-        auto* p = static_cast<std::byte*>(base);
-        p += cairn::padding_to(reinterpret_cast<std::uintptr_t>(p), align);
-        std::memset(p, 0xA5, size);  // fresh memory is not zero
-        live_.emplace(p, block{base, size, align});
-        live_size_ += size;
-        peak_size_ = live_size_ > peak_size_ ? live_size_ : peak_size_;
-        return p;
-    }
-
-    void deallocate(void* p, std::size_t size, cairn::alignment align) noexcept {
-        const auto found = live_.find(static_cast<std::byte*>(p));
-        if (found == live_.end()) {
-            ADD_FAILURE() << "a block that is not live came back to the upstream";
-            return;
-        }
-        EXPECT_EQ(found->second.size, size) << "a block goes back with the size it was asked with";
-        EXPECT_EQ(found->second.align, align) << "and with the alignment";
-        live_size_ -= found->second.size;
-        std::free(found->second.base);
-        live_.erase(found);
-    }
+    void* allocate(std::size_t size, cairn::alignment align) noexcept;
+    void deallocate(void* p, std::size_t size, cairn::alignment align) noexcept;
 
     /// Refuses request number `first` (0-based, over the life of this object) and all after it, or
     /// only `count` of them.

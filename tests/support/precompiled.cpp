@@ -1,1 +1,0 @@
-// Empty: it carries the precompiled header that the test programs share (tests/CMakeLists.txt).
