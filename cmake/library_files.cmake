@@ -274,6 +274,7 @@ target_sources(cairn
         include/cairn/containers/stable_slot_map/free_slots.hpp
         include/cairn/containers/stable_slot_map/iterator.hpp
         include/cairn/containers/stable_slot_map/look_ups.hpp
+        include/cairn/containers/stable_slot_map/noted_slots.hpp
         include/cairn/containers/stable_slot_map/objects.hpp
         include/cairn/containers/stable_slot_map/slots.hpp
         include/cairn/containers/string_pool.hpp
