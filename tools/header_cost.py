@@ -154,7 +154,8 @@ def main():
         over += stale_rows(count)
         if over:
             over.append("tools/header_cost.py --write measures the table anew")
-        print("\n".join(over) or f"{len(headers)} rows; the largest with a bar: {worst}, {count[worst]} lines")
+        largest = f"; the largest with a bar: {worst}, {count[worst]} lines" if worst else ""
+        print("\n".join(over) or f"{len(headers)} rows{largest}")
         for header, ms in times_ms("g++", [umbrella, used_table], 1).items():
             print(f"{header}: {ms:.0f} ms here, now (its bar on a quiet machine: {promise(header)[1]})")
         return bool(over)
