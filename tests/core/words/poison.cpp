@@ -27,9 +27,10 @@ TEST(poison, free_bytes_are_known_to_the_byte_at_the_end_of_a_range) {
 
 TEST(poison, a_touch_of_poisoned_bytes_is_a_report) {
     if (!poison_is_queryable) { GTEST_SKIP(); }
-    static bytes b{};
+    bytes b{};
     poison(b.all, sizeof b.all);
-    EXPECT_DEATH(const_cast<volatile char&>(b.all[20]) = 1, "use-after-poison");
+    char* volatile at = b.all;  // clang does not look where it sees that an object is there
+    EXPECT_DEATH(at[20] = 1, "use-after-poison");
     unpoison(b.all, sizeof b.all);
 }
 
