@@ -98,6 +98,9 @@ TEST(stable_slot_map_steps, churn_over_ten_thousand_chunks_takes_as_many_as_over
             all.validate();
             for (const std::uint32_t index : live) { erase(index); }
             all.release();
+            erase(insert());  // as if new: what was noted went with the chunks
+            EXPECT_EQ(all.chunk_count(), 1u);
+            all.release();
         }
     }
 }

@@ -12,7 +12,7 @@
 // neither, and its cache lines are warm.
 //
 // A note is a hint: its slot may have been gathered with others since, and be free again or not. So
-// whoever takes one looks whether it is free.
+// the map looks whether it is free before it gives it out.
 //
 // Cost: note: two stores. take: a load.
 #pragma once
