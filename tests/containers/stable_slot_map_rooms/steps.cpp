@@ -105,6 +105,31 @@ TEST(stable_slot_map_steps, churn_over_ten_thousand_chunks_takes_as_many_as_over
     }
 }
 
+TEST(stable_slot_map_steps, a_slot_that_comes_back_to_a_chunk_without_memory_is_found) {
+    using slots = detail::stable_slots<6, 2 * 64, 1>;  // the third chunk has one slot, of one life
+    slots all{1, alignment{64}, system_memory(), 1};
+    for (std::uint32_t i = 0; i <= 2 * 64; ++i) {
+        ASSERT_TRUE(all.ready());
+        const auto at = all.next();
+        ASSERT_EQ(at.index, i);
+        all.take(at);
+        at.state->generation[at.slot] = at.generation;
+    }
+    for (const std::uint32_t index : {1u, 2u * 64u}) {
+        auto& state = *all.chunks()[index >> 6].state;
+        state.generation[index & 63] = slots::after(1);
+        all.leave(index >> 6, state, index & 63, 1);
+    }
+    all.return_empty_chunks();
+    EXPECT_EQ(all.chunks()[2].objects, nullptr);
+    EXPECT_FALSE(all.ready()) << "both are worn out";
+    all.recycle(2 * 64);
+    all.validate();
+    ASSERT_TRUE(all.ready());
+    EXPECT_EQ(all.next().index, 2u * 64u);
+    all.release();
+}
+
 TEST(chunks_by_room, finds_the_lowest_of_each_kind_in_a_look_per_level) {
     struct state_type {
         std::uint64_t room_words[3][detail::indexed_room_count] = {};

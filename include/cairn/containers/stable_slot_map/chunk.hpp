@@ -125,7 +125,7 @@ struct alignas(cache_line_size) stable_chunk {
     /// Returns: true when it is noted, or the index of chunks learns of it.
     bool reopen(std::uint32_t slot) noexcept {
         open |= std::uint64_t{1} << (slot / 64);
-        return (++free_count == batch_room) | (room == chunk_room::none);
+        return (++free_count == batch_room) | (room >= chunk_room::none);
     }
     /// `slot`, which is free, is marked live.
     void take_free(std::uint32_t slot) noexcept {
