@@ -30,15 +30,6 @@ constexpr pipe_ends ends_anew{3, 4};
 
 // ---- a child that answers -----------------------------------------------------------------------
 
-child_process& child_process::operator=(child_process&& other) noexcept {
-    std::swap(process_, other.process_);
-    std::swap(commands_, other.commands_);
-    std::swap(replies_, other.replies_);
-    std::swap(errors_, other.errors_);
-    std::swap(extra_, other.extra_);
-    return *this;
-}
-
 std::string child_process::start(const child_order& order) {
     int down[2];
     int up[2];

@@ -40,7 +40,14 @@ class child_process {
 public:
     child_process() = default;
     child_process(child_process&& other) noexcept { *this = std::move(other); }
-    child_process& operator=(child_process&& other) noexcept;
+    child_process& operator=(child_process&& other) noexcept {
+        std::swap(process_, other.process_);
+        std::swap(commands_, other.commands_);
+        std::swap(replies_, other.replies_);
+        std::swap(errors_, other.errors_);
+        std::swap(extra_, other.extra_);
+        return *this;
+    }
     ~child_process() { stop(); }
 
     /// Returns: "" or why there is no process, in one sentence.

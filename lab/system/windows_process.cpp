@@ -130,15 +130,6 @@ struct first_byte {
 
 // ---- a child that answers -----------------------------------------------------------------------
 
-child_process& child_process::operator=(child_process&& other) noexcept {
-    std::swap(process_, other.process_);
-    std::swap(commands_, other.commands_);
-    std::swap(replies_, other.replies_);
-    std::swap(errors_, other.errors_);
-    std::swap(extra_, other.extra_);
-    return *this;
-}
-
 std::string child_process::start(const child_order& order) {
     pipe down{false};
     pipe up{true};
