@@ -81,7 +81,8 @@ members = {
     "arena_scope": {"arena": "arena_", "newest": "newest_", "older": "older"},
     "marker": {"top": "at_.top"},
     "pool": {
-        "top": "top_", "floor": "floor_", "carve": "carve_", "stride": "stride_",
+        "latest": "latest_", "top": "top_", "floor": "floor_", "carve": "carve_",
+        "stride": "stride_",
         "chunks": "chunks_", "chunk_count": "chunk_count_", "selected": "selected_",
         "slot_count": "slot_count_"},
     "pool_chunk": {"first": "first", "carved_end": "carved_end", "slot_count": "slot_count"},
@@ -1140,7 +1141,9 @@ class Views:
         kind = class_of(value.type.name)
         m = Members(value, "pool")
         stride = m.integer("stride")
-        free = (m.integer("top") - m.integer("floor")) // self.process.pointer_size
+        latest = m.integer("latest")  # free, in front of the stack
+        stacked = (m.integer("top") - m.integer("floor")) // self.process.pointer_size
+        free = stacked + (latest != 0)
         slots = m.integer("slot_count")
         if stride == 0 or m.integer("chunk_count") > slots or not 0 <= free <= slots:
             raise Unreadable(f"{free} free slots of {slots}")
@@ -1160,10 +1163,11 @@ class Views:
 
         def make():
             size, floor = self.process.pointer_size, m.integer("floor")
-            known = min(free, 1 << 20)
+            known = min(stacked, 1 << 20)
             stack = self.process.read(floor, known * size) if known else b""
             waiting = set(int.from_bytes(stack[i:i + size], "little")
                           for i in range(0, len(stack), size))
+            waiting.add(latest)
             n = 0
             for first, end in self.pool_chunks(value):
                 for at in range(first, end, stride):

@@ -134,12 +134,7 @@ lab::comparison& add_case(lab::experiment& e, const std::string& name, double we
 template <std::size_t Size>
 void add_size(lab::experiment& e, double weight) {
     const std::string size = std::to_string(Size) + " b";
-    add_case<Size, pairs>(
-        e, "pair " + size, weight,
-        {{"A pair takes the slot that was freed last: a list in the slots has it in a register, "
-          "the "
-          "pool reads it back from its stack. Keeping it in the pool object makes the pair as fast "
-          "and bursts in order 10 to 40 % slower (docs/dead-ends.md)."}});
+    add_case<Size, pairs>(e, "pair " + size, weight);
     add_case<Size, burst<order::in_order>>(e, "in order " + size, weight);
     add_case<Size, burst<order::reversed>>(e, "reversed " + size, weight);
     add_case<Size, burst<order::random>>(e, "random " + size, weight);
@@ -152,10 +147,6 @@ void add_size(lab::experiment& e, double weight) {
              "as fast.",
              "boost::pool"});
     }
-    causes.push_back(
-        {"As in a pair, the slot that was freed last is taken next. Keeping it in the pool object "
-         "makes "
-         "churn 15 % faster and bursts 0.2 ns an operation slower."});
     add_case<Size, churn>(e, "churn " + size, weight, causes);
 }
 

@@ -75,7 +75,8 @@ pool::pool(slice<std::byte> buffer, std::size_t slot_size, alignment align) noex
 }
 
 pool::pool(pool&& other) noexcept
-    : top_{other.top_},
+    : latest_{other.latest_},
+      top_{other.top_},
       floor_{other.floor_},
       carve_{other.carve_},
       carve_end_{other.carve_end_},
@@ -125,6 +126,7 @@ pool::~pool() {
 /// Empty and valid; what was held has been taken over or given back.
 void pool::forget() noexcept {
     pool_checks::forget_chunks(*this);
+    latest_ = nullptr;
     top_ = floor_ = nullptr;
     carve_ = carve_end_ = nullptr;
     chunks_ = nullptr;
@@ -159,8 +161,9 @@ void pool::park_selected() noexcept {
     if (selected_ != none) { chunks_[selected_].carved_end = carve_; }
 }
 
-/// Sorts the stack, the lowest address on top. Returns: how many are free.
+/// Puts all free slots onto the stack and sorts it, the lowest address on top. Returns: how many.
 std::size_t pool::sort_free() noexcept {
+    if (latest_ != nullptr) { *top_++ = std::exchange(latest_, nullptr); }
     std::sort(floor_, top_, std::greater<>{});
     return static_cast<std::size_t>(top_ - floor_);
 }
@@ -177,6 +180,7 @@ std::size_t pool::untouched_count() const noexcept {
 
 void pool::reset() noexcept {
     [[maybe_unused]] const pool_checks::use inside{*this, {}};
+    latest_ = nullptr;
     top_ = floor_;
     carve_ = carve_end_ = nullptr;
     selected_ = none;

@@ -5,6 +5,7 @@
 //      | live | free | live | free | live | untouched |        | chunks | pad | &free &free .... |
 //      +------+------+------+------+------+- - - - - -+        +--------+-----+--------+---------+
 //                                         ^ carve_                            ^ floor_ ^ top_
+//      latest_: the slot that was freed last, which waits in front of the stack
 //
 // Free slots are remembered outside themselves, in a stack of pointers. An intrusive list keeps the
 // link inside the free slot instead, so after scattered frees every allocation waits for a cache
@@ -17,8 +18,11 @@
 // Look elsewhere for: many sizes (heap.hpp); all freed at once (arena.hpp); handles that cannot
 //   dangle and dense iteration (containers/); several threads (concurrent_pool.hpp, locked.hpp).
 //
-// Invariant: each carved slot is live or exactly once in [floor_, top_); the stack has room for
-//            every slot of every chunk, so deallocate() cannot fail and never checks.
+// A slot that is freed and taken again at once never sees the stack: it waits in the pool object
+// itself (unchecked builds; docs/decisions/0124-the-slot-freed-last-waits-in-the-pool.md).
+//
+// Invariant: each carved slot is live, or exactly once in [floor_, top_), or latest_; the stack has
+//            room for every slot of every chunk, so deallocate() cannot fail and never checks.
 // Order:     ascending addresses on first use, after reset(), after trim() and for_each_live();
 //            otherwise last freed, first out.
 // Cost:      allocate and deallocate: a few inlined instructions, no call, no counter. Growth: one
@@ -91,13 +95,13 @@ public:
     /// One slot, uninitialized.
     /// Returns: nullptr when every slot is live and the upstream (or slot_count_max) allows no
     ///          more; the pool is unchanged then.
-    /// Cost:    8 instructions for a slot from the stack, 9 for an untouched one; when all are
-    ///          taken, a chunk from the upstream.
+    /// Cost:    4 instructions for the slot that was freed last, 11 for another one from the stack,
+    ///          12 for an untouched one; when all are taken, a chunk from the upstream.
     [[nodiscard]] [[gnu::always_inline]] void* allocate() noexcept;
 
     /// Gives a slot back; nullptr does nothing. Never fails, never touches the slot.
     /// Requires: `p` came from allocate() of this pool and is live.
-    /// Cost:     4 instructions and a branch on nullptr that is never taken.
+    /// Cost:     6 instructions, and 4 more where the slot freed before has not been taken since.
     [[gnu::always_inline]] void deallocate(void* p, call_site from = call_site::current()) noexcept;
 
     /// As a byte_allocator: a slot, when `size` bytes at `align` fit into one.
@@ -185,6 +189,9 @@ private:
     void select(std::size_t index) noexcept;
     void park_selected() noexcept;
     std::size_t sort_free() noexcept;
+    std::size_t free_count() const noexcept {
+        return static_cast<std::size_t>(top_ - floor_) + (latest_ != nullptr ? 1 : 0);
+    }
     std::size_t untouched_count() const noexcept;
     std::byte* carved_end(std::size_t index) const noexcept {
         return index == selected_ ? carve_ : chunks_[index].carved_end;
@@ -214,9 +221,10 @@ private:
     void* allocate_any() noexcept;
     void check_end() const noexcept;
 
-    //  slot_count_ = live + (top_ - floor_) + untouched          slots
+    //  slot_count_ = live + free_count() + untouched             slots
     //  untouched   = sum of (end - carved_end) / stride_ over the chunks
-    //  top_ - floor_ <= slot_count_ <= stack_capacity_: deallocate() always finds room
+    //  free_count() <= slot_count_ <= stack_capacity_: deallocate() always finds room
+    void* latest_ = nullptr;          // freed last and not on the stack; checked builds: nullptr
     void** top_ = nullptr;            // one past the last free slot in the stack
     void** floor_ = nullptr;          // begin of the stack
     std::byte* carve_ = nullptr;      // next untouched slot of the selected chunk

@@ -132,7 +132,7 @@ void pool::move_side_to(std::byte* side, std::size_t chunks, std::size_t slots) 
 }
 
 bool pool::reserve(std::size_t count) noexcept {
-    const std::size_t ready = untouched_count() + static_cast<std::size_t>(top_ - floor_);
+    const std::size_t ready = untouched_count() + free_count();
     if (count <= ready) { return true; }
     const std::size_t missing = count - ready;
     // slot_count_ never passes slot_count_max, so the difference does not wrap.

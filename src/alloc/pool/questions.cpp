@@ -21,10 +21,9 @@ const pool::chunk* pool::find_chunk(const void* p) const noexcept {
 
 pool_stats pool::stats() const noexcept {
     pool_stats s;
-    const std::size_t free_count = static_cast<std::size_t>(top_ - floor_);
     s.slot_count = slot_count_;
-    // Each slot is untouched, on the stack or live: what is not counted is left over.
-    s.live_count = slot_count_ - untouched_count() - free_count;
+    // Each slot is untouched, free or live: what is not counted is left over.
+    s.live_count = slot_count_ - untouched_count() - free_count();
     s.chunk_count = chunk_count_;
     s.upstream_size = fixed_ || chunks_ == nullptr ? 0
                                                    : slot_count_ * stride_ + embedded_size_ +
@@ -33,7 +32,7 @@ pool_stats pool::stats() const noexcept {
 }
 
 void pool::validate() const noexcept {
-    CAIRN_ASSERT(floor_ <= top_ && top_ <= floor_ + stack_capacity_,
+    CAIRN_ASSERT(floor_ <= top_ && free_count() <= stack_capacity_,
                  "the stack of free slots has room for every slot");
     std::size_t slots = 0;
     std::size_t live = 0;
@@ -53,15 +52,17 @@ void pool::validate() const noexcept {
         CAIRN_ASSERT(floor_[-1 - static_cast<std::ptrdiff_t>(i)] == nullptr,
                      "below the stack lie null entries");
     }
-    for (void* const* free = floor_; free != top_; ++free) {
-        const chunk* const c = find_chunk(*free);
-        CAIRN_ASSERT(c != nullptr && static_cast<std::byte*>(*free) <
+    const auto validate_free = [this](const void* slot) {
+        const chunk* const c = find_chunk(slot);
+        CAIRN_ASSERT(c != nullptr && static_cast<const std::byte*>(slot) <
                                          carved_end(static_cast<std::size_t>(c - chunks_)),
                      "a free slot lies among the carved slots of its pool");
         CAIRN_ASSERT(
-            c->live == nullptr || !pool_checks::is_live(*c, pool_checks::index(*this, *c, *free)),
+            c->live == nullptr || !pool_checks::is_live(*c, pool_checks::index(*this, *c, slot)),
             "a free slot is not live");
-    }
+    };
+    for (void* const* free = floor_; free != top_; ++free) { validate_free(*free); }
+    if (latest_ != nullptr) { validate_free(latest_); }
     CAIRN_ASSERT(!every_bit_known || live == stats().live_count,
                  "each carved slot is live or free, once");
     (void)live;

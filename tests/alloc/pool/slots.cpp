@@ -81,6 +81,46 @@ TEST(pool, the_slot_freed_last_is_given_out_first) {
     EXPECT_EQ(p.allocate(), s[1]);
 }
 
+// The slot freed last waits outside of the stack, and counts with those that are on it.
+TEST(pool, the_slot_freed_last_is_free_like_any_other) {
+    test_upstream upstream;
+    pool p{32, cairn::default_alignment, upstream, {.slots_per_chunk = 4, .slot_count_max = 4}};
+    const auto s = take(p, 4);
+    p.deallocate(s[1]);
+    EXPECT_EQ(p.stats().live_count, 3u);
+    EXPECT_TRUE(p.reserve(1));
+    EXPECT_FALSE(p.reserve(2));
+    p.validate();
+    EXPECT_EQ(p.allocate(), s[1]);
+    EXPECT_EQ(p.allocate(), nullptr) << "it is given out once";
+
+    p.deallocate(s[2]);
+    std::vector<void*> live;
+    p.for_each_live([&](void* slot) { live.push_back(slot); });
+    EXPECT_EQ(live, (std::vector<void*>{s[0], s[1], s[3]}));
+    EXPECT_EQ(p.allocate(), s[2]);
+
+    p.deallocate(s[3]);
+    p.deallocate(s[0]);
+    pool moved{std::move(p)};
+    EXPECT_EQ(p.stats().live_count, 0u);
+    moved.validate();
+    EXPECT_EQ(moved.allocate(), s[0]);
+    EXPECT_EQ(moved.allocate(), s[3]);
+    EXPECT_EQ(moved.allocate(), nullptr);
+
+    moved.deallocate(s[3]);
+    moved.reset();
+    EXPECT_EQ(take(moved, 4), s) << "a reset pool begins with its first slot";
+
+    moved.deallocate_n(s);
+    EXPECT_NE(moved.trim(), 0u);
+    EXPECT_EQ(moved.stats().slot_count, 0u);
+    EXPECT_EQ(upstream.live_size(), 0u);
+    EXPECT_NE(moved.allocate(), nullptr);
+    moved.validate();
+}
+
 TEST(pool, addresses_ascend_on_first_use_and_after_reset) {
     test_upstream upstream;
     pool p{24, alignment{8}, upstream, {.slots_per_chunk = 10, .chunk_size_max = 240}};
