@@ -130,7 +130,7 @@ struct footprint_run {
     void operator()(lab::sample& s) {
         p.touches_all = true;
         p.with_pins = false;
-        const std::size_t before = lab::resident_bytes();
+        const lab::resident_since_here taken;
         const auto memory = make(p);
         player game{*memory, p};
         curve growth{p, "", "footprint / live"};
@@ -143,7 +143,7 @@ struct footprint_run {
         };
         const outcome r = game.play(0, [&](unsigned frame) {
             if (!growth.wants(frame)) return;
-            last = over_live(lab::resident_bytes() - before);
+            last = over_live(taken.bytes());
             growth.add(frame, last);
             sum += last;
             ++points;

@@ -229,6 +229,8 @@ const lab::registration fast_alloc{
                 list.cairn("cairn::heap<best_fit>",
                            pairs_in<cairn::heap<cairn::best_fit>>(1 << 20));
             }
+            // As the mallocs below: any size, and no promise of which block.
+            list.cairn("cairn::heap<good_fit>", pairs_in<cairn::heap<cairn::good_fit>>(1 << 20));
             list.limit("free list of one size", pairs_in<free_list_pool>(1000));
             if (first) {
                 list.baseline("linked list, first fit", pairs_in<seeds_list<false>>(0));

@@ -125,14 +125,14 @@ struct footprint {
     template <class A>
     void run(A& a, lab::sample& s) {
         std::size_t bytes = 0;
-        const std::size_t before = lab::resident_bytes();
+        const lab::resident_since_here taken;
         const auto place = [&](object& o, std::size_t size) {
             bytes += size - o.size;
             o = {a.allocate(size), size};
             std::memset(o.p, 1, size);
         };
         const auto ratio = [&] {
-            return static_cast<double>(lab::resident_bytes() - before) / static_cast<double>(bytes);
+            return static_cast<double>(taken.bytes()) / static_cast<double>(bytes);
         };
         for (std::size_t i = 0; i != live.size(); ++i) place(live[i], trace.first[i]);
         const double fill = ratio();

@@ -287,15 +287,14 @@ auto footprint(const char* name) {
         (void)the_trace();
         return [name](lab::sample& s) {
             auto now = std::make_unique<loader<Memory>>();
-            const std::size_t before = lab::resident_bytes();
+            const lab::resident_since_here taken;
             double sum = 0;
             double most = 0;
             double holes = -1;
             lab::series curve{name, "levels loaded", "resident bytes over live bytes", {}};
             curve.points.reserve(level_count);
             s.checksum(play(*now, [&](unsigned level) {
-                const std::size_t after = lab::resident_bytes();
-                const auto bytes = static_cast<double>(after > before ? after - before : 0);
+                const auto bytes = static_cast<double>(taken.bytes());
                 sum += bytes / static_cast<double>(now->live);
                 most = std::max(most, bytes);
                 curve.points.emplace_back(level + 1, bytes / static_cast<double>(now->live));

@@ -77,15 +77,22 @@ struct two_thread_ring {
     }
 };
 
+/// In a program that has other threads: with one thread a std::mutex is no lock (crew.hpp).
 template <class Queue>
 auto alone() {
-    return [q = std::make_unique<Queue>()](lab::sample& s) {
-        for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
-            void* m = &s;
-            lab::observe(m);
-            if (!q->push(m) || !q->pop(m)) std::abort();
-            lab::observe(m);
-        }
+    struct all {
+        lab::crew people{1};
+        Queue q;
+    };
+    return [a = std::make_unique<all>()](lab::sample& s) {
+        a->people.run(s, [&](unsigned) {
+            for (std::uint64_t i = 0; i != s.repetitions(); ++i) {
+                void* m = &s;
+                lab::observe(m);
+                if (!a->q.push(m) || !a->q.pop(m)) std::abort();
+                lab::observe(m);
+            }
+        });
         s.did(s.repetitions());
     };
 }

@@ -1,6 +1,7 @@
 // lab/experiments/owners.cpp - what it costs to own: one owner, many owners, weak references.
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/pool.hpp>
+#include <cairn/alloc/pool_of.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
 #include <cairn/owners/deferred_store.hpp>
 #include <cairn/owners/shared_handle.hpp>
@@ -264,6 +265,12 @@ void add_places(lab::experiment& e) {
         return touching<map>(
             shuffled(far_count),
             [](map& m, int k) { return cairn::unique_handle<map>{m, m.emplace(k)}; }, read);
+    });
+    places.cairn("cairn::unique_in, pool", [=] {
+        using pool = cairn::pool_of<object>;
+        return touching<pool>(
+            shuffled(far_count),
+            [](pool& m, int k) { return cairn::make_unique_in<object, cairn::pool>(m, k); }, read);
     });
     places.peer("std::unique_ptr", [=] {
         return touching<nothing>(

@@ -125,7 +125,7 @@ struct frames_run {
 private:
     void play(const replay_report& to, works done) const {
         static_cast<void>(us_per_tick());
-        const std::size_t before = resident_bytes();
+        const resident_since_here taken;
         auto memory = make(p.extent_of(), done);
         game_type game{*memory, p};
         game.build();
@@ -134,13 +134,13 @@ private:
         to.made() = static_cast<double>(r.made);
         std::copy(r.stops_us.begin(), r.stops_us.end(), to.stops_us().begin());
         std::copy(r.frames_us.begin(), r.frames_us.end(), to.frames_us().begin());
-        if (!done.are_known) report(to, *memory, r, cycles, before);
+        if (!done.are_known) report(to, *memory, r, cycles, taken.bytes());
         static_cast<void>(memory.release());  // the process ends anyway: there are cycles in it
     }
     void report(const replay_report& to, memory_type& memory, const outcome& r, double cycles,
-                std::size_t before) const {
+                std::size_t memory_size) const {
         const auto live = static_cast<double>(p.extent_of().live);
-        to.add(", memory", static_cast<double>(resident_bytes() - before) / live);
+        to.add(", memory", static_cast<double>(memory_size) / live);
         to.add(", p50", at_share(r.stops_us, 0.5));
         to.add(", p99.9", at_share(r.stops_us, 0.999));
         to.add(", max", at_share(r.stops_us, 1));

@@ -156,6 +156,7 @@ std::size_t resident_bytes() noexcept {
     return (resident - shared) * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
+void give_back_freed_memory() noexcept { ::malloc_trim(0); }
 void ask_for_large_blocks_anew() noexcept { ::mallopt(M_MMAP_THRESHOLD, 1 << 17); }
 void keep_freed_memory() noexcept {
     ::mallopt(M_MMAP_MAX, 0);

@@ -49,6 +49,20 @@ inline constexpr bool has_pages_in_place = true;
 /// Memory of this process that is in place and nobody else's: no code, no shared pages. (Windows:
 /// with them. Who asks twice and subtracts has the same.) 0: not known.
 [[nodiscard]] std::size_t resident_bytes() noexcept;
+/// What malloc keeps of freed memory goes back to the system, where that can be asked for.
+void give_back_freed_memory() noexcept;
+/// Memory in place that this process has taken since. What malloc kept goes back first: a store that
+/// came to lie in what the harness had freed would seem to need no memory.
+class resident_since_here {
+public:
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        const std::size_t now = resident_bytes();
+        return now > before_ ? now - before_ : 0;
+    }
+
+private:
+    std::size_t before_ = (give_back_freed_memory(), resident_bytes());
+};
 /// Blocks of malloc as large as a frame come from the system and go back there, each of them. Where
 /// that cannot be said, nothing is done.
 void ask_for_large_blocks_anew() noexcept;

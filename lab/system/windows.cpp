@@ -3,6 +3,7 @@
 #include <windows.h>
 // after windows.h
 #include <io.h>
+#include <malloc.h>
 #include <psapi.h>
 
 #include <algorithm>
@@ -149,6 +150,7 @@ PROCESS_MEMORY_COUNTERS memory_counters() noexcept {
 
 long page_faults() noexcept { return static_cast<long>(memory_counters().PageFaultCount); }
 std::size_t resident_bytes() noexcept { return memory_counters().WorkingSetSize; }
+void give_back_freed_memory() noexcept { ::_heapmin(); }
 void ask_for_large_blocks_anew() noexcept {}
 void keep_freed_memory() noexcept {}
 
