@@ -27,7 +27,7 @@
 namespace lab {
 
 template <class Visit, class... Peers>
-void for_each_peer(peer_list<Peers...>, Visit visit) {
+void for_each_peer(peer_list<Peers...>, [[maybe_unused]] Visit visit) {
     (visit.template operator()<Peers>(), ...);
 }
 

@@ -81,28 +81,56 @@ TEST(stable_slot_map_rooms, where_no_chunk_has_a_batch_the_slot_freed_last_comes
 }
 
 TEST(stable_slot_map_rooms, of_chunks_with_few_free_slots_the_one_freed_last_comes_first) {
-    stable_slot_map<std::uint64_t> map;  // a batch is 64 slots here, and 4 are noted one by one
+    stable_slot_map<std::uint64_t> map;  // a batch is 64 slots here; the index learns with the 5th
     constexpr std::size_t per_chunk = decltype(map)::slots_per_chunk;
     std::vector<decltype(map)::handle_type> handles;
     for (std::size_t i = 0; i < 3 * per_chunk; ++i) { handles.push_back(map.emplace(i)); }
     for (const std::size_t chunk : {1u, 2u}) {
-        for (std::size_t slot = 0; slot < 6; ++slot) {
+        for (std::size_t slot = 0; slot < 7; ++slot) {
             map.erase(handles[chunk * per_chunk + slot]);
         }
     }
     map.validate();
     for (const std::size_t chunk : {2u, 1u}) {
-        for (const std::size_t slot : {3u, 2u, 1u, 0u}) {
+        for (const std::size_t slot : {4u, 3u, 2u, 1u, 0u}) {
             EXPECT_EQ(map.emplace(0u).index(), chunk * per_chunk + slot) << "noted";
         }
     }
     for (const std::size_t chunk : {2u, 1u}) {
-        for (const std::size_t slot : {4u, 5u}) {
+        for (const std::size_t slot : {5u, 6u}) {
             EXPECT_EQ(map.emplace(0u).index(), chunk * per_chunk + slot) << "gathered";
         }
     }
     map.validate();
     EXPECT_EQ(map.chunk_count(), 3u);
+}
+
+TEST(stable_slot_map_rooms, once_no_chunk_had_a_batch_the_newest_of_many_in_one_chunk_comes_first) {
+    stable_slot_map<std::uint64_t> map;  // a batch is 64 slots here
+    constexpr std::size_t per_chunk = decltype(map)::slots_per_chunk;
+    std::vector<decltype(map)::handle_type> handles;
+    for (std::size_t i = 0; i < 3 * per_chunk; ++i) { handles.push_back(map.emplace(i)); }
+    const auto erase = [&](std::size_t first, std::size_t end) {
+        for (std::size_t slot = first; slot < end; ++slot) {
+            EXPECT_TRUE(map.erase(handles[per_chunk + slot]));
+        }
+        map.validate();
+    };
+    erase(20, 21);
+    EXPECT_EQ(map.emplace(0u).index(), per_chunk + 20) << "the map looked, and found no batch";
+    erase(0, 10);
+    for (std::size_t slot = 10; slot-- != 0;) {
+        EXPECT_EQ(map.emplace(0u).index(), per_chunk + slot);
+        map.validate();
+    }
+    for (std::size_t slot = 0; slot < 10; ++slot) { handles[per_chunk + slot] = {}; }
+    erase(100, 164);
+    for (std::size_t slot = 100; slot < 164; ++slot) {
+        EXPECT_EQ(map.emplace(0u).index(), per_chunk + slot) << "a batch: gathered";
+    }
+    map.validate();
+    EXPECT_EQ(map.chunk_count(), 3u);
+    EXPECT_EQ(map.emplace(0u).index(), 3 * per_chunk) << "all are full: a new one";
 }
 
 TEST(stable_slot_map_rooms, sixty_five_free_slots_in_as_many_chunks_are_all_found_again) {

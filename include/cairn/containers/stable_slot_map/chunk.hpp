@@ -121,11 +121,12 @@ struct alignas(cache_line_size) stable_chunk {
         return used == 0;
     }
 
-    /// `slot` may be used again.
+    /// `slot` may be used again. What becomes free in a chunk of kind `noted_from` or behind it is
+    /// noted.
     /// Returns: true when it is noted, or the index of chunks learns of it.
-    bool reopen(std::uint32_t slot) noexcept {
+    bool reopen(std::uint32_t slot, chunk_room noted_from) noexcept {
         open |= std::uint64_t{1} << (slot / 64);
-        return (++free_count == batch_room) | (room >= chunk_room::none);
+        return (++free_count == batch_room) | (room >= noted_from);
     }
     /// `slot`, which is free, is marked live.
     void take_free(std::uint32_t slot) noexcept {

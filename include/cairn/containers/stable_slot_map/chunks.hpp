@@ -132,7 +132,7 @@ protected:
                 __builtin_prefetch(soon.objects + (next & slot_mask) * (block_size_ >> SlotsLog2),
                                    1);
             }
-            if (state.room != chunk_room::none) { note_room(p); }
+            if ((state.free_count == 0) & (state.room != chunk_room::none)) { note_room(p); }
             return index;
         }
     }
@@ -228,6 +228,7 @@ protected:
         chunk_count_ = freed_chunk_ = kept_chunk_count_ = worn_out_count_ = 0;
         spare_chunk_ = no_chunk;
         noted_.forget();
+        noted_from_ = chunk_room::none;
         table_.release();
     }
 
@@ -295,6 +296,9 @@ protected:
     moved<std::size_t> freed_chunk_;  // where a slot became free last; may be none any more
     moved<std::size_t> worn_out_count_;
     noted_slots noted_;
+    /// Slots that become free in chunks of this kind or behind it are noted: `none`; `few` when no
+    /// chunk had a batch of free slots at the last look.
+    moved<chunk_room, chunk_room::none> noted_from_;
 
 private:
     moved<std::size_t> kept_chunk_count_;       // reserve_chunks(): these stay when empty

@@ -9,7 +9,7 @@
 //                   batch_chunk_: where the slots in the batch lie (free_slot_batch.hpp)
 //
 //      gather():   1. the lowest chunk with a batch of free slots    (chunks_by_room.hpp)
-//                  2. the slot that became free last in a full chunk (noted_slots.hpp)
+//                  2. the slot that became free last and is noted    (noted_slots.hpp)
 //                  3. the chunk where a slot became free last, if it has one; else the lowest
 //                  4. the lowest whose block went back: it gets one again
 //                  5. a new chunk
@@ -162,6 +162,7 @@ private:
         begun_count_ += batch_.taken_count();
         batch_.forget();
         std::size_t p = base::chunk_with_batch();
+        base::noted_from_ = p == no_chunk ? chunk_room::few : chunk_room::none;
         if (p == no_chunk) {
             if (const std::uint32_t index = base::take_noted(); index != noted_slots::no_slot) {
                 batch_.hold(index & slot_mask);

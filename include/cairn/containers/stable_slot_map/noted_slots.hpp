@@ -9,7 +9,8 @@
 //
 // In a map that is full but for a few slots each erasure would enter a chunk into the index, and
 // each insertion would find it there, gather one slot and take it out again. What is noted needs
-// neither, and its cache lines are warm.
+// neither, and its cache lines are warm. So where no chunk has a batch, whatever becomes free is
+// noted, in chunks that the index knows to have a few, too: no guess whether it does.
 //
 // A note is a hint: its slot may have been gathered with others since, and be free again or not. So
 // the map looks whether it is free before it gives it out.

@@ -74,7 +74,7 @@ public:
         Steps::touch();
         ++ended_count_;
         const bool chunk_empty = state.leave(slot);
-        const bool is_news = state.reopen(slot);
+        const bool is_news = state.reopen(slot, base::noted_from_);
         freed_chunk_ = p;
         if (is_news | chunk_empty | (generation == lives_.last())) [[unlikely]] {
             leave_for_long(p, state, slot, generation);
@@ -179,7 +179,7 @@ private:
     }
     void slot_is_free(std::size_t p, chunk& state, std::uint32_t slot) noexcept {
         freed_chunk_ = p;
-        if (state.reopen(slot)) { note_room(p); }  // what is noted of it is found by both
+        if (state.reopen(slot, chunk_room::none)) { note_room(p); }  // what is noted of it is found by both
     }
 
     /// The chunk was full by the index, or has a batch of free slots now, or is empty; or all lives
@@ -193,10 +193,13 @@ private:
             --state.free_count;
             chunk::set(state.blocked, slot);
             ++worn_out_count_;
-        } else if (state.room == chunk_room::none && state.free_count <= chunk::noted_room &&
-                   state.used != 0) {
+        } else if ((state.room >= base::noted_from_) & (state.used != 0)) {
             base::note_free(p, slot);
-            return;
+            const bool is_known = state.room != chunk_room::none;
+            if (is_known ? state.free_count != chunk::batch_room
+                         : state.free_count <= chunk::noted_room) {
+                return;
+            }
         }
         note_room(p);
         if (state.used == 0) { chunk_is_empty(p); }
