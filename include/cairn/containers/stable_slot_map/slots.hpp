@@ -179,7 +179,8 @@ private:
     }
     void slot_is_free(std::size_t p, chunk& state, std::uint32_t slot) noexcept {
         freed_chunk_ = p;
-        if (state.reopen(slot, chunk_room::none)) { note_room(p); }  // what is noted of it is found by both
+        // What is noted of it is found by both.
+        if (state.reopen(slot, chunk_room::none)) { note_room(p); }
     }
 
     /// The chunk was full by the index, or has a batch of free slots now, or is empty; or all lives
