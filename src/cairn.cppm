@@ -380,6 +380,7 @@ using cairn::split_soa;
 using cairn::split_span;
 using cairn::stable_slot_map;
 using cairn::std_allocator;
+using cairn::quick_fit;
 using cairn::strict_good_fit;
 using cairn::strided_span;
 using cairn::string_pool;

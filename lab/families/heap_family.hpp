@@ -161,6 +161,7 @@ template <class Make>
 void add_heaps(comparison& c, Make make, who w = {}) {
     c.limit("size-class lifo, no merging", make(adapter_tag<size_class_lifo>{}));
     c.cairn("cairn::heap<good_fit>", make(adapter_tag<cairn_heap<cairn::good_fit>>{}));
+    c.cairn("cairn::heap<quick_fit>", make(adapter_tag<cairn_heap<cairn::quick_fit>>{}));
     if (w.fits) {
         c.cairn("cairn::heap<strict_good_fit>",
                 make(adapter_tag<cairn_heap<cairn::strict_good_fit>>{}));

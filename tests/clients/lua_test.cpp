@@ -109,8 +109,8 @@ std::string result_of(const char* script, lua_Alloc serving, void* memory) {
 
 template <class Fit>
 class lua_on_heap : public testing::Test {};
-using fits = testing::Types<cairn::good_fit, cairn::strict_good_fit, cairn::best_fit,
-                            cairn::first_fit, cairn::half_fit>;
+using fits = testing::Types<cairn::good_fit, cairn::quick_fit, cairn::strict_good_fit,
+                            cairn::best_fit, cairn::first_fit, cairn::half_fit>;
 TYPED_TEST_SUITE(lua_on_heap, fits);
 
 TYPED_TEST(lua_on_heap, scripts_return_what_they_return_with_malloc) {

@@ -50,7 +50,7 @@ auto f(cairn::concurrent_relocatable_heap& h) {
 }
 
 //= mistake: a number type as the fit
-//= says: a fit is good_fit, strict_good_fit, best_fit, first_fit or half_fit
+//= says: a fit is good_fit, quick_fit, strict_good_fit, best_fit, first_fit or half_fit
 void f() {
     cairn::heap<int> h{cairn::grow_by{65536}};
     h.deallocate(h.allocate(100), 100);

@@ -39,10 +39,11 @@ bool all_work() {
     pool.deallocate(slot);
     cairn::growing_arena growing;
     cairn::virtual_arena large{std::size_t{1} << 20};
-    return works<cairn::heap<cairn::good_fit>>() && works<cairn::heap<cairn::strict_good_fit>>() &&
-           works<cairn::heap<cairn::best_fit>>() && works<cairn::heap<cairn::first_fit>>() &&
-           works<cairn::heap<cairn::half_fit>>() && map[h].health == 7 && stable[s].health == 8 &&
-           slot != nullptr && growing.allocate(100, cairn::default_alignment) != nullptr &&
+    return works<cairn::heap<cairn::good_fit>>() && works<cairn::heap<cairn::quick_fit>>() &&
+           works<cairn::heap<cairn::strict_good_fit>>() && works<cairn::heap<cairn::best_fit>>() &&
+           works<cairn::heap<cairn::first_fit>>() && works<cairn::heap<cairn::half_fit>>() &&
+           map[h].health == 7 && stable[s].health == 8 && slot != nullptr &&
+           growing.allocate(100, cairn::default_alignment) != nullptr &&
            large.allocate(100, cairn::default_alignment) != nullptr;
 }
 

@@ -66,7 +66,7 @@ usual = {
     "insert": "As emplace, with a copy or by moving from it.", "push_back": "As emplace_back, with a copy or by moving from it.",
     "pop_back": "Removes the last one. Requires: there is one.",
     # Fits (alloc/fit.hpp says what each is).
-    "deferred_max": "Blocks of one class that may wait unmerged.", "deferred_share": "They may withhold one in so many bytes of the heap.",
+    "deferred_max": "Blocks of one class that may wait unmerged.", "deferred_share": "They may withhold one in so many bytes of the heap.", "deferred_size_max": "Nor may they withhold more bytes than this.",
     "block_size": "Granules that a block for a request gets.", "class_of_request": "The class whose blocks serve a request of so many granules.",
     "size_of_class": "Granules of the smallest block of a class.", "steps": "The classes of sizes.",
     "rbegin": "The last element, going back.", "rend": "In front of the first element.",

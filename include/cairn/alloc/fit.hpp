@@ -111,6 +111,8 @@ template <class F>
 concept defers = has_size_classes<F> && F::deferred_max != 0 && requires {
     // What waits in one class is at most one part in this many of the heap.
     { F::deferred_share } -> std::convertible_to<std::uint32_t>;
+    // Nor more than so many bytes.
+    { F::deferred_size_max } -> std::convertible_to<std::uint32_t>;
 };
 
 /// A heap of several regions compares what each would give, and takes the smallest.

@@ -11,6 +11,7 @@
 //        one region, or up to 64 that come from upstream as needed and go back when empty
 //
 //      good_fit         default; constant time; freed blocks wait a little before they merge
+//      quick_fit        the same, more of them and longer: faster churn, more memory
 //      strict_good_fit  the same, merging at once: one small bound for every operation
 //      best_fit         the smallest block that fits, exactly: least waste on ordinary programs
 //      first_fit        the lowest address that fits, exactly: compaction, trimming
@@ -61,7 +62,7 @@ template <class Fit = good_fit, class Steps = uncounted>
 class heap {
     static_assert(fit<Fit>);
     static_assert(Fit::deferred_max == 0 || detail::defers<Fit>,
-                  "a fit whose blocks wait has classes and a deferred_share");
+                  "a fit whose blocks wait has classes, a deferred_share and a deferred_size_max");
     using core = detail::heap_core<Fit, Steps>;
     using region_type = typename core::region_type;
     using bins = typename core::bins;
@@ -239,10 +240,10 @@ template <class Fit, class Steps>
     requires(!fit<Fit>)
 class heap<Fit, Steps> : public heap<good_fit> {
     static constexpr bool is_fit = fit<Fit>;  // apart: gcc would list each requirement
-    static_assert(
-        is_fit,
-        "a fit is good_fit, strict_good_fit, best_fit, first_fit or half_fit; what one of "
-        "your own lacks static_assert(cairn::fit<yours>) says");
+    static_assert(is_fit,
+                  "a fit is good_fit, quick_fit, strict_good_fit, best_fit, first_fit or half_fit; "
+                  "what one of "
+                  "your own lacks static_assert(cairn::fit<yours>) says");
 
 public:
     using heap<good_fit>::heap;
@@ -263,11 +264,13 @@ namespace cairn::inline CAIRN_FLAVOUR {
 // ---------------------------------------------------------------------------- compiled once
 
 extern template class detail::heap_core<good_fit, uncounted>;
+extern template class detail::heap_core<quick_fit, uncounted>;
 extern template class detail::heap_core<strict_good_fit, uncounted>;
 extern template class detail::heap_core<best_fit, uncounted>;
 extern template class detail::heap_core<first_fit, uncounted>;
 extern template class detail::heap_core<half_fit, uncounted>;
 extern template class heap<good_fit>;
+extern template class heap<quick_fit>;
 extern template class heap<strict_good_fit>;
 extern template class heap<best_fit>;
 extern template class heap<first_fit>;

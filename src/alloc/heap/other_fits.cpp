@@ -1,12 +1,14 @@
-// Cold half of cairn/alloc/heap.hpp: the four heaps beside the usual one, compiled once.
+// Cold half of cairn/alloc/heap.hpp: the five heaps beside the usual one, compiled once.
 #include <cairn/alloc/heap.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR {
 
+template class detail::heap_core<quick_fit, uncounted>;
 template class detail::heap_core<strict_good_fit, uncounted>;
 template class detail::heap_core<best_fit, uncounted>;
 template class detail::heap_core<first_fit, uncounted>;
 template class detail::heap_core<half_fit, uncounted>;
+template class heap<quick_fit>;
 template class heap<strict_good_fit>;
 template class heap<best_fit>;
 template class heap<first_fit>;

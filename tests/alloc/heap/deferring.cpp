@@ -81,28 +81,58 @@ TEST(heap, what_was_in_use_waits_and_is_had_again) {
     h.reset();
 }
 
-TEST(heap, what_waits_is_bounded) {
+template <class Fit>
+void expect_what_waits_is_bounded() {
     test_region memory{16_MiB};
-    heap<good_fit> h{memory.span()};
+    heap<Fit> h{memory.span()};
     std::vector<void*> live;
     for (std::size_t i = 0; i < 12'000; ++i) { live.push_back(h.allocate(i % 1000)); }
     for (std::size_t i = 0; i < live.size(); ++i) { h.deallocate(live[i], i % 1000); }
     EXPECT_GE(h.stats().deferred_count, detail::deferred_surplus::surplus_max);
-    EXPECT_LE(h.stats().deferred_count, detail::deferred_blocks_max<good_fit>());
+    EXPECT_LE(h.stats().deferred_count, detail::deferred_blocks_max<Fit>());
     h.validate();
     h.trim();
     EXPECT_EQ(h.stats().deferred_count, 0u);
     EXPECT_EQ(h.stats().free_size, h.stats().capacity);
 }
+TEST(heap, what_waits_is_bounded) {
+    expect_what_waits_is_bounded<good_fit>();
+    expect_what_waits_is_bounded<quick_fit>();
+}
 
-TEST(heap, what_waits_does_not_make_the_heap_larger_than_its_shares) {
+// Its share of a class, and the surplus, which has the same bound: first the one, then the other.
+TEST(heap, a_quick_fit_always_keeps_24_KiB_of_a_class_and_a_good_fit_6) {
+    const auto kept = []<class Fit>(Fit, std::size_t region_size) {
+        test_region memory{region_size};
+        heap<Fit> h{memory.span()};
+        std::vector<void*> live;
+        void* const large = h.allocate(region_size / 4);
+        h.deallocate(large, region_size / 4);  // merged: too large to wait
+        for (int i = 0; i < 64; ++i) { live.push_back(h.allocate(1000)); }
+        std::vector<void*> others;  // so much in use that nothing beyond the shares may wait
+        while (void* const p = h.allocate(4000)) { others.push_back(p); }
+        for (void* const p : live) { h.deallocate(p, 1000); }
+        const std::size_t count = h.stats().deferred_count;
+        for (void* const p : others) { h.deallocate(p, 4000); }
+        h.reset();
+        return count;
+    };
+    EXPECT_EQ(kept(good_fit{}, 64_MiB), 6 * 1024 / 1024u);
+    EXPECT_EQ(kept(quick_fit{}, 64_MiB), 24 * 1024 / 1024u);
+    // One part in 2,048 of a small heap, or one in 512.
+    EXPECT_EQ(kept(good_fit{}, 4_MiB), 2u);
+    EXPECT_EQ(kept(quick_fit{}, 4_MiB), 8u);
+}
+
+template <class Fit>
+void expect_no_more_than_its_shares() {
     test_region memory{4_MiB};
-    heap<good_fit> h{memory.span()};
+    heap<Fit> h{memory.span()};
     std::mt19937 random{9};
     std::vector<piece> live(1000, piece{nullptr, 0, default_alignment, {}});
     std::size_t used = 0;
     std::size_t most = 0;
-    const std::size_t shares = 81 * 4_MiB / 2048;
+    const std::size_t shares = 81 * 4_MiB / Fit::deferred_share;
     for (int step = 0; step < 30'000; ++step) {
         piece& p = live[random() % live.size()];
         if (p.data != nullptr) {
@@ -118,6 +148,10 @@ TEST(heap, what_waits_does_not_make_the_heap_larger_than_its_shares) {
         ASSERT_LE(s.capacity - s.free_size, most + most / 32 + shares);
     }
     h.reset();
+}
+TEST(heap, what_waits_does_not_make_the_heap_larger_than_its_shares) {
+    expect_no_more_than_its_shares<good_fit>();
+    expect_no_more_than_its_shares<quick_fit>();
 }
 
 TEST(heap, nothing_more_waits_while_the_heap_is_larger_than_it_was) {

@@ -1,6 +1,7 @@
 // The heap under another project's own tests (tools/prove-clients), chosen by the environment:
 //
-//     CAIRN_CLIENT_HEAP=best_fit       good_fit, strict_good_fit, best_fit, first_fit, half_fit, guarded
+//     CAIRN_CLIENT_HEAP=best_fit       good_fit, quick_fit, strict_good_fit, best_fit, first_fit,
+//                                      half_fit, guarded
 //     CAIRN_CLIENT_REPORT=FILE         at exit a line goes there: what was asked for, what is still live
 //
 // The whole heap is validated after every 20,000th call, and at exit.
@@ -115,6 +116,7 @@ private:
 inline memory* make_memory(std::string_view name) {
     const cairn::grow_by growth{std::size_t{1} << 20};
     if (name == "good_fit") { return new memory_on<cairn::heap<cairn::good_fit>>{growth}; }
+    if (name == "quick_fit") { return new memory_on<cairn::heap<cairn::quick_fit>>{growth}; }
     if (name == "strict_good_fit") {
         return new memory_on<cairn::heap<cairn::strict_good_fit>>{growth};
     }

@@ -13,8 +13,8 @@
 //
 // Share:   what a class may always keep waiting. The least of three:
 //            64 blocks        deferred_max of the fit: a list longer than that is rarely used up
-//            heap / 2048      80 classes together withhold 1/25 of a small heap at most
-//            6 KiB            more did not save time in any program tried (decision 0030)
+//            heap / 2048      80 classes withhold 1/25 of a small heap (quick_fit: / 512, 1/6)
+//            6 KiB            decision 0030 (quick_fit: 24 KiB, decision 0125)
 // Surplus: what waits beyond the shares: blocks of all classes together, 2048 at most, so that the
 //          last resort (below) ends. More may join only while
 //
@@ -76,8 +76,6 @@ struct deferred_offsets {
 };
 template <class Fit>
 inline constexpr deferred_offsets<Fit> deferred_offsets<Fit>::table{};
-
-inline constexpr std::size_t deferred_share_max = 6 * 1024;  // bytes
 
 /// Counts what waits beyond the shares, and says whether more may.
 class deferred_surplus {
@@ -188,8 +186,9 @@ struct deferred_header {
 template <class Fit>
 [[nodiscard]] constexpr std::uint32_t deferred_blocks_max() noexcept {
     std::uint32_t total = deferred_surplus::surplus_max;
-    for (std::uint32_t c = 0; Fit::size_of_class(c) * 16 <= deferred_share_max; ++c) {
-        total += deferred_cap(deferred_share_max / 16, Fit::size_of_class(c), Fit::deferred_max);
+    constexpr std::uint32_t share = Fit::deferred_size_max / granule_size;
+    for (std::uint32_t c = 0; Fit::size_of_class(c) <= share; ++c) {
+        total += deferred_cap(share, Fit::size_of_class(c), Fit::deferred_max);
     }
     return total;
 }

@@ -34,7 +34,7 @@ public:
         if constexpr (!used) {
             return 0;
         } else {
-            constexpr std::size_t most = deferred_share_max / granule_size;
+            constexpr std::size_t most = Fit::deferred_size_max / granule_size;
             const std::size_t share = granules / Fit::deferred_share;
             return static_cast<std::uint32_t>(share < most ? share : most);
         }
