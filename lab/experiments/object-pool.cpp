@@ -207,7 +207,11 @@ void add_cases(lab::comparison& c) {
 
 const lab::registration object_pool{
     "object-pool", "What does it save to keep objects built?", [](lab::experiment& e) {
-        lab::comparison& stubs = e.compare("constructor of 1000 increments", {.unit = "ns/object"});
+        const lab::cause state{
+            "Acquiring and releasing check the state that says which object lies where "
+            "on the stack."};
+        lab::comparison& stubs =
+            e.compare("constructor of 1000 increments", {.unit = "ns/object", .causes = {state}});
         add_cases<stub>(stubs);
         const auto publish = [&](const char* name, double linux_ms, double windows_ms) {
             lab::contender* const who = stubs.row(name);
@@ -218,12 +222,7 @@ const lab::registration object_pool{
         };
         publish("cairn::object_pool", 3, 6);
         publish((std::string{lab::name_of_system_malloc()} + " new/delete").c_str(), 21, 62);
-        add_cases<cheap>(e.compare(
-            "cheap constructor",
-            {.unit = "ns/object",
-             .causes = {
-                 {"Acquiring and releasing check the state that says which object lies where "
-                  "on the stack."}}}));
+        add_cases<cheap>(e.compare("cheap constructor", {.unit = "ns/object", .causes = {state}}));
         lab::comparison& warm =
             e.compare("prewarm 10000 stubs", {.unit = "us/pool", .unpinned = true});
         // 1, 2, 4 ... and all that the machine has
