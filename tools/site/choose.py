@@ -23,7 +23,7 @@ tree = ("What is the memory for?", [
             ("one thread makes them, others read them: they travel", "message_queue")])),
         ("no", ("What must hold for years?", [
             ("nothing special: speed", "good_fit"),
-            ("more speed, for a twelfth more memory", "quick_fit"),
+            ("more speed, for 3 to 4 % more memory", "quick_fit"),
             ("the same bound for every single operation", "strict_good_fit"),
             ("as little memory as can be", "best_fit"),
             ("a proof, before it runs, that the region suffices", "half_fit"),

@@ -242,8 +242,7 @@ class heap<Fit, Steps> : public heap<good_fit> {
     static constexpr bool is_fit = fit<Fit>;  // apart: gcc would list each requirement
     static_assert(is_fit,
                   "a fit is good_fit, quick_fit, strict_good_fit, best_fit, first_fit or half_fit; "
-                  "what one of "
-                  "your own lacks static_assert(cairn::fit<yours>) says");
+                  "what one of your own lacks static_assert(cairn::fit<yours>) says");
 
 public:
     using heap<good_fit>::heap;
