@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,19 @@ namespace lab {
 [[nodiscard]] inline double ns_per_tick() {
     static const double value = measured_ns_per_tick(20'000'000);
     return value;
+}
+
+/// What all readings are a multiple of, in ns: 0.4 where each tick is counted, 10 on some virtual
+/// machines.
+[[nodiscard]] inline double clock_step_ns() {
+    std::uint64_t step = 0;
+    std::uint64_t last = ticks_before();
+    for (int i = 0; i != 10'000; ++i) {
+        const std::uint64_t now = ticks_before();
+        step = std::gcd(step, now - last);
+        last = now;
+    }
+    return static_cast<double>(step) * ns_per_tick();
 }
 
 /// The readings of one kind of operation.
