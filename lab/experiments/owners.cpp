@@ -428,19 +428,27 @@ const lab::registration owners{
         };
         shared_cairn.operator()<cairn::plain_count>("cairn::shared_handle, plain");
         shared_cairn.operator()<cairn::atomic_count>("cairn::shared_handle, atomic");
-        shared.cairn("cairn::make_shared_in, heap", [] {
-            have_a_second_thread();
-            return [m = std::make_unique<cairn::heap<>>(std::size_t{1} << 20),
-                    held = std::vector<std::shared_ptr<object>>(object_count)](
-                       lab::sample& s) mutable {
-                make_and_drop(
-                    s,
-                    [&](std::size_t k) {
-                        held[k] = cairn::make_shared_in<object>(*m, static_cast<int>(k));
-                    },
-                    [&](std::size_t k) { held[k].reset(); });
+        const auto make_shared_in = [](auto make_memory) {
+            return [=] {
+                have_a_second_thread();
+                return [m = make_memory(), held = std::vector<std::shared_ptr<object>>(
+                                               object_count)](lab::sample& s) mutable {
+                    make_and_drop(
+                        s,
+                        [&](std::size_t k) {
+                            held[k] = cairn::make_shared_in<object>(*m, static_cast<int>(k));
+                        },
+                        [&](std::size_t k) { held[k].reset(); });
+                };
             };
-        });
+        };
+        shared.cairn("cairn::make_shared_in, heap", make_shared_in([] {
+                         return std::make_unique<cairn::heap<>>(std::size_t{1} << 20);
+                     }));
+        shared.cairn("cairn::make_shared_in, pool", make_shared_in([] {
+                         // The counts of the C++ library lie in front of the object.
+                         return std::make_unique<cairn::pool>(sizeof(object) + 64);
+                     }));
         shared.mallocs(
             [] {
                 have_a_second_thread();
