@@ -51,8 +51,8 @@ inline constexpr bool has_pages_in_place = true;
 [[nodiscard]] std::size_t resident_bytes() noexcept;
 /// What malloc keeps of freed memory goes back to the system, where that can be asked for.
 void give_back_freed_memory() noexcept;
-/// Memory in place that this process has taken since. What malloc kept goes back first: a store that
-/// came to lie in what the harness had freed would seem to need no memory.
+/// Memory in place that this process has taken since. What malloc kept goes back first: a store
+/// that came to lie in what the harness had freed would seem to need no memory.
 class resident_since_here {
 public:
     [[nodiscard]] std::size_t bytes() const noexcept {
