@@ -12,14 +12,12 @@
 // miss before it knows the next one; here the next addresses lie side by side, and the slot that
 // will be given out eight allocations later is prefetched. Freed memory is not touched: a slot may
 // be 1 byte, may lie in memory that is slow to read, and stays poisoned.
-// (docs/decisions/0020-pools-keep-their-free-slots-outside.md)
+// (docs/decisions/0020-pools-keep-their-free-slots-outside.md) A slot that is freed and taken again
+// at once never sees the stack: it waits in the pool object (unchecked builds; decision 0124).
 //
 // Use it for: particles, projectiles, nodes, messages: objects of one size, freed in any order.
 // Look elsewhere for: many sizes (heap.hpp); all freed at once (arena.hpp); handles that cannot
 //   dangle and dense iteration (containers/); several threads (concurrent_pool.hpp, locked.hpp).
-//
-// A slot that is freed and taken again at once never sees the stack: it waits in the pool object
-// itself (unchecked builds; docs/decisions/0124-the-slot-freed-last-waits-in-the-pool.md).
 //
 // Invariant: each carved slot is live, or exactly once in [floor_, top_), or latest_; the stack has
 //            room for every slot of every chunk, so deallocate() cannot fail and never checks.

@@ -183,8 +183,8 @@ private:
         if (state.reopen(slot, chunk_room::none)) { note_room(p); }
     }
 
-    /// The chunk was full by the index, or has a batch of free slots now, or is empty; or all lives
-    /// of the slot are used up: it is not free then, but set aside.
+    /// What becomes free in this chunk is noted, or it has a batch of free slots now, or is empty;
+    /// or all lives of the slot are used up: it is not free then, but set aside.
     [[gnu::noinline]] void leave_for_long(std::size_t p, chunk& state, std::uint32_t slot,
                                           std::uint32_t generation) noexcept {
         if (generation == lives_.last()) {
