@@ -59,7 +59,7 @@ public:
         return allocate_checked(size, align);
 #else
         return self().region_.allocate_or(
-            size, align, [=, this]() noexcept { return self().allocate_elsewhere(size, align); });
+            size, align, [this](std::size_t s, alignment a) noexcept { return self().allocate_elsewhere(s, a); });
 #endif
     }
 

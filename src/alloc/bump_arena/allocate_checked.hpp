@@ -15,7 +15,7 @@ void* bump_arena<Arena, Position>::allocate_checked(std::size_t size, alignment 
     if (self().region_.allocate_alone(size, align, p)) [[likely]] { return p; }
     const auto inside = enter();
     return self().region_.allocate_or(
-        size, align, [=, this]() noexcept { return self().allocate_elsewhere(size, align); });
+        size, align, [this](std::size_t s, alignment a) noexcept { return self().allocate_elsewhere(s, a); });
 }
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail
