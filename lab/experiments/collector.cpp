@@ -63,9 +63,12 @@ void frames(lab::experiment& e, const std::string& name, const Plan& p, unsigned
     for_each_without(add, counted_kind);
     for_each_pace(add);
     for_each_collector(add);
-    for (const char* column :
-         {", p99.9 of minima", ", p50", ", p99.9", ", max", ", overshoot, p99.9 of minima"}) {
+    for (const char* column : {", p99.9 of minima", ", p50", ", overshoot, p99.9 of minima"}) {
         e.also(c, name + column, {.unit = "us"});
+    }
+    // Of one replay: the longest of 300 frames is the machine's as often as the memory's.
+    for (const char* column : {", p99.9", ", max"}) {
+        e.also(c, name + column, {.unit = "us", .compares = false});
     }
     e.also(c, name + ", all time", {.unit = "ns/object"});
     e.also(c, name + ", frames over 1 ms", {.unit = "frames"});

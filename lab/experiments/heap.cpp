@@ -247,9 +247,16 @@ const lab::registration heap_experiment{
         add_heaps(e.compare("single 64 b", {.weight = 0.5}), runs<single>());
         const auto thesis_case = [&]<std::size_t N>() {
             const std::string n = std::to_string(N);
-            add_heaps(e.compare(n + " alone", {.weight = 0.7}), runs<thesis<order::none, N>>());
-            add_heaps(e.compare(n + " fifo", {.weight = 0.7}), runs<thesis<order::fifo, N>>());
-            add_heaps(e.compare(n + " random", {.weight = 0.7}), runs<thesis<order::random, N>>());
+            const lab::case_options how{
+                .weight = 0.7,
+                .causes = {{"Nearly each operation takes or leaves a block that waits, in some 30 "
+                            "instructions. The word in front of the block is checked and written, "
+                            "and one block in four has it in another cache line; its blocks have "
+                            "none.",
+                            "tcmalloc"}}};
+            add_heaps(e.compare(n + " alone", how), runs<thesis<order::none, N>>());
+            add_heaps(e.compare(n + " fifo", how), runs<thesis<order::fifo, N>>());
+            add_heaps(e.compare(n + " random", how), runs<thesis<order::random, N>>());
         };
         thesis_case.operator()<2000>();
         if (e.options().full) {

@@ -229,7 +229,7 @@ const lab::registration calls{
                     [] { return by_handle<all_stores::closed_virtual, derived>(); });
         found.cairn("cairn::polymorphic_store, any types",
                     [] { return by_handle<all_stores::open, derived>(); });
-        found.peer("unique_ptr, cannot be stale", [] {
+        found.limit("a pointer, unchecked", [] {
             return each([all = population(false)] {
                 for (auto& o : *all) o->update();
             });

@@ -252,9 +252,12 @@ struct has_handle_store {
     handle_store objects;
 };
 
+/// Room for a quarter more than what lives on average: a frame finds no store that grows.
 class handles : has_handle_store, public with_pointers<handle_store::shared_type> {
 public:
-    using with_pointers::with_pointers;
+    explicit handles(const extent& e) : with_pointers{e} {
+        if (!objects.reserve(e.live + e.live / 4)) std::abort();
+    }
     void make(unsigned r) { at_[r] = objects.make(); }
     [[nodiscard]] long alive() const { return counts_itself::alive; }
 };

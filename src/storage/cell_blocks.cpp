@@ -13,6 +13,13 @@ cell_blocks::~cell_blocks() {
     }
 }
 
+bool cell_blocks::reserve(std::size_t count) noexcept {
+    for (std::size_t b = 0; first_of(b) < count; ++b) {
+        if (b == block_count_max || (blocks_[b] == nullptr && !add(b))) { return false; }
+    }
+    return true;
+}
+
 bool cell_blocks::add(std::size_t b) noexcept {
     const std::size_t bytes = (first_count << b) * cell_size_;
     void* const block = upstream_.allocate(bytes, cache_line_alignment);

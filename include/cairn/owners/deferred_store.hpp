@@ -66,6 +66,14 @@ public:
     deferred_store& operator=(const deferred_store&) = delete;
     ~deferred_store() { is_ending_ = true; }  // owners inside the map do nothing from now on
 
+    /// Room for `count` objects in all, those that wait included: up to there emplace() and make()
+    /// ask no upstream.
+    /// Returns: false when exhausted, or when the handle has too few index bits; objects and handles
+    ///          are as they were, and what was had is kept as room.
+    [[nodiscard]] bool reserve(std::size_t count) {
+        return map_.reserve(count) && next_.reserve(detail::slot_count_of(map_));
+    }
+
     /// A new object. Returns: its handle; null when exhausted, nothing has changed then.
     /// Throws: what the object's constructor throws; nothing has changed then.
     template <class... Args>

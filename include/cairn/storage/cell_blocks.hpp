@@ -37,6 +37,9 @@ public:
         return at(index);
     }
 
+    /// Makes all cells below `count`. Returns: false when exhausted; blocks that were had are kept.
+    [[nodiscard]] bool reserve(std::size_t count) noexcept;
+
     /// Requires: ensure(index) found or made it once, and before this call.
     [[nodiscard]] void* at(std::size_t index) const noexcept {
         const std::size_t block = block_of(index);
@@ -55,10 +58,12 @@ private:
     [[nodiscard]] static std::size_t block_of(std::size_t index) noexcept {
         return floor_log2(index / first_count + 1);
     }
+    [[nodiscard]] static std::size_t first_of(std::size_t block) noexcept {
+        return ((std::size_t{1} << block) - 1) * first_count;
+    }
     [[nodiscard]] void* in_block(std::byte* cells, std::size_t block,
                                  std::size_t index) const noexcept {
-        const std::size_t first = ((std::size_t{1} << block) - 1) * first_count;
-        return cells + (index - first) * cell_size_;
+        return cells + (index - first_of(block)) * cell_size_;
     }
     [[nodiscard]] bool add(std::size_t block) noexcept;
 

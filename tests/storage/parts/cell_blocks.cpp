@@ -73,3 +73,20 @@ TEST(cell_blocks, an_index_behind_the_last_block_has_no_cell) {
     EXPECT_EQ(cells.find(count), nullptr);
     EXPECT_EQ(cells.find(SIZE_MAX), nullptr);
 }
+
+TEST(cell_blocks, a_reserve_makes_each_block_once_and_what_was_had_is_kept) {
+    test_upstream memory;
+    cell_blocks cells{8, memory};
+    EXPECT_TRUE(cells.reserve(0));
+    EXPECT_EQ(memory.request_count(), 0u);
+    EXPECT_TRUE(cells.reserve(64));
+    EXPECT_EQ(memory.request_count(), 1u);
+    memory.refuse_from(2);
+    EXPECT_FALSE(cells.reserve(500));
+    EXPECT_NE(cells.find(191), nullptr) << "block 1 was had";
+    EXPECT_EQ(cells.find(192), nullptr);
+    memory.refuse_nothing();
+    EXPECT_TRUE(cells.reserve(500));
+    EXPECT_EQ(memory.request_count(), 5u) << "blocks 0 to 3, and the request that was refused";
+    EXPECT_EQ(cells.find(960), nullptr);
+}
