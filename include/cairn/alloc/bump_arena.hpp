@@ -58,8 +58,9 @@ public:
 #    endif
         return allocate_checked(size, align);
 #else
-        return self().region_.allocate_or(
-            size, align, [this](std::size_t s, alignment a) noexcept { return self().allocate_elsewhere(s, a); });
+        return self().region_.allocate_or(size, align, [this](std::size_t s, alignment a) noexcept {
+            return self().allocate_elsewhere(s, a);
+        });
 #endif
     }
 

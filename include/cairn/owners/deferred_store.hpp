@@ -68,8 +68,8 @@ public:
 
     /// Room for `count` objects in all, those that wait included: up to there emplace() and make()
     /// ask no upstream.
-    /// Returns: false when exhausted, or when the handle has too few index bits; objects and handles
-    ///          are as they were, and what was had is kept as room.
+    /// Returns: false when exhausted, or when the handle has too few index bits; objects and
+    ///          handles are as they were, and what was had is kept as room.
     [[nodiscard]] bool reserve(std::size_t count) {
         return map_.reserve(count) && next_.reserve(detail::slot_count_of(map_));
     }

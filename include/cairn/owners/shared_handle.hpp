@@ -76,8 +76,8 @@ public:
     }
 
     /// Room for `count` objects in all: up to there make() asks no upstream.
-    /// Returns: false when exhausted, or when the handle has too few index bits; objects and handles
-    ///          are as they were, and what was had is kept as room.
+    /// Returns: false when exhausted, or when the handle has too few index bits; objects and
+    ///          handles are as they were, and what was had is kept as room.
     [[nodiscard]] bool reserve(std::size_t count) {
         return map_.reserve(count) && cells_.reserve(detail::slot_count_of(map_));
     }

@@ -6,6 +6,8 @@
 // store says it by a specialization, which instantiates no map.
 #pragma once
 
+#include <cstddef>
+
 #include <cairn/core/flavour.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {

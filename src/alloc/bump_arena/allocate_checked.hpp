@@ -14,8 +14,9 @@ void* bump_arena<Arena, Position>::allocate_checked(std::size_t size, alignment 
     void* p;
     if (self().region_.allocate_alone(size, align, p)) [[likely]] { return p; }
     const auto inside = enter();
-    return self().region_.allocate_or(
-        size, align, [this](std::size_t s, alignment a) noexcept { return self().allocate_elsewhere(s, a); });
+    return self().region_.allocate_or(size, align, [this](std::size_t s, alignment a) noexcept {
+        return self().allocate_elsewhere(s, a);
+    });
 }
 
 }  // namespace cairn::inline CAIRN_FLAVOUR::detail

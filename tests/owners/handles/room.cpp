@@ -33,8 +33,8 @@ class store_with_room : public testing::Test {};
 using stores = testing::Types<shared_store<slot_map<lamp>>, shared_store<stable_slot_map<lamp>>,
                               shared_store<slot_map<lamp, oldest_first>, atomic_count>,
                               shared_store<stable_slot_map<lamp>, atomic_count>,
-                              shared_store<slot_table<window<>, soa>>, deferred_store<slot_map<lamp>>,
-                              deferred_store<stable_slot_map<lamp>>,
+                              shared_store<slot_table<window<>, soa>>,
+                              deferred_store<slot_map<lamp>>, deferred_store<stable_slot_map<lamp>>,
                               deferred_store<slot_table<window<>, soa>>>;
 TYPED_TEST_SUITE(store_with_room, stores);
 

@@ -47,12 +47,13 @@ public:
     /// Hot path. nullptr: does not fit, nothing changed.
     [[nodiscard]] [[gnu::always_inline]] void* allocate(std::size_t size,
                                                         alignment align) noexcept {
-        return allocate_or(size, align, [](std::size_t, alignment) noexcept -> void* { return nullptr; });
+        return allocate_or(size, align,
+                           [](std::size_t, alignment) noexcept -> void* { return nullptr; });
     }
 
-    /// Hot path of the arenas that can find more room: `elsewhere(size, align)` is the answer when the
-    /// request does not fit. (A null test on allocate() would be one more branch for every request;
-    /// a closure that holds the two is stored to the stack by gcc 12 at each.)
+    /// Hot path of the arenas that can find more room: `elsewhere(size, align)` is the answer when
+    /// the request does not fit. (A null test on allocate() would be one more branch for every
+    /// request; a closure that holds the two is stored to the stack by gcc 12 at each.)
     /// always_inline: with the alignment known half of it folds away, which clang 19's inliner does
     /// not foresee.
     template <class Elsewhere>
