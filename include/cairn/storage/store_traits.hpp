@@ -6,8 +6,6 @@
 // store says it by a specialization, which instantiates no map.
 #pragma once
 
-#include <cstddef>
-
 #include <cairn/core/flavour.hpp>
 
 namespace cairn::inline CAIRN_FLAVOUR::detail {
@@ -25,7 +23,7 @@ struct store_traits {
 
 /// The index of every handle of `map` is below it, until the map has more slots.
 template <class Map>
-[[nodiscard]] std::size_t slot_count_of(const Map& map) noexcept {
+[[nodiscard]] auto slot_count_of(const Map& map) noexcept {
     if constexpr (requires { map.slot_count(); }) {
         return map.slot_count();
     } else {
