@@ -7,7 +7,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 // core, os
 class alignment;
@@ -37,4 +37,4 @@ class pool_of;
 template <class T>
 class packed_array;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -28,9 +28,7 @@
 #include "lab/harness/results.hpp"
 #include "lab/output/output.hpp"
 
-namespace lab {
-
-namespace {
+namespace lab { namespace {
 
 struct operation {
     const char* name;  ///< of the case
@@ -265,6 +263,4 @@ const registration builds{
         e.take = [left_out](const experiment_result& r) { return take(r, left_out); };
     }};
 
-}  // namespace
-
-}  // namespace lab
+}}  // namespace lab

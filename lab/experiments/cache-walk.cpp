@@ -26,9 +26,7 @@
 
 #include <fmt/format.h>
 
-namespace lab {
-
-namespace {
+namespace lab { namespace {
 
 constexpr std::array<std::size_t, 5> paddings{0, 7, 15, 31, 63};  // words beside the pointer
 
@@ -368,6 +366,4 @@ int walk_main(int argc, char** argv) {
 
 const bool walk_is_known = (side_commands().push_back({"--lab-walk", walk_main}), true);
 
-}  // namespace
-
-}  // namespace lab
+}}  // namespace lab

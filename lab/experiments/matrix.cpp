@@ -14,9 +14,7 @@
 #include "lab/harness/results.hpp"
 #include "lab/output/output.hpp"
 
-namespace lab {
-
-namespace {
+namespace lab { namespace {
 
 struct matrix {
     int width;
@@ -214,6 +212,4 @@ const registration matrices{
         e.take = take;
     }};
 
-}  // namespace
-
-}  // namespace lab
+}}  // namespace lab

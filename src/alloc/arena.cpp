@@ -8,7 +8,7 @@
 
 #include "bump_arena/allocate_checked.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 detail::address_place detail::place_in_region(const bump_region& region, std::uintptr_t end,
                                               const void* address) noexcept {
@@ -113,4 +113,4 @@ void arena::release() noexcept {
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -10,7 +10,7 @@
 #include "concurrent_pool/registry.hpp"
 #include "pool_rules.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {
 
 std::size_t magazine_size_for(std::size_t stride, const concurrent_pool_options& o) noexcept {
@@ -191,4 +191,4 @@ std::size_t concurrent_pool::slack() const noexcept {
     return caches == 0 ? 0 : (caches - 1) * depot_.magazine_size();
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -11,7 +11,7 @@
 #include "bump_arena/allocate_checked.hpp"
 #include "growing_arena/block.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 growing_arena::growing_arena(std::size_t first_block_size, allocator_ref upstream,
                              options how) noexcept
@@ -184,4 +184,4 @@ bool growing_arena::reserve(std::size_t size) noexcept {
     return true;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

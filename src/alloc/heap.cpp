@@ -2,7 +2,7 @@
 // Heaps of other fits: heap/other_fits.cpp, which a program without one does not link.
 #include <cairn/alloc/heap.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 void detail::heap_is_corrupt(const char* sentence, const void* memory) noexcept {
     // Which sentence it is, not what it says: heap_promise has one object for each, so addresses
@@ -18,4 +18,4 @@ void detail::heap_is_corrupt(const char* sentence, const void* memory) noexcept 
 template class detail::heap_core<good_fit, uncounted>;
 template class heap<good_fit>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -14,7 +14,7 @@
 #include "pool/checks.hpp"
 #include "pool_rules.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {
 
 constexpr std::size_t first_chunk_size = std::size_t{16} << 10;
@@ -193,4 +193,4 @@ void pool::reset() noexcept {
     if (chunk_count_ != 0) { select(0); }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

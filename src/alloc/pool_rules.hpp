@@ -9,7 +9,7 @@
 #include <cairn/core/bits.hpp>
 #include <cairn/core/slice.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Bytes from slot to slot.
 inline std::size_t stride_of(std::size_t slot_size, alignment align) noexcept {
@@ -42,4 +42,4 @@ std::size_t allocate_each(Pool& pool, slice<void*> out) noexcept {
     return out.size();
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -1,7 +1,7 @@
 // Cold half of cairn/alloc/scratch.hpp.
 #include <cairn/alloc/scratch.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 detail::scratch_pair& detail::this_threads_scratch() noexcept {
     // Made by the first call in each thread; its arenas take no memory before they are asked for
@@ -23,4 +23,4 @@ void configure_scratch(std::size_t first_block_size, allocator_ref upstream) noe
     mine.second = growing_arena{first_block_size, upstream};
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

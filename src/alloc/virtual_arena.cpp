@@ -19,7 +19,7 @@
 
 #include "bump_arena/allocate_checked.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {
 
 void* address_of(std::uintptr_t edge) noexcept { return reinterpret_cast<void*>(edge); }
@@ -182,4 +182,4 @@ bool virtual_arena::prefault(std::size_t size) noexcept {
     return true;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <new>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -225,4 +225,4 @@ void collected_heap::validate() const noexcept {
     if (region_ != nullptr) { detail::validate_region(*region_); }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

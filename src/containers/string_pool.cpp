@@ -14,7 +14,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/begin_anew.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {
 
 constexpr std::size_t room_min = 16;                           // entries
@@ -200,4 +200,4 @@ void string_pool::validate() const noexcept {
     text_.validate();
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <thread>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {
 
 /// Appends to a buffer and stops at its end.
@@ -154,4 +154,4 @@ void assert_failed(const char* condition, const char* invariant, const evidence&
 }
 
 }  // namespace detail
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

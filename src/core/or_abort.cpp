@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 void out_of_memory(std::size_t size, alignment align) noexcept {
     std::fprintf(stderr, "cairn: out of memory: %zu bytes, aligned to %zu, were asked for\n", size,
@@ -13,4 +13,4 @@ void out_of_memory(std::size_t size, alignment align) noexcept {
     std::abort();
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

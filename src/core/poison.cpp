@@ -10,7 +10,7 @@
 #        endif
 #    endif
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 constinit bool on_valgrind = false;
 
@@ -54,6 +54,6 @@ void tell_forget(unsigned) noexcept {}
 
 #    endif
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail
 
 #endif

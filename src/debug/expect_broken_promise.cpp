@@ -6,7 +6,7 @@
 
 #include <cairn/os/aside.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 struct promise_catcher {
     using end = caught_promise::end;
@@ -83,4 +83,4 @@ caught_promise catch_promise(void (*call)(void*) noexcept, void* function) noexc
 }
 
 }  // namespace detail
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -15,7 +15,7 @@
 #include "guarded/fences.hpp"
 #include "misuse.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 guard::guard(guard_options options, allocator_ref inner) noexcept
     : inner_{inner}, options_{options} {
     if (options_.name != nullptr) {
@@ -239,4 +239,4 @@ void guard::forget_since(std::uint64_t serial) noexcept {
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -4,7 +4,7 @@
 #include <cstdarg>
 #include <cstdio>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 void misuse(misuse_kind kind, const std::source_location& where, const char* invariant,
             const char* format, ...) noexcept {
@@ -17,4 +17,4 @@ void misuse(misuse_kind kind, const std::source_location& where, const char* inv
                   where.line() != 0 ? where : std::source_location::current());
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -13,7 +13,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Reports `invariant`, which should have been true at `where`, with the details that `format`
 /// (printf) spells out as its condition, and aborts.
@@ -29,4 +29,4 @@ misuse(misuse_kind kind, const std::source_location& where, const char* invarian
     return where.line() != 0 ? where.file_name() : "(a line that only checked builds name)";
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -13,7 +13,7 @@
 
 #include "misuse.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 namespace {
 
 /// Everything that one line asked for.
@@ -199,4 +199,4 @@ void tracker::report(bool at_end) const noexcept {
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -12,7 +12,7 @@
 #include <new>
 #include <thread>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {
 
 relocatable_heap_options with_count(relocatable_heap_options o) noexcept {
@@ -115,4 +115,4 @@ detail::enter_result concurrent_relocatable_heap::wait_and_enter(
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

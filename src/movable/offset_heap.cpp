@@ -1,9 +1,9 @@
 // Cold half of cairn/movable/offset_heap.hpp: the two heaps that people use, compiled once.
 #include <cairn/movable/offset_heap.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template class basic_offset_heap<std::uint64_t>;
 template class basic_offset_heap<std::uint32_t>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -8,7 +8,7 @@
 #include <bit>
 #include <cstring>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 using detail::granule_count_max;
 using detail::granule_size;
@@ -286,4 +286,4 @@ void relocatable_heap::leave(std::byte* from, std::size_t kept, std::size_t size
     poison(from + kept, span - kept);
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

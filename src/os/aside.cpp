@@ -28,7 +28,7 @@
 #    include <csignal>
 #endif
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 namespace {
 
 #if defined(_WIN32)
@@ -172,4 +172,4 @@ void end_aside(const void* report, std::size_t size) noexcept {
 
 #endif
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -5,7 +5,7 @@
 #    include <pthread.h>
 #endif
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 bool around_fork([[maybe_unused]] void (*before)(), [[maybe_unused]] void (*in_parent)(),
                  [[maybe_unused]] void (*in_child)()) noexcept {
@@ -16,4 +16,4 @@ bool around_fork([[maybe_unused]] void (*before)(), [[maybe_unused]] void (*in_p
 #endif
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

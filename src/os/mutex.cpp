@@ -13,7 +13,7 @@
 #    include <atomic>
 #endif
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace {
 
@@ -102,4 +102,4 @@ void mutex::wait_and_lock() noexcept {
 
 void mutex::wake_one() noexcept { wake_sleeper(state_); }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

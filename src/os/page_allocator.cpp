@@ -5,7 +5,7 @@
 
 #include <cairn/core/poison.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 void* page_allocator::allocate(std::size_t size, alignment align) noexcept {
     if (size > PTRDIFF_MAX) { return nullptr; }
@@ -66,4 +66,4 @@ void page_allocator::apply_options(void* first, std::size_t bytes) const noexcep
     if (options_.prefault) { page_memory::prefault(first, bytes); }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

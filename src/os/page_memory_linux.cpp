@@ -25,7 +25,7 @@
 #    define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-namespace cairn::inline CAIRN_FLAVOUR::page_memory {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace page_memory {
 namespace {
 
 constexpr int reserved_flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -192,4 +192,4 @@ std::size_t resident_bytes(const void* address, std::size_t bytes) noexcept {
     return resident;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::page_memory
+}}}  // namespace cairn::CAIRN_FLAVOUR::page_memory

@@ -17,7 +17,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::page_memory {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace page_memory {
 namespace {
 
 constexpr int flags = MAP_PRIVATE | MAP_ANON | MAP_NORESERVE;
@@ -139,4 +139,4 @@ std::size_t resident_bytes(const void* address, std::size_t bytes) noexcept {
     return resident;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::page_memory
+}}}  // namespace cairn::CAIRN_FLAVOUR::page_memory

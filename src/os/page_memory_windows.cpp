@@ -13,7 +13,7 @@
 #include <cairn/core/bits.hpp>
 #include <cairn/core/or_abort.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::page_memory {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace page_memory {
 namespace {
 
 struct system_sizes {
@@ -165,4 +165,4 @@ std::size_t resident_bytes(const void* address, std::size_t bytes) noexcept {
     return resident;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::page_memory
+}}}  // namespace cairn::CAIRN_FLAVOUR::page_memory

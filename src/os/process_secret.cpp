@@ -14,7 +14,7 @@
 
 #include <cairn/os/clock.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 namespace {
 
 /// The finalizer of SplitMix64: each bit of the result depends on each bit of `x`.
@@ -62,4 +62,4 @@ std::uint64_t secret_of(const void* address) noexcept {
     return mixed(process_secret() ^ mixed(reinterpret_cast<std::uintptr_t>(address)));
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -7,7 +7,7 @@
 #    include <malloc.h>
 #endif
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 void* system_allocator::allocate(std::size_t size, alignment align) noexcept {
     if (size > PTRDIFF_MAX) {
@@ -34,4 +34,4 @@ void system_allocator::deallocate(void* p, std::size_t, alignment) noexcept {
 #endif
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -15,7 +15,7 @@
 #    include <pthread.h>
 #endif
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 #if !defined(_WIN32)
 
@@ -143,4 +143,4 @@ thread_exit::~thread_exit() {
 
 #endif
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -6,7 +6,7 @@
 
 #include <cairn/os/thread_exit.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 #if CAIRN_SHARED
 constinit thread_local detail::thread_identity detail::this_thread{};
@@ -99,4 +99,4 @@ const thread_numbers numbers_of_this_module{&number_here};
 
 unsigned thread_number_bound() noexcept { return bound.load(std::memory_order_acquire); }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <new>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 void throw_bad_alloc() {
 #if defined(__cpp_exceptions)
@@ -22,4 +22,4 @@ void throw_bad_array_length() {
 #endif
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -15,7 +15,7 @@ void* __asan_get_report_address();
 }
 #endif
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -224,4 +224,4 @@ bool describe_address(const void*, char*, std::size_t) noexcept { return false; 
 
 #endif
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

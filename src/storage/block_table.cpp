@@ -4,7 +4,7 @@
 #include <bit>
 #include <new>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 block_table::~block_table() { clear(); }
 
@@ -90,4 +90,4 @@ void block_table::erase(block_record* record) noexcept {
     --count_;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

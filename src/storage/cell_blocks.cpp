@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 cell_blocks::~cell_blocks() {
     for (std::size_t b = 0; b < block_count_max; ++b) {
@@ -30,4 +30,4 @@ bool cell_blocks::add(std::size_t b) noexcept {
     return true;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <bit>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 namespace {
 
@@ -78,4 +78,4 @@ void refuse_handle(const refused_handle& refused, call_site from) {
     assert_failed("contains(h)", "the handle is not stale", known);
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

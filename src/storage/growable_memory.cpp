@@ -13,7 +13,7 @@
 #include <cairn/os/page_allocator.hpp>
 #include <cairn/os/page_memory.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace {
 
@@ -143,4 +143,4 @@ void growable_memory::release() noexcept {
     size_ = reserved_ = 0;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -12,7 +12,7 @@
 #include <cairn/core/bits.hpp>
 #include <cairn/storage/growth.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 object_slots::object_slots(std::size_t slot_size, std::size_t state_offset, alignment align,
                            allocator_ref upstream) noexcept
@@ -182,4 +182,4 @@ void run_in_parts(std::size_t count, std::size_t part_count, std::size_t multipl
 #endif
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

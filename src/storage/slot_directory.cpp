@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {
 
 /// Calls f<Order>() with the order that is known at run time.
@@ -290,4 +290,4 @@ void slot_directory_base::validate() const noexcept {
 #endif
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

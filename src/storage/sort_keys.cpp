@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 namespace {
 
@@ -62,4 +62,4 @@ void radix_sort(sort_pair<std::uint64_t>* pairs, sort_pair<std::uint64_t>* spare
     sort_bytes(pairs, spare, count);
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -14,7 +14,7 @@
 
 #include <cairn/core/byte_allocator.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 // clang-format off: a member a line, with its sentence
 /// Memory that is forgotten all at once: arena, growing_arena, virtual_arena, both ends of a
@@ -36,4 +36,4 @@ concept any_arena =
     };
 // clang-format on
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

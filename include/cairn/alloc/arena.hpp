@@ -32,7 +32,7 @@
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 struct arena_options {
     /// For reports of checked builds and the memory checkers; not copied. nullptr: none.
@@ -131,4 +131,4 @@ static_assert(byte_allocator<arena> && resizes_in_place<arena> && has_good_size<
 static_assert(asserts_enabled || sizeof(arena) == 9 * sizeof(void*));
 static_assert(asserts_enabled || sizeof(arena::marker) == sizeof(void*));
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

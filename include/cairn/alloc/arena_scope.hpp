@@ -33,7 +33,7 @@
 #include <cairn/alloc/bump_arena.hpp>
 #include <cairn/core/byte_allocator.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class Arena>
 class arena_scope {
@@ -160,4 +160,4 @@ private:
     node* newest_ = nullptr;  // objects to destroy, newest first
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -29,7 +29,7 @@
 #include <cairn/core/forwards.hpp>
 #include <cairn/core/poison.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Owns an arena A, or refers to one (`array_recycler{a}` is `array_recycler<A&>`).
 template <byte_allocator A>
@@ -133,4 +133,4 @@ private:
 template <class A>
 array_recycler(A&) -> array_recycler<A&>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

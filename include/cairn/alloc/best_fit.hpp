@@ -21,7 +21,7 @@
 #include <cairn/alloc/best_fit/size_trie.hpp>
 #include <cairn/alloc/fit.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// `ExactBins`: sizes below this many granules have a bin each. At least 2: a node of the trie
 /// needs two granules.
@@ -160,4 +160,4 @@ struct basic_best_fit {
 /// The one to take: blocks below 16 KiB have a bin for each size.
 using best_fit = basic_best_fit<1024>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

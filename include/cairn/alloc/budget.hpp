@@ -25,7 +25,7 @@
 
 #include <cairn/core/counts_live.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// A request that is beyond the limit.
 struct budget_request {
@@ -107,4 +107,4 @@ private:
 template <class A>
 budget(std::size_t, A&) -> budget<A&>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

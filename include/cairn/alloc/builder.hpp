@@ -36,7 +36,7 @@
 #include <cairn/core/slice.hpp>
 #include <cairn/storage/growth.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// `builder<T>` collects in any allocator, through an allocator_ref that is called once per
 /// doubling and once in finish(). Where thousands of short lists are built, name the arena's type:
@@ -249,4 +249,4 @@ private:
     std::size_t moved_count_ = 0;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -26,7 +26,7 @@
 #include <cairn/alloc/bump_arena/mark_check.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// What the marker of an arena with one region remembers.
 struct bump_position {
@@ -212,4 +212,4 @@ struct mark_access {
     }
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

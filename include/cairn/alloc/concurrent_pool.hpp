@@ -53,7 +53,7 @@
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 struct concurrent_pool_options {
     std::size_t slots_per_chunk = 0;  // slots in the first chunk; 0: four magazines
@@ -294,6 +294,6 @@ static_assert(byte_allocator<concurrent_pool> && byte_allocator<concurrent_pool:
               has_owns<concurrent_pool> && has_good_size<concurrent_pool> &&
               resettable<concurrent_pool> && validatable<concurrent_pool>);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR
 
 #include <cairn/alloc/concurrent_pool/hot_path.hpp>

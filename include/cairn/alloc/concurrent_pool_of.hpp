@@ -24,7 +24,7 @@
 #include <cairn/core/construct.hpp>
 #include <cairn/core/rollback.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class T>
 class concurrent_pool_of : public concurrent_pool {
@@ -67,4 +67,4 @@ public:
 
 static_assert(byte_allocator<concurrent_pool_of<int>>);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

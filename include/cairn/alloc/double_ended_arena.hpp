@@ -27,7 +27,7 @@
 #include <cairn/alloc/any_arena.hpp>
 #include <cairn/alloc/arena.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// The upper end of a double_ended_arena: bumps downwards.
 class arena_high_end : public detail::bump_arena<arena_high_end> {
@@ -189,4 +189,4 @@ private:
 
 static_assert(any_arena<arena_high_end> && any_arena<arena>);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -29,7 +29,7 @@
 #include <cairn/alloc/first_fit/max_tree.hpp>
 #include <cairn/alloc/fit.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 struct first_fit {
     static constexpr const char* name = "first_fit";
@@ -316,4 +316,4 @@ struct first_fit {
     };
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -32,7 +32,7 @@
 #include <cairn/alloc/fit/size_class.hpp>
 #include <cairn/storage/step_counter.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -139,4 +139,4 @@ concept finds_if = requires(const Index& index, block_map<Steps> b, std::uint32_
 };
 
 }  // namespace detail
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

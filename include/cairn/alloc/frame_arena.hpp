@@ -27,7 +27,7 @@
 #include <cairn/alloc/any_arena.hpp>
 #include <cairn/alloc/arena.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// What swap() does with the arena that becomes active.
 enum class on_swap : unsigned char { reset, keep };
@@ -158,4 +158,4 @@ static_assert(any_arena<frame_arena<2>>);
 template <std::size_t N, class Arena>
 arena_scope(frame_arena<N, Arena>&) -> arena_scope<Arena>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

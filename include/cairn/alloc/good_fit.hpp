@@ -29,7 +29,7 @@
 
 #include <cairn/alloc/fit.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// `DeferredMax`: how many freed blocks of one class may always wait unmerged (0: all merge at
 /// once). `DeferredShare`: the part of the heap that they may withhold is one in this many, and no
@@ -242,4 +242,4 @@ using quick_fit = basic_good_fit<4, 64, 512, 24 * 1024>;
 /// Every block merges as it is freed: no last resort, one small bound for every operation.
 using strict_good_fit = basic_good_fit<4, 0>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -37,7 +37,7 @@
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// What reset() does with the blocks.
 class reset_policy {
@@ -229,4 +229,4 @@ private:
 
 static_assert(byte_allocator<growing_arena> && resizes_in_place<growing_arena>);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

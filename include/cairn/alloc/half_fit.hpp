@@ -20,7 +20,7 @@
 #include <cairn/alloc/fit.hpp>
 #include <cairn/core/bits.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 struct half_fit {
     static constexpr const char* name = "half_fit";
@@ -131,4 +131,4 @@ struct half_fit {
     };
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -56,7 +56,7 @@
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/step_counter.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class Fit = good_fit, class Steps = uncounted>
 class heap {
@@ -254,11 +254,11 @@ heap(grow_by, allocator_ref = system_memory(), heap_options = {}) -> heap<>;
 
 static_assert(detail::block_header_size <= 8 && detail::granule_size <= 32);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR
 
 #include <cairn/alloc/heap/heap_cold.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- compiled once
 
@@ -275,4 +275,4 @@ extern template class heap<best_fit>;
 extern template class heap<first_fit>;
 extern template class heap<half_fit>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -20,7 +20,7 @@
 #include <cairn/core/forwards.hpp>
 #include <cairn/os/mutex.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -65,4 +65,4 @@ public:
 template <class A>
 locked(A&) -> locked<A&>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

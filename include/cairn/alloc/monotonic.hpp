@@ -28,7 +28,7 @@
 #include <cairn/core/forwards.hpp>
 #include <cairn/core/poison.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Owns an arena A, or refers to one (`monotonic{a}` is `monotonic<A&>`). All but deallocate() is
 /// A's.
@@ -49,4 +49,4 @@ public:
 template <class A>
 monotonic(A&) -> monotonic<A&>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -22,7 +22,7 @@
 #include <cairn/alloc/pool.hpp>
 #include <cairn/core/make.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class T>
 class pool_of : public pool {
@@ -98,4 +98,4 @@ private:
 
 static_assert(byte_allocator<pool_of<int>>);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -29,7 +29,7 @@
 #include <cairn/alloc/heap.hpp>
 #include <cairn/core/bits.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -78,4 +78,4 @@ template <class Fit>
     return heap<Fit>::region_size_for_granules(granules);
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

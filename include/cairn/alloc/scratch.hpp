@@ -26,7 +26,7 @@
 #include <cairn/alloc/arena_scope.hpp>
 #include <cairn/alloc/growing_arena.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -74,4 +74,4 @@ CAIRN_DETAIL_MODULE_LOCAL void release_scratch() noexcept;
 CAIRN_DETAIL_MODULE_LOCAL void configure_scratch(std::size_t first_block_size,
                                                  allocator_ref upstream) noexcept;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -31,7 +31,7 @@
 #include <cairn/core/sizes.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class virtual_arena : public detail::bump_arena<virtual_arena> {
 public:
@@ -141,4 +141,4 @@ extern template void detail::bump_arena<virtual_arena>::deallocate_checked(void*
 
 static_assert(byte_allocator<virtual_arena> && resizes_in_place<virtual_arena>);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

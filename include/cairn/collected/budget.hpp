@@ -23,7 +23,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// What one step may take: whichever limit is reached first ends it.
 struct collection_budget {
@@ -50,4 +50,4 @@ struct collection_report {
     bool is_idle = false;           // no cycle runs: nothing is owed
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

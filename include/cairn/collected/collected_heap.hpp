@@ -53,7 +53,7 @@
 #include <cairn/core/moved.hpp>
 #include <cairn/core/rollback.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class marking_worker;
 
@@ -235,4 +235,4 @@ T* collected_heap::make(Args&&... args) {
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -46,7 +46,7 @@
 #include <cairn/collected/region.hpp>
 #include <cairn/core/atomic.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Marks for one collected_heap, from whatever thread calls run().
 class marking_worker {
@@ -76,4 +76,4 @@ private:
     detail::collected_region* region_ = nullptr;  // changes while the gate is closed
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

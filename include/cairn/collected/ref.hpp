@@ -29,7 +29,7 @@
 
 #include <cairn/collected/region.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class T>
 class ref {
@@ -237,4 +237,4 @@ private:
 };
 static_assert(sizeof(weak_ref<int>) == 16);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

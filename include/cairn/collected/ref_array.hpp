@@ -22,7 +22,7 @@
 
 #include <cairn/collected/trace.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class T>
 class ref_array {
@@ -147,4 +147,4 @@ private:
 };
 static_assert(sizeof(ref_array<int>) == 12);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -27,7 +27,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 struct collection_cycle;
 
@@ -265,4 +265,4 @@ void check_weak(const void* target) noexcept;
 [[nodiscard]] void* take_array(collected_region& r, std::uint32_t& count) noexcept;
 
 }  // namespace detail
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -34,7 +34,7 @@
 #include <cairn/collected/trace/shown.hpp>
 #include <cairn/movable/trivial_relocation.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Is shown the references of one object.
 class visitor {
@@ -269,4 +269,4 @@ inline constexpr collected_type type_of = describe<T>();
 template <auto... Members>
 using refers_to = detail::references_of_members<detail::no_base, Members...>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

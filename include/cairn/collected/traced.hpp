@@ -34,7 +34,7 @@
 
 #include <cairn/collected/trace.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// A reference as an element of a container that is traced. Copied as a pointer is: alone it keeps
 /// nothing alive.
@@ -135,4 +135,4 @@ private:
     std::uint32_t kept_in_ = 0;     // the cycle whose snapshot has its references: a number above 0
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -34,7 +34,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/storage/growable_memory.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class T>
 class attached_column {
@@ -140,4 +140,4 @@ private:
     link link_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

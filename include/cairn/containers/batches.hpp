@@ -23,7 +23,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/storage/index_iterator.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Smallest number of rows after which rows of `row_size` bytes start a cache line again.
 [[nodiscard]] constexpr std::size_t rows_per_line_boundary(std::size_t row_size) noexcept {
@@ -98,7 +98,7 @@ static_assert(rows_per_line_boundary(24) == cache_line_size / 8);
 static_assert(rows_per_line_boundary(1) == cache_line_size);
 static_assert(rows_per_line_boundary(12) == cache_line_size / 4);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR
 
 template <class Rows>
 inline constexpr bool std::ranges::enable_view<cairn::row_batches<Rows>> = true;

@@ -49,7 +49,7 @@
 #include <cairn/owners/lease.hpp>
 #include <cairn/storage/object_slots.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 struct concurrent_object_pool_options {
     /// A pool of this many objects refuses to build more.
@@ -296,4 +296,4 @@ bool concurrent_object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::si
     return object_count() >= count || job.build(count - object_count());
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -27,7 +27,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Marks a vector-like field to be stored as one column per component in the soa layouts:
 /// field<K, split<vec3>> is a vec3 in a value, and three float columns in a table.
@@ -95,4 +95,4 @@ struct row_template<S<value, Rest...>> {
 };
 
 }  // namespace detail
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

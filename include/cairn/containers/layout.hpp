@@ -36,7 +36,7 @@
 
 #include <cairn/storage/row_fields.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 inline constexpr std::size_t no_group = static_cast<std::size_t>(-1);
@@ -142,4 +142,4 @@ template <class L>
 concept table_layout = detail::says_what_a_layout_says<L> && detail::has_whole_blocks<L> &&
                        detail::stores_in_one_way<L>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -41,7 +41,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/os/system_allocator.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class T>
 class message_queue {
@@ -108,4 +108,4 @@ private:
 
 static_assert(sizeof(detail::message_ring<void*>::cell) == 16);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -43,7 +43,7 @@
 #include <cairn/owners/lease.hpp>
 #include <cairn/storage/object_slots.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 struct object_pool_options {
     /// Objects of the first block; later blocks double the pool. No block exceeds object_count_max.
@@ -272,6 +272,6 @@ template <class T, class Hooks, hook_rules Rules>
     return object;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR
 
 #include <cairn/containers/object_pool/prewarm.hpp>

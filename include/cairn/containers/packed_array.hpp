@@ -37,7 +37,7 @@
 #include <cairn/storage/ranges.hpp>
 #include <cairn/storage/sort_rows.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// What erasing did to the rows. from == to: the last row was erased and nothing moved.
 struct moved_row {
@@ -266,4 +266,4 @@ public:
     }
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

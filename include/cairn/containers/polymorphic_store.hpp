@@ -48,7 +48,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/storage/clone.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -257,4 +257,4 @@ class polymorphic_store<Base, Types...> {
                   "a polymorphic_store names each type once");
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

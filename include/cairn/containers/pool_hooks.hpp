@@ -19,7 +19,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/construct.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Which hooks a pool calls. (Thesis: Object_Notifier_Rules.)
 enum class hook_rules : unsigned char { none = 0, members = 1, functions = 2, all = 3 };
@@ -95,4 +95,4 @@ constexpr void tell_released(Hooks& hooks, T& object) {
 }
 
 }  // namespace detail
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

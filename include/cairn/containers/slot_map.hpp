@@ -37,7 +37,7 @@
 #include <cairn/containers/slot_policy.hpp>
 #include <cairn/storage/slot_core.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -192,4 +192,4 @@ public:
     using slot_map<T>::slot_map;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -22,7 +22,7 @@
 #include <cairn/storage/generations.hpp>
 #include <cairn/storage/store_traits.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <unsigned Bits = 64, unsigned IndexBits = detail::default_index_bits(Bits),
           reuse Order = reuse::usual, std::uint32_t FreeMin = 64, unsigned UserBits = 0>
@@ -67,4 +67,4 @@ inline constexpr bool names_handles = requires { typename Policy::template handl
 
 }  // namespace detail
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -35,7 +35,7 @@
 #include <cairn/containers/table.hpp>
 #include <cairn/storage/slot_core.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -180,4 +180,4 @@ public:
     using slot_table<Row, soa, Policy>::slot_table;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

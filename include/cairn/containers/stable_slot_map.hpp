@@ -52,7 +52,7 @@
 #include <cairn/core/poison.hpp>
 #include <cairn/storage/clone.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// What is below, and in stable_slot_map/look_ups.hpp and objects.hpp:
 ///     finding      find  contains  []  at  fault_of  handle_of
@@ -279,4 +279,4 @@ public:
     using stable_slot_map<T>::stable_slot_map;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

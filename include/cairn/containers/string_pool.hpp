@@ -37,7 +37,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/os/system_allocator.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class string_pool {
 public:
@@ -112,4 +112,4 @@ private:
     std::size_t free_text_size_ = 0;  // bytes
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -49,7 +49,7 @@
 #include <cairn/storage/clone.hpp>
 #include <cairn/storage/sort_keys.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// What is below, and in table/rows.hpp:
 ///     room     size  empty  capacity  memory_size  upstream  reserve  reserve_address_space
@@ -289,4 +289,4 @@ public:
     using table<Row>::table;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

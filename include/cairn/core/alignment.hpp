@@ -16,7 +16,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class alignment {
 public:
@@ -90,4 +90,4 @@ static_assert(padding_to(16, alignment{16}) == 0);
 static_assert(round_up(17, alignment{16}) == 32);
 static_assert(round_down(17, alignment{16}) == 16);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

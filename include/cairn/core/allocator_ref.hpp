@@ -38,7 +38,7 @@
 #    define CAIRN_DETAIL_LIFETIMEBOUND
 #endif
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -181,4 +181,4 @@ static_assert(sizeof(allocator_ref) == 2 * sizeof(void*) || asserts_enabled);
 static_assert(std::is_trivially_copyable_v<allocator_ref>);
 static_assert(byte_allocator<allocator_ref> && resizes_in_place<allocator_ref>);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

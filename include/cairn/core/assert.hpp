@@ -34,7 +34,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// What went wrong, for programs; the sentence is for people.
 enum class misuse_kind : unsigned char {
@@ -143,7 +143,7 @@ namespace detail {
 evidence as_evidence(const evidence& details) noexcept;
 
 }  // namespace detail
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR
 
 // The details are an evidence, often in braces, which hold commas: hence the dots.
 #if CAIRN_ASSERTS

@@ -16,7 +16,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// As std::memory_order: what other threads may see before or after the operation.
 enum class memory_order : int {
@@ -120,4 +120,4 @@ private:
     __atomic_signal_fence(static_cast<int>(order));
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -12,7 +12,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// `object` ends, and begins anew as what `from` was; where both are one, nothing happens.
 /// Requires: `object` is complete, or a member; not a base.
@@ -25,4 +25,4 @@ T& begin_anew(T& object, T& from) noexcept {
     return object;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -23,7 +23,7 @@
 
 #include <cairn/core/alignment.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Bytes in, bytes out. References to allocators model it too: wrappers hold an `A` or an `A&`.
 template <class A>
@@ -70,4 +70,4 @@ concept validatable = requires(const std::remove_reference_t<A>& a) {
 template <class A>
 concept markable = requires(std::remove_reference_t<A>& a) { a.rewind(a.mark()); };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -13,7 +13,7 @@
 
 #include <cairn/core/alignment.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// A T on cache lines of its own.
 template <class T>
@@ -30,4 +30,4 @@ struct alignas(alignof(T) > cache_line_size ? alignof(T) : cache_line_size) cach
 static_assert(sizeof(cache_line_padded<char>) == cache_line_size);
 static_assert(sizeof(cache_line_padded<char[cache_line_size + 1]>) == 2 * cache_line_size);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -15,7 +15,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class T, class... Args>
 inline constexpr bool is_made_from =
@@ -108,4 +108,4 @@ T* construct_at(void* memory, Args&&... args) {
 #    pragma GCC diagnostic pop
 #endif
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

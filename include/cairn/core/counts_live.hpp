@@ -22,7 +22,7 @@
 
 #include <cairn/core/forwards.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class Wrapper, byte_allocator A>
 class counts_live : public forwards<A> {
@@ -103,4 +103,4 @@ private:
     std::size_t peak_size_ = 0;  // the most that live_size_ was
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -15,7 +15,9 @@
 //
 // Every file of the library opens the namespace as
 //
-//      namespace cairn::inline CAIRN_FLAVOUR {
+//      namespace cairn { inline namespace CAIRN_FLAVOUR {
+//
+// in full: the short form `namespace cairn::inline X` hides all names from ctags and cscope.
 //
 // Users specialize templates by their qualified name (cairn::relocatable<T>) and declare names
 // ahead with <cairn/fwd.hpp>.
@@ -84,7 +86,7 @@ static_assert(CAIRN_VERSION / 100 == 1, "the names above are those of version 0.
 /// Defined by the library of the same flavour (src/core/flavour.cpp), and by no other.
 extern "C" const char CAIRN_DETAIL_FLAVOUR_MARK;
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 // `used` keeps the reference when no code needs it; `retain` keeps it from --gc-sections, for which
 // an undefined symbol in a section that goes is no error.
@@ -97,4 +99,4 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 #endif
 CAIRN_DETAIL_MODULE_LOCAL inline const char* const flavour_mark = &CAIRN_DETAIL_FLAVOUR_MARK;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -21,7 +21,7 @@
 
 #include <cairn/core/allocator_ref.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Calls pass through with nothing around them.
 struct straight {
@@ -125,4 +125,4 @@ protected:
     [[no_unique_address]] mutable Around around_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

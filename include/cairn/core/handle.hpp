@@ -40,7 +40,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -199,7 +199,7 @@ static_assert(!handle<int>{} && handle<int>::make(0, 1));
 static_assert(handle<int>::make(7, 9).index() == 7 && handle<int>::make(7, 9).generation() == 9);
 static_assert(handle<int, 32>::generation_bits == 12 && handle<int>::generation_bits == 31);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR
 
 template <class Of, unsigned Bits, unsigned IndexBits, unsigned UserBits, class Tag>
 struct std::hash<cairn::handle<Of, Bits, IndexBits, UserBits, Tag>> {

@@ -14,7 +14,7 @@
 #include <cairn/core/construct.hpp>
 #include <cairn/core/rollback.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// A new T in memory of `allocator`, built from `args`.
 /// Returns: nullptr when the allocator is exhausted; nothing is constructed then.
@@ -45,4 +45,4 @@ void destroy(A& allocator, T* object) noexcept {
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -8,7 +8,7 @@
 
 #include <cairn/core/allocator_ref.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class null_allocator {
 public:
@@ -31,4 +31,4 @@ public:
     return instance;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -10,7 +10,7 @@
 
 #include <cairn/core/forwards.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 /// Prints what was asked for to stderr and aborts.
@@ -36,4 +36,4 @@ public:
 template <class A>
 or_abort(A&) -> or_abort<A&>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -37,7 +37,7 @@ int __asan_address_is_poisoned(void const volatile* address);
 }
 #endif
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 #if CAIRN_DETAIL_VALGRIND
 namespace detail {
@@ -130,4 +130,4 @@ inline void forget_description([[maybe_unused]] unsigned number) noexcept {
 #endif
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

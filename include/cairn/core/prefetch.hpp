@@ -11,7 +11,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Asks for the line of `p`, to be written soon. `p` may be any address: none faults.
 inline void prefetch_for_writing(const void* p) noexcept {
@@ -22,4 +22,4 @@ inline void prefetch_for_writing(const void* p) noexcept {
 #endif
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -8,8 +8,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
-inline namespace literals {
+namespace cairn { inline namespace CAIRN_FLAVOUR { inline namespace literals {
 
 /// In bytes.
 [[nodiscard]] consteval std::size_t operator""_B(unsigned long long count) {
@@ -28,5 +27,4 @@ inline namespace literals {
     return static_cast<std::size_t>(count << 30);
 }
 
-}  // namespace literals
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}}  // namespace cairn::CAIRN_FLAVOUR::literals

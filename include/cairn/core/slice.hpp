@@ -14,7 +14,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -100,4 +100,4 @@ using byte_slice = slice<std::byte>;
 
 static_assert(sizeof(slice<int>) == 2 * sizeof(void*));
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -32,7 +32,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// What a function was told when it broke a promise; a copy, of a fixed size.
 class caught_promise {
@@ -110,4 +110,4 @@ template <class F>
         const_cast<void*>(static_cast<const void*>(&function)));
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

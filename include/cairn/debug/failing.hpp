@@ -27,7 +27,7 @@
 
 #include <cairn/core/counts_live.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Owns an A (`failing<pool>{args...}`) or refers to one (`failing{a}` is `failing<A&>`).
 template <byte_allocator A>
@@ -110,4 +110,4 @@ private:
 template <class A>
 failing(A&) -> failing<A&>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

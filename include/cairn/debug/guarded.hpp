@@ -42,7 +42,7 @@
 #include <cairn/storage/allocator_watch.hpp>
 #include <cairn/storage/block_table.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 struct guard_options {
     /// Freed blocks are kept back, this many, so that a late write finds its pattern; the oldest
@@ -229,4 +229,4 @@ guarded(A&) -> guarded<A&>;
 template <class A>
 guarded(A&, guard_options) -> guarded<A&>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

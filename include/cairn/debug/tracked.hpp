@@ -33,7 +33,7 @@
 #include <cairn/storage/allocator_watch.hpp>
 #include <cairn/storage/block_table.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Receives a report, one sentence at a time, without a newline.
 using report_sink = void (*)(const char* sentence, void* context);
@@ -282,4 +282,4 @@ tracked(A&) -> tracked<A&>;
 template <class A>
 tracked(A&, track_options) -> tracked<A&>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -20,7 +20,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 struct compaction_budget {
     std::size_t bytes = SIZE_MAX;         // copied
@@ -61,4 +61,4 @@ struct compaction_report {
     bool settled = false;  // nothing can move until something is freed, allocated or unpinned
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -31,7 +31,7 @@
 #include <cairn/movable/relocatable_heap.hpp>
 #include <cairn/storage/atoms.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class concurrent_relocatable_heap;
 
@@ -175,4 +175,4 @@ private:
     allocator_ref upstream_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -12,7 +12,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Sink: sink(const char* text, std::size_t length).
 template <class Sink>
@@ -55,4 +55,4 @@ private:
     const char* between_ = "{\"offset\":";
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -36,7 +36,7 @@
 #include <cairn/storage/generations.hpp>
 #include <cairn/storage/step_counter.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <std::unsigned_integral Offset, class Steps = uncounted>
 class basic_offset_heap {
@@ -296,16 +296,16 @@ private:
 using offset_heap = basic_offset_heap<std::uint64_t>;
 using offset_heap_32 = basic_offset_heap<std::uint32_t>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR
 
 #include <cairn/movable/offset_heap/allocate.hpp>
 #include <cairn/movable/offset_heap/compaction.hpp>
 #include <cairn/movable/offset_heap/lifetime.hpp>
 #include <cairn/movable/offset_heap/stats.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 extern template class basic_offset_heap<std::uint64_t>;
 extern template class basic_offset_heap<std::uint32_t>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -30,7 +30,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 enum class verdict : std::uint8_t {
     fixed,      // nothing that may move: a free place, a pinned object, one that is too large
@@ -197,4 +197,4 @@ private:
     bool settled_ = false;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -26,7 +26,7 @@
 #include <cairn/core/rollback.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// The name of a T in a relocatable heap; acts as a pointer. Trivially copyable.
 template <class T>
@@ -228,7 +228,7 @@ relocatable<T> relocatable_heap::as(handle_type h) noexcept {
     return {*this, h};
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR
 
 /// That of its handle: equal names hash alike.
 template <class T>

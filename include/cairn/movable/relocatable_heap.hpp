@@ -56,7 +56,7 @@
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/slot_directory.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class T>
 class relocatable;
@@ -302,6 +302,6 @@ void relocatable_heap::write_json(Sink sink) const {
     json.end();
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR
 
 #include <cairn/movable/relocatable.hpp>

@@ -29,7 +29,7 @@
 #include <cairn/core/flavour.hpp>
 #include <cairn/movable/trivial_relocation.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// How the bytes of one allocation move.
 struct relocation {
@@ -94,4 +94,4 @@ consteval relocation make_relocation() {
 template <class T>
 inline constexpr relocation relocation_of = detail::make_relocation<T>();
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

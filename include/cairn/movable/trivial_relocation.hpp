@@ -9,7 +9,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// True for types whose objects may be moved by copying their bytes and forgetting the old ones,
 /// although they are not trivially copyable. Say so for your own:
@@ -32,4 +32,4 @@ template <class T>
 concept hears_of_relocation = requires(T& t, T* from) { t.on_relocated(from); };
 
 }  // namespace detail
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

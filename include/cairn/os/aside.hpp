@@ -15,7 +15,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 enum class aside_end : unsigned char {
     reported,    // by end_aside()
@@ -32,4 +32,4 @@ aside_end run_aside(void (*work)(void* context) noexcept, void* context, void* r
 /// Requires: called in `work`, with the size that was given to run_aside().
 [[noreturn]] void end_aside(const void* report, std::size_t size) noexcept;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -14,11 +14,11 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Has `before` called in the parent before each fork(), `in_parent` and `in_child` after it.
 /// The registration is for the life of the process: call it once, not once per object.
 /// Returns: false when the system has no room for it.
 [[nodiscard]] bool around_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -24,7 +24,7 @@
 #    include <sys/single_threaded.h>
 #endif
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -99,4 +99,4 @@ private:
 
 static_assert(sizeof(mutex) == 4);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

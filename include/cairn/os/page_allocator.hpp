@@ -25,7 +25,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/os/page_memory.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class page_allocator {
 public:
@@ -81,4 +81,4 @@ private:
 static_assert(byte_allocator<page_allocator> && resizes_in_place<page_allocator> &&
               has_good_size<page_allocator>);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -31,7 +31,7 @@
 
 #include <cairn/core/alignment.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// How pages are asked for: `page_allocator{{.huge_pages = true, .name = "levels"}}`,
 /// `map.reserve_address_space(1'000'000, {.prefault = true})`.
@@ -118,4 +118,4 @@ void set_name(void* address, std::size_t bytes, const char* name) noexcept;
 [[nodiscard]] std::size_t resident_bytes(const void* address, std::size_t bytes) noexcept;
 
 }  // namespace page_memory
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -43,7 +43,7 @@
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/os/thread_identity.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -161,4 +161,4 @@ private:
 
 static_assert(sizeof(cache_line_padded<long>) == cache_line_size);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -16,7 +16,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// The same number at each call, another one in each run of the program. A child of a fork has its
 /// parent's. Nothing that a program can observe through the interfaces of cairn depends on it.
@@ -25,4 +25,4 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 /// Another number for each `address`: it says nothing about the secret, nor about other addresses.
 [[nodiscard]] std::uint64_t secret_of(const void* address) noexcept;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -20,7 +20,7 @@
 
 #include <cairn/os/mutex.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class thread_exit {
 public:
@@ -50,4 +50,4 @@ private:
     unsigned long key_ = 0;  // the system's, or this object's number
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

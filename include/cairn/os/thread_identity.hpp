@@ -25,7 +25,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Numbers below this belong to one living thread each. When so many threads live at once, and for
 /// a thread that asks so late in its exit that its number has gone back already (from the
@@ -78,4 +78,4 @@ CAIRN_DETAIL_MODULE_LOCAL extern const thread_numbers numbers_of_this_module;
 /// long an array indexed by thread_number() has to be until now.
 [[nodiscard]] CAIRN_DETAIL_MODULE_LOCAL unsigned thread_number_bound() noexcept;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -16,7 +16,7 @@
 #    include <cerrno>
 #endif
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 [[nodiscard]] [[gnu::always_inline]] inline const void* this_thread_word() noexcept {
 #if defined(__linux__) && defined(__x86_64__) && !defined(__ILP32__)
@@ -28,4 +28,4 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 #endif
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -45,7 +45,7 @@
 #include <cairn/storage/generations.hpp>
 #include <cairn/storage/store_traits.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// `Map` is a slot_map, a stable_slot_map or a slot_table.
 template <class Map>
@@ -191,4 +191,4 @@ struct detail::store_traits<deferred_store<Map>> {
     static constexpr bool keeps_addresses = store_traits<Map>::keeps_addresses;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -12,7 +12,7 @@
 
 #include <cairn/os/clock.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 struct destruction_budget {
     std::size_t objects = SIZE_MAX;       // destroyed; 0 counts as 1
@@ -68,4 +68,4 @@ private:
 
 }  // namespace detail
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

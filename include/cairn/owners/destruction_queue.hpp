@@ -32,7 +32,7 @@
 #include <cairn/core/rollback.hpp>
 #include <cairn/owners/destruction_budget.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Of objects of type T in memory of an A. (Name the allocator's type for an inlined path.)
 template <class T, byte_allocator A = allocator_ref>
@@ -142,4 +142,4 @@ private:
     bool is_asleep_;  // the next end() destroys: at_once, and nothing is being destroyed
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -15,7 +15,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class Pool>
 class [[nodiscard]] lease {
@@ -70,4 +70,4 @@ private:
     Pool* pool_ = nullptr;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -48,7 +48,7 @@
 #include <cairn/storage/generations.hpp>
 #include <cairn/storage/store_traits.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class Store>
 class shared_handle;
@@ -281,7 +281,7 @@ private:
     handle_type handle_{};
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR
 
 /// That of its handle: owners of one object hash alike.
 template <class Store>

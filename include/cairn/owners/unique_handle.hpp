@@ -24,7 +24,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/storage/store_traits.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class Store>
 class [[nodiscard]] unique_handle {
@@ -92,4 +92,4 @@ private:
     handle_type handle_{};
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

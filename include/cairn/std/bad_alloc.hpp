@@ -14,7 +14,7 @@
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/or_abort.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Throws std::bad_alloc.
 [[noreturn]] void throw_bad_alloc();
@@ -40,4 +40,4 @@ namespace cairn::inline CAIRN_FLAVOUR::detail {
 #endif
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

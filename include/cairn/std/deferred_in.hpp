@@ -36,7 +36,7 @@
 #include <cairn/owners/destruction_queue.hpp>
 #include <cairn/std/std_allocator.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Puts an object that make_deferred_in() made into its queue.
 template <class T, byte_allocator A = allocator_ref>
@@ -80,4 +80,4 @@ template <class T, byte_allocator A, class... Args>
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

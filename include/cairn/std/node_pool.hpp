@@ -35,7 +35,7 @@
 #include <cairn/core/bits.hpp>
 #include <cairn/std/bad_alloc.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class node_pool {
 public:
@@ -163,4 +163,4 @@ private:
     node_pool* nodes_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

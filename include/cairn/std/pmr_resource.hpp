@@ -25,7 +25,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/std/bad_alloc.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// A std::pmr::memory_resource that owns an A (`pmr_resource<arena>{1_MiB}`) or refers to one
 /// (`pmr_resource{a}` is `pmr_resource<A&>`).
@@ -111,4 +111,4 @@ private:
 
 static_assert(byte_allocator<from_pmr>);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

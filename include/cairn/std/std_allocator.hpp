@@ -41,7 +41,7 @@
 #include <cairn/core/bits.hpp>
 #include <cairn/std/bad_alloc.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -175,4 +175,4 @@ template <class T, class U, byte_allocator A>
 static_assert(sizeof(std_allocator<int>) == sizeof(allocator_ref));
 static_assert(std::is_trivially_copyable_v<std_allocator<int>>);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -26,7 +26,7 @@
 
 #include <cairn/core/handle.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Up to 47 characters, ended by a 0.
 class short_text {
@@ -124,4 +124,4 @@ static_assert(handle_text(handle<int>{}) == "null");
 static_assert(handle_text(handle<int>::make(7, 9)) == "7:9");
 static_assert(size_text(64 << 10) == "64 KiB");
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

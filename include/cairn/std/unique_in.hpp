@@ -35,7 +35,7 @@
 #include <cairn/core/rollback.hpp>
 #include <cairn/std/std_allocator.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Destroys an object and gives its memory back to the allocator it came from.
 template <class T, byte_allocator A = allocator_ref>
@@ -167,4 +167,4 @@ template <class T>
 static_assert(sizeof(unique_in<int>) == sizeof(void*) + sizeof(allocator_ref));
 static_assert(sizeof(unique_in<int[]>) == 2 * sizeof(void*) + sizeof(allocator_ref));
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -22,7 +22,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/os/thread_word.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -180,4 +180,4 @@ public:
 /// Threads: any; no other thread may be changing the allocator that has it.
 bool describe_address(const void* address, char* text, std::size_t size) noexcept;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -13,7 +13,7 @@
 #include <cairn/core/atomic.hpp>
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 struct std_atoms {
     template <class T>
@@ -22,4 +22,4 @@ struct std_atoms {
     using plain = T;  // written by one thread, then published through an atomic
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -18,7 +18,7 @@
 
 #include <cairn/os/system_allocator.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 struct block_record {
     std::byte* data = nullptr;  // nullptr: the slot is empty
@@ -87,4 +87,4 @@ private:
 
 static_assert(sizeof(void*) != 8 || sizeof(block_record) <= 48);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -16,7 +16,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/bits.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 class cell_blocks {
 public:
@@ -72,4 +72,4 @@ private:
     allocator_ref upstream_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -15,7 +15,7 @@
 
 #include <cairn/core/allocator_ref.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// A copy of `from` in memory of `upstream`.
 /// Returns: nothing when that is exhausted; what was taken until then has gone back.
@@ -32,4 +32,4 @@ template <class Container>
     return clone(from, from.upstream());
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

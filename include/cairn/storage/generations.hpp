@@ -43,7 +43,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Why a handle finds nothing.
 enum class handle_fault : unsigned char {
@@ -232,4 +232,4 @@ struct refused_handle {
 [[noreturn]] void refuse_handle(const refused_handle& refused, call_site from);
 
 }  // namespace detail
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

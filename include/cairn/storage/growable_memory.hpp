@@ -28,7 +28,7 @@
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/growth.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class growable_memory {
 public:
@@ -95,4 +95,4 @@ private:
     page_options how_;  // reserved addresses alone
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -17,7 +17,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Geometric growth: at least `needed`, at least twice `now`, and not absurdly little at first.
 [[nodiscard]] constexpr std::size_t grown_count(std::size_t now, std::size_t needed) noexcept {
@@ -44,4 +44,4 @@ constexpr std::size_t grow_by_halves(std::size_t now, std::size_t needed, std::s
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -24,7 +24,7 @@
 
 #include <cairn/core/allocator_ref.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 class object_slots {
 public:
@@ -128,4 +128,4 @@ void run_in_parts(std::size_t count, std::size_t part_count, std::size_t multipl
 
 inline constexpr std::size_t part_count_max = 64;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

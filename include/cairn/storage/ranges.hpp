@@ -18,7 +18,7 @@
 
 #include <cairn/core/rollback.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// `hole` gets the value of `from`, in the cheapest way that cannot leave a dead object behind.
 template <class T>
@@ -67,4 +67,4 @@ void permute_range(std::uint32_t* order, std::size_t count, Element element) {
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

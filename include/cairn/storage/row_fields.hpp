@@ -24,7 +24,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Converts to anything; only ever named in unevaluated expressions.
 struct any_field {
@@ -292,4 +292,4 @@ inline constexpr bool names_field_of = false;
 template <class Row, class Member>
 inline constexpr bool names_field_of<Row, Member Row::*> = !std::is_function_v<Member>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -38,7 +38,7 @@
 #include <cairn/storage/clone.hpp>
 #include <cairn/storage/slot_core/look_ups.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class Parts, class Policy>
 class slot_core : public slot_look_ups<Parts, Policy> {
@@ -293,4 +293,4 @@ private:
     limbo limbo_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -44,7 +44,7 @@
 #include <cairn/storage/generations.hpp>
 #include <cairn/storage/slot_directory/base.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// What is below, and what slot_directory/base.hpp says of slots in any order: finding, counting,
 /// room, promised and worn-out slots.
@@ -160,4 +160,4 @@ inline void slot_directory_base::end_life(std::uint32_t index, std::uint32_t gen
     give_back<Order>(index);
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

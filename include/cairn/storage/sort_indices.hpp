@@ -13,7 +13,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Fills `order` with the permutation that sorts 0 ... count - 1 by `less(a, b)`.
 /// `scratch` holds `count` more. What `less` throws passes through; only order/scratch have
@@ -73,4 +73,4 @@ void sort_indices(std::uint32_t* order, std::uint32_t* scratch, std::size_t coun
     return all;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

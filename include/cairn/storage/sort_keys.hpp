@@ -20,7 +20,7 @@
 
 #include <cairn/storage/sort_indices.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class Bits>
 struct sort_pair {
@@ -96,4 +96,4 @@ key_order(Column) -> key_order<Column>;
 static_assert(ordered_bits(-1.0f) < ordered_bits(0.0f) && ordered_bits(0.0f) < ordered_bits(2.0f));
 static_assert(ordered_bits(-2) < ordered_bits(-1) && ordered_bits(-1) < ordered_bits(0));
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -18,7 +18,7 @@
 #include <cairn/storage/growable_memory.hpp>
 #include <cairn/storage/sort_indices.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// The order of `rows`, to be read as rows[n], by less(row, row).
 template <class Rows, class Less>
@@ -63,4 +63,4 @@ template <class FindOrder, class Use>
     return use(order, static_cast<void*>(scratch.data() + spare_at));
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

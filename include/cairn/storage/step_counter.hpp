@@ -16,7 +16,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// The default: steps are not counted.
 struct uncounted {
@@ -33,4 +33,4 @@ struct counted_steps {
     static inline thread_local std::uint64_t taken = 0;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -8,7 +8,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// What owners know of a store. The stores of this library say it without being instantiated: an
 /// object may hold owners of others of its kind, and is incomplete there.
@@ -39,4 +39,4 @@ struct map_traits {
     static constexpr bool keeps_addresses = false;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -22,7 +22,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// `Bits` <= 4096 bits. Trivially copyable; all zero is the empty bitmap.
 template <std::uint32_t Bits, class Steps>
@@ -103,4 +103,4 @@ private:
     std::uint64_t words_[summary + 1] = {};
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -7,7 +7,7 @@
 #include <cairn/alloc/bump_arena.hpp>
 
 #if CAIRN_ASSERTS
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class Arena, class Position>
 void* bump_arena<Arena, Position>::allocate_checked(std::size_t size, alignment align) noexcept {
@@ -19,5 +19,5 @@ void* bump_arena<Arena, Position>::allocate_checked(std::size_t size, alignment 
     });
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail
 #endif

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 std::uint64_t next_arena_id() noexcept {
     static constinit std::atomic<std::uint64_t> last{0};
@@ -92,4 +92,4 @@ void mark_check::take(mark_check& from) noexcept {
 
 #endif
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

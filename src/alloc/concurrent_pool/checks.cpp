@@ -7,7 +7,7 @@
 #include "checks.hpp"
 #include "registry.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {
 
 constexpr auto relaxed = detail::memory_order::relaxed;
@@ -204,4 +204,4 @@ detail::address_place concurrent_pool_checks::place_of(const void* object,
                                                    : "free"};
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -7,7 +7,7 @@
 
 #include <cairn/alloc/concurrent_pool.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Calls f(chunk) for each, in the order in which they were taken.
 template <class F>
@@ -71,4 +71,4 @@ struct concurrent_pool_checks {
     static detail::address_place place_of(const void* object, const void* address) noexcept;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -5,7 +5,7 @@
 // when it is finished, so the child finds a growth that has not happened, plus a lost block.
 #include "registry.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 void concurrent_pool_registry::before_fork(home& of) noexcept {
     // In the order in which all others take them. Pools cannot come or go while the home is locked.
@@ -91,4 +91,4 @@ void concurrent_pool::mend_after_fork(const detail::thread_record* survivor) noe
     if (live != unknown) { lost_count_ = count().live_count - live; }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -25,7 +25,7 @@
 #include "checks.hpp"
 #include "registry.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {
 
 constexpr std::size_t magazine_head = cache_line_size;
@@ -233,4 +233,4 @@ concurrent_pool::cache* concurrent_pool::make_cache() noexcept {
     return c;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -8,7 +8,7 @@
 #include <cairn/os/fork.hpp>
 #include <cairn/os/thread_exit.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 #if CAIRN_SHARED
 constinit thread_local detail::thread_caches detail::my_caches{};
@@ -207,4 +207,4 @@ detail::pool_cache* concurrent_pool::find_or_make_cache() noexcept {
 
 void concurrent_pool::release_this_thread() noexcept { concurrent_pool_registry::detach(*this); }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

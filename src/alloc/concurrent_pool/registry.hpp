@@ -16,7 +16,7 @@
 
 #include <cairn/alloc/concurrent_pool.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 struct CAIRN_DETAIL_MODULE_LOCAL detail::pool_home {
     mutex lock{};
@@ -54,4 +54,4 @@ struct CAIRN_DETAIL_MODULE_LOCAL concurrent_pool_registry {
     static void after_fork_in_child(home& of) noexcept;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -22,7 +22,7 @@
 #include <cairn/alloc/growing_arena.hpp>
 #include <cairn/core/bits.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Sits at the front of every block; the payload behind it belongs to the caller.
 struct growing_arena::block {
@@ -51,4 +51,4 @@ struct growing_arena::block {
     }
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

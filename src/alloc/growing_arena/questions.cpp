@@ -6,7 +6,7 @@
 
 #include "block.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 ///     in use = full_size_ + region_.used_size()
 /// Within one block region_ keeps the peak, at every retreat; this adds the blocks beside it,
@@ -106,4 +106,4 @@ void growing_arena::validate() const noexcept {
     (void)count, (void)held, (void)full;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -4,7 +4,7 @@
 
 #include "block.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 #if CAIRN_ASSERTS
 void growing_arena::deallocate_checked(void* p, std::size_t size, call_site from) noexcept {
@@ -216,4 +216,4 @@ void growing_arena::release_all() noexcept {
     trim_spares(0);
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -7,7 +7,7 @@
 
 #include <cairn/core/alignment.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 namespace {
 
 /// Valgrind forgets what it called the region.
@@ -173,4 +173,4 @@ address_place heap_memory::place_of(const void* object, const void* address) noe
     return r == nullptr ? address_place{} : r->place_of(address);
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

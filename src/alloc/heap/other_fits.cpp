@@ -1,7 +1,7 @@
 // Cold half of cairn/alloc/heap.hpp: the five heaps beside the usual one, compiled once.
 #include <cairn/alloc/heap.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template class detail::heap_core<quick_fit, uncounted>;
 template class detail::heap_core<strict_good_fit, uncounted>;
@@ -14,4 +14,4 @@ template class heap<best_fit>;
 template class heap<first_fit>;
 template class heap<half_fit>;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

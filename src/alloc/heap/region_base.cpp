@@ -10,7 +10,7 @@
 // region, at granules_, has size 0 and is in use: no block is ever merged with it.
 #include <cairn/alloc/heap/region_base.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 namespace {
 
 [[nodiscard, maybe_unused]] evidence misused(misuse_kind kind) noexcept {
@@ -148,4 +148,4 @@ region_base::block_counts region_base::validate_blocks() const noexcept {
     return seen;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -3,7 +3,7 @@
 
 #include "checks.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 #if CAIRN_ASSERTS
 
 namespace {
@@ -248,4 +248,4 @@ detail::address_place pool_checks::place_of(const void* object, const void* addr
                                                             : "freed"};
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -8,7 +8,7 @@
 
 #include <cairn/alloc/pool.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 struct pool_checks {
     static bool* make_live(std::size_t slot_count) noexcept {
@@ -117,4 +117,4 @@ struct pool_checks {
     }
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -21,7 +21,7 @@
 #include "../pool_rules.hpp"
 #include "checks.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {
 
 constexpr std::size_t first_chunk_capacity = 4;
@@ -241,4 +241,4 @@ std::size_t pool::trim() noexcept {
     return before - stats().upstream_size;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

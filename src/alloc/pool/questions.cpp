@@ -4,7 +4,7 @@
 
 #include "checks.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Returns: the chunk that `p` lies in, or nullptr.
 const pool::chunk* pool::find_chunk(const void* p) const noexcept {
@@ -68,4 +68,4 @@ void pool::validate() const noexcept {
     (void)live;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

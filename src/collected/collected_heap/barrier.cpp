@@ -7,7 +7,7 @@
 // of `marks` says of all places of an object what is known.
 #include "sharing.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 namespace {
 
@@ -38,4 +38,4 @@ void forget_root_while_marking(collected_region& r, root_link& root) noexcept {
     if (r.next_root == &root) { r.next_root = root.next; }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -12,7 +12,7 @@
 
 #include <cstring>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 namespace {
 
@@ -257,4 +257,4 @@ void give_back_slot(collected_region& r, void* slot) noexcept {
     if (is_seen_by_worker) { r.share->give_back_gate(); }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

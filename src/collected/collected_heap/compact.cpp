@@ -12,7 +12,7 @@
 
 #include <cstring>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -219,4 +219,4 @@ collection_report collected_heap::compact() noexcept {
     return report;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -17,7 +17,7 @@
 #include <cairn/collected/collected_heap.hpp>
 #include <cairn/collected/region.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 // Work, in bytes: see budget.hpp.
 inline constexpr std::size_t root_price = 32;
@@ -243,4 +243,4 @@ void verify_marks(collected_region& r) noexcept;
 void verify_told(collected_region& r) noexcept;
 void validate_region(const collected_region& r) noexcept;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -12,7 +12,7 @@
 
 #include <cstring>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 namespace {
 
@@ -285,4 +285,4 @@ void write_region(const collected_region& constant, const void* object, text_sin
     json.text("}");
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

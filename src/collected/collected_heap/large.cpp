@@ -9,7 +9,7 @@
 
 #include "sharing.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 namespace {
 
@@ -72,4 +72,4 @@ void* take_array(collected_region& r, std::uint32_t& count) noexcept {
     return array;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 namespace {
 
@@ -203,4 +203,4 @@ bool trace_deferred(collected_region& r, allowance& left) noexcept {
     return r.deferred_count == 0;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -20,7 +20,7 @@
 
 #include "sharing.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -224,4 +224,4 @@ marking_worker::~marking_worker() {
     if (region_ != nullptr) { detail::stop_worker(*region_); }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -20,7 +20,7 @@
 
 #include "sharing.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Entries below those of objects that only the program's thread traces.
 [[nodiscard]] inline std::uint32_t room_on_stack(const collected_region& r) noexcept {
@@ -204,4 +204,4 @@ std::size_t see_word(marking_loop<Way>& loop, const name_set::word& names) noexc
     return static_cast<std::size_t>(std::popcount(names.bits)) * sizeof(object_name);
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -19,7 +19,7 @@
 // whatever rates memory was taken before and is taken then.
 #include "engine.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -94,4 +94,4 @@ std::size_t collected_heap::required_budget(const load& of) const noexcept {
     return frames <= 2 ? none : work / (frames - 2) + 1;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -8,7 +8,7 @@
 
 #include "engine.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Names of objects, or into them: a bit for each granule of 16 bytes. Of one thread at a time.
 class name_set {
@@ -97,4 +97,4 @@ inline void mark_births(const collected_region& r, std::uint64_t& word,
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -10,7 +10,7 @@
 
 #include <cairn/os/clock.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -283,4 +283,4 @@ collection_report collected_heap::collect() noexcept {
     return report;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -10,7 +10,7 @@
 
 #include <cstring>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 namespace {
 
@@ -232,4 +232,4 @@ void end_all_objects(collected_region& r) noexcept {
                   [&r](const collected_type& t, std::byte* object) { end_object(r, t, object); });
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

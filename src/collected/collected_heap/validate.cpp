@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 namespace {
 
@@ -130,4 +130,4 @@ void validate_region(const collected_region& constant) noexcept {
     CAIRN_ASSERT(roots == r.root_count, "the roots are counted");
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

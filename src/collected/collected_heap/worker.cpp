@@ -10,11 +10,9 @@
 
 #include "marking_loop.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-namespace detail {
-
-namespace {
+namespace detail { namespace {
 
 constexpr std::size_t work_per_look_of_worker = 2048;  // at the clock
 
@@ -88,8 +86,7 @@ bool trace_beside_program(collected_region& r, allowance& left) noexcept {
     return has_more;
 }
 
-}  // namespace
-}  // namespace detail
+}}  // namespace detail
 
 bool marking_worker::run(const collection_budget& budget) noexcept {
     if (is_wanted_.load(detail::memory_order::relaxed) ||
@@ -120,4 +117,4 @@ bool marking_worker::run(const collection_budget& budget) noexcept {
     return has_more && !is_wanted_.load(detail::memory_order::relaxed);
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

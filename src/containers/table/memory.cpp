@@ -12,7 +12,7 @@
 
 #include "runs.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 namespace {
 
@@ -286,4 +286,4 @@ void table_memory::unfollow(table_follower& f) noexcept {
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

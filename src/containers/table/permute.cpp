@@ -7,7 +7,7 @@
 
 #include "runs.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) {
     // The widest column is gathered into scratch and copied back: sequential writes twice, random
@@ -72,4 +72,4 @@ bool table_memory::permute(const layout_desc& desc, std::uint32_t* order) {
     return true;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

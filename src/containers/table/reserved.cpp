@@ -4,7 +4,7 @@
 #include <cairn/core/bits.hpp>
 #include <cairn/os/page_memory.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 bool table_memory::reserve_address_space(const layout_desc& desc, std::size_t rows_max,
                                          page_options pages) noexcept {
@@ -76,4 +76,4 @@ bool table_memory::commit_rows(const layout_desc& desc, std::size_t rows) noexce
     return true;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

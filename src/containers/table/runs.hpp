@@ -13,7 +13,7 @@
 
 #include <cairn/containers/table/memory.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// The columns of a block, whatever the layout: `visit(first byte, rows)` for each run of rows
 /// [first, first + count) that lies together in column c.
@@ -49,4 +49,4 @@ inline std::byte* element_of(const layout_desc& desc, std::byte* base, std::size
            row % desc.lanes * column.size;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

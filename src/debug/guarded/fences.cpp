@@ -9,7 +9,7 @@
 
 #include "../misuse.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 namespace {
 
 /// Offset of the first byte that does not hold `byte`, or `size`.
@@ -108,4 +108,4 @@ void open_block(const block_record& r, const block_parts& b) noexcept {
     unpoison_defined(b.base, static_cast<std::size_t>(b.fence_end - b.base));
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -13,7 +13,7 @@
 
 #include <cairn/debug/guarded.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 // What bytes hold between the calls: fences, what was given out, what was freed.
 constexpr int fence_byte = 0xFD;
@@ -44,4 +44,4 @@ void check_freed(const block_record& r) noexcept;
 void close_block(const block_record& r, const block_parts& b) noexcept;
 void open_block(const block_record& r, const block_parts& b) noexcept;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

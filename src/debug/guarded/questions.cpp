@@ -3,7 +3,7 @@
 
 #include "fences.hpp"
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Live blocks, those in quarantine, and the last ones that were freed, whose bytes may be in use
 /// again.
@@ -57,4 +57,4 @@ void guard::validate() const noexcept {
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

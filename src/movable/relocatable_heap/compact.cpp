@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 using detail::granule_size;
 using detail::object_entry;
@@ -259,4 +259,4 @@ void relocatable_heap::change_sides() noexcept {
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -17,7 +17,7 @@
 #include <new>
 #include <utility>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 object_map::object_map(object_map&& other) noexcept
     : base_{std::exchange(other.base_, nullptr)},
@@ -247,4 +247,4 @@ void object_map::validate() const noexcept {
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

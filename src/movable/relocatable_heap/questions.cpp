@@ -2,7 +2,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 using detail::granule_size;
 using detail::object_entry;
@@ -53,4 +53,4 @@ void relocatable_heap::validate() const noexcept {
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 bool free_bits::ensure(std::size_t count) noexcept {
     const std::size_t wanted = groups_for(count);
@@ -31,4 +31,4 @@ bool free_bits::reserve_address_space(std::size_t count_max, page_options how) n
     return memory_.reserve_address_space(groups_for(count_max) * sizeof(bitmap), how);
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

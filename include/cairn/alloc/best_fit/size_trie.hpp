@@ -23,7 +23,7 @@
 #include <cairn/alloc/fit.hpp>
 #include <cairn/core/assert.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Blocks must have at least two granules: six links.
 template <class Steps>
@@ -257,4 +257,4 @@ private:
     link_code code_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

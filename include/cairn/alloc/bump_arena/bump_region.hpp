@@ -31,7 +31,7 @@
 #include <cairn/core/poison.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 class bump_region : public gated_edges {
 public:
@@ -203,4 +203,4 @@ inline constexpr const char* not_given_out = "above the top: never given out, or
 
 static_assert(sizeof(bump_region) == (asserts_enabled ? 6 : 5) * sizeof(void*));
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -20,7 +20,7 @@
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/poison.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 inline constexpr alignment bump_granule = default_alignment;
 inline constexpr std::size_t colour_page = 4096;  // a cache way: 64 sets of 64 bytes
@@ -135,4 +135,4 @@ protected:
 #endif
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -15,7 +15,7 @@
 #include <cairn/core/rollback.hpp>
 #include <cairn/core/slice.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// No memory holds so many: refused before anything is multiplied.
 template <class T>
@@ -107,4 +107,4 @@ public:
     }
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

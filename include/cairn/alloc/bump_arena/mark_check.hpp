@@ -25,7 +25,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Numbers for arenas, never reused. Threads: any.
 [[nodiscard]] std::uint64_t next_arena_id() noexcept;
@@ -121,4 +121,4 @@ public:
 
 #endif
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

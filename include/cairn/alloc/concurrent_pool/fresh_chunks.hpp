@@ -14,7 +14,7 @@
 
 #include <cairn/alloc/concurrent_pool/magazine_stack.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class Atoms>
 struct basic_fresh_chunk {
@@ -120,4 +120,4 @@ private:
     typename Atoms::template atomic<std::size_t> slot_count_{std::size_t{0}};
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

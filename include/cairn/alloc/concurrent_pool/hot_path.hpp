@@ -3,7 +3,7 @@
 
 #include <cairn/alloc/concurrent_pool.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 inline void* concurrent_pool::take(cache& c) noexcept {
     void** const top = c.top;
@@ -67,4 +67,4 @@ inline void concurrent_pool::local_view::deallocate(void* p, [[maybe_unused]] st
     deallocate(p, from);
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -18,7 +18,7 @@
 #include <cairn/core/flavour.hpp>
 #include <cairn/storage/atoms.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Why each order is what it is. "The pusher" gives a magazine to the depot, "the popper" takes it.
 /// For each of them tests/alloc/magazine_orders_test.cpp has an execution that goes wrong without.
@@ -169,4 +169,4 @@ private:
     typename Atoms::template atomic<std::uint64_t> head_{0};
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

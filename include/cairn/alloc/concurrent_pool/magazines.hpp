@@ -32,7 +32,7 @@
 #include <cairn/alloc/concurrent_pool/magazine_stack.hpp>
 #include <cairn/core/alignment.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// What one thread (or one explicit view) holds. Only its owner touches anything but `spare`.
 template <class Atoms>
@@ -187,4 +187,4 @@ private:
     std::size_t magazine_size_;  // slots
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

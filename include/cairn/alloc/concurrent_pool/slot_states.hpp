@@ -17,7 +17,7 @@
 
 #include <cairn/alloc/concurrent_pool/magazines.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// True while its slot is live. Relaxed: the magazines order what one thread hands to another.
 using slot_state = std_atoms::atomic<bool>;
@@ -90,4 +90,4 @@ struct chunk_lookup {};
 
 #endif
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -10,7 +10,7 @@
 #include <cairn/alloc/concurrent_pool/magazines.hpp>
 #include <cairn/alloc/concurrent_pool/slot_states.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class concurrent_pool;
 
@@ -76,4 +76,4 @@ CAIRN_DETAIL_MODULE_LOCAL inline constinit pool_cache no_view{
 
 }  // namespace detail
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -22,7 +22,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// What a level is made of: 64 bytes of `Entry`.
 template <class Entry>
@@ -262,4 +262,4 @@ private:
     unsigned levels_ = 0;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

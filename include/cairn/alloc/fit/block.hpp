@@ -32,7 +32,7 @@
 #include <cairn/alloc/fit/hidden_word.hpp>
 #include <cairn/core/alignment.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 inline constexpr std::size_t granule_size = 16;
 inline constexpr std::size_t block_header_size = 8;
@@ -189,4 +189,4 @@ private:
     std::byte* base_;  // 8 below a multiple of 16
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -12,7 +12,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Calls the assert handler with `sentence`, in unchecked builds too, then aborts. Takes no memory.
 /// `memory`: an address in front of the blocks of the region that is corrupt, for the report.
@@ -35,4 +35,4 @@ struct heap_promise {
     static constexpr char stretch[] = "a stretch's maximum is the size of one of its blocks";
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

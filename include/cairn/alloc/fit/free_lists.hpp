@@ -24,7 +24,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/storage/two_level_bitmap.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Where the lists of a heap in memory keep their links: in the first 8 payload bytes.
 template <class Steps>
@@ -262,4 +262,4 @@ private:
     two_level_bitmap<BinCountMax, Steps> bitmap_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -16,7 +16,7 @@
 
 #include <cairn/core/poison.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// The eight bytes that `at` lies in may be read and written while this lives.
 class uncovered_word {
@@ -76,4 +76,4 @@ template <class T, bool Watched = poison_is_watched>
     std::memcpy(at, &value, sizeof(T));
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

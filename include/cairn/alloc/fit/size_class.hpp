@@ -19,7 +19,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <unsigned MantissaBits, std::unsigned_integral Size = std::uint32_t>
 struct size_class {
@@ -73,4 +73,4 @@ static_assert(size_class<4>::ceil(33) == 33 && size_class<4>::size_of(33) == 34)
 static_assert(size_class<4>::ceil(63) == 48 && size_class<4>::ceil(0) == 0);
 static_assert(size_class<4>::round_up(65) == 68 && size_class<4>::round_up(64) == 64);
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -46,7 +46,7 @@
 #include <cairn/alloc/fit.hpp>
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 inline constexpr std::uint64_t no_waiting_block = UINT64_MAX;  // no region reaches that far
 
@@ -193,4 +193,4 @@ template <class Fit>
     return total;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

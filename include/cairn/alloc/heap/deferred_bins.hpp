@@ -20,7 +20,7 @@
 #include <cairn/core/poison.hpp>
 #include <cairn/os/process_secret.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class Fit, class Steps>
 class deferred_bins {
@@ -271,4 +271,4 @@ private:
     deferred_header* header_ = nullptr;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -6,7 +6,7 @@
 
 #include <cairn/alloc/heap.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- making one
 
@@ -129,4 +129,4 @@ void heap<Fit, Steps>::for_each_block(Visit visit) const {
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -27,7 +27,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/poison.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class Fit, class Steps>
 class heap_core : public heap_memory {
@@ -262,6 +262,6 @@ template <class Fit, class Steps>
 
 #endif
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail
 
 #include <cairn/alloc/heap/heap_core_cold.hpp>

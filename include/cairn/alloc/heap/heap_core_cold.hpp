@@ -5,7 +5,7 @@
 
 #include <cairn/alloc/heap/heap_core.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 // ---------------------------------------------------------------------------- regions
 
@@ -329,4 +329,4 @@ void heap_core<Fit, Steps>::trim() noexcept {
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

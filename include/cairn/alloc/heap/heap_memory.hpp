@@ -18,7 +18,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 class heap_memory {
 public:
@@ -95,4 +95,4 @@ private:
     [[nodiscard]] static address_place place_of(const void* object, const void* address) noexcept;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -18,7 +18,7 @@
 #include <cairn/core/slice.hpp>
 #include <cairn/os/process_secret.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 [[nodiscard]] inline std::uint32_t region_key(const void* region) noexcept {
     return static_cast<std::uint32_t>(secret_of(region));
@@ -98,4 +98,4 @@ private:
     }
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -32,7 +32,7 @@
 #include <cairn/alloc/heap/region_base.hpp>
 #include <cairn/core/alignment.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class Fit, class Steps>
 class region : public region_base {
@@ -410,4 +410,4 @@ private:
     index index_;  // last: its arrays follow it
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

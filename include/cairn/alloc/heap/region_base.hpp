@@ -21,7 +21,7 @@
 #include <cairn/core/poison.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 class region_base {
     using blocks = block_map<uncounted>;
@@ -148,4 +148,4 @@ private:
     [[nodiscard]] bool agrees(std::uint32_t g, block_header h) const noexcept;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

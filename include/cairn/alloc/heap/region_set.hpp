@@ -12,7 +12,7 @@
 #include <cairn/alloc/heap/region_base.hpp>
 #include <cairn/core/assert.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 class region_set {
 public:
@@ -108,4 +108,4 @@ private:
     entry entries_[count_max];
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

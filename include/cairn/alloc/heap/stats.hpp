@@ -6,7 +6,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Says that a heap takes blocks of at least `block_size` bytes from its upstream as it needs them.
 /// Each is also at least a quarter of what the heap already has, so that 64 blocks reach anywhere.
@@ -45,4 +45,4 @@ struct heap_stats {
     std::size_t region_count;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -16,7 +16,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 inline constexpr std::size_t short_slot_min = 16;
 inline constexpr std::size_t short_slot_max = 256;
@@ -123,4 +123,4 @@ inline constexpr std::size_t no_tail = 33;
     return freed_pattern::is_all(same);
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -7,7 +7,7 @@
 
 #include <cairn/alloc/pool.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 #if CAIRN_ASSERTS
 // The short way is open while no thread is on the guarded way, which the gate says, and none on the
@@ -164,4 +164,4 @@ constexpr std::size_t pool::required_size(std::size_t count, std::size_t slot_si
                           links);
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -6,7 +6,7 @@
 
 #include <cairn/alloc/pool/free_slot.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Checked builds: the chunk that was found last, so that the slot of an address is nearly always
 /// found without a search, and without a division.
@@ -27,4 +27,4 @@ struct slot_lookup {
 #endif
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

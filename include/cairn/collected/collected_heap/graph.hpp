@@ -6,7 +6,7 @@
 #include <cairn/collected/collected_heap/stats.hpp>
 #include <cairn/collected/region.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 using text_sink = void (*)(void* context, const char* text, std::size_t length);
 using keeper_function = void (*)(void* context, const collected_keeper& keeper);
@@ -17,4 +17,4 @@ using keeper_function = void (*)(void* context, const collected_keeper& keeper);
 void write_region(const collected_region& r, const void* object, text_sink sink,
                   void* context) noexcept;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

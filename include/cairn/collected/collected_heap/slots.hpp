@@ -13,7 +13,7 @@
 #include <cairn/collected/region.hpp>
 #include <cairn/core/poison.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 // What collected_heap is made of; each says more in its source.
 struct region_wishes {
@@ -54,4 +54,4 @@ template <std::size_t SlotSize>
     return slot;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

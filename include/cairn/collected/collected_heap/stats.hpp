@@ -7,7 +7,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// One cycle: from its snapshot to the end of its sweep.
 struct collection_cycle {
@@ -79,4 +79,4 @@ struct collected_heap_stats {
     double slowest_speed;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

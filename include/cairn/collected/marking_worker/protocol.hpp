@@ -20,7 +20,7 @@
 #include <cairn/core/atomic.hpp>
 #include <cairn/storage/atoms.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 struct marking_orders {
     // Acquire and release: what one side did with the stack, the marks and the sets of names is
@@ -112,4 +112,4 @@ private:
     std::uint32_t filled_ = 0;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -6,7 +6,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class visitor;
 
@@ -87,4 +87,4 @@ struct alignas(64) chunk_record {
 static_assert(sizeof(chunk_record) == 64);
 
 }  // namespace detail
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -12,7 +12,7 @@
 
 #include <cairn/collected/ref.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class T>
 class ref_array;
@@ -52,4 +52,4 @@ inline constexpr bool lie_elsewhere<T> = lie_elsewhere<typename T::value_type>;
 
 }  // namespace detail
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

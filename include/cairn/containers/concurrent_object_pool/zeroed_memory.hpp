@@ -14,7 +14,7 @@
 
 #include <cairn/core/allocator_ref.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 class zeroed_memory {
 public:
@@ -36,4 +36,4 @@ private:
     allocator_ref upstream_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

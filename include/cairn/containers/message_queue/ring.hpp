@@ -23,7 +23,7 @@
 #include <cairn/core/atomic.hpp>
 #include <cairn/storage/atoms.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Why each order is what it is.
 struct message_orders {
@@ -123,4 +123,4 @@ private:
     alignas(cache_line_size) word head_{std::size_t{0}};  // position of the next pop
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -12,7 +12,7 @@
 
 #include <cairn/containers/object_pool.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class T, class Hooks, hook_rules Rules>
 bool object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread_count) {
@@ -64,4 +64,4 @@ bool object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread
     return true;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -24,7 +24,7 @@
 #include <cairn/storage/growable_memory.hpp>
 #include <cairn/storage/ranges.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class T>
 class packed_memory {
@@ -252,4 +252,4 @@ protected:
     moved<std::size_t> capacity_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

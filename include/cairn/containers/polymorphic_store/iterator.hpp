@@ -12,7 +12,7 @@
 
 #include <cairn/containers/polymorphic_store/typed_rows.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// `Base` may be const; `Types` is that of a store, and const where Base is.
 template <class Base, class Types>
@@ -113,4 +113,4 @@ private:
     objects last_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

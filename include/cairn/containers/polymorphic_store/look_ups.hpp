@@ -23,7 +23,7 @@
 #include <cairn/containers/polymorphic_store/types.hpp>
 #include <cairn/core/assert.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class Base, class... Types>
 class polymorphic_look_ups {
@@ -268,4 +268,4 @@ protected:
     types types_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -20,7 +20,7 @@
 #include <cairn/storage/generations.hpp>
 #include <cairn/storage/slot_core.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class Base>
 struct polymorphic_policy {
@@ -94,4 +94,4 @@ public:
     }
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -19,7 +19,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/make.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Numbers of types fit the user bits of a handle.
 inline constexpr std::size_t type_count_max = std::size_t{polymorphic_handle<int>::user_max} + 1;
@@ -295,4 +295,4 @@ private:
     slot_map_options options_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

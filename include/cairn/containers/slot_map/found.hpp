@@ -19,7 +19,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class T>
 class row_iterator {
@@ -161,4 +161,4 @@ private:
     T* end_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

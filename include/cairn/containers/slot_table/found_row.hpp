@@ -16,7 +16,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// A row, or nothing: what find() returns where rows are not addresses. `Value` is a row by value.
 template <class Reference, class Value>
@@ -94,4 +94,4 @@ private:
     T* row_ = nullptr;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -28,7 +28,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/cache_line.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <unsigned SlotsLog2, unsigned LevelCount = 1>
 struct alignas(cache_line_size) stable_chunk {
@@ -202,4 +202,4 @@ constexpr unsigned stable_chunk_slots_log2(std::size_t object_size) noexcept {
     return log2;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -31,7 +31,7 @@
 #include <cairn/storage/generations.hpp>
 #include <cairn/storage/growable_memory.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <unsigned SlotsLog2, std::uint32_t IndexMax, std::uint32_t GenerationMax, class Steps>
 class stable_chunks {
@@ -307,4 +307,4 @@ private:
     alignment align_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -24,7 +24,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// What a chunk has to offer. The first three are found by chunks_by_room.
 enum class chunk_room : std::uint32_t {
@@ -115,4 +115,4 @@ private:
     }
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

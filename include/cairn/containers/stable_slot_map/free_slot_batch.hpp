@@ -24,7 +24,7 @@
 #include <cairn/core/moved.hpp>
 #include <cairn/storage/step_counter.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class Chunk, class Steps = uncounted>
 class free_slot_batch {
@@ -147,4 +147,4 @@ private:
     std::uint64_t marked_[Chunk::word_count] = {};  // by gather()
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -29,7 +29,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/moved.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Live slots of one word, from one slot on.
 struct live_word {
@@ -213,4 +213,4 @@ protected:
     moved<std::size_t> ended_count_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -19,7 +19,7 @@
 #include <cairn/containers/stable_slot_map/objects.hpp>
 #include <cairn/core/assert.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class T, class Policy, class Steps>
 class stable_look_ups : public stable_objects<T, Policy, Steps> {
@@ -150,4 +150,4 @@ public:
     }
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -22,7 +22,7 @@
 
 #include <cairn/core/moved.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 class noted_slots {
 public:
@@ -69,4 +69,4 @@ private:
     std::uint32_t slots_[count_max];
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -24,7 +24,7 @@
 #include <cairn/core/poison.hpp>
 #include <cairn/core/rollback.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// A pointer that the compiler keeps in a register as it is. gcc would rather take base + first *
 /// 64 + bit apart again, and add the middle at each bit.
@@ -250,4 +250,4 @@ protected:
     slots slots_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -17,7 +17,7 @@
 
 #include <cairn/containers/stable_slot_map/free_slots.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <unsigned SlotsLog2, std::uint32_t IndexMax, std::uint32_t GenerationMax,
           class Steps = uncounted>
@@ -207,4 +207,4 @@ private:
     }
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

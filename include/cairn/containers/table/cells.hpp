@@ -18,7 +18,7 @@
 
 #include <cairn/containers/table/layout_of.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class Row, class Layout>
 struct table_cells {
@@ -164,4 +164,4 @@ struct table_cells<Row, Layout> : table_cells<stand_in_row<Row>, soa> {
     static void construct_row(std::byte*, std::size_t, std::size_t, Args&&...) {}
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

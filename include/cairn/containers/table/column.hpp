@@ -21,7 +21,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/storage/index_iterator.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class T>
 class strided_span {
@@ -128,7 +128,7 @@ private:
     std::size_t count_ = 0;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR
 
 // Columns are views, and their iterators outlive them: each has a copy of the column in it.
 template <class T>

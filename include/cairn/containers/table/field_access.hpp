@@ -12,7 +12,7 @@
 
 #include <cairn/containers/table/row.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -75,4 +75,4 @@ struct key_of {
 template <auto Member>
 inline constexpr key_of<Member> key{};
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

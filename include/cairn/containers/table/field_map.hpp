@@ -23,7 +23,7 @@
 #include <cairn/containers/table/split_ref.hpp>
 #include <cairn/storage/row_fields.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// What the fields of Row are declared as: a list of declared<T>.
 template <class Row>
@@ -202,4 +202,4 @@ struct field_map {
     static consteval bool is_split(std::size_t f) { return columns_by_field.at[f].is_split; }
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -17,7 +17,7 @@
 #include <cairn/core/alignment.hpp>
 #include <cairn/storage/ranges.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Padding between columns, in cache lines: odd. 64-row capacities make columns of 4-byte elements
 /// 4 * n lines long, so the distance of two columns is odd and no two of 64 share a cache set.
@@ -92,4 +92,4 @@ consteval column_desc describe_column() {
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -22,7 +22,7 @@
 #include <cairn/core/alignment.hpp>
 #include <cairn/storage/row_fields.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Everything about Row in Layout that is known at compile time.
 template <class Row, class Layout>
@@ -175,4 +175,4 @@ struct layout_of<Row, Layout> : layout_of<Row, soa> {
                   "a layout that splits vectors or has blocks has no groups");
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -16,7 +16,7 @@
 #include <cairn/containers/layout.hpp>
 #include <cairn/containers/table/row_rules.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class Row, auto... Members>
 consteval bool are_fields_of(group<Members...>) {
@@ -74,4 +74,4 @@ inline constexpr layout_fault fault_of_layout = find_layout_fault<Row>(Layout{})
 template <class Row, class Layout, layout_fault Fault>
 inline constexpr bool layout_is_free_of = fault_of_layout<Row, Layout> != Fault;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

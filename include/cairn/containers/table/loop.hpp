@@ -23,7 +23,7 @@
 #include <cairn/containers/table/row.hpp>
 #include <cairn/containers/table/written_arguments.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// True when field F is one column, as it is.
 template <class LayoutOf, std::size_t F>
@@ -177,4 +177,4 @@ void run_disjoint(F& f, std::size_t count, P*... p) {
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -33,7 +33,7 @@
 #include <cairn/os/page_memory.hpp>
 #include <cairn/os/system_allocator.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Per-row data of another owner that follows the rows of a table. A node of the table's list.
 struct table_follower {
@@ -175,4 +175,4 @@ struct table_memory {
 /// `rows` rounded up to a capacity: a multiple of 64, smaller for small tables; SIZE_MAX: absurd.
 [[nodiscard]] std::size_t rounded_capacity(const layout_desc& desc, std::size_t rows) noexcept;
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -17,7 +17,7 @@
 #include <cairn/containers/table/layout_of.hpp>
 #include <cairn/core/rollback.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Moves rows of the table whose block is `base`, laid out for `capacity` rows.
 template <class Row, class Layout>
@@ -173,4 +173,4 @@ private:
     std::size_t capacity_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -32,7 +32,7 @@
 
 #include <cairn/containers/table/layout_of.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -263,7 +263,7 @@ constexpr void swap(table_row<Row, Layout, false>& a, table_row<Row, Layout, fal
     swap(std::as_const(a), std::as_const(b));
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR
 
 /// What a row and a value have in common, where values can only be moved: a value to look at. No
 /// algorithm makes one of a row, for that would copy it. (Where values can be copied, it is the

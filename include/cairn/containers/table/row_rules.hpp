@@ -17,7 +17,7 @@
 
 #include <cairn/storage/row_fields.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Takes the place of a row or a field that breaks a rule, after the sentence. One for each row, so
 /// that programs without mistakes do not pay for it.
@@ -136,4 +136,4 @@ consteval std::size_t own_component() {
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -27,7 +27,7 @@
 #include <cairn/core/rollback.hpp>
 #include <cairn/storage/sort_rows.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class Row, class Layout>
 class table_rows {
@@ -230,4 +230,4 @@ protected:
     table_memory m_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -11,7 +11,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// What table_view::row<...>(i) gives: fields F... of row `index`.
 template <class View, std::size_t... F>
@@ -29,7 +29,7 @@ private:
     std::size_t index_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR
 
 template <class View, std::size_t... F>
 struct std::tuple_size<cairn::selected_fields<View, F...>>

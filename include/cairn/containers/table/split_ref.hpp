@@ -25,7 +25,7 @@
 #include <cairn/containers/table/row_rules.hpp>
 #include <cairn/storage/row_fields.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// What a type is split into. Found for aggregates of 2 to 16 equal arithmetic fields; specialize
 /// it for classes with constructors: `using type = float; static constexpr std::size_t count = 3;`.
@@ -291,4 +291,4 @@ template <auto Member, class V>
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

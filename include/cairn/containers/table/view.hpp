@@ -33,7 +33,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/storage/index_iterator.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -244,7 +244,7 @@ private:
     std::size_t size_ = 0;      // rows
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR
 
 // A table's view is one for <ranges> too, and its iterators outlive it: each has a copy of it.
 template <class Row, class Layout, bool IsConst>

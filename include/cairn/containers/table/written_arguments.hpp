@@ -16,9 +16,7 @@
 
 #include <cairn/storage/row_fields.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
-
-namespace detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// The arguments of a function object that is not generic.
 template <class F>
@@ -53,6 +51,4 @@ consteval bool writes_argument() {
     }
 }
 
-}  // namespace detail
-
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -27,7 +27,7 @@
 #include <cairn/core/atomic.hpp>
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 struct pin_word_orders {
     // Acquire: the reader sees the address and the bytes that begin() or open() released. Changes
@@ -113,4 +113,4 @@ private:
     typename Atoms::template plain<std::byte*> address_{nullptr};
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -8,7 +8,7 @@
 
 #include <cairn/movable/offset_heap.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- hot path
 
@@ -209,4 +209,4 @@ inline void basic_offset_heap<Offset, Steps>::unlink(std::uint32_t i) noexcept {
     (n.next != none ? nodes_[n.next].prev : last_) = n.prev;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -8,7 +8,7 @@
 
 #include <cairn/movable/offset_heap.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- compaction
 
@@ -176,4 +176,4 @@ void basic_offset_heap<Offset, Steps>::cancel(const move& m) noexcept {
     free_node(m.reserved);
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -3,7 +3,7 @@
 
 #include <cairn/movable/offset_heap.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- life
 
@@ -172,4 +172,4 @@ void basic_offset_heap<Offset, Steps>::set_pinned(offset_allocation a, bool pinn
     nodes_[a.index].kind = pinned ? state::pinned : state::used;
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

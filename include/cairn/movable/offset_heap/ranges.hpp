@@ -7,7 +7,7 @@
 
 #include <cairn/core/flavour.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Names a range of an offset heap: eight bytes, checked. Default: no range.
 /// The generations of each heap begin at a number of its own, so that names of another heap, or of
@@ -69,4 +69,4 @@ struct offset_heap_stats {
     std::size_t free_range_count;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -6,7 +6,7 @@
 #include <cairn/movable/map_json.hpp>
 #include <cairn/movable/offset_heap.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- looking
 
@@ -81,4 +81,4 @@ void basic_offset_heap<Offset, Steps>::validate() const noexcept {
     }
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

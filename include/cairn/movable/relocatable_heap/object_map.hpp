@@ -31,7 +31,7 @@
 #include <cairn/storage/growable_memory.hpp>
 #include <cairn/storage/step_counter.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// What is known about one object beside its address.
 struct object_entry {
@@ -164,4 +164,4 @@ private:
     growable_memory entries_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

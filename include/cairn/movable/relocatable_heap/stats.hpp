@@ -11,7 +11,7 @@
 #include <cairn/core/handle.hpp>
 #include <cairn/core/sizes.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class relocatable_heap;
 
@@ -64,4 +64,4 @@ struct relocatable_range {
     bool is_free;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -14,7 +14,7 @@
 
 #include <cairn/owners/shared_handle/owner_word.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
@@ -82,4 +82,4 @@ struct atomic_count {
     static constexpr bool is_atomic = true;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -21,7 +21,7 @@
 #include <cairn/core/atomic.hpp>
 #include <cairn/storage/atoms.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 struct owner_orders {
     // Release: the object was built before. Who got its handle by relaxed means finds it built.
@@ -110,4 +110,4 @@ private:
     typename Atoms::template atomic<std::uint32_t> head_{0};
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -22,7 +22,7 @@
 #include <cairn/storage/index_iterator.hpp>
 #include <cairn/storage/slot_core/rows_in_step.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// The handles and rows of a map, side by side, in row order.
 template <class Handle, class RowIterator>
@@ -196,4 +196,4 @@ private:
     }
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

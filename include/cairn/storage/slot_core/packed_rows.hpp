@@ -19,7 +19,7 @@
 
 #include <cairn/os/page_memory.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 // clang-format off: a member a line, with its sentence
 /// Rows 0 ... size() - 1 without holes, which slot_core keeps in step with their handles.
@@ -55,4 +55,4 @@ template <class Reference>
     return take(row);
 }
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -27,7 +27,7 @@
 #include <cairn/storage/slot_directory.hpp>
 #include <cairn/storage/sort_rows.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR::detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// An object that knows the handle by which its map finds it (emplace_with).
 template <class T, class Handle>
@@ -276,4 +276,4 @@ protected:
     rows_type rows_;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR::detail
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -19,7 +19,7 @@
 #include <cairn/storage/growable_memory.hpp>
 #include <cairn/storage/slot_directory/free_bits.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 struct slot_rules {
     std::uint32_t slot_count_max;  // index_max + 1 of the handle
@@ -271,4 +271,4 @@ private:
     void give_any_back(std::uint32_t index) noexcept;
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -21,7 +21,7 @@
 #include <cairn/storage/step_counter.hpp>
 #include <cairn/storage/two_level_bitmap.hpp>
 
-namespace cairn::inline CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class free_bits {
 public:
@@ -75,4 +75,4 @@ private:
     detail::moved<std::uint32_t> lowest_group_;  // no group below holds any
 };
 
-}  // namespace cairn::inline CAIRN_FLAVOUR
+}}  // namespace cairn::CAIRN_FLAVOUR
