@@ -1,5 +1,5 @@
 # What the library is built as, and what its users must know of it: asserts, static or shared. The
-# target and the package files carry the definitions; cairn/core/flavour.hpp has the linker compare them.
+# target and the package files carry the definitions; cairn/core/inside/flavour.hpp has the linker compare them.
 
 # CAIRN_ASSERTS: a truth value, or a list of configurations.
 string(TOUPPER "${CAIRN_ASSERTS}" asserts)

@@ -57,7 +57,7 @@ if(BUILD_SHARED_LIBS)
 elseif(CAIRN_NAME_GDB_SCRIPT)
     set(cairn_auto_load_dir ${CMAKE_INSTALL_DATADIR}/gdb/auto-load/cairn)
     set(cairn_auto_load_name cairn-gdb.py)
-    set_property(SOURCE src/core/flavour.cpp APPEND PROPERTY COMPILE_DEFINITIONS
+    set_property(SOURCE src/core/inside/flavour.cpp APPEND PROPERTY COMPILE_DEFINITIONS
         "CAIRN_GDB_SCRIPT=\"${CMAKE_INSTALL_FULL_DATADIR}/gdb/auto-load/cairn/${cairn_auto_load_name}\"")
 endif()
 if(cairn_auto_load_dir AND NOT WIN32)

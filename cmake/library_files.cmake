@@ -11,7 +11,7 @@ target_sources(cairn
     PRIVATE
         # core
         src/core/assert.cpp
-        src/core/flavour.cpp
+        src/core/inside/flavour.cpp
         src/core/or_abort.cpp
         src/core/poison.cpp
         # os
@@ -21,23 +21,23 @@ target_sources(cairn
         src/os/mutex.cpp
         src/os/page_allocator.cpp
         src/os/page_memory_${cairn_system}.cpp
-        src/os/process_secret.cpp
+        src/os/inside/process_secret.cpp
         src/os/system_allocator.cpp
         src/os/thread_exit.cpp
         src/os/thread_identity.cpp
         # storage
         src/storage/allocator_watch.cpp
-        src/storage/block_table.cpp
-        src/storage/cell_blocks.cpp
+        src/debug/inside/block_table.cpp
+        src/owners/inside/cell_blocks.cpp
         src/storage/generations.cpp
         src/storage/growable_memory.cpp
-        src/storage/object_slots.cpp
+        src/containers/inside/object_slots.cpp
         src/storage/slot_directory.cpp
         src/storage/slot_directory/free_bits.cpp
-        src/storage/sort_keys.cpp
+        src/containers/inside/sort_keys.cpp
         # alloc
         src/alloc/arena.cpp
-        src/alloc/bump_arena/mark_check.cpp
+        src/alloc/inside/bump_arena/mark_check.cpp
         src/alloc/concurrent_pool.cpp
         src/alloc/concurrent_pool/checks.cpp
         src/alloc/concurrent_pool/fork.cpp
@@ -91,33 +91,33 @@ target_sources(cairn
         src/debug/misuse.cpp
         src/debug/tracked.cpp
         # std
-        src/std/bad_alloc.cpp
+        src/std/inside/bad_alloc.cpp
     PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES
         include/cairn/fwd.hpp
         # core
         include/cairn/core/alignment.hpp
         include/cairn/core/allocator_ref.hpp
         include/cairn/core/assert.hpp
-        include/cairn/core/atomic.hpp
-        include/cairn/core/begin_anew.hpp
+        include/cairn/core/inside/atomic.hpp
+        include/cairn/core/inside/begin_anew.hpp
         include/cairn/core/bits.hpp
         include/cairn/core/byte_allocator.hpp
         include/cairn/core/cache_line.hpp
-        include/cairn/core/construct.hpp
-        include/cairn/core/counts_live.hpp
-        include/cairn/core/flavour.hpp
-        include/cairn/core/forwards.hpp
+        include/cairn/core/inside/construct.hpp
+        include/cairn/core/inside/counts_live.hpp
+        include/cairn/core/inside/flavour.hpp
+        include/cairn/core/inside/forwards.hpp
         include/cairn/core/handle.hpp
         include/cairn/core/make.hpp
-        include/cairn/core/moved.hpp
+        include/cairn/core/inside/moved.hpp
         include/cairn/core/null_allocator.hpp
         include/cairn/core/or_abort.hpp
         include/cairn/core/poison.hpp
         include/cairn/core/prefetch.hpp
-        include/cairn/core/rollback.hpp
+        include/cairn/core/inside/rollback.hpp
         include/cairn/core/sizes.hpp
         include/cairn/core/slice.hpp
-        include/cairn/core/supported.hpp
+        include/cairn/core/inside/supported.hpp
         include/cairn/core/version.hpp
         # os
         include/cairn/os/aside.hpp
@@ -127,37 +127,37 @@ target_sources(cairn
         include/cairn/os/page_allocator.hpp
         include/cairn/os/page_memory.hpp
         include/cairn/os/per_thread.hpp
-        include/cairn/os/process_secret.hpp
+        include/cairn/os/inside/process_secret.hpp
         include/cairn/os/system_allocator.hpp
         include/cairn/os/thread_exit.hpp
         include/cairn/os/thread_identity.hpp
-        include/cairn/os/thread_word.hpp
+        include/cairn/os/inside/thread_word.hpp
         # storage
         include/cairn/storage/allocator_watch.hpp
-        include/cairn/storage/atoms.hpp
-        include/cairn/storage/block_table.hpp
-        include/cairn/storage/cell_blocks.hpp
+        include/cairn/storage/inside/atoms.hpp
+        include/cairn/debug/inside/block_table.hpp
+        include/cairn/owners/inside/cell_blocks.hpp
         include/cairn/storage/clone.hpp
         include/cairn/storage/generations.hpp
         include/cairn/storage/growable_memory.hpp
         include/cairn/storage/growth.hpp
         include/cairn/storage/index_iterator.hpp
-        include/cairn/storage/object_slots.hpp
-        include/cairn/storage/ranges.hpp
-        include/cairn/storage/row_fields.hpp
-        include/cairn/storage/slot_core.hpp
-        include/cairn/storage/slot_core/look_ups.hpp
-        include/cairn/storage/slot_core/packed_rows.hpp
-        include/cairn/storage/slot_core/rows_in_step.hpp
+        include/cairn/containers/inside/object_slots.hpp
+        include/cairn/containers/inside/ranges.hpp
+        include/cairn/containers/inside/row_fields.hpp
+        include/cairn/containers/inside/slot_core.hpp
+        include/cairn/containers/inside/slot_core/look_ups.hpp
+        include/cairn/containers/inside/slot_core/packed_rows.hpp
+        include/cairn/containers/inside/slot_core/rows_in_step.hpp
         include/cairn/storage/slot_directory.hpp
         include/cairn/storage/slot_directory/base.hpp
         include/cairn/storage/slot_directory/free_bits.hpp
-        include/cairn/storage/sort_indices.hpp
-        include/cairn/storage/sort_keys.hpp
-        include/cairn/storage/sort_rows.hpp
+        include/cairn/containers/inside/sort_indices.hpp
+        include/cairn/containers/inside/sort_keys.hpp
+        include/cairn/containers/inside/sort_rows.hpp
         include/cairn/storage/step_counter.hpp
-        include/cairn/storage/store_traits.hpp
-        include/cairn/storage/two_level_bitmap.hpp
+        include/cairn/storage/inside/store_traits.hpp
+        include/cairn/storage/inside/two_level_bitmap.hpp
         # alloc
         include/cairn/alloc/any_arena.hpp
         include/cairn/alloc/arena.hpp
@@ -167,11 +167,11 @@ target_sources(cairn
         include/cairn/alloc/best_fit/size_trie.hpp
         include/cairn/alloc/budget.hpp
         include/cairn/alloc/builder.hpp
-        include/cairn/alloc/bump_arena.hpp
-        include/cairn/alloc/bump_arena/bump_region.hpp
-        include/cairn/alloc/bump_arena/gated_edges.hpp
-        include/cairn/alloc/bump_arena/makes_objects.hpp
-        include/cairn/alloc/bump_arena/mark_check.hpp
+        include/cairn/alloc/inside/bump_arena.hpp
+        include/cairn/alloc/inside/bump_arena/bump_region.hpp
+        include/cairn/alloc/inside/bump_arena/gated_edges.hpp
+        include/cairn/alloc/inside/bump_arena/makes_objects.hpp
+        include/cairn/alloc/inside/bump_arena/mark_check.hpp
         include/cairn/alloc/concurrent_pool.hpp
         include/cairn/alloc/concurrent_pool/fresh_chunks.hpp
         include/cairn/alloc/concurrent_pool/hot_path.hpp
@@ -219,14 +219,14 @@ target_sources(cairn
         include/cairn/movable/budget.hpp
         include/cairn/movable/concurrent_relocatable_heap.hpp
         include/cairn/movable/concurrent_relocatable_heap/pin_word.hpp
-        include/cairn/movable/map_json.hpp
+        include/cairn/movable/inside/map_json.hpp
         include/cairn/movable/offset_heap.hpp
         include/cairn/movable/offset_heap/allocate.hpp
         include/cairn/movable/offset_heap/compaction.hpp
         include/cairn/movable/offset_heap/lifetime.hpp
         include/cairn/movable/offset_heap/ranges.hpp
         include/cairn/movable/offset_heap/stats.hpp
-        include/cairn/movable/planner.hpp
+        include/cairn/movable/inside/planner.hpp
         include/cairn/movable/relocatable.hpp
         include/cairn/movable/relocatable_heap.hpp
         include/cairn/movable/relocatable_heap/object_map.hpp
@@ -317,7 +317,7 @@ target_sources(cairn
         include/cairn/debug/guarded.hpp
         include/cairn/debug/tracked.hpp
         # std
-        include/cairn/std/bad_alloc.hpp
+        include/cairn/std/inside/bad_alloc.hpp
         include/cairn/std/deferred_in.hpp
         include/cairn/std/format.hpp
         include/cairn/std/node_pool.hpp

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Shows what breaks the rule of the tree: every include that points up the layers, every include of a
 header's inside by a file that is not its own, every file that opens another namespace than the
-library's, every header whose essay does not fit the first screen, every public header without a test
-that has its name, every file of the tests that is too long to be read as one idea, and every file of the
-library that the build does not list.
+library's, every header whose essay does not fit the first screen, every public header that has no name
+for users or no test of its name, and every file of the library that the build does not list.
 
 The order is read from docs/architecture.md, from its block that opens with ```layers, so the text and
-this check cannot disagree. The inside of LAYER/NOUN.hpp is the folder LAYER/NOUN; NOUN.hpp, NOUN.cpp
-and that folder's own files include from there.
+this check cannot disagree. LAYER/NOUN.hpp is for users. The folder LAYER/NOUN is its inside: NOUN.hpp,
+NOUN.cpp and that folder's own files include from there. LAYER/inside is what several nouns share: the
+files of its layer and of those above include from there, and users do not.
 
 Usage: tools/layers.py    exit status 0: all arrows point down; 1: some do not; 2: it cannot tell
 """
@@ -19,19 +19,17 @@ root = pathlib.Path(__file__).resolve().parent.parent
 architecture = root / "docs/architecture.md"
 library_files = "cmake/library_files.cmake"
 opening = "namespace cairn { inline namespace CAIRN_FLAVOUR {"
-test_lines_max = 300
 screen_lines_max = 40   # of a header before its #pragma once
+# Public headers that name nothing in namespace cairn.
+name_nothing = {
+    "core/version": "macros",
+    "os/aside": "for tests",
+    "std/format": "a specialization of std::formatter",
+}
 # Public headers without a test of their name, and where their sentences are tested.
 tested_elsewhere = {
-    "alloc/bump_arena": "what all arenas do alike: in the test of each, against tests/support/arena_model.hpp",
     "collected/region": "what the parts of a collected heap share: validate() in every test of it",
-    "core/supported": "it refuses to compile: tests/mistakes/platforms.cpp",
     "core/version": "numbers, which core/flavour_test.cpp compares with the names",
-    "storage/atoms": "a choice of words, which magazines_test and message_queue_test replace",
-    "storage/object_slots": "the slots of both object pools: in their tests",
-    "storage/row_fields": "the fields of rows: containers/field_test.cpp and containers/table",
-    "storage/slot_core": "slot_map and slot_table: in their tests, and in containers/surface",
-    "storage/store_traits": "the types of a store: owners/handles",
 }
 include = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -63,6 +61,8 @@ def layer_of(path):
 def is_inside(name, where):
     """Is the header cairn/LAYER/NOUN/... the inside of another noun than the file `where` belongs to?"""
     parts = name.split("/")[1:]   # LAYER, NOUN, ..., file
+    if len(parts) == 3 and parts[1] == "inside":
+        return False   # shared by the layer and those above
     own = where.with_suffix("").parts[2 if where.parts[0] == "include" else 1:]
     return len(parts) > 2 and list(own[:len(parts) - 1]) != parts[:-1]
 
@@ -85,7 +85,7 @@ def findings(layers):
                 continue
             if "CAIRN_FLAVOUR" in text and "#include <cairn/" not in text and '#include "' not in text \
                     and path.name != "flavour.hpp":
-                yield f"{where}: opens the namespace without <cairn/core/flavour.hpp>"
+                yield f"{where}: opens the namespace without <cairn/core/inside/flavour.hpp>"
             for number, line in enumerate(text.splitlines(), 1):
                 if line.startswith("namespace cairn") and not line.startswith(opening):
                     yield f"{where}:{number}: write `{opening}`: see flavour.hpp"
@@ -111,13 +111,14 @@ def findings(layers):
                         yield f"{where}:{number}: <{name}> does not exist"
 
 
-def long_tests():
-    for path in sorted((root / "tests").rglob("*.[hc]pp")):
-        count = len(path.read_text().splitlines())
-        if count > test_lines_max:
-            where = path.relative_to(root)
-            yield (f"{where}: {count} lines; a test file has at most {test_lines_max}: make it a folder of "
-                   f"files of one idea each (CONTRIBUTING.md)")
+def nameless_headers(layers):
+    """A public header whose names are all in cairn::detail belongs into LAYER/inside."""
+    for layer in layers:
+        for header in sorted((root / "include/cairn" / layer).glob("*.hpp")):
+            has_names = any(line.startswith(opening) and "namespace detail" not in line
+                            for line in header.read_text().splitlines())
+            if has_names == (f"{layer}/{header.stem}" in name_nothing):
+                yield f"{header.relative_to(root)}: {'has names for users now' if has_names else 'has no name for users'}"
 
 
 def untested_headers(layers):
@@ -146,6 +147,6 @@ def unlisted_files():
 
 
 layers = order()
-upward = [*findings(layers), *untested_headers(layers), *long_tests(), *unlisted_files()]
+upward = [*findings(layers), *nameless_headers(layers), *untested_headers(layers), *unlisted_files()]
 print("\n".join(upward) or f"all includes point down: {' < '.join(layers)}")
 sys.exit(bool(upward))

@@ -1,11 +1,11 @@
 // cairn/fwd.hpp - names of cairn's classes, for headers that only point to them.
 //
-// The classes lie in an inline namespace (core/flavour.hpp), so a declaration written by hand,
-// `namespace cairn { class arena; }`, names another class: include this instead. Templates with
-// default arguments are not here; their own headers are light (docs/header-cost.md).
+// The classes lie in an inline namespace (core/inside/flavour.hpp), so a declaration written by
+// hand, `namespace cairn { class arena; }`, names another class: include this instead. Templates
+// with default arguments are not here; their own headers are light (docs/header-cost.md).
 #pragma once
 
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

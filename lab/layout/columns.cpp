@@ -55,7 +55,7 @@ columns propose_columns(const type_layout& type, std::span<const member_set> loo
     g.line = "cairn::table<" + type.name + ", " +
              (inner.empty() ? "cairn::soa" : "cairn::grouped_soa<" + inner + ">") + ">";
 
-    constexpr std::size_t field_count_max = 24;  // cairn/storage/row_fields.hpp
+    constexpr std::size_t field_count_max = 24;  // cairn/containers/inside/row_fields.hpp
     if (has_base)
         g.remarks.emplace_back("a row of a table has no base class and no virtual function");
     if (fields > field_count_max) {

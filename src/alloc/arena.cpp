@@ -2,11 +2,11 @@
 // arena's life.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/double_ended_arena.hpp>
-#include <cairn/core/begin_anew.hpp>
+#include <cairn/core/inside/begin_anew.hpp>
 
 #include <utility>
 
-#include "bump_arena/allocate_checked.hpp"
+#include "inside/bump_arena/allocate_checked.hpp"
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -3,13 +3,13 @@
 // Kept out of the header on purpose: inlined into callers it would grow every allocation site for
 // a path that runs once a block. How a block looks, and in which order they stand: block.hpp.
 #include <cairn/alloc/growing_arena.hpp>
-#include <cairn/core/begin_anew.hpp>
+#include <cairn/core/inside/begin_anew.hpp>
 
 #include <new>
 #include <utility>
 
-#include "bump_arena/allocate_checked.hpp"
 #include "growing_arena/block.hpp"
+#include "inside/bump_arena/allocate_checked.hpp"
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -13,11 +13,11 @@
 
 #include <utility>
 
-#include <cairn/core/begin_anew.hpp>
 #include <cairn/core/bits.hpp>
+#include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/os/page_memory.hpp>
 
-#include "bump_arena/allocate_checked.hpp"
+#include "inside/bump_arena/allocate_checked.hpp"
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {

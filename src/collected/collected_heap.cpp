@@ -1,8 +1,8 @@
 // Cold half of cairn/collected/collected_heap.hpp: beginning, end, and what it says about itself.
 #include "collected_heap/engine.hpp"
 
-#include <cairn/core/atomic.hpp>
-#include <cairn/core/begin_anew.hpp>
+#include <cairn/core/inside/atomic.hpp>
+#include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/os/page_allocator.hpp>
 
 #include <cstring>

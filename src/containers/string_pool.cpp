@@ -12,7 +12,7 @@
 #include <utility>
 
 #include <cairn/core/assert.hpp>
-#include <cairn/core/begin_anew.hpp>
+#include <cairn/core/inside/begin_anew.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {

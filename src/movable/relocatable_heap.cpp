@@ -1,7 +1,7 @@
 // Cold half of cairn/movable/relocatable_heap.hpp: life, bytes, pins. Moving is in
 // relocatable_heap/compact.cpp, numbers are in relocatable_heap/questions.cpp.
 #include <cairn/core/assert.hpp>
-#include <cairn/core/begin_anew.hpp>
+#include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 

@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include <cairn/core/assert.hpp>
-#include <cairn/core/begin_anew.hpp>
 #include <cairn/core/bits.hpp>
+#include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/os/page_allocator.hpp>
 #include <cairn/os/page_memory.hpp>

@@ -1,5 +1,5 @@
-// cairn/core/atomic.hpp: one word, the operations of std::atomic, and no more than its size.
-#include <cairn/core/atomic.hpp>
+// cairn/core/inside/atomic.hpp: one word, the operations of std::atomic, and no more than its size.
+#include <cairn/core/inside/atomic.hpp>
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Sentences of cairn/core/construct.hpp, at every size around those that are built in another way.
-#include <cairn/core/construct.hpp>
+// Sentences of cairn/core/inside/construct.hpp, at every size around those that are built in another way.
+#include <cairn/core/inside/construct.hpp>
 #include <gtest/gtest.h>
 
 #include <array>

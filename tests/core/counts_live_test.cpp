@@ -1,6 +1,6 @@
-// Sentences of cairn/core/counts_live.hpp. What budget and failing make of them is in their tests.
+// Sentences of cairn/core/inside/counts_live.hpp. What budget and failing make of them is in their tests.
 #include <cairn/alloc/arena.hpp>
-#include <cairn/core/counts_live.hpp>
+#include <cairn/core/inside/counts_live.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/os/page_allocator.hpp>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What cairn/core/flavour.hpp, version.hpp and fwd.hpp promise to the compiler; what they promise
+// What cairn/core/inside/flavour.hpp, version.hpp and fwd.hpp promise to the compiler; what they promise
 // to the linker is in tests/modules.
 #include <cairn/fwd.hpp>
 

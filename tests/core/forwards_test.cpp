@@ -5,7 +5,7 @@
 #include <cairn/alloc/locked.hpp>
 #include <cairn/alloc/monotonic.hpp>
 #include <cairn/alloc/pool.hpp>
-#include <cairn/core/forwards.hpp>
+#include <cairn/core/inside/forwards.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/core/or_abort.hpp>
 #include <cairn/debug/failing.hpp>

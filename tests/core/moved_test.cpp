@@ -1,5 +1,5 @@
-// Sentences of cairn/core/moved.hpp.
-#include <cairn/core/moved.hpp>
+// Sentences of cairn/core/inside/moved.hpp.
+#include <cairn/core/inside/moved.hpp>
 #include <gtest/gtest.h>
 
 #include <utility>

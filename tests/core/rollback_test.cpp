@@ -1,4 +1,4 @@
-#include <cairn/core/rollback.hpp>
+#include <cairn/core/inside/rollback.hpp>
 #include <gtest/gtest.h>
 
 using namespace cairn;

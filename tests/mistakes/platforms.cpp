@@ -10,36 +10,36 @@
 //= says: cairn needs 64-bit pointers
 //= with: --target=i686-linux-gnu
 //= only: clang
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 //= mistake: a big-endian processor
 //= says: cairn needs a little-endian processor
 //= with: --target=s390x-linux-gnu
 //= only: clang
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 //= mistake: the compiler of Microsoft
 //= says: cairn needs gcc 12 or clang 16
 //= with: -D_MSC_VER=1940
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 //= mistake: an older gcc
 //= says: cairn needs gcc 12, clang 16 or Apple clang 15, or newer: this gcc is older
 //= with: -U__GNUC__ -D__GNUC__=11
 //= only: gcc
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 //= mistake: gcc on Windows, whose thread-local memory goes too early
 //= says: cairn needs clang or gcc 16 on Windows
 //= with: -D__MINGW32__
 //= only: gcc
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 //= mistake: an older clang
 //= says: cairn needs gcc 12, clang 16 or Apple clang 15, or newer: this clang is older
 //= with: -U__clang_major__ -D__clang_major__=15
 //= only: clang
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 //= fine: cache lines of 128 bytes on Apple's arm64
 //= with: -Wall

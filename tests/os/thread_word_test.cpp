@@ -1,5 +1,5 @@
 // Each living thread has a word of its own.
-#include <cairn/os/thread_word.hpp>
+#include <cairn/os/inside/thread_word.hpp>
 #include <gtest/gtest.h>
 
 #include <thread>

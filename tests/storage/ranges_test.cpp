@@ -1,5 +1,5 @@
-// Sentences of cairn/storage/ranges.hpp. Arrays and tables that are made of them are in their tests.
-#include <cairn/storage/ranges.hpp>
+// Sentences of cairn/containers/inside/ranges.hpp. Arrays and tables that are made of them are in their tests.
+#include <cairn/containers/inside/ranges.hpp>
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -39,7 +39,7 @@
 #include <string>
 #include <vector>
 
-#include <cairn/core/atomic.hpp>
+#include <cairn/core/inside/atomic.hpp>
 
 namespace explorer {
 

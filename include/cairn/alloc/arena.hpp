@@ -26,7 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/bump_arena.hpp>
+#include <cairn/alloc/inside/bump_arena.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>

@@ -30,7 +30,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <cairn/alloc/bump_arena.hpp>
+#include <cairn/alloc/inside/bump_arena.hpp>
 #include <cairn/core/byte_allocator.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {

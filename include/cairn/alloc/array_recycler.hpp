@@ -26,7 +26,7 @@
 #include <cstddef>
 
 #include <cairn/core/bits.hpp>
-#include <cairn/core/forwards.hpp>
+#include <cairn/core/inside/forwards.hpp>
 #include <cairn/core/poison.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {

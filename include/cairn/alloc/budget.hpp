@@ -23,7 +23,7 @@
 
 #include <cstddef>
 
-#include <cairn/core/counts_live.hpp>
+#include <cairn/core/inside/counts_live.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -53,7 +53,7 @@ public:
     using base::live_size;
 
     // allocate() and try_resize() are refused beyond the limit when the handler does not help; the
-    // allocator inside is not asked then. live_size(), peak_size(): core/counts_live.hpp.
+    // allocator inside is not asked then. live_size(), peak_size(): core/inside/counts_live.hpp.
 
     /// At most `limit_size` bytes at a time from an A made of `args`.
     template <class... Args>

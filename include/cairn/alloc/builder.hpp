@@ -32,7 +32,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
-#include <cairn/core/construct.hpp>
+#include <cairn/core/inside/construct.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/storage/growth.hpp>
 

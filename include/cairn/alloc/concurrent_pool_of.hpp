@@ -21,8 +21,8 @@
 
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/core/construct.hpp>
-#include <cairn/core/rollback.hpp>
+#include <cairn/core/inside/construct.hpp>
+#include <cairn/core/inside/rollback.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

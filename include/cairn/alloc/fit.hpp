@@ -12,8 +12,8 @@
 //
 // Parts for an index, in the folder fit/:
 //      block.hpp                 the header in front of each block, and the links inside a free one
-//      free_lists.hpp            a doubly linked list for each class; storage/two_level_bitmap.hpp
-//                                says which of them are not empty
+//      free_lists.hpp            a doubly linked list for each class; a two_level_bitmap of those
+//                                that are not empty
 //      size_class.hpp            classes of sizes: 16 to an octave
 //      corrupt.hpp               how a heap ends that finds its own words changed
 //

@@ -31,7 +31,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/bump_arena.hpp>
+#include <cairn/alloc/inside/bump_arena.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/os/system_allocator.hpp>

@@ -49,7 +49,7 @@
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/core/begin_anew.hpp>
+#include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/core/slice.hpp>

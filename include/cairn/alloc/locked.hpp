@@ -17,7 +17,7 @@
 // then.
 #pragma once
 
-#include <cairn/core/forwards.hpp>
+#include <cairn/core/inside/forwards.hpp>
 #include <cairn/os/mutex.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {

@@ -26,7 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/bump_arena.hpp>
+#include <cairn/alloc/inside/bump_arena.hpp>
 #include <cairn/core/byte_allocator.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/storage/allocator_watch.hpp>

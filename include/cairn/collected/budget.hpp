@@ -21,7 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

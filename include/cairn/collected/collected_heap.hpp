@@ -49,9 +49,9 @@
 #include <cairn/collected/ref.hpp>
 #include <cairn/collected/ref_array.hpp>
 #include <cairn/collected/trace.hpp>
-#include <cairn/core/construct.hpp>
-#include <cairn/core/moved.hpp>
-#include <cairn/core/rollback.hpp>
+#include <cairn/core/inside/construct.hpp>
+#include <cairn/core/inside/moved.hpp>
+#include <cairn/core/inside/rollback.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

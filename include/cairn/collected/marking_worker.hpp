@@ -44,7 +44,7 @@
 #include <cairn/collected/budget.hpp>
 #include <cairn/collected/marking_worker/protocol.hpp>
 #include <cairn/collected/region.hpp>
-#include <cairn/core/atomic.hpp>
+#include <cairn/core/inside/atomic.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -40,14 +40,14 @@
 
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/containers/concurrent_object_pool/zeroed_memory.hpp>
+#include <cairn/containers/inside/object_slots.hpp>
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/core/atomic.hpp>
+#include <cairn/core/inside/atomic.hpp>
+#include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/poison.hpp>
-#include <cairn/core/rollback.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/owners/lease.hpp>
-#include <cairn/storage/object_slots.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

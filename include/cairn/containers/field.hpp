@@ -25,7 +25,7 @@
 // Cost: none at run time: field<value, T> is T.
 #pragma once
 
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -35,13 +35,13 @@
 #include <cstdint>
 #include <utility>
 
+#include <cairn/containers/inside/object_slots.hpp>
 #include <cairn/containers/pool_hooks.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/poison.hpp>
-#include <cairn/core/rollback.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/owners/lease.hpp>
-#include <cairn/storage/object_slots.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

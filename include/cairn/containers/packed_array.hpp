@@ -31,11 +31,11 @@
 #include <utility>
 
 #include <cairn/containers/batches.hpp>
+#include <cairn/containers/inside/ranges.hpp>
+#include <cairn/containers/inside/sort_rows.hpp>
 #include <cairn/containers/packed_array/memory.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/poison.hpp>
-#include <cairn/storage/ranges.hpp>
-#include <cairn/storage/sort_rows.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -17,7 +17,7 @@
 #include <type_traits>
 
 #include <cairn/core/assert.hpp>
-#include <cairn/core/construct.hpp>
+#include <cairn/core/inside/construct.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -32,10 +32,10 @@
 // Threads:   one at a time; find and iteration from many while no thread changes the map.
 #pragma once
 
+#include <cairn/containers/inside/slot_core.hpp>
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/containers/slot_map/found.hpp>
 #include <cairn/containers/slot_policy.hpp>
-#include <cairn/storage/slot_core.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -54,8 +54,8 @@ struct slot_map_parts {
 
 }  // namespace detail
 
-/// Everything but what is below stands in storage/slot_core.hpp and its folder; slot_table has it,
-/// too:
+/// Everything but what is below stands in containers/inside/slot_core.hpp and its folder;
+/// slot_table has it, too:
 ///     finding      contains  []  at  fault_of  dense_index  handle_at  handle_of(iterator)
 ///     all of them  size  capacity  handles  items  begin ... crend  for_each  ==
 ///     room         reserve  reserve_address_space

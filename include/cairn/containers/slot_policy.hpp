@@ -20,7 +20,7 @@
 
 #include <cairn/core/handle.hpp>
 #include <cairn/storage/generations.hpp>
-#include <cairn/storage/store_traits.hpp>
+#include <cairn/storage/inside/store_traits.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

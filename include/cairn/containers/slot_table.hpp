@@ -29,11 +29,11 @@
 // Errors:    exhausted: the null handle; nothing has changed. A constructor that throws: as well.
 #pragma once
 
+#include <cairn/containers/inside/slot_core.hpp>
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/containers/slot_policy.hpp>
 #include <cairn/containers/slot_table/found_row.hpp>
 #include <cairn/containers/table.hpp>
-#include <cairn/storage/slot_core.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -52,7 +52,8 @@ struct slot_table_parts {
 
 }  // namespace detail
 
-/// Everything but what is below stands in storage/slot_core.hpp: see the list in slot_map.hpp.
+/// Everything but what is below stands in containers/inside/slot_core.hpp: see the list in
+/// slot_map.hpp.
 template <class Row, class Layout = soa, class Policy = slot_policy<>>
 class slot_table : public detail::slot_core<detail::slot_table_parts<Row, Layout>, Policy> {
     using core = detail::slot_core<detail::slot_table_parts<Row, Layout>, Policy>;

@@ -43,11 +43,11 @@
 // First, so that compilers lead to its sentences in few lines.
 #include <cairn/containers/table/row_rules.hpp>
 
+#include <cairn/containers/inside/sort_keys.hpp>
 #include <cairn/containers/table/rows.hpp>
 #include <cairn/containers/table/view.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/storage/clone.hpp>
-#include <cairn/storage/sort_keys.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -32,7 +32,7 @@
 #include <cstddef>
 #include <source_location>
 
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

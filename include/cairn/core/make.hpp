@@ -11,8 +11,8 @@
 #include <type_traits>
 
 #include <cairn/core/byte_allocator.hpp>
-#include <cairn/core/construct.hpp>
-#include <cairn/core/rollback.hpp>
+#include <cairn/core/inside/construct.hpp>
+#include <cairn/core/inside/rollback.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-#include <cairn/core/forwards.hpp>
+#include <cairn/core/inside/forwards.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { inline namespace literals {
 

@@ -25,7 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/core/counts_live.hpp>
+#include <cairn/core/inside/counts_live.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -39,7 +39,7 @@ public:
     using base::live_size;
 
     // allocate() and try_resize() are refused when a rule refuses them; the allocator inside is not
-    // asked then. live_size(), peak_size(): core/counts_live.hpp.
+    // asked then. live_size(), peak_size(): core/inside/counts_live.hpp.
 
     /// As a count: no end.
     static constexpr std::size_t all = static_cast<std::size_t>(-1);

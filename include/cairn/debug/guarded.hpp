@@ -38,9 +38,9 @@
 #include <source_location>
 #include <type_traits>
 
-#include <cairn/core/forwards.hpp>
+#include <cairn/core/inside/forwards.hpp>
+#include <cairn/debug/inside/block_table.hpp>
 #include <cairn/storage/allocator_watch.hpp>
-#include <cairn/storage/block_table.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

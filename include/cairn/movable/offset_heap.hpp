@@ -17,8 +17,8 @@
 // Cost:      allocate, deallocate: constant: at most three bitmap words, four probes for an aligned
 //            hole, two neighbours. A node is 40 bytes (offsets of 64 bits) or 32.
 // Threads:   none.
-// Source:    the bins are TLSF's; plan() is the planner of relocatable_heap (movable/planner.hpp),
-//            in shape Naughty Dog's (Gregory, Game Engine Architecture, 5.2.2.2) with both ends.
+// Source:    the bins are TLSF's; plan() is the planner of relocatable_heap, in shape Naughty Dog's
+//            (Gregory, Game Engine Architecture, 5.2.2.2) with both ends.
 #pragma once
 
 #include <bit>
@@ -29,9 +29,9 @@
 #include <cairn/alloc/good_fit.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/core/begin_anew.hpp>
+#include <cairn/core/inside/begin_anew.hpp>
+#include <cairn/movable/inside/planner.hpp>
 #include <cairn/movable/offset_heap/ranges.hpp>
-#include <cairn/movable/planner.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/generations.hpp>
 #include <cairn/storage/step_counter.hpp>

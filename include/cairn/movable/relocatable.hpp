@@ -23,7 +23,7 @@
 #pragma once
 
 #include <cairn/core/assert.hpp>
-#include <cairn/core/rollback.hpp>
+#include <cairn/core/inside/rollback.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {

@@ -48,8 +48,8 @@
 #include <cairn/core/make.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/movable/budget.hpp>
-#include <cairn/movable/map_json.hpp>
-#include <cairn/movable/planner.hpp>
+#include <cairn/movable/inside/map_json.hpp>
+#include <cairn/movable/inside/planner.hpp>
 #include <cairn/movable/relocatable_heap/object_map.hpp>
 #include <cairn/movable/relocatable_heap/stats.hpp>
 #include <cairn/movable/relocation.hpp>

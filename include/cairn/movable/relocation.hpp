@@ -26,7 +26,7 @@
 #include <new>
 #include <type_traits>
 
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 #include <cairn/movable/trivial_relocation.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {

@@ -12,7 +12,7 @@
 // Threads: any. Where there is no fork (Windows), nothing is ever called.
 #pragma once
 
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -17,8 +17,8 @@
 
 #include <cstdint>
 
-#include <cairn/core/atomic.hpp>
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/atomic.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 #if __has_include(<sys/single_threaded.h>)  // glibc 2.32
 #    include <sys/single_threaded.h>

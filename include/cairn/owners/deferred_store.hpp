@@ -40,10 +40,10 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/owners/destruction_budget.hpp>
+#include <cairn/owners/inside/cell_blocks.hpp>
 #include <cairn/owners/unique_handle.hpp>
-#include <cairn/storage/cell_blocks.hpp>
 #include <cairn/storage/generations.hpp>
-#include <cairn/storage/store_traits.hpp>
+#include <cairn/storage/inside/store_traits.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

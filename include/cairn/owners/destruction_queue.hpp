@@ -28,8 +28,8 @@
 #include <type_traits>
 
 #include <cairn/core/allocator_ref.hpp>
-#include <cairn/core/construct.hpp>
-#include <cairn/core/rollback.hpp>
+#include <cairn/core/inside/construct.hpp>
+#include <cairn/core/inside/rollback.hpp>
 #include <cairn/owners/destruction_budget.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {

@@ -43,10 +43,10 @@
 #include <cairn/core/handle.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/owners/destruction_budget.hpp>
+#include <cairn/owners/inside/cell_blocks.hpp>
 #include <cairn/owners/shared_handle/counts.hpp>
-#include <cairn/storage/cell_blocks.hpp>
 #include <cairn/storage/generations.hpp>
-#include <cairn/storage/store_traits.hpp>
+#include <cairn/storage/inside/store_traits.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -22,7 +22,7 @@
 #include <utility>
 
 #include <cairn/core/assert.hpp>
-#include <cairn/storage/store_traits.hpp>
+#include <cairn/storage/inside/store_traits.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

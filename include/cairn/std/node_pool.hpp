@@ -33,7 +33,7 @@
 
 #include <cairn/alloc/pool.hpp>
 #include <cairn/core/bits.hpp>
-#include <cairn/std/bad_alloc.hpp>
+#include <cairn/std/inside/bad_alloc.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

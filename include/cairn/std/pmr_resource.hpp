@@ -23,7 +23,7 @@
 #include <utility>
 
 #include <cairn/core/allocator_ref.hpp>
-#include <cairn/std/bad_alloc.hpp>
+#include <cairn/std/inside/bad_alloc.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

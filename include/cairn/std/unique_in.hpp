@@ -31,8 +31,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/make.hpp>
-#include <cairn/core/rollback.hpp>
 #include <cairn/std/std_allocator.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {

@@ -20,7 +20,7 @@
 #include <cstddef>
 
 #include <cairn/core/assert.hpp>
-#include <cairn/os/thread_word.hpp>
+#include <cairn/os/inside/thread_word.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -23,7 +23,7 @@
 #include <cstddef>
 
 #include <cairn/core/allocator_ref.hpp>
-#include <cairn/core/moved.hpp>
+#include <cairn/core/inside/moved.hpp>
 #include <cairn/os/page_memory.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/growth.hpp>

@@ -16,7 +16,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

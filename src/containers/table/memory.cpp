@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <cairn/core/bits.hpp>
-#include <cairn/core/rollback.hpp>
+#include <cairn/core/inside/rollback.hpp>
 #include <cairn/os/page_memory.hpp>
 #include <cairn/storage/growth.hpp>
 

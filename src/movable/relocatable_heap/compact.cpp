@@ -19,7 +19,7 @@ struct relocatable_heap::move {
     spot via;  // where an object stops over that cannot slide over itself
 };
 
-/// The heap as the planner sees it: see movable/planner.hpp.
+/// The heap as the planner sees it: see movable/inside/planner.hpp.
 struct relocatable_heap::compaction_view {
     const relocatable_heap& heap;
     const detail::object_map& map;

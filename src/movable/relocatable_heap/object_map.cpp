@@ -11,7 +11,7 @@
 // Each change of the list is framed by the holes that it touches: close() those that are going to
 // change, change, open() what is a hole now. A hole of size 0 is none: both do nothing for it.
 #include <cairn/core/assert.hpp>
-#include <cairn/core/begin_anew.hpp>
+#include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/movable/relocatable_heap/object_map.hpp>
 
 #include <new>

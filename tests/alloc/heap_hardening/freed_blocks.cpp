@@ -2,7 +2,7 @@
 #include <cairn/alloc/heap.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/debug/expect_broken_promise.hpp>
-#include <cairn/os/process_secret.hpp>
+#include <cairn/os/inside/process_secret.hpp>
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // Sentences of cairn/containers/packed_array.hpp about its objects: erasing, visiting, sorting and
 // moving them.
+#include <cairn/containers/inside/sort_indices.hpp>
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/debug/expect_broken_promise.hpp>
-#include <cairn/storage/sort_indices.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>

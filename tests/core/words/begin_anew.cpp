@@ -1,5 +1,5 @@
-// Sentences of cairn/core/begin_anew.hpp.
-#include <cairn/core/begin_anew.hpp>
+// Sentences of cairn/core/inside/begin_anew.hpp.
+#include <cairn/core/inside/begin_anew.hpp>
 #include <gtest/gtest.h>
 
 #include <string>

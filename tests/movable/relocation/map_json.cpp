@@ -1,5 +1,5 @@
-// Sentences of cairn/movable/map_json.hpp. The maps of heaps are in their own tests.
-#include <cairn/movable/map_json.hpp>
+// Sentences of cairn/movable/inside/map_json.hpp. The maps of heaps are in their own tests.
+#include <cairn/movable/inside/map_json.hpp>
 #include <gtest/gtest.h>
 
 #include <cstddef>

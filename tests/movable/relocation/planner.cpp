@@ -1,4 +1,4 @@
-// Sentences of cairn/movable/planner.hpp: which objects are asked for a place.
+// Sentences of cairn/movable/inside/planner.hpp: which objects are asked for a place.
 #include <cairn/movable/relocatable_heap.hpp>
 #include <gtest/gtest.h>
 

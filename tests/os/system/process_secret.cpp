@@ -1,5 +1,5 @@
-// Sentences of cairn/os/process_secret.hpp.
-#include <cairn/os/process_secret.hpp>
+// Sentences of cairn/os/inside/process_secret.hpp.
+#include <cairn/os/inside/process_secret.hpp>
 #include <gtest/gtest.h>
 
 #include <bit>

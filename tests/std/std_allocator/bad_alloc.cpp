@@ -1,5 +1,5 @@
-// Sentences of cairn/std/bad_alloc.hpp. Without exceptions: no_exceptions_test.cpp.
-#include <cairn/std/bad_alloc.hpp>
+// Sentences of cairn/std/inside/bad_alloc.hpp. Without exceptions: no_exceptions_test.cpp.
+#include <cairn/std/inside/bad_alloc.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>

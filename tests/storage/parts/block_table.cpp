@@ -1,4 +1,4 @@
-// Sentences of cairn/storage/block_table.hpp.
+// Sentences of cairn/debug/inside/block_table.hpp.
 #include <cairn/debug/tracked.hpp>
 #include <gtest/gtest.h>
 

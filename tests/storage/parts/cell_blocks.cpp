@@ -1,6 +1,6 @@
-// Sentences of cairn/storage/cell_blocks.hpp.
+// Sentences of cairn/owners/inside/cell_blocks.hpp.
 #include <cairn/os/system_allocator.hpp>
-#include <cairn/storage/cell_blocks.hpp>
+#include <cairn/owners/inside/cell_blocks.hpp>
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -1,7 +1,7 @@
-// Sentences of cairn/storage/sort_rows.hpp. What containers do with the order: table/ranges.cpp,
+// Sentences of cairn/containers/inside/sort_rows.hpp. What containers do with the order: table/ranges.cpp,
 // slot_map/sorting.cpp.
+#include <cairn/containers/inside/sort_rows.hpp>
 #include <cairn/core/null_allocator.hpp>
-#include <cairn/storage/sort_rows.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 // ends.
 #pragma once
 
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

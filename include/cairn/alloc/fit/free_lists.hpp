@@ -22,7 +22,7 @@
 #include <cairn/alloc/fit/block.hpp>
 #include <cairn/alloc/fit/corrupt.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/storage/two_level_bitmap.hpp>
+#include <cairn/storage/inside/two_level_bitmap.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

@@ -17,7 +17,7 @@
 #include <concepts>
 #include <cstdint>
 
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

@@ -44,7 +44,7 @@
 #include <cstdint>
 
 #include <cairn/alloc/fit.hpp>
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

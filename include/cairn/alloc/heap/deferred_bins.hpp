@@ -18,7 +18,7 @@
 #include <cairn/alloc/fit.hpp>
 #include <cairn/alloc/heap/deferred.hpp>
 #include <cairn/core/poison.hpp>
-#include <cairn/os/process_secret.hpp>
+#include <cairn/os/inside/process_secret.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

@@ -16,7 +16,7 @@
 #include <cairn/alloc/heap/region.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/slice.hpp>
-#include <cairn/os/process_secret.hpp>
+#include <cairn/os/inside/process_secret.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

@@ -14,7 +14,7 @@
 
 #include <cstddef>
 
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

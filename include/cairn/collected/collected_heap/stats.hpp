@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <source_location>
 
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

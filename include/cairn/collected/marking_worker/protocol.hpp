@@ -17,8 +17,8 @@
 
 #include <cstdint>
 
-#include <cairn/core/atomic.hpp>
-#include <cairn/storage/atoms.hpp>
+#include <cairn/core/inside/atomic.hpp>
+#include <cairn/storage/inside/atoms.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

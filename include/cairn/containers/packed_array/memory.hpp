@@ -16,13 +16,13 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/containers/inside/ranges.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
-#include <cairn/core/construct.hpp>
+#include <cairn/core/inside/construct.hpp>
+#include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/poison.hpp>
-#include <cairn/core/rollback.hpp>
 #include <cairn/storage/growable_memory.hpp>
-#include <cairn/storage/ranges.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

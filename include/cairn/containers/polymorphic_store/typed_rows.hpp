@@ -15,10 +15,10 @@
 #include <span>
 #include <type_traits>
 
+#include <cairn/containers/inside/slot_core.hpp>
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/core/handle.hpp>
 #include <cairn/storage/generations.hpp>
-#include <cairn/storage/slot_core.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

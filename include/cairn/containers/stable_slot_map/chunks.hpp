@@ -26,7 +26,7 @@
 #include <cairn/containers/stable_slot_map/chunks_by_room.hpp>
 #include <cairn/containers/stable_slot_map/noted_slots.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/core/moved.hpp>
+#include <cairn/core/inside/moved.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/storage/generations.hpp>
 #include <cairn/storage/growable_memory.hpp>

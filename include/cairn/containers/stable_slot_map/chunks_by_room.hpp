@@ -22,7 +22,7 @@
 #include <cstdint>
 
 #include <cairn/core/assert.hpp>
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

@@ -27,7 +27,7 @@
 #include <cairn/containers/stable_slot_map/chunks.hpp>
 #include <cairn/containers/stable_slot_map/free_slot_batch.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/core/moved.hpp>
+#include <cairn/core/inside/moved.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

@@ -20,7 +20,7 @@
 
 #include <cstdint>
 
-#include <cairn/core/moved.hpp>
+#include <cairn/core/inside/moved.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

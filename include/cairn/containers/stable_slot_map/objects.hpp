@@ -20,9 +20,9 @@
 #include <cairn/containers/stable_slot_map/iterator.hpp>
 #include <cairn/containers/stable_slot_map/slots.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/make.hpp>
 #include <cairn/core/poison.hpp>
-#include <cairn/core/rollback.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

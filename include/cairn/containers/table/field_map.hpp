@@ -19,9 +19,9 @@
 #include <utility>
 
 #include <cairn/containers/field.hpp>
+#include <cairn/containers/inside/row_fields.hpp>
 #include <cairn/containers/layout.hpp>
 #include <cairn/containers/table/split_ref.hpp>
-#include <cairn/storage/row_fields.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

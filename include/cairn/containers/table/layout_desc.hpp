@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <cairn/containers/inside/ranges.hpp>
 #include <cairn/core/alignment.hpp>
-#include <cairn/storage/ranges.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

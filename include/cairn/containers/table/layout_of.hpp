@@ -14,13 +14,13 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/containers/inside/row_fields.hpp>
 #include <cairn/containers/layout.hpp>
 #include <cairn/containers/table/field_map.hpp>
 #include <cairn/containers/table/layout_desc.hpp>
 #include <cairn/containers/table/layout_rules.hpp>
 #include <cairn/containers/table/split_ref.hpp>
 #include <cairn/core/alignment.hpp>
-#include <cairn/storage/row_fields.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include <cairn/containers/table/layout_of.hpp>
-#include <cairn/core/rollback.hpp>
+#include <cairn/core/inside/rollback.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

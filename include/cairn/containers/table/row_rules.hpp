@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/storage/row_fields.hpp>
+#include <cairn/containers/inside/row_fields.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

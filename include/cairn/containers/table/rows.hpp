@@ -20,12 +20,12 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/containers/inside/sort_rows.hpp>
 #include <cairn/containers/table/cells.hpp>
 #include <cairn/containers/table/memory.hpp>
 #include <cairn/containers/table/moves.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/core/rollback.hpp>
-#include <cairn/storage/sort_rows.hpp>
+#include <cairn/core/inside/rollback.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

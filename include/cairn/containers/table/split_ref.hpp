@@ -22,8 +22,8 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cairn/containers/inside/row_fields.hpp>
 #include <cairn/containers/table/row_rules.hpp>
-#include <cairn/storage/row_fields.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

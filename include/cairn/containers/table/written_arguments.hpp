@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <cairn/storage/row_fields.hpp>
+#include <cairn/containers/inside/row_fields.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

@@ -24,8 +24,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/core/atomic.hpp>
-#include <cairn/core/flavour.hpp>
+#include <cairn/core/inside/atomic.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

@@ -1,7 +1,7 @@
 // cairn/movable/offset_heap/compaction.hpp - offset_heap: moves that are planned, committed,
 // cancelled.
 //
-//      plan     [ hole ][ ... ][ at ]     the planner says which (movable/planner.hpp); the hole is
+//      plan     [ hole ][ ... ][ at ]     the planner (movable/inside) says which; the hole is
 //               [ reserved ]   [moving]    reserved until the caller has copied
 //      commit   [ at ]         [ free ]    the node keeps its index, so that its name stays
 #pragma once
@@ -12,7 +12,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- compaction
 
-/// The heap as the planner sees it: see movable/planner.hpp. Places are nodes.
+/// The heap as the planner sees it: see movable/inside/planner.hpp. Places are nodes.
 template <std::unsigned_integral Offset, class Steps>
 struct basic_offset_heap<Offset, Steps>::compaction_view {
     const basic_offset_heap& heap;

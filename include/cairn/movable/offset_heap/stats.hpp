@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include <cairn/movable/map_json.hpp>
+#include <cairn/movable/inside/map_json.hpp>
 #include <cairn/movable/offset_heap.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {

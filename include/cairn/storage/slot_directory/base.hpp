@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include <cairn/core/assert.hpp>
-#include <cairn/core/moved.hpp>
+#include <cairn/core/inside/moved.hpp>
 #include <cairn/storage/generations.hpp>
 #include <cairn/storage/growable_memory.hpp>
 #include <cairn/storage/slot_directory/free_bits.hpp>

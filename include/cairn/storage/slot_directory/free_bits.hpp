@@ -16,10 +16,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/core/moved.hpp>
+#include <cairn/core/inside/moved.hpp>
 #include <cairn/storage/growable_memory.hpp>
+#include <cairn/storage/inside/two_level_bitmap.hpp>
 #include <cairn/storage/step_counter.hpp>
-#include <cairn/storage/two_level_bitmap.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

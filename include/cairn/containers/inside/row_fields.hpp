@@ -1,0 +1,296 @@
+// cairn/containers/inside/row_fields.hpp - the fields of a plain struct, counted and visited
+// without macros.
+//
+//      struct projectile { vec3 position; vec3 velocity; float damage; };
+//
+//      field_count<projectile>               3        how many braces it accepts
+//      with_fields<3>(p, visitor)            visitor(p.position, p.velocity, p.damage)
+//      field_index<&projectile::damage>      2        the field that a member pointer names
+//
+// C++20 has no reflection, and two of its features together are enough. Brace initialization tells
+// the number of fields: T{any, any, any} compiles and T{any, any, any, any} does not. A structured
+// binding of that arity then names them all. A member pointer is turned into an index by comparing,
+// at compile time, the address of object.*member with the addresses of all fields; the object is
+// declared and never defined, so nothing of this reaches the program.
+//
+// Works for: aggregates of up to 24 fields: no base classes, no private fields, no C arrays (use
+//            std::array), no reference fields.
+// Cost:      compile time only.
+// Same idea as: Boost.PFR.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/core/inside/flavour.hpp>
+
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+
+/// Converts to anything; only ever named in unevaluated expressions.
+struct any_field {
+    template <class T>
+    operator T() const noexcept;
+};
+
+template <std::size_t>
+using any_field_at = any_field;
+
+template <class T, std::size_t... I>
+consteval bool accepts_braces(std::index_sequence<I...>) {
+    return requires { T{any_field_at<I>{}...}; };
+}
+
+inline constexpr std::size_t field_count_max = 24;
+
+/// The most values that T's braces take: `Taken` or more, fewer than `Refused`; 0: none was found.
+/// The numbers that they take are a run, which ends at the number of fields and begins behind the
+/// last field that needs a value. So halving finds its end, unless it steps past all of a short
+/// run: each number is asked then. Halving asks five times, and compilers are slow to answer.
+template <class T, std::size_t Taken, std::size_t Refused>
+consteval std::size_t count_by_halves() {
+    if constexpr (Refused - Taken == 1) {
+        return Taken;
+    } else {
+        constexpr std::size_t middle = (Taken + Refused) / 2;
+        if constexpr (accepts_braces<T>(std::make_index_sequence<middle>{})) {
+            return count_by_halves<T, middle, Refused>();
+        } else {
+            return count_by_halves<T, Taken, middle>();
+        }
+    }
+}
+template <class T, std::size_t... N>
+consteval std::size_t count_one_by_one(std::index_sequence<N...>) {
+    std::size_t count = 0;
+    ((count = accepts_braces<T>(std::make_index_sequence<N + 1>{}) ? N + 1 : count), ...);
+    return count;
+}
+/// field_count_max + 1 is too many.
+template <class T>
+consteval std::size_t count_fields() {
+    constexpr std::size_t count = count_by_halves<T, 0, field_count_max + 2>();
+    if constexpr (count != 0) {
+        return count;
+    } else {
+        return count_one_by_one<T>(std::make_index_sequence<field_count_max + 1>{});
+    }
+}
+
+template <class T>
+inline constexpr std::size_t field_count = count_fields<T>();
+
+/// visitor(first field, second field, ...) of an aggregate with `Count` fields; an lvalue each.
+template <std::size_t Count, class T, class Visitor>
+[[gnu::always_inline]] constexpr decltype(auto) with_fields(T& row, Visitor&& visitor) {
+    if constexpr (Count == 1) {
+        auto& [f0] = row;
+        return visitor(f0);
+    } else if constexpr (Count == 2) {
+        auto& [f0, f1] = row;
+        return visitor(f0, f1);
+    } else if constexpr (Count == 3) {
+        auto& [f0, f1, f2] = row;
+        return visitor(f0, f1, f2);
+    } else if constexpr (Count == 4) {
+        auto& [f0, f1, f2, f3] = row;
+        return visitor(f0, f1, f2, f3);
+    } else if constexpr (Count == 5) {
+        auto& [f0, f1, f2, f3, f4] = row;
+        return visitor(f0, f1, f2, f3, f4);
+    } else if constexpr (Count == 6) {
+        auto& [f0, f1, f2, f3, f4, f5] = row;
+        return visitor(f0, f1, f2, f3, f4, f5);
+    } else if constexpr (Count == 7) {
+        auto& [f0, f1, f2, f3, f4, f5, f6] = row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6);
+    } else if constexpr (Count == 8) {
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7] = row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6, f7);
+    } else if constexpr (Count == 9) {
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8] = row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8);
+    } else if constexpr (Count == 10) {
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9] = row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9);
+    } else if constexpr (Count == 11) {
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10] = row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10);
+    } else if constexpr (Count == 12) {
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11] = row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11);
+    } else if constexpr (Count == 13) {
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12] = row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12);
+    } else if constexpr (Count == 14) {
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13] = row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13);
+    } else if constexpr (Count == 15) {
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14] = row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14);
+    } else if constexpr (Count == 16) {
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15] = row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15);
+    } else if constexpr (Count == 17) {
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16] = row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16);
+    } else if constexpr (Count == 18) {
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17] =
+            row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                       f17);
+    } else if constexpr (Count == 19) {
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17,
+               f18] = row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                       f17, f18);
+    } else if constexpr (Count == 20) {
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18,
+               f19] = row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                       f17, f18, f19);
+    } else if constexpr (Count == 21) {
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18,
+               f19, f20] = row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                       f17, f18, f19, f20);
+    } else if constexpr (Count == 22) {
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18,
+               f19, f20, f21] = row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                       f17, f18, f19, f20, f21);
+    } else if constexpr (Count == 23) {
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18,
+               f19, f20, f21, f22] = row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                       f17, f18, f19, f20, f21, f22);
+    } else if constexpr (Count == 24) {
+        auto& [f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18,
+               f19, f20, f21, f22, f23] = row;
+        return visitor(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                       f17, f18, f19, f20, f21, f22, f23);
+    }
+}
+
+#if __has_builtin(__type_pack_element)
+template <class... T>
+struct type_list {
+    static constexpr std::size_t size = sizeof...(T);
+    template <std::size_t I>
+    using at = __type_pack_element<I, T...>;
+};
+#else
+/// A base for each type: the compiler finds the one with a number at once.
+template <std::size_t I, class T>
+struct numbered_type {
+    using type = T;
+};
+template <class Numbers, class... T>
+struct numbered_types;
+template <std::size_t... I, class... T>
+struct numbered_types<std::index_sequence<I...>, T...> : numbered_type<I, T>... {
+    template <std::size_t Number, class Found>
+    static numbered_type<Number, Found> find(numbered_type<Number, Found>*);
+};
+template <class... T>
+struct type_list {
+    static constexpr std::size_t size = sizeof...(T);
+    using numbered = numbered_types<std::index_sequence_for<T...>, T...>;
+    template <std::size_t I>
+    using at = typename decltype(numbered::template find<I>(static_cast<numbered*>(nullptr)))::type;
+};
+#endif
+
+template <class... A, class... B>
+constexpr type_list<A..., B...> operator+(type_list<A...>, type_list<B...>) {
+    return {};
+}
+
+template <std::size_t I, class List>
+using type_at = typename List::template at<I>;
+
+/// The argument behind `Before` of them.
+template <class Before>
+struct argument_behind;
+template <std::size_t... Before>
+struct argument_behind<std::index_sequence<Before...>> {
+    template <std::size_t>
+    struct any {
+        template <class T>
+        constexpr any(T&) noexcept {}
+    };
+    template <class T, class... Rest>
+    [[gnu::always_inline]] static constexpr T& find(any<Before>..., T& found, Rest&...) noexcept {
+        return found;
+    }
+};
+/// The I-th argument.
+template <std::size_t I, class... T>
+[[gnu::always_inline]] constexpr auto& pick(T&... arguments) noexcept {
+    return argument_behind<std::make_index_sequence<I>>::find(arguments...);
+}
+
+struct list_types {
+    template <class... F>
+    constexpr type_list<std::remove_const_t<F>...> operator()(F&...) const {
+        return {};
+    }
+};
+
+/// The types of the fields of T, in order.
+template <class T>
+using field_types = decltype(with_fields<field_count<T>>(std::declval<T&>(), list_types{}));
+
+#if defined(__clang__)
+#    pragma clang diagnostic push
+#    pragma clang diagnostic ignored "-Wundefined-var-template"  // never defined: that is the idea
+#    pragma clang diagnostic ignored "-Wundefined-internal"
+#endif
+
+/// Has an address for the compiler and none for the linker: no object of type T is made.
+template <class T>
+struct never_defined {
+    T object;
+};
+template <class T>
+extern const never_defined<T> never_defined_of;
+
+template <class T, class Member>
+consteval std::size_t index_of_member(Member T::* member) {
+    const void* const wanted = __builtin_addressof(never_defined_of<T>.object.*member);
+    return with_fields<field_count<T>>(never_defined_of<T>.object, [wanted](const auto&... fields) {
+        std::size_t found = sizeof...(fields);
+        std::size_t index = 0;
+        ((found = static_cast<const void*>(__builtin_addressof(fields)) == wanted ? index : found,
+          ++index),
+         ...);
+        return found;
+    });
+}
+
+#if defined(__clang__)
+#    pragma clang diagnostic pop
+#endif
+
+template <class T>
+struct member_pointer_parts;
+template <class T, class M>
+struct member_pointer_parts<M T::*> {
+    using member_type = M;
+};
+
+/// The position of the field that `Member` (&row::name) names.
+template <auto Member>
+inline constexpr std::size_t field_index = index_of_member(Member);
+
+/// The type of the field that `Member` names.
+template <auto Member>
+using member_type = typename member_pointer_parts<decltype(Member)>::member_type;
+
+/// True when a `Pointer` can name a field of Row: it is a member pointer, and of that very struct.
+template <class Row, class Pointer>
+inline constexpr bool names_field_of = false;
+template <class Row, class Member>
+inline constexpr bool names_field_of<Row, Member Row::*> = !std::is_function_v<Member>;
+
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -1,0 +1,55 @@
+// cairn/core/inside/supported.hpp - what cairn is written for; anything else is refused in one
+// sentence.
+//
+//      C++20; gcc 12, clang 16, Apple clang 15, or newer; 64-bit pointers; little endian
+//      on Windows clang, or gcc 16: older gcc emulates thread-local variables there and frees a
+//      thread's before their destructors run (its PR 80816)
+//
+// Heaps keep two halves of a word where a little-endian load finds both, handles and counts are 64
+// bits wide, and arenas and pools count on [[no_unique_address]], which the Microsoft ABI ignores.
+// What is tested, where and by which command: docs/platforms.md.
+#pragma once
+
+#if defined(_MSC_VER)
+#    define CAIRN_DETAIL_UNSUPPORTED
+#    error "cairn needs gcc 12 or clang 16; on Windows: mingw-w64, not MSVC or clang-cl"
+#elif defined(__apple_build_version__)
+#    if __clang_major__ < 15
+#        define CAIRN_DETAIL_UNSUPPORTED
+#        error "cairn needs gcc 12, clang 16 or Apple clang 15, or newer: this Apple clang is older"
+#    endif
+#elif defined(__clang__)
+#    if __clang_major__ < 16
+#        define CAIRN_DETAIL_UNSUPPORTED
+#        error "cairn needs gcc 12, clang 16 or Apple clang 15, or newer: this clang is older"
+#    endif
+#elif defined(__GNUC__)
+#    if __GNUC__ < 12
+#        define CAIRN_DETAIL_UNSUPPORTED
+#        error "cairn needs gcc 12, clang 16 or Apple clang 15, or newer: this gcc is older"
+#    elif defined(__MINGW32__) && __GNUC__ < 16
+#        define CAIRN_DETAIL_UNSUPPORTED
+#        error "cairn needs clang or gcc 16 on Windows: this gcc loses what ending threads hold"
+#    endif
+#else
+#    define CAIRN_DETAIL_UNSUPPORTED
+#    error "cairn needs gcc 12, clang 16 or Apple clang 15, or newer: this one is unknown"
+#endif
+
+#if !defined(CAIRN_DETAIL_UNSUPPORTED)
+#    if __cplusplus < 202002L
+#        define CAIRN_DETAIL_UNSUPPORTED
+#        error "cairn needs C++20: compile with -std=c++20 or newer"
+#    elif __SIZEOF_POINTER__ != 8
+#        define CAIRN_DETAIL_UNSUPPORTED
+#        error "cairn needs 64-bit pointers: this target has others"
+#    elif __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#        define CAIRN_DETAIL_UNSUPPORTED
+#        error "cairn needs a little-endian processor: this target is big-endian"
+#    endif
+#endif
+
+// No such file: compilers stop here, before a hundred errors that follow from the one above.
+#if defined(CAIRN_DETAIL_UNSUPPORTED)
+#    include <what_cairn_needs_is_said_above>
+#endif

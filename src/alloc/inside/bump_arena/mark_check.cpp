@@ -1,0 +1,95 @@
+// Cold half of cairn/alloc/inside/bump_arena/mark_check.hpp.
+#include <cairn/alloc/inside/bump_arena/mark_check.hpp>
+
+#include <atomic>
+
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+
+std::uint64_t next_arena_id() noexcept {
+    static constinit std::atomic<std::uint64_t> last{0};
+    // Begins at an address that is no other module's: markers of two plugins do not get mixed up.
+    const std::uint64_t base = reinterpret_cast<std::uintptr_t>(&last) / alignof(decltype(last))
+                               << 10;
+    // relaxed: only uniqueness is wanted, nothing is published through the number.
+    return base + last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+#if CAIRN_ASSERTS
+
+mark_stamp mark_check::mark(std::uintptr_t position) noexcept {
+    if (id_ == 0) { id_ = next_arena_id(); }
+    // Two marks of one position are one mark: siblings in a loop do not pile up.
+    if (count_ == 0 || live_[count_ - 1].position != position) {
+        if (count_ == capacity) {
+            oldest_known_ = live_[1].serial;
+            for (std::size_t i = 1; i < capacity; ++i) { live_[i - 1] = live_[i]; }
+            --count_;
+        }
+        live_[count_++] = {next_serial_++, position};
+    }
+    return {id_, live_[count_ - 1].serial, depth_};
+}
+
+void mark_check::rewind(mark_stamp to, std::uintptr_t position, const watched_call& call) noexcept {
+    CAIRN_ASSERT(to.arena_id == id_, "a marker is rewound on the arena that it was taken from",
+                 call.about(misuse_kind::foreign_pointer));
+    CAIRN_ASSERT(to.serial >= first_valid_, "a marker does not outlive reset()",
+                 call.about(misuse_kind::outlived));
+    while (count_ != 0 && live_[count_ - 1].serial > to.serial) { --count_; }
+    const bool live = count_ != 0 && live_[count_ - 1].serial == to.serial;
+    CAIRN_ASSERT(live || to.serial < oldest_known_,
+                 "markers are rewound newest first: this one died with an older one",
+                 call.about(misuse_kind::out_of_order));
+    (void)live;
+    if (depth_ > to.depth) {
+        dead_ = {to.depth, depth_, position};
+        ++next_serial_;
+    }
+}
+
+void mark_check::reset() noexcept {
+    count_ = 0;
+    first_valid_ = ++next_serial_;
+    oldest_known_ = 0;
+}
+
+mark_check& mark_check::operator=(mark_check&& from) noexcept {
+    take(from);
+    return *this;
+}
+
+void mark_check::check_scope(scope_stamp scope, std::uintptr_t position,
+                             const watched_call& call) noexcept {
+    CAIRN_ASSERT(scope.serial >= first_valid_, "a marker does not outlive reset()",
+                 call.about(misuse_kind::outlived));
+    if (dead_.to == scope.depth) {
+        CAIRN_ASSERT(dead_.position == position,
+                     "markers are rewound newest first: this one died with an older one",
+                     call.about(misuse_kind::out_of_order));
+        // The scope around it is the next to ask.
+        dead_.to = scope.depth - 1 > dead_.from ? scope.depth - 1 : 0;
+    }
+    // The marks that were taken in it die, but for one of the place where it began: that one is
+    // the scope's own, and is good as long as memory in front of it is.
+    std::size_t kept = count_;
+    while (kept != 0 && live_[kept - 1].serial >= scope.serial) { --kept; }
+    if (kept != count_ && live_[kept].position == position) { ++kept; }
+    count_ = kept;
+}
+
+void mark_check::take(mark_check& from) noexcept {
+    CAIRN_ASSERT(from.depth_ == 0 && depth_ == 0, "an arena does not move while a scope is open");
+    id_ = from.id_;
+    count_ = from.count_;
+    for (std::size_t i = 0; i < count_; ++i) { live_[i] = from.live_[i]; }
+    next_serial_ = from.next_serial_;
+    first_valid_ = from.first_valid_;
+    oldest_known_ = from.oldest_known_;
+    dead_ = {};
+    from.id_ = 0;
+    from.reset();
+}
+
+#endif
+
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

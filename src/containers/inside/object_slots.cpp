@@ -1,0 +1,185 @@
+// Cold half of cairn/containers/inside/object_slots.hpp: growth, and the threads of prewarm().
+#include <cairn/containers/inside/object_slots.hpp>
+
+#include <cstring>
+#include <new>
+#include <thread>
+#if defined(__cpp_exceptions)
+#    include <exception>
+#endif
+
+#include <cairn/core/assert.hpp>
+#include <cairn/core/bits.hpp>
+#include <cairn/storage/growth.hpp>
+
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+
+object_slots::object_slots(std::size_t slot_size, std::size_t state_offset, alignment align,
+                           allocator_ref upstream) noexcept
+    : slot_size_{slot_size},
+      state_offset_{state_offset},
+      first_offset_{round_up(sizeof(header), align)},
+      align_{align},
+      upstream_{upstream} {}
+
+// Memory only: the pool has ended the objects before, where they live or wait.
+object_slots::~object_slots() {
+    while (blocks_ != nullptr) {
+        header* const next = blocks_->next;
+        upstream_.deallocate(blocks_, first_offset_ + blocks_->count * slot_size_, align_);
+        blocks_ = next;
+    }
+    if (stack_ != nullptr) { upstream_.deallocate(stack_, slot_count_ * sizeof(void*)); }
+}
+
+bool object_slots::grow(std::size_t wish, std::size_t least, std::size_t total_max) noexcept {
+    // add_block() points fresh_ at the new block: fresh slots of the one before would be lost.
+    CAIRN_ASSERT(fresh_count_ == 0, "a pool grows when its slots are used up");
+    // No sum below can wrap: `least` and then `wish` are cut to the room before they are added.
+    const std::size_t room = total_max - slot_count_;
+    if (least > room) { return false; }
+    wish = wish > slot_count_ ? wish : slot_count_;
+    wish = wish < room ? wish : room;
+    // The slots stay where they are, but their stack is copied.
+    wish = wish > least ? wish : least;
+    return grow_by_halves(slot_count_, slot_count_ + least, slot_count_ + wish,
+                          [this](std::size_t total) { return add_block(total - slot_count_); }) !=
+           0;
+}
+
+bool object_slots::add_block(std::size_t added) noexcept {
+    const std::size_t total = saturating_add(slot_count_, added);
+    // It compares with what a block can hold, so neither product below wraps.
+    if (!can_ever_hold(total)) { return false; }
+    const std::size_t stack_size = total * sizeof(void*);
+    const std::size_t block_size = added * slot_size_ + first_offset_;
+    // Both pieces before anything changes: a refusal of the second gives the first one back.
+    auto* const stack = static_cast<void**>(upstream_.allocate(stack_size));
+    if (stack == nullptr) { return false; }
+    void* const block = upstream_.allocate(block_size, align_);
+    if (block == nullptr) {
+        upstream_.deallocate(stack, stack_size);
+        return false;
+    }
+    // before   [ idle idle |             | vacant vacant ]                      slot_count_ entries
+    // after    [ idle idle |                                 | vacant vacant ]  total entries
+    // Idle objects keep their distance from the bottom, so the position in each one's state stays
+    // true; vacant slots keep theirs from the top, from which they are counted.
+    if (stack_ != nullptr) {
+        std::memcpy(stack, stack_, idle_count_ * sizeof(void*));
+        std::memcpy(stack + total - vacant_count_, stack_ + slot_count_ - vacant_count_,
+                    vacant_count_ * sizeof(void*));
+        upstream_.deallocate(stack_, slot_count_ * sizeof(void*));
+    }
+    stack_ = stack;
+    slot_count_ = total;
+    blocks_ = ::new (block) header{blocks_, added};
+    fresh_ = static_cast<std::byte*>(block) + first_offset_;
+    fresh_count_ = added;
+    // for_each_built() reads the tag of every slot, also of those that were never taken.
+    for (std::size_t i = 0; i < added; ++i) {
+        ::new (static_cast<void*>(&state_of(fresh_ + i * slot_size_))) state{0, 0};
+    }
+    return true;
+}
+
+bool object_slots::reserve(std::size_t count, std::size_t total_max) noexcept {
+    const std::size_t missing = count - slot_count_;
+    if (count > total_max || !can_ever_hold(count)) { return false; }
+    // The new block brings the fresh slots from now on: the others are vacant, the first one next.
+    while (fresh_count_ != 0) { give_vacant(fresh_ + --fresh_count_ * slot_size_); }
+    // When this is refused the slots have only changed their list: they are still to be had.
+    return grow(missing, missing, total_max);
+}
+
+void object_slots::validate() const noexcept {
+    std::size_t built = 0;
+    std::size_t waiting = 0;
+    for_each_built([&](void* slot) {
+        ++built;
+        waiting += is_idle(slot, state_of(slot)) ? 1u : 0u;
+    });
+    // An object that was taken keeps its old position: it is idle only while the stack agrees.
+    CAIRN_ASSERT(waiting == idle_count_, "every idle object is on the stack once");
+    CAIRN_ASSERT(built + vacant_count_ + fresh_count_ == slot_count_,
+                 "every slot is accounted for");
+    for (std::size_t i = 0; i < idle_count_; ++i) {
+        CAIRN_ASSERT(state_of(stack_[i]).position == i, "what waits on the stack knows its place");
+    }
+}
+
+namespace {
+
+/// What one thread does, and what it threw: an exception that leaves a thread ends the program.
+struct part_of_work {
+    void (*run)(void*, std::size_t, std::size_t, std::size_t);
+    void* context;
+    std::size_t part;
+    std::size_t first;
+    std::size_t last;
+#if defined(__cpp_exceptions)
+    std::exception_ptr thrown;
+#endif
+
+    void operator()() noexcept {
+#if defined(__cpp_exceptions)
+        try {
+            run(context, part, first, last);
+        } catch (...) { thrown = std::current_exception(); }
+#else
+        run(context, part, first, last);
+#endif
+    }
+};
+
+/// False when the system has no thread to give.
+bool start(std::thread& worker, part_of_work& work) noexcept {
+#if defined(__cpp_exceptions)
+    try {
+        worker = std::thread{[&work] { work(); }};
+    } catch (...) { return false; }
+#else
+    worker = std::thread{[&work] { work(); }};
+#endif
+    return true;
+}
+
+}  // namespace
+
+void run_in_parts(std::size_t count, std::size_t part_count, std::size_t multiple,
+                  void (*run)(void*, std::size_t, std::size_t, std::size_t), void* context) {
+    part_count = part_count == 0 ? 1 : part_count > part_count_max ? part_count_max : part_count;
+    // Rounding the step up only makes parts fewer: parts * step >= count with at most part_count of
+    // them, so the two arrays have room for all.
+    std::size_t step = (count + part_count - 1) / part_count;
+    step = (step + multiple - 1) / multiple * multiple;
+    part_of_work work[part_count_max];
+    std::thread workers[part_count_max];
+    std::size_t parts = 0;
+    for (std::size_t first = 0; first < count; first += step, ++parts) {
+        const std::size_t last = count - first < step ? count : first + step;
+        work[parts].run = run;
+        work[parts].context = context;
+        work[parts].part = parts;
+        work[parts].first = first;
+        work[parts].last = last;
+    }
+    // A part for which the system has no thread is done here, before this thread's own part: the
+    // work is always done, only later.
+    for (std::size_t p = 1; p < parts; ++p) {
+        if (!start(workers[p], work[p])) { work[p](); }
+    }
+    if (parts != 0) { work[0](); }
+    // Every part ends before one of their exceptions leaves: they work on this frame's arrays and
+    // in the caller's context.
+    for (std::size_t p = 1; p < parts; ++p) {
+        if (workers[p].joinable()) { workers[p].join(); }
+    }
+#if defined(__cpp_exceptions)
+    for (std::size_t p = 0; p < parts; ++p) {
+        if (work[p].thrown) { std::rethrow_exception(work[p].thrown); }
+    }
+#endif
+}
+
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -1,0 +1,33 @@
+// Cold half of cairn/owners/inside/cell_blocks.hpp.
+#include <cairn/owners/inside/cell_blocks.hpp>
+
+#include <cstring>
+
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+
+cell_blocks::~cell_blocks() {
+    for (std::size_t b = 0; b < block_count_max; ++b) {
+        if (blocks_[b] != nullptr) {
+            upstream_.deallocate(blocks_[b], (first_count << b) * cell_size_, cache_line_alignment);
+        }
+    }
+}
+
+bool cell_blocks::reserve(std::size_t count) noexcept {
+    for (std::size_t b = 0; first_of(b) < count; ++b) {
+        if (b == block_count_max || (blocks_[b] == nullptr && !add(b))) { return false; }
+    }
+    return true;
+}
+
+bool cell_blocks::add(std::size_t b) noexcept {
+    const std::size_t bytes = (first_count << b) * cell_size_;
+    void* const block = upstream_.allocate(bytes, cache_line_alignment);
+    if (block == nullptr) { return false; }
+    std::memset(block, 0, bytes);
+    // Release: who finds the block finds its zeros.
+    __atomic_store_n(&blocks_[b], static_cast<std::byte*>(block), __ATOMIC_RELEASE);
+    return true;
+}
+
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail
