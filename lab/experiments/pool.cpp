@@ -135,7 +135,7 @@ template <std::size_t Size>
 void add_size(lab::experiment& e, double weight) {
     const std::string size = std::to_string(Size) + " b";
     add_case<Size, pairs>(e, "pair " + size, weight);
-    // Pairs and churn are faster for it (decision 0124).
+    // Pairs and churn are faster for it (decision 0020).
     const std::vector<lab::cause> in_batches{
         {"Each slot of a batch passes the place of the one that was freed last: a load, a store "
          "and "

@@ -78,7 +78,7 @@ TEST(slot_map, a_checked_build_notices_that_objects_changed_places_behind_their_
 
 TEST(slot_map, values_that_are_exchanged_where_they_are_are_no_objects_that_change_places) {
     // What std::rotate does to ints and a program that gives each the next one's value are the
-    // same: no check accuses either. (docs/decisions/0065-order-behind-the-handles-back.md)
+    // same: no check accuses either. (docs/decisions/0011-one-word-answers-for-a-handle.md)
     slot_map<int> map;
     std::vector<slot_map<int>::handle_type> all;
     for (int i = 0; i < 5; ++i) { all.push_back(map.emplace(i)); }
