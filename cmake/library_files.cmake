@@ -62,7 +62,6 @@ target_sources(cairn
         src/movable/relocatable_heap.cpp
         src/movable/relocatable_heap/compact.cpp
         src/movable/relocatable_heap/object_map.cpp
-        src/movable/relocatable_heap/questions.cpp
         # containers
         src/containers/string_pool.cpp
         src/containers/table/memory.cpp
@@ -158,6 +157,7 @@ target_sources(cairn
         include/cairn/storage/step_counter.hpp
         include/cairn/storage/inside/store_traits.hpp
         include/cairn/storage/inside/two_level_bitmap.hpp
+        include/cairn/storage/work_limit.hpp
         # alloc
         include/cairn/alloc/any_arena.hpp
         include/cairn/alloc/arena.hpp
@@ -216,7 +216,6 @@ target_sources(cairn
         include/cairn/alloc/scratch.hpp
         include/cairn/alloc/virtual_arena.hpp
         # movable
-        include/cairn/movable/budget.hpp
         include/cairn/movable/concurrent_relocatable_heap.hpp
         include/cairn/movable/concurrent_relocatable_heap/pin_word.hpp
         include/cairn/movable/inside/map_json.hpp
@@ -230,12 +229,11 @@ target_sources(cairn
         include/cairn/movable/relocatable.hpp
         include/cairn/movable/relocatable_heap.hpp
         include/cairn/movable/relocatable_heap/object_map.hpp
-        include/cairn/movable/relocatable_heap/stats.hpp
         include/cairn/movable/relocation.hpp
         include/cairn/movable/trivial_relocation.hpp
         # owners
         include/cairn/owners/deferred_store.hpp
-        include/cairn/owners/destruction_budget.hpp
+        include/cairn/owners/destruction_report.hpp
         include/cairn/owners/destruction_queue.hpp
         include/cairn/owners/lease.hpp
         include/cairn/owners/shared_handle.hpp
@@ -297,19 +295,14 @@ target_sources(cairn
         include/cairn/containers/table/view.hpp
         include/cairn/containers/table/written_arguments.hpp
         # collected
-        include/cairn/collected/budget.hpp
         include/cairn/collected/collected_heap.hpp
-        include/cairn/collected/collected_heap/graph.hpp
-        include/cairn/collected/collected_heap/slots.hpp
-        include/cairn/collected/collected_heap/stats.hpp
+        include/cairn/collected/collection_report.hpp
         include/cairn/collected/marking_worker.hpp
         include/cairn/collected/marking_worker/protocol.hpp
         include/cairn/collected/ref.hpp
         include/cairn/collected/ref_array.hpp
-        include/cairn/collected/region.hpp
-        include/cairn/collected/region/records.hpp
+        include/cairn/collected/inside/collected_region.hpp
         include/cairn/collected/trace.hpp
-        include/cairn/collected/trace/shown.hpp
         include/cairn/collected/traced.hpp
         # debug
         include/cairn/debug/expect_broken_promise.hpp

@@ -25,7 +25,7 @@ int main() {
     path.reset();  // no handle finds the first one any more
     if (all.contains(watcher)) { return 1; }
     int frames = 0;
-    while (!all.collect({.objects = 1000}).settled) { ++frames; }  // once a frame
+    while (!all.collect({.steps = 1000}).settled) { ++frames; }  // once a frame
     // [/frames]
     std::printf("%d frames\n", frames + 1);
     return all.objects().empty() && frames == 9 ? 0 : 1;

@@ -38,7 +38,7 @@ int main() {
     }
     if (still.get() != address || shot->volume != 0.5f) { return 3; }
     still.reset();  // the GPU is done
-    heap.compact(cairn::compaction_budget::unlimited());
+    heap.compact();
     std::printf("%d frames later: %zu hole, fragmentation %.2f\n", frames, heap.stats().hole_count,
                 heap.stats().fragmentation());
     const bool is_stale = heap.get(assets[0]) == nullptr;  // freed: says so

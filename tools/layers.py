@@ -28,7 +28,6 @@ name_nothing = {
 }
 # Public headers without a test of their name, and where their sentences are tested.
 tested_elsewhere = {
-    "collected/region": "what the parts of a collected heap share: validate() in every test of it",
     "core/version": "numbers, which core/flavour_test.cpp compares with the names",
 }
 include = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')

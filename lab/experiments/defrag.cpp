@@ -38,7 +38,7 @@ constexpr const char* soak_columns[][2] = {
 /// One contender of the soak; each sample is a replay of the same trace.
 struct soak_run {
     plan p;
-    cairn::compaction_budget budget;
+    cairn::work_limit budget;
 
     void operator()(lab::sample& s) {
         relocatable memory{p, budget};
@@ -93,7 +93,7 @@ struct soak_without_moving {
 
 struct convergence {
     plan p;
-    cairn::compaction_budget budget;
+    cairn::work_limit budget;
     void operator()(lab::sample& s) {
         p.with_pins = false;
         relocatable memory{p, {.steps = 0}};
@@ -239,7 +239,7 @@ void converge(lab::experiment& e, plan p) {
         e.compare("frames to converge",
                   {.unit = "frames", .measure = lab::measure::value, .quick_samples = 3});
     c.cairn("50 us a frame", [p] { return convergence{p, {.microseconds = 50}}; });
-    c.cairn("unlimited", [p] { return convergence{p, cairn::compaction_budget::unlimited()}; });
+    c.cairn("unlimited", [p] { return convergence{p, cairn::work_limit{}}; });
     e.also(c, "fragmentation before", {.unit = "%"});
     e.also(c, "fragmentation after", {.unit = "%"});
     e.also(c, "free pieces after", {.unit = "pieces"});
@@ -253,7 +253,7 @@ void footprint(lab::experiment& e, const plan& p) {
                                                                  .equal_checksums = true,
                                                                  .one_sample = true});
     const auto ours = [](const plan& q) {
-        return std::make_unique<never_refuses>(q, cairn::compaction_budget{.microseconds = 50});
+        return std::make_unique<never_refuses>(q, cairn::work_limit{.microseconds = 50});
     };
     const auto theirs = [](const plan&) {
         return std::make_unique<fixed<lab::heaps::general_malloc>>();

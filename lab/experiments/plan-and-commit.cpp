@@ -109,10 +109,10 @@ struct planned {
 /// The heap copies for itself.
 struct moved_in_place {
     using id = cairn::relocatable_heap::handle_type;
-    cairn::compaction_budget budget;
+    cairn::work_limit budget;
     resident memory;
     cairn::relocatable_heap heap{{memory.bytes.get(), capacity}};
-    explicit moved_in_place(cairn::compaction_budget b) : budget{b} {}
+    explicit moved_in_place(cairn::work_limit b) : budget{b} {}
 
     id allocate(std::size_t size) { return heap.allocate(size); }
     void deallocate(id h) { heap.deallocate(h); }
@@ -123,7 +123,7 @@ struct moved_in_place {
         frame_report r;
         r.whole_ns = static_cast<double>(lab::now_ns() - begun);
         r.bytes = done.bytes;
-        if (budget.microseconds != cairn::compaction_budget::no_end) {
+        if (budget.microseconds != cairn::work_limit::no_end) {
             r.overshoot = std::max(0.0, r.whole_ns / 1e3 - budget.microseconds);
         } else {
             r.overshoot = r.bytes > byte_budget ? static_cast<double>(r.bytes - byte_budget) : 0;
@@ -333,14 +333,14 @@ const lab::registration plan_and_commit{
                 runs(
                     [] {
                         return std::make_unique<moved_in_place>(
-                            cairn::compaction_budget{.bytes = byte_budget});
+                            cairn::work_limit{.bytes = byte_budget});
                     },
                     frames, over_bytes));
         c.cairn("cairn::relocatable_heap, 50 us a frame",
                 runs(
                     [] {
                         return std::make_unique<moved_in_place>(
-                            cairn::compaction_budget{.microseconds = microsecond_budget});
+                            cairn::work_limit{.microseconds = microsecond_budget});
                     },
                     frames, over_time));
         c.baseline("everything slides, by hand",

@@ -21,7 +21,7 @@ namespace lab::soak {
 struct pauses_run {
     static constexpr unsigned replays = 10;
     plan p;
-    cairn::compaction_budget budget;
+    cairn::work_limit budget;
     void operator()(lab::sample& s) {
         std::vector<float> minima(p.frames, 1e30f);
         for (unsigned n = 0; n != replays; ++n) {

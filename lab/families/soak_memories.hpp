@@ -36,14 +36,13 @@ struct relocatable {
     using id = cairn::relocatable_heap::handle_type;
     resident_region region;
     cairn::relocatable_heap heap;
-    cairn::compaction_budget budget;
+    cairn::work_limit budget;
     const cairn::relocation* how;
     std::deque<cairn::pinned<void>> pins;
     std::vector<float> overshoot_ns;
     std::uint64_t moved = 0;
 
-    relocatable(const plan& p, cairn::compaction_budget b,
-                const cairn::relocation& way = cairn::by_bytes)
+    relocatable(const plan& p, cairn::work_limit b, const cairn::relocation& way = cairn::by_bytes)
         : region{p.region},
           heap{region.slice(), cairn::system_memory(), {.object_count = p.object_count}},
           budget{b},
@@ -80,7 +79,7 @@ struct never_refuses : relocatable {
     id allocate(std::size_t size) {
         id h = relocatable::allocate(size);
         if (!h) {
-            moved += heap.compact(cairn::compaction_budget::unlimited()).bytes;
+            moved += heap.compact().bytes;
             h = relocatable::allocate(size);
         }
         return h;

@@ -91,24 +91,6 @@ collected_region* build_region(std::byte* memory, const region_plan& plan,
 
 }  // namespace
 
-collection_cycle cycle_of(const collected_region& r) noexcept {
-    const cycle_counts& c = r.last_cycle;
-    return {.number = r.cycle_count,
-            .bytes = c.work,
-            .kept_count = c.kept_count,
-            .kept_size = c.kept_size,
-            .freed_count = c.freed_count,
-            .freed_size = c.freed_size,
-            .destructor_count = c.destroyed_count,
-            .allocated_size = c.allocated_size,
-            .root_count = c.root_count,
-            .work_in_make = c.work_in_make,
-            .work_by_worker = c.work_by_worker,
-            .step_count = c.steps,
-            .nanoseconds = c.nanoseconds,
-            .longest_step = c.longest_step};
-}
-
 collected_region* create_region(const region_wishes& wishes, allocator_ref upstream) noexcept {
     const region_plan plan{wishes.size, wishes.how.mark_stack_count};
     void* const memory = upstream.allocate(plan.end, alignment{region_alignment});
@@ -176,7 +158,7 @@ void collected_heap::release() noexcept {
     mark_alone();
     detail::end_all_roots(r);
     // Destructors of what a running cycle has found run in it; those of the rest, below.
-    if (r.now != detail::phase::idle) { static_cast<void>(step(collection_budget::unlimited())); }
+    if (r.now != detail::phase::idle) { (void)step(work_limit{}); }
     detail::end_all_objects(r);
     detail::end_all_roots(r);  // those that a destructor made
     detail::destroy_region(r);
@@ -216,7 +198,7 @@ collected_heap_stats collected_heap::stats() const noexcept {
     s.cycle_count = r.cycle_count;
     s.set_aside_count = detail::in_place{r.set_aside_count}.load(detail::memory_order::relaxed);
     s.work_in_make = r.work_in_make;
-    s.last_cycle = detail::cycle_of(r);
+    s.last_cycle = r.last_cycle;
     s.slowest_speed = r.slowest_speed;
     return s;
 }

@@ -95,11 +95,11 @@ bool concurrent_relocatable_heap::try_deallocate(handle_type h) noexcept {
     return true;
 }
 
-compaction_report concurrent_relocatable_heap::compact(const compaction_budget& budget) noexcept {
+compaction_report concurrent_relocatable_heap::compact(const work_limit& limit) noexcept {
     // Kept, not cleared: a hook of one heap's object may compact another heap.
     const concurrent_relocatable_heap* const outer = moving_here;
     moving_here = this;
-    const compaction_report result = heap_.compact(budget);
+    const compaction_report result = heap_.compact(limit);
     moving_here = outer;
     return result;
 }

@@ -1,5 +1,5 @@
-// Cold half of cairn/movable/relocatable_heap.hpp: life, bytes, pins. Moving is in
-// relocatable_heap/compact.cpp, numbers are in relocatable_heap/questions.cpp.
+// Cold half of cairn/movable/relocatable_heap.hpp: life, bytes, pins, numbers. Moving is in
+// relocatable_heap/compact.cpp.
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/core/poison.hpp>
@@ -164,7 +164,7 @@ relocatable_heap::relocatable_heap(relocatable_heap&& other) noexcept
     other_side_ = other.other_side_;
     epoch_ = other.epoch_;
     counts_ = other.counts_;
-    ns_per_byte_ = other.ns_per_byte_;
+    ns_per_mib_ = other.ns_per_mib_;
     other.base_ = nullptr;
     other.owned_ = nullptr;
     other.planner_.restart();
@@ -284,6 +284,54 @@ void relocatable_heap::leave(std::byte* from, std::size_t kept, std::size_t size
     // its old bytes.
     if (other_side_ != 0 && size > kept) { std::memset(from + kept, left_pattern, size - kept); }
     poison(from + kept, span - kept);
+}
+
+// ---------------------------------------------------------------------------- looking
+
+relocatable_heap_stats relocatable_heap::stats() const noexcept {
+    relocatable_heap_stats s{};
+    s.capacity = capacity();
+    s.free_size = free_size();
+    s.largest_free = std::size_t{map_.largest_hole()} * granule_size;
+    s.hole_count = map_.hole_count();
+    s.object_count = object_count();
+    s.pinned_count = counts_.pinned;
+    s.pinned_size = counts_.pinned_granules * granule_size;
+    s.moved_size = counts_.moved_size;
+    s.move_count = counts_.moves;
+    s.compact_count = counts_.calls;
+    s.round_count = counts_.rounds;
+    s.calls_to_converge = counts_.calls_to_converge;
+    return s;
+}
+
+std::size_t relocatable_heap::unusable_for(std::size_t size) const noexcept {
+    std::size_t total = 0;
+    for_each_range([&](const relocatable_range& r) {
+        if (r.is_free && r.size < size) { total += r.size; }
+    });
+    return total;
+}
+
+void relocatable_heap::validate() const noexcept {
+    if constexpr (asserts_enabled) {
+        map_.validate();
+        slots_.validate();
+        std::size_t count = 0;
+        std::uint64_t pinned = 0;
+        for (std::uint32_t i = map_.lowest(); i != none; i = map_.entry(i).after) {
+            const object_entry& e = map_.entry(i);
+            CAIRN_ASSERT(slots_.is_alive(i), "an object in the map has a live handle");
+            CAIRN_ASSERT(place(i) == e.place || place(i) == e.place + other_side_,
+                         "a handle leads to the place of its object");
+            CAIRN_ASSERT(is_aligned(address(i), alignment{std::size_t{1} << e.align_log2}),
+                         "an object is aligned as it was asked");
+            ++count;
+            pinned += e.pins != 0 ? 1 : 0;
+        }
+        CAIRN_ASSERT(count == slots_.live_count(), "every live handle has one object");
+        CAIRN_ASSERT(pinned == counts_.pinned, "the count of pinned objects is true");
+    }
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -173,7 +173,7 @@ TEST(traced_test, an_object_that_moves_may_hold_a_root) {
     const auto moved = movable.make<marker>(root<unit>{made(heap, 2)}, 2);
     const marker* const before = moved.get();
     movable.destroy(hole);
-    static_cast<void>(movable.compact(cairn::compaction_budget::unlimited()));
+    static_cast<void>(movable.compact());
     EXPECT_NE(moved.get(), before);
     heap.collect();
     EXPECT_EQ(heap.stats().object_count, 1u);

@@ -102,13 +102,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 (void)heap.compact({.bytes = at[1] * 16u, .steps = at[2] % 16u});
                 break;
             default:
-                if (at[1] % 4 == 0) { (void)heap.compact(compaction_budget::unlimited()); }
+                if (at[1] % 4 == 0) { (void)heap.compact(); }
         }
         heap.validate();
         for (const object& o : live) { check(heap, o); }
     }
     for (object& o : live) { o.pin.reset(); }
-    const auto report = heap.compact(compaction_budget::unlimited());
+    const auto report = heap.compact();
     require(report.settled);
     heap.validate();
     for (const object& o : live) { check(heap, o); }

@@ -13,9 +13,9 @@
 namespace {
 
 using namespace cairn::literals;
-using cairn::compaction_budget;
 using cairn::concurrent_relocatable_heap;
 using cairn::held;
+using cairn::work_limit;
 using handle = concurrent_relocatable_heap::handle_type;
 
 struct asset {
@@ -42,14 +42,14 @@ TEST(concurrent_relocatable_heap, a_held_object_stays_and_is_not_freed) {
         const held<asset> a = heap.pin<asset>(h);
         ASSERT_TRUE(a);
         const asset* const before = a.get();
-        heap.compact(compaction_budget::unlimited());
+        heap.compact();
         EXPECT_EQ(a.get(), before);
         EXPECT_EQ(a->words[3], 2u);
         EXPECT_FALSE(heap.try_destroy<asset>(h));
         EXPECT_EQ(a->words[11], 2u);
         EXPECT_GT(heap.inner().stats().hole_count, 1u);
     }
-    EXPECT_TRUE(heap.compact(compaction_budget::unlimited()).one_piece);
+    EXPECT_TRUE(heap.compact().one_piece);
     EXPECT_EQ(heap.pin<asset>(h)->words[5], 2u);
     EXPECT_TRUE(heap.try_destroy<asset>(h));
     EXPECT_FALSE(heap.pin<asset>(h));
@@ -114,12 +114,11 @@ TEST(concurrent_relocatable_heap_death_test, an_object_that_is_told_of_its_move_
     const handle h = heap.make<pins_itself>();
     EXPECT_TRUE(heap.try_deallocate(below));
     *heap.pin<pins_itself>(h) = {&heap, other, {}};
-    EXPECT_EQ(heap.compact(compaction_budget::unlimited()).moves, 2u);
+    EXPECT_EQ(heap.compact().moves, 2u);
     if (!cairn::asserts_enabled) { GTEST_SKIP() << "asserts are off"; }
     heap.pin<pins_itself>(h)->me = h;
     EXPECT_TRUE(heap.try_deallocate(other));
-    EXPECT_DEATH(heap.compact(compaction_budget::unlimited()),
-                 "an object that is told of its move does not pin itself");
+    EXPECT_DEATH(heap.compact(), "an object that is told of its move does not pin itself");
 }
 
 TEST(concurrent_relocatable_heap, readers_see_whole_objects_while_one_thread_compacts) {

@@ -12,10 +12,10 @@
 namespace {
 
 using cairn::alignment;
-using cairn::compaction_budget;
 using cairn::pinned;
 using cairn::relocatable_heap;
 using cairn::relocatable_heap_options;
+using cairn::work_limit;
 using handle = relocatable_heap::handle_type;
 
 std::uint64_t mix(std::uint64_t x) {
@@ -116,8 +116,8 @@ private:
         } else if (what < 84) {
             if (!objects_.empty()) { toggle_pin(objects_[any(objects_.size())]); }
         } else if (what < 97) {
-            const compaction_budget budget{any(4) == 0 ? SIZE_MAX : any(4000),
-                                           any(8) == 0 ? 20 : compaction_budget::no_end, any(20)};
+            const work_limit budget{any(4) == 0 ? SIZE_MAX : any(4000),
+                                    any(8) == 0 ? 20 : work_limit::no_end, any(20)};
             const std::uint32_t epoch = heap_.epoch();
             const auto report = heap_.compact(budget);
             EXPECT_EQ(heap_.epoch(), epoch + 1);
@@ -130,7 +130,7 @@ private:
             begin();
             upstream_.refuse_nothing();
         } else if (any(20) == 0) {
-            heap_.compact(compaction_budget::unlimited());
+            heap_.compact();
         }
     }
 
@@ -230,7 +230,7 @@ TEST(relocatable_heap_model_test, without_pins_the_free_memory_becomes_one_piece
         model m{seed + 200 + run, 64'000, {.largest_movable = SIZE_MAX}, true};
         m.run(1000, 1000);
         m.unpin_all();
-        const auto report = m.heap().compact(compaction_budget::unlimited());
+        const auto report = m.heap().compact();
         EXPECT_TRUE(report.settled);
         EXPECT_TRUE(report.one_piece);
         EXPECT_EQ(m.heap().stats().largest_free, m.heap().free_size());

@@ -131,12 +131,12 @@ TYPED_TEST(deferred_store_of, collect_spreads_a_chain_over_frames) {
     EXPECT_FALSE(store.empty());
     EXPECT_EQ(store.waiting_count(), 1u);
     for (int frame = 1; frame <= 9; ++frame) {
-        const destruction_report r = store.collect({.objects = 11});
+        const destruction_report r = store.collect({.steps = 11});
         EXPECT_EQ(r.objects, 11u);
         EXPECT_FALSE(r.settled);
         EXPECT_EQ(TypeParam::alive, 101 - 11 * frame);
     }
-    const destruction_report last = store.collect({.objects = 11});
+    const destruction_report last = store.collect({.steps = 11});
     EXPECT_EQ(last.objects, 1u);
     EXPECT_TRUE(last.settled);
     EXPECT_EQ(last.nanoseconds, 0u);
@@ -150,7 +150,7 @@ TYPED_TEST(deferred_store_of, collect_spreads_a_chain_over_frames) {
 TYPED_TEST(deferred_store_of, a_budget_however_small_destroys_something) {
     typename TypeParam::store store{system_memory(), destroys::in_collect};
     chain<TypeParam>(store, 5000).reset();
-    const destruction_report none = store.collect({.objects = 0});
+    const destruction_report none = store.collect({.steps = 0});
     EXPECT_EQ(none.objects, 1u);
     const destruction_report brief = store.collect({.microseconds = 0});
     EXPECT_GE(brief.objects, 1u);

@@ -53,10 +53,10 @@ TEST(destruction_queue, stops_where_the_budget_ends) {
     a->owned = {b};
     b->owned = {ended.make(&order, 3)};
     told::queue::end(*a);
-    EXPECT_EQ(ended.collect({.objects = 2}).objects, 2u);
+    EXPECT_EQ(ended.collect({.steps = 2}).objects, 2u);
     EXPECT_EQ(order, (std::vector{1, 2}));
     EXPECT_FALSE(ended.empty());
-    const destruction_report rest = ended.collect({.objects = 2});
+    const destruction_report rest = ended.collect({.steps = 2});
     EXPECT_EQ(rest.objects, 1u);
     EXPECT_TRUE(rest.settled);
     told::queue::end(*ended.make(&order, 4));

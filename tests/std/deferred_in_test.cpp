@@ -55,7 +55,7 @@ TEST(deferred_in, a_million_owners_in_a_row_end_without_recursion) {
             first.reset();
             if (when == destroys::in_collect) {
                 EXPECT_EQ(pool_node::alive, long_chain) << "the end of an owner destroys nothing";
-                const destruction_report frame = ended.collect({.objects = 1000});
+                const destruction_report frame = ended.collect({.steps = 1000});
                 EXPECT_EQ(frame.objects, 1000u);
                 EXPECT_EQ(pool_node::alive, long_chain - 1000);
                 EXPECT_TRUE(ended.collect().settled);
@@ -106,7 +106,7 @@ TEST(deferred_in, a_million_shared_owners_in_a_row_end_without_recursion) {
             if (when == destroys::in_collect) {
                 EXPECT_EQ(shared_node::alive, chain_length - 1)
                     << "an owner's end destroys nothing";
-                EXPECT_EQ(ended.collect({.objects = 1000}).objects, 1000u);
+                EXPECT_EQ(ended.collect({.steps = 1000}).objects, 1000u);
                 EXPECT_EQ(shared_node::alive, chain_length - 1001);
                 EXPECT_TRUE(ended.collect().settled);
             }

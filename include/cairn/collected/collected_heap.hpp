@@ -42,20 +42,41 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <cairn/collected/budget.hpp>
-#include <cairn/collected/collected_heap/graph.hpp>
-#include <cairn/collected/collected_heap/slots.hpp>
-#include <cairn/collected/collected_heap/stats.hpp>
+#include <cairn/collected/collection_report.hpp>
+#include <cairn/collected/inside/collected_region.hpp>
 #include <cairn/collected/ref.hpp>
 #include <cairn/collected/ref_array.hpp>
 #include <cairn/collected/trace.hpp>
 #include <cairn/core/inside/construct.hpp>
 #include <cairn/core/inside/moved.hpp>
 #include <cairn/core/inside/rollback.hpp>
+#include <cairn/core/poison.hpp>
+#include <cairn/storage/work_limit.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class marking_worker;
+
+/// What a heap is told when it is made.
+struct collected_heap_options {
+    /// Bytes of work that make() may do between two steps, when memory is short: what it takes of
+    /// time is bounded by that. Beyond it make() returns null. 0: it never helps.
+    std::size_t work_in_make_max = SIZE_MAX;
+    /// Called at the end of each cycle, in the step that ends it; it makes and steps nothing.
+    void (*cycle_ended)(void* context, const collection_cycle& cycle) = nullptr;
+    void* cycle_ended_context = nullptr;
+    /// Objects that wait to be traced, in memory taken at the start. 0: one for each 64 bytes of
+    /// the heap. What exceeds it is set aside in bitmaps and found again: slower, never lost.
+    std::size_t mark_stack_count = 0;
+    /// The debug mode: every step() collects all, so that an object that only a raw pointer kept
+    /// over a safe point is gone, and step() and collect() move what compact() may move, as far as
+    /// chunks are free. Where objects were is poisoned; checked builds name a ref that is used
+    /// there, and a T* from there that becomes a ref, root or weak_ref.
+    bool stress = false;
+    /// The debug mode: when marking ends, a second, simple walk compares, and each object is asked
+    /// whether it tells all of the references that began with it. In checked builds.
+    bool verify = false;
+};
 
 class collected_heap {
 public:
@@ -80,10 +101,21 @@ public:
     template <class T, class... Args>
     [[nodiscard]] T* make(Args&&... args);
 
-    /// The safe point: goes on with the running cycle, or begins one where memory is getting short,
-    /// within `budget`. Destructors and before_collect() run in here.
-    /// Requires: it is not called by a constructor, a destructor, a trace() or a before_collect().
-    collection_report step(const collection_budget& budget) noexcept;
+    /// The safe point: goes on with the running cycle, or begins one when memory is getting short,
+    /// within `limit`. Without a limit ({}) it ends the running cycle, or a new one. Destructors
+    /// and before_collect() run in here.
+    /// Requires: no constructor, destructor, trace() or before_collect() of its objects calls it.
+    ///
+    /// Work is counted in bytes, so that time, memory and required_budget() share a unit:
+    ///     an object is marked             the bytes of its slot, or 8 for each of its references,
+    ///                                     if that is more (ref_array: 128 references at a time)
+    ///     a root is looked at             32
+    ///     a chunk is swept                256
+    ///     a destructor, a before_collect  128
+    /// Each of these is one step of the limit. A call passes its limit by one unit of work at most,
+    /// and its time by about a microsecond more: the clock is read every 2048 bytes of work. A
+    /// destructor and a trace() take what they take, and a traced container is one unit.
+    collection_report step(const work_limit& limit) noexcept;
     /// What is owed: a cycle that runs ends before the memory does. The work that it may still cost
     /// is spread over the bytes that may be allocated until half of what was free at its beginning
     /// is left; each step pays for those allocated since the last one.
@@ -173,6 +205,54 @@ private:
 };
 
 namespace detail {
+
+// What collected_heap is made of; each says more in its source.
+struct region_wishes {
+    std::size_t size;
+    const collected_heap_options& how;
+};
+[[nodiscard]] collected_region* create_region(const region_wishes& wishes,
+                                              allocator_ref upstream) noexcept;
+void end_all_roots(collected_region& r) noexcept;
+void end_all_objects(collected_region& r) noexcept;
+void destroy_region(collected_region& r) noexcept;
+[[nodiscard]] type_record* find_record(collected_region& r, const collected_type& type) noexcept;
+[[nodiscard]] void* take_from_next_word(collected_region& r, type_record& record) noexcept;
+[[nodiscard]] void* take_large(collected_region& r, const collected_type& type,
+                               std::size_t size) noexcept;
+void give_back_slot(collected_region& r, void* slot) noexcept;
+
+[[nodiscard]] inline std::size_t record_number(const collected_type& type) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(&type);
+    return (address >> 3) * 0x9E37'79B9'7F4A'7C15u >> 56;
+}
+static_assert(type_record_count == 256);
+
+/// A slot for an object of `type`; nullptr when exhausted.
+template <std::size_t SlotSize>
+[[nodiscard]] inline void* take_slot(collected_region& r, const collected_type& type) noexcept {
+    type_record* record = &r.types[record_number(type)];
+    if (record->type != &type) [[unlikely]] {
+        record = find_record(r, type);
+        if (record == nullptr) { return nullptr; }
+    }
+    const std::uint64_t free = record->free_bits;
+    if (free == 0) [[unlikely]] { return take_from_next_word(r, *record); }
+    record->free_bits = free & (free - 1);
+    std::byte* const slot =
+        record->word_begin + static_cast<unsigned>(__builtin_ctzll(free)) * slot_size_min;
+    unpoison(slot, SlotSize);
+    return slot;
+}
+
+using text_sink = void (*)(void* context, const char* text, std::size_t length);
+using keeper_function = void (*)(void* context, const collected_keeper& keeper);
+
+/// As collected_heap::who_keeps() and write_json(); `object` may be nullptr in the latter.
+[[nodiscard]] bool visit_keepers(const collected_region& r, const void* object,
+                                 keeper_function visit, void* context) noexcept;
+void write_region(const collected_region& r, const void* object, text_sink sink,
+                  void* context) noexcept;
 
 /// Checked builds: knows what a constructor is at work on, and that all its references are told.
 class construction_scope {

@@ -41,10 +41,10 @@
 
 #include <cstdint>
 
-#include <cairn/collected/budget.hpp>
+#include <cairn/collected/inside/collected_region.hpp>
 #include <cairn/collected/marking_worker/protocol.hpp>
-#include <cairn/collected/region.hpp>
 #include <cairn/core/inside/atomic.hpp>
+#include <cairn/storage/work_limit.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -65,7 +65,7 @@ public:
     /// left of their work, so the two together do what required_budget() asks for, where the worker
     /// is given time or not. A step with a limit of time or of units alone leaves marking to a
     /// worker that marked anything since the last one.
-    bool run(const collection_budget& budget = collection_budget::unlimited()) noexcept;
+    bool run(const work_limit& limit = {}) noexcept;
 
 private:
     friend struct detail::marking_share;

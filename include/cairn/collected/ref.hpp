@@ -27,7 +27,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <cairn/collected/region.hpp>
+#include <cairn/collected/inside/collected_region.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -66,8 +66,12 @@ public:
     operator T*() const noexcept { return get(); }
     explicit operator bool() const noexcept { return name_ != 0; }
     /// Requires: it refers to something.
-    T& operator*() const noexcept { return *checked_target(); }
-    T* operator->() const noexcept { return checked_target(); }
+    T& operator*() const noexcept { return *operator->(); }
+    T* operator->() const noexcept {
+        if constexpr (asserts_enabled) { detail::check_load(this); }
+        CAIRN_ASSERT(name_ != 0, "a reference that is followed refers to something");
+        return target();
+    }
 
     friend void swap(ref& a, ref& b) noexcept {
         T* const of_a = a.get();
@@ -79,12 +83,6 @@ private:
     [[nodiscard]] T* target() const noexcept {
         return static_cast<T*>(detail::object_at(this, name_));
     }
-    [[nodiscard]] T* checked_target() const noexcept {
-        if constexpr (asserts_enabled) { detail::check_load(this); }
-        CAIRN_ASSERT(name_ != 0, "a reference that is followed refers to something");
-        return target();
-    }
-
     detail::object_name name_ = 0;
 };
 static_assert(sizeof(ref<int>) == 4);
@@ -101,7 +99,7 @@ protected:
     ~root_base() {
         if (object != nullptr) { unlink(); }
     }
-    [[nodiscard]] void* target() const noexcept { return object; }
+    using root_link::object;
 
     void link(void* to, [[maybe_unused]] call_site from) noexcept {
         if constexpr (asserts_enabled) { check_root(this, to); }
@@ -178,19 +176,18 @@ public:
         return *this;
     }
 
-    [[nodiscard]] T* get() const noexcept { return static_cast<T*>(target()); }
+    [[nodiscard]] T* get() const noexcept { return static_cast<T*>(object); }
     operator T*() const noexcept { return get(); }
     using root_base::operator bool;
     /// Requires: it refers to something.
-    T& operator*() const noexcept { return *checked_target(); }
-    T* operator->() const noexcept { return checked_target(); }
+    T& operator*() const noexcept { return *operator->(); }
+    T* operator->() const noexcept {
+        CAIRN_ASSERT(object != nullptr, "a root that is followed refers to something");
+        return get();
+    }
 
 private:
     static void* as_void(T* target) noexcept { return const_cast<std::remove_cv_t<T>*>(target); }
-    [[nodiscard]] T* checked_target() const noexcept {
-        CAIRN_ASSERT(target() != nullptr, "a root that is followed refers to something");
-        return get();
-    }
 };
 
 template <class T>

@@ -152,7 +152,7 @@ public:
     }
 
     /// As relocatable_heap::compact(), around what is held.
-    compaction_report compact(const compaction_budget& budget) noexcept;
+    compaction_report compact(const work_limit& limit = {}) noexcept;
 
     /// For numbers and maps: stats(), write_json(), validate(). For the owner only. Who holds what
     /// stands in the pin words and changes while one looks: these call nothing pinned.

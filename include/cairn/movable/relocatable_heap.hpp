@@ -46,24 +46,84 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/handle.hpp>
 #include <cairn/core/make.hpp>
+#include <cairn/core/sizes.hpp>
 #include <cairn/core/slice.hpp>
-#include <cairn/movable/budget.hpp>
 #include <cairn/movable/inside/map_json.hpp>
 #include <cairn/movable/inside/planner.hpp>
 #include <cairn/movable/relocatable_heap/object_map.hpp>
-#include <cairn/movable/relocatable_heap/stats.hpp>
 #include <cairn/movable/relocation.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/slot_directory.hpp>
+#include <cairn/storage/work_limit.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+class relocatable_heap;
 template <class T>
 class relocatable;
 template <class T>
 class pinned;
 template <class T>
 class frame_ptr;
+
+struct relocatable_heap_options {
+    /// Larger objects do not move. Moving one of this size is what a frame's budget may be passed
+    /// by: about 25 to 60 microseconds for 256 KiB. Unlimited: SIZE_MAX.
+    std::size_t largest_movable = 256_KiB;
+    /// So many objects find room in the tables without growth; more make them double.
+    std::size_t object_count = 0;
+    /// The debug mode: every compact() moves every unpinned object to another address and destroys
+    /// the bytes it left (0xF0, and poisoned), so that a pointer kept too long is found at its
+    /// first use. (Not what is larger than largest_movable, or aligned to more than 4096.) Takes
+    /// the region twice: capacity() is half of it, less a page at most.
+    bool stress_relocate = false;
+    /// The first life of every slot; see slot_map_options. 0: a number of the heap's own.
+    std::uint32_t first_generation = 0;
+};
+
+struct relocatable_heap_stats {
+    std::size_t capacity;      // bytes
+    std::size_t free_size;     // bytes in holes
+    std::size_t largest_free;  // bytes of the largest hole
+    std::size_t hole_count;
+    std::size_t object_count;
+    std::size_t pinned_count;
+    std::size_t pinned_size;   // bytes that cannot move now because of a pin
+    std::uint64_t moved_size;  // bytes copied since the heap was made, those of stress_relocate too
+    std::uint64_t move_count;
+    std::uint64_t compact_count;  // calls
+    std::uint64_t round_count;    // in a round an object moves once at most
+    std::uint64_t
+        calls_to_converge;  // the last time: from the first call with several holes to the
+                            // one that left one piece, or nothing more to move
+
+    /// External fragmentation: the part of the free memory that is not in the largest hole.
+    [[nodiscard]] double fragmentation() const noexcept {
+        return free_size == 0
+                   ? 0.0
+                   : 1.0 - static_cast<double>(largest_free) / static_cast<double>(free_size);
+    }
+};
+
+/// A piece of the map, for for_each_range().
+struct relocatable_range {
+    std::size_t offset;
+    std::size_t size;
+    handle<relocatable_heap> object;  // null for holes
+    bool is_pinned;
+    bool is_fixed;  // too large to move
+    bool is_free;
+};
+
+/// What one compact() did. What stress_relocate copies is not counted here; stats() counts it.
+struct compaction_report {
+    std::size_t bytes = 0;          // copied
+    std::size_t moves = 0;          // objects that stand elsewhere now
+    std::size_t steps = 0;          // objects and holes that were looked at
+    std::uint64_t nanoseconds = 0;  // 0 when the limit has no time
+    bool one_piece = false;         // the free memory is one hole, or none
+    bool settled = false;           // no object can move until one is freed, allocated or unpinned
+};
 
 class relocatable_heap {
 public:
@@ -143,9 +203,20 @@ public:
 
     // ------------------------------------------------------------------- moving
 
-    /// The safe point: objects may have moved when it returns. Takes up the work where the last
-    /// call left it, within `budget`.
-    compaction_report compact(const compaction_budget& budget) noexcept;
+    /// The safe point: objects may have moved when it returns. A call goes on where the last call
+    /// stopped, within `limit`: bytes are copied ones, a step looks at an object or a hole.
+    ///
+    /// Without a limit it ends when no object can move any more: a loading screen. Each object then
+    /// moves once, unless pins or alignments above 16 leave holes that are worth a second round. An
+    /// object that cannot slide over its own bytes may be copied twice.
+    /// A limit of time or bytes without a number of steps gets one: 4 for each 5 microseconds, at
+    /// least 40. So planning takes about a tenth of the time, and a heap of small objects stops at
+    /// its steps long before. (Without it the soak of `cairn lab defrag` copies twice as much, and
+    /// not one request more succeeds.)
+    /// A limit is passed by one object at most: bytes and time are compared before each move. A
+    /// move that would not end in time, at the speed of the last ones, is left for the next call,
+    /// except the first move of a call; otherwise a large object would never move.
+    compaction_report compact(const work_limit& limit = {}) noexcept;
 
     /// Bytes by which the region should exceed live objects + request so that, compacted often
     /// enough, no request fails: what may lie scattered in front of the compaction.
@@ -236,6 +307,12 @@ private:
     [[nodiscard]] bool may_move(const detail::object_entry& e) const noexcept {
         return e.pins == 0 && !e.is_fixed;
     }
+    /// More than one hole, and moves are left.
+    [[nodiscard]] bool is_scattered() const noexcept {
+        return map_.hole_count() > 1 && !planner_.is_settled();
+    }
+    struct progress;
+    bool go_on(compaction_view& map, detail::work_meter& meter, progress& p) noexcept;
     bool apply(const move& m) noexcept;
     void carry(std::byte* to, std::byte* from, const detail::object_entry& e,
                std::byte* via) noexcept;
@@ -269,7 +346,7 @@ private:
         std::uint64_t calls_to_converge = 0;
         std::uint64_t scattered_calls = 0;  // since the free memory was last together
     } counts_;
-    double ns_per_byte_ = 0.25;  // of the last copies
+    std::uint64_t ns_per_mib_ = 262'144;  // of the last copies; 0.25 ns a byte
 };
 
 template <class Visit>

@@ -39,7 +39,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/os/system_allocator.hpp>
-#include <cairn/owners/destruction_budget.hpp>
+#include <cairn/owners/destruction_report.hpp>
 #include <cairn/owners/inside/cell_blocks.hpp>
 #include <cairn/owners/unique_handle.hpp>
 #include <cairn/storage/generations.hpp>
@@ -122,19 +122,19 @@ public:
         return true;
     }
 
-    /// Destroys what waits, and what that owned, until the budget is spent. Does nothing inside a
-    /// destructor that this store runs.
-    destruction_report collect(const destruction_budget& budget = {}) noexcept {
-        detail::destruction_meter meter{budget};
-        if (is_collecting_) { return meter.report(false); }
+    /// Destroys the objects that wait, and what they owned, until the limit is reached. Does
+    /// nothing inside a destructor that this store runs.
+    destruction_report collect(const work_limit& limit = {}) noexcept {
+        if (is_collecting_) { return {}; }
         is_collecting_ = true;
-        while (waiting_count_ != 0 && meter.goes_on()) {
+        const auto destroy_newest = [this] {
             --waiting_count_;
             (void)map_.erase(take_newest());
-            meter.count();
-        }
+        };
+        const destruction_report r =
+            detail::destroy_within(limit, [this] { return waiting_count_ != 0; }, destroy_newest);
         is_collecting_ = false;
-        return meter.report(waiting_count_ == 0);
+        return r;
     }
 
     /// Objects that handles find.

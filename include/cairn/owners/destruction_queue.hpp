@@ -5,7 +5,7 @@
 //                 [ queue | object ]                            owned: the word names the queue
 //
 //      end(object)              puts it on the list
-//      collect({.objects = 64}) destroys from the front; what an object owned joins it meanwhile
+//      collect({.steps = 64})   destroys from the front; what an object owned joins it meanwhile
 //
 // A chain of owners that destroy one another in their destructors needs a stack as deep as the
 // chain is long. Here a destructor only puts what it owned on the list. So a list of a million
@@ -30,7 +30,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/inside/construct.hpp>
 #include <cairn/core/inside/rollback.hpp>
-#include <cairn/owners/destruction_budget.hpp>
+#include <cairn/owners/destruction_report.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -77,20 +77,17 @@ public:
         if (queue.is_asleep_) { queue.drain(); }
     }
 
-    /// Destroys what waits, and what that owned, until the budget is spent. Does nothing inside a
-    /// destructor that this queue runs.
-    destruction_report collect(const destruction_budget& budget = {}) noexcept {
-        detail::destruction_meter meter{budget};
-        if (is_collecting_) { return meter.report(false); }
+    /// Destroys the objects that wait, and what they owned, until the limit is reached. Does
+    /// nothing inside a destructor that this queue runs.
+    destruction_report collect(const work_limit& limit = {}) noexcept {
+        if (is_collecting_) { return {}; }
         is_collecting_ = true;
         is_asleep_ = false;
-        while (first_ != nullptr && meter.goes_on()) {
-            destroy_first();
-            meter.count();
-        }
+        const destruction_report r = detail::destroy_within(
+            limit, [this] { return first_ != nullptr; }, [this] { destroy_first(); });
         is_collecting_ = false;
         is_asleep_ = when_ == destroys::at_once;
-        return meter.report(first_ == nullptr);
+        return r;
     }
 
     /// Where objects lie.
@@ -120,7 +117,7 @@ private:
         return alignment{alignof(T) > alignof(link) ? alignof(T) : alignof(link)};
     }
 
-    /// All that waits, and no budget to be looked at.
+    /// All that waits, without a limit.
     void drain() noexcept {
         is_collecting_ = true;
         is_asleep_ = false;

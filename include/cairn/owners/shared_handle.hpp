@@ -42,7 +42,7 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/handle.hpp>
 #include <cairn/os/system_allocator.hpp>
-#include <cairn/owners/destruction_budget.hpp>
+#include <cairn/owners/destruction_report.hpp>
 #include <cairn/owners/inside/cell_blocks.hpp>
 #include <cairn/owners/shared_handle/counts.hpp>
 #include <cairn/storage/generations.hpp>
@@ -115,23 +115,23 @@ public:
         return shared_type{*this, weak};
     }
 
-    /// Erases what has lost its last owner, and what that owned, and so on. Returns: how many.
-    std::size_t collect() noexcept { return collect(destruction_budget{}).objects; }
-    /// The same until the budget is spent. Does nothing inside a destructor that this store runs.
-    destruction_report collect(const destruction_budget& budget) noexcept {
-        detail::destruction_meter meter{budget};
-        if (is_erasing_) { return meter.report(false); }  // the outer one goes on with the list
+    /// Erases the objects without owners, and what they owned, and so on. Returns: how many.
+    std::size_t collect() noexcept { return collect(work_limit{}).objects; }
+    /// The same until the limit is reached. Does nothing inside a destructor that this store runs.
+    destruction_report collect(const work_limit& limit) noexcept {
+        if (is_erasing_) { return {}; }  // the outer call goes on with the list
         is_erasing_ = true;
-        while (first_of_ended() != 0 && meter.goes_on()) {
+        const auto erase_first = [this] {
             const std::uint32_t index = ended_ - 1;
             cell& c = *static_cast<cell*>(cells_.at(index));
             // Read before erase: the slot may be used again in the destructor.
             ended_ = static_cast<std::uint32_t>(c.next());
             (void)map_.erase(c.handle(index));
-            meter.count();
-        }
+        };
+        const destruction_report r =
+            detail::destroy_within(limit, [this] { return first_of_ended() != 0; }, erase_first);
         is_erasing_ = false;
-        return meter.report(first_of_ended() == 0);
+        return r;
     }
 
     /// The objects, to find and to loop over. Erasing is the owners' business.

@@ -1,27 +1,26 @@
-// What checked builds know: which regions there are, whether a reference is used where it may be,
-// whether a type tells all of its references.
+// Checked builds: which regions exist, whether a reference is used where it may be, and whether a
+// type tells all of its references.
 #include "engine.hpp"
 
-#include <cairn/os/mutex.hpp>
+#if CAIRN_ASSERTS
 
-#include <cstring>
+#    include <cairn/os/mutex.hpp>
+
+#    include <cstring>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 namespace {
 
-[[maybe_unused]] evidence about(const collected_region& r, misuse_kind kind) noexcept {
+evidence about(const collected_region& r, misuse_kind kind) noexcept {
     return {.kind = kind, .object = &r, .type = "collected_heap"};
 }
 
-}  // namespace
-
-#if CAIRN_ASSERTS
-
-namespace {
-
 constinit mutex regions_mutex;
 constinit collected_region* first_region = nullptr;
+// The region of the last check. Nearly always the next check is about the same region, and then it
+// needs no lock.
+constinit collected_region* last_region = nullptr;
 
 class regions_lock {
 public:
@@ -31,23 +30,25 @@ public:
     regions_lock& operator=(const regions_lock&) = delete;
 };
 
-collected_region* known_region(const void* inside) noexcept {
+[[gnu::noinline]] collected_region* find_region(const void* inside) noexcept {
     const regions_lock lock;
     for (collected_region* r = first_region; r != nullptr; r = r->next_region) {
-        if (region_bits(r) == region_bits(inside)) { return r; }
+        if (region_bits(r) != region_bits(inside)) { continue; }
+        __atomic_store_n(&last_region, r, __ATOMIC_RELEASE);
+        return r;
     }
     return nullptr;
 }
 
-bool is_inside_objects(const collected_region& r, const void* where) noexcept {
-    return name_of(where) >= r.begin && name_of(where) < r.end;
+/// The region that `inside` lies in, which may be any address. Returns: nullptr when it is none.
+collected_region* known_region(const void* inside) noexcept {
+    collected_region* const last = __atomic_load_n(&last_region, __ATOMIC_ACQUIRE);
+    const bool is_last = last != nullptr && region_bits(last) == region_bits(inside);
+    return is_last ? last : find_region(inside);
 }
 
-collected_region& region_of_ref(const void* where) noexcept {
-    collected_region* const r = known_region(where);
-    CAIRN_ASSERT(r != nullptr && is_inside_objects(*r, where),
-                 "a ref is a member of a collected object: elsewhere write root<T>, or T*");
-    return *r;
+bool is_inside_objects(const collected_region& r, const void* where) noexcept {
+    return name_of(where) >= r.begin && name_of(where) < r.end;
 }
 
 void check_target(const collected_region& r, const void* target) noexcept {
@@ -55,18 +56,10 @@ void check_target(const collected_region& r, const void* target) noexcept {
     CAIRN_ASSERT(region_bits(target) == region_bits(&r),
                  "a reference leads to a collected object of the same heap",
                  about(r, misuse_kind::foreign_pointer));
-    const object_name name = name_of(target);
-    CAIRN_ASSERT(is_live(r, name), "a reference leads to an object that lives",
+    CAIRN_ASSERT(is_live(r, name_of(target)), "a reference leads to an object that lives",
                  about(r, misuse_kind::outlived));
-    CAIRN_ASSERT(!is_condemned(r, name),
+    CAIRN_ASSERT(r.now <= phase::mark || !is_condemned(r, name_of(target)),
                  "what is garbage stays garbage: it is not referred to again",
-                 about(r, misuse_kind::outlived));
-}
-
-void check_lives(const collected_region& r, const void* where) noexcept {
-    CAIRN_ASSERT(is_live(r, name_of(where)),
-                 "a reference is used in an object that lives: a T* is good until the next safe "
-                 "point",
                  about(r, misuse_kind::outlived));
 }
 
@@ -76,11 +69,14 @@ void say_told(const collected_region& r, bool are_told) noexcept {
                  about(r, misuse_kind::unspecified));
 }
 
+/// The reference at `where` in `object` is one that the object's type tells.
 void check_told(collected_region& r, object_name object, const void* where) noexcept {
     bool is_told = false;
     for_each_reference(r, object, [&](const object_name* place) { is_told |= place == where; });
     say_told(r, is_told);
 }
+
+constexpr std::size_t numbers_max = 4096;  // references of an object; those beyond count as told
 
 /// The places of an object's references, numbered in their rows.
 class told_places {
@@ -113,7 +109,6 @@ public:
     }
 
 private:
-    static constexpr std::size_t numbers_max = 4096;  // beyond, all count as told
     const reference_rows& rows_;
     std::uint64_t told_[numbers_max / 64] = {};
 };
@@ -130,6 +125,7 @@ void check_all_told(collected_region& r, object_name object, const reference_row
 }
 
 void note(reference_rows& rows, std::uint32_t place) noexcept {
+    rows.is_whole = rows.is_whole && rows.total++ < numbers_max;
     if (rows.count != 0) {
         auto& [first, count] = rows.rows[rows.count - 1];
         // Neighbours, as members of one array are, share a row.
@@ -138,9 +134,12 @@ void note(reference_rows& rows, std::uint32_t place) noexcept {
             return;
         }
     }
-    constexpr std::size_t rows_max = sizeof(rows.rows) / sizeof(rows.rows[0]);
-    // Types with more rows are checked as far as they go.
-    if (rows.count < rows_max) { rows.rows[rows.count++] = {place, 1}; }
+    // References of types with more rows are checked at each store.
+    if (rows.count == sizeof(rows.rows) / sizeof(rows.rows[0])) {
+        rows.is_whole = false;
+    } else {
+        rows.rows[rows.count++] = {place, 1};
+    }
 }
 
 }  // namespace
@@ -153,37 +152,54 @@ void add_to_known_regions(collected_region& r) noexcept {
 
 void remove_from_known_regions(collected_region& r) noexcept {
     const regions_lock lock;
+    __atomic_store_n(&last_region, nullptr, __ATOMIC_RELEASE);
     collected_region** at = &first_region;
     while (*at != &r) { at = &(*at)->next_region; }
     *at = r.next_region;
 }
 
 void check_new_ref(const void* where, const void* target) noexcept {
-    collected_region& r = region_of_ref(where);
-    check_target(r, target);
-    collected_region::construction& now = r.under_construction;
+    collected_region* const r = known_region(where);
+    CAIRN_ASSERT(r != nullptr && is_inside_objects(*r, where),
+                 "a ref is a member of a collected object: elsewhere write root<T>, or T*");
+    check_target(*r, target);
+    collected_region::construction& now = r->under_construction;
     const auto* const place = static_cast<const std::byte*>(where);
     CAIRN_ASSERT(place >= now.begin && place < now.end,
                  "a ref lives as long as its object: no optional, no variant, no union of it",
-                 about(r, misuse_kind::unspecified));
+                 about(*r, misuse_kind::unspecified));
     // Where the object has references is known from now on; trace() is compared with it.
     note(now.begun, static_cast<std::uint32_t>(place - now.begin));
 }
 
-/// Only where objects move at each safe point: a load is looked at nowhere else.
+/// Only where objects move at each safe point. Elsewhere a load is not checked.
 void check_load(const void* where) noexcept {
     const collected_region& r = region_of(where);
-    if (r.collects_always) { check_lives(r, where); }
+    CAIRN_ASSERT(!r.collects_always || is_live(r, name_of(where)),
+                 "a reference is used in an object that lives: a T* is good until the next safe "
+                 "point",
+                 about(r, misuse_kind::outlived));
 }
 
 void check_store(const void* where, const void* target) noexcept {
-    collected_region& r = region_of_ref(where);
-    check_lives(r, where);
-    check_target(r, target);
-    // While it is built, its trace() may not be called yet.
-    if (r.under_construction.begin == nullptr && !r.is_in_user_code) {
-        check_told(r, start_of(r, name_of(where)), where);
-    }
+    collected_region* const r = known_region(where);
+    const object_name name = name_of(where);
+    CAIRN_ASSERT(r != nullptr && name >= r->begin && name < r->end,
+                 "a ref is a member of a collected object: elsewhere write root<T>, or T*");
+    CAIRN_ASSERT(is_live(*r, name),
+                 "a reference is used in an object that lives: a T* is good until the next safe "
+                 "point",
+                 about(*r, misuse_kind::outlived));
+    check_target(*r, target);
+    // The trace() of an object that is being built may not be called yet.
+    if (r->under_construction.begin != nullptr || r->is_in_user_code) { return; }
+    const object_name object = start_of(*r, name);
+    const type_record& t = *r->chunks[object / chunk_size].type;
+    // A list names members: their places are the same in each object, and make() has compared them
+    // with the references that began in it. A trace() is asked at each store.
+    const bool is_list_checked =
+        t.type->way == tracing::unlearned && r->rows[&t - r->types].is_whole;
+    if (!is_list_checked) { check_told(*r, object, where); }
 }
 
 void check_root(const void* where, const void* target) noexcept {
@@ -235,17 +251,6 @@ void verify_told(collected_region& r) noexcept {
     });
 }
 
-#else
-
-void add_to_known_regions(collected_region&) noexcept {}
-void remove_from_known_regions(collected_region&) noexcept {}
-void verify_told(collected_region&) noexcept {}
-void check_new_ref(const void*, const void*) noexcept {}
-void check_load(const void*) noexcept {}
-void check_store(const void*, const void*) noexcept {}
-void check_root(const void*, const void*) noexcept {}
-void check_weak(const void*) noexcept {}
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail
 
 #endif
-
-}}}  // namespace cairn::CAIRN_FLAVOUR::detail

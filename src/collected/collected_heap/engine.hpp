@@ -15,11 +15,11 @@
 
 #include <bit>
 #include <cairn/collected/collected_heap.hpp>
-#include <cairn/collected/region.hpp>
+#include <cairn/collected/inside/collected_region.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
-// Work, in bytes: see budget.hpp.
+// Work, in bytes: see collected_heap::step().
 inline constexpr std::size_t root_price = 32;
 inline constexpr std::size_t reference_price = 8;  // where an object's slot is not worth that much
 inline constexpr std::size_t chunk_price = 256;
@@ -177,9 +177,6 @@ void destroy_bytes(collected_region& r, void* object, std::size_t size) noexcept
 /// cycle runs, and nothing is live that is not reachable. Returns: how many have moved.
 std::size_t move_all(collected_region& r) noexcept;
 
-// ---- collected_heap.cpp
-[[nodiscard]] collection_cycle cycle_of(const collected_region& r) noexcept;
-
 // ---- pacing.cpp
 inline constexpr std::size_t least_work_owed = 4096;  // a step, while a cycle runs
 /// A cycle that begins now takes no more work: but for traced containers, which are taken to have
@@ -203,10 +200,15 @@ void count_work(collected_region& r, std::size_t work) noexcept;
 
 /// True when `name` is, or lies in, an object that is live.
 [[nodiscard]] inline bool is_live(const collected_region& r, object_name name) noexcept {
-    if (name < r.begin || name >= r.end || is_free_chunk(r, name / chunk_size)) { return false; }
+    const std::uint32_t chunk = name / chunk_size;
+    if (name < r.begin || name >= r.end) { return false; }
+    if ((r.free_chunks[chunk / 64] >> chunk % 64 & 1) != 0) { return false; }
     const object_name object = start_of(r, name);
-    const auto word = static_cast<std::uint32_t>(object % chunk_size / word_span);
-    return (objects_of_word(r, object / chunk_size, word) & bit_of(object)) != 0;
+    const std::uint64_t bit = std::uint64_t{1} << object / slot_size_min % 64;
+    if ((r.live[object / word_span] & bit) == 0) { return false; }
+    // A slot that make() may still take has its bit in `live`, too.
+    const type_record& t = *r.chunks[object / chunk_size].type;
+    return (t.free_bits & bit) == 0 || name_of(t.word_begin) / word_span != object / word_span;
 }
 
 /// Calls visit(name) for each reference of the object, null ones too.

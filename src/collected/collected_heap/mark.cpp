@@ -91,7 +91,7 @@ std::size_t trace_by_call(collected_region& r, object_name object, const chunk_r
     const std::size_t price = price_of(object_size(c), trace_by_call(r, object, c));
     // What references cost beyond the size of their object is known now, and the next cycle planned
     // with it.
-    r.cycle.work_beyond_slots += price - object_size(c);
+    r.work_beyond_slots += price - object_size(c);
     return price;
 }
 

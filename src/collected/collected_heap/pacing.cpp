@@ -37,7 +37,7 @@ std::uint64_t work_beyond_slots(const type_record& t) noexcept {
 
 std::uint64_t work_of_cycle(const collected_region& r) noexcept {
     std::uint64_t calls = 0;
-    std::uint64_t beyond_slots = r.last_cycle.work_beyond_slots;
+    std::uint64_t beyond_slots = r.last_work_beyond_slots;
     for (std::uint32_t i = 0; i < r.type_count; ++i) {
         const type_record& t = r.types[r.used_types[i]];
         const bool destroys = t.type->destroy != nullptr;

@@ -1,4 +1,4 @@
-// Cold half of cairn/collected/collected_heap.hpp: the phases in turn, within a budget.
+// Cold half of cairn/collected/collected_heap.hpp: the phases in turn, within a limit.
 //
 //      begin_cycle   O(types): the snapshot is taken by the barriers from now on
 //      advance       one slice of the phase that is on
@@ -7,8 +7,6 @@
 // Nothing here walks over objects, roots or chunks as a whole: each slice is bounded by its
 // allowance.
 #include "sharing.hpp"
-
-#include <cairn/os/clock.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -41,6 +39,7 @@ void begin_cycle(collected_region& r) noexcept {
     // Nothing is scanned here. Which objects are white, grey or black follows from the marks, and
     // these are all 0: each chunk was cleared when it was swept or taken.
     r.cycle = {};
+    r.work_beyond_slots = 0;
     r.cycle.root_count = r.root_count;
     r.help_left = r.help_max;
     r.now = phase::roots;
@@ -84,7 +83,7 @@ void end_cycle(collected_region& r) noexcept {
     constexpr std::uint64_t least_work_to_learn_from = 65536;
     // The speed of this thread, in bytes a microsecond, from cycles that are long enough for the
     // clock. The slowest counts, since a promise that is derived from it has to hold.
-    const std::uint64_t own_work = r.cycle.work - r.cycle.work_by_worker;
+    const std::uint64_t own_work = r.cycle.bytes - r.cycle.work_by_worker;
     if (r.cycle.nanoseconds != 0 && own_work >= least_work_to_learn_from) {
         const double speed =
             1000.0 * static_cast<double>(own_work) / static_cast<double>(r.cycle.nanoseconds);
@@ -94,10 +93,12 @@ void end_cycle(collected_region& r) noexcept {
 
 /// After the last step of a cycle, when all of it is counted.
 void tell_cycle(collected_region& r) noexcept {
+    r.cycle.number = r.cycle_count;
     r.last_cycle = r.cycle;
+    r.last_work_beyond_slots = r.work_beyond_slots;
     if (r.cycle_ended == nullptr) { return; }
     const user_code runs{r};
-    r.cycle_ended(r.cycle_ended_context, cycle_of(r));
+    r.cycle_ended(r.cycle_ended_context, r.last_cycle);
 }
 
 /// One slice. Ends where the phase ends, or the allowance.
@@ -126,66 +127,49 @@ void advance(collected_region& r, allowance& left) noexcept {
     }
 }
 
-bool is_without_limit(const collection_budget& b) noexcept {
-    return b.bytes == SIZE_MAX && b.steps == SIZE_MAX &&
-           b.microseconds == collection_budget::no_end;
-}
-
-/// What a worker has marked since the last step is taken off the budget, but for one unit.
+/// What a worker has marked since the last step is taken off the limit, but for one unit.
 /// Returns: what is left to the worker.
-beside_worker share_budget(collected_region& r, collection_budget& budget) noexcept {
+beside_worker share_limit(collected_region& r, work_limit& limit) noexcept {
     const std::size_t by_worker = r.is_shared ? count_work_of_worker(r) : 0;
-    if (is_without_limit(budget)) { return beside_worker::insists; }
-    // A budget of time or steps: where the worker has marked since the last one, the rest is left
+    if (limit.is_none()) { return beside_worker::insists; }
+    // A limit of time or steps: where the worker has marked since the last step, the rest is left
     // to it.
-    if (budget.bytes == SIZE_MAX) {
+    if (limit.bytes == SIZE_MAX) {
         return by_worker == 0 ? beside_worker::marks : beside_worker::leaves;
     }
-    if (budget.bytes != 0) {
+    if (limit.bytes != 0) {
         // One byte stays, so that a step always makes progress, and ends a phase that has only its
         // end left.
-        budget.bytes -= by_worker < budget.bytes ? by_worker : budget.bytes - 1;
+        limit.bytes -= by_worker < limit.bytes ? by_worker : limit.bytes - 1;
     }
     return beside_worker::marks;
 }
 
-/// Goes on with the running cycle until it ends or the budget does.
-collection_report run(collected_region& r, collection_budget budget) noexcept {
+/// Goes on with the running cycle until it ends or the limit is reached.
+collection_report run(collected_region& r, work_limit limit) noexcept {
     collection_report report;
     const std::uint64_t freed_count = r.cycle.freed_count;
     const std::uint64_t freed_size = r.cycle.freed_size;
-    const beside_worker way = share_budget(r, budget);
+    const beside_worker way = share_limit(r, limit);
+    const phase before = r.now;
     bool waits = false;
-    const bool is_timed = budget.microseconds != collection_budget::no_end;
-    const std::uint64_t time_max = std::uint64_t{budget.microseconds} * 1000;
-    const std::uint64_t start = is_timed ? monotonic_nanoseconds() : 0;
-    ++r.cycle.steps;
-    const auto is_over = [&] {
-        return r.now == phase::idle || report.bytes >= budget.bytes ||
-               report.steps >= budget.steps || (is_timed && report.nanoseconds >= time_max);
-    };
-    while (!is_over() && !waits) {
-        // A slice is what lies between two looks at the clock; without a time limit it is all that
-        // is left.
-        const std::size_t work_left = budget.bytes - report.bytes;
-        const std::size_t slice = is_timed && work_left > work_per_look ? work_per_look : work_left;
-        const std::size_t steps = budget.steps - report.steps;
-        allowance left{slice, steps, 0, way};
-        const phase before = r.now;
+    work_meter meter{limit};
+    ++r.cycle.step_count;
+    while (r.now != phase::idle && meter.goes_on() && !waits) {
+        const std::size_t steps = meter.steps_until_look(SIZE_MAX);
+        allowance left{meter.bytes_until_look(work_per_look), steps, 0, way};
         advance(r, left);
         count_work(r, left.done);
-        report.bytes += left.done;
-        report.steps += steps - left.steps;
-        if (is_timed) {
-            const std::uint64_t now = monotonic_nanoseconds() - start;
-            r.cycle.nanoseconds += now - report.nanoseconds;
-            report.nanoseconds = now;
-        }
+        meter.pay(steps - left.steps, left.done);
+        r.cycle.nanoseconds += meter.look();
         waits = left.waits;
-        if (before != phase::idle && r.now == phase::idle) { report.cycle_ended = true; }
     }
-    if (r.cycle.longest_step < report.nanoseconds) { r.cycle.longest_step = report.nanoseconds; }
+    if (r.cycle.longest_step < meter.nanoseconds()) { r.cycle.longest_step = meter.nanoseconds(); }
+    report.cycle_ended = before != phase::idle && r.now == phase::idle;
     if (report.cycle_ended) { tell_cycle(r); }
+    report.bytes = meter.bytes();
+    report.steps = meter.steps();
+    report.nanoseconds = meter.nanoseconds();
     report.freed_count = static_cast<std::size_t>(r.cycle.freed_count - freed_count);
     report.freed_size = static_cast<std::size_t>(r.cycle.freed_size - freed_size);
     report.is_idle = r.now == phase::idle;
@@ -201,7 +185,7 @@ void count_help(collected_region& r, std::size_t work) noexcept {
 
 collection_report whole_cycle(collected_region& r) noexcept {
     if (r.now == phase::idle) { begin_cycle(r); }
-    return run(r, collection_budget::unlimited());
+    return run(r, {});
 }
 
 void check_safe_point([[maybe_unused]] const collected_region& r) noexcept {
@@ -215,7 +199,7 @@ void check_safe_point([[maybe_unused]] const collected_region& r) noexcept {
 }  // namespace
 
 void count_work(collected_region& r, std::size_t work) noexcept {
-    r.cycle.work += work;
+    r.cycle.bytes += work;
     r.work_left_max -= work < r.work_left_max ? work : r.work_left_max;
 }
 
@@ -241,18 +225,16 @@ bool help_make(collected_region& r) noexcept {
 
 }  // namespace detail
 
-collection_report collected_heap::step(const collection_budget& budget) noexcept {
+collection_report collected_heap::step(const work_limit& limit) noexcept {
     if (region_ == nullptr) { return {.is_idle = true}; }
     detail::collected_region& r = *region_;
     detail::check_safe_point(r);
     if (r.collects_always) { return collect(); }
     if (r.now == detail::phase::idle) {
-        if (!detail::is_without_limit(budget) && !detail::is_time_to_begin(r)) {
-            return {.is_idle = true};
-        }
+        if (!limit.is_none() && !detail::is_time_to_begin(r)) { return {.is_idle = true}; }
         detail::begin_cycle(r);
     }
-    const collection_report report = detail::run(r, budget);
+    const collection_report report = detail::run(r, limit);
     detail::note_payment(r);
     return report;
 }

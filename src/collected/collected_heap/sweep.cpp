@@ -120,7 +120,7 @@ bool destroy_one(collected_region& r, std::uint32_t number) noexcept {
         live_bits(r, number, word) &= ~(std::uint64_t{1} << bit);
         count_as_freed(r, c, 1);
         end_lives(r, number, word, std::uint64_t{1} << bit);
-        ++r.cycle.destroyed_count;
+        ++r.cycle.destructor_count;
         return true;
     }
     return false;

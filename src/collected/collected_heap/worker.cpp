@@ -4,8 +4,7 @@
 //                                                             | none: kept for the program
 //                                                             v
 //                                                     the stack's upper end
-#include <cairn/os/clock.hpp>
-
+#include <algorithm>
 #include <cstring>
 
 #include "marking_loop.hpp"
@@ -14,7 +13,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail { namespace {
 
-constexpr std::size_t work_per_look_of_worker = 2048;  // at the clock
+constexpr std::size_t work_per_look_of_worker = 2048;  // at the clock; then step() may count it
 
 /// The places of the chunk's type, from the worker's own copy: what make() writes lies beside the
 /// original, and the line would travel with each object. Returns: nullptr when it has no places.
@@ -88,33 +87,23 @@ bool trace_beside_program(collected_region& r, allowance& left) noexcept {
 
 }}  // namespace detail
 
-bool marking_worker::run(const collection_budget& budget) noexcept {
-    if (is_wanted_.load(detail::memory_order::relaxed) ||
-        !gate_.try_take(decltype(gate_)::of_worker)) {
-        return false;
-    }
-    detail::collected_region& r = *region_;
-    const bool is_timed = budget.microseconds != collection_budget::no_end;
-    const std::uint64_t end =
-        is_timed ? monotonic_nanoseconds() + std::uint64_t{budget.microseconds} * 1000 : 0;
-    std::uint64_t work = work_.load(detail::memory_order::relaxed);
-    std::size_t bytes = budget.bytes;
-    std::size_t steps = budget.steps;
+bool marking_worker::run(const work_limit& limit) noexcept {
+    const auto is_wanted = [this] { return is_wanted_.load(detail::memory_order::relaxed); };
+    if (is_wanted() || !gate_.try_take(decltype(gate_)::of_worker)) { return false; }
+    const std::uint64_t work = work_.load(detail::memory_order::relaxed);
+    detail::work_meter meter{limit};
     bool has_more = true;
-    while (has_more && bytes != 0 && steps != 0 &&
-           !is_wanted_.load(detail::memory_order::relaxed)) {
-        const std::size_t slice =
-            bytes < detail::work_per_look_of_worker ? bytes : detail::work_per_look_of_worker;
-        detail::allowance left{slice, steps, 0};
-        has_more = detail::trace_beside_program(r, left);
-        work += left.done;
-        work_.store(work, detail::memory_order::relaxed);
-        bytes -= left.done < bytes ? left.done : bytes;
-        steps = left.steps;
-        if (is_timed && monotonic_nanoseconds() >= end) { break; }
+    while (has_more && meter.goes_on() && !is_wanted()) {
+        const std::size_t steps = meter.steps_until_look(SIZE_MAX);
+        const std::size_t bytes = meter.bytes_until_look(SIZE_MAX);
+        detail::allowance left{std::min(bytes, detail::work_per_look_of_worker), steps, 0};
+        has_more = detail::trace_beside_program(*region_, left);
+        meter.pay(steps - left.steps, left.done);
+        work_.store(work + meter.bytes(), detail::memory_order::relaxed);
+        (void)meter.look();
     }
     gate_.give_back();
-    return has_more && !is_wanted_.load(detail::memory_order::relaxed);
+    return has_more && !is_wanted();
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

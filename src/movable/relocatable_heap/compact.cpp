@@ -2,15 +2,28 @@
 // there.
 #include <cairn/core/poison.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
-#include <cairn/os/clock.hpp>
 
 #include <cstring>
+#include <utility>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 using detail::granule_size;
 using detail::object_entry;
 using detail::verdict;
+
+namespace {
+
+/// A limit of time or bytes without a number of steps gets one: see compact().
+work_limit with_steps(work_limit limit) noexcept {
+    if (limit.steps != SIZE_MAX || limit.is_none()) { return limit; }
+    constexpr std::size_t least = 40;  // about 5 microseconds
+    const std::size_t by_time = limit.is_timed() ? std::size_t{limit.microseconds} * 4 / 5 : 0;
+    limit.steps = by_time > least ? by_time : least;
+    return limit;
+}
+
+}  // namespace
 
 /// A proposal of the planner.
 struct relocatable_heap::move {
@@ -144,94 +157,94 @@ bool relocatable_heap::apply(const move& m) noexcept {
     return true;
 }
 
-/// What a byte costs, from the last copies. A copy that was interrupted counts four times at most.
+/// What a copy costs, from the last copies. A copy that was interrupted counts four times at most.
 void relocatable_heap::learn_speed(std::uint64_t nanoseconds, std::size_t size) noexcept {
-    // A moving average over about four copies: ns_per_byte_ += (this one - ns_per_byte_) / 4.
-    const double speed = static_cast<double>(nanoseconds) / static_cast<double>(size);
-    const double most = 4 * ns_per_byte_;
-    ns_per_byte_ += ((speed < most ? speed : most) - ns_per_byte_) / 4;
+    // A moving average over about four copies.
+    const std::uint64_t speed = (nanoseconds << 20) / size;
+    const std::uint64_t most = 4 * ns_per_mib_;
+    ns_per_mib_ += (speed < most ? speed : most) / 4 + 1 - ns_per_mib_ / 4;
 }
 
-compaction_report relocatable_heap::compact(const compaction_budget& budget) noexcept {
+/// What a call has done so far.
+struct relocatable_heap::progress {
+    std::size_t moves = 0;
+    std::size_t moves_before_round = 0;
+    unsigned idle_rounds = 0;  // in a row, in which other threads held all that could have moved
+    bool was_refused = false;  // in this round
+
+    /// Returns: false when all that is left is held by other threads.
+    bool end_round() noexcept {
+        idle_rounds = was_refused && moves == moves_before_round ? idle_rounds + 1 : 0;
+        was_refused = false;
+        moves_before_round = moves;
+        return idle_rounds != 3;
+    }
+};
+
+/// A few steps of the planner, and the move that it proposes. Returns: false when the call ends.
+bool relocatable_heap::go_on(compaction_view& map, detail::work_meter& meter,
+                             progress& p) noexcept {
+    constexpr std::size_t steps_per_look = 32;  // where the planner finds no move
+    const std::size_t slice = meter.steps_until_look(steps_per_look);
+    std::size_t left = slice;
+    move m;
+    const auto outcome = planner_.next(map, left, m);
+    meter.pay(slice - left, 0);
+    if (outcome == detail::compaction_planner::outcome::round_over) {
+        ++counts_.rounds;
+        if (!p.end_round()) { return false; }
+    }
+    if (outcome != detail::compaction_planner::outcome::move) {
+        (void)meter.look();
+        return true;
+    }
+    const std::size_t size = size_of(map_.entry(m.slot)) * (m.via ? 2 : 1);
+    const std::uint64_t guess = (size * ns_per_mib_) >> 20;
+    // The first move of a call is made in any case, or a large object would stop all others.
+    if (p.moves != 0 && !(meter.has_bytes_for(size) && meter.has_time_for(guess))) {
+        planner_.put_back();              // the next call begins with this move
+        ns_per_mib_ -= ns_per_mib_ / 32;  // otherwise one bad guess would stop every later copy
+        return false;
+    }
+    if (!apply(m)) {
+        planner_.pass();
+        p.was_refused = true;
+        (void)meter.look();
+        return true;
+    }
+    planner_.accept();
+    ++p.moves;
+    meter.pay(0, size);
+    const std::uint64_t took = meter.look();
+    constexpr std::size_t least_to_learn_from = 4096;  // bytes
+    if (took != 0 && size >= least_to_learn_from) { learn_speed(took, size); }
+    return true;
+}
+
+compaction_report relocatable_heap::compact(const work_limit& limit) noexcept {
     static_assert(detail::compaction_map<compaction_view, move>);
     expect_no_move();
     is_compacting_ = true;
     ++epoch_;
     ++counts_.calls;
-    compaction_report r;
-    const bool is_timed = budget.microseconds != compaction_budget::no_end;
-    const std::uint64_t start = is_timed ? monotonic_nanoseconds() : 0;
-    const std::uint64_t time_max = std::uint64_t{budget.microseconds} * 1000;
-    const std::size_t steps_max = budget.step_count();
-    std::uint64_t elapsed = 0;
-    // More than one hole, and the planner has not said that no move is left.
-    const auto scattered = [&] { return map_.hole_count() > 1 && !planner_.is_settled(); };
-    const bool was_scattered = scattered();
+    const bool was_scattered = is_scattered();
     compaction_view map{*this, map_};
-    // With all the time there is, sliding alone: it moves each object once, and leaves one hole.
-    if (budget.is_unlimited() && was_scattered) { planner_.start_sliding(map); }
-    std::size_t moves_before_round = 0;
-    unsigned idle_rounds = 0;  // in a row: other threads kept all that could have moved
-    bool was_refused = false;  // in this round
-    // Three limits. Steps are cut before they are spent. Bytes and time are asked before each copy;
-    // the first copy of a call is made in any case, or a large object would stop everything behind
-    // it.
-    while (scattered() && r.steps < steps_max && r.bytes < budget.bytes &&
-           (!is_timed || elapsed < time_max)) {
-        // Without moves the clock is not looked at: only a few steps at a time.
-        constexpr std::size_t steps_per_look = 32;
-        const std::size_t wanted = steps_max - r.steps;
-        const std::size_t slice = is_timed && wanted > steps_per_look ? steps_per_look : wanted;
-        std::size_t left = slice;
-        std::size_t copied = 0;
-        move m;
-        const auto outcome = planner_.next(map, left, m);
-        r.steps += slice - left;
-        if (outcome == detail::compaction_planner::outcome::round_over) {
-            ++counts_.rounds;
-            const bool is_idle = was_refused && r.moves == moves_before_round;
-            idle_rounds = is_idle ? idle_rounds + 1 : 0;
-            if (idle_rounds == 3) { break; }  // all that is left is held by other threads
-            was_refused = false;
-            moves_before_round = r.moves;
-        } else if (outcome == detail::compaction_planner::outcome::move) {
-            const std::size_t size = size_of(map_.entry(m.slot)) * (m.via ? 2 : 1);
-            const auto guess = static_cast<std::uint64_t>(static_cast<double>(size) * ns_per_byte_);
-            const bool fits =
-                size <= budget.bytes - r.bytes && (!is_timed || elapsed + guess <= time_max);
-            // The planner proposes the same move at the next call.
-            if (r.moves != 0 && !fits) {
-                planner_.put_back();
-                ns_per_byte_ *= 31.0 / 32;  // or one bad guess would keep away all that corrects it
-                break;
-            }
-            if (apply(m)) {
-                planner_.accept();
-                ++r.moves;
-                r.bytes += size;
-                copied = size;
-            } else {
-                planner_.pass();
-                was_refused = true;
-            }
-        }
-        if (is_timed) {
-            const std::uint64_t now = monotonic_nanoseconds() - start;
-            if (copied >= 4096) { learn_speed(now - elapsed, copied); }
-            elapsed = now;
-        }
-    }
-    // What was elapsed at the last look: the loop ends there.
-    r.nanoseconds = elapsed;
-    r.one_piece = map_.hole_count() <= 1;
-    r.settled = !scattered();
+    // Without a limit, sliding alone: it moves each object once, and leaves one hole.
+    if (limit.is_none() && was_scattered) { planner_.start_sliding(map); }
+    detail::work_meter meter{with_steps(limit)};
+    progress p;
+    while (is_scattered() && meter.goes_on() && go_on(map, meter, p)) {}
+    const bool settled = !is_scattered();
     if (was_scattered) {
         ++counts_.scattered_calls;
-        if (r.settled) {
-            counts_.calls_to_converge = counts_.scattered_calls;
-            counts_.scattered_calls = 0;
-        }
+        if (settled) { counts_.calls_to_converge = std::exchange(counts_.scattered_calls, 0); }
     }
+    const compaction_report r{.bytes = meter.bytes(),
+                              .moves = p.moves,
+                              .steps = meter.steps(),
+                              .nanoseconds = meter.nanoseconds(),
+                              .one_piece = map_.hole_count() <= 1,
+                              .settled = settled};
     if (other_side_ != 0) { change_sides(); }
     is_compacting_ = false;
     return r;

@@ -11,11 +11,11 @@
 
 namespace relocatable_heap_tests {
 
-using cairn::compaction_budget;
 using cairn::relocatable_heap;
+using cairn::work_limit;
 using handle = relocatable_heap::handle_type;
 
-inline constexpr auto everything = compaction_budget::unlimited();
+inline constexpr auto everything = work_limit{};
 
 inline std::uintptr_t address(const relocatable_heap& heap, handle h) {
     return reinterpret_cast<std::uintptr_t>(heap.get(h));

@@ -10,9 +10,9 @@
 
 namespace relocation_tests {
 
-using cairn::compaction_budget;
+using cairn::work_limit;
 
-inline constexpr auto everything = compaction_budget::unlimited();
+inline constexpr auto everything = work_limit{};
 
 struct plain {
     int a, b;

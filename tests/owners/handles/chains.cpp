@@ -62,11 +62,11 @@ TYPED_TEST(chains_of, collect_spreads_them_over_frames) {
     first.reset();
     EXPECT_EQ(TypeParam::alive, 100);
     for (int frame = 1; frame <= 9; ++frame) {
-        const destruction_report r = store.collect({.objects = 11});
+        const destruction_report r = store.collect({.steps = 11});
         EXPECT_EQ(r.objects, 11u);
         EXPECT_FALSE(r.settled);
         EXPECT_EQ(TypeParam::alive, 100 - 11 * frame);
     }
-    EXPECT_TRUE(store.collect(destruction_budget{.objects = 1}).settled);
+    EXPECT_TRUE(store.collect(work_limit{.steps = 1}).settled);
     EXPECT_EQ(TypeParam::alive, 0);
 }

@@ -81,7 +81,7 @@ TEST(owners, collect_inside_a_destructor_leaves_it_to_the_one_that_runs) {
     struct nosy {
         crowd* all;
         destruction_report* inner;
-        ~nosy() { *inner = all->collect(destruction_budget{}); }
+        ~nosy() { *inner = all->collect(work_limit{}); }
     };
     destruction_report inner[2] = {{9, 9, true}, {9, 9, true}};
     crowd all{system_memory(), destroys::in_collect};
@@ -149,7 +149,7 @@ TEST(owners, any_thread_locks_handles_while_the_store_makes_and_collects) {
             owners[i] = store.make(round * static_cast<int>(shown_count) + static_cast<int>(i));
             shown[i].store(owners[i].handle().raw(), std::memory_order_relaxed);
         }
-        (void)store.collect({.objects = 100});
+        (void)store.collect({.steps = 100});
     }
     owners.clear();
     done.store(true, std::memory_order_relaxed);

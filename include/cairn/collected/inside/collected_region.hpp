@@ -1,4 +1,4 @@
-// cairn/collected/region.hpp - what lies at the beginning of a collected heap's memory.
+// cairn/collected/inside/collected_region.hpp - the beginning of a collected heap's memory.
 //
 //      a multiple of 4 GiB
 //      |
@@ -23,15 +23,91 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/collected/region/records.hpp>
+#include <cairn/collected/collection_report.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-struct collection_cycle;
+class visitor;
 
 namespace detail {
+
+/// The lower half of an object's address; 0: of nothing.
+using object_name = std::uint32_t;
+
+inline constexpr std::size_t region_alignment = std::size_t{1} << 32;
+inline constexpr std::size_t chunk_size = 16384;  // bytes
+inline constexpr std::size_t slot_size_min = 16;
+inline constexpr std::size_t slot_size_max =
+    chunk_size / 2;  // larger ones have chunks of their own
+inline constexpr std::size_t word_span =
+    64 * slot_size_min;  // bytes that a word of bits stands for
+inline constexpr std::size_t words_per_chunk = chunk_size / word_span;
+
+/// How the references of a type's objects are found.
+enum class tracing : unsigned char {
+    nothing,    // it has none
+    unlearned,  // at fixed places; the first object that is traced shows them
+    places,     // at `places` of the record
+    by_call,    // its trace() says
+    all_words,  // an array of references
+};
+
+/// What is known about a type while compiling.
+struct collected_type {
+    std::uint32_t size = 0;  // of a slot in bytes: a multiple of 16 and of the alignment
+    tracing way = tracing::nothing;
+    bool is_movable = false;  // by its bytes
+    void (*trace)(void* object, visitor& v) = nullptr;
+    void (*destroy)(void* object) noexcept = nullptr;         // nullptr: nothing to do
+    void (*before_collect)(void* object) noexcept = nullptr;  // nullptr: the type has none
+    const char* name = "";
+    std::uint32_t name_length = 0;
+};
+
+inline constexpr std::uint32_t no_chunk = 0xFFFF'FFFF;
+inline constexpr std::size_t places_max = 14;
+
+/// What a heap knows about a type. The first line is all that make() needs.
+struct alignas(64) type_record {
+    const collected_type* type = nullptr;      // nullptr: no type yet
+    std::uint64_t free_bits = 0;               // slots of the open word that make() may take
+    std::byte* word_begin = nullptr;           // what the open word's bit 0 stands for
+    std::uint64_t starts = 0;                  // where slots begin, from one of them on
+    std::uint32_t current = no_chunk;          // the chunk of the open word
+    std::uint32_t next_word = 0;               // the word of `current` to be opened next
+    std::uint32_t first_with_room = no_chunk;  // other chunks of the type with free slots, a list
+    std::uint32_t last_with_room = no_chunk;
+    tracing way = tracing::nothing;
+    std::uint8_t place_count = 0;
+    std::uint16_t places[places_max] = {};  // of references, in bytes from the object
+    std::uint32_t chunk_count = 0;          // of large objects the first one each
+    std::uint32_t chunks_behind = 0;        // the others
+};
+static_assert(sizeof(type_record) == 128);
+
+/// Beside each chunk, with its words of `marks` and `live`.
+struct alignas(64) chunk_record {
+    type_record* type;
+    std::uint32_t reciprocal;  // offset * reciprocal >> 32 is a slot's number; 0: one large object
+    std::uint16_t slot_size;   // in bytes; 0: one large object
+    tracing way;
+    bool has_weak;        // something in it was referred to weakly: lives count
+    std::uint32_t price;  // bytes of work for an object whose references are at `places`
+    std::uint32_t slot_count;
+    std::uint32_t taken_count;   // slots whose bit of `live` is set
+    std::uint32_t run;           // chunks of the object: 1 but for large ones
+    std::uint32_t behind_first;  // which of them this is; above 0 nothing else is told
+    std::uint32_t next_with_room, previous_with_room;
+    bool is_listed;         // in the list of chunks with room
+    bool has_moved;         // while objects move only: some of it stand elsewhere
+    bool receives;          // while objects move only: it was free before
+    std::uint8_t swept_in;  // the sweep_stamp of the sweep that it has been through
+};
+static_assert(sizeof(chunk_record) == 64);
+
+// ---- a region
 
 enum class phase : unsigned char { idle, roots, mark, before_collect, sweep };
 
@@ -57,23 +133,6 @@ inline constexpr std::size_t log_size = 128;
 inline constexpr std::size_t queue_size = 16;
 inline constexpr std::size_t type_record_count = 256;  // of which half are used at most
 
-struct cycle_counts {
-    std::uint64_t work = 0;        // bytes, see budget.hpp
-    std::uint64_t kept_count = 0;  // objects
-    std::uint64_t kept_size = 0;   // bytes of their slots
-    std::uint64_t freed_count = 0;
-    std::uint64_t freed_size = 0;
-    std::uint64_t destroyed_count = 0;    // destructors that were run
-    std::uint64_t allocated_size = 0;     // while it ran
-    std::uint64_t root_count = 0;         // when it began
-    std::uint64_t work_in_make = 0;       // of `work`
-    std::uint64_t work_beyond_slots = 0;  // of `work`: for references that trace() shows
-    std::uint64_t work_by_worker = 0;     // of `work`: in marking_worker::run()
-    std::uint64_t steps = 0;
-    std::uint64_t nanoseconds = 0;   // in step(), where it has a limit of time
-    std::uint64_t longest_step = 0;  // nanoseconds
-};
-
 #if CAIRN_ASSERTS
 /// Where the references of an object lie, in bytes from its beginning: some in a row, others.
 struct reference_rows {
@@ -81,8 +140,10 @@ struct reference_rows {
         std::uint32_t first = 0;
         std::uint32_t count = 0;
     };
-    std::uint32_t count = 0;
-    row rows[32];  // what exceeds them is not checked
+    std::uint32_t count = 0;  // of rows
+    std::uint32_t total = 0;  // of references
+    bool is_whole = true;     // all references of the object are in here
+    row rows[32];
 };
 #endif
 
@@ -146,11 +207,13 @@ struct collected_region {
     std::uint64_t work_left_max = 0;     // bytes of work: the running cycle takes no more
     std::size_t room = 0;                // bytes that may be allocated before the cycle ends
     std::uint32_t type_count = 0;
-    std::uint64_t cycle_count = 0;
+    std::uint64_t cycle_count = 0;  // that have ended
     std::uint64_t set_aside_count = 0;
     std::uint64_t work_in_make = 0;
-    cycle_counts cycle;  // the running one
-    cycle_counts last_cycle;
+    collection_cycle cycle;  // the running one
+    collection_cycle last_cycle;
+    std::uint64_t work_beyond_slots = 0;  // of cycle.bytes: for references that trace() shows
+    std::uint64_t last_work_beyond_slots = 0;
     double slowest_speed = 0;  // bytes of work a microsecond, of the slowest cycle with a clock
 
     bool is_ending = false;        // nothing is made any more
@@ -213,17 +276,14 @@ struct collected_region {
     return (marks >> (name / slot_size_min % 64) & 1) != 0;
 }
 
-/// The number of the slot that `name` lies in.
-[[nodiscard]] inline std::uint32_t slot_of(const chunk_record& c, object_name name) noexcept {
-    const std::uint64_t offset = name & (chunk_size - 1);
-    return static_cast<std::uint32_t>(offset * c.reciprocal >> 32);
-}
 /// The object that `name` is, or lies in.
 [[nodiscard]] inline object_name start_of(const collected_region& r, object_name name) noexcept {
     const chunk_record& c = r.chunks[name / chunk_size];
     const object_name first = name & ~static_cast<object_name>(chunk_size - 1);
     if (c.reciprocal == 0) { return first - c.behind_first * static_cast<object_name>(chunk_size); }
-    return first + slot_of(c, name) * c.slot_size;
+    const std::uint64_t offset = name & (chunk_size - 1);
+    const auto slot = static_cast<std::uint32_t>(offset * c.reciprocal >> 32);
+    return first + slot * c.slot_size;
 }
 
 /// Marks what is in the log; its objects are traced later.

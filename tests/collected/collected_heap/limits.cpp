@@ -1,4 +1,4 @@
-// Sentences of cairn/collected/budget.hpp: what a step may cost.
+// Sentences of collected_heap::step(): what a step may cost.
 #include <cairn/collected/collected_heap.hpp>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,9 @@
-// cairn/collected/collected_heap/stats.hpp - what a collected heap is told, and what it tells.
+// cairn/collected/collection_report.hpp - the figures of a collected heap.
+//
+//      collection_report     one step(), collect() or compact()
+//      collection_cycle      one cycle: options::cycle_ended, stats().last_cycle
+//      collected_heap_stats  the heap, at any time
+//      collected_keeper      one object on the way from a root: who_keeps()
 #pragma once
 
 #include <cstddef>
@@ -9,10 +14,22 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+/// What one call did.
+struct collection_report {
+    std::size_t bytes = 0;          // of work
+    std::size_t steps = 0;          // units of work
+    std::size_t freed_size = 0;     // bytes of slots that were given back
+    std::size_t freed_count = 0;    // objects
+    std::size_t moved_count = 0;    // objects, by compact() and where options::stress moves them
+    std::uint64_t nanoseconds = 0;  // 0 when the limit has no time
+    bool cycle_ended = false;       // what was garbage when it began has been given back
+    bool is_idle = false;           // no cycle runs: nothing is owed
+};
+
 /// One cycle: from its snapshot to the end of its sweep.
 struct collection_cycle {
     std::uint64_t number = 0;      // 1 is the first; 0: none has ended
-    std::uint64_t bytes = 0;       // of work, see budget.hpp
+    std::uint64_t bytes = 0;       // of work, see collected_heap::step()
     std::uint64_t kept_count = 0;  // objects that it left, newly made ones too
     std::uint64_t kept_size = 0;   // bytes of their slots
     std::uint64_t freed_count = 0;
@@ -37,27 +54,6 @@ struct collected_keeper {
     std::size_t offset;
     /// Where the root was made that leads to it. line() is 0 behind the first, in unchecked builds.
     std::source_location root_line;
-};
-
-/// What a heap is told when it is made.
-struct collected_heap_options {
-    /// Bytes of work that make() may do between two steps, when memory is short: what it takes of
-    /// time is bounded by that. Beyond it make() returns null. 0: it never helps.
-    std::size_t work_in_make_max = SIZE_MAX;
-    /// Called at the end of each cycle, in the step that ends it; it makes and steps nothing.
-    void (*cycle_ended)(void* context, const collection_cycle& cycle) = nullptr;
-    void* cycle_ended_context = nullptr;
-    /// Objects that wait to be traced, in memory taken at the start. 0: one for each 64 bytes of
-    /// the heap. What exceeds it is set aside in bitmaps and found again: slower, never lost.
-    std::size_t mark_stack_count = 0;
-    /// The debug mode: every step() collects all, so that an object that only a raw pointer kept
-    /// over a safe point is gone, and step() and collect() move what compact() may move, as far as
-    /// chunks are free. Where objects were is poisoned; checked builds name a ref that is used
-    /// there, and a T* from there that becomes a ref, root or weak_ref.
-    bool stress = false;
-    /// The debug mode: when marking ends, a second, simple walk compares, and each object is asked
-    /// whether it tells all of the references that began with it. In checked builds.
-    bool verify = false;
 };
 
 /// What stats() tells.
