@@ -1,4 +1,4 @@
-// cairn/storage/work_limit.hpp - how much work one call may do: compaction, collection, destruction.
+// cairn/storage/work_limit.hpp - how much one call may do: compaction, collection, destruction.
 //
 //      heap.compact({.microseconds = 50});                 once a frame
 //      heap.step({.bytes = 64_KiB});                       the same work on every machine: replays
