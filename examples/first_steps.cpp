@@ -14,28 +14,22 @@ struct enemy {
 };
 
 int main() {
-    int hit_count = 0;
     // [use]
-    cairn::growing_arena frame;      // memory that dies all at once, every frame
+    cairn::growing_arena frame;      // temporary memory, freed all at once
     cairn::pool_of<spark> sparks;    // objects of one size, freed in any order
     cairn::slot_map<enemy> enemies;  // packed objects, referred to by handles
 
-    const auto boss = enemies.emplace(enemy{100});
-    for (int frame_number = 0; frame_number < 3; ++frame_number) {
-        spark* const s = sparks.make(1.0f, 2.0f);
-        if (s == nullptr) { break; }  // out of memory is a return value
-
-        cairn::builder<enemy*> targets{frame};  // of unknown length, grown in place
-        for (enemy& e : enemies.values()) {
-            if (e.health > 0 && !targets.push_back(&e)) { break; }
-        }
-        for (enemy* const target : targets.finish()) { hit_count += target->health-- > 0; }
-
-        sparks.destroy(s);
-        frame.reset();  // nothing is freed one by one
+    const auto boss = enemies.emplace(enemy{100});  // a handle; null when memory is exhausted
+    spark* const flash = sparks.make(1.0f, 2.0f);   // a pointer; null when memory is exhausted
+    cairn::builder<enemy*> targets{frame};          // an array that grows in place
+    for (enemy& e : enemies.values()) {
+        if (!targets.push_back(&e)) { break; }  // false when memory is exhausted
     }
+    for (enemy* const target : targets.finish()) { target->health -= 10; }
+    sparks.destroy(flash);
+    frame.reset();  // frees all arrays of this frame at once
     enemies.erase(boss);
-    const bool gone = enemies.find(boss) == nullptr;  // a stale handle is told, never followed
+    const bool gone = enemies.find(boss) == nullptr;  // a stale handle finds nothing
     // [/use]
-    return gone && hit_count == 3 ? 0 : 1;
+    return gone && enemies.empty() ? 0 : 1;
 }
