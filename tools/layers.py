@@ -2,7 +2,7 @@
 """Shows what breaks the rule of the tree: every include that points up the layers, every include of a
 header's inside by a file that is not its own, every file that opens another namespace than the
 library's, every header whose essay does not fit the first screen, every public header that has no name
-for users or no test of its name, and every file of the library that the build does not list.
+for users or no test of its name.
 
 The order is read from docs/architecture.md, from its block that opens with ```layers, so the text and
 this check cannot disagree. LAYER/NOUN.hpp is for users. The folder LAYER/NOUN is its inside: NOUN.hpp,
@@ -17,7 +17,6 @@ import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 architecture = root / "docs/architecture.md"
-library_files = "cmake/library_files.cmake"
 opening = "namespace cairn { inline namespace CAIRN_FLAVOUR {"
 screen_lines_max = 40   # of a header before its #pragma once
 # Public headers that name nothing in namespace cairn.
@@ -136,16 +135,7 @@ def untested_headers(layers):
             yield f"tools/layers.py: {name} is tested elsewhere, and does not exist"
 
 
-def unlisted_files():
-    """What is not listed is not installed, or not compiled."""
-    listed = set((root / library_files).read_text().split())
-    for path in sorted([*root.glob("include/cairn/**/*.hpp"), *root.glob("src/**/*.cpp")]):
-        name = str(path.relative_to(root))
-        if name not in listed and re.sub(r"_(linux|macos|windows)\.cpp$", "_${cairn_system}.cpp", name) not in listed:
-            yield f"{name}: not in {library_files}"
-
-
 layers = order()
-upward = [*findings(layers), *nameless_headers(layers), *untested_headers(layers), *unlisted_files()]
+upward = [*findings(layers), *nameless_headers(layers), *untested_headers(layers)]
 print("\n".join(upward) or f"all includes point down: {' < '.join(layers)}")
 sys.exit(bool(upward))
