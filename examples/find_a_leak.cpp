@@ -27,8 +27,8 @@ int main() {
         cairn::system_allocator heap;
         cairn::tracked textures{heap, {.name = "textures", .list = true, .sink = &print}};
 
-        void* const stone = textures.allocate(1000);  // signs with this line by itself
-        auto grass = textures.at("grass.png");        // an allocator that signs for what it gives
+        void* const stone = textures.allocate(1000);  // recorded with this line
+        auto grass = textures.at("grass.png");        // an allocator that records this name
         void* const leaked = grass.allocate(5000);    // to containers and arenas inside
 
         textures.deallocate(stone, 1000);

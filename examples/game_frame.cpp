@@ -23,11 +23,11 @@ int main() {
     cairn::page_allocator pages{{.prefault = true}};  // page faults happen at start-up
     cairn::budget memory{8_MiB, pages};               // all that the game may have
 
-    cairn::slot_map<ship> ships{memory};            // lives over many frames
-    cairn::frame_arena<2> frames{256_KiB, memory};  // dies every second frame
+    cairn::slot_map<ship> ships{memory};            // kept over many frames
+    cairn::frame_arena<2> frames{256_KiB, memory};  // freed every second frame
     if (!ships.reserve(1000)) { return 1; }
 
-    memory.set_limit_size(memory.live_size());  // the door is closed: no frame grows anything
+    memory.set_limit_size(memory.live_size());  // from now on no frame can grow anything
     // [/memory]
 
     const auto flagship = ships.emplace(ship{0, 0.25f});
@@ -51,7 +51,7 @@ int main() {
         }
         drawn += last_commands.size();  // stands for the render thread, one frame behind
         last_commands = commands.finish();
-        frames.swap();  // what was allocated two frames ago is forgotten
+        frames.swap();  // frees what was allocated two frames ago
     }
     const ship* const led = ships.find(flagship);  // still the same, wherever it moved to
     // [/frame]
