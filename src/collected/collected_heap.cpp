@@ -49,7 +49,7 @@ struct region_plan {
 };
 
 collected_region* build_region(std::byte* memory, const region_plan& plan,
-                               const region_wishes& wishes, allocator_ref upstream) noexcept {
+                               const collected_heap_options& how, allocator_ref upstream) noexcept {
     auto* const r = ::new (memory) collected_region{upstream};
     const auto words_at = [memory](std::size_t offset) {
         return reinterpret_cast<std::uint64_t*>(memory + offset);
@@ -58,8 +58,6 @@ collected_region* build_region(std::byte* memory, const region_plan& plan,
     // chunk is taken, so that a large heap that is hardly used touches little memory.
     std::memset(memory + plan.free_bits, 0, plan.records - plan.free_bits);
     r->free_chunks = words_at(plan.free_bits);
-    r->chunks_set_aside = words_at(plan.set_aside_bits);
-    r->set_aside = words_at(plan.set_aside);
     r->chunks = reinterpret_cast<chunk_record*>(memory + plan.records);
     r->marks = words_at(plan.marks);
     r->marks[0] = 1;  // null is marked
@@ -72,17 +70,18 @@ collected_region* build_region(std::byte* memory, const region_plan& plan,
     r->first_chunk = static_cast<std::uint32_t>(plan.first_chunk / chunk_size);
     r->end_chunk = static_cast<std::uint32_t>(plan.set_aside / chunk_size);
     r->highest_chunk = r->first_chunk;
+    r->set_aside = {words_at(plan.set_aside_bits), words_at(plan.set_aside), r->first_chunk};
     r->free_chunk_count = r->end_chunk - r->first_chunk;
     for (std::uint32_t i = r->first_chunk; i < r->end_chunk; ++i) {
         r->free_chunks[i / 64] |= std::uint64_t{1} << (i % 64);
     }
     // As if a cycle had just ended with nothing in the heap.
     r->free_at_end = capacity_of(*r);
-    r->collects_always = wishes.how.stress;
-    r->verifies = wishes.how.verify;
-    r->help_max = r->help_left = wishes.how.work_in_make_max;
-    r->cycle_ended = wishes.how.cycle_ended;
-    r->cycle_ended_context = wishes.how.cycle_ended_context;
+    r->collects_always = how.stress;
+    r->verifies = how.verify;
+    r->help_max = r->help_left = how.work_in_make_max;
+    r->cycle_ended = how.cycle_ended;
+    r->cycle_ended_context = how.cycle_ended_context;
     r->block_size = plan.end;
     // A checker sees all of it as freed until make() hands out a slot.
     poison(memory + plan.first_chunk, plan.chunk_count * chunk_size);
@@ -91,12 +90,12 @@ collected_region* build_region(std::byte* memory, const region_plan& plan,
 
 }  // namespace
 
-collected_region* create_region(const region_wishes& wishes, allocator_ref upstream) noexcept {
-    const region_plan plan{wishes.size, wishes.how.mark_stack_count};
+collected_region* create_region(std::size_t size, const collected_heap_options& how,
+                                allocator_ref upstream) noexcept {
+    const region_plan plan{size, how.mark_stack_count};
     void* const memory = upstream.allocate(plan.end, alignment{region_alignment});
     if (memory == nullptr) { return nullptr; }
-    collected_region* const r =
-        build_region(static_cast<std::byte*>(memory), plan, wishes, upstream);
+    collected_region* const r = build_region(static_cast<std::byte*>(memory), plan, how, upstream);
     if constexpr (asserts_enabled) { add_to_known_regions(*r); }
     return r;
 }
@@ -134,10 +133,6 @@ page_allocator& pages() noexcept {
     return all;
 }
 
-region_wishes wishes_of(std::size_t size, const collected_heap_options& how) noexcept {
-    return {size, how};
-}
-
 }  // namespace
 }  // namespace detail
 
@@ -146,7 +141,7 @@ collected_heap::collected_heap(std::size_t size, const options& how) noexcept
 
 collected_heap::collected_heap(std::size_t size, allocator_ref upstream,
                                const options& how) noexcept
-    : region_{detail::create_region(detail::wishes_of(size, how), upstream)} {}
+    : region_{detail::create_region(size, how, upstream)} {}
 
 collected_heap& collected_heap::operator=(collected_heap&& other) noexcept {
     return detail::begin_anew(*this, other);

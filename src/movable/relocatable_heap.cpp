@@ -10,9 +10,9 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-using detail::granule_count_max;
-using detail::granule_size;
 using detail::object_entry;
+using detail::object_granule;
+using detail::object_granules_max;
 
 namespace {
 
@@ -22,47 +22,36 @@ constexpr slot_rules rules(std::uint32_t first_generation) noexcept {
 }
 constexpr unsigned char left_pattern = 0xF0;
 
-// stress_relocate has two sides, in granules:
-//
-//     0            side         distance       distance + side
-//     +------------+ - - - - - +-------------+
-//     |            |  nothing  |             |      the distance is a multiple of a page (of 4096),
-//     +------------+ - - - - - +-------------+      or of all alignments that a smaller side holds
-//
-// so that what is aligned on one side is aligned on the other.
-struct two_sides {
-    std::size_t side;
-    std::size_t distance;
-};
-constexpr std::size_t page = 4096 / granule_size;
+constexpr std::size_t page = 4096 / object_granule;
 
+/// What is aligned on one side is aligned on the other one, too: up to a page, or up to the largest
+/// alignment that a smaller side holds.
 constexpr std::size_t distance_for(std::size_t side) noexcept {
     return round_up(side, alignment{side < page ? std::bit_ceil(side) : page});
 }
 
-/// The largest sides of which both find room in `granules`.
-constexpr two_sides sides_in(std::size_t granules) noexcept {
-    const std::size_t half = granules / 2;
-    if (half == 0) { return {0, 0}; }
-    // low: the most units that fit the half. Either the sides have `low` granules and lie side by
-    // side, or the distance is a unit more, and the side what is left behind it: whichever is
-    // larger.
-    const std::size_t unit = half < page ? std::bit_floor(half) : page;
-    const std::size_t low = half / unit * unit;
-    const std::size_t rest = granules - (low + unit);
-    return rest > low ? two_sides{rest, low + unit} : two_sides{low, low};
-}
-
-// There and back: what is asked for is what is found in the memory that it needs.
-static_assert([] {
-    for (std::size_t side = 0; side < 4 * page; ++side) {
-        const two_sides s = sides_in(side + distance_for(side));
-        if (s.side != side || s.distance != distance_for(side)) { return false; }
-    }
-    return true;
-}());
-
 }  // namespace
+
+/// stress_relocate has two sides, in granules:
+///
+///     0            side         distance       distance + side
+///     +------------+ - - - - - +-------------+
+///     |            |  nothing  |             |     without it: one side, and the distance is 0
+///     +------------+ - - - - - +-------------+
+struct relocatable_heap::two_sides {
+    std::size_t side;
+    std::size_t distance;
+
+    /// The sides that find room in `granules`.
+    [[nodiscard]] static two_sides in(std::size_t granules, bool stress) noexcept {
+        constexpr std::size_t most = object_granules_max;
+        if (!stress) { return {granules < most ? granules : most, 0}; }
+        const std::size_t half = granules / 2 < most ? granules / 2 : most;
+        if (half == 0) { return {0, 0}; }
+        const std::size_t unit = half < page ? std::bit_floor(half) : page;
+        return {half / unit * unit, half / unit * unit};
+    }
+};
 
 // ---------------------------------------------------------------------------- life
 
@@ -72,7 +61,12 @@ relocatable_heap::relocatable_heap(byte_slice region, allocator_ref upstream,
       map_{upstream},
       upstream_{upstream},
       largest_movable_{how.largest_movable} {
-    start(region.data(), region.size(), how);
+    const std::size_t skip = padding_to(reinterpret_cast<std::uintptr_t>(region.data()),
+                                        alignment{object_granule});  // 0 to 15 bytes
+    if (region.size() < skip) { return; }
+    // Bytes at the end that make no whole granule are not used.
+    const std::size_t granules = (region.size() - skip) / object_granule;
+    start(region.data() + skip, two_sides::in(granules, how.stress_relocate), how.object_count);
 }
 
 relocatable_heap::relocatable_heap(std::size_t size, allocator_ref upstream,
@@ -82,47 +76,38 @@ relocatable_heap::relocatable_heap(std::size_t size, allocator_ref upstream,
       upstream_{upstream},
       largest_movable_{how.largest_movable} {
     if (size > SIZE_MAX / 2 - 256) { return; }
-    const std::size_t wanted = round_up(size, alignment{granule_size}) / granule_size;
-    const std::size_t granules = wanted < granule_count_max ? wanted : granule_count_max;
-    const std::size_t total =
-        granule_size * (granules + (how.stress_relocate ? distance_for(granules) : 0));
+    const std::size_t wanted = round_up(size, alignment{object_granule}) / object_granule;
+    const std::size_t granules = wanted < object_granules_max ? wanted : object_granules_max;
+    const two_sides r{granules, how.stress_relocate ? distance_for(granules) : 0};
+    const std::size_t total = object_granule * (r.side + r.distance);
     void* const memory = upstream.allocate(total, cache_line_alignment);
     if (memory == nullptr) { return; }
     owned_ = static_cast<std::byte*>(memory);
     owned_size_ = total;
-    start(owned_, total, how);
+    start(owned_, r, how.object_count);
     // start() found no room for the tables: the memory goes back, and the heap refuses everything.
     if (map_.granules() == 0) { release(); }
 }
 
-void relocatable_heap::start(std::byte* memory, std::size_t size, const options& how) noexcept {
-    // memory   | skip: 0 to 15 | base_: side | ... | other side, with stress_relocate |
-    // What does not make a whole granule at the end is not used.
-    const std::size_t skip =
-        padding_to(reinterpret_cast<std::uintptr_t>(memory), alignment{granule_size});
-    if (size < skip + granule_size) { return; }
-    const std::size_t granules = (size - skip) / granule_size;
-    const std::size_t most = granule_count_max * (how.stress_relocate ? 2 : 1);
-    two_sides r{granules < most ? granules : most, 0};
-    if (how.stress_relocate) { r = sides_in(r.side); }
+void relocatable_heap::start(std::byte* base, const two_sides& r,
+                             std::size_t object_count) noexcept {
     if (r.side == 0) { return; }
     // The tables first: without them there is no heap.
-    if (how.object_count != 0 &&
-        (!slots_.reserve(how.object_count) || !map_.ensure(slots_.capacity()))) {
+    if (object_count != 0 && (!slots_.reserve(object_count) || !map_.ensure(slots_.capacity()))) {
         release();  // half of the tables is none
         return;
     }
     // get() reads table_ without a question, so it always leads somewhere: to one slot that matches
     // no handle, as long as there are none.
     use_table();
-    region_size_ = (r.distance + r.side) * granule_size;
-    poison(memory + skip, region_size_);
-    if (!map_.create(memory + skip, static_cast<std::uint32_t>(r.side))) {
-        unpoison(memory + skip, region_size_);
+    region_size_ = (r.distance + r.side) * object_granule;
+    poison(base, region_size_);
+    if (!map_.create(base, static_cast<std::uint32_t>(r.side))) {
+        unpoison(base, region_size_);
         return;
     }
     // Last: a heap without a base has no region to unpoison.
-    base_ = memory + skip;
+    base_ = base;
     other_side_ = static_cast<std::uint32_t>(r.distance);
 }
 
@@ -183,7 +168,7 @@ auto relocatable_heap::allocate(std::size_t size, alignment align, const relocat
     // Before they become granules and log2: nothing below can wrap, and a heap without a region
     // refuses here.
     if (size > capacity() || align.bytes() > capacity()) { return {}; }
-    const std::size_t granules = size == 0 ? 1 : (size + granule_size - 1) / granule_size;
+    const std::size_t granules = size == 0 ? 1 : (size + object_granule - 1) / object_granule;
     const auto count = static_cast<std::uint32_t>(granules);
     // What never moves goes to the top, where no compaction has to go round it.
     const bool is_fixed = size > largest_movable_;
@@ -205,7 +190,7 @@ auto relocatable_heap::allocate(std::size_t size, alignment align, const relocat
     object_entry& e = map_.entry(slot);
     e.how = &how;
     e.pins = 0;
-    e.unused = static_cast<std::uint8_t>(granules * granule_size - size);
+    e.unused = static_cast<std::uint8_t>(granules * object_granule - size);
     e.align_log2 = static_cast<std::uint8_t>(align.log2());
     e.round = static_cast<std::uint8_t>(planner_.round() - 1);
     e.is_fixed = is_fixed;
@@ -224,7 +209,7 @@ void relocatable_heap::deallocate(handle_type h) noexcept {
     CAIRN_ASSERT(e.pins == 0, "an object is unpinned before it is freed");
     // An unchecked build goes on: the pin that is left finds a stale handle when it ends.
     if (e.pins != 0) { uncount_pin(e); }
-    leave(address(slot), 0, size_of(e), std::size_t{e.granules} * granule_size);
+    leave(address(slot), 0, size_of(e), std::size_t{e.granules} * object_granule);
     // The planner may stand on this object, or in a hole that is about to be joined: it goes on at
     // the neighbour, and at the begin of the joint hole. Before remove(), while the entry still has
     // its neighbours; `e` keeps its values behind it.
@@ -292,11 +277,11 @@ relocatable_heap_stats relocatable_heap::stats() const noexcept {
     relocatable_heap_stats s{};
     s.capacity = capacity();
     s.free_size = free_size();
-    s.largest_free = std::size_t{map_.largest_hole()} * granule_size;
+    s.largest_free = std::size_t{map_.largest_hole()} * object_granule;
     s.hole_count = map_.hole_count();
     s.object_count = object_count();
     s.pinned_count = counts_.pinned;
-    s.pinned_size = counts_.pinned_granules * granule_size;
+    s.pinned_size = counts_.pinned_granules * object_granule;
     s.moved_size = counts_.moved_size;
     s.move_count = counts_.moves;
     s.compact_count = counts_.calls;

@@ -1,5 +1,6 @@
 // Random runs of relocatable_heap against a model: each live object's bytes are a stream that only
 // its number determines, so whatever a move loses, overwrites or mixes up is seen.
+#include <cairn/core/poison.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
 #include <gtest/gtest.h>
 

@@ -207,11 +207,7 @@ private:
 namespace detail {
 
 // What collected_heap is made of; each says more in its source.
-struct region_wishes {
-    std::size_t size;
-    const collected_heap_options& how;
-};
-[[nodiscard]] collected_region* create_region(const region_wishes& wishes,
+[[nodiscard]] collected_region* create_region(std::size_t size, const collected_heap_options& how,
                                               allocator_ref upstream) noexcept;
 void end_all_roots(collected_region& r) noexcept;
 void end_all_objects(collected_region& r) noexcept;

@@ -20,7 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/collected/trace.hpp>
+#include <cairn/collected/ref.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -129,7 +129,6 @@ public:
 private:
     friend visitor;
 
-    const detail::object_name* place() const noexcept { return &buffer_; }
     [[nodiscard]] detail::object_name* words() const noexcept {
         return static_cast<detail::object_name*>(detail::object_at(this, buffer_));
     }

@@ -42,42 +42,25 @@ class traced;
 
 namespace detail {
 
-// Which members a visitor can be shown, and whether the references stand in the member:
-//
-//                                     is_shown    lie_elsewhere
-//      ref, ref_array                  yes         no: a name in the object
-//      traced<container>               yes         yes: names in the container's memory
-//      arrays of these, std::array     yes         as their elements
-//      anything else                   no
+/// Whether a visitor can be shown a member, and where its references lie.
+///     ref, ref_array                 here: a name in the object
+///     traced<container>              elsewhere: names in the container's memory
+///     arrays of these, std::array    as their elements
+enum class shown : unsigned char { no, here, elsewhere };
 
 template <class T>
-inline constexpr bool is_reference = false;
+inline constexpr shown shown_as = shown::no;
 template <class T>
-inline constexpr bool is_reference<ref<T>> = true;
+inline constexpr shown shown_as<ref<T>> = shown::here;
 template <class T>
-inline constexpr bool is_reference<ref_array<T>> = true;
+inline constexpr shown shown_as<ref_array<T>> = shown::here;
 template <class Container, auto... Fields>
-inline constexpr bool is_reference<traced<Container, Fields...>> = true;
-
-/// True when a visitor can be shown a T.
-template <class T>
-inline constexpr bool is_shown = is_reference<T>;
+inline constexpr shown shown_as<traced<Container, Fields...>> = shown::elsewhere;
 template <class T, std::size_t Count>
-inline constexpr bool is_shown<T[Count]> = is_shown<T>;
+inline constexpr shown shown_as<T[Count]> = shown_as<T>;
 template <class T>
     requires requires { typename T::value_type; }
-inline constexpr bool is_shown<T> = is_shown<typename T::value_type>;
-
-/// True when the references of a T do not lie in it: a traced container, or an array of such.
-template <class T>
-inline constexpr bool lie_elsewhere = false;
-template <class Container, auto... Fields>
-inline constexpr bool lie_elsewhere<traced<Container, Fields...>> = true;
-template <class T, std::size_t Count>
-inline constexpr bool lie_elsewhere<T[Count]> = lie_elsewhere<T>;
-template <class T>
-    requires requires { typename T::value_type; }
-inline constexpr bool lie_elsewhere<T> = lie_elsewhere<typename T::value_type>;
+inline constexpr shown shown_as<T> = shown_as<typename T::value_type>;
 
 }  // namespace detail
 
@@ -94,27 +77,25 @@ public:
     /// Each is a ref, a ref_array, a traced container, or an array (std::array, ...) of such.
     template <class... References>
     void operator()(References&... references) {
-        (show(references), ...);
+        (show(const_cast<std::remove_const_t<References>&>(references)), ...);
     }
 
 private:
     template <class T>
-    void show(const ref<T>& r) {
-        seen_(*this, reinterpret_cast<detail::object_name*>(const_cast<ref<T>*>(&r)), 1);
+    void show(ref<T>& r) {
+        seen_(*this, reinterpret_cast<detail::object_name*>(&r), 1);
     }
     template <class T>
-    void show(const ref_array<T>& a) {
-        seen_(*this, const_cast<detail::object_name*>(a.place()), 1);
+    void show(ref_array<T>& a) {
+        seen_(*this, &a.buffer_, 1);
     }
     template <class Container, auto... Fields>
-    void show(const traced<Container, Fields...>& c) {
-        const_cast<traced<Container, Fields...>&>(c).for_each(
-            [this](detail::object_name& name) { seen_(*this, &name, 1); });
+    void show(traced<Container, Fields...>& c) {
+        c.for_each([this](detail::object_name& name) { seen_(*this, &name, 1); });
     }
     template <class Several>
-        requires(!detail::is_reference<std::remove_const_t<Several>>)
     void show(Several& several) {
-        constexpr bool is_shown = detail::is_shown<std::remove_const_t<Several>>;
+        constexpr bool is_shown = detail::shown_as<Several> != detail::shown::no;
         static_assert(
             is_shown,
             "a visitor is shown a ref, a ref_array, a traced container, or an array of them");
@@ -162,9 +143,9 @@ struct references_of_members {
     }
     static constexpr std::size_t count = sizeof...(Members);
     static constexpr bool are_shown =
-        (is_shown<typename class_of_member<decltype(Members)>::value> && ...);
+        ((shown_as<typename class_of_member<decltype(Members)>::value> != shown::no) && ...);
     static constexpr bool are_placed =
-        !(lie_elsewhere<typename class_of_member<decltype(Members)>::value> || ...);
+        ((shown_as<typename class_of_member<decltype(Members)>::value> == shown::here) && ...);
     using base_type = Base;
 };
 
@@ -174,23 +155,13 @@ concept has_list = requires { typename T::references; };
 template <class T>
 concept has_trace = requires(T& object, visitor& v) { object.trace(v); };
 
-template <class T, class Function>
-inline constexpr bool is_trace_of = false;
-template <class T>
-inline constexpr bool is_trace_of<T, void (T::*)(visitor&)> = true;
-template <class T>
-inline constexpr bool is_trace_of<T, void (T::*)(visitor&) const> = true;
-template <class T>
-inline constexpr bool is_trace_of<T, void (T::*)(visitor&) noexcept> = true;
-template <class T>
-inline constexpr bool is_trace_of<T, void (T::*)(visitor&) const noexcept> = true;
-
 /// trace() was written in T, not in a base class.
 template <class T>
 inline constexpr bool has_own_trace = false;
 template <class T>
     requires requires { &T::trace; }
-inline constexpr bool has_own_trace<T> = is_trace_of<T, decltype(&T::trace)>;
+inline constexpr bool has_own_trace<T> =
+    std::is_same_v<typename class_of_member<decltype(&T::trace)>::type, T>;
 
 /// The list counts: a trace() of T itself hides one that a base class has.
 template <class T>

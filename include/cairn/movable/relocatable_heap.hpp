@@ -232,10 +232,10 @@ public:
     // ------------------------------------------------------------------- looking
 
     [[nodiscard]] std::size_t capacity() const noexcept {
-        return std::size_t{map_.granules()} * detail::granule_size;
+        return std::size_t{map_.granules()} * detail::object_granule;
     }
     [[nodiscard]] std::size_t free_size() const noexcept {
-        return std::size_t{map_.free_granules()} * detail::granule_size;
+        return std::size_t{map_.free_granules()} * detail::object_granule;
     }
     [[nodiscard]] std::size_t object_count() const noexcept { return slots_.live_count(); }
     /// Entries of the table of handles, used and free: every handle's index is below.
@@ -277,13 +277,14 @@ private:
     static constexpr std::uint32_t none = detail::object_map::none;
     // The table counts in units of 8 bytes, two to a granule: processors multiply by 8 for free.
     static constexpr std::size_t place_unit = 8;
-    static constexpr std::uint32_t units = detail::granule_size / place_unit;
+    static constexpr std::uint32_t units = detail::object_granule / place_unit;
     static constexpr slot_directory_base::slot no_slot{0xFFFF'FFFF, 0};  // no handle matches it
     using spot = detail::object_map::spot;
     struct move;
     struct compaction_view;
 
-    void start(std::byte* memory, std::size_t size, const options& how) noexcept;
+    struct two_sides;
+    void start(std::byte* base, const two_sides& r, std::size_t object_count) noexcept;
     void release() noexcept;
     void use_table() noexcept;
     void unpin(handle_type h) noexcept;
@@ -299,10 +300,10 @@ private:
         return slots_.value(slot) / units;
     }
     [[nodiscard]] std::byte* address(std::uint32_t slot) const noexcept {
-        return base_ + std::size_t{place(slot)} * detail::granule_size;
+        return base_ + std::size_t{place(slot)} * detail::object_granule;
     }
     [[nodiscard]] std::size_t size_of(const detail::object_entry& e) const noexcept {
-        return std::size_t{e.granules} * detail::granule_size - e.unused;
+        return std::size_t{e.granules} * detail::object_granule - e.unused;
     }
     [[nodiscard]] bool may_move(const detail::object_entry& e) const noexcept {
         return e.pins == 0 && !e.is_fixed;
@@ -351,7 +352,7 @@ private:
 
 template <class Visit>
 void relocatable_heap::for_each_range(Visit visit) const {
-    constexpr std::size_t unit = detail::granule_size;
+    constexpr std::size_t unit = detail::object_granule;
     std::uint32_t end = 0;
     for (std::uint32_t i = map_.lowest();; i = map_.entry(i).after) {
         if (const std::uint32_t start = map_.start_of(i); start != end) {

@@ -18,23 +18,6 @@ namespace detail {
 
 namespace {
 
-/// What make() has not taken of its open word goes back: each live bit is an object's.
-void close_open_word(collected_region& r, type_record& t) noexcept {
-    if (t.current == no_chunk) { return; }
-    chunk_record& c = r.chunks[t.current];
-    const auto count = static_cast<std::uint32_t>(std::popcount(t.free_bits));
-    if (count != 0) { r.live[name_of(t.word_begin) / word_span] &= ~t.free_bits; }
-    c.taken_count -= count;
-    r.used_size -= count * object_size(c);
-    t.free_bits = 0;
-    if (c.taken_count == 0) {
-        give_back_chunks(r, t.current);
-    } else if (c.taken_count < c.slot_count) {
-        list_chunk_with_room(r, t.current);
-    }
-    t.current = no_chunk;
-}
-
 bool is_live_bit(const collected_region& r, object_name object) noexcept {
     return (r.live[object / word_span] & bit_of(object)) != 0;
 }

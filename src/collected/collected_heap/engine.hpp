@@ -1,16 +1,15 @@
 // What the parts of the collector call in each other.
 //
 //      chunks.cpp   memory: chunks, open words
-//      large.cpp    objects with chunks of their own, buffers of arrays
-//      barrier.cpp  what stores do while marking
-//      mark.cpp     from the roots to everything that is reachable
+//                   objects with chunks of their own, buffers of arrays
+//      mark.cpp     from the roots to everything that is reachable; what stores do meanwhile
 //      sweep.cpp    before_collect, destructors, memory that comes back
 //      compact.cpp  objects of sparsely used chunks move together
 //      step.cpp     the phases in turn, within a budget
 //      pacing.cpp   how much work is owed
 //      checks.cpp   what checked builds know: regions, misuse
-//      validate.cpp the invariants; the second walk
-//      graph.cpp    what is in the heap, and what keeps it there
+//      validate.cpp the invariants
+//      graph.cpp    what is in the heap, and what keeps it there; the walk of options::verify
 #pragma once
 
 #include <bit>
@@ -92,7 +91,7 @@ void for_each_bit(std::uint64_t bits, Visit visit) noexcept {
     }
 }
 
-/// User code runs: it must not begin, take or finish steps.
+/// While it lives, code of the program runs, which must not begin, take or finish steps.
 class user_code {
 public:
     explicit user_code(collected_region& r) noexcept : region_{r}, outer_{r.is_in_user_code} {
@@ -132,6 +131,8 @@ void set_way(chunk_record& c) noexcept;
 [[nodiscard]] std::uint32_t take_chunk(collected_region& r, type_record& type) noexcept;
 void give_back_chunks(collected_region& r, std::uint32_t first) noexcept;
 void list_chunk_with_room(collected_region& r, std::uint32_t chunk) noexcept;
+/// What make() has not taken of its open word goes back: each live bit is an object's.
+void close_open_word(collected_region& r, type_record& t) noexcept;
 
 // ---- mark.cpp
 /// What the program's thread does where a worker marks, too.
@@ -211,35 +212,46 @@ void count_work(collected_region& r, std::size_t work) noexcept;
     return (t.free_bits & bit) == 0 || name_of(t.word_begin) / word_span != object / word_span;
 }
 
-/// Calls visit(name) for each reference of the object, null ones too.
+/// Calls visit(first, count) for each row of references that the type's trace() shows.
 template <class Visit>
-void for_each_reference(collected_region& r, object_name object, Visit visit) noexcept {
+void call_trace(collected_region& r, const collected_type& type, void* object,
+                Visit visit) noexcept {
     struct shows : visitor {
         explicit shows(Visit& f) noexcept
             : visitor{[](visitor& v, object_name* first, std::size_t count) {
-                  for (std::size_t i = 0; i < count; ++i) {
-                      static_cast<shows&>(v).visit(first + i);
-                  }
+                  static_cast<shows&>(v).visit(first, count);
               }},
               visit{f} {}
         Visit& visit;
     };
+    shows v{visit};
+    const user_code runs{r};
+    const bool outer = r.is_in_trace;
+    r.is_in_trace = true;
+    type.trace(object, v);
+    r.is_in_trace = outer;
+}
+
+/// Calls visit(place) for each reference of the object, null ones too.
+template <class Visit>
+void for_each_reference(collected_region& r, object_name object, Visit visit) noexcept {
+    const auto visit_all = [&visit](object_name* first, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) { visit(first + i); }
+    };
     const chunk_record& c = r.chunks[object / chunk_size];
     std::byte* const memory = base_of(r) + object;
-    const user_code runs{r};
     if (c.way == tracing::all_words) {
-        for (std::size_t i = 0; i < object_size(c); i += sizeof(object_name)) {
-            visit(reinterpret_cast<object_name*>(memory + i));
-        }
+        visit_all(reinterpret_cast<object_name*>(memory), object_size(c) / sizeof(object_name));
     } else if (c.type->type->trace != nullptr) {
-        shows v{visit};
-        c.type->type->trace(memory, v);
+        call_trace(r, *c.type->type, memory, visit_all);
     }
 }
 
 // ---- checks.cpp, validate.cpp
 void add_to_known_regions(collected_region& r) noexcept;
 void remove_from_known_regions(collected_region& r) noexcept;
+/// options::verify: a second, simple walk from the roots finds only marked objects. It needs memory
+/// as who_keeps() does, and is left out where the system refuses it.
 void verify_marks(collected_region& r) noexcept;
 /// Each reference of a marked object is told by its type.
 void verify_told(collected_region& r) noexcept;

@@ -5,7 +5,8 @@
 //      next       of those that wait to be followed, a list (then: of the way that was found)
 //
 // Breadth first, so the way that is found is one of the shortest. The collector's own state is not
-// used: a search may be made at any time, also while a cycle runs.
+// used: a search may be made at any time, also while a cycle runs. options::verify compares such a
+// walk with the marks.
 #include "engine.hpp"
 
 #include <cairn/os/page_allocator.hpp>
@@ -244,6 +245,24 @@ bool visit_keepers(const collected_region& constant, const void* object, keeper_
         visit(context, k);
     }
     return true;
+}
+
+void verify_marks(collected_region& r) noexcept {
+    way_back way{r};
+    if (!way.has_memory()) { return; }
+    const auto reach = [&](object_name name, object_name from) {
+        CAIRN_ASSERT(name == 0 || (is_live(r, name) && is_marked(r, start_of(r, name))),
+                     "what is reachable when marking ends is marked: every change of a reference "
+                     "goes through ref, root or ref_array");
+        way.reach(name, from);
+    };
+    for (const root_link* root = r.roots.next; root != &r.roots; root = root->next) {
+        reach(name_of(root->object), by_a_root);
+    }
+    for (object_name from = way.take(); from != 0; from = way.take()) {
+        for_each_reference(r, from, [&](const object_name* place) { reach(*place, from); });
+    }
+    if constexpr (asserts_enabled) { verify_told(r); }
 }
 
 void write_region(const collected_region& constant, const void* object, text_sink sink,

@@ -1,4 +1,4 @@
-// Cold half of cairn/collected/collected_heap.hpp: the program's thread marks.
+// Cold half of cairn/collected/collected_heap.hpp: the program's thread marks, and its stores.
 //
 //      roots, the log, names that were handed over --> see() --> stack --> places, arrays, trace()
 //
@@ -18,65 +18,37 @@ void see_one(collected_region& r, object_name name) noexcept {
     loop.save();
 }
 
-void call_trace(collected_region& r, void* object, const chunk_record& c, visitor& v) noexcept {
-    const user_code runs{r};
-    r.is_in_trace = true;
-    c.type->type->trace(object, v);
-    r.is_in_trace = false;
-}
-
-/// The references of this type are at fixed places: this object shows where.
+/// The references of this type are at fixed places. This object shows where.
 void learn(collected_region& r, object_name object, chunk_record& c) noexcept {
-    struct places : visitor {
-        places(type_record& t, const std::byte* o) noexcept
-            : visitor{[](visitor& v, object_name* first, std::size_t count) {
-                  for (std::size_t i = 0; i < count; ++i) {
-                      static_cast<places&>(v).add(reinterpret_cast<std::byte*>(first + i));
-                  }
-              }},
-              type{t},
-              object{o} {}
-        void add(const std::byte* place) noexcept {
-            const auto offset = static_cast<std::size_t>(place - object);
-            // Places beyond 64 KiB, or more of them than a record holds: such a type is traced by
-            // its function.
-            is_too_large = is_too_large || type.place_count == places_max || offset > 0xFFFF;
-            if (is_too_large) { return; }
-            type.places[type.place_count++] = static_cast<std::uint16_t>(offset);
-        }
-        type_record& type;
-        const std::byte* object;
-        bool is_too_large = false;
-    };
     type_record& t = *c.type;
     // An older chunk of the type may have learned it since this one was prepared.
     if (t.way == tracing::unlearned) {
         t.place_count = 0;
-        places v{t, base_of(r) + object};
-        call_trace(r, base_of(r) + object, c, v);
-        t.way = v.is_too_large ? tracing::by_call : tracing::places;
+        t.way = tracing::places;
+        for_each_reference(r, object, [&](const object_name* place) {
+            const auto offset = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(place) -
+                                                         (base_of(r) + object));
+            // Places beyond 64 KiB, or more of them than a record holds: such a type is traced by
+            // its function.
+            if (t.place_count == places_max || offset > 0xFFFF) { t.way = tracing::by_call; }
+            if (t.way == tracing::by_call) { return; }
+            t.places[t.place_count++] = static_cast<std::uint16_t>(offset);
+        });
     }
     set_way(c);
 }
 
 /// Returns: how many references were seen.
 std::size_t trace_by_call(collected_region& r, object_name object, const chunk_record& c) noexcept {
-    struct marks : visitor {
-        explicit marks(collected_region& of) noexcept
-            : visitor{[](visitor& v, object_name* first, std::size_t count) {
-                  auto& self = static_cast<marks&>(v);
-                  marking_loop<marks_alone> loop{self.region};
-                  for (std::size_t i = 0; i < count; ++i) { loop.see(first[i]); }
-                  loop.save();
-                  self.seen_count += count;
-              }},
-              region{of} {}
-        collected_region& region;
-        std::size_t seen_count = 0;
-    };
-    marks v{r};
-    call_trace(r, base_of(r) + object, c, v);
-    return v.seen_count;
+    std::size_t seen_count = 0;
+    call_trace(r, *c.type->type, base_of(r) + object,
+               [&](const object_name* first, std::size_t count) {
+                   marking_loop<marks_alone> loop{r};
+                   for (std::size_t i = 0; i < count; ++i) { loop.see(first[i]); }
+                   loop.save();
+                   seen_count += count;
+               });
+    return seen_count;
 }
 
 /// An object whose references are not at places that are known. Returns: bytes of work.
@@ -125,41 +97,64 @@ bool trace_all(collected_region& r, allowance& left) noexcept {
 
 }  // namespace
 
-void set_object_aside(collected_region& r, object_name object) noexcept {
-    const auto chunk = static_cast<std::uint32_t>(object / chunk_size);
-    std::uint64_t* const bits = r.set_aside + (chunk - r.first_chunk) * words_per_chunk;
-    std::uint64_t& chunks = r.chunks_set_aside[chunk / 64];
+void name_set::add(object_name name) noexcept {
+    const auto chunk = static_cast<std::uint32_t>(name / chunk_size) - first_chunk_;
+    const auto granule = static_cast<std::uint32_t>(name % chunk_size / slot_size_min);
+    std::uint64_t* const bits = bits_ + std::size_t{chunk} * words_per_chunk;
+    std::uint64_t& chunks = chunks_[chunk / 64];
     const std::uint64_t bit = std::uint64_t{1} << (chunk % 64);
-    // Its words were used for another cycle, or never: cleared by the first that needs them.
     if ((chunks & bit) == 0) {
         std::memset(bits, 0, words_per_chunk * sizeof(*bits));
         chunks |= bit;
-        ++r.chunks_set_aside_count;
+        ++chunk_count_;
+        if (chunk / 64 < next_word_) { next_word_ = chunk / 64; }
     }
-    bits[object % chunk_size / word_span] |= bit_of(object);
+    bits[granule / 64] |= std::uint64_t{1} << (granule % 64);
+}
+
+name_set::word name_set::take() noexcept {
+    while (chunk_count_ != 0) {
+        while (chunks_[next_word_] == 0) { ++next_word_; }
+        std::uint64_t& chunks = chunks_[next_word_];
+        const std::uint32_t chunk =
+            next_word_ * 64 + static_cast<std::uint32_t>(std::countr_zero(chunks));
+        std::uint64_t* const bits = bits_ + std::size_t{chunk} * words_per_chunk;
+        for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
+            if (bits[w] == 0) { continue; }
+            const std::uint64_t taken = bits[w];
+            bits[w] = 0;
+            const std::uint32_t granule = w * 64;
+            return {(first_chunk_ + chunk) * static_cast<object_name>(chunk_size) +
+                        granule * static_cast<object_name>(slot_size_min),
+                    taken};
+        }
+        chunks &= chunks - 1;
+        --chunk_count_;
+    }
+    return {};
+}
+
+void set_object_aside(collected_region& r, object_name object) noexcept {
+    r.set_aside.add(object);
     // stats() reads it while a worker marks.
     in_place{r.set_aside_count}.store(r.set_aside_count + 1, memory_order::relaxed);
 }
 
 void take_objects_back(collected_region& r) noexcept {
-    std::uint32_t word = r.next_set_aside;
-    // The search goes on where the last one ended, so that each word is passed once a round.
-    while (r.chunks_set_aside[word] == 0) { word = (word + 1) % (r.end_chunk / 64 + 1); }
-    r.next_set_aside = word;
-    const std::uint64_t chunks = r.chunks_set_aside[word];
-    const std::uint32_t chunk = word * 64 + static_cast<std::uint32_t>(std::countr_zero(chunks));
-    std::uint64_t* const bits = r.set_aside + (chunk - r.first_chunk) * words_per_chunk;
-    for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
-        for (; bits[w] != 0; bits[w] &= bits[w] - 1) {
-            // What does not fit stays set aside: its bits and its chunk are found again by the next
-            // call.
-            if (r.stack_count == room_on_stack(r)) { return; }
-            const auto bit = static_cast<std::uint32_t>(std::countr_zero(bits[w]));
-            r.stack[r.stack_count++] = name_at(chunk, w, bit);
+    while (!r.set_aside.is_empty()) {
+        name_set::word word = r.set_aside.take();
+        for (; word.bits != 0; word.bits &= word.bits - 1) {
+            const auto bit = static_cast<object_name>(std::countr_zero(word.bits));
+            const object_name object = word.first + bit * object_name{slot_size_min};
+            // What does not fit stays set aside, and is found again by the next call.
+            if (r.stack_count == room_on_stack(r)) {
+                r.set_aside.add(object);
+            } else {
+                r.stack[r.stack_count++] = object;
+            }
         }
+        if (r.stack_count == room_on_stack(r)) { return; }
     }
-    r.chunks_set_aside[word] = chunks & (chunks - 1);
-    --r.chunks_set_aside_count;
 }
 
 void empty_log(collected_region& r) noexcept {
@@ -201,6 +196,43 @@ bool trace_deferred(collected_region& r, allowance& left) noexcept {
         left.pay(trace_otherwise(r, object));
     }
     return r.deferred_count == 0;
+}
+
+// ---- what stores do while marking (the cold half of cairn/collected/ref.hpp)
+//
+//      old value    marked, or null    nothing: this cycle keeps it already
+//                   else               to the log; the full log is marked
+//
+// A value that is overwritten time and again is logged until the log has been emptied once: one bit
+// of `marks` says of all places of an object what is known.
+
+namespace {
+
+/// Apart, so that the way that is taken nearly always saves no registers.
+[[gnu::noinline]] void overwrite_with_full_log(object_name& place, object_name name) noexcept {
+    empty_log(region_of(&place));
+    overwrite_while_marking(place, name);  // beside a worker the value is logged once more
+}
+
+}  // namespace
+
+void overwrite_while_marking(object_name& place, object_name name) noexcept {
+    collected_region& r = region_of(&place);
+    const object_name old = place;
+    if (!is_marked(r, old)) {
+        r.log[r.log_count] = old;
+        if (++r.log_count == log_size) [[unlikely]] {
+            overwrite_with_full_log(place, name);
+            return;
+        }
+    }
+    publish(in_place{place}, name);  // a worker may read it: a new object is marked before
+}
+
+/// A root that has not been looked at was reachable when the cycle began.
+void forget_root_while_marking(collected_region& r, root_link& root) noexcept {
+    keep_for_this_cycle(r, name_of(root.object));
+    if (r.next_root == &root) { r.next_root = root.next; }
 }
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

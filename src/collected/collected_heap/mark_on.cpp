@@ -29,7 +29,7 @@ namespace {
 /// Nothing waits to be traced by the worker, but names.
 bool is_dry(const collected_region& r) noexcept {
     return r.stack_count == 0 && r.queue_count == 0 && r.piece == r.piece_end &&
-           r.chunks_set_aside_count == 0;
+           r.set_aside.is_empty();
 }
 
 bool has_names(const marking_share& s) noexcept {
@@ -76,43 +76,6 @@ void stop_worker(collected_region& r) noexcept {
 
 }  // namespace
 
-void name_set::add(object_name name) noexcept {
-    const auto chunk = static_cast<std::uint32_t>(name / chunk_size) - first_chunk_;
-    const auto granule = static_cast<std::uint32_t>(name % chunk_size / slot_size_min);
-    std::uint64_t* const bits = bits_ + std::size_t{chunk} * words_per_chunk;
-    std::uint64_t& chunks = chunks_[chunk / 64];
-    const std::uint64_t bit = std::uint64_t{1} << (chunk % 64);
-    if ((chunks & bit) == 0) {
-        std::memset(bits, 0, words_per_chunk * sizeof(*bits));
-        chunks |= bit;
-        ++chunk_count_;
-        if (chunk / 64 < next_word_) { next_word_ = chunk / 64; }
-    }
-    bits[granule / 64] |= std::uint64_t{1} << (granule % 64);
-}
-
-name_set::word name_set::take() noexcept {
-    while (chunk_count_ != 0) {
-        while (chunks_[next_word_] == 0) { ++next_word_; }
-        std::uint64_t& chunks = chunks_[next_word_];
-        const std::uint32_t chunk =
-            next_word_ * 64 + static_cast<std::uint32_t>(std::countr_zero(chunks));
-        std::uint64_t* const bits = bits_ + std::size_t{chunk} * words_per_chunk;
-        for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
-            if (bits[w] == 0) { continue; }
-            const std::uint64_t taken = bits[w];
-            bits[w] = 0;
-            const std::uint32_t granule = w * 64;
-            return {(first_chunk_ + chunk) * static_cast<object_name>(chunk_size) +
-                        granule * static_cast<object_name>(slot_size_min),
-                    taken};
-        }
-        chunks &= chunks - 1;
-        --chunk_count_;
-    }
-    return {};
-}
-
 marking_share* marking_share::create(collected_region& r, marking_worker& w) noexcept {
     CAIRN_ASSERT(w.region_ == nullptr, "a worker marks for one heap at a time");
     const std::size_t chunk_count = r.end_chunk - r.first_chunk;
@@ -126,9 +89,7 @@ marking_share* marking_share::create(collected_region& r, marking_worker& w) noe
     auto* words = reinterpret_cast<std::uint64_t*>(static_cast<std::byte*>(memory) + begin);
     std::memset(words, 0, 2 * flags * sizeof(*words));
     for (std::size_t i = 0; i < 2; ++i) {
-        s->sets[i].chunks_ = words + i * flags;
-        s->sets[i].bits_ = words + 2 * flags + i * bits;
-        s->sets[i].first_chunk_ = r.first_chunk;
+        s->sets[i] = {words + i * flags, words + 2 * flags + i * bits, r.first_chunk};
     }
     w.region_ = &r;
     return s;

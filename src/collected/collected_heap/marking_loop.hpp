@@ -28,7 +28,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 }
 /// An object that the full stack has no room for: a bit for it, and one for its chunk.
 void set_object_aside(collected_region& r, object_name object) noexcept;
-/// From the next chunk with objects that were set aside, as many as the empty stack holds.
+/// Objects that were set aside go to the empty stack, as many as it holds.
 void take_objects_back(collected_region& r) noexcept;
 
 /// The heap is this thread's alone.
@@ -125,7 +125,7 @@ public:
 
     /// The object that entered the queue first, once the queue is full or the stack empty. 0: none.
     [[gnu::always_inline]] object_name next() noexcept {
-        if (top_ == region_.stack && queue_count_ == 0 && region_.chunks_set_aside_count != 0)
+        if (top_ == region_.stack && queue_count_ == 0 && !region_.set_aside.is_empty())
             [[unlikely]] {
             save();
             take_objects_back(region_);

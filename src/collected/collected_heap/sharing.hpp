@@ -10,28 +10,6 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
-/// Names of objects, or into them: a bit for each granule of 16 bytes. Of one thread at a time.
-class name_set {
-public:
-    /// The names that bits of a word stand for: first, first + 16, ...
-    struct word {
-        object_name first;
-        std::uint64_t bits;
-    };
-    void add(object_name name) noexcept;
-    /// Takes some of them out. Returns: no bit when it is empty.
-    [[nodiscard]] word take() noexcept;
-    [[nodiscard]] bool is_empty() const noexcept { return chunk_count_ == 0; }
-
-private:
-    friend marking_share;
-
-    std::uint64_t* bits_ = nullptr;    // of a chunk, once that has its bit in:
-    std::uint64_t* chunks_ = nullptr;  // chunks with names
-    std::uint32_t first_chunk_ = 0;
-    std::uint32_t chunk_count_ = 0;  // of those
-    std::uint32_t next_word_ = 0;    // of chunks_: those before it are 0
-};
 // ---- mark.cpp
 /// Sees the names of what was overwritten. Returns: true when none is left.
 [[nodiscard]] bool see_names(collected_region& r, name_set& names, allowance& left) noexcept;

@@ -15,17 +15,12 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 namespace {
 
 /// The object's references are null before its destructor runs: it reaches nothing that is gone.
-void clear_references(collected_region& r, const collected_type& type, void* object) noexcept {
-    if (type.trace == nullptr) { return; }
-    const user_code runs{r};
-    visitor v{[](visitor&, object_name* first, std::size_t count) {
-        for (std::size_t i = 0; i < count; ++i) { first[i] = 0; }
-    }};
-    type.trace(object, v);
-}
-
 void end_object(collected_region& r, const collected_type& type, void* object) noexcept {
-    clear_references(r, type, object);
+    if (type.trace != nullptr) {
+        call_trace(r, type, object, [](object_name* first, std::size_t count) {
+            std::memset(first, 0, count * sizeof(object_name));
+        });
+    }
     const user_code runs{r};
     type.destroy(object);
 }
@@ -98,13 +93,6 @@ std::uint32_t next_unswept(const collected_region& r, std::uint32_t from) noexce
         }
     }
     return r.highest_chunk;
-}
-
-/// Nothing is made in it any more.
-void give_back_open_word(collected_region& r, type_record& t) noexcept {
-    if (t.free_bits == 0) { return; }
-    r.live[name_of(t.word_begin) / word_span] &= ~t.free_bits;
-    t.free_bits = 0;
 }
 
 /// Ends one dead object of the chunk. Returns: false when there is none.
@@ -226,7 +214,7 @@ void end_all_objects(collected_region& r) noexcept {
     // From here on make() returns null: a destructor makes nothing in a heap that ends.
     r.is_ending = true;
     for (std::uint32_t i = 0; i < r.type_count; ++i) {
-        give_back_open_word(r, r.types[r.used_types[i]]);
+        close_open_word(r, r.types[r.used_types[i]]);
     }
     for_each_live([](const collected_type& t) { return t.destroy; },
                   [&r](const collected_type& t, std::byte* object) { end_object(r, t, object); });

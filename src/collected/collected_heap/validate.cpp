@@ -1,74 +1,9 @@
-// Cold half of cairn/collected/collected_heap.hpp: its invariants, looked at one by one, and a
-// second, simple walk that marking is compared with.
+// Cold half of cairn/collected/collected_heap.hpp: its invariants, one by one.
 #include "engine.hpp"
-
-#include <cstring>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 namespace {
-
-/// Marks again, beside the marks: in the bits and on the stack that marking has left empty.
-class second_walk {
-public:
-    explicit second_walk(collected_region& r) noexcept : region_{r} {
-        std::memset(r.set_aside, 0,
-                    std::size_t{r.highest_chunk - r.first_chunk} * words_per_chunk * 8);
-    }
-    void run() noexcept {
-        for (root_link* root = region_.roots.next; root != &region_.roots; root = root->next) {
-            reach(name_of(root->object));
-        }
-        do {
-            is_incomplete_ = false;
-            follow_stack();
-            if (is_incomplete_) { push_all_reached(); }
-        } while (is_incomplete_ || region_.stack_count != 0);
-    }
-
-private:
-    void reach(object_name name) noexcept {
-        if (name == 0) { return; }
-        name = start_of(region_, name);
-        CAIRN_ASSERT(is_live(region_, name) && is_marked(region_, name),
-                     "what is reachable when marking ends is marked: every change of a reference "
-                     "goes through ref, root or ref_array");
-        std::uint64_t& reached = region_.set_aside[(name - region_.begin) / word_span];
-        if ((reached & bit_of(name)) != 0) { return; }
-        reached |= bit_of(name);
-        push(name);
-    }
-    void push(object_name object) noexcept {
-        if (region_.stack_count == region_.stack_capacity) {
-            is_incomplete_ = true;
-        } else {
-            region_.stack[region_.stack_count++] = object;
-        }
-    }
-    void follow_stack() noexcept {
-        while (region_.stack_count != 0) {
-            const object_name object = region_.stack[--region_.stack_count];
-            for_each_reference(region_, object, [this](const object_name* p) { reach(*p); });
-        }
-    }
-    /// The stack was too small: each object that was reached is followed once more.
-    void push_all_reached() noexcept {
-        is_incomplete_ = false;
-        visit_chunks(region_, region_.first_chunk, [this](std::uint32_t n, const chunk_record&) {
-            for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
-                for_each_bit(region_.set_aside[(n - region_.first_chunk) * words_per_chunk + w],
-                             [&](std::uint32_t bit) {
-                                 for_each_reference(region_, name_at(n, w, bit),
-                                                    [this](const object_name* p) { reach(*p); });
-                             });
-            }
-            return true;
-        });
-    }
-
-    collected_region& region_;
-    bool is_incomplete_ = false;
-};
 
 void validate_objects(collected_region& r, std::uint32_t number) noexcept {
     for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
@@ -88,11 +23,6 @@ void validate_objects(collected_region& r, std::uint32_t number) noexcept {
 }
 
 }  // namespace
-
-void verify_marks(collected_region& r) noexcept {
-    second_walk{r}.run();
-    if constexpr (asserts_enabled) { verify_told(r); }
-}
 
 void validate_region(const collected_region& constant) noexcept {
     auto& r = const_cast<collected_region&>(constant);  // only what trace() wants

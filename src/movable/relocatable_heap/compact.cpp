@@ -8,8 +8,8 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-using detail::granule_size;
 using detail::object_entry;
+using detail::object_granule;
 using detail::verdict;
 
 namespace {
@@ -98,7 +98,7 @@ void relocatable_heap::carry(std::byte* to, std::byte* from, const object_entry&
     // to    [############ size ############|..]                    distance = from - to
     //      [ distance ]                      [ left: poisoned  ]
     const std::size_t size = size_of(e);
-    const std::size_t span = std::size_t{e.granules} * granule_size;
+    const std::size_t span = std::size_t{e.granules} * object_granule;
     const auto relocate = e.how->relocate;
     if (relocate == nullptr) {
         // Only what lies before the old bytes is new: unpoisoning more would forget what is
@@ -139,7 +139,7 @@ bool relocatable_heap::apply(const move& m) noexcept {
     const std::uint32_t side = place(m.slot) - e.place;
     // Places in the map are those of the first side; the object may be on the other one, and stays
     // there.
-    const auto at = [&](spot s) { return base_ + (std::size_t{side} + s.at) * granule_size; };
+    const auto at = [&](spot s) { return base_ + (std::size_t{side} + s.at) * object_granule; };
     map_.lift(m.slot, m.to);
     carry(at(m.to), from, e, m.via ? at(m.via) : nullptr);
     // The words of a hole that was used in passing: it is in the index all the time, and unchanged
@@ -256,14 +256,14 @@ void relocatable_heap::change_sides() noexcept {
         const object_entry& e = map_.entry(i);
         // The sides do not overlap, so nothing is moved over itself, and the map, which knows
         // places on one side only, stays as it is.
-        const std::size_t distance = std::size_t{other_side_} * granule_size;
+        const std::size_t distance = std::size_t{other_side_} * object_granule;
         if (!may_move(e) || distance % (std::size_t{1} << e.align_log2) != 0) { continue; }
         if (observer_.before_move != nullptr && !observer_.before_move(observer_.context, i)) {
             continue;
         }
         std::byte* const from = address(i);
         const std::uint32_t target = place(i) == e.place ? e.place + other_side_ : e.place;
-        std::byte* const to = base_ + std::size_t{target} * granule_size;
+        std::byte* const to = base_ + std::size_t{target} * object_granule;
         carry(to, from, e, nullptr);
         slots_.set_value(i, target * units);
         ++counts_.moves;

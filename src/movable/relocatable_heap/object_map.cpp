@@ -10,6 +10,7 @@
 //
 // Each change of the list is framed by the holes that it touches: close() those that are going to
 // change, change, open() what is a hole now. A hole of size 0 is none: both do nothing for it.
+#include <cairn/alloc/first_fit.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/movable/relocatable_heap/object_map.hpp>
@@ -18,6 +19,20 @@
 #include <utility>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+
+static_assert(object_granule == granule_size && object_granules_max == granule_count_max);
+
+class hole_index : public first_fit::index<uncounted> {};
+
+namespace {
+
+using blocks = block_map<uncounted>;
+
+std::size_t index_size(std::uint32_t granules) noexcept {
+    return sizeof(hole_index) + hole_index::array_size(granules);
+}
+
+}  // namespace
 
 object_map::object_map(object_map&& other) noexcept
     : base_{std::exchange(other.base_, nullptr)},
@@ -33,15 +48,11 @@ object_map& object_map::operator=(object_map&& other) noexcept { return begin_an
 
 bool object_map::create(std::byte* base, std::uint32_t granules) noexcept {
     CAIRN_ASSERT(index_ == nullptr && granules != 0, "a map is created once, over some memory");
+    void* const memory = entries_.upstream().allocate(index_size(granules), cache_line_alignment);
+    if (memory == nullptr) { return false; }
     granules_ = granules;
-    // index_size() asks granules_, which therefore comes first, and goes when the index is refused.
-    void* const memory = entries_.upstream().allocate(index_size(), cache_line_alignment);
-    if (memory == nullptr) {
-        granules_ = 0;
-        return false;
-    }
     base_ = base;
-    index_ = ::new (memory) index;
+    index_ = ::new (memory) hole_index;
     clear();
     return true;
 }
@@ -57,7 +68,7 @@ void object_map::clear() noexcept {
 
 void object_map::release() noexcept {
     if (index_ != nullptr) {
-        entries_.upstream().deallocate(index_, index_size(), cache_line_alignment);
+        entries_.upstream().deallocate(index_, index_size(granules_), cache_line_alignment);
     }
     entries_.release();
     base_ = nullptr;
@@ -74,31 +85,35 @@ bool object_map::ensure(std::size_t count) noexcept {
 
 // ---------------------------------------------------------------------------- finding
 
+std::uint32_t object_map::largest_hole() const noexcept {
+    return index_ == nullptr ? 0 : index_->largest(blocks{base_});
+}
+
 auto object_map::find_low(std::uint32_t size, alignment align) const noexcept -> spot {
     if (index_ == nullptr || size > free_granules_) { return {}; }
-    std::uint32_t hole = index_->find(map(), size);
+    std::uint32_t hole = index_->find(blocks{base_}, size);
     if (hole == no_block) { return {}; }
     // [ gap ][ size ....... ][ rest ]     the lowest hole that holds the size, if it holds both
     // else the lowest hole of size + alignment - 16 bytes, which holds it wherever it begins. One
     // in between that would do by luck is not looked for: two searches are the bound.
     std::uint32_t gap = gap_for(hole, align);
-    if (gap != 0 && gap > map().header(hole).size() - size) {
-        const std::size_t room = std::size_t{size} + align.bytes() / granule_size - 1;
+    if (gap != 0 && gap > blocks{base_}.header(hole).size() - size) {
+        const std::size_t room = std::size_t{size} + align.bytes() / object_granule - 1;
         if (room > free_granules_) { return {}; }
-        hole = index_->find(map(), static_cast<std::uint32_t>(room));
+        hole = index_->find(blocks{base_}, static_cast<std::uint32_t>(room));
         if (hole == no_block) { return {}; }
         gap = gap_for(hole, align);
     }
-    return {map().header(hole).previous(), hole + gap};
+    return {blocks{base_}.header(hole).previous(), hole + gap};
 }
 
 auto object_map::find_high(std::uint32_t size, alignment align) const noexcept -> spot {
     if (index_ == nullptr || size > free_granules_) { return {}; }
-    const std::uint32_t page = align.bytes() <= granule_size
+    const std::uint32_t page = align.bytes() <= object_granule
                                    ? 1
-                                   : static_cast<std::uint32_t>(align.bytes() / granule_size);
+                                   : static_cast<std::uint32_t>(align.bytes() / object_granule);
     const auto place_in = [&](std::uint32_t hole) {
-        const std::uint32_t top = hole + map().header(hole).size() - size;
+        const std::uint32_t top = hole + blocks{base_}.header(hole).size() - size;
         // [ ......... hole ......... ]
         //             [ size ][ down ]    from the upper end down to a multiple of the alignment
         // Down to a multiple: what is missing upwards, less one whole step.
@@ -106,24 +121,24 @@ auto object_map::find_high(std::uint32_t size, alignment align) const noexcept -
         const std::uint32_t down = up == 0 ? 0 : page - up;
         return down > top - hole ? none : top - down;
     };
-    std::uint32_t hole = index_->find_last(map(), size);
+    std::uint32_t hole = index_->find_last(blocks{base_}, size);
     if (hole == no_block) { return {}; }
     std::uint32_t at = place_in(hole);
     if (at == none) {
         const std::size_t room = std::size_t{size} + page - 1;
         if (room > free_granules_) { return {}; }
-        hole = index_->find_last(map(), static_cast<std::uint32_t>(room));
+        hole = index_->find_last(blocks{base_}, static_cast<std::uint32_t>(room));
         if (hole == no_block) { return {}; }
         at = place_in(hole);
     }
-    return {map().header(hole).previous(), at};
+    return {blocks{base_}.header(hole).previous(), at};
 }
 
 auto object_map::hole_from(std::uint32_t from) const noexcept -> spot {
     if (index_ == nullptr) { return {}; }
-    const std::uint32_t hole = index_->find_from(map(), from, 1);
+    const std::uint32_t hole = index_->find_from(blocks{base_}, from, 1);
     if (hole == no_block) { return {}; }
-    return {map().header(hole).previous(), hole};
+    return {blocks{base_}.header(hole).previous(), hole};
 }
 
 // ---------------------------------------------------------------------------- changing
@@ -132,17 +147,17 @@ void object_map::open(std::uint32_t owner) noexcept {
     const std::uint32_t size = hole_after(owner);
     if (size == 0) { return; }
     const std::uint32_t at = end_of(owner);
-    map().set_header(at, block_header::free(size, owner));
-    index_->insert(map(), at, size);
+    blocks{base_}.set_header(at, block_header::free(size, owner));
+    index_->insert(blocks{base_}, at, size);
     ++hole_count_;
 }
 
 void object_map::close(std::uint32_t owner) noexcept {
     const std::uint32_t size = hole_after(owner);
     if (size == 0) { return; }
-    CAIRN_ASSERT(map().header(end_of(owner)) == block_header::free(size, owner),
+    CAIRN_ASSERT(blocks{base_}.header(end_of(owner)) == block_header::free(size, owner),
                  "a hole is as the heap left it: nothing wrote into free memory");
-    index_->remove(map(), end_of(owner), size);
+    index_->remove(blocks{base_}, end_of(owner), size);
     --hole_count_;
 }
 
@@ -208,6 +223,10 @@ void object_map::put(std::uint32_t i, const spot& to) noexcept {
     open(i);
 }
 
+void object_map::rewrite_hole(std::uint32_t owner) noexcept {
+    blocks{base_}.set_header(end_of(owner), block_header::free(hole_after(owner), owner));
+}
+
 // ---------------------------------------------------------------------------- looking
 
 void object_map::validate() const noexcept {
@@ -221,7 +240,7 @@ void object_map::validate() const noexcept {
         for (std::uint32_t i = lowest_;; i = entry(i).after) {
             CAIRN_ASSERT(start_of(i) >= end_of(owner), "objects do not overlap");
             if (const std::uint32_t size = start_of(i) - end_of(owner); size != 0) {
-                CAIRN_ASSERT(map().header(end_of(owner)) == block_header::free(size, owner),
+                CAIRN_ASSERT(blocks{base_}.header(end_of(owner)) == block_header::free(size, owner),
                              "a hole is as the heap left it: nothing wrote into free memory");
                 ++holes;
                 free += size;
@@ -236,8 +255,8 @@ void object_map::validate() const noexcept {
         CAIRN_ASSERT(free == free_granules_, "the count of free granules is true");
         CAIRN_ASSERT(holes == hole_count_, "the count of holes is true");
         std::uint32_t indexed = 0;
-        index_->validate(map(), [&](std::uint32_t at) {
-            const block_header h = map().header(at);
+        index_->validate(blocks{base_}, [&](std::uint32_t at) {
+            const block_header h = blocks{base_}.header(at);
             CAIRN_ASSERT(
                 h.is_free() && end_of(h.previous()) == at && hole_after(h.previous()) == h.size(),
                 "the index holds the holes");

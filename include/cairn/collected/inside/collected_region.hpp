@@ -111,6 +111,33 @@ static_assert(sizeof(chunk_record) == 64);
 
 enum class phase : unsigned char { idle, roots, mark, before_collect, sweep };
 
+/// Names of objects, or into them: a bit for each granule of 16 bytes. Of one thread at a time.
+class name_set {
+public:
+    /// The names that bits of a word stand for: first, first + 16, ...
+    struct word {
+        object_name first;
+        std::uint64_t bits;
+    };
+    name_set() noexcept = default;
+    /// `chunk_bits`: a bit for each chunk from `first_chunk` on, cleared. `bits`: a bit for each
+    /// granule of these, which the set clears when it needs them.
+    name_set(std::uint64_t* chunk_bits, std::uint64_t* bits, std::uint32_t first_chunk) noexcept
+        : bits_{bits}, chunks_{chunk_bits}, first_chunk_{first_chunk} {}
+
+    void add(object_name name) noexcept;
+    /// Takes some of them out. Returns: no bit when it is empty.
+    [[nodiscard]] word take() noexcept;
+    [[nodiscard]] bool is_empty() const noexcept { return chunk_count_ == 0; }
+
+private:
+    std::uint64_t* bits_ = nullptr;    // of a chunk, once that has its bit in:
+    std::uint64_t* chunks_ = nullptr;  // chunks with names
+    std::uint32_t first_chunk_ = 0;
+    std::uint32_t chunk_count_ = 0;  // of those
+    std::uint32_t next_word_ = 0;    // of chunks_: those before it are 0
+};
+
 /// One in the list of roots; `object` is not null.
 struct root_link {
     root_link* next;
@@ -178,10 +205,7 @@ struct collected_region {
     object_name queue[queue_size] = {};  // popped and prefetched, to be traced in this order
     object_name piece = 0;               // of a large array: the next word to be looked at
     object_name piece_end = 0;
-    std::uint64_t* set_aside = nullptr;         // marked, and the stack was full: as `marks`
-    std::uint64_t* chunks_set_aside = nullptr;  // a bit a chunk
-    std::uint32_t chunks_set_aside_count = 0;
-    std::uint32_t next_set_aside = 0;
+    name_set set_aside;  // objects that were marked while the stack was full
 
     // ---- chunks; numbers are object names >> 14
     std::uint32_t first_chunk = 0;

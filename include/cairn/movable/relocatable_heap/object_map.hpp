@@ -25,13 +25,17 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/first_fit.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/movable/relocation.hpp>
 #include <cairn/storage/growable_memory.hpp>
-#include <cairn/storage/step_counter.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+
+inline constexpr std::size_t object_granule = 16;  // bytes; every object and hole has some of them
+inline constexpr std::uint32_t object_granules_max = (1u << 30) - 1;
+
+/// Finds holes by their size and their place: first_fit's index of a heap.
+class hole_index;
 
 /// What is known about one object beside its address.
 struct object_entry {
@@ -89,9 +93,7 @@ public:
     [[nodiscard]] std::uint32_t granules() const noexcept { return granules_; }
     [[nodiscard]] std::uint32_t free_granules() const noexcept { return free_granules_; }
     [[nodiscard]] std::uint32_t hole_count() const noexcept { return hole_count_; }
-    [[nodiscard]] std::uint32_t largest_hole() const noexcept {
-        return index_ == nullptr ? 0 : index_->largest(map());
-    }
+    [[nodiscard]] std::uint32_t largest_hole() const noexcept;
     /// One past the last granule of `i`; 0 for none.
     [[nodiscard]] std::uint32_t end_of(std::uint32_t i) const noexcept {
         return i == none ? 0 : entry(i).place + entry(i).granules;
@@ -103,8 +105,8 @@ public:
     /// Granules from `at` to the next multiple of the alignment.
     [[nodiscard]] std::uint32_t gap_for(std::uint32_t at, alignment align) const noexcept {
         return static_cast<std::uint32_t>(
-            padding_to(reinterpret_cast<std::uintptr_t>(base_) + at * granule_size, align) /
-            granule_size);
+            padding_to(reinterpret_cast<std::uintptr_t>(base_) + at * object_granule, align) /
+            object_granule);
     }
 
     /// The lowest spot for `size` granules. (Over-aligned: in the lowest hole that holds the size,
@@ -126,23 +128,14 @@ public:
     void put(std::uint32_t i, const spot& to) noexcept;
 
     /// Writes the words of the hole behind `owner` again: its bytes were used for a moment.
-    void rewrite_hole(std::uint32_t owner) noexcept {
-        map().set_header(end_of(owner), block_header::free(hole_after(owner), owner));
-    }
+    void rewrite_hole(std::uint32_t owner) noexcept;
 
     /// Stops a checked build when an invariant is broken. O(n).
     void validate() const noexcept;
 
 private:
-    using index = first_fit::index<uncounted>;
-    using blocks = block_map<uncounted>;
-
-    [[nodiscard]] blocks map() const noexcept { return blocks{base_}; }
     [[nodiscard]] object_entry* entries() const noexcept {
         return reinterpret_cast<object_entry*>(entries_.data());
-    }
-    [[nodiscard]] std::size_t index_size() const noexcept {
-        return sizeof(index) + index::array_size(granules_);
     }
     [[nodiscard]] std::uint32_t hole_after(std::uint32_t owner) const noexcept {
         return start_of(owner == none ? lowest_ : entry(owner).after) - end_of(owner);
@@ -155,7 +148,7 @@ private:
     //  granules_ = sum of granules over the objects + free_granules_
     //  hole behind i = start_of(after i) - end_of(i), in granules; hole_count_ of them are not 0
     std::byte* base_ = nullptr;
-    index* index_ = nullptr;  // its arrays follow it
+    hole_index* index_ = nullptr;  // its arrays follow it
     std::uint32_t granules_ = 0;
     std::uint32_t free_granules_ = 0;
     std::uint32_t lowest_ = none;
