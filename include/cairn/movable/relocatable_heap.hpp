@@ -313,7 +313,8 @@ private:
         return map_.hole_count() > 1 && !planner_.is_settled();
     }
     struct progress;
-    bool go_on(compaction_view& map, detail::work_meter& meter, progress& p) noexcept;
+    [[gnu::always_inline]] inline bool go_on(compaction_view& map, detail::work_meter& meter,
+                                             progress& p) noexcept;
     bool apply(const move& m) noexcept;
     void carry(std::byte* to, std::byte* from, const detail::object_entry& e,
                std::byte* via) noexcept;

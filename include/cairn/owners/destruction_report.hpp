@@ -38,12 +38,16 @@ destruction_report destroy_within(const work_limit& limit, Waits waits, DestroyO
                  "a limit of collect() is a time or a number of steps: bytes are not counted");
     constexpr std::size_t steps_per_look = 8;
     work_meter meter{limit};
-    while (waits() && (meter.steps() == 0 || meter.goes_on())) {
-        destroy_one();
-        meter.pay(1, 0);
-        if (meter.steps() % steps_per_look == 0) { (void)meter.look(); }
-    }
-    (void)meter.look();
+    do {
+        const std::size_t slice = meter.steps_until_look(steps_per_look);
+        std::size_t done = 0;
+        while (waits() && (done == 0 || done < slice)) {
+            destroy_one();
+            ++done;
+        }
+        meter.pay(done, 0);
+        (void)meter.look();
+    } while (waits() && meter.goes_on());
     return {meter.steps(), meter.nanoseconds(), !waits()};
 }
 

@@ -46,10 +46,13 @@ namespace detail {
 class work_meter {
 public:
     explicit work_meter(const work_limit& limit) noexcept
-        : limit_{limit}, start_{limit.is_timed() ? monotonic_nanoseconds() : 0} {}
+        : bytes_max_{limit.bytes},
+          steps_max_{limit.steps},
+          time_max_{limit.is_timed() ? std::uint64_t{limit.microseconds} * 1000 : UINT64_MAX},
+          start_{limit.is_timed() ? monotonic_nanoseconds() : 0} {}
 
     [[nodiscard]] bool goes_on() const noexcept {
-        return bytes_ < limit_.bytes && steps_ < limit_.steps && has_time_for(1);
+        return bytes_ < bytes_max_ && steps_ < steps_max_ && has_time_for(1);
     }
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] std::size_t steps() const noexcept { return steps_; }
@@ -58,17 +61,16 @@ public:
 
     /// Bytes, or steps, that are left; at most `work_per_look` where the clock has to be read.
     [[nodiscard]] std::size_t bytes_until_look(std::size_t work_per_look) const noexcept {
-        return until_look(limit_.bytes, bytes_, work_per_look);
+        return until_look(bytes_max_, bytes_, work_per_look);
     }
     [[nodiscard]] std::size_t steps_until_look(std::size_t work_per_look) const noexcept {
-        return until_look(limit_.steps, steps_, work_per_look);
+        return until_look(steps_max_, steps_, work_per_look);
     }
     [[nodiscard]] bool has_bytes_for(std::size_t bytes) const noexcept {
-        return bytes_ <= limit_.bytes && bytes <= limit_.bytes - bytes_;
+        return bytes_ <= bytes_max_ && bytes <= bytes_max_ - bytes_;
     }
     [[nodiscard]] bool has_time_for(std::uint64_t nanoseconds) const noexcept {
-        return !limit_.is_timed() ||
-               nanoseconds_ + nanoseconds <= std::uint64_t{limit_.microseconds} * 1000;
+        return nanoseconds_ + nanoseconds <= time_max_;
     }
 
     void pay(std::size_t steps, std::size_t bytes) noexcept {
@@ -77,7 +79,7 @@ public:
     }
     /// Reads the clock. Returns: nanoseconds since the last look; 0 when the limit has no time.
     std::uint64_t look() noexcept {
-        if (!limit_.is_timed()) { return 0; }
+        if (!is_timed()) { return 0; }
         const std::uint64_t before = nanoseconds_;
         nanoseconds_ = monotonic_nanoseconds() - start_;
         return nanoseconds_ - before;
@@ -87,11 +89,15 @@ private:
     [[nodiscard]] std::size_t until_look(std::size_t limit, std::size_t done,
                                          std::size_t work_per_look) const noexcept {
         const std::size_t left = done < limit ? limit - done : 0;
-        return limit_.is_timed() && left > work_per_look ? work_per_look : left;
+        return is_timed() && left > work_per_look ? work_per_look : left;
     }
 
-    work_limit limit_;
-    std::uint64_t start_;  // of the clock
+    [[nodiscard]] bool is_timed() const noexcept { return time_max_ != UINT64_MAX; }
+
+    std::size_t bytes_max_;
+    std::size_t steps_max_;
+    std::uint64_t time_max_;  // nanoseconds; UINT64_MAX: no limit
+    std::uint64_t start_;     // of the clock
     std::uint64_t nanoseconds_ = 0;
     std::size_t bytes_ = 0;
     std::size_t steps_ = 0;

@@ -226,10 +226,9 @@ void call_trace(collected_region& r, const collected_type& type, void* object,
     };
     shows v{visit};
     const user_code runs{r};
-    const bool outer = r.is_in_trace;
     r.is_in_trace = true;
     type.trace(object, v);
-    r.is_in_trace = outer;
+    r.is_in_trace = false;
 }
 
 /// Calls visit(place) for each reference of the object, null ones too.

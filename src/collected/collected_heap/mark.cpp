@@ -134,13 +134,13 @@ name_set::word name_set::take() noexcept {
     return {};
 }
 
-void set_object_aside(collected_region& r, object_name object) noexcept {
+[[gnu::noinline]] void set_object_aside(collected_region& r, object_name object) noexcept {
     r.set_aside.add(object);
     // stats() reads it while a worker marks.
     in_place{r.set_aside_count}.store(r.set_aside_count + 1, memory_order::relaxed);
 }
 
-void take_objects_back(collected_region& r) noexcept {
+[[gnu::noinline]] void take_objects_back(collected_region& r) noexcept {
     while (!r.set_aside.is_empty()) {
         name_set::word word = r.set_aside.take();
         for (; word.bits != 0; word.bits &= word.bits - 1) {
