@@ -65,7 +65,7 @@ struct random_order {
     }
 };
 
-// ---- one struct for each operation: what is made before, and one repetition ----------------------
+// ---- one struct for each operation: its set-up, and one repetition -------------------------------
 
 struct pool_pair {
     cairn::pool pool{64};

@@ -234,7 +234,7 @@ int run_lab(const lab_arguments& a) {
     }
 
     // What the experiments ask for together must stay within what the command promises.
-    // (112: what is not scaled, starting processes above all, takes about a minute of the three
+    // (112: work that is not scaled, mostly starting processes, takes about a minute of the three
     // of a quick run.)
     const double promised = a.full ? 1600 : 112;
     const double speed = a.speed * std::min(1.0, promised * a.speed / std::max(budget, 1.0));

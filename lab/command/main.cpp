@@ -20,7 +20,7 @@
 
 namespace {
 
-/// Infinite, and what is no number, lie outside.
+/// Infinity and NaN lie outside.
 CLI::Validator number_between(double low, double high) {
     return {[=](std::string& text) -> std::string {
                 double x = 0;

@@ -33,7 +33,7 @@ public:
 
 private:
     std::string path_;    ///< as the user wrote it
-    std::string target_;  ///< what is replaced: absolute, without symbolic links
+    std::string target_;  ///< the replaced file: absolute, without symbolic links
     bool replaceable_ = false;
 };
 

@@ -4,7 +4,7 @@
 //      renderer   heat:  |    20    |    20    |   500    |   the hole, and its heat goes with it
 //
 // A frame: 200 of 10,000 rows go and 200 come, then a loop reads the heat and the speed of each.
-// attached_column is told by the table; by hand, whoever erases knows of both. The others keep the
+// The table informs attached_column; by hand, the erasing code knows both. The others keep the
 // heat under a number that the row remembers.
 #include <cairn/containers/attached_column.hpp>
 #include <cairn/containers/table.hpp>

@@ -150,7 +150,7 @@ void add_walks(experiment& e, bool shuffled) {
 // ---- table 3.1, what the system says ------------------------------------------------------------
 
 /// The caches of the i7-6700k (table 3.1) beside those that are here. A figure is 0 where neither the
-/// system nor the processor tells it; "inclusive" is 1 for a cache that holds all that is in the
+/// system nor the processor reports it; "inclusive" is 1 for a cache that holds all that is in the
 /// level below.
 struct known_cache {
     const char* name;

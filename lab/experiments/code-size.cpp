@@ -198,7 +198,7 @@ template <template <std::size_t> class Way>
 auto sizes(const char* way) {
     return [way] {
         return [way](lab::sample& s) {
-            // Each is run: what is counted is what works.
+            // Each is run, so that only working code is counted.
             const word sum = run_all<Way, 8>(seed) ^ run_all<Way, 4>(seed) ^ run_all<Way, 2>(seed) ^
                              run_all<Way, 1>(seed);
             s.checksum(sum);

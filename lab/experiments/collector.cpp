@@ -40,7 +40,7 @@ void for_each_collector(Add add) {
     lab::peer_graphs(
         [&]<class M>(const char* name) { add(lab::kind::peer, name, made_by_extent<M>{}); });
 }
-/// `counted_kind`: in cycles what is counted never ends, so it is no peer there.
+/// `counted_kind`: a counted cycle never ends, so it is no peer there.
 template <class Add>
 void for_each_without(Add add, lab::kind counted_kind) {
     add(lab::kind::limit, "new and delete, by hand", made_by_extent<by_hand>{});

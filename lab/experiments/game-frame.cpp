@@ -83,7 +83,7 @@ struct the_cairn_way {
     void end_level() { level.reset(); }
 };
 
-/// Nobody allocates: an object that goes leaves its place to the one that comes.
+/// No allocation: a new object takes the place of the one that ended.
 struct touches_alone {
     // The same kind of pages as the cairn way has for its level: the least there is to pay.
     cairn::virtual_arena arena{64_MiB};

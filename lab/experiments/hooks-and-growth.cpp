@@ -1,6 +1,6 @@
 // lab/experiments/hooks-and-growth.cpp - what else a pool of built objects does, at what cost.
 //
-//      hooks       the pool tells objects that they come and go: their members, functions of the
+//      hooks       the pool calls objects when they are acquired and released: their members, functions of the
 //                  caller, both, neither (thesis 6.2.2, Object_Notifier_Rules: "zero overhead")
 //      growth      10,000 objects from an empty pool, with a clock around each acquire: cairn
 //                  builds an object when it is asked for, allocPool as many again as there are

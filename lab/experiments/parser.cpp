@@ -63,7 +63,7 @@ auto parse(const std::string& path) {
     return [path] { return parse_work<Lists>{path}; };
 }
 
-// ---- counting: what is asked of the allocator, and what the allocator asks of malloc ------------
+// ---- counting: requests to the allocator, and its requests to malloc ------------------
 
 struct counters {
     std::uint64_t calls = 0, bytes = 0, live = 0, peak = 0;
@@ -76,7 +76,7 @@ struct counters {
     void gave(std::size_t size) { live -= size; }
 };
 counters lists_asked;   // by vectors and builders
-counters malloc_asked;  // by whoever is at the bottom
+counters malloc_asked;  // by the last allocator of the chain
 
 /// Counts what goes through to malloc.
 struct counted_malloc {
@@ -224,7 +224,7 @@ void publish(lab::contender* who, const article_run& run) {
         .published(run.max, "lines/s", source, "max");
 }
 
-/// The share of a parse that its calls of malloc and free are: what is gone with a warm bump in their
+/// The share of calls of malloc and free in a parse: the time saved with a warm bump in their
 /// place, parse by parse.
 struct share_of_new {
     parse_work<vector_lists> with_malloc;

@@ -137,7 +137,7 @@ void add_size(lab::experiment& e, double weight) {
     add_case<Size, pairs>(e, "pair " + size, weight);
     // Pairs and churn are faster for it (decision 0020).
     const std::vector<lab::cause> in_batches{
-        {"Each slot of a batch passes the place of the one that was freed last: a load, a store "
+        {"Each slot of a batch passes through the member for the slot freed last: a load, a store "
          "and "
          "a branch more than a stack alone."}};
     add_case<Size, burst<order::in_order>>(e, "in order " + size, weight, in_batches);
@@ -231,7 +231,7 @@ struct new_until_the_end {  // of the process; where all fills are in one, they 
 };
 
 template <class P>
-struct counted : P {  // peers that are told how many
+struct counted : P {  // peers that get the number of slots
     counted() : P{many} {}
 };
 

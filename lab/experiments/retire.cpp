@@ -103,7 +103,7 @@ struct waiting {
     std::unique_ptr<resource> object;
 };
 
-/// Fences that never go back: what is over stands in front.
+/// Fences that never decrease: passed ones stand in front.
 struct queue_from_the_front {
     std::deque<waiting> all;
     void add(std::unique_ptr<resource> r, std::uint64_t fence) {

@@ -1,4 +1,4 @@
-// lab/experiments/scale.cpp - from a thousand objects to ten million: what is work, what caches?
+// lab/experiments/scale.cpp - from a thousand objects to ten million: how much is work, how much caches?
 //
 // Each structure does the same work at every size, at random places. However well it is written, it
 // must touch so many cache lines that were not touched lately, and from the second-level cache on
@@ -212,7 +212,7 @@ auto curve(std::string name, bool is_walk, int last) {
                 const double ns = least_ns(*work, operations);
                 const auto lines = std::make_unique<Limit>(count);
                 const double lines_ns = least_ns(*lines, operations);
-                // Where both are in the first cache: what is the structure's own.
+                // Where both are in the first cache: the structure's own cost.
                 if (log10 == 3) { own = std::max(0.0, ns - lines_ns); }
                 const auto x = static_cast<double>(count);
                 measured.points.emplace_back(x, ns);

@@ -261,7 +261,7 @@ struct saved_pointer {
     auto enter() { return scope{*this}; }
 };
 
-/// malloc, and a list of what has to be freed, linked through the blocks.
+/// malloc, and a list of the blocks to free, linked through the blocks.
 struct freed_one_by_one {
     struct link {
         link* next;

@@ -62,7 +62,7 @@ std::vector<std::uint8_t> random_types() {
     return all;
 }
 
-/// The types of a closed store, and of one that learns them as they come.
+/// The types of a closed store, and of an open store.
 template <class Numbers>
 struct stores;
 template <std::size_t... N>

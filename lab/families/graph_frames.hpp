@@ -3,7 +3,7 @@
 //      frame            0    1    2    3   ...
 //      replay 0        51   50   912   50      each in a copy of the process: all begin alike
 //      replay 1        50  801    52   51
-//      least           50   50    52   50      the memory's; what is above it may be the machine's
+//      least           50   50    52   50      the memory's; more may be the machine's
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ namespace lab::graphs {
     return curve;
 }
 
-/// What a replay tells: in memory that its process shares with the one that asked for it.
+/// The results of a replay: in memory that its process shares with the one that asked for it.
 class replay_report {
 public:
     replay_report(unsigned frames, std::size_t safe_points)

@@ -30,7 +30,7 @@ struct pace {
     std::uint32_t microseconds = 0;
     std::size_t bytes = 0;
     bool stops = false;
-    double room = 0.5;  ///< beyond what is live, as a share of it
+    double room = 0.5;  ///< beyond the live size, as a share of it
 };
 
 /// What each safe point did, in bytes of work: a budget of time is replayed as the work that it

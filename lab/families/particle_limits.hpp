@@ -37,7 +37,7 @@ constexpr bool has_avx2 = true;
         p[i] += v[i] * dt;
     }
 }
-/// The same by hand over the blocks of an aosoa: what that layout costs whoever writes the loop.
+/// The same by hand over the blocks of an aosoa: the cost of that layout in a loop by hand.
 template <class Rows>
 [[gnu::noinline]] void update_blocks_avx2(Rows& t) {
     const auto p = t.template column<&particle<>::position>();

@@ -141,7 +141,7 @@ private:
 
     void remove_one() {
         if (objects_.empty()) return;
-        for (int tries = 0; tries != 8; ++tries) {  // what is pinned stays
+        for (int tries = 0; tries != 8; ++tries) {  // pinned objects stay
             const std::size_t i = random_() % objects_.size();
             if (objects_[i].free_from > frame_) continue;
             note(i);

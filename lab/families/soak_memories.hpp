@@ -1,4 +1,4 @@
-// lab/families/soak_memories.hpp - who plays the load of soak.hpp, and what is read off them.
+// lab/families/soak_memories.hpp - the heaps under the load of soak.hpp, and their figures.
 //
 //      relocatable          cairn::relocatable_heap, compacted at the end of each frame
 //      never_refuses        the same; what finds no hole is compacted for at once

@@ -39,7 +39,7 @@ struct line {
     int after = -1;  // which line says where this one is; -1: that is known
 };
 
-/// What the limit touches: an operation's lines, each when the one that says where it is has come.
+/// What the limit touches: an operation's lines, each after the line that holds its address.
 template <line... Lines>
 struct touched_lines {
     static constexpr line wanted[] = {Lines...};

@@ -1,4 +1,4 @@
-// lab/harness/child.hpp - a process that ends when the one that forked it ends.
+// lab/harness/child.hpp - a process that ends together with its parent.
 //
 // A contender that hangs is killed at its time limit. What it had forked would run on, and take the
 // processor from all that is measured later.

@@ -32,7 +32,7 @@ namespace {
 /// Counts what `work` would have timed. Returns: how many operations that were.
 std::uint64_t run_counted(body& work, std::uint64_t repetitions, interval_watch& watch) {
     sample warm{1};
-    work.run(warm);  // and tells whether the work times parts of itself
+    work.run(warm);  // and shows whether the work times parts of itself
     sample s{repetitions};
     if (warm.manual()) {
         s.watch(&watch);

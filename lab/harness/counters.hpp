@@ -10,7 +10,7 @@
 //      in a usual run    the processor's counters (perf_event_open), where the system lends them
 //      --cachegrind      valgrind's simulation of this machine's caches, contender by contender
 //
-// Counted is what is timed, after one repetition that is not: warm caches, as in a sample. Rows
+// Counts the timed part, after one repetition that is not counted: warm caches, as in a sample. Rows
 // with another malloc than glibc's are left out. Where nothing can count, the experiment says so in one
 // sentence.
 #pragma once

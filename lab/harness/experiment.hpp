@@ -11,7 +11,7 @@
 //
 //      const lab::registration temporaries{"temporary-objects", "What does ... cost?", [](lab::experiment& e) {
 //          lab::comparison& mixed = e.compare("mixed 8..256 B");
-//          mixed.cairn("cairn::arena", [] {               // the factory: builds what is not timed
+//          mixed.cairn("cairn::arena", [] {               // the factory: set-up, not timed
 //              return [a = std::make_unique<cairn::arena>(1 << 20)](lab::sample& s) {
 //                  ...                                     // the work, s.repetitions() times
 //                  s.did(s.repetitions() * 1000);
@@ -227,7 +227,7 @@ public:
     std::deque<comparison> comparisons;
     double quick_seconds = 6;  ///< the time budget; --full takes `full_seconds`
     double full_seconds = 50;
-    std::string how;  ///< for the page: what is special about the way this is measured
+    std::string how;  ///< for the page: the special way in which this is measured
     /// What all contenders share and the registering function is too cheap for: called once, before
     /// the first of them starts, by the process that forks them; not timed. What it throws says in
     /// one sentence why the experiment is not run. (A process that is started anew has no part in

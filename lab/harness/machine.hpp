@@ -28,7 +28,7 @@ struct machine_facts {
     std::string kernel;
     std::string c_library;
     std::string huge_pages;  ///< the kernel's setting for transparent ones
-    std::string governor;    ///< how the clock is chosen, where the kernel tells
+    std::string governor;    ///< how the clock is chosen, where the kernel reports it
     bool virtual_machine = false;
     double tsc_ghz = 0;      ///< 0 where there is no time stamp counter
     bool pinned = false;     ///< measured on one processor only

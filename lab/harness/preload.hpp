@@ -1,4 +1,4 @@
-// lab/harness/preload.hpp - is the malloc of this process the one that was preloaded into it?
+// lab/harness/preload.hpp - is the malloc of this process the preloaded one?
 //
 // The dynamic loader only warns about a library that it cannot preload: the process goes on with
 // the malloc of the C library, and its figures would stand under the other's name.

@@ -39,7 +39,7 @@ inline constexpr bool ticks_are_cycles = false;
 #endif
 }
 
-/// Before what is timed: all that stands above has ended, nothing below has begun.
+/// Before the timed part: all instructions above have ended, nothing below has begun.
 [[nodiscard]] inline std::uint64_t ticks_before() noexcept {
 #if defined(__x86_64__)
     _mm_lfence();

@@ -27,7 +27,7 @@ struct series {
     std::vector<std::pair<double, double>> points;
 };
 
-/// Is told when what is timed begins and ends: a counter of something else than time.
+/// Is called when the timed part begins and ends: counts something other than time.
 class interval_watch {
 public:
     virtual void begins() noexcept = 0;

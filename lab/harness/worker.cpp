@@ -297,7 +297,7 @@ bool worker::run(std::uint64_t repetitions, std::uint64_t warm_up, outcome& resu
     }
     const command c{repetitions, warm_up};
     std::vector<char> message;
-    (void)child_.send(&c, sizeof c);  // one that has ended does not answer either
+    (void)child_.send(&c, sizeof c);  // a process that has ended does not answer either
     if (!receive(message, seconds)) return false;
     unpacker u{message};
     char what = 0;

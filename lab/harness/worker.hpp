@@ -7,7 +7,7 @@
 //
 // Own processes because two malloc replacements cannot share one, and because a contender that
 // crashes or hangs must cost only its own row. All contenders of a case live at once and wait in
-// read(): rounds interleave, and a wake-up lies outside what is timed.
+// read(): rounds interleave, and a wake-up lies outside the timed part.
 #pragma once
 
 #include <cstdint>

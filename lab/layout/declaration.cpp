@@ -17,7 +17,7 @@ std::string joined(const std::string& type, const std::string& name) {
     return type + name.substr(0, stars) + (rest.empty() || rest[0] == ' ' ? "" : " ") + rest;
 }
 
-// From the name outwards, as C declares: what is a pointer puts its star before the name, what is an
+// From the name outwards, as C declares: a pointer puts its star before the name, what is an
 // array its bound behind it.
 std::string declare(const Dwarf_Die* type, const std::string& name, int depth) {
     if (type == nullptr || depth == depth_max) return joined("void", name);

@@ -53,7 +53,7 @@ public:
     /// definition.
     [[nodiscard]] Dwarf_Die stripped(Dwarf_Die type) const;
 
-    /// Bytes; no value for what is declared only.
+    /// Bytes; no value for a type that is declared only.
     [[nodiscard]] std::optional<std::uint64_t> size_of(Dwarf_Die type) const;
     /// 0: not known.
     [[nodiscard]] std::uint64_t alignment_of(Dwarf_Die type);

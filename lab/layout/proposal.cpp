@@ -102,7 +102,7 @@ std::vector<std::size_t> line_by_line(std::span<const item> items, std::uint64_t
         }
         std::vector<std::size_t> next = fill(items, small, room);
         if (next.empty() || (room == line && small.size() < left.size())) {
-            // Whole lines first for what is larger than a line, from a line's beginning on.
+            // Whole lines first for members larger than a line, from a line's beginning on.
             const auto large =
                 std::ranges::find_if(left, [&](std::size_t i) { return items[i].size > line; });
             if (large != left.end()) {

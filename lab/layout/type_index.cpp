@@ -14,7 +14,7 @@ namespace lab::layout {
 
 namespace {
 
-/// What one look at an entry tells.
+/// The facts read from one entry.
 struct facts {
     const char* name = nullptr;
     std::uint64_t size = 0;

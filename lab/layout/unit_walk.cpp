@@ -12,7 +12,7 @@ namespace lab::layout {
 
 namespace {
 
-/// What libdw tells of an entry, attribute by attribute.
+/// The attributes of an entry, as libdw reads them.
 int collect_form(Dwarf_Attribute* attribute, void* forms) {
     static_cast<std::vector<unsigned>*>(forms)->push_back(dwarf_whatform(attribute));
     return DWARF_CB_OK;

@@ -183,7 +183,7 @@ choice judge(const need& n, const std::vector<place>& places) {
     c.need = n.words;
     c.take = take;
     if (*n.type != '\0' && !take.starts_with(n.type)) c.take = fmt::format("{} ({})", n.type, take);
-    std::vector<place> met;  // the cases that what is taken is in: nearly always all
+    std::vector<place> met;  // the cases of the row taken: nearly always all
     for (const place& p : places) {
         if (row_called(*p.which, take, kind::cairn) != nullptr) met.push_back(p);
     }
@@ -372,7 +372,7 @@ std::string sentence_of(const choice& c) {
                          figure(1 / c.rival_ratio));
     }
     s += fmt::format("; beside the best peer of each case the mean is {} x", figure(c.mean));
-    if (c.worse == 0) return s + ", and none is better.";
+    if (c.worse == 0) return s + ", and no peer is better in any case.";
     return s + fmt::format(", the worst {} x ({} in {}).", figure(c.worst), c.worst_of().peer,
                            place_name(c, c.worst_of()));
 }

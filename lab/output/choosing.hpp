@@ -7,9 +7,9 @@
 //        pool / churn 64 b     cairn::pool 5.5    boost::pool 5.4   no difference        1
 //        ...                                                        mean 1.27, worst 0.70
 //
-// A ratio is the cost of the best peer of that case over the cost of what is taken: above 1, cairn
+// A ratio is the cost of the best peer of that case over the cost of the row taken: above 1, cairn
 // is better. No difference counts as 1; the mean is geometric. A program takes one allocator, not
-// the best of each case: the advice compares what is taken with the one peer that is cheapest over
+// the best of each case: the advice compares the row taken with the one peer that is cheapest over
 // all cases.
 #pragma once
 
@@ -45,10 +45,10 @@ struct judged_case {
     std::string experiment;
     std::string name;
     std::string unit;
-    double figure = 0;    ///< of what is taken
+    double figure = 0;    ///< of the row taken
     std::string peer;     ///< the best one here; empty where there is no peer
     double other = 0;     ///< its figure
-    double ratio = 1;     ///< cost of `peer` / cost of what is taken, as measured
+    double ratio = 1;     ///< cost of `peer` / cost of the row taken, as measured
     std::string verdict;  ///< faster, slower, no difference
 };
 
@@ -69,13 +69,13 @@ struct choice {
     double mean = 1;                 ///< of the ratios, geometric
     double worst = 1;                ///< the smallest of them
     std::size_t worst_case = 0;      ///< where that is
-    unsigned better = 0;             ///< cases in which what is taken beats every peer,
+    unsigned better = 0;             ///< cases in which the row taken beats every peer,
     unsigned level = 0;              ///< in which it is no different from the best,
     unsigned worse = 0;              ///< and in which a peer beats it
     std::string rival;               ///< the one peer that is cheapest over all; see below
-    double rival_ratio = 1;          ///< cost of `rival` / cost of what is taken, geometric mean
+    double rival_ratio = 1;          ///< cost of `rival` / cost of the row taken, geometric mean
     unsigned rival_cases = 0;        ///< in which `rival` stands, more than half of `cases`
-    unsigned rival_better = 0;       ///< cases in which what is taken beats `rival`,
+    unsigned rival_better = 0;       ///< cases in which the row taken beats `rival`,
     unsigned rival_worse = 0;        ///< and in which `rival` beats it
     lab::advice advice = lab::advice::take;
 

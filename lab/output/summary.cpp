@@ -97,8 +97,8 @@ std::vector<std::string> verdict_of(const run_result& run) {
     }
     s.push_back(
         fmt::format("How sure that is: {} rows measured{}, a fixed loop varied by {} %{}; "
-                    "differences below {} %, "
-                    "or that not every life of the processes shows, are called none.",
+                    "a difference counts from {} % on, "
+                    "if every set of processes shows it.",
                     rows, broken != 0 ? fmt::format(", {} could not be", broken) : "",
                     figure(median_noise(run) * 100),
                     run.machine.virtual_machine ? " on this virtual machine" : "",

@@ -1,4 +1,4 @@
-// lab/parser/source.hpp - what is parsed: a generated source, or a file of the user.
+// lab/parser/source.hpp - the parsed text: a generated source, or a file of the user.
 #pragma once
 
 #include <cstddef>

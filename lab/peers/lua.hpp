@@ -1,5 +1,5 @@
 // lab/peers/lua.hpp - Lua's collector by its C API: objects are tables, registers are places of the
-// stack, so no script runs and what is measured is the collector and its tables.
+// stack, so no script runs: the collector and its tables are measured.
 #pragma once
 
 #include <lua.hpp>

@@ -4,7 +4,7 @@
 //      child_process        a fork, or the program anew    the program anew
 //      in_copy(work)        a fork                         no copy: work() runs here
 //
-// What a fork would know from its parent is told to a new process in words: experiment, case, row.
+// A new process gets as arguments what a fork would inherit: experiment, case, row.
 #pragma once
 
 #include <cstddef>

@@ -24,7 +24,7 @@ bool run_on(const std::vector<unsigned>& cpus) noexcept;
 
 // ---- the machine --------------------------------------------------------------------------------
 
-/// All that the system tells without measuring. (look_at_machine() adds the rest.)
+/// All that the system reports without measuring. (look_at_machine() adds the rest.)
 [[nodiscard]] machine_facts facts_of_system();
 /// How the malloc of the C library is called in reports.
 [[nodiscard]] const char* name_of_system_malloc();
