@@ -1,5 +1,5 @@
-# What `cmake --install` puts where: the library, its headers, the CMake package and the pkg-config
-# file. Both of the latter carry the value of CAIRN_ASSERTS that the library was built with, so that
+# What `cmake --install` puts where: the libraries, their headers, the CMake package and the pkg-config
+# files. Both of the latter carry the value of CAIRN_ASSERTS that the library was built with, so that
 # it and its users always agree.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -14,6 +14,7 @@ endif()
 set(cairn_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cairn)
 install(TARGETS cairn EXPORT cairn-targets FILE_SET HEADERS
         LIBRARY COMPONENT cairn_runtime NAMELINK_COMPONENT cairn_dev)
+install(TARGETS cairn_testing EXPORT cairn-targets FILE_SET HEADERS)
 install(EXPORT cairn-targets NAMESPACE cairn:: DESTINATION ${cairn_package_dir})
 configure_package_config_file(
     cmake/cairn-config.cmake.in cairn-config.cmake INSTALL_DESTINATION ${cairn_package_dir})
@@ -38,11 +39,13 @@ if(BUILD_SHARED_LIBS)
     set(cairn_shared_definition " -DCAIRN_SHARED=1")
     set(cairn_threads_public)
 endif()
-configure_file(cmake/cairn.pc.in ${PROJECT_BINARY_DIR}/cairn.pc.configured @ONLY)
-file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/pkgconfig/$<CONFIG>/cairn.pc
-     INPUT ${PROJECT_BINARY_DIR}/cairn.pc.configured)
-install(FILES ${PROJECT_BINARY_DIR}/pkgconfig/$<CONFIG>/cairn.pc
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(package cairn cairn-testing)
+    configure_file(cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc.configured @ONLY)
+    file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/pkgconfig/$<CONFIG>/${package}.pc
+         INPUT ${PROJECT_BINARY_DIR}/${package}.pc.configured)
+    install(FILES ${PROJECT_BINARY_DIR}/pkgconfig/$<CONFIG>/${package}.pc
+            DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 # What debuggers need to show cairn's objects (docs/debugging.md): share/cairn/debuggers. gdb loads a
 # script unasked from its own folder, share/gdb/auto-load, for a shared library of the same path;

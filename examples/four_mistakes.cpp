@@ -4,7 +4,7 @@
 #include <cairn/alloc/pool.hpp>
 #include <cairn/containers/slot_map.hpp>
 #include <cairn/core/sizes.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 
 #include <cstdio>
 

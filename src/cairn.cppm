@@ -68,7 +68,6 @@ module;
 #include <cairn/core/sizes.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/core/version.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
 #include <cairn/debug/failing.hpp>
 #include <cairn/debug/guarded.hpp>
 #include <cairn/debug/tracked.hpp>
@@ -78,7 +77,6 @@ module;
 #include <cairn/movable/relocatable_heap.hpp>
 #include <cairn/movable/relocation.hpp>
 #include <cairn/movable/trivial_relocation.hpp>
-#include <cairn/os/aside.hpp>
 #include <cairn/os/clock.hpp>
 #include <cairn/os/fork.hpp>
 #include <cairn/os/mutex.hpp>
@@ -149,7 +147,6 @@ using cairn::cache_line_alignment;
 using cairn::cache_line_padded;
 using cairn::cache_line_size;
 using cairn::call_site;
-using cairn::caught_promise;
 using cairn::ceil_log2;
 using cairn::clone;
 using cairn::collected_heap;
@@ -186,7 +183,6 @@ using cairn::destruction_report;
 using cairn::double_ended_arena;
 using cairn::enable_trivial_relocation;
 using cairn::evidence;
-using cairn::expect_broken_promise;
 using cairn::failing;
 using cairn::field;
 using cairn::first_fit;

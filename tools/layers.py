@@ -22,7 +22,6 @@ screen_lines_max = 40   # of a header before its #pragma once
 # Public headers that name nothing in namespace cairn.
 name_nothing = {
     "core/version": "macros",
-    "os/aside": "for tests",
     "std/format": "a specialization of std::formatter",
 }
 # Public headers without a test of their name, and where their sentences are tested.

@@ -18,7 +18,6 @@
 #include "src/core/poison.cpp"
 #include "src/debug/inside/block_table.cpp"
 #include "src/debug/misuse.cpp"
-#include "src/os/aside.cpp"
 #include "src/os/clock.cpp"
 #include "src/os/fork.cpp"
 #include "src/os/inside/process_secret.cpp"

@@ -3,7 +3,7 @@
 #include <cairn/collected/collected_heap.hpp>
 #include <cairn/collected/traced.hpp>
 #include <cairn/containers/packed_array.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>

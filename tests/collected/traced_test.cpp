@@ -4,8 +4,8 @@
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/containers/slot_map.hpp>
 #include <cairn/containers/table.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <utility>

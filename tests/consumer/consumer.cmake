@@ -3,6 +3,9 @@
 add_executable(consumer ${CMAKE_CURRENT_LIST_DIR}/main.cpp)
 target_compile_options(consumer PRIVATE -Werror)
 target_link_libraries(consumer PRIVATE cairn::cairn)
+# Its tests link cairn::testing.
+add_executable(consumer_tests ${CMAKE_CURRENT_LIST_DIR}/../testing/expect_broken_promise_plain.cpp)
+target_link_libraries(consumer_tests PRIVATE cairn::testing)
 
 get_target_property(inherited cairn::cairn INTERFACE_COMPILE_OPTIONS)
 if(inherited)

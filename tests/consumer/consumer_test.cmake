@@ -242,12 +242,18 @@ if(way STREQUAL pkg_config)
     separate_arguments(flags UNIX_COMMAND "${output}")
     must(${compiler} -std=c++20 -Werror ${here}/main.cpp ${flags} ${link} -o ${work}/consumer${suffix})
     must(${emulator} ${work}/consumer${suffix})
+    must(${pkg_config} --cflags --libs cairn-testing)
+    separate_arguments(flags UNIX_COMMAND "${output}")
+    must(${compiler} -std=c++20 -Werror ${here}/../testing/expect_broken_promise_plain.cpp ${flags} ${link}
+         -o ${work}/consumer_tests${suffix})
+    must(${emulator} ${work}/consumer_tests${suffix})
 else()
     must(${CMAKE_COMMAND} -G Ninja -S ${here}/${way} -B ${work}/build
          -DCMAKE_CXX_COMPILER=${compiler} -DCMAKE_PREFIX_PATH=${work}/moved
          -DCAIRN_SOURCE_DIR=${source} -DCAIRN_OPTIMIZED_SOURCES=OFF)
-    must(${CMAKE_COMMAND} --build ${work}/build --target consumer)
+    must(${CMAKE_COMMAND} --build ${work}/build --target consumer consumer_tests)
     must(${emulator} ${work}/build/consumer${suffix})
+    must(${emulator} ${work}/build/consumer_tests${suffix})
     if(way STREQUAL add_subdirectory)
         # A library that has cairn inside is installed and found by others.
         must(${CMAKE_COMMAND} --build ${work}/build --target engine)

@@ -30,7 +30,6 @@ seconds_max = 5     # for all variables of one stop; they take a hundredth of th
 # Public classes that have no view of their own: why.
 exempt = {
     "call_site_allocator": "the tracked allocator, a label and a line, in their own words",
-    "caught_promise": "tests catch it; its fields say all",
     "deleter_in": "an allocator, of a std::unique_ptr",
     "destruction_queue": "links in front of objects: a list for those who look at blocks",
     "free_bits": "a bitmap inside slot_directory",

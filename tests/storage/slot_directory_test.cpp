@@ -1,6 +1,6 @@
 // Sentences of cairn/storage/slot_directory.hpp; the maps built on it have the large model tests.
-#include <cairn/debug/expect_broken_promise.hpp>
 #include <cairn/storage/slot_directory.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <deque>

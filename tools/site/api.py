@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ET
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 xml_folder = root / "build/docs/doxygen/xml"
-layers = ["core", "os", "storage", "alloc", "movable", "owners", "containers", "collected", "debug", "std"]
+layers = ["core", "os", "storage", "alloc", "movable", "owners", "containers", "collected", "debug", "std", "testing"]
 layer_words = {
     "core": "Words that everything else uses: alignment, handles, slices, asserts, the allocator interface.",
     "os": "Pages, threads and clocks: everything that a system does in its own way.",
@@ -26,6 +26,7 @@ layer_words = {
     "collected": "Objects that refer to each other in cycles, collected in a budget.",
     "debug": "Wrappers that find who leaks, who overruns, and who cannot cope with refusal.",
     "std": "The standard library on cairn's memory.",
+    "testing": "For tests of programs that use cairn: the target cairn::testing.",
 }
 usual = {
     **dict.fromkeys(["value_type", "element_type", "key_type", "mapped_type", "size_type", "difference_type",
@@ -93,9 +94,18 @@ member_kinds = {"function", "variable", "typedef", "enum", "friend"}
 
 
 def is_public_header(file):
-    """A header directly in a layer."""
-    parts = pathlib.PurePath(file).parts
+    """A header directly in a layer, or in testing."""
+    parts = pathlib.PurePath(file.removeprefix("testing/")).parts
     return parts[:2] == ("include", "cairn") and len(parts) == 4 and parts[2] in layers
+
+
+def is_header(file):
+    return file.startswith(("include/", "testing/include/"))
+
+
+def included_as(file):
+    """include/cairn/alloc/arena.hpp -> cairn/alloc/arena.hpp"""
+    return file.removeprefix("testing/").removeprefix("include/")
 
 
 class source:
@@ -308,7 +318,7 @@ class reference:
                 continue
             file, line = self.place(m)
             if name.startswith(("~", "@")) or name.endswith("_") or \
-                    file.startswith("include/") and source(file).is_private(line):
+                    is_header(file) and source(file).is_private(line):
                 continue
             out.append(m)
         for base in compound.findall("basecompoundref"):
@@ -357,7 +367,7 @@ class reference:
 
     def write_member(self, m, owner, out):
         file, line = self.place(m)
-        if file is None or not file.startswith("include/"):
+        if file is None or not is_header(file):
             return
         name = m.find("name").text
         signature, comment = self.said(file, line, name, owner)
@@ -409,8 +419,8 @@ class reference:
 
     def page(self, file, tests):
         """The page of a public header."""
-        layer, name = file.split("/")[2], file.split("/")[3]
-        out = [f"# {name.removesuffix('.hpp')}\n", f"```cpp\n#include <{file.removeprefix('include/')}>\n```\n",
+        layer, name = file.split("/")[-2:]
+        out = [f"# {name.removesuffix('.hpp')}\n", f"```cpp\n#include <{included_as(file)}>\n```\n",
                f"[The header](../../source/{file}.txt){{ .md-button }}" +
                "".join(f" · [{pathlib.PurePath(t).stem}](../../source/{t}.txt)" for t in tests) + "\n",
                as_markdown(source(file).essay())]
@@ -435,7 +445,7 @@ class reference:
 def tests_of(file, all_tests):
     """The tests of the same name first, then up to five others that include the header."""
     stem = pathlib.PurePath(file).stem
-    line = f"#include <{file.removeprefix('include/')}>"
+    line = f"#include <{included_as(file)}>"
     own = [t for t in all_tests if re.fullmatch(rf"{stem}(_\w+)?_test", pathlib.PurePath(t).stem)]
     others = [t for t in all_tests if t not in own and line in (root / t).read_text()]
     return own[:6] + others[:max(0, 5 - len(own))]

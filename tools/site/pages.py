@@ -51,7 +51,7 @@ def site_path(file):
     if re.fullmatch(r"examples/\w+\.cpp", file):
         return file.removesuffix(".cpp") + ".md"
     if api.is_public_header(file):
-        return f"api/{file.removeprefix('include/cairn/').removesuffix('.hpp')}.md"
+        return f"api/{api.included_as(file).removeprefix('cairn/').removesuffix('.hpp')}.md"
     if file.endswith(".md"):
         return file
     if (root / file).is_dir():
@@ -123,7 +123,7 @@ def reference():
              "a folder is for you. `<cairn/cairn.hpp>` has all of them but those of `std/`.\n"]
     nav = []
     for layer in api.layers:
-        files = sorted(f for f in tracked(f"include/cairn/{layer}") if api.is_public_header(f))
+        files = sorted(f for f in tracked(f"include/cairn/{layer}", f"testing/include/cairn/{layer}") if api.is_public_header(f))
         if not files:
             continue
         index += [f"## {layer}\n", api.layer_words[layer] + "\n", "| header | names |", "|---|---|"]

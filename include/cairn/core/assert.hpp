@@ -25,7 +25,7 @@
 // and return: the program aborts then. It must not throw and must not leave by longjmp: nearly
 // every function of cairn is noexcept (an exception ends in std::terminate), locks would stay held,
 // and the object that broke is in an unknown state. A test that wants to see a sentence calls
-// expect_broken_promise (cairn/debug/expect_broken_promise.hpp), in any test framework.
+// expect_broken_promise (cairn/testing/expect_broken_promise.hpp), in any test framework.
 // (docs/decisions/0069-a-handler-never-leaves.md)
 #pragma once
 

@@ -1,8 +1,8 @@
 // Sentences of cairn/alloc/heap.hpp about misuse: how it is told.
 #include <cairn/alloc/heap.hpp>
 #include <cairn/core/sizes.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
 #include <cairn/os/page_memory.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // Sentences of cairn/alloc/heap.hpp about writes into freed blocks, and the words that guard them.
 #include <cairn/alloc/heap.hpp>
 #include <cairn/core/sizes.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
 #include <cairn/os/inside/process_secret.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Sentences of cairn/alloc/heap.hpp about writes beyond the end of a block.
 #include <cairn/alloc/heap.hpp>
 #include <cairn/core/sizes.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <cstddef>

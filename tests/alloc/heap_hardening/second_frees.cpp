@@ -1,6 +1,6 @@
 // Sentences of cairn/alloc/heap.hpp about blocks that are freed twice.
 #include <cairn/alloc/heap.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 
 #include <cairn/alloc/heap.hpp>
 #include <cairn/core/sizes.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <cstddef>

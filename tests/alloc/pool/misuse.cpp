@@ -1,6 +1,6 @@
 // What cairn/alloc/pool.hpp promises to tell of misuse.
 #include <cairn/alloc/pool.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Misuse of collected_heap that checked builds name.
 #include <cairn/collected/collected_heap.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <cstring>

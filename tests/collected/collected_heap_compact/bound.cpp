@@ -1,7 +1,7 @@
 // Sentences of cairn/collected/collected_heap.hpp about compact(): what is free afterwards, what
 // stays.
 #include <cairn/collected/collected_heap.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Misuse of ref, root, weak_ref and ref_array that checked builds name.
 #include <cairn/collected/collected_heap.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <vector>

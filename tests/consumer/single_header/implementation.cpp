@@ -2,3 +2,5 @@
 #include "cairn_std.hpp"
 //
 #include "cairn_all.hpp"
+//
+#include "cairn_testing.hpp"

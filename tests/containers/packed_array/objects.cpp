@@ -2,7 +2,7 @@
 // moving them.
 #include <cairn/containers/inside/sort_indices.hpp>
 #include <cairn/containers/packed_array.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>

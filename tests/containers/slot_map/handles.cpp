@@ -3,7 +3,7 @@
 #include <cairn/containers/slot_map.hpp>
 #include <cairn/containers/slot_table.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <functional>

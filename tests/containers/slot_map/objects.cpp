@@ -2,7 +2,7 @@
 // retired, and how a map is moved. The random runs against std models are in
 // slot_map_model_test.cpp.
 #include <cairn/containers/slot_map.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>

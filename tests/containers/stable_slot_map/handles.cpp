@@ -2,7 +2,7 @@
 // are, and what is wrong with one that finds nothing.
 #include <cairn/containers/slot_policy.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>

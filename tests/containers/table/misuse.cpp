@@ -1,6 +1,6 @@
 // Sentences of cairn/containers/table.hpp about misuse: what checked builds notice.
 #include <cairn/containers/table.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>

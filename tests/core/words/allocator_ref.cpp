@@ -1,9 +1,9 @@
 // Sentences of cairn/core/allocator_ref.hpp.
 #include <cairn/alloc/pool.hpp>
 #include <cairn/core/allocator_ref.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
 #include <cairn/debug/guarded.hpp>
 #include <cairn/os/system_allocator.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <cstddef>

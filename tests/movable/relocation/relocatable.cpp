@@ -1,8 +1,8 @@
 // Sentences of cairn/movable/relocatable_heap.hpp about typed objects: making, pinning and misusing
 // them.
-#include <cairn/debug/expect_broken_promise.hpp>
 #include <cairn/movable/relocatable.hpp>
 #include <cairn/movable/relocatable_heap.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Sentences of cairn/owners/unique_handle.hpp and cairn/owners/shared_handle.hpp about misuse: how
 // it is told.
-#include <cairn/debug/expect_broken_promise.hpp>
 #include <cairn/owners/shared_handle.hpp>
 #include <cairn/owners/unique_handle.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include "owners/handles/doors.hpp"

@@ -6,7 +6,7 @@
 #include <cairn/alloc/pool.hpp>
 #include <cairn/alloc/pool_of.hpp>
 #include <cairn/alloc/virtual_arena.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,11 +1,11 @@
-// cairn/os/aside.hpp - runs a function where what it breaks stays behind.
+// aside.hpp - runs a function where what it breaks stays behind.
 //
 //      POSIX     a child of fork() runs it and ends; its report comes back through a pipe. Nothing
 //                that it did to memory is seen by the caller.
 //      Windows   a fibre of the calling thread runs it. end_aside() leaves its stack as it lies:
 //                what it holds stays held, what it changed stays changed. No limit of time.
 //
-// Use it for: tests of broken promises (debug/expect_broken_promise.hpp).
+// Use it for: tests of broken promises (cairn/testing/expect_broken_promise.hpp).
 //
 // Threads: one caller at a time. The child of a fork has only the calling thread: `work` must not
 //          wait for other threads, nor for locks that they may hold.

@@ -1,4 +1,4 @@
-// cairn/os/aside.hpp on POSIX and on Windows.
+// aside.hpp on POSIX and on Windows.
 //
 //     parent                          pipe                             child
 //     fork() ------------------------------------------------------>   work(context)
@@ -12,9 +12,9 @@
 // On Windows, a fibre of the calling thread: what is known by thread (who is inside of an
 // allocator, whose cache a slot comes from) is what it is for the caller. Leaving it leaves its
 // stack as it lies.
-#include <cairn/os/aside.hpp>
+#include "aside.hpp"
 
-#include "windows_api.hpp"
+#include "../../src/os/windows_api.hpp"
 
 #if defined(_WIN32)
 #    include <csignal>

@@ -1,5 +1,6 @@
-// Sentences of cairn/os/aside.hpp.
-#include <cairn/os/aside.hpp>
+// Sentences of testing/src/aside.hpp.
+#include "aside.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>

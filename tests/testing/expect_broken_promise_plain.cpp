@@ -1,6 +1,6 @@
 // expect_broken_promise without a test framework.
 #include <cairn/alloc/pool.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 
 #include <cstdio>
 

@@ -1,12 +1,12 @@
-// What cairn/debug/expect_broken_promise.hpp promises, seen from GoogleTest. The same without a
+// What cairn/testing/expect_broken_promise.hpp promises, seen from GoogleTest. The same without a
 // framework and in others: expect_broken_promise_plain.cpp, expect_broken_promise_doctest.cpp,
 // expect_broken_promise_catch2.cpp.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/pool_of.hpp>
 #include <cairn/core/allocator_ref.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
 #include <cairn/debug/guarded.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 
 #include <cerrno>

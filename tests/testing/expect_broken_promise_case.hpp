@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cairn/alloc/pool.hpp>
-#include <cairn/debug/expect_broken_promise.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
 
 // [test]
 TEST_CASE("a double free is told in checked builds") {

@@ -1,10 +1,10 @@
-// Cold half of cairn/debug/expect_broken_promise.hpp.
-#include <cairn/debug/expect_broken_promise.hpp>
+// Cold half of cairn/testing/expect_broken_promise.hpp.
+#include <cairn/testing/expect_broken_promise.hpp>
 
 #include <cstdio>
 #include <cstring>
 
-#include <cairn/os/aside.hpp>
+#include "aside.hpp"
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -1,4 +1,4 @@
-// cairn/debug/expect_broken_promise.hpp - a test that wants to see a broken promise, in any
+// cairn/testing/expect_broken_promise.hpp - a test that wants to see a broken promise, in any
 // framework.
 //
 //      cairn::pool slots{64};
