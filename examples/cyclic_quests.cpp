@@ -9,7 +9,7 @@ using namespace cairn::literals;
 struct quest;
 
 struct character {
-    cairn::ref<character> rival;     // who refers back
+    cairn::ref<character> rival;     // refers back
     cairn::ref_array<quest> quests;  // each of which refers back
     using references = cairn::refers_to<&character::rival, &character::quests>;
 };

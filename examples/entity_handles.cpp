@@ -1,4 +1,4 @@
-// How do I refer to objects that may die at any time? By handle: slot_map.
+// How do I refer to objects that may end at any time? By handle: slot_map.
 #include <cairn/containers/slot_map.hpp>
 
 struct missile;
@@ -20,7 +20,7 @@ int main() {
 
     const missile* const wingman = missiles.find(missiles[second].wingman);  // nullptr: it is gone
     const auto third = missiles.emplace(0.0f, 5.0f, first);
-    const bool told = missiles.find(first) == nullptr;  // even if `third` has its slot now
+    const bool detected = missiles.find(first) == nullptr;  // even if `third` has its slot now
     // [/handles]
-    return wingman == nullptr && told && missiles[third].speed == 5.0f ? 0 : 1;
+    return wingman == nullptr && detected && missiles[third].speed == 5.0f ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// How much does each part of my program hold, and who forgot to free what?
+// How much does each part of my program hold, and which part forgot to free memory?
 #include <cairn/debug/tracked.hpp>
 #include <cairn/os/system_allocator.hpp>
 

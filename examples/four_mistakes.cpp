@@ -12,7 +12,7 @@ using namespace cairn::literals;
 
 namespace {
 
-/// Runs `mistake` aside, prints what was said, and tells whether it was this.
+/// Runs `mistake` in a child process, prints the report, returns whether it is the expected one.
 template <class F>
 bool says(const char* sentence, cairn::misuse_kind kind, F mistake) {
     const auto broken = cairn::expect_broken_promise(mistake);

@@ -41,6 +41,6 @@ int main() {
     heap.compact();
     std::printf("%d frames later: %zu hole, fragmentation %.2f\n", frames, heap.stats().hole_count,
                 heap.stats().fragmentation());
-    const bool is_stale = heap.get(assets[0]) == nullptr;  // freed: says so
+    const bool is_stale = heap.get(assets[0]) == nullptr;  // a freed object is detected
     return is_stale && heap.allocate(100'000) && heap.get(assets[1]) != nullptr ? 0 : 4;
 }

@@ -36,7 +36,7 @@ int main() {
             long sum = 0;
             for (const long n : doubled) { sum += n; }
 
-            result* const r = results.make(sum);  // nullptr: out of memory, told as such
+            result* const r = results.make(sum);  // nullptr when memory is exhausted
             while (!done.try_push(r)) { std::this_thread::yield(); }  // full: the reader is behind
         }
     };

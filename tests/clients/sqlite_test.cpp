@@ -12,7 +12,7 @@
 
 namespace {
 
-// The heap that SQLite's C functions work on, and what it is told to refuse.
+// The heap that SQLite's C functions work on, and the requests that it refuses.
 template <class Fit>
 struct memory {
     static inline std::optional<cairn::heap<Fit>> heap;

@@ -1,4 +1,4 @@
-// collected_heap: what it tells about its objects and its cycles.
+// collected_heap: its reports about objects and cycles.
 #include <cairn/collected/collected_heap.hpp>
 #include <cairn/collected/traced.hpp>
 #include <cairn/containers/packed_array.hpp>

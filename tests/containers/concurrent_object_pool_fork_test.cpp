@@ -77,7 +77,7 @@ TEST(concurrent_object_pool_fork, what_another_thread_keeps_at_hand_is_not_live_
     while (step != 3) { std::this_thread::yield(); }
     EXPECT_TRUE(child_finds([&] {
         const bool good = pool->stats().live == 1 && pool->stats().idle == 0;
-        pool.reset();  // although one is live: whoever had it does not exist
+        pool.reset();  // although one is live: its owner does not exist here
         return good && object::alive == 0;
     }));
     step = 4;
@@ -88,7 +88,7 @@ TEST(concurrent_object_pool_fork, what_another_thread_keeps_at_hand_is_not_live_
 TEST(concurrent_object_pool_fork, a_leak_of_the_child_itself_is_named) {
     if (!cairn::asserts_enabled) { GTEST_SKIP() << "checked builds only"; }
     EXPECT_FALSE(child_finds([] {
-        pool_type pool;  // made in the child: whoever holds its objects is there
+        pool_type pool;  // made in the child, where the owners of its objects exist
         object* const leaked = pool.acquire_raw();
         return leaked != nullptr;
     }));

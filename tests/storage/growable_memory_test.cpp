@@ -77,7 +77,7 @@ TEST(growable_memory, grows_in_place_where_the_upstream_can) {
 
 #if defined(__linux__)
 TEST(growable_memory, pages_move_from_128_KiB_on_and_are_not_copied) {
-    // A mark that the caller did not announce tells: where pages move, what the block held is lost.
+    // A mark that the caller did not announce shows it: where pages move, the old bytes are lost.
     const auto grow_to = [](growable_memory& memory, std::size_t size, std::size_t used,
                             std::size_t made) {
         std::byte* const block = memory.begin_move(size);

@@ -106,7 +106,7 @@ inline bool is_release(memory_order o) {
     return o == memory_order::release || o == memory_order::acq_rel || o == memory_order::seq_cst;
 }
 
-/// The part of an atomic that does not know its type: who has seen what.
+/// The part of an atomic that does not know its type: which thread has seen which store.
 class history {
 public:
     history();
@@ -257,7 +257,7 @@ private:
     mutable std::uint32_t reader_time_[threads_max + 1] = {};
 };
 
-/// A lock: whoever finds it held waits, without a preemption being counted. All waiting is a failure.
+/// A lock: a thread that finds it held waits, without a preemption being counted. All waiting is a failure.
 class mutex {
 public:
     void lock() {

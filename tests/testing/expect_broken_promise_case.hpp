@@ -6,7 +6,7 @@
 #include <cairn/testing/expect_broken_promise.hpp>
 
 // [test]
-TEST_CASE("a double free is told in checked builds") {
+TEST_CASE("a double free is reported in checked builds") {
     if (!cairn::asserts_enabled) { return; }
     cairn::pool slots{64};
     void* const p = slots.allocate();

@@ -22,7 +22,7 @@ int main() {
     slots.deallocate(p);
     const auto broken = cairn::expect_broken_promise([&] { slots.deallocate(p); });
     check(static_cast<bool>(broken) == cairn::asserts_enabled,
-          "a double free is told in checked builds");
+          "a double free is reported in checked builds");
     if (cairn::asserts_enabled) {
         check(broken.kind() == cairn::misuse_kind::double_free, "its kind is told");
         check(broken.says("a slot is freed once"), "its sentence is told");

@@ -73,7 +73,7 @@ TEST(heap, what_was_in_use_waits_and_is_had_again) {
         EXPECT_EQ(h.stats().free_size, free_size) << "nothing was cut from the core";
     }
     for (void* const p : live) { h.deallocate(p, 500); }
-    // Another size: the heap would become larger than it was, so what waits gives way.
+    // Another size: the heap would become larger than it was, so waiting blocks are merged.
     live.clear();
     for (int i = 0; i < 2500; ++i) { live.push_back(h.allocate(700)); }
     EXPECT_LT(h.stats().deferred_count, 64u);

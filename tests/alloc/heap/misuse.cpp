@@ -1,4 +1,4 @@
-// Sentences of cairn/alloc/heap.hpp about misuse: how it is told.
+// Sentences of cairn/alloc/heap.hpp about misuse: its reports.
 #include <cairn/alloc/heap.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/os/page_memory.hpp>

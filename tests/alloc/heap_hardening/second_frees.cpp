@@ -42,7 +42,7 @@ TYPED_TEST(heap_hardening, a_second_free_in_a_row_is_told_before_the_block_has_t
 
 TYPED_TEST(heap_hardening, a_second_free_after_the_block_has_merged_is_told) {
     for (const bool sized : {true, false}) {
-        // A free that is told the size reads no header where blocks wait: docs/hardening.md.
+        // A free with its size reads no header where blocks wait: docs/hardening.md.
         if (sized && !asserts_enabled && TypeParam::deferred_max != 0) { continue; }
         const std::string said = sentence_of([&] {
             test_region memory{memory_size};

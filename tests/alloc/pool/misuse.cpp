@@ -59,7 +59,7 @@ TEST(pool_death, a_write_to_any_byte_of_a_free_slot_is_named) {
     }
 }
 
-// What lies in front of it looks the same: nothing tells the two apart but where they are.
+// The bytes before it look the same: only their place distinguishes the two.
 TEST(pool_death, a_write_to_a_free_slot_is_named_among_others_that_are_free) {
     if (!cairn::asserts_enabled || cairn::poison_is_seen()) { GTEST_SKIP(); }
     for (const std::size_t size : {16u, 24u, 40u, 56u, 80u, 81u, 96u, 256u}) {

@@ -1,4 +1,4 @@
-// Sentences of cairn/collected/collected_heap.hpp about the end of objects: each is told, and
+// Sentences of cairn/collected/collected_heap.hpp about the end of objects: each is reported, and
 // destroyed, once.
 #include <cairn/collected/collected_heap.hpp>
 #include <gtest/gtest.h>

@@ -91,7 +91,7 @@ TEST(collected_heap_test, steps_inside_of_destructors_constructors_and_traces_ar
                     collected_heap heap{1 << 20};
                     const root<steps_when_traced> r = heap.make<steps_when_traced>();
                     stepped = &heap;
-                    r->n = nullptr;  // checked builds ask what the type tells
+                    r->n = nullptr;  // checked builds ask the type for its references
                 }).says("a trace, a destructor or a before_collect begins no step"));
     stepped = nullptr;
 }

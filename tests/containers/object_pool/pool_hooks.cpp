@@ -1,4 +1,4 @@
-// Sentences of cairn/containers/pool_hooks.hpp: what a pool tells its objects, and when.
+// Sentences of cairn/containers/pool_hooks.hpp: which hooks a pool calls, and when.
 #include <cairn/containers/object_pool.hpp>
 #include <cairn/containers/pool_hooks.hpp>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Sentences of cairn/debug/guarded.hpp about blocks: how they come back, wait in the quarantine,
-// and what is told of them.
+// and the reports about them.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/sizes.hpp>

@@ -87,7 +87,7 @@ TEST(relocatable_heap_death_test, misuse_is_named) {
     EXPECT_DEATH(heap.deallocate(h), "an object is unpinned before it is freed");
 }
 
-/// Does what it must not when it is told of its move.
+/// Misuses the heap in its move hook.
 struct meddler {
     relocatable_heap* heap;
     handle other;

@@ -1,5 +1,5 @@
 // Sentences of cairn/owners/unique_handle.hpp and cairn/owners/shared_handle.hpp about misuse: how
-// it is told.
+// it is reported.
 #include <cairn/owners/shared_handle.hpp>
 #include <cairn/owners/unique_handle.hpp>
 #include <cairn/testing/expect_broken_promise.hpp>

@@ -1,5 +1,5 @@
-// Sentences of cairn/storage/allocator_watch.hpp about addresses: what each named allocator tells
-// of one.
+// Sentences of cairn/storage/allocator_watch.hpp about addresses: how each named allocator describes
+// one.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/double_ended_arena.hpp>

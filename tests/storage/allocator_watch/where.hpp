@@ -1,4 +1,4 @@
-// What the tests of cairn/storage/allocator_watch.hpp share: what is told of an address.
+// What the tests of cairn/storage/allocator_watch.hpp share: the description of an address.
 #pragma once
 
 #include <source_location>

@@ -48,7 +48,7 @@ public:
 #endif
     }
 
-    /// `home`: the system thread's, whose bounds are told here, once.
+    /// `home`: the system thread's, whose bounds are set here, once.
     friend void arrive([[maybe_unused]] fibre& home) {
 #if defined(EXPLORER_ASAN)
         const void* bottom = nullptr;
