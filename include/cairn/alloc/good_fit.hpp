@@ -235,7 +235,7 @@ private:
 using good_fit = basic_good_fit<4, 64>;
 
 /// More of them wait: fewer operations reach the exact core, and 3 to 4 % more memory is held after
-/// churn. (docs/decisions/0125-a-quick-fit-waits-longer.md)
+/// churn. (docs/decisions/0030-a-heap-defers-merging-within-a-bound.md)
 /// Source: C. B. Weinstock and W. A. Wulf, Quick Fit, SIGPLAN Notices 23(10), 1988.
 using quick_fit = basic_good_fit<4, 64, 512, 24 * 1024>;
 

@@ -12,8 +12,8 @@
 // miss before it knows the next one; here the next addresses lie side by side, and the slot that
 // will be given out eight allocations later is prefetched. Freed memory is not touched: a slot may
 // be 1 byte, may lie in memory that is slow to read, and stays poisoned.
-// (docs/decisions/0020-pools-keep-their-free-slots-outside.md) A slot that is freed and taken again
-// at once never sees the stack: it waits in the pool object (unchecked builds; decision 0124).
+// (docs/decisions/0020-a-pool-keeps-free-slots-in-a-stack.md) A slot that is freed and taken again
+// at once never sees the stack: it waits in the pool object (unchecked builds; decision 0020).
 //
 // Use it for: particles, projectiles, nodes, messages: objects of one size, freed in any order.
 // Look elsewhere for: many sizes (heap.hpp); all freed at once (arena.hpp); handles that cannot
@@ -26,7 +26,7 @@
 // Cost:      allocate and deallocate: a few inlined instructions, no call, no counter. Growth: one
 //            or two upstream requests, never a walk over the slots: a new pool of a million slots
 //            is one request and touches two pages (the side block lies behind the first chunk).
-//            In checked builds a pair of 64 bytes is 66 instructions (gcc 12; decision 0099); where
+//            In checked builds a pair of 64 bytes is 66 instructions (gcc 12; decision 0005); where
 //            the caller is not optimized, each is one call of the library, which is.
 //            Memory: the slots, 8 bytes a slot in the side block (paged in only as far as slots
 //            are free at one time), 32 bytes a chunk.

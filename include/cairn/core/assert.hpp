@@ -26,7 +26,7 @@
 // every function of cairn is noexcept (an exception ends in std::terminate), locks would stay held,
 // and the object that broke is in an unknown state. A test that wants to see a sentence calls
 // expect_broken_promise (cairn/testing/expect_broken_promise.hpp), in any test framework.
-// (docs/decisions/0069-a-handler-never-leaves.md)
+// (docs/decisions/0066-what-checks-promise.md)
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@
 //   Valgrind memcheck  in checked builds (CAIRN_ASSERTS) of a library that was compiled where
 //                      <valgrind/memcheck.h> is installed. A program asks once, as it starts,
 //                      whether Valgrind runs it; where it does not, each function is a load and a
-//                      branch that is never taken (docs/decisions/0079-a-check-is-cheap.md).
+//                      branch that is never taken (docs/decisions/0005-how-a-check-is-cheap.md).
 //   otherwise          nothing: the functions are empty and vanish.
 //
 // This is the only file with sanitizer code. Ranges should begin at a multiple of 8 bytes: ASan

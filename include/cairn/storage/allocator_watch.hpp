@@ -8,7 +8,7 @@
 // one time, whether they happen to collide on memory or not; threads that take turns under a lock,
 // or hand the allocator over, are legal and are never named. All accesses are relaxed: they order
 // nothing, so ThreadSanitizer sees the allocator's own races as it did before.
-// (docs/decisions/0070-overlap-is-named-not-a-second-thread.md)
+// (docs/decisions/0066-what-checks-promise.md)
 //
 // A name is the user's string, which is not copied. Named allocators stand in one list for the
 // process (of the copy of cairn that made them): describe_address() and the memory checkers'

@@ -9,7 +9,7 @@
 // A byte is looked at and then written, by two instructions: one that does both is locked, and two
 // of those are several times what a pair without checks costs. Two threads that free one slot in
 // the same instant may therefore both find it live. It then lies in two magazines, and is named
-// when it is given out for the second time. (docs/decisions/0106-plain-checks.md)
+// when it is given out for the second time. (docs/decisions/0005-how-a-check-is-cheap.md)
 #pragma once
 
 #include <cstddef>

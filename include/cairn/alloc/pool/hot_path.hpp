@@ -14,7 +14,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 // short one, which the top says: it is null meanwhile. A thread that finds it shut goes the guarded
 // way, which names the two. It changes nothing before all is known to be well, so the guarded way
 // begins anew.
-// (docs/decisions/0099-a-pool-has-a-gate.md)
+// (docs/decisions/0005-how-a-check-is-cheap.md)
 
 [[gnu::always_inline]] inline void* pool::allocate_alone() noexcept {
     void** const top = top_;

@@ -15,7 +15,7 @@
 // A region never exceeds 4 GiB, so the upper half of an object's address is that of its region, and
 // the lower half names the object. So a reference has 4 bytes, its barrier finds the heap by a mask
 // of its own address, and nothing is written in front of objects.
-// (docs/decisions/0080-references-of-four-bytes-snapshot-at-the-beginning.md)
+// (docs/decisions/0080-references-have-four-bytes-and-a-cycle-keeps-its-snapshot.md)
 //
 // Inside: what ref, root, weak_ref and the heap share. The rest is in src/collected/.
 #pragma once
