@@ -4,7 +4,7 @@ get_target_property(headers cairn HEADER_SET)
 set(umbrella "// cairn/cairn.hpp - everything but cairn/std/, which brings heavier headers.
 //
 // Written by cmake/umbrella.cmake. Convenient in a program; in a header of your own include what you
-// use: what each costs is in docs/header-cost.md.
+// use: tools/header_cost.py prints what each costs.
 #pragma once
 
 ")

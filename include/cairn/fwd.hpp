@@ -2,7 +2,7 @@
 //
 // The classes lie in an inline namespace (core/inside/flavour.hpp), so a declaration written by
 // hand, `namespace cairn { class arena; }`, names another class: include this instead. Templates
-// with default arguments are not here; their own headers are light (docs/header-cost.md).
+// with default arguments are not here; their own headers are light (tools/header_cost.py).
 #pragma once
 
 #include <cairn/core/inside/flavour.hpp>

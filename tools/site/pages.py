@@ -107,6 +107,9 @@ def documents():
         # Code that is only indented has no language; mkdocs wants lists and blocks set off by a line.
         text = re.sub(r"(?m)^(?!\s*(?:[-*|>]|\d+\.))(\S.*)\n(- )", r"\1\n\n\2", text)
         write(site_path(file), relinked(file, text))
+    cost = root / "build/check/header-cost.md"   # by tools/header_cost.py
+    if cost.is_file():
+        write("docs/header-cost.md", cost.read_text())
 
 
 def title_of(page):
