@@ -12,7 +12,7 @@
 //      all others:  gate_ = 0    is the top even?    ...    gate_ = end_ + 1
 //
 // What does not pass takes the guarded way, which says who met whom. On Valgrind the gate stays
-// shut: the guarded way tells it which bytes are free. (docs/decisions/0005-how-a-check-is-cheap.md)
+// shut: the guarded way reports which bytes are free. (docs/decisions/0005-how-a-check-is-cheap.md)
 #pragma once
 
 #include <cstddef>
