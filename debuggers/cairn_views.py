@@ -743,37 +743,21 @@ class Views:
         row = type.argument(0)
         layout = arguments(type.name)[1] if len(arguments(type.name)) > 1 else "cairn::soa"
         kind = class_of(layout)
-        if kind not in ("soa", "aos", "split_soa", "grouped_soa", "aosoa"):
+        if kind not in ("soa", "aos", "split_soa", "aosoa"):
             raise Unreadable(f"rows in a layout of your own, {layout}")
         fields = row.fields()
         if kind == "aos" or not fields:
             return {"kind": kind, "row": row, "fields": None, "text": kind}
         lanes = number(arguments(layout)[0]) if kind == "aosoa" else 0
-        groups = [self.members_of(group, fields)
-                  for group in arguments(layout)] if kind == "grouped_soa" else []
         # The columns as the compiler wrote them down, where they can be found; else as computed
         # from the types: field<K, split<T>> is not seen then.
         stated = self.stated_columns(type, row, layout)
-        columns, pieces, done = [], [], {}
+        columns, pieces = [], []
 
         def add(size, align):
             columns.append((size, align))
             return len(columns) - 1
         for name, offset, field in fields:
-            group = next((g for g, names in enumerate(groups) if name in names), None)
-            if group is not None:
-                if group not in done:
-                    own = [f for f in fields if f[0] in groups[group]]
-                    at, align, places = 0, 1, {}
-                    for other, _, other_type in own:
-                        at = -(-at // other_type.align) * other_type.align
-                        places[other] = at
-                        at += other_type.size
-                        align = max(align, other_type.align)
-                    done[group] = add(-(-at // align) * align, align), places
-                column, places = done[group]
-                pieces.append((column, places[name], offset, field.size))
-                continue
             count = 1
             if lanes == 0:
                 known = stated and stated(len(columns))
@@ -785,7 +769,7 @@ class Views:
             part = field.size // count
             for i in range(count):
                 column = add(part, min(field.align, part) if count > 1 else field.align)
-                pieces.append((column, 0, offset + i * part, part))
+                pieces.append((column, offset + i * part, part))
         before, at = [], 0
         widest = max([line] + [align for _, align in columns])
         for size, align in columns:
@@ -799,12 +783,6 @@ class Views:
                 "sizes": [size for size, _ in columns],
                 "text": kind + (f"<{lanes}>" if lanes else ""),
                 "block_size": -(-at // widest) * widest, "skew": skew_lines * widest}
-
-    def members_of(self, group, fields):
-        """The fields that group<&row::a, &row::b> names; lldb writes offsets: group<0, 12>."""
-        names = {offset: name for name, offset, _ in fields}
-        return [names.get(number(a)) if a[0].isdigit() else re.split(r"::", a.rstrip(" )"))[-1]
-                for a in arguments(group)]
 
     def component_count(self, field):
         parts = field.fields()
@@ -822,7 +800,7 @@ class Views:
             at = self.process.address_of(f"{space}layout_of{text}::columns")
             if at is not None:
                 entry = self.process.find_type(space + "column_desc")   # begins with `size`
-                size = entry.size if entry is not None else 7 * 8
+                size = entry.size if entry is not None else 6 * 8
 
                 def stated(column):
                     try:
@@ -840,13 +818,13 @@ class Views:
             return self.process.at(base + i * row.size, row)
         made = bytearray(row.size)
         lanes = layout["lanes"]
-        for column, inside, offset, size in layout["fields"]:
+        for column, offset, size in layout["fields"]:
             before, element = layout["before"][column], layout["sizes"][column]
             if lanes:
                 at = base + before + i // lanes * layout["block_size"] + i % lanes * element
             else:
                 at = base + pitch * before + column * layout["skew"] + i * element
-            made[offset:offset + size] = self.process.read(at + inside, size)
+            made[offset:offset + size] = self.process.read(at, size)
         return self.process.made(bytes(made), row)
 
     def rows(self, type, base, pitch, first, size):

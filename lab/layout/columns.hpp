@@ -1,4 +1,5 @@
-// lab/layout/columns.hpp - the members of a struct as columns of a table (cairn/containers/layout.hpp).
+// lab/layout/columns.hpp - the members of a struct as columns of a table
+// (cairn/containers/layout.hpp).
 #pragma once
 
 #include <span>
@@ -11,12 +12,15 @@
 namespace lab::layout {
 
 struct columns {
-    std::string line;  ///< "cairn::table<p, cairn::grouped_soa<cairn::group<&p::a, &p::b>>>"
-    std::vector<std::string> remarks;  ///< what keeps a table from taking this type, or a member
-                                       ///< from its group; one sentence each
+    std::vector<std::string>
+        row;           ///< the lines of the struct "p_row"; none: the type itself will do
+    std::string line;  ///< "cairn::table<p_row>"
+    std::vector<std::string>
+        remarks;  ///< what keeps a table from taking this type; one sentence each
 };
 
-/// Members that the same loops use share a column; the others have one each.
+/// Members that the same loops use share a column: the proposed row has a struct for them. The
+/// other members have a column each.
 /// Requires: at least one loop.
 [[nodiscard]] columns propose_columns(const type_layout& type, std::span<const member_set> loops);
 

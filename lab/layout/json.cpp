@@ -79,7 +79,9 @@ json as_json(const type_report& r, std::uint64_t line_size) {
         for (const usage& u : r.costs_then) order["loops"].push_back(as_json(u, line_size));
     }
     if (!r.loops.empty())
-        j["columns"] = {{"line", r.as_columns.line}, {"remarks", r.as_columns.remarks}};
+        j["columns"] = {{"row", r.as_columns.row},
+                        {"line", r.as_columns.line},
+                        {"remarks", r.as_columns.remarks}};
     return j;
 }
 

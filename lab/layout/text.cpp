@@ -197,8 +197,9 @@ void say_type(const type_report& r, std::uint64_t line_size, std::string& s) {
     }
     say_order(r, line_size, s);
     if (r.loops.empty()) return;
-    s += fmt::format("\nin columns, where those of a loop lie side by side:\n  {}\n",
-                     printable(r.as_columns.line));
+    s += "\nin columns, where the members of a loop lie side by side:\n";
+    for (const std::string& line : r.as_columns.row) s += fmt::format("  {}\n", printable(line));
+    s += fmt::format("  {}\n", printable(r.as_columns.line));
     for (const std::string& remark : r.as_columns.remarks)
         s += fmt::format("  but {}\n", printable(remark));
 }

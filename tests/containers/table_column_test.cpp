@@ -1,7 +1,7 @@
 // Sentences of cairn/containers/table/column.hpp and of the padding in
 // table/memory.hpp, without a table; with one they are in table/columns.cpp.
 #include <cairn/containers/table/column.hpp>
-#include <cairn/containers/table/memory.hpp>
+#include <cairn/containers/table/table_memory.hpp>
 #include <gtest/gtest.h>
 
 #include <vector>

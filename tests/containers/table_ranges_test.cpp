@@ -11,7 +11,6 @@
 #include "support/layouts.hpp"
 
 using namespace cairn;
-using test_layouts::table_of;
 
 namespace {
 
@@ -35,11 +34,6 @@ struct owner {
 
 }  // namespace
 
-template <>
-struct test_layouts::groups_of<unit<>> {
-    using type = grouped_soa<group<&unit<>::position, &unit<>::id>>;
-};
-
 namespace {
 
 template <class Layout>
@@ -47,8 +41,8 @@ class table_ranges : public testing::Test {};
 TYPED_TEST_SUITE(table_ranges, test_layouts::all);
 
 template <class Layout>
-table_of<unit<>, Layout> two_units() {
-    table_of<unit<>, Layout> t;
+table<unit<>, Layout> two_units() {
+    table<unit<>, Layout> t;
     EXPECT_TRUE(t.push_back({{1, 1}, {9, 9}, 1}));
     EXPECT_TRUE(t.push_back({{2, 2}, {8, 8}, 2}));
     return t;
@@ -98,14 +92,14 @@ TYPED_TEST(table_ranges, fields_of_a_row_are_swapped) {
 TYPED_TEST(table_ranges, an_iterator_turns_into_one_that_only_reads) {
     auto t = two_units<TypeParam>();
     const auto& read = t;
-    typename table_of<unit<>, TypeParam>::const_iterator it = t.begin();
+    typename table<unit<>, TypeParam>::const_iterator it = t.begin();
     EXPECT_TRUE(it == read.begin());
     EXPECT_TRUE(t.begin() == read.begin());
     EXPECT_TRUE(t.begin() < read.end());
     EXPECT_EQ(read.end() - t.begin(), 2);
     EXPECT_EQ((*it).id, 1);
-    static_assert(!std::is_convertible_v<typename table_of<unit<>, TypeParam>::const_iterator,
-                                         typename table_of<unit<>, TypeParam>::iterator>);
+    static_assert(!std::is_convertible_v<typename table<unit<>, TypeParam>::const_iterator,
+                                         typename table<unit<>, TypeParam>::iterator>);
 }
 
 TYPED_TEST(table_ranges, what_an_algorithm_finds_outlives_the_view_it_was_given) {
@@ -123,7 +117,7 @@ TYPED_TEST(table_ranges, what_an_algorithm_finds_outlives_the_view_it_was_given)
 }
 
 TYPED_TEST(table_ranges, rows_that_can_only_be_moved_are_a_random_access_range) {
-    using rows = table_of<owner<>, TypeParam>;
+    using rows = table<owner<>, TypeParam>;
     static_assert(std::ranges::random_access_range<rows>);
     static_assert(std::ranges::random_access_range<const rows>);
     rows t;
@@ -143,7 +137,7 @@ TYPED_TEST(table_ranges, takes_rows_of_every_layout) {
     auto from_columns = two_units<soa>();
     auto from_split = two_units<split_soa>();
     auto from_array = two_units<aos>();
-    table_of<unit<>, TypeParam> t;
+    table<unit<>, TypeParam> t;
     ASSERT_TRUE(t.emplace_back(from_columns[1]));
     ASSERT_TRUE(t.insert(0, from_split[0]));
     ASSERT_TRUE(t.emplace_back(from_array[0]));

@@ -146,13 +146,18 @@ void refusals() {
 void columns_follow_the_loops() {
     type_layout t = placed({data("a", 4, 4), data("b", 4, 4), data("c", 4, 4), data("d", 4, 4)});
     const std::vector<member_set> loops{{0, 1, 2}, {2, 3}};
-    check(propose_columns(t, loops).line ==
-              "cairn::table<made_up, cairn::grouped_soa<cairn::group<&made_up::a, &made_up::b>>>",
-          "members of the same loops share a column");
-    t.members[1].is_plain = false;
+    for (member& m : t.members) m.declaration = "int " + std::string{m.name};
     const columns c = propose_columns(t, loops);
-    check(c.line == "cairn::table<made_up, cairn::soa>" && c.remarks.size() == 1,
-          "plain data only");
+    check(
+        c.row == std::vector<std::string>{"struct made_up_row {", "    struct together_1_fields {",
+                                          "        int a;", "        int b;", "    } together_1;",
+                                          "    int c;", "    int d;", "};"},
+        "members of the same loops share a struct, and so a column");
+    check(c.line == "cairn::table<made_up_row>" && c.remarks.empty(), "the table has that row");
+    const std::vector<member_set> apart{{0}, {1, 2}, {2}};
+    check(propose_columns(t, apart).line == "cairn::table<made_up>" &&
+              propose_columns(t, apart).row.empty(),
+          "members of different loops have a column each already");
 }
 
 void pictures() {

@@ -90,10 +90,6 @@ float f(enemies& t) {
     return hp + armor;
 }
 
-//= mistake: a group of another struct's fields
-//= says: a group names fields of its own row
-cairn::table<enemy, cairn::grouped_soa<cairn::group<&old_enemy::hp, &old_enemy::armor>>> t;
-
 //= mistake: part of another vector
 //= says: a component is named by a member pointer of its own vector
 float f(cairn::table<enemy, cairn::split_soa>& t) {

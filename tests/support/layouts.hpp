@@ -2,9 +2,7 @@
 //
 //      template <class Layout> class table_in : public testing::Test {};
 //      TYPED_TEST_SUITE(table_in, test_layouts::all);
-//      TYPED_TEST(table_in, ...) { test_layouts::table_of<particle<>, TypeParam> t; ... }
-//
-// Which fields a grouped_soa groups depends on the row: groups_of<Row> says it, beside the row.
+//      TYPED_TEST(table_in, ...) { table<particle<>, TypeParam> t; ... }
 #pragma once
 
 #include <cairn/containers/table.hpp>
@@ -12,24 +10,16 @@
 
 namespace test_layouts {
 
-/// Stands for a grouped_soa with the groups of the row at hand.
-struct grouped : cairn::soa {};
-/// The groups of a Row: specialized beside it.
-template <class Row>
-struct groups_of {
-    using type = cairn::grouped_soa<>;
+/// A layout of a user: soa with the columns in the opposite order.
+struct backwards {
+    static constexpr std::size_t lanes = 0;
+    static consteval void columns(auto& list) {
+        for (std::size_t f = list.field_count; f-- != 0;) {
+            list.fields[f].is_marked_split ? list.add_components(f) : list.add(f);
+        }
+    }
 };
 
-using all = testing::Types<cairn::aos, cairn::soa, cairn::split_soa, cairn::aosoa<8>, grouped>;
-
-template <class Row, class Layout>
-struct layout_for {
-    using type = Layout;
-};
-template <class Row>
-struct layout_for<Row, grouped> : groups_of<Row> {};
-
-template <class Row, class Layout>
-using table_of = cairn::table<Row, typename layout_for<Row, Layout>::type>;
+using all = testing::Types<cairn::aos, cairn::soa, cairn::split_soa, cairn::aosoa<8>, backwards>;
 
 }  // namespace test_layouts

@@ -6,11 +6,10 @@
 //      cairn::attached_column<float> heat{particles};
 //      particles.swap_erase(3);                  heat[3] is the moved row's heat
 //
-// A system that needs a value per row, and is no business of the row's struct, attaches it: rows
-// that are added get the initial value; what the table does to its rows (erasing, inserting,
-// swap_rows, sorting) moves it along. What is done to rows from outside, by std::ranges::sort or
-// swap(t[i], t[j]), is written into their fields, and no column hears of it. Works on table and on
-// slot_table.
+// A system attaches a value per row that does not belong into the row's struct. New rows get the
+// initial value. Whatever the table does to its rows (erasing, inserting, swap_rows, sorting), it
+// does to the values, too. std::ranges::sort and swap(t[i], t[j]) write the fields of rows from
+// outside: the values stay where they are then. Works on table and on slot_table.
 //
 // Use it for: data of one system (physics, audio) about rows that another one owns.
 // Look elsewhere for: data that belongs to the row: a field.
@@ -21,8 +20,8 @@
 //            moves.
 // Cost:      one indirect call per attached column when a row is added or moved; none without. Two
 //            values a row: the second half is room to sort in.
-// Lifetimes: detaches itself at its end; a table that ends first leaves it empty. A moved table
-//            takes its attached columns along.
+// Lifetimes: the column detaches itself at its end; when the table ends first, the column is empty.
+//            A moved table takes its attached columns along.
 #pragma once
 
 #include <cstddef>
@@ -54,8 +53,9 @@ public:
             attached_column& c = self(f);
             for (std::size_t i = first; i < first + count; ++i) { c.data()[i] = c.initial_; }
         };
-        link_.moved = [](detail::table_follower& f, std::size_t to, std::size_t from) noexcept {
-            self(f).data()[to] = self(f).data()[from];
+        link_.moved = [](detail::table_follower& f, std::size_t to, std::size_t from,
+                         std::size_t count) noexcept {
+            __builtin_memmove(self(f).data() + to, self(f).data() + from, count * sizeof(T));
         };
         link_.swapped = [](detail::table_follower& f, std::size_t a, std::size_t b) noexcept {
             const T held = self(f).data()[a];

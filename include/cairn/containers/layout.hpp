@@ -6,25 +6,26 @@
 //
 //      split_soa       as soa, and a field that is a small vector has one column per component
 //
-//      grouped_soa<group<&P::a, &P::b>>
-//                      | a0 b0 | a1 b1 | a2 b2 | ... |~| c0 c1 c2 ... |     a group shares a column
-//
 //      aosoa<4>        | a0-3 b0-3 c0-3 | a4-7 b4-7 c4-7 | ...    blocks of N rows, soa inside
 //
-// Every layout lives in one allocation, and no column pointer is stored: with a capacity that is a
-// multiple of 64 rows (16, 32 or 64 in small tables) each column fills whole cache lines, so
+// A layout is a struct with two members: columns() writes the list of the columns of a row type,
+// and `lanes` is the number of rows in a block. All code of a table reads that list, and no code
+// asks which layout it is.
+//
+// Every layout uses one allocation, and no column pointer is stored. The capacity is a multiple of
+// 64 rows (16, 32 or 64 in small tables), so each column fills whole cache lines and
 //
 //      column k  =  base + capacity * (bytes per row of the columns before it) + k * skew
 //
-// The skew (~ above) is an odd number of cache lines. Without it, a power-of-two capacity puts
-// row i of every column at the same address modulo 4096, in the same set of the cache: 30 % slower
-// with 16 columns of 8192 rows (lab: aos-soa, gcc 12, 2026-11-21).
+// The skew (~ above) is an odd number of cache lines. Without the skew, a power-of-two capacity
+// puts row i of every column at the same address modulo 4096, in the same set of the cache: 30 %
+// slower with 16 columns of 8192 rows (lab: aos-soa, gcc 12, 2026-11-21).
 //
 // Choosing: aos when most fields of a row are used together or rows are visited at random; soa when
 // a loop reads a few fields of many rows; split_soa when those fields are vectors and the loop must
-// be vectorised by every compiler; grouped_soa when some fields are always used together, also at
-// random (one cache line instead of one for each); aosoa when a row's fields should share a page or
-// a cache line pair and loops still use SIMD blocks.
+// be vectorised by every compiler; aosoa when a row's fields should share a page or a cache line
+// pair and loops still use SIMD blocks. Fields that are always used together, also at random, stand
+// in one struct that is a field of the row: soa gives that struct one column.
 //
 // A layout of your own: a struct that is a `table_layout`; docs/adding-a-layout.md.
 #pragma once
@@ -32,114 +33,94 @@
 #include <bit>
 #include <concepts>
 #include <cstddef>
-#include <type_traits>
+#include <cstdint>
 
-#include <cairn/containers/inside/row_fields.hpp>
+#include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-namespace detail {
-inline constexpr std::size_t no_group = static_cast<std::size_t>(-1);
-}  // namespace detail
+/// The columns of a table in the order in which they lie in memory. A layout writes the list from
+/// what the list knows about the fields of the row. Compile time only.
+template <std::size_t FieldCount, std::size_t CountMax>
+struct column_list {
+    /// A column's elements are field number `field` of each row, or one component of that field.
+    struct column {
+        std::uint16_t field;      // all_fields: the elements are rows
+        std::uint16_t component;  // whole: the elements are the field, not one of its components
+    };
+    static constexpr std::uint16_t all_fields = 0xFFFF;
+    static constexpr std::uint16_t whole = 0xFFFF;
+    static constexpr std::size_t field_count = FieldCount;
 
-/// One column per field; fields marked split<T> have one per component. What the other layouts do
-/// not say differently, they say as this one.
+    /// What a layout may ask about field number `f`.
+    struct field_shape {
+        std::size_t component_count;  // of a small vector (components_of); 0: no small vector
+        bool is_marked_split;         // declared as field<K, split<T>>
+    } fields[FieldCount];
+
+    /// Adds a column for field number `f`.
+    consteval void add(std::size_t f) { at[count++] = {static_cast<std::uint16_t>(f), whole}; }
+    /// Adds a column for each component of field number `f`, which is a small vector.
+    consteval void add_components(std::size_t f) {
+        for (std::size_t c = 0; c < fields[f].component_count; ++c) {
+            at[count++] = {static_cast<std::uint16_t>(f), static_cast<std::uint16_t>(c)};
+        }
+    }
+    /// Adds the only column of a layout that stores rows as they are.
+    consteval void add_rows() { at[count++] = {all_fields, whole}; }
+
+    column at[CountMax] = {};
+    std::size_t count = 0;
+};
+
+/// One column per field; fields marked split<T> have one per component.
 struct soa {
-    /// True: all rows are one array of Row, and a row is a real Row&.
-    /// What the table asks: rows lie whole, one after the other.
-    static constexpr bool one_array = false;
-    /// True: every field that is a small vector has one column per component.
-    /// What the table asks: components have columns of their own.
-    static constexpr bool splits = false;
-    /// Rows in a block, side by side in each of its columns: 2, 4, 8, ...; 0: all rows in one.
+    /// Rows in a block, side by side in each of its columns: 2, 4, 8, ...; 0: all rows in one
+    /// block.
     static constexpr std::size_t lanes = 0;
-    /// The number of the group whose column field number `field` shares; no_group: its own.
-    /// The group of a field, or no_group.
-    static consteval std::size_t group_of([[maybe_unused]] std::size_t field) { return no_group; }
-    static constexpr std::size_t no_group = detail::no_group;
+    /// Writes the columns of a row with the fields of `list`.
+    static consteval void columns(auto& list) {
+        for (std::size_t f = 0; f < list.field_count; ++f) {
+            list.fields[f].is_marked_split ? list.add_components(f) : list.add(f);
+        }
+    }
 };
 
 /// An array of rows.
-struct aos : soa {
-    /// Rows lie whole, one after the other.
-    static constexpr bool one_array = true;
+struct aos {
+    static constexpr std::size_t lanes = 0;
+    static consteval void columns(auto& list) { list.add_rows(); }
 };
 
 /// One column per field, and one per component of every field that is a small vector.
-struct split_soa : soa {
-    /// Components have columns of their own.
-    static constexpr bool splits = true;
+struct split_soa {
+    static constexpr std::size_t lanes = 0;
+    static consteval void columns(auto& list) {
+        for (std::size_t f = 0; f < list.field_count; ++f) {
+            list.fields[f].component_count != 0 ? list.add_components(f) : list.add(f);
+        }
+    }
 };
 
 /// Blocks of N rows, each a small soa. N is a power of two; 8 floats are one AVX register. Take N
 /// so large that N fields fill whole cache lines: 8 vectors of 12 bytes touch six lines where four
 /// and a half would do, 16 of them fill three. A loop over few fields of many rows pays for the
-/// others even so, because the processor fetches ahead what lies between: 2.5 to 3.5 times soa
-/// beyond the cache, by hand too (lab: aos-soa, 2026-11-21).
+/// others, too, because the processor prefetches the columns that lie between: 2.5 to 3.5 times soa
+/// beyond the cache, in hand-written code as well (lab: aos-soa, 2026-11-21).
 template <std::size_t N>
-struct aosoa : soa {
-    /// Rows in a block.
+struct aosoa {
     static constexpr std::size_t lanes = N;
-};
-
-/// Fields that are stored side by side: Members are member pointers of the row, &particle<>::mass.
-template <auto... Members>
-struct group {
-    /// True when the group has this field of the row.
-    static consteval bool has([[maybe_unused]] std::size_t field) {
-        return ((field_of<Members> == field) || ...);
-    }
-
-private:
-    template <auto Member>
-    static constexpr std::size_t field_of = detail::field_index<Member>;
-};
-
-/// soa, but the fields of each group are one column of small structs. They are plain data
-/// (trivially copyable), and a field is in one group at most.
-template <class... Groups>
-struct grouped_soa : soa {
-    /// The group of a field, or no_group.
-    static consteval std::size_t group_of([[maybe_unused]] std::size_t field) {
-        std::size_t found = no_group;
-        std::size_t number = 0;
-        ((found = Groups::has(field) ? number : found, ++number), ...);
-        return found;
+    static consteval void columns(auto& list) {
+        for (std::size_t f = 0; f < list.field_count; ++f) { list.add(f); }
     }
 };
 
-namespace detail {
-
-// Constants by name: compilers explain concepts at length.
-
-/// The four members of soa.
+/// What a table takes as its layout: a struct with the two members of soa. A block holds a power of
+/// two of rows. (What the list must hold depends on the row: table/layout_of.hpp checks it.)
 template <class L>
-inline constexpr bool says_what_a_layout_says = requires(std::size_t field) {
-    { L::one_array } -> std::convertible_to<bool>;
-    { L::splits } -> std::convertible_to<bool>;
+concept table_layout = requires(column_list<1, 1>& list) {
     { L::lanes } -> std::convertible_to<std::size_t>;
-    { L::group_of(field) } -> std::same_as<std::size_t>;
-};
-/// True also for what is no layout, of which the sentence above speaks.
-template <class L>
-inline constexpr bool has_whole_blocks = true;
-template <class L>
-    requires says_what_a_layout_says<L>
-inline constexpr bool has_whole_blocks<L> =
-    L::lanes == 0 || (L::lanes >= 2 && std::has_single_bit(std::size_t{L::lanes}));
-template <class L>
-inline constexpr bool stores_in_one_way = true;
-template <class L>
-    requires says_what_a_layout_says<L>
-inline constexpr bool stores_in_one_way<L> = L::one_array + L::splits + (L::lanes != 0) <= 1;
-
-}  // namespace detail
-
-/// What a table takes as its layout: a tag with the members of soa. Its blocks hold a power of two
-/// of rows, and one array of rows, split vectors and blocks exclude each other. (What its groups
-/// must keep depends on the row: table/layout_rules.hpp.)
-template <class L>
-concept table_layout = detail::says_what_a_layout_says<L> && detail::has_whole_blocks<L> &&
-                       detail::stores_in_one_way<L>;
+    L::columns(list);
+} && (L::lanes == 0 || (L::lanes >= 2 && std::has_single_bit(std::size_t{L::lanes})));
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -174,8 +174,8 @@ template <class Row, class Layout, class Policy>
     requires(!table_layout<Layout>)
 class slot_table<Row, Layout, Policy> : public slot_table<Row, soa, Policy> {
     static_assert(table_layout<Layout>,
-                  "a layout is aos, soa, split_soa, aosoa<a power of two> or "
-                  "grouped_soa<group<...>...>");
+                  "a layout is aos, soa, split_soa, aosoa<a power of two>, or a struct with the "
+                  "members of soa");
 
 public:
     using slot_table<Row, soa, Policy>::slot_table;

@@ -10,9 +10,10 @@
 //
 //      t[i].position += t[i].velocity * dt;   the same text for aos, soa, split_soa and aosoa<8>
 //
-// Rows are structs, plain or written once over a field kind (field.hpp): the plain ones name their
-// fields by member pointers, the others by their names in every layout. A vector-like interface,
-// plus swap_erase, sort_by, spans per column and by-value views for kernels (table/view.hpp).
+// Rows are structs, plain or written once over a field kind (field.hpp). The fields of plain
+// structs are named by member pointers, the fields of the others by their names in every layout.
+// The interface is that of a vector, plus swap_erase, sort_by, spans per column and by-value views
+// for kernels (table/view.hpp).
 //
 // Use it for: many objects of one kind that loops go over every frame.
 // Look elsewhere for: references that survive erasing (slot_table.hpp); one object at a time,
@@ -20,46 +21,45 @@
 //
 // Invariant: size() <= capacity(); capacity is a multiple of 64 rows (16 or 32 in small tables).
 // Invalidates: growth ends every row, iterator, view and span; swap_erase(i) changes what row i and
-//              the last row are; sort_by all of them.
+//              the last row are; sort_by changes all rows.
+// Growth:    1. room: the block has it, or a larger block is allocated. 2. The new row is built in
+//            that block, because its arguments may lie in the table. 3. The other rows move, a
+//            column at a time, and the old block is freed. 4. Attached columns are told.
 // Loops:     for_each and each are vectorised by gcc and clang, other loops by clang
 //            (docs/choosing.md).
 // Cost:      push_back: one compare and a store per column; amortised one copy of each column per
 //            doubling. swap_erase: one row's fields. No column pointer is stored.
 // Threads:   as std::vector.
-// Errors:    out of memory is `false`, the table unchanged. A constructor that throws leaves the
-//            table as it was (strong) in push_back, emplace_back and growth, unless elements can
-//            only be moved by a throwing constructor. A field whose move throws is copied where
-//            rows change places (insert, erase, swap_erase, swap_rows): no row is lost, and none
-//            holds fields of two; each function says where its rows stand then.
+// Errors:    out of memory is `false`, the table unchanged. A constructor that throws in push_back
+//            or emplace_back leaves the table as it was. Moves of fields are taken as noexcept: a
+//            move that throws ends the program.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
 
-// First, so that compilers lead to its sentences in few lines.
-#include <cairn/containers/table/row_rules.hpp>
+// First, so that compilers lead to the sentences in these two in few lines.
+#include <cairn/containers/inside/row_fields.hpp>
+#include <cairn/containers/table/layout_of.hpp>
 
 #include <cairn/containers/inside/sort_keys.hpp>
-#include <cairn/containers/table/rows.hpp>
+#include <cairn/containers/inside/sort_rows.hpp>
+#include <cairn/containers/table/cells.hpp>
 #include <cairn/containers/table/view.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/inside/rollback.hpp>
 #include <cairn/storage/clone.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-/// What is below, and in table/rows.hpp:
-///     room     size  empty  capacity  memory_size  upstream  reserve  reserve_address_space
-///              shrink_to_fit
-///     rows     emplace_back  swap_rows  swap_erase  pop_back  clear  resize  permute
 template <class Row, class Layout = soa>
-class table : public detail::table_rows<Row, Layout> {
-    using base = detail::table_rows<Row, Layout>;
-    using base::bring, base::desc, base::m_, base::moved;
-    using typename base::moves;
+class table {
+    using layout = detail::layout_for<Row, Layout>;
 
 public:
     using value_type = Row;
@@ -75,9 +75,51 @@ public:
     using size_type = std::size_t;
     using difference_type = std::ptrdiff_t;
 
-    using base::base;
-    using base::clear, base::empty, base::emplace_back, base::reserve, base::size, base::swap_rows;
+    /// An empty table, which takes no memory yet.
+    explicit table(allocator_ref upstream = system_memory()) noexcept : m_{upstream} {}
+    ~table() { m_.release(desc()); }
 
+    /// Takes the rows, the memory and the attached columns of `other`, which is empty afterwards.
+    table(table&& other) noexcept : m_{other.m_.upstream} { m_.take(other.m_); }
+    table& operator=(table&& other) noexcept {
+        if (this != &other) {
+            m_.release(desc());
+            m_.upstream = other.m_.upstream;
+            m_.take(other.m_);
+        }
+        return *this;
+    }
+
+    // Room
+
+    [[nodiscard]] std::size_t size() const noexcept { return m_.size; }
+    [[nodiscard]] bool empty() const noexcept { return m_.size == 0; }
+    [[nodiscard]] std::size_t capacity() const noexcept { return m_.capacity; }
+    /// Bytes of the one allocation, or of the part of the reserved addresses that has memory.
+    [[nodiscard]] std::size_t memory_size() const noexcept {
+        return allocation_size(desc(), m_.capacity);
+    }
+    [[nodiscard]] allocator_ref upstream() const noexcept { return m_.upstream; }
+
+    /// Room for `rows` rows in all. Returns: false when the allocator is exhausted; unchanged then.
+    [[nodiscard]] bool reserve(std::size_t rows) { return m_.reserve(desc(), rows); }
+    /// As packed_array::reserve_with.
+    template <class Also>
+    [[nodiscard]] bool reserve_with(std::size_t rows, Also also) {
+        return m_.reserve(desc(), rows,
+                          {&also, [](void* f) { return (*static_cast<Also*>(f))(); }});
+    }
+    /// From now on grows in place, up to `rows_max` rows, rounded up to a capacity: no row moves,
+    /// no view or span dies by growth, and no insertion copies the others. Costs addresses, not
+    /// memory; never asks the allocator. `how`: as packed_array's, for each column of its own.
+    /// Requires: the table has no memory yet.
+    /// Returns: false when the system refuses; the table is as before then.
+    [[nodiscard]] bool reserve_address_space(std::size_t rows_max, page_options how = {}) noexcept {
+        return m_.reserve_address_space(desc(), rows_max, how);
+    }
+    /// Gives unused memory back; not inside reserved addresses. Returns: false when there is none
+    /// for the smaller copy.
+    [[nodiscard]] bool shrink_to_fit() { return m_.shrink_to_fit(desc()); }
     /// What kernels may load and store: size() rounded up to 16 rows, or to whole blocks of an
     /// aosoa of more than 16; aos: size().
     [[nodiscard]] std::size_t padded_size() const noexcept { return view().padded_size(); }
@@ -107,52 +149,118 @@ public:
         return const_reverse_iterator{begin()};
     }
 
+    /// Appends a row built from `args`: one per field, a row of any kind, or what Row{args...}
+    /// takes (missing fields have their default initializers).
+    /// Returns: false when the allocator is exhausted; the table and the arguments are unchanged.
+    /// Throws:  what a field's constructor throws; the table is unchanged then.
+    template <class... Args>
+    [[nodiscard, gnu::always_inline]] bool emplace_back(Args&&... args) {
+        if (m_.size == m_.capacity) [[unlikely]] {
+            return emplace_growing(static_cast<Args&&>(args)...);
+        }
+        emplace_in_room(static_cast<Args&&>(args)...);
+        return true;
+    }
+    /// As emplace_back, for a caller who knows that there is no room, or probably none. Growth is
+    /// calls without the arguments (packed_array.hpp has the reason).
+    template <class... Args>
+    [[nodiscard, gnu::always_inline]] bool emplace_growing(Args&&... args) {
+        const detail::table_memory::block room = m_.begin_growth(desc());
+        if (room.base == nullptr) { return false; }
+        detail::rollback undo{[&]() noexcept { m_.cancel_growth(desc(), room); }};
+        cells{room.base, room.capacity}.construct(m_.size, static_cast<Args&&>(args)...);
+        undo.cancel();
+        m_.finish_growth(desc(), room);
+        return true;
+    }
+    /// As emplace_back, for a caller who knows that there is room. Requires: size() < capacity().
+    template <class... Args>
+    [[gnu::always_inline]] void emplace_in_room(Args&&... args) {
+        CAIRN_ASSERT(m_.size < m_.capacity, "there is room");
+        if (poison_is_seen()) { m_.watch(desc(), m_.size + 1); }
+        rows_in_place().construct(m_.size, static_cast<Args&&>(args)...);
+        ++m_.size;
+        if (m_.followers != nullptr) { m_.tell_added(m_.size - 1, 1); }
+    }
     [[nodiscard, gnu::always_inline]] bool push_back(const Row& row) { return emplace_back(row); }
     [[nodiscard, gnu::always_inline]] bool push_back(Row&& row) {
         return emplace_back(std::move(row));
     }
 
-    /// Inserts before row `index`, keeping the order. O(rows behind it).
+    /// Inserts before row `index` and keeps the order. O(rows behind it).
     /// Returns: false when the allocator is exhausted; unchanged then.
-    /// Throws:  as emplace_back, unchanged then; and as swap_rows: the new row then stands
-    ///          somewhere behind `index`, between rows that have kept their order.
+    /// Throws:  as emplace_back, unchanged then.
     template <class... Args>
     [[nodiscard]] bool insert(std::size_t index, Args&&... args) {
         CAIRN_ASSERT(index <= size(), "a row is inserted inside the table");
         if (!emplace_back(static_cast<Args&&>(args)...)) { return false; }
-        // Rotate the new last row down to its place: field by field, or row by row where one may
-        // throw.
-        if constexpr (moves::never_throw()) {
-            moved().rotate_back(index, size() - 1);
-            for (std::size_t i = size() - 1; i > index && m_.followers != nullptr; --i) {
-                m_.tell_moved(i, i - 1);
-            }
-            if (m_.followers != nullptr) { m_.tell_added(index, 1); }
-        } else {  // row by row
-            for (std::size_t i = size() - 1; i > index; --i) { swap_rows(i, i - 1); }
+        // The new last row is rotated down to its place, field by field.
+        const std::size_t last = size() - 1;
+        rows_in_place().rotate_back(index, last);
+        if (m_.followers != nullptr) {
+            m_.tell_moved(index + 1, index, last - index);
+            m_.tell_added(index, 1);
         }
         return true;
     }
 
     /// Removes row i and keeps the order of the others. O(rows behind it).
-    /// Throws: as swap_rows; the row is still there then, somewhere behind i, and all others are
-    ///         whole and in their order.
-    void erase(std::size_t i) {
+    void erase(std::size_t i) noexcept {
         CAIRN_ASSERT(i < size(), "the erased row is inside the table");
-        if constexpr (moves::never_throw()) {
-            moved().close_gap(i, size());
-            for (std::size_t k = i; k + 1 < size() && m_.followers != nullptr; ++k) {
-                m_.tell_moved(k, k + 1);
-            }
-        } else {
-            for (std::size_t k = i; k + 1 < size(); ++k) { swap_rows(k, k + 1); }
+        rows_in_place().destroy(i);
+        m_.move_rows(desc(), i, i + 1, size() - i - 1);
+        forget_rows_from(size() - 1);
+    }
+
+    /// Removes row i by moving the last row into its place. O(1).
+    /// Invalidates: the last row is row i afterwards.
+    void swap_erase(std::size_t i) noexcept {
+        CAIRN_ASSERT(i < size(), "the erased row is inside the table");
+        bring(i, size() - 1);
+        shrink_by_one();
+    }
+    void pop_back() noexcept {
+        CAIRN_ASSERT(!empty(), "a row is removed from a table that has one");
+        shrink_by_one();
+    }
+
+    /// Exchanges two rows, and the values that other owners have attached to them. (swap(t[a],
+    /// t[b]) exchanges the fields only.)
+    void swap_rows(std::size_t a, std::size_t b) noexcept {
+        CAIRN_ASSERT(a < size() && b < size(), "rows are exchanged inside the table");
+        if (a == b) { return; }
+        rows_in_place().swap(a, b);
+        if (m_.followers != nullptr) { m_.tell_swapped(a, b); }
+    }
+
+    void clear() noexcept { truncate(0); }
+
+    /// Rows beyond the old size are Row{}. Returns: false when the allocator is exhausted.
+    [[nodiscard]] bool resize(std::size_t rows) {
+        if (rows <= size()) {
+            truncate(rows);
+            return true;
         }
-        base::shrink_by_one();
+        if (!reserve(rows)) { return false; }
+        while (size() < rows) { (void)emplace_back(Row{}); }
+        return true;
+    }
+
+    /// As resize, but new rows hold zeros or former values: for columns that are about to be
+    /// filled.
+    [[nodiscard]] bool resize_for_overwrite(std::size_t rows)
+        requires std::is_trivially_copyable_v<Row>
+    {
+        if (!reserve(rows)) { return false; }
+        const std::size_t old = size();
+        if (poison_is_seen()) { m_.watch(desc(), rows); }
+        m_.size = rows;
+        if (rows > old && m_.followers != nullptr) { m_.tell_added(old, rows - old); }
+        return true;
     }
 
     /// Removes every row for which pred(row) holds, in one pass; keeps the order of the others.
     /// Returns: how many were removed.
-    /// Throws: as swap_rows; no row was removed then, all are whole, in another order.
     template <class Predicate>
     std::size_t erase_if(Predicate pred) {
         constexpr bool takes_rows = std::is_invocable_v<Predicate&, reference>;
@@ -163,7 +271,7 @@ public:
             for (std::size_t i = 0; i < count; ++i) {
                 if (!pred((*this)[i])) { bring(kept++, i); }
             }
-            base::truncate(kept);
+            truncate(kept);
         }
         return count - kept;
     }
@@ -183,7 +291,7 @@ public:
 
     /// A copy, in memory of `upstream` (here: that of this table), without attached columns.
     /// Returns: nothing when the allocator is exhausted.
-    [[nodiscard]] std::optional<table> clone() const { return clone(base::upstream()); }
+    [[nodiscard]] std::optional<table> clone() const { return clone(upstream()); }
     [[nodiscard]] std::optional<table> clone(allocator_ref upstream) const {
         return cairn::clone(*this, upstream);
     }
@@ -245,17 +353,79 @@ public:
     template <auto Member>
     [[nodiscard]] bool sort_by() {
         constexpr std::size_t f = detail::own_field<Row, Member>();
-        return base::sorted(detail::key_order{std::as_const(*this).view().template column_of<f>()});
+        return sorted(detail::key_order{std::as_const(*this).view().template column_of<f>()});
     }
 
     /// Sorts the rows with less(row, row), a stable merge sort of indices.
     template <class Less>
     [[nodiscard]] bool sort(Less less) {
-        return base::sorted(detail::compared_order{std::as_const(*this).view(), less, size()});
+        return sorted(detail::compared_order{std::as_const(*this).view(), less, size()});
+    }
+
+    /// Row i becomes what row order[i] was. `order` is spoiled.
+    /// Requires: `order` is a permutation of 0 .. size()-1.
+    /// Returns: false when there is no memory for the scratch column; unchanged then.
+    [[nodiscard]] bool permute(std::span<std::uint32_t> order) {
+        CAIRN_ASSERT(order.size() == size() && detail::names_each_once(order.data(), size()),
+                     "a permutation names every row once");
+        return m_.permute(desc(), order.data());
     }
 
     void swap(table& other) noexcept { std::swap(*this, other); }
     friend void swap(table& a, table& b) noexcept { a.swap(b); }
+
+    /// For columns that follow this table: attached_column.hpp.
+    [[nodiscard]] detail::table_memory& rows_memory() noexcept { return m_; }
+
+    /// Checks the invariants; a broken one stops a checked build.
+    void validate() const noexcept {
+        CAIRN_ASSERT(m_.size <= m_.capacity && m_.capacity <= m_.pitch, "rows have memory");
+        CAIRN_ASSERT((m_.base == nullptr) == (m_.pitch == 0), "no block, no rows in it");
+        CAIRN_ASSERT(m_.is_reserved || m_.capacity == m_.pitch, "a block has memory");
+        CAIRN_ASSERT(m_.capacity % layout::desc.granule == 0, "capacity is whole granules");
+        CAIRN_ASSERT(is_aligned(m_.base, alignment{layout::desc.line}), "columns are aligned");
+    }
+
+private:
+    using cells = detail::table_cells<Row, Layout>;
+
+    [[nodiscard]] static constexpr const detail::layout_desc& desc() noexcept {
+        return layout::desc;
+    }
+    [[nodiscard, gnu::always_inline]] cells rows_in_place() const noexcept {
+        return {m_.base, m_.pitch};
+    }
+
+    /// Row `to` becomes what row `from` was.
+    void bring(std::size_t to, std::size_t from) noexcept {
+        if (to == from) { return; }
+        rows_in_place().move(to, from);
+        if (m_.followers != nullptr) { m_.tell_moved(to, from, 1); }
+    }
+    void shrink_by_one() noexcept {
+        rows_in_place().destroy(m_.size - 1);
+        forget_rows_from(m_.size - 1);
+    }
+    void truncate(std::size_t rows) noexcept {
+        if (rows == m_.size) { return; }
+        if constexpr (!std::is_trivially_destructible_v<Row>) {
+            m_.destroy_rows(desc(), rows, m_.size - rows);
+        }
+        forget_rows_from(rows);
+    }
+    /// The rows from `rows` on have ended or were moved.
+    void forget_rows_from(std::size_t rows) noexcept {
+        if (poison_is_seen()) { m_.watch(desc(), rows); }
+        m_.size = rows;
+    }
+    template <class FindOrder>
+    [[nodiscard]] bool sorted(FindOrder find_order) {
+        return detail::sort_rows(size(), upstream(), find_order, 0, [this](auto order, void*) {
+            return m_.permute(desc(), order.data());
+        });
+    }
+
+    detail::table_memory m_;
 };
 
 /// True when both have equal rows in the same order, whatever their layouts. Copies rows to compare
@@ -271,22 +441,5 @@ template <class Row, class A, class B>
     }
     return are_equal;
 }
-
-/// Another type in the layout's place: the sentence, and then a table in the default layout.
-template <class Row, class Layout>
-    requires(!table_layout<Layout>)
-class table<Row, Layout> : public table<Row> {
-    static_assert(detail::says_what_a_layout_says<Layout>,
-                  "a layout is aos, soa, split_soa, aosoa<a power of two> or "
-                  "grouped_soa<group<...>...>, or a struct with the members of soa");
-    static_assert(detail::has_whole_blocks<Layout>,
-                  "a layout's blocks hold a power of two of rows: lanes is 2, 4, 8, ..., or 0");
-    static_assert(
-        detail::stores_in_one_way<Layout>,
-        "a layout is one array of rows, or splits vectors, or has blocks: not two of them");
-
-public:
-    using table<Row>::table;
-};
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -9,7 +9,6 @@
 #include "support/test_upstream.hpp"
 
 using namespace cairn;
-using test_layouts::table_of;
 using namespace table_tests;
 
 namespace {
@@ -21,7 +20,7 @@ struct dated {
 }  // namespace
 
 TYPED_TEST(table_in, tables_with_equal_rows_are_equal_whatever_their_layouts) {
-    table_of<dated, TypeParam> t;
+    table<dated, TypeParam> t;
     table<dated, soa> other;
     EXPECT_TRUE(t == other) << "no rows";
     for (int i = 0; i < 40; ++i) {
@@ -40,7 +39,7 @@ TYPED_TEST(table_in, tables_with_equal_rows_are_equal_whatever_their_layouts) {
 TYPED_TEST(table_in, a_clone_has_equal_rows_in_the_memory_that_is_named) {
     test_upstream upstream;
     {
-        table_of<dated, TypeParam> t;
+        table<dated, TypeParam> t;
         for (int i = 0; i < 40; ++i) { ASSERT_TRUE(t.push_back({i, std::to_string(i)})); }
         auto copy = t.clone(upstream);
         ASSERT_TRUE(copy.has_value());
@@ -60,7 +59,7 @@ TYPED_TEST(table_in, a_clone_has_equal_rows_in_the_memory_that_is_named) {
 TYPED_TEST(table_in, copies_come_from_any_layout) {
     table<particle<>, soa> source;
     fill(source, 70);
-    table_of<particle<>, TypeParam> t;
+    table<particle<>, TypeParam> t;
     ASSERT_TRUE(t.copy_from(source));
     ASSERT_EQ(t.size(), 70u);
     for (int i = 0; i < 70; ++i) { EXPECT_TRUE(equal(t[static_cast<std::size_t>(i)], sample(i))); }
@@ -68,7 +67,7 @@ TYPED_TEST(table_in, copies_come_from_any_layout) {
     EXPECT_EQ(t[74].life, 1.0f);
     ASSERT_TRUE(t.resize(3));
     EXPECT_EQ(t.size(), 3u);
-    table_of<particle<>, TypeParam> other;
+    table<particle<>, TypeParam> other;
     swap(t, other);
     EXPECT_EQ(other.size(), 3u);
     ASSERT_TRUE(other.resize_for_overwrite(400));

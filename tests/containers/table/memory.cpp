@@ -17,7 +17,6 @@
 #endif
 
 using namespace cairn;
-using test_layouts::table_of;
 using namespace table_tests;
 
 namespace {
@@ -29,7 +28,7 @@ struct named {
 }  // namespace
 
 TYPED_TEST(table_in, a_row_of_the_table_itself_may_be_appended_while_it_grows) {
-    table_of<named<>, TypeParam> t;
+    table<named<>, TypeParam> t;
     ASSERT_TRUE(t.emplace_back(std::string(50, 'a'), 1));
     for (int i = 0; i < 300; ++i) {
         ASSERT_TRUE(t.push_back(t[0]));
@@ -41,7 +40,7 @@ TYPED_TEST(table_in, a_row_of_the_table_itself_may_be_appended_while_it_grows) {
 TYPED_TEST(table_in, one_allocation_that_goes_back) {
     test_upstream upstream;
     {
-        table_of<particle<>, TypeParam> t{upstream};
+        table<particle<>, TypeParam> t{upstream};
         ASSERT_TRUE(t.reserve(1000));
         EXPECT_EQ(upstream.live_count(), 1u);
         EXPECT_EQ(upstream.live_size(), t.memory_size());
@@ -49,7 +48,7 @@ TYPED_TEST(table_in, one_allocation_that_goes_back) {
         EXPECT_EQ(upstream.request_count(), 1u);
         ASSERT_TRUE(t.reserve(100));
         EXPECT_EQ(upstream.request_count(), 1u);
-        table_of<particle<>, TypeParam> moved{std::move(t)};
+        table<particle<>, TypeParam> moved{std::move(t)};
         EXPECT_EQ(moved.size(), 1000u);
         EXPECT_EQ(t.size(), 0u);
         moved.clear();

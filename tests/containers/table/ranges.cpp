@@ -14,11 +14,10 @@
 #include "support/test_upstream.hpp"
 
 using namespace cairn;
-using test_layouts::table_of;
 using namespace table_tests;
 
 TYPED_TEST(table_in, batches_cover_every_row_once_and_begin_at_multiples_of_64) {
-    table_of<particle<>, TypeParam> t;
+    table<particle<>, TypeParam> t;
     fill(t, 1000);
     std::size_t seen = 0;
     t.for_each_batch(100, [&](auto batch) {
@@ -34,7 +33,7 @@ TYPED_TEST(table_in, batches_cover_every_row_once_and_begin_at_multiples_of_64) 
 }
 
 TYPED_TEST(table_in, is_a_random_access_range_that_algorithms_can_sort) {
-    using t_type = table_of<particle<>, TypeParam>;
+    using t_type = table<particle<>, TypeParam>;
     static_assert(std::ranges::random_access_range<t_type>);
     static_assert(std::ranges::random_access_range<const t_type>);
     static_assert(std::ranges::sized_range<t_type>);
@@ -55,7 +54,7 @@ TYPED_TEST(table_in, is_a_random_access_range_that_algorithms_can_sort) {
 }
 
 TYPED_TEST(table_in, sort_by_orders_rows_by_one_column_and_keeps_equal_keys_in_order) {
-    table_of<particle<>, TypeParam> t;
+    table<particle<>, TypeParam> t;
     for (int i = 0; i < 500; ++i) {
         particle<> p = sample(i);
         p.life = static_cast<float>((i * 7919) % 10) - 5.0f;
@@ -98,12 +97,12 @@ TYPED_TEST(table_in, a_part_that_begins_and_ends_anywhere_is_visited_in_order) {
 TYPED_TEST(table_in, the_tail_may_be_read_by_kernels_and_holds_no_garbage) {
     if (std::is_same_v<TypeParam, aos>) { GTEST_SKIP() << "rows of aos have no tail"; }
     test_upstream upstream;  // fills fresh memory with 0xA5
-    table_of<particle<>, TypeParam> t{upstream};
+    table<particle<>, TypeParam> t{upstream};
     for (int count = 0; count < 200; ++count) {
         EXPECT_GE(t.padded_size(), t.size());
         EXPECT_LE(t.padded_size(), t.capacity());
         const auto view = std::as_const(t).view();
-        const typename table_of<particle<>, TypeParam>::const_view_type whole{view};
+        const typename table<particle<>, TypeParam>::const_view_type whole{view};
         if (count != 0) {
             const int* const ids = &get<&particle<>::id>(whole[0]);
             if constexpr (TypeParam::lanes == 0) {

@@ -10,11 +10,10 @@
 #include "support/layouts.hpp"
 
 using namespace cairn;
-using test_layouts::table_of;
 using namespace table_tests;
 
 TYPED_TEST(table_in, the_same_text_reads_and_writes_every_layout) {
-    table_of<particle<>, TypeParam> t;
+    table<particle<>, TypeParam> t;
     fill(t, 100);
     const float dt = 0.5f;
     for (std::size_t i = 0; i < t.size(); ++i) { t[i].position += t[i].velocity * dt; }
@@ -37,10 +36,10 @@ TYPED_TEST(table_in, the_same_text_reads_and_writes_every_layout) {
 }
 
 TYPED_TEST(table_in, for_each_and_each_and_columns_do_what_rows_do) {
-    table_of<particle<>, TypeParam> rows;
-    table_of<particle<>, TypeParam> loops;
-    table_of<particle<>, TypeParam> fields;
-    table_of<particle<>, TypeParam> columns;
+    table<particle<>, TypeParam> rows;
+    table<particle<>, TypeParam> loops;
+    table<particle<>, TypeParam> fields;
+    table<particle<>, TypeParam> columns;
     for (auto* t : {&rows, &loops, &fields, &columns}) { fill(*t, 777); }
     const float dt = 0.25f;
     for (std::size_t i = 0; i < rows.size(); ++i) { rows[i].position += rows[i].velocity * dt; }
@@ -58,7 +57,7 @@ TYPED_TEST(table_in, for_each_and_each_and_columns_do_what_rows_do) {
 }
 
 TYPED_TEST(table_in, rows_are_references_with_the_rules_of_the_header) {
-    table_of<particle<>, TypeParam> t;
+    table<particle<>, TypeParam> t;
     fill(t, 10);
     auto&& row = t[3];
     row = t[4];
@@ -89,7 +88,7 @@ TYPED_TEST(table_in, rows_are_references_with_the_rules_of_the_header) {
 }
 
 TYPED_TEST(table_in, erasing_in_its_four_ways) {
-    table_of<particle<>, TypeParam> t;
+    table<particle<>, TypeParam> t;
     fill(t, 20);
     t.swap_erase(3);
     EXPECT_EQ(t[3].id, 19);
@@ -109,7 +108,7 @@ TYPED_TEST(table_in, erasing_in_its_four_ways) {
 }
 
 TYPED_TEST(table_in, emplace_back_takes_fields_or_rows_and_fills_in_the_defaults) {
-    table_of<particle<>, TypeParam> t;
+    table<particle<>, TypeParam> t;
     ASSERT_TRUE(t.emplace_back(vec3{1, 2, 3}, vec3{4, 5, 6}, 7.0f, 8, true));
     ASSERT_TRUE(t.emplace_back(vec3{1, 2, 3}, vec3{}));
     ASSERT_TRUE(t.emplace_back());
@@ -133,7 +132,7 @@ TYPED_TEST(table_in, a_row_becomes_what_is_assigned_to_it) {
 }
 
 TYPED_TEST(table_in, plain_structs_are_named_by_member_pointers) {
-    table_of<plain, TypeParam> t;
+    table<plain, TypeParam> t;
     for (int i = 0; i < 100; ++i) {
         ASSERT_TRUE(t.push_back({{static_cast<float>(i), 0, 0}, 2.0f, {static_cast<short>(i)}}));
     }

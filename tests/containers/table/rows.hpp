@@ -59,15 +59,3 @@ void fill(T& t, int count) {
 }
 
 }  // namespace table_tests
-
-template <>
-struct test_layouts::groups_of<table_tests::particle<>> {
-    using type = cairn::grouped_soa<
-        cairn::group<&table_tests::particle<>::velocity, &table_tests::particle<>::seen,
-                     &table_tests::particle<>::life>>;
-};
-template <>
-struct test_layouts::groups_of<table_tests::plain> {
-    using type =
-        cairn::grouped_soa<cairn::group<&table_tests::plain::position, &table_tests::plain::tags>>;
-};

@@ -18,12 +18,10 @@ void tables() {
     cairn::table<body> none;
     cairn::table<body, cairn::aos> rows;
     cairn::table<body, cairn::split_soa> split;
-    cairn::table<body, cairn::grouped_soa<cairn::group<&body::mass, &body::team>>> grouped;
     cairn::table<body, cairn::aosoa<8>> blocks;
     fill(columns);
     fill(rows);
     fill(split);
-    fill(grouped);
     for (int i = 0; i < 5; ++i) { fill(blocks); }
     //= columns: table of 2 rows, soa, capacity 16 = {{at = {x = 1, y = 2}, mass = 3, team = 4},
     //           {at = {x = 5, y = 6}, mass = 7, team = 8}}
@@ -32,9 +30,6 @@ void tables() {
     //        {at = {x = 5, y = 6}, mass = 7, team = 8}}
     //= split: table of 2 rows, split_soa, capacity 16 = {{at = {x = 1, y = 2}, mass = 3, team = 4},
     //         {at = {x = 5, y = 6}, mass = 7, team = 8}}
-    //= grouped: table of 2 rows, grouped_soa, capacity 16 =
-    //           {{at = {x = 1, y = 2}, mass = 3, team = 4},
-    //           {at = {x = 5, y = 6}, mass = 7, team = 8}}
     //= blocks: table of 10 rows, aosoa<8>, capacity 16 = {..
     //          {at = {x = 1, y = 2}, mass = 3, team = 4},
     //          {at = {x = 5, y = 6}, mass = 7, team = 8}}

@@ -1,20 +1,23 @@
-// cairn/containers/inside/row_fields.hpp - the fields of a plain struct, counted and visited
-// without macros.
+// cairn/containers/inside/row_fields.hpp - the fields of a plain struct: counted, visited and
+// checked without macros.
 //
 //      struct projectile { vec3 position; vec3 velocity; float damage; };
 //
 //      field_count<projectile>               3        how many braces it accepts
 //      with_fields<3>(p, visitor)            visitor(p.position, p.velocity, p.damage)
 //      field_index<&projectile::damage>      2        the field that a member pointer names
+//      components_of<vec3>                   3 floats, which split layouts store in three columns
+//      fault_of_row<projectile>              none     the first rule of rows that the struct breaks
 //
-// C++20 has no reflection, and two of its features together are enough. Brace initialization tells
+// C++20 has no reflection, but two of its features together are enough. Brace initialization gives
 // the number of fields: T{any, any, any} compiles and T{any, any, any, any} does not. A structured
-// binding of that arity then names them all. A member pointer is turned into an index by comparing,
-// at compile time, the address of object.*member with the addresses of all fields; the object is
-// declared and never defined, so nothing of this reaches the program.
+// binding of that arity then names all fields. A member pointer is turned into an index by
+// comparing, at compile time, the address of object.*member with the addresses of all fields. The
+// object is declared and never defined, so nothing of this reaches the program.
 //
 // Works for: aggregates of up to 24 fields: no base classes, no private fields, no C arrays (use
-//            std::array), no reference fields.
+//            std::array), no reference fields. Error messages about braces and bindings do not
+//            mention rows, so a table first asks for fault_of_row and states the broken rule.
 // Cost:      compile time only.
 // Same idea as: Boost.PFR.
 #pragma once
@@ -25,7 +28,9 @@
 
 #include <cairn/core/inside/flavour.hpp>
 
-namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
+
+namespace detail {
 
 /// Converts to anything; only ever named in unevaluated expressions.
 struct any_field {
@@ -43,10 +48,11 @@ consteval bool accepts_braces(std::index_sequence<I...>) {
 
 inline constexpr std::size_t field_count_max = 24;
 
-/// The most values that T's braces take: `Taken` or more, fewer than `Refused`; 0: none was found.
-/// The numbers that they take are a run, which ends at the number of fields and begins behind the
-/// last field that needs a value. So halving finds its end, unless it steps past all of a short
-/// run: each number is asked then. Halving asks five times, and compilers are slow to answer.
+/// The largest number of values that T's braces accept: at least `Taken`, fewer than `Refused`; 0:
+/// none was found. The accepted numbers are a run: it ends at the number of fields and begins
+/// behind the last field that needs a value. Halving finds the end of the run, unless the run is
+/// short and halving misses it: count_one_by_one() asks each number then. Halving asks five times,
+/// and each question is slow to compile.
 template <class T, std::size_t Taken, std::size_t Refused>
 consteval std::size_t count_by_halves() {
     if constexpr (Refused - Taken == 1) {
@@ -66,7 +72,7 @@ consteval std::size_t count_one_by_one(std::index_sequence<N...>) {
     ((count = accepts_braces<T>(std::make_index_sequence<N + 1>{}) ? N + 1 : count), ...);
     return count;
 }
-/// field_count_max + 1 is too many.
+/// Returns: field_count_max + 1 when T has more fields.
 template <class T>
 consteval std::size_t count_fields() {
     constexpr std::size_t count = count_by_halves<T, 0, field_count_max + 2>();
@@ -201,11 +207,6 @@ struct type_list {
 };
 #endif
 
-template <class... A, class... B>
-constexpr type_list<A..., B...> operator+(type_list<A...>, type_list<B...>) {
-    return {};
-}
-
 template <std::size_t I, class List>
 using type_at = typename List::template at<I>;
 
@@ -293,4 +294,153 @@ inline constexpr bool names_field_of = false;
 template <class Row, class Member>
 inline constexpr bool names_field_of<Row, Member Row::*> = !std::is_function_v<Member>;
 
-}}}  // namespace cairn::CAIRN_FLAVOUR::detail
+// What a row may be.
+
+/// Converts to the bases of T, and to nothing else.
+template <class T>
+struct any_base_of {
+    template <class Base>
+        requires(std::is_base_of_v<Base, T> && !std::is_same_v<Base, T>)
+    operator Base() const noexcept;
+};
+template <class T>
+concept has_base_class = requires { T{any_base_of<T>{}}; };
+
+/// {} in the place of field number Before..., and After... fields behind it.
+template <class T, std::size_t... Before, std::size_t... After>
+consteval bool accepts_empty_field(std::index_sequence<Before...>, std::index_sequence<After...>) {
+    return requires { T{any_field_at<Before>{}..., {}, any_field_at<After>{}...}; };
+}
+
+/// True when field number I is a C array: {} fills all of it, a value only its first element, and
+/// the others take up the values that were meant for the fields behind.
+template <class T, std::size_t I, std::size_t Count>
+consteval bool is_c_array_at() {
+    using before = std::make_index_sequence<I>;
+    if constexpr (accepts_empty_field<T>(before{}, std::make_index_sequence<Count - I - 1>{})) {
+        return false;
+    } else {
+        return []<std::size_t... Fewer>(std::index_sequence<Fewer...>) {
+            return (accepts_empty_field<T>(before{}, std::make_index_sequence<Fewer>{}) || ...);
+        }(std::make_index_sequence<Count - I - 1>{});
+    }
+}
+template <class T, std::size_t... I>
+consteval bool has_c_array(std::index_sequence<I...>) {
+    if constexpr (requires { T{{any_field_at<I>{}}...}; }) {
+        return false;  // as many fields as values
+    } else {
+        return (is_c_array_at<T, I, sizeof...(I)>() || ...);
+    }
+}
+
+enum class row_fault {
+    none,
+    no_struct,
+    no_aggregate,
+    base_class,
+    reference,
+    c_array,
+    field_count,
+    fixed_field,
+};
+
+template <class... T>
+consteval bool can_move(type_list<T...>) {
+    return (std::is_move_constructible_v<T> && ...);
+}
+
+template <class Row>
+consteval row_fault find_row_fault() {
+    if constexpr (!std::is_class_v<Row> || std::is_const_v<Row> || std::is_volatile_v<Row>) {
+        return row_fault::no_struct;
+    } else if constexpr (!std::is_aggregate_v<Row>) {
+        return row_fault::no_aggregate;
+    } else if constexpr (has_base_class<Row>) {
+        return row_fault::base_class;
+    } else if constexpr (field_count<Row> == 0) {
+        return std::is_empty_v<Row> ? row_fault::field_count : row_fault::reference;
+    } else if constexpr (has_c_array<Row>(std::make_index_sequence<field_count<Row>>{})) {
+        return row_fault::c_array;
+    } else if constexpr (field_count<Row> > field_count_max) {
+        return row_fault::field_count;
+    } else {
+        return can_move(field_types<Row>{}) ? row_fault::none : row_fault::fixed_field;
+    }
+}
+
+/// The first rule that Row breaks. Requires: Row is complete.
+template <class Row>
+inline constexpr row_fault fault_of_row = find_row_fault<Row>();
+
+/// The position of the field that `Member` names in a Row: it is &Row::name. 0 after an error: of a
+/// row that breaks a rule, the sentence of the rule is enough.
+template <class Row, auto Member>
+consteval std::size_t own_field() {
+    if constexpr (fault_of_row<Row> != row_fault::none) {
+        return 0;
+    } else {
+        constexpr bool is_own = names_field_of<Row, std::remove_cv_t<decltype(Member)>>;
+        static_assert(is_own, "a field is named by a member pointer of its own row");
+        if constexpr (is_own) { return field_index<Member>; }
+        return 0;
+    }
+}
+/// The same for a component of a small vector.
+template <class Vector, auto Member>
+consteval std::size_t own_component() {
+    constexpr bool is_own = names_field_of<Vector, std::remove_cv_t<decltype(Member)>>;
+    static_assert(is_own, "a component is named by a member pointer of its own vector");
+    if constexpr (is_own) { return field_index<Member>; }
+    return 0;
+}
+
+}  // namespace detail
+
+/// The components of a small vector, which split layouts store in one column each. Found for
+/// aggregates of 2 to 16 equal arithmetic fields; specialize it for classes with constructors:
+/// `using type = float; static constexpr std::size_t count = 3;`.
+template <class T>
+struct components_of {
+private:
+    template <class First, class... Rest>
+    static consteval std::size_t count_equal(detail::type_list<First, Rest...>) {
+        return std::is_arithmetic_v<First> && (std::is_same_v<First, Rest> && ...) &&
+                       sizeof(First) * (1 + sizeof...(Rest)) == sizeof(T)
+                   ? 1 + sizeof...(Rest)
+                   : 0;
+    }
+    static consteval std::size_t find_count() {
+        if constexpr (requires { std::tuple_size<T>::value; }) {
+            return 0;  // an array stays whole: its elements are reached by a run-time index
+        } else if constexpr (std::is_aggregate_v<T> && std::is_class_v<T> &&
+                             std::is_trivially_copyable_v<T> && sizeof(T) <= 128) {
+            if constexpr (detail::field_count<T> >= 2 && detail::field_count<T> <= 16) {
+                if constexpr (detail::fault_of_row<T> == detail::row_fault::none) {
+                    return count_equal(detail::field_types<T>{});
+                }
+            }
+        }
+        return 0;
+    }
+    static auto find_type() {
+        if constexpr (find_count() != 0) {
+            return std::type_identity<detail::type_at<0, detail::field_types<T>>>{};
+        } else {
+            return std::type_identity<T>{};
+        }
+    }
+
+public:
+    using type = typename decltype(find_type())::type;
+    static constexpr std::size_t count = find_count();  // 0: not a small vector
+};
+
+namespace detail {
+
+template <class T>
+concept splittable = components_of<T>::count >= 2 && std::is_trivially_copyable_v<T> &&
+                     sizeof(T) == components_of<T>::count * sizeof(typename components_of<T>::type);
+
+}  // namespace detail
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -1,14 +1,17 @@
-// cairn/containers/table/cells.hpp - the fields of one row, built and destroyed where they lie.
+// cairn/containers/table/cells.hpp - the fields of one row, built, moved and destroyed where they
+// lie.
 //
-//      construct_row(base, capacity, i, args...)
+//      construct(i, args...)
 //
 //      columns:   | ... | p_i | ...   | ... | v_i | ...   | ... | l_i | ...
 //                        ^ 1               ^ 2               ^ 3
 //
-// In order; when one throws, those before it are destroyed again. `args` are one per field,
-// a row of any kind, or what Row{args...} takes.
+// The fields are built in order; when one constructor throws, the fields before it are destroyed
+// again. `args` are one per field, a row of any kind, or what Row{args...} takes.
 //
-// Cost: the stores of the fields. `capacity` is what the columns are laid out for.
+// Moves of fields are taken as noexcept: a move that throws ends the program.
+//
+// Cost: the loads and stores of the fields.
 #pragma once
 
 #include <cstddef>
@@ -16,89 +19,33 @@
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/table/layout_of.hpp>
+#include <cairn/containers/table/row.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
+/// The cells of a table: its block, laid out for `capacity` rows.
 template <class Row, class Layout>
 struct table_cells {
-    using layout_of = detail::layout_of<Row, Layout>;
+    using layout = layout_for<Row, Layout>;
+    using parts = typename layout::parts;  // the fields, or the row of aos
+    using each_field = typename layout::field_numbers;
 
-    using each_field = typename layout_of::field_numbers;
-
-    /// Destroys the fields of row i.
-    static void destroy_row(std::byte* base, std::size_t capacity, std::size_t i) noexcept {
-        if constexpr (!std::is_trivially_destructible_v<Row>) {
-            destroy_parts(typename layout_of::parts{}, base, capacity, i);
-        }
-    }
-    template <std::size_t... F>
-    [[gnu::always_inline]] static void destroy_parts(std::index_sequence<F...>, std::byte* base,
-                                                     std::size_t capacity, std::size_t i) noexcept {
-        (destroy(layout_of::template field<F, false>(base, capacity, i)), ...);
-    }
-    template <class T>
-    static void destroy(T& field) noexcept {
-        field.~T();
-    }
-    template <class T>
-    static void destroy(const split_ref<T>&) noexcept {}
-
-    template <class T, class Arg>
-    [[gnu::always_inline]] static void construct(T& field, Arg&& arg) {
-        ::new (static_cast<void*>(__builtin_addressof(field))) T(static_cast<Arg&&>(arg));
-    }
-    template <class T, class Arg>
-    [[gnu::always_inline]] static void construct(const split_ref<T>& field, Arg&& arg) {
-        field.store(static_cast<Arg&&>(arg));
-    }
-    /// Destroys the fields constructed so far when a later one throws.
-    struct row_undo {
-        std::byte* base;
-        std::size_t capacity;
-        std::size_t row;
-        std::size_t made = 0;
-        ~row_undo() { undo(each_field{}); }
-        template <std::size_t... F>
-        [[gnu::always_inline]] void undo(std::index_sequence<F...>) {
-            ((F < made ? destroy(layout_of::template field<F, false>(base, capacity, row))
-                       : void()),
-             ...);
-        }
-    };
-    template <std::size_t... F, class... Args>
-    [[gnu::always_inline]] static void construct_fields(std::index_sequence<F...>, std::byte* base,
-                                                        std::size_t capacity, std::size_t i,
-                                                        Args&&... args) {
-        if constexpr (std::is_trivially_destructible_v<Row>) {
-            (construct(layout_of::template field<F, false>(base, capacity, i),
-                       static_cast<Args&&>(args)),
-             ...);
-        } else {
-            row_undo undo{base, capacity, i};
-            ((construct(layout_of::template field<F, false>(base, capacity, i),
-                        static_cast<Args&&>(args)),
-              ++undo.made),
-             ...);
-            undo.made = 0;
-        }
-    }
-    template <class... Args, std::size_t... F>
-    static consteval bool one_per_field(std::index_sequence<F...>) {
-        return (std::is_constructible_v<typename layout_of::template field_type<F>, Args> && ...);
-    }
+    std::byte* base;
+    std::size_t capacity;
 
 #if defined(__GNUC__)
 #    pragma GCC diagnostic push
-#    pragma GCC diagnostic ignored "-Wmissing-field-initializers"  // that is what they are for
+#    pragma GCC diagnostic ignored \
+        "-Wmissing-field-initializers"  // Row{args...} may leave out some
 #endif
+    /// Builds row i. Throws: what a field's constructor throws; row i is not built then.
     template <class... Args>
-    [[gnu::always_inline]] static void construct_row(std::byte* base, std::size_t capacity,
-                                                     std::size_t i, Args&&... args) {
+    [[gnu::always_inline]] void construct(std::size_t i, Args&&... args) const {
         constexpr bool one_a_field =
-            !Layout::one_array && sizeof...(Args) == layout_of::field_count;
-        constexpr bool fit = [] {
-            if constexpr (is_a_row<Args...>()) {
+            !layout::rows_are_whole && sizeof...(Args) == layout::field_count;
+        constexpr bool keeps_rules = fault_of_row<Row> == row_fault::none;
+        constexpr bool fits = [] {
+            if constexpr (!keeps_rules || is_a_row<Args...>()) {
                 return true;
             } else if constexpr (one_a_field) {
                 return one_per_field<Args...>(each_field{});
@@ -107,61 +54,151 @@ struct table_cells {
             }
         }();
         static_assert(
-            fit, "a row is built from a row, from an argument for each field, or by Row{args...}");
-        if constexpr (!fit) {
-        } else if constexpr (Layout::one_array) {
-            auto* const at = static_cast<void*>(layout_of::template element<0>(base, capacity, i));
+            fits, "a row is built from a row, from an argument for each field, or by Row{args...}");
+        if constexpr (!fits || !keeps_rules) {
+        } else if constexpr (layout::rows_are_whole) {
+            auto* const at = static_cast<void*>(layout::template element<0>(base, capacity, i));
             if constexpr (is_a_row<Args...>()) {
                 ::new (at) Row(static_cast<Row>(static_cast<Args&&>(args))...);
             } else {
                 ::new (at) Row{static_cast<Args&&>(args)...};
             }
         } else if constexpr (is_a_row<Args...>()) {
-            construct_from_row(base, capacity, i, static_cast<Args&&>(args)...);
+            construct_from_row(i, static_cast<Args&&>(args)...);
         } else if constexpr (one_a_field) {
-            construct_fields(each_field{}, base, capacity, i, static_cast<Args&&>(args)...);
+            construct_fields(each_field{}, i, static_cast<Args&&>(args)...);
         } else {
-            construct_from_row(base, capacity, i, Row{static_cast<Args&&>(args)...});
+            construct_from_row(i, Row{static_cast<Args&&>(args)...});
         }
     }
 #if defined(__GNUC__)
 #    pragma GCC diagnostic pop
 #endif
+
+    /// Destroys the fields of row i.
+    void destroy(std::size_t i) const noexcept {
+        if constexpr (!std::is_trivially_destructible_v<Row>) {
+            for_each_part([&]<std::size_t F>() { destroy_field(field<F>(i)); });
+        }
+    }
+    /// Row `to` becomes what row `from` was.
+    [[gnu::always_inline]] void move(std::size_t to, std::size_t from) const noexcept {
+        for_each_part([&]<std::size_t F>() { move_field(field<F>(to), field<F>(from)); });
+    }
+    /// Exchanges two rows.
+    void swap(std::size_t a, std::size_t b) const noexcept {
+        for_each_part([&]<std::size_t F>() {
+            auto held = take(field<F>(a));
+            move_field(field<F>(a), field<F>(b));
+            field<F>(b) = std::move(held);
+        });
+    }
+    /// Rows [first, last) become rows [first + 1, last], and row `first` what `last` was.
+    void rotate_back(std::size_t first, std::size_t last) const noexcept {
+        for_each_part([&]<std::size_t F>() {
+            auto held = take(field<F>(last));
+            for (std::size_t i = last; i > first; --i) { move_field(field<F>(i), field<F>(i - 1)); }
+            field<F>(first) = std::move(held);
+        });
+    }
+
+private:
+    template <std::size_t F>
+    [[nodiscard, gnu::always_inline]] decltype(auto) field(std::size_t i) const noexcept {
+        return field_refs<Row, Layout, false>::template at<F>(base, capacity, i);
+    }
+    /// f<0>(), f<1>(), ... for each field, or once for the row of aos.
+    template <class F>
+    [[gnu::always_inline]] static void for_each_part(F f) {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (f.template operator()<I>(), ...);
+        }(parts{});
+    }
+
+    template <class T>
+    [[nodiscard]] static T take(T& field) {
+        return T{std::move(field)};
+    }
+    template <class T>
+    [[nodiscard]] static T take(const split_ref<T>& field) {
+        return field.load();
+    }
+    template <class T>
+    static void move_field(T& to, T& from) {
+        to = std::move(from);
+    }
+    template <class T>
+    static void move_field(const split_ref<T>& to, const split_ref<T>& from) {
+        to = from;
+    }
+    template <class T>
+    static void destroy_field(T& field) noexcept {
+        field.~T();
+    }
+    template <class T>
+    static void destroy_field(const split_ref<T>&) noexcept {}
+    template <class T, class Arg>
+    [[gnu::always_inline]] static void construct_field(T& field, Arg&& arg) {
+        ::new (static_cast<void*>(__builtin_addressof(field))) T(static_cast<Arg&&>(arg));
+    }
+    template <class T, class Arg>
+    [[gnu::always_inline]] static void construct_field(const split_ref<T>& field, Arg&& arg) {
+        field.store(static_cast<Arg&&>(arg));
+    }
+
+    /// Destroys the first `made` fields of a row when the constructor of a later field throws.
+    struct row_undo {
+        const table_cells& cells;
+        std::size_t row;
+        std::size_t made = 0;
+        ~row_undo() {
+            for_each_part([&]<std::size_t F>() {
+                if (F < made) { destroy_field(cells.template field<F>(row)); }
+            });
+        }
+    };
+    template <std::size_t... F, class... Args>
+    [[gnu::always_inline]] void construct_fields(std::index_sequence<F...>, std::size_t i,
+                                                 Args&&... args) const {
+        if constexpr (std::is_trivially_destructible_v<Row>) {
+            (construct_field(field<F>(i), static_cast<Args&&>(args)), ...);
+        } else {
+            row_undo undo{*this, i};
+            ((construct_field(field<F>(i), static_cast<Args&&>(args)), ++undo.made), ...);
+            undo.made = 0;
+        }
+    }
+    template <class R>
+    [[gnu::always_inline]] void construct_from_row(std::size_t i, R&& row) const {
+        if constexpr (std::is_same_v<std::remove_cvref_t<R>, Row>) {
+            with_fields<layout::field_count>(
+                row, [&]<class... T>(T&... fields) __attribute__((always_inline)) {
+                    if constexpr (std::is_lvalue_reference_v<R>) {
+                        construct_fields(each_field{}, i, fields...);
+                    } else {
+                        construct_fields(each_field{}, i, static_cast<T&&>(fields)...);
+                    }
+                });
+        } else {
+            construct_from_row(i, static_cast<Row>(row));
+        }
+    }
+
+    template <class... Args, std::size_t... F>
+    static consteval bool one_per_field(std::index_sequence<F...>) {
+        return (std::is_constructible_v<typename layout::template field_type<F>, Args> && ...);
+    }
+    /// True when the only argument is a row, or converts to one.
     template <class... Args>
     static consteval bool is_a_row() {
         if constexpr (sizeof...(Args) == 1) {
             return (std::is_convertible_v<Args, Row> && ...) &&
-                   (layout_of::field_count != 1 ||
+                   (layout::field_count != 1 ||
                     (std::is_same_v<std::remove_cvref_t<Args>, Row> && ...));
         } else {
             return false;
         }
     }
-    template <class R>
-    [[gnu::always_inline]] static void construct_from_row(std::byte* base, std::size_t capacity,
-                                                          std::size_t i, R&& row) {
-        if constexpr (std::is_same_v<std::remove_cvref_t<R>, Row>) {
-            with_fields<layout_of::field_count>(
-                row, [&]<class... T>(T&... fields) __attribute__((always_inline)) {
-                    if constexpr (std::is_lvalue_reference_v<R>) {
-                        construct_fields(each_field{}, base, capacity, i, fields...);
-                    } else {
-                        construct_fields(each_field{}, base, capacity, i,
-                                         static_cast<T&&>(fields)...);
-                    }
-                });
-        } else {
-            construct_from_row(base, capacity, i, static_cast<Row>(row));
-        }
-    }
-};
-
-/// Nothing is built of a row that breaks a rule (row_rules.hpp).
-template <class Row, class Layout>
-    requires(fault_of_row<Row> != row_fault::none)
-struct table_cells<Row, Layout> : table_cells<stand_in_row<Row>, soa> {
-    template <class... Args>
-    static void construct_row(std::byte*, std::size_t, std::size_t, Args&&...) {}
 };
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

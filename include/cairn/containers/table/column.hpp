@@ -6,8 +6,7 @@
 //      split      split_span<T>        component(c) is a contiguous span; [i] is a split_ref
 //
 // All of them have size(), operator[] and random-access iterators, so code that takes `auto column`
-// works in every layout; code that wants contiguous memory asks for std::span<T> and gets it from
-// soa.
+// works in every layout. Code that needs contiguous memory takes std::span<T>, which soa gives.
 //
 // Cost: an index is a multiplication or a shift away. Lifetimes: as a reference into a vector.
 #pragma once

@@ -2,10 +2,14 @@
 //
 //      layout_of<particle<>, soa>
 //          fields   position vec3 | velocity vec3 | life float
-//          columns   0: 12 bytes   | 1: 12 bytes   | 2: 4 bytes      (split: one per component;
-//          before   0             | 12            | 24               grouped: one per group)
+//          columns   0: 12 bytes   | 1: 12 bytes   | 2: 4 bytes      (split: one per component)
+//          before   0             | 12            | 24
 //
 //      element i of column c  =  base + capacity * before[c] + c * skew + i * size[c]
+//
+// The layout writes the list of columns once (layout.hpp). All that is here, and all code that uses
+// it, reads that list. Most rows have a column for each field (columns_are_fields); the compiler is
+// asked little then, because each template costs milliseconds in each program.
 //
 // Cost: constants; the compiler sees base + capacity * constant + index * size.
 #pragma once
@@ -14,81 +18,201 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/containers/field.hpp>
 #include <cairn/containers/inside/row_fields.hpp>
 #include <cairn/containers/layout.hpp>
-#include <cairn/containers/table/field_map.hpp>
-#include <cairn/containers/table/layout_desc.hpp>
-#include <cairn/containers/table/layout_rules.hpp>
-#include <cairn/containers/table/split_ref.hpp>
+#include <cairn/containers/table/table_memory.hpp>
 #include <cairn/core/alignment.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
-/// Everything about Row in Layout that is known at compile time.
-template <class Row, class Layout>
-struct layout_of : field_map<Row, Layout> {
-    using map = field_map<Row, Layout>;
-    using map::column_count, map::columns_are_fields, map::columns_of, map::field_count;
-    using map::first_column, map::group_at, map::is_grouped, map::is_split;
-    template <std::size_t F>
-    using field_type = typename map::template field_type<F>;
-    template <std::size_t C>
-    using column_type = type_at<C, typename map::cells>;
+/// What the fields of Row are declared as: a list of declared<T>.
+template <class Row>
+struct declared_fields {
+    template <class... T>
+    static type_list<declared<T>...> wrap(type_list<T...>);
+    using type = decltype(wrap(field_types<Row>{}));
+};
+template <class Row>
+    requires row_template<Row>::is_named
+struct declared_fields<Row> {
+    using declarations = typename row_template<Row>::template with<declaration_kind>;
+    using type =
+        decltype(with_fields<field_count<Row>>(std::declval<declarations&>(), list_types{}));
+};
 
-    /// What moves as one: the fields, or the row in aos. field<F>() takes these numbers.
+/// The columns that Layout writes for fields declared as D...
+template <class Layout, class... D>
+consteval auto list_columns(type_list<D...>) {
+    constexpr std::size_t columns_max =
+        (std::size_t{1} + ... + components_of<typename D::type>::count) + sizeof...(D);
+    column_list<sizeof...(D), columns_max> list{
+        {{splittable<typename D::type> ? components_of<typename D::type>::count : 0,
+          D::marked_split && splittable<typename D::type>}...}};
+    Layout::columns(list);
+    return list;
+}
+
+/// True when each field stands in `list` once: whole, or as all of its components, in order.
+template <std::size_t FieldCount, std::size_t CountMax>
+consteval bool names_each_field(const column_list<FieldCount, CountMax>& list) {
+    std::size_t next[FieldCount] = {};  // the component that is due; after the last: count
+    bool is_right = true;
+    for (std::size_t c = 0; c < list.count; ++c) {
+        const auto [f, component] = list.at[c];
+        if (f == list.all_fields) { return list.count == 1; }
+        const std::size_t count = component == list.whole ? 1 : list.fields[f].component_count;
+        is_right = is_right && next[f] == (component == list.whole ? 0u : component);
+        next[f] = next[f] + 1 == count ? count : next[f] + 1;
+    }
+    for (const std::size_t n : next) { is_right = is_right && n != 0; }
+    return is_right;
+}
+
+[[nodiscard]] constexpr std::size_t largest_power_of_two_in(std::size_t value) noexcept {
+    return value & (~value + 1);
+}
+
+/// Everything about Row in Layout that is known at compile time. Name it as layout_for<Row,
+/// Layout>.
+template <class Row, class Layout>
+struct layout_of {
+    using fields = typename declared_fields<Row>::type;
+    static constexpr std::size_t field_count = fields::size;
+    static constexpr bool is_named = row_template<Row>::is_named;
+    static constexpr std::size_t lanes = Layout::lanes;
+    using field_numbers = std::make_index_sequence<field_count>;
+    template <std::size_t F>
+    using field_type = typename type_at<F, fields>::type;
+
+    static constexpr auto list = list_columns<Layout>(fields{});
+    static constexpr std::size_t column_count = list.count;
+    static constexpr bool split_fields_are_vectors = []<class... D>(type_list<D...>) {
+        return ((!D::marked_split || splittable<typename D::type>) && ...);
+    }(fields{});
+    static constexpr bool lists_each_field = names_each_field(list);
+    static_assert(split_fields_are_vectors, "split<T> needs a T made of equal components");
+    static_assert(lists_each_field,
+                  "a layout lists each field once: whole, or as all of its components");
+
+    /// True when the rows are one array of Row, and a row is a real Row&.
+    static constexpr bool rows_are_whole = list.at[0].field == list.all_fields;
+    static constexpr bool blocks_have_columns = !rows_are_whole || lanes == 0;
+    static_assert(blocks_have_columns, "an array of rows has no blocks: lanes is 0");
+
+    /// The columns that a field lies in.
+    struct place {
+        std::size_t first = 0;
+        std::size_t count = 0;
+        bool is_split = false;
+    };
+    struct places {
+        place at[field_count];
+        bool are_fields = column_count == field_count;  // column f is field f, for all of them
+    };
+    static constexpr places places_of_fields = [] {
+        places result{};
+        for (std::size_t c = 0; c < column_count; ++c) {
+            const auto [f, component] = list.at[c];
+            if (rows_are_whole) {
+                for (place& p : result.at) { p.count = 1; }
+                result.are_fields = false;
+                break;
+            }
+            place& p = result.at[f];
+            p.first = p.count == 0 ? c : p.first;
+            ++p.count;
+            p.is_split = component != list.whole;
+            result.are_fields = result.are_fields && f == c && !p.is_split;
+        }
+        return result;
+    }();
+    static constexpr bool columns_are_fields = places_of_fields.are_fields;
+    static constexpr std::size_t first_column(std::size_t f) {
+        return places_of_fields.at[f].first;
+    }
+    static constexpr std::size_t columns_of(std::size_t f) { return places_of_fields.at[f].count; }
+    static consteval bool is_split(std::size_t f) { return places_of_fields.at[f].is_split; }
+
+    /// The type of the elements of column C.
+    template <std::size_t C>
+    static auto find_column_type() {
+        if constexpr (rows_are_whole) {
+            return std::type_identity<Row>{};
+        } else {
+            using T = field_type<list.at[C].field>;
+            if constexpr (list.at[C].component == list.whole) {
+                return std::type_identity<T>{};
+            } else {
+                return std::type_identity<typename components_of<T>::type>{};
+            }
+        }
+    }
+    template <std::size_t C>
+    using column_type = typename decltype(find_column_type<C>())::type;
+    template <class... D, std::size_t... C>
+    static auto list_types_of(type_list<D...>, std::index_sequence<C...>) {
+        if constexpr (columns_are_fields) {
+            return type_list<typename D::type...>{};
+        } else {
+            return type_list<column_type<C>...>{};
+        }
+    }
+    using column_types =
+        decltype(list_types_of(fields{}, std::make_index_sequence<column_count>{}));
+
+    /// What moves as one: the fields, or the row in aos. field<F>() takes these numbers (row.hpp).
     static constexpr std::size_t whole_row = field_count;
-    using parts = std::conditional_t<Layout::one_array, std::index_sequence<whole_row>,
-                                     typename map::field_numbers>;
+    using parts = std::conditional_t<rows_are_whole, std::index_sequence<whole_row>, field_numbers>;
+
     struct column_descs {
         column_desc at[column_count];
         std::size_t block_size = 0;
         std::size_t line = cache_line_size;
         std::size_t granule = 1;
     };
-
     static constexpr column_descs columns = []<class... T>(type_list<T...>) {
         column_descs result{{describe_column<T>()...}};
         std::size_t before = 0;
         for (column_desc& c : result.at) {
             // Each column of a block starts as aligned as its size allows.
-            if (Layout::lanes != 0) {
-                std::size_t align = largest_power_of_two_in(c.size * Layout::lanes);
+            if (lanes != 0) {
+                std::size_t align = largest_power_of_two_in(c.size * lanes);
                 align = align > cache_line_size ? cache_line_size : align;
                 align = align < c.align ? c.align : align;
                 before = (before + align - 1) / align * align;
             }
             c.before = before;
-            before += c.size * (Layout::lanes != 0 ? Layout::lanes : 1);
+            before += c.size * (lanes != 0 ? lanes : 1);
             result.line = c.align > result.line ? c.align : result.line;
         }
         result.block_size =
-            Layout::lanes != 0 ? (before + result.line - 1) / result.line * result.line : before;
-        if (Layout::one_array) { return result; }
-        result.granule = Layout::lanes > tail_rows ? Layout::lanes : tail_rows;
+            lanes != 0 ? (before + result.line - 1) / result.line * result.line : before;
+        if (rows_are_whole) { return result; }
+        result.granule = lanes > tail_rows ? lanes : tail_rows;
         for (const column_desc& c : result.at) {
             const std::size_t pieces = result.line / largest_power_of_two_in(c.size | result.line);
-            if (Layout::lanes == 0 && pieces > result.granule) { result.granule = pieces; }
+            if (lanes == 0 && pieces > result.granule) { result.granule = pieces; }
         }
         return result;
-    }(typename map::cells{});
+    }(column_types{});
 
-    static constexpr std::size_t skew = Layout::lanes != 0 ? 0 : column_skew_lines * columns.line;
+    static constexpr std::size_t skew = lanes != 0 ? 0 : column_skew_lines * columns.line;
 
     static constexpr layout_desc desc{
-        columns.at,    column_count,
-        Layout::lanes, columns.block_size,
-        columns.line,  columns.granule,
-        skew,          Layout::one_array || Layout::lanes != 0 ? columns.granule : tail_rows};
+        columns.at,   column_count,
+        lanes,        columns.block_size,
+        columns.line, columns.granule,
+        skew,         rows_are_whole || lanes != 0 ? columns.granule : tail_rows};
 
-    /// Element i of column C. The block is not null.
+    /// Element i of column C. Requires: the block is not null.
     template <std::size_t C>
-    [[nodiscard]] static column_type<C>* element(std::byte* base, std::size_t capacity,
-                                                 std::size_t i) noexcept {
-        using T = column_type<C>;
-        if constexpr (Layout::lanes != 0) {
+    [[nodiscard]] static auto* element(std::byte* base, std::size_t capacity,
+                                       std::size_t i) noexcept {
+        using T = type_at<C, column_types>;
+        if constexpr (lanes != 0) {
             std::byte* const begin = base + columns.at[C].before;
-            return reinterpret_cast<T*>(begin + i / Layout::lanes * columns.block_size) +
-                   i % Layout::lanes;
+            return reinterpret_cast<T*>(begin + i / lanes * columns.block_size) + i % lanes;
         } else {
             const std::size_t before = capacity * columns.at[C].before + C * skew;
 #if defined(__clang__)
@@ -100,79 +224,48 @@ struct layout_of : field_map<Row, Layout> {
 #endif
         }
     }
-
-    /// Field F of the row whose element of column C is at `column.operator()<C>()`: a T&, or a
-    /// split_ref.
-    template <std::size_t F, bool IsConst, class Column>
-    [[nodiscard, gnu::always_inline]] static decltype(auto) field_in(Column column) noexcept {
-        using T = field_type<F>;
-        using E = std::conditional_t<IsConst, const T, T>;
-        constexpr std::size_t first = first_column(F);
-        if constexpr (is_split(F)) {
-            return [&]<std::size_t... I>(std::index_sequence<I...>) {
-                return split_ref<T, IsConst> { column.template operator()<first + I>()... };
-            }(std::make_index_sequence<columns_of(F)>{});
-        } else if constexpr (!is_grouped(F)) {
-            return static_cast<E&>(*column.template operator()<first>());
-        } else if constexpr (Layout::one_array) {
-            return with_fields<field_count>(
-                *column.template operator()<first>(),
-                [](auto&... fields) -> E& { return pick<F>(fields...); });
-        } else {
-            auto* const bytes = reinterpret_cast<std::byte*>(column.template operator()<first>());
-            return static_cast<E&>(*reinterpret_cast<T*>(bytes + group_at(F).offset));
-        }
-    }
-    /// Field F of row i; whole_row: the row itself, in aos.
-    template <std::size_t F, bool IsConst>
-    [[nodiscard, gnu::always_inline]] static decltype(auto) field(std::byte* base,
-                                                                  std::size_t capacity,
-                                                                  std::size_t i) noexcept {
-        if constexpr (F == whole_row) {
-            return (*element<0>(base, capacity, i));
-        } else if constexpr (columns_are_fields) {
-            using T = field_type<F>;
-            return static_cast<std::conditional_t<IsConst, const T, T>&>(
-                *element<F>(base, capacity, i));
-        } else {
-            return field_in<F, IsConst>(
-                [=]<std::size_t C>() { return element<C>(base, capacity, i); });
-        }
-    }
 };
 
-/// A row that breaks a rule: the rule's sentence, and no other.
-template <class Row, class Layout>
-    requires(fault_of_row<Row> != row_fault::none)
-struct layout_of<Row, Layout> : layout_of<stand_in_row<Row>, soa> {
-    static_assert(row_is_free_of<Row, row_fault::no_struct>, "a row is a struct, without const");
+/// Takes the place of a row that breaks a rule, after the sentence. One for each row, so that
+/// programs without mistakes do not pay for it.
+template <class Row>
+struct stand_in_row {
+    int nothing;
+};
+int& stand_in_field() noexcept;  // takes the place of a field; never called, never defined
+
+/// False for the rule that Row breaks. (A name, because compilers explain comparisons.)
+template <class Row, row_fault Rule>
+inline constexpr bool keeps_rule = fault_of_row<Row> != Rule;
+
+/// States the rule that Row breaks. Returns: whether Row keeps all rules.
+template <class Row>
+consteval bool check_row() {
+    static_assert(keeps_rule<Row, row_fault::no_struct>, "a row is a struct, without const");
     static_assert(
-        row_is_free_of<Row, row_fault::no_aggregate>,
+        keeps_rule<Row, row_fault::no_aggregate>,
         "a row is an aggregate: public fields only, no constructors, no virtual functions");
-    static_assert(row_is_free_of<Row, row_fault::base_class>,
+    static_assert(keeps_rule<Row, row_fault::base_class>,
                   "a row has no base class: put its fields into the row, or make it a field");
-    static_assert(row_is_free_of<Row, row_fault::reference>,
-                  "a row has no reference: use a pointer");
-    static_assert(row_is_free_of<Row, row_fault::c_array>, "a row has no C array: use std::array");
-    static_assert(row_is_free_of<Row, row_fault::field_count>, "a row has 1 to 24 fields");
-    static_assert(row_is_free_of<Row, row_fault::fixed_field>, "each field of a row can be moved");
-};
-
-/// A layout that breaks a rule: the same.
+    static_assert(keeps_rule<Row, row_fault::reference>, "a row has no reference: use a pointer");
+    static_assert(keeps_rule<Row, row_fault::c_array>, "a row has no C array: use std::array");
+    static_assert(keeps_rule<Row, row_fault::field_count>, "a row has 1 to 24 fields");
+    static_assert(keeps_rule<Row, row_fault::fixed_field>, "each field of a row can be moved");
+    return fault_of_row<Row> == row_fault::none;
+}
+/// States what a layout is. Returns: whether Layout is one.
+template <class Layout>
+consteval bool check_layout() {
+    constexpr bool is_a_layout = table_layout<Layout>;
+    static_assert(is_a_layout,
+                  "a layout is aos, soa, split_soa, aosoa<a power of two>, or a struct with the "
+                  "members of soa");
+    return is_a_layout;
+}
+/// layout_of for a row and a layout that keep the rules. Where one breaks a rule, the sentence of
+/// the rule is the only error: a row of one int, or soa, takes the place.
 template <class Row, class Layout>
-    requires(fault_of_row<Row> == row_fault::none &&
-             fault_of_layout<Row, Layout> != layout_fault::none)
-struct layout_of<Row, Layout> : layout_of<Row, soa> {
-    static_assert(layout_is_free_of<Row, Layout, layout_fault::foreign_field>,
-                  "a group names fields of its own row");
-    static_assert(layout_is_free_of<Row, Layout, layout_fault::one_field>,
-                  "a group has two fields or more");
-    static_assert(layout_is_free_of<Row, Layout, layout_fault::field_twice>,
-                  "a field is in one group at most");
-    static_assert(layout_is_free_of<Row, Layout, layout_fault::not_plain>,
-                  "the fields of a group are plain data: trivially copyable");
-    static_assert(layout_is_free_of<Row, Layout, layout_fault::mixed_group>,
-                  "a layout that splits vectors or has blocks has no groups");
-};
+using layout_for = layout_of<std::conditional_t<check_row<Row>(), Row, stand_in_row<Row>>,
+                             std::conditional_t<check_layout<Layout>(), Layout, soa>>;
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -13,15 +13,20 @@
 //      t[i] = t[j];                assigns the fields
 //      using std::swap;            for aos, whose rows are the user's own type
 //      swap(t[i], t[j]);           swaps the fields; so does std::ranges::swap of two named rows
-//      std::swap(a, b);            a trap, qualified: it assigns twice through one of the rows,
-//                                  which are references: both end with the same fields
-//      auto p = t[i];              a trap in generic code: a copy in aos, a reference otherwise
+//      std::swap(a, b);            wrong: qualified, it assigns twice through one of the rows,
+//                                  which are references, and both rows end with the same fields
+//      auto p = t[i];              differs in generic code: a copy in aos, a reference otherwise
+//
+// The fields of a row, by their names or by member pointers:
+//
+//      t[i].life                                      rows of field kinds (field.hpp)
+//      get<&P::life>(t[i])                            float&, in every layout, values included
+//      auto [position, velocity] = t[i];              plain structs, in the order of the fields
+//      auto [p, v] = t.row<&P::position, &P::velocity>(i);
+//      std::ranges::sort(t, {}, key<&P::life>)        a projection of rows and of values
 //
 // Rows that can only be moved are sorted by the table (sort, sort_by): std::ranges::sort copies
 // rows, in libstdc++ at least.
-//
-// Rows of plain structs have no names: get<&P::position>(row), structured bindings in
-// the order of the fields, or each<&P::position>() of the table.
 //
 // Cost: none; the compiler dissolves the row. Lifetimes: as a reference into a vector.
 #pragma once
@@ -31,30 +36,65 @@
 #include <utility>
 
 #include <cairn/containers/table/layout_of.hpp>
+#include <cairn/containers/table/split_ref.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
-/// What field<K, T> is in a row: a split_ref where the layout splits T, else a reference.
+/// References to the fields of a row that lies in columns.
+template <class Row, class Layout, bool IsConst>
+struct field_refs {
+    using layout = layout_for<Row, Layout>;
+    static constexpr bool is_const = IsConst;
+
+    /// Field F of the row whose element of column C is at `column.operator()<C>()`: a T&, or a
+    /// split_ref.
+    template <std::size_t F, class Column>
+    [[nodiscard, gnu::always_inline]] static decltype(auto) in(Column column) noexcept {
+        using T = typename layout::template field_type<F>;
+        using E = std::conditional_t<IsConst, const T, T>;
+        constexpr std::size_t first = layout::first_column(F);
+        if constexpr (layout::is_split(F)) {
+            return [&]<std::size_t... I>(std::index_sequence<I...>) {
+                return split_ref<T, IsConst> { column.template operator()<first + I>()... };
+            }(std::make_index_sequence<layout::columns_of(F)>{});
+        } else if constexpr (layout::rows_are_whole) {
+            return with_fields<layout::field_count>(
+                *column.template operator()<first>(),
+                [](auto&... fields) -> E& { return pick<F>(fields...); });
+        } else {
+            return static_cast<E&>(*column.template operator()<first>());
+        }
+    }
+    /// Field F of row i; whole_row: the row itself, in aos.
+    template <std::size_t F>
+    [[nodiscard, gnu::always_inline]] static decltype(auto) at(std::byte* base,
+                                                               std::size_t capacity,
+                                                               std::size_t i) noexcept {
+        if constexpr (F == layout::whole_row) {
+            return (*layout::template element<0>(base, capacity, i));
+        } else if constexpr (layout::columns_are_fields) {
+            using T = typename layout::template field_type<F>;
+            return static_cast<std::conditional_t<IsConst, const T, T>&>(
+                *layout::template element<F>(base, capacity, i));
+        } else {
+            return in<F>(
+                [=]<std::size_t C>() { return layout::template element<C>(base, capacity, i); });
+        }
+    }
+};
+
+/// The kind of the fields of a row (field.hpp): a split_ref where the layout splits a field of type
+/// T, else a reference. Whether a layout splits a field depends on the type of the field alone, so
+/// the layout is asked about a row of one field.
 template <class Layout, bool IsConst>
 struct row_kind {
     template <class T>
-    static consteval bool splits() {
-        if constexpr (Layout::lanes != 0) {
-            return false;
-        } else if constexpr (declared<T>::marked_split) {
-            return true;
-        } else if constexpr (Layout::splits) {
-            return splittable<T>;
-        } else {
-            return false;
-        }
-    }
-    template <class T>
     static auto find() {
         using U = unmarked<T>;
-        if constexpr (splits<T>()) {
+        constexpr auto list = list_columns<Layout>(type_list<declared<T>>{});
+        if constexpr (list.at[0].component != list.whole) {
             return std::type_identity<split_ref<U, IsConst>>{};
         } else {
             return std::type_identity<std::conditional_t<IsConst, const U&, U&>>{};
@@ -66,8 +106,8 @@ struct row_kind {
 
 struct from_fields {};
 
-/// Pointers to the columns of a loop. Each is a member of a base, so that the expression that names
-/// it is no call: calls are what unoptimized loops consist of.
+/// Pointers to the columns of a loop. Each pointer is a member of a base, so that naming it is no
+/// call: unoptimized loops spend their time in calls.
 template <std::size_t, class T>
 struct loop_column {
     T* cells;
@@ -111,7 +151,7 @@ class [[nodiscard]] table_row
     : public detail::row_template<Row>::template with<detail::row_kind<Layout, IsConst>> {
     using cairn_fields =
         typename detail::row_template<Row>::template with<detail::row_kind<Layout, IsConst>>;
-    static constexpr std::size_t cairn_field_count = detail::layout_of<Row, Layout>::field_count;
+    static constexpr std::size_t cairn_field_count = detail::layout_for<Row, Layout>::field_count;
 
 public:
     template <class... F>
@@ -167,7 +207,7 @@ public:
 template <class Row, class Layout, bool IsConst>
     requires(!detail::row_template<Row>::is_named)
 class [[nodiscard]] table_row<Row, Layout, IsConst> {
-    using layout_of = detail::layout_of<Row, Layout>;
+    using layout = detail::layout_for<Row, Layout>;
 
 public:
     using value_type = Row;
@@ -184,14 +224,14 @@ public:
     template <auto Key>
     [[nodiscard]] constexpr decltype(auto) get() const noexcept {
         constexpr std::size_t f = field_named<Key>();
-        return layout_of::template field<f, IsConst>(base_, capacity_, index_);
+        return detail::field_refs<Row, Layout, IsConst>::template at<f>(base_, capacity_, index_);
     }
 
     template <class F>
     constexpr decltype(auto) cairn_visit_fields(F&& f) const {
         return [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) {
             return call(static_cast<F&&>(f), get<I>()...);
-        }(std::make_index_sequence<layout_of::field_count>{});
+        }(std::make_index_sequence<layout::field_count>{});
     }
 
     [[nodiscard]] constexpr Row load() const {
@@ -202,29 +242,29 @@ public:
     constexpr const table_row& operator=(const table_row& other) const
         requires(!IsConst)
     {
-        return detail::assign_fields<layout_of::field_count>(*this, other);
+        return detail::assign_fields<layout::field_count>(*this, other);
     }
     constexpr table_row& operator=(const table_row& other)
         requires(!IsConst)
     {
-        return detail::assign_fields<layout_of::field_count>(*this, other);
+        return detail::assign_fields<layout::field_count>(*this, other);
     }
     constexpr const table_row& operator=(const Row& row) const
         requires(!IsConst)
     {
-        return detail::assign_fields<layout_of::field_count>(*this, row);
+        return detail::assign_fields<layout::field_count>(*this, row);
     }
     constexpr const table_row& operator=(Row&& row) const
         requires(!IsConst)
     {
-        return detail::assign_fields<layout_of::field_count>(*this, std::move(row));
+        return detail::assign_fields<layout::field_count>(*this, std::move(row));
     }
 
 private:
     template <auto Key>
     static consteval std::size_t field_named() {
         if constexpr (std::is_integral_v<decltype(Key)>) {
-            constexpr bool is_inside = static_cast<std::size_t>(Key) < layout_of::field_count;
+            constexpr bool is_inside = static_cast<std::size_t>(Key) < layout::field_count;
             static_assert(is_inside, "a row has fewer fields");
             return is_inside ? static_cast<std::size_t>(Key) : 0;
         } else {
@@ -263,10 +303,88 @@ constexpr void swap(table_row<Row, Layout, false>& a, table_row<Row, Layout, fal
     swap(std::as_const(a), std::as_const(b));
 }
 
+namespace detail {
+
+/// A reference stays a reference; a split_ref is copied, because the row that holds it may be a
+/// temporary.
+template <class T>
+[[nodiscard]] constexpr T& hand_out(T& field) noexcept {
+    return field;
+}
+template <class T, bool C>
+[[nodiscard]] constexpr split_ref<T, C> hand_out(split_ref<T, C>& field) noexcept {
+    return field;
+}
+template <class T, bool C>
+[[nodiscard]] constexpr split_ref<T, C> hand_out(const split_ref<T, C>& field) noexcept {
+    return field;
+}
+
+template <class R>
+struct row_of_impl {
+    using type = R;
+};
+template <class Row, class Layout, bool IsConst>
+struct row_of_impl<table_row<Row, Layout, IsConst>> {
+    using type = Row;
+};
+/// The struct whose fields R has: R is one, or a row of a table.
+template <class R>
+using row_of = typename row_of_impl<std::remove_cvref_t<R>>::type;
+
+}  // namespace detail
+
+/// A field of a row in any layout, values included: get<&P::life>(row).
+template <auto Member, class R>
+[[nodiscard]] constexpr decltype(auto) get(R&& row) noexcept {
+    using row_type = detail::row_of<R>;
+    constexpr bool is_own = detail::names_field_of<row_type, std::remove_cv_t<decltype(Member)>>;
+    if constexpr (requires { row.*Member; }) {
+        return (row.*Member);
+    } else if constexpr (!is_own) {
+        static_assert(is_own, "a field is named by a member pointer of its own row");
+        return detail::stand_in_field();
+    } else if constexpr (detail::row_template<row_type>::is_named) {
+        constexpr std::size_t f = detail::own_field<row_type, Member>();
+        return row.cairn_visit_fields([](auto&... fields) -> decltype(auto) {
+            return detail::hand_out(detail::pick<f>(fields...));
+        });
+    } else {
+        return row.template get<Member>();
+    }
+}
+
+/// A projection that works on values and on rows: std::ranges::sort(t, {}, key<&P::life>).
+template <auto Member>
+struct key_of {
+    template <class R>
+    [[nodiscard]] constexpr decltype(auto) operator()(R&& row) const noexcept {
+        return get<Member>(static_cast<R&&>(row));
+    }
+};
+template <auto Member>
+inline constexpr key_of<Member> key{};
+
+/// Fields F... of row `index`, for structured bindings: the result of table_view::row<...>(i).
+template <class View, std::size_t... F>
+class selected_fields {
+public:
+    selected_fields(View view, std::size_t index) noexcept : view_{view}, index_{index} {}
+    template <std::size_t I>
+    [[nodiscard]] decltype(auto) get() const noexcept {
+        constexpr std::size_t fields[] = {F...};
+        return view_.template field<fields[I]>(index_);
+    }
+
+private:
+    View view_;
+    std::size_t index_;
+};
+
 }}  // namespace cairn::CAIRN_FLAVOUR
 
-/// What a row and a value have in common, where values can only be moved: a value to look at. No
-/// algorithm makes one of a row, for that would copy it. (Where values can be copied, it is the
+/// The common reference of a row and a value that can only be moved: const Row&. No algorithm makes
+/// a value of a row, because that would copy the row. (Of values that can be copied, it is the
 /// value.)
 template <class Row, class Layout, bool IsConst, template <class> class Q1,
           template <class> class Q2>
@@ -285,11 +403,21 @@ struct std::basic_common_reference<Row, cairn::table_row<Row, Layout, IsConst>, 
 template <class Row, class Layout, bool IsConst>
     requires(!cairn::detail::row_template<Row>::is_named)
 struct std::tuple_size<cairn::table_row<Row, Layout, IsConst>>
-    : std::integral_constant<std::size_t, cairn::detail::layout_of<Row, Layout>::field_count> {};
+    : std::integral_constant<std::size_t, cairn::detail::layout_for<Row, Layout>::field_count> {};
 
 template <std::size_t I, class Row, class Layout, bool IsConst>
     requires(!cairn::detail::row_template<Row>::is_named)
 struct std::tuple_element<I, cairn::table_row<Row, Layout, IsConst>> {
     using type =
         decltype(std::declval<const cairn::table_row<Row, Layout, IsConst>&>().template get<I>());
+};
+
+template <class View, std::size_t... F>
+struct std::tuple_size<cairn::selected_fields<View, F...>>
+    : std::integral_constant<std::size_t, sizeof...(F)> {};
+
+template <std::size_t I, class View, std::size_t... F>
+struct std::tuple_element<I, cairn::selected_fields<View, F...>> {
+    using type =
+        decltype(std::declval<const cairn::selected_fields<View, F...>&>().template get<I>());
 };

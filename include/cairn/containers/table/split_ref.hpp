@@ -23,56 +23,10 @@
 #include <type_traits>
 
 #include <cairn/containers/inside/row_fields.hpp>
-#include <cairn/containers/table/row_rules.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-/// What a type is split into. Found for aggregates of 2 to 16 equal arithmetic fields; specialize
-/// it for classes with constructors: `using type = float; static constexpr std::size_t count = 3;`.
-template <class T>
-struct components_of {
-private:
-    template <class First, class... Rest>
-    static consteval std::size_t count_equal(detail::type_list<First, Rest...>) {
-        return std::is_arithmetic_v<First> && (std::is_same_v<First, Rest> && ...) &&
-                       sizeof(First) * (1 + sizeof...(Rest)) == sizeof(T)
-                   ? 1 + sizeof...(Rest)
-                   : 0;
-    }
-    template <class First, class... Rest>
-    static First first_of(detail::type_list<First, Rest...>);
-
-    static consteval std::size_t find_count() {
-        if constexpr (requires { std::tuple_size<T>::value; }) {
-            return 0;  // an array stays whole: its elements are reached by a run-time index
-        } else if constexpr (std::is_aggregate_v<T> && std::is_class_v<T> &&
-                             std::is_trivially_copyable_v<T> && sizeof(T) <= 128) {
-            if constexpr (detail::field_count<T> >= 2 && detail::field_count<T> <= 16) {
-                if constexpr (detail::fault_of_row<T> == detail::row_fault::none) {
-                    return count_equal(detail::field_types<T>{});
-                }
-            }
-        }
-        return 0;
-    }
-    static auto find_type() {
-        if constexpr (find_count() != 0) {
-            return std::type_identity<decltype(first_of(detail::field_types<T>{}))>{};
-        } else {
-            return std::type_identity<T>{};
-        }
-    }
-
-public:
-    using type = typename decltype(find_type())::type;
-    static constexpr std::size_t count = find_count();  // 0: not splittable
-};
-
 namespace detail {
-
-template <class T>
-concept splittable = components_of<T>::count >= 2 && std::is_trivially_copyable_v<T> &&
-                     sizeof(T) == components_of<T>::count * sizeof(typename components_of<T>::type);
 
 template <class T>
 struct component_values {

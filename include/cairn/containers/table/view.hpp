@@ -1,4 +1,4 @@
-// cairn/containers/table/view.hpp - the rows of a table by value: what kernels and loops work on.
+// cairn/containers/table/view.hpp - the rows of a table by value, and the loops over them.
 //
 //      +------+----------+-------+------+
 //      | base | capacity | first | size |        four words in registers; no pointer to the table,
@@ -11,10 +11,21 @@
 //      v.column<&P::position>()                   std::span<vec3> in soa
 //      v.for_each_batch(4096, [](auto batch) { batch.each<...>(...); });
 //
-// for_each and each hand the columns to the compiler as disjoint (table/loop.hpp). In return the
-// function object may touch the fields of its own row only through its arguments.
+// How each<&P::position, &P::life>(f) runs:
 //
-// Cost: a row is base + capacity * constant + index * size; loops keep it in registers.
+//      1 columns      the columns of these fields                   0            2
+//      2 the loop     a pointer to each, declared disjoint          p0, p1       and a count
+//      3 a field      a reference from the pointers                 p0[i]        p1[i]
+//      4 the call     with a row (for_each), or with arguments      f(p0[i], p1[i])
+//
+// The pointers are `__restrict`, which a loop over t[i] cannot express: gcc and clang vectorise
+// these loops where a loop over t[i] needs too many checks. In return the function object may touch
+// the fields of its own row only through its arguments. A split field is passed as a local copy of
+// its components, which is stored back where f may have written it.
+//
+// Cost: a row is base + capacity * constant + index * size; loops keep it in registers. What lies
+//       between the loop and f is always inlined. gcc calls the loop itself, and clang calls a loop
+//       over many columns (inlined_columns_max).
 // Threads: as std::span: disjoint parts may be written at the same time. for_each_batch cuts at
 //          multiples of 64 rows, so two batches share no cache line in any column (aosoa, soa).
 #pragma once
@@ -26,10 +37,7 @@
 
 #include <cairn/containers/batches.hpp>
 #include <cairn/containers/table/column.hpp>
-#include <cairn/containers/table/field_access.hpp>
-#include <cairn/containers/table/loop.hpp>
 #include <cairn/containers/table/row.hpp>
-#include <cairn/containers/table/selected_fields.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/storage/index_iterator.hpp>
 
@@ -37,18 +45,186 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
-/// What t[i] is. (Compilers call it by this name where it is bound to auto&.)
+// Which arguments a function object may write.
+//
+//      [](vec3& p, const vec3& v) {...}               0: written    1: read only
+//      [](vec3 p, std::reference_wrapper<vec3> v)     0: read only  1: written
+//      [](auto&& p, auto&& v) {...}                   unknown: both count as written
+//
+// A field is read only where f takes it as const T& or as a copy T. Any other type may be made from
+// a T& and keep it.
+
+/// The arguments of a function object that is not generic.
+template <class F>
+struct argument_list {
+    static constexpr bool is_known = false;
+};
+template <class T>
+struct arguments_of_call : argument_list<void> {};
+template <class R, class C, class... A>
+struct arguments_of_call<R (C::*)(A...)> {
+    static constexpr bool is_known = true;
+    using type = type_list<A...>;
+};
+template <class R, class C, class... A>
+struct arguments_of_call<R (C::*)(A...) const> : arguments_of_call<R (C::*)(A...)> {};
+template <class R, class C, class... A>
+struct arguments_of_call<R (C::*)(A...) noexcept> : arguments_of_call<R (C::*)(A...)> {};
+template <class R, class C, class... A>
+struct arguments_of_call<R (C::*)(A...) const noexcept> : arguments_of_call<R (C::*)(A...)> {};
+template <class F>
+    requires requires { &F::operator(); }
+struct argument_list<F> : arguments_of_call<decltype(&F::operator())> {};
+
+/// True when argument number I of F, which is given a field of type T, may write it.
+template <class F, std::size_t I, class T>
+consteval bool writes_argument() {
+    if constexpr (argument_list<F>::is_known) {
+        using A = type_at<I, typename argument_list<F>::type>;
+        return !std::is_same_v<A, const T&> && !std::is_same_v<std::remove_cv_t<A>, T>;
+    } else {
+        return true;
+    }
+}
+
+/// A field as an argument: itself, or a local copy of a split one, stored back where `Writes`.
+template <class T>
+struct direct_argument {
+    T& field;
+    [[nodiscard]] T& get() noexcept { return field; }
+};
+template <bool Writes, class T, bool IsConst>
+struct copied_argument {
+    explicit copied_argument(split_ref<T, IsConst> from) noexcept : origin{from}, copy{from} {}
+    copied_argument(const copied_argument&) = delete;
+    copied_argument& operator=(const copied_argument&) = delete;
+    ~copied_argument() {
+        if constexpr (Writes && !IsConst) { origin.store(copy.value); }
+    }
+    [[nodiscard]] std::conditional_t<IsConst, const T, T>& get() noexcept { return copy.value; }
+    split_ref<T, IsConst> origin;
+    local_copy<T> copy;
+};
+template <bool Writes, class T>
+direct_argument<T> as_argument(T& field) noexcept {
+    return {field};
+}
+template <bool Writes, class T, bool IsConst>
+copied_argument<Writes, T, IsConst> as_argument(split_ref<T, IsConst> field) noexcept {
+    return copied_argument<Writes, T, IsConst>{field};
+}
+
+template <std::size_t N, class T>
+[[gnu::always_inline]] inline T* column_number(const loop_column<N, T>& column) noexcept {
+    return column.cells;
+}
+
+/// A loop over rows: f(Value{fields...}), or f(field...) where Value is void. Refs is field_refs.
+template <class Refs, class Value, std::size_t... Fields>
+struct row_loop {
+    using layout = typename Refs::layout;
+    static constexpr std::size_t column_count = (std::size_t{0} + ... + layout::columns_of(Fields));
+    static constexpr bool are_columns = (!layout::is_split(Fields) && ...);
+
+    /// The columns of the fields, one field after the other.
+    struct column_numbers {
+        std::size_t at[column_count + 1] = {};
+        std::size_t first[sizeof...(Fields) + 1] =
+            {};  // where the columns of a field begin in `at`
+    };
+    static constexpr column_numbers columns = [] {
+        column_numbers result;
+        std::size_t count = 0;
+        std::size_t fields = 0;
+        const auto add = [&](std::size_t f) {
+            result.first[fields++] = count;
+            for (std::size_t c = 0; c < layout::columns_of(f); ++c) {
+                result.at[count++] = layout::first_column(f) + c;
+            }
+        };
+        (add(Fields), ...);
+        return result;
+    }();
+
+    /// Calls f for rows 0 to count - 1. Where each field is a column, the body is one expression,
+    /// so that an unoptimized build calls f and nothing else.
+    template <class F, std::size_t... N, class... T>
+    [[gnu::always_inline]] static void run(
+        F& f, std::size_t count, const loop_columns<std::index_sequence<N...>, T...>& cells) {
+        if constexpr (are_columns && !std::is_void_v<Value>) {
+            for (std::size_t i = 0; i < count; ++i) { f(Value{cells, i}); }
+        } else if constexpr (are_columns) {
+            for (std::size_t i = 0; i < count; ++i) {
+                f(static_cast<std::conditional_t<Refs::is_const, const T, T>&>(
+                    static_cast<const loop_column<N, T>&>(cells).cells[i])...);
+            }
+        } else {
+            for (std::size_t i = 0; i < count; ++i) {
+                call(f, std::make_index_sequence<sizeof...(Fields)>{}, cells, i);
+            }
+        }
+    }
+
+private:
+    template <class F, std::size_t... A, class Cells>
+    [[gnu::always_inline]] static void call(F& f, std::index_sequence<A...>, const Cells& cells,
+                                            std::size_t i) {
+        if constexpr (std::is_void_v<Value>) {
+            f(as_argument<writes_argument<F, A, typename layout::template field_type<Fields>>()>(
+                  field<Fields, columns.first[A]>(cells, i))
+                  .get()...);
+        } else {
+            f(Value{from_fields{}, field<Fields, columns.first[A]>(cells, i)...});
+        }
+    }
+    /// Field F of row i; the pointers to its columns begin with number `First`.
+    template <std::size_t F, std::size_t First, class Cells>
+    [[gnu::always_inline]] static decltype(auto) field(const Cells& cells, std::size_t i) noexcept {
+        return Refs::template in<F>([&]<std::size_t C>() {
+            return column_number<First + C - layout::first_column(F)>(cells) + i;
+        });
+    }
+};
+
+/// Calls for rows 0 to count - 1; `p` are the elements of row 0.
+/// Not always_inline: clang inlines those first of all, and forgets `__restrict` then.
+template <class Call, class F, class... P>
+inline void run_here(F& f, std::size_t count, P* __restrict... p) {
+    Call::run(f, count, loop_columns<std::index_sequence_for<P...>, P...>{{p}...});
+}
+template <class Call, class F, class... P>
+[[gnu::noinline]] void run_called(F& f, std::size_t count, P* __restrict... p) {
+    Call::run(f, count, loop_columns<std::index_sequence_for<P...>, P...>{{p}...});
+}
+
+/// Loops over more columns than this are functions of their own.
+#if defined(__clang__)
+inline constexpr std::size_t inlined_columns_max = 12;  // more pointers are spilled inside the loop
+#else
+inline constexpr std::size_t inlined_columns_max = 0;  // gcc forgets `__restrict` where it inlines
+#endif
+template <class Call, class F, class... P>
+void run_disjoint(F& f, std::size_t count, P*... p) {
+    if constexpr (sizeof...(P) <= inlined_columns_max) {
+        run_here<Call>(f, count, p...);
+    } else {
+        run_called<Call>(f, count, p...);
+    }
+}
+
+/// The type of t[i]. (Compilers show this name where a row is bound to auto&.)
 template <class Row, class Layout, bool IsConst>
-using row_proxy =
-    std::conditional_t<Layout::one_array, std::conditional_t<IsConst, const Row, Row>&,
-                       table_row<Row, Layout, IsConst>>;
+using row_proxy = std::conditional_t<layout_for<Row, Layout>::rows_are_whole,
+                                     std::conditional_t<IsConst, const Row, Row>&,
+                                     table_row<Row, Layout, IsConst>>;
 
 }  // namespace detail
 
 /// Rows [first, first + size) of a table, by value.
 template <class Row, class Layout, bool IsConst = false>
 class table_view {
-    using layout_of = detail::layout_of<Row, Layout>;
+    using layout = detail::layout_for<Row, Layout>;
+    using field_refs = detail::field_refs<Row, Layout, IsConst>;
     template <class T>
     using maybe_const = std::conditional_t<IsConst, const T, T>;
 
@@ -76,16 +252,13 @@ public:
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
     /// Row i. Requires: i < size().
-    [[nodiscard]] reference operator[](std::size_t i) const noexcept {
+    [[nodiscard, gnu::always_inline]] reference operator[](std::size_t i) const noexcept {
         CAIRN_ASSERT(i < size_, "a row is read inside the table",
                      detail::beyond_end(this, "table_view", i, size_));
-        if constexpr (Layout::one_array) {
-            return *layout_of::template element<0>(base_, capacity_, first_ + i);
-        } else if constexpr (layout_of::is_named) {
-            return [&]<std::size_t... F>(std::index_sequence<F...>) {
-                return reference{detail::from_fields{}, layout_of::template field<F, IsConst>(
-                                                            base_, capacity_, first_ + i)...};
-            }(typename layout_of::field_numbers{});
+        if constexpr (layout::rows_are_whole) {
+            return *layout::template element<0>(base_, capacity_, first_ + i);
+        } else if constexpr (layout::is_named) {
+            return named_row(i, typename layout::field_numbers{});
         } else {
             return reference{base_, capacity_, first_ + i};
         }
@@ -105,7 +278,7 @@ public:
     /// zeros or former values.
     /// Requires: the view ends where the table ends.
     [[nodiscard]] std::size_t padded_size() const noexcept {
-        return (size_ + layout_of::desc.tail - 1) & ~(layout_of::desc.tail - 1);
+        return (size_ + layout::desc.tail - 1) & ~(layout::desc.tail - 1);
     }
 
     /// The field that `Member` names, of all rows; see table/column.hpp for the type.
@@ -115,23 +288,20 @@ public:
     }
     template <std::size_t F>
     [[nodiscard]] auto column_of() const noexcept {
-        using T = maybe_const<typename layout_of::template field_type<F>>;
-        if constexpr (layout_of::is_split(F)) {
+        using T = maybe_const<typename layout::template field_type<F>>;
+        if constexpr (layout::is_split(F)) {
             if (size_ == 0) { return split_span<T>{}; }
             return [&]<std::size_t... I>(std::index_sequence<I...>) {
-                return split_span<T>{size_,
-                                     layout_of::template element<layout_of::first_column(F) + I>(
-                                         base_, capacity_, first_)...};
-            }(std::make_index_sequence<layout_of::columns_of(F)>{});
-        } else if constexpr (Layout::lanes != 0) {
-            CAIRN_ASSERT(first_ % Layout::lanes == 0, "columns of blocks begin at a block");
-            using span = blocked_span<T, Layout::lanes>;
-            return size_ == 0 ? span{}
-                              : span{field_pointer<F>(), layout_of::desc.block_size, size_};
-        } else if constexpr (layout_of::is_grouped(F)) {
-            constexpr std::size_t stride = sizeof(typename layout_of::template cell<F>);
+                return split_span<T>{size_, layout::template element<layout::first_column(F) + I>(
+                                                base_, capacity_, first_)...};
+            }(std::make_index_sequence<layout::columns_of(F)>{});
+        } else if constexpr (layout::lanes != 0) {
+            CAIRN_ASSERT(first_ % layout::lanes == 0, "columns of blocks begin at a block");
+            using span = blocked_span<T, layout::lanes>;
+            return size_ == 0 ? span{} : span{field_pointer<F>(), layout::desc.block_size, size_};
+        } else if constexpr (layout::rows_are_whole) {
             using span = strided_span<T>;
-            return size_ == 0 ? span{} : span{field_pointer<F>(), stride, size_};
+            return size_ == 0 ? span{} : span{field_pointer<F>(), sizeof(Row), size_};
         } else {
             return size_ == 0 ? std::span<T>{} : std::span<T>{field_pointer<F>(), size_};
         }
@@ -152,15 +322,13 @@ public:
         constexpr bool takes_rows = std::is_invocable_v<F&, reference>;
         static_assert(takes_rows, "the function takes a row: auto&&");
         if constexpr (!takes_rows) {
-        } else if constexpr (Layout::one_array) {
-            for (std::size_t i = 0; i < size_; ++i) { f((*this)[i]); }
-        } else if constexpr (!layout_of::is_named || layout_of::column_count > 64) {
+        } else if constexpr (layout::rows_are_whole || !layout::is_named ||
+                             layout::column_count > 64) {
             in_runs([&](std::size_t first, std::size_t count) {
                 for (std::size_t i = 0; i < count; ++i) { f((*this)[first + i]); }
             });
         } else {
-            loop<detail::call_with_row<layout_of, reference, IsConst>>(
-                f, std::make_index_sequence<layout_of::column_count>{});
+            loop<reference>(f, typename layout::field_numbers{});
         }
     }
 
@@ -189,11 +357,18 @@ public:
     /// Field number F of row i: a reference, or a split_ref.
     template <std::size_t F>
     [[nodiscard, gnu::always_inline]] decltype(auto) field(std::size_t i) const noexcept {
-        return layout_of::template field<F, IsConst>(base_, capacity_, first_ + i);
+        return field_refs::template at<F>(base_, capacity_, first_ + i);
     }
 
 private:
     friend class table_view<Row, Layout, true>;
+
+    template <std::size_t... F>
+    [[gnu::always_inline]] reference named_row(std::size_t i,
+                                               std::index_sequence<F...>) const noexcept {
+        return reference{detail::from_fields{},
+                         field_refs::template at<F>(base_, capacity_, first_ + i)...};
+    }
 
     template <std::size_t F>
     [[nodiscard]] auto* field_pointer() const noexcept {
@@ -203,38 +378,40 @@ private:
     template <std::size_t... Fields, class F>
     void each_of(F& f) const {
         constexpr bool takes_fields =
-            std::is_invocable_v<F&,
-                                maybe_const<typename layout_of::template field_type<Fields>>&...>;
+            std::is_invocable_v<F&, maybe_const<typename layout::template field_type<Fields>>&...>;
         static_assert(takes_fields, "the function takes the fields that are named, in order");
         if constexpr (!takes_fields) {
-        } else if constexpr (Layout::one_array) {
+        } else if constexpr (layout::rows_are_whole) {
             for (std::size_t i = 0; i < size_; ++i) { f(field<Fields>(i)...); }
         } else {
-            loop<detail::call_with_fields<layout_of, IsConst, Fields...>>(
-                f, detail::column_numbers<layout_of, Fields...>{});
+            loop<void>(f, std::index_sequence<Fields...>{});
         }
     }
     /// use(first, count) for runs of rows that lie together in every column.
     template <class Use>
     void in_runs(Use use) const {
-        if constexpr (Layout::lanes == 0) {
+        if constexpr (layout::lanes == 0) {
             if (size_ != 0) { use(std::size_t{0}, size_); }
         } else {
             std::size_t i = 0;
-            const std::size_t lead = (Layout::lanes - first_ % Layout::lanes) % Layout::lanes;
+            const std::size_t lead = (layout::lanes - first_ % layout::lanes) % layout::lanes;
             if (lead != 0 && size_ != 0) {
                 i = lead < size_ ? lead : size_;
                 use(std::size_t{0}, i);
             }
-            for (; size_ - i >= Layout::lanes; i += Layout::lanes) { use(i, Layout::lanes); }
+            for (; size_ - i >= layout::lanes; i += layout::lanes) { use(i, layout::lanes); }
             if (i != size_) { use(i, size_ - i); }
         }
     }
-    template <class Call, class F, std::size_t... C>
-    void loop(F& f, std::index_sequence<C...>) const {
+    template <class Value, class F, std::size_t... Fields>
+    void loop(F& f, std::index_sequence<Fields...>) const {
+        using loop = detail::row_loop<field_refs, Value, Fields...>;
         in_runs([&](std::size_t first, std::size_t count) {
-            detail::run_disjoint<Call>(
-                f, count, layout_of::template element<C>(base_, capacity_, first_ + first)...);
+            [&]<std::size_t... N>(std::index_sequence<N...>) {
+                detail::run_disjoint<loop>(f, count,
+                                           layout::template element<loop::columns.at[N]>(
+                                               base_, capacity_, first_ + first)...);
+            }(std::make_index_sequence<loop::column_count>{});
         });
     }
 
