@@ -13,8 +13,8 @@
 namespace cairn {
 namespace {
 
-using index_type = first_fit::index<uncounted>;
-using blocks = detail::block_map<uncounted>;
+using index_type = first_fit::index;
+using blocks = detail::block_map;
 
 using random_words = std::independent_bits_engine<std::mt19937, 32, std::uint32_t>;
 

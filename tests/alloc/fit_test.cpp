@@ -25,9 +25,8 @@ struct toy_fit {
 
     static constexpr std::uint32_t block_size(std::uint32_t granules) noexcept { return granules; }
 
-    template <class Steps>
     class alignas(8) index {
-        using blocks = detail::block_map<Steps>;
+        using blocks = detail::block_map;
 
     public:
         static constexpr std::size_t array_size(std::uint32_t granules) noexcept {
@@ -47,7 +46,7 @@ struct toy_fit {
         }
         std::uint32_t find(blocks b, std::uint32_t size) const noexcept {
             for (std::uint32_t g = 0; g < granules_; ++g) {
-                Steps::touch();
+                CAIRN_DETAIL_STEP();
                 if (begins()[g] != 0 && b.header(g).size() >= size) { return g; }
             }
             return detail::no_block;

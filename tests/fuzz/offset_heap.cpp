@@ -18,7 +18,7 @@ void require(bool fine) {
 
 template <class Offset>
 void run(const std::uint8_t* at, const std::uint8_t* end, Offset capacity, std::uint32_t limit) {
-    using heap_type = basic_offset_heap<Offset, counted_steps>;
+    using heap_type = basic_offset_heap<Offset>;
     heap_type h{capacity, limit};
     std::vector<offset_allocation> live;
     std::vector<typename heap_type::move> moves;

@@ -6,10 +6,21 @@
 #pragma once
 
 #include <cairn/alloc/heap.hpp>
+#include <cairn/storage/step_counter.hpp>
+
 #include <cstddef>
 #include <cstdint>
 
 namespace cairn::test {
+
+// Zero in a program that is not built to count (tests/CMakeLists.txt, COUNTS).
+#if defined(CAIRN_COUNTS_STEPS)
+inline void start_counting() { detail::steps_taken = 0; }
+[[nodiscard]] inline std::uint64_t steps_counted() { return detail::steps_taken; }
+#else
+inline void start_counting() {}
+[[nodiscard]] inline std::uint64_t steps_counted() { return 0; }
+#endif
 
 inline constexpr std::uint64_t check_steps = asserts_enabled ? 24 : 0;
 
@@ -34,8 +45,8 @@ template <class Fit>
 
 /// heap<Fit> as the user has it, but each operation is held against the documented maximum.
 template <class Fit>
-class bounded_heap : public heap<Fit, counted_steps> {
-    using base = heap<Fit, counted_steps>;
+class bounded_heap : public heap<Fit> {
+    using base = heap<Fit>;
 
 public:
     using base::base;
@@ -45,20 +56,20 @@ public:
     std::uint64_t exceeded = 0;  // operations that took more than is documented
 
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
-        counted_steps::taken = 0;
+        start_counting();
         void* const p = base::allocate(size, align);
         look();
         return p;
     }
     template <class... Rest>
     void deallocate(void* p, Rest... rest) noexcept {
-        counted_steps::taken = 0;
+        start_counting();
         base::deallocate(p, rest...);
         look();
     }
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment align = default_alignment) noexcept {
-        counted_steps::taken = 0;
+        start_counting();
         const bool done = base::try_resize(p, old_size, new_size, align);
         look();
         return done;
@@ -66,7 +77,7 @@ public:
 
 private:
     void look() noexcept {
-        const std::uint64_t taken = counted_steps::taken;
+        const std::uint64_t taken = steps_counted();
         worst = taken > worst ? taken : worst;
         exceeded += taken > steps_allowed<Fit>(base::stats().region_count) ? 1u : 0u;
     }

@@ -42,10 +42,9 @@ struct basic_best_fit {
         return granules;
     }
 
-    template <class Steps>
     class alignas(8) index {
-        using blocks = detail::block_map<Steps>;
-        using links = detail::links_in_blocks<Steps>;
+        using blocks = detail::block_map;
+        using links = detail::links_in_blocks;
 
         [[nodiscard]] static constexpr std::uint32_t bins_for(std::uint32_t granules) noexcept {
             return granules < ExactBins ? granules + 1 : ExactBins;
@@ -150,8 +149,8 @@ struct basic_best_fit {
             return reinterpret_cast<const std::uint32_t*>(this + 1);
         }
 
-        detail::free_lists<ExactBins, Steps> lists_;
-        detail::size_trie<Steps> large_;
+        detail::free_lists<ExactBins> lists_;
+        detail::size_trie large_;
         detail::link_code code_;
         std::uint32_t bin_count_ = 0;
     };

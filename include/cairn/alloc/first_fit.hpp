@@ -43,11 +43,10 @@ struct first_fit {
         return granules;
     }
 
-    template <class Steps>
     class alignas(8) index {
-        using blocks = detail::block_map<Steps>;
-        using stretch_tree = detail::max_tree<std::uint16_t, Steps>;
-        using span_tree = detail::max_tree<std::uint32_t, Steps>;
+        using blocks = detail::block_map;
+        using stretch_tree = detail::max_tree<std::uint16_t>;
+        using span_tree = detail::max_tree<std::uint32_t>;
         static constexpr std::uint32_t none = stretch_tree::none;
 
         static constexpr std::uint32_t stretch = 64;  // granules: one word of start bits
@@ -88,7 +87,7 @@ struct first_fit {
         }
 
         void insert(blocks, std::uint32_t g, std::uint32_t size) noexcept {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             if (g + size == end_) {
                 set_top(g);
                 return;
@@ -99,7 +98,7 @@ struct first_fit {
         }
 
         void remove(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             if (g == top_) {
                 set_top(end_);
                 return;
@@ -116,7 +115,7 @@ struct first_fit {
         void replace(blocks b, std::uint32_t from, std::uint32_t from_size, std::uint32_t to,
                      std::uint32_t to_size) noexcept {
             if (from == top_ && to + to_size == end_) {
-                Steps::touch();
+                CAIRN_DETAIL_STEP();
                 set_top(to);
                 return;
             }
@@ -127,7 +126,7 @@ struct first_fit {
                 insert(b, to, to_size);
                 return;
             }
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             starts()[p] = (starts()[p] & ~bit_of(from)) | bit_of(to);
             if (to_size >= from_size) {
                 stretches_.raise(stretch_entries(), p, to_size);

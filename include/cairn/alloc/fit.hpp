@@ -44,8 +44,8 @@ struct no_visit {
 /// What knows the free blocks of one region. It is an object at the region's front, 8-aligned and
 /// made of plain numbers, with an array behind it: the bytes may move, so it holds no address.
 /// Blocks are named by their granule, sizes count granules, no_block is none.
-template <class Index, class Steps>
-concept fit_index = requires(Index& index, const Index& looked_at, block_map<Steps> b,
+template <class Index>
+concept fit_index = requires(Index& index, const Index& looked_at, block_map b,
                              std::uint32_t g, std::uint32_t size, std::uint32_t key) {
     // Bytes of the array behind the object, for a region of `size` granules; grows by less than
     // they do.
@@ -81,7 +81,7 @@ concept fit = requires(std::uint32_t granules) {
     // How many freed blocks of a class may always wait unmerged; 0: every block merges as it is
     // freed.
     { F::deferred_max } -> std::convertible_to<std::uint32_t>;
-    requires detail::fit_index<typename F::template index<uncounted>, uncounted>;
+    requires detail::fit_index<typename F::index>;
 };
 
 namespace detail {
@@ -121,20 +121,20 @@ concept takes_smallest_of_all_regions = requires { F::smallest_of_all_regions; }
 
 /// What is found stands at the head of a list: it is taken out, or replaced by its rest, as the
 /// head.
-template <class Index, class Steps>
-concept finds_heads = requires(Index& index, block_map<Steps> b, std::uint32_t size) {
+template <class Index>
+concept finds_heads = requires(Index& index, block_map b, std::uint32_t size) {
     index.remove(b, index.find_head(b, size));
     index.replace(b, index.find_head(b, size), size, size);
 };
 
 /// A freed block and its free neighbours become one in one go.
-template <class Index, class Steps>
+template <class Index>
 concept joins =
-    requires(Index& index, block_map<Steps> b, std::uint32_t g) { index.join(b, g, g, g, g); };
+    requires(Index& index, block_map b, std::uint32_t g) { index.join(b, g, g, g, g); };
 
 /// Looks at a few blocks more for one that `accept` takes: over-aligned requests.
-template <class Index, class Steps>
-concept finds_if = requires(const Index& index, block_map<Steps> b, std::uint32_t size) {
+template <class Index>
+concept finds_if = requires(const Index& index, block_map b, std::uint32_t size) {
     index.find_if(b, size, 4u, [](std::uint32_t) { return true; });
 };
 

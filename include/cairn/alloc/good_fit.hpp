@@ -86,11 +86,10 @@ struct basic_good_fit {
         return size_of_class(class_of_request(granules));
     }
 
-    template <class Steps>
     class alignas(8) index {
         static constexpr std::uint32_t bin_count_max = class_of_free(detail::granule_count_max) + 1;
-        using blocks = detail::block_map<Steps>;
-        using links = detail::links_in_blocks<Steps>;
+        using blocks = detail::block_map;
+        using links = detail::links_in_blocks;
 
     public:
         [[nodiscard]] static constexpr std::size_t array_size(std::uint32_t granules) noexcept {
@@ -203,7 +202,7 @@ struct basic_good_fit {
             return reinterpret_cast<const std::uint32_t*>(this + 1);
         }
 
-        detail::free_lists<bin_count_max, Steps> lists_;
+        detail::free_lists<bin_count_max> lists_;
         detail::link_code code_;
         std::uint32_t bin_count_ = 0;
         std::uint32_t padding_ = 0;

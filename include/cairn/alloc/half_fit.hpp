@@ -33,11 +33,10 @@ struct half_fit {
         return std::bit_ceil(granules);
     }
 
-    template <class Steps>
     class alignas(8) index {
         static constexpr std::uint32_t bin_count = 30;
-        using blocks = detail::block_map<Steps>;
-        using links = detail::links_in_blocks<Steps>;
+        using blocks = detail::block_map;
+        using links = detail::links_in_blocks;
 
     public:
         [[nodiscard]] static constexpr std::size_t array_size(std::uint32_t) noexcept { return 0; }
@@ -125,7 +124,7 @@ struct half_fit {
             return floor_log2(size);
         }
 
-        detail::free_lists<bin_count, Steps> lists_;
+        detail::free_lists<bin_count> lists_;
         detail::link_code code_;
         std::uint32_t heads_[bin_count];
     };

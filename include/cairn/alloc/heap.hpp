@@ -58,15 +58,15 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-template <class Fit = good_fit, class Steps = uncounted>
+template <class Fit = good_fit>
 class heap {
     static_assert(fit<Fit>);
     static_assert(Fit::deferred_max == 0 || detail::defers<Fit>,
                   "a fit whose blocks wait has classes, a deferred_share and a deferred_size_max");
-    using core = detail::heap_core<Fit, Steps>;
+    using core = detail::heap_core<Fit>;
     using region_type = typename core::region_type;
     using bins = typename core::bins;
-    using home_region = detail::home_region<Fit, Steps>;
+    using home_region = detail::home_region<Fit>;
 
 public:
     using options = heap_options;
@@ -236,9 +236,9 @@ private:
 };
 
 /// Another type in the fit's place: the sentence, and then a heap of the default fit.
-template <class Fit, class Steps>
+template <class Fit>
     requires(!fit<Fit>)
-class heap<Fit, Steps> : public heap<good_fit> {
+class heap<Fit> : public heap<good_fit> {
     static constexpr bool is_fit = fit<Fit>;  // apart: gcc would list each requirement
     static_assert(is_fit,
                   "a fit is good_fit, quick_fit, strict_good_fit, best_fit, first_fit or half_fit; "
@@ -262,12 +262,12 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- compiled once
 
-extern template class detail::heap_core<good_fit, uncounted>;
-extern template class detail::heap_core<quick_fit, uncounted>;
-extern template class detail::heap_core<strict_good_fit, uncounted>;
-extern template class detail::heap_core<best_fit, uncounted>;
-extern template class detail::heap_core<first_fit, uncounted>;
-extern template class detail::heap_core<half_fit, uncounted>;
+extern template class detail::heap_core<good_fit>;
+extern template class detail::heap_core<quick_fit>;
+extern template class detail::heap_core<strict_good_fit>;
+extern template class detail::heap_core<best_fit>;
+extern template class detail::heap_core<first_fit>;
+extern template class detail::heap_core<half_fit>;
 extern template class heap<good_fit>;
 extern template class heap<quick_fit>;
 extern template class heap<strict_good_fit>;

@@ -38,7 +38,7 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-template <std::unsigned_integral Offset, class Steps = uncounted>
+template <std::unsigned_integral Offset>
 class basic_offset_heap {
     static_assert(sizeof(Offset) == 4 || sizeof(Offset) == 8);
 
@@ -191,23 +191,23 @@ private:
     struct links {
         node* nodes;
         [[nodiscard]] std::uint32_t next(std::uint32_t i) const noexcept {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             return nodes[i].link[0];
         }
         [[nodiscard]] std::uint32_t prev(std::uint32_t i) const noexcept {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             return nodes[i].link[1];
         }
         void set_next(std::uint32_t i, std::uint32_t to) const noexcept {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             nodes[i].link[0] = to;
         }
         void set_prev(std::uint32_t i, std::uint32_t to) const noexcept {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             nodes[i].link[1] = to;
         }
         void set_both(std::uint32_t i, std::uint32_t next, std::uint32_t prev) const noexcept {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             nodes[i].link[0] = next;
             nodes[i].link[1] = prev;
         }
@@ -288,7 +288,7 @@ private:
     detail::compaction_planner planner_;
     Offset capacity_;
     allocator_ref upstream_;
-    detail::free_lists<bin_count, Steps> bins_;
+    detail::free_lists<bin_count> bins_;
     std::uint32_t heads_[bin_count];
 };
 

@@ -1,14 +1,12 @@
-// cairn/storage/step_counter.hpp - counts what an operation of a heap touches.
+// cairn/storage/step_counter.hpp - counts what an operation touches, in a build for tests.
 //
-// "Bounded" is a claim about the worst case, and a clock cannot prove one. So every loop turn, list
-// link, block header and bitmap word that a heap may touch calls Steps::touch(). The heap of the
-// user counts nothing and compiles to what it would be without the word; the heap of the tests
-// counts, and the tests assert the documented maximum after every single operation.
+// A clock cannot prove a worst case. So every loop turn, list link, block header and bitmap word
+// that a bounded operation may touch is followed by CAIRN_DETAIL_STEP(). The library of the users
+// is built without CAIRN_COUNTS_STEPS: the macro is empty there. The tests of the worst cases are
+// built with it, together with the sources of the library (tests/CMakeLists.txt, COUNTS), and
+// assert the documented maximum after every single operation.
 //
-//      cairn::heap<cairn::good_fit>                        uncounted: no code, no data
-//      cairn::heap<cairn::good_fit, cairn::counted_steps>  counted_steps::taken says how many
-//
-// Cost:    uncounted: nothing at all. counted_steps: one increment of a thread-local number.
+// Cost:    none; with CAIRN_COUNTS_STEPS one increment of a thread-local number.
 // Threads: each thread has its own count.
 #pragma once
 
@@ -16,20 +14,28 @@
 
 #include <cairn/core/inside/flavour.hpp>
 
+#if defined(CAIRN_COUNTS_STEPS)
+
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+
+/// Steps of this thread so far. Tests set it to 0 before an operation.
+inline thread_local std::uint64_t steps_taken = 0;
+
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail
+
+#    define CAIRN_DETAIL_STEP() (++::cairn::detail::steps_taken)
+#else
+#    define CAIRN_DETAIL_STEP() (static_cast<void>(0))
+#endif
+
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-/// The default: steps are not counted.
+// stable_slot_map still takes these as a template parameter.
 struct uncounted {
-    /// Does nothing.
     static constexpr void touch() noexcept {}
 };
-
-/// For tests: `taken` grows by one for each word, link or loop turn.
 struct counted_steps {
-    /// One step more.
     static void touch() noexcept { ++taken; }
-
-    /// Steps of this thread.
     static inline thread_local std::uint64_t taken = 0;
 };
 

@@ -3,11 +3,11 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-template class detail::heap_core<quick_fit, uncounted>;
-template class detail::heap_core<strict_good_fit, uncounted>;
-template class detail::heap_core<best_fit, uncounted>;
-template class detail::heap_core<first_fit, uncounted>;
-template class detail::heap_core<half_fit, uncounted>;
+template class detail::heap_core<quick_fit>;
+template class detail::heap_core<strict_good_fit>;
+template class detail::heap_core<best_fit>;
+template class detail::heap_core<first_fit>;
+template class detail::heap_core<half_fit>;
 template class heap<quick_fit>;
 template class heap<strict_good_fit>;
 template class heap<best_fit>;

@@ -22,11 +22,11 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 static_assert(object_granule == granule_size && object_granules_max == granule_count_max);
 
-class hole_index : public first_fit::index<uncounted> {};
+class hole_index : public first_fit::index {};
 
 namespace {
 
-using blocks = block_map<uncounted>;
+using blocks = block_map;
 
 std::size_t index_size(std::uint32_t granules) noexcept {
     return sizeof(hole_index) + hole_index::array_size(granules);

@@ -192,7 +192,7 @@ TEST(heap, best_fit_compares_all_regions) {
 TEST(free_lists, are_cleared_with_as_many_heads_as_there_are_bins) {
     std::uint32_t heads[65];
     heads[64] = 7;  // what lies behind them
-    detail::free_lists<64, uncounted> lists;
+    detail::free_lists<64> lists;
     lists.clear(heads, 64);
     for (int bin = 0; bin < 64; ++bin) { EXPECT_EQ(heads[bin], detail::no_block); }
     EXPECT_EQ(heads[64], 7u);

@@ -24,8 +24,8 @@ void expect_steps_with_and_without_the_last_resort() {
 
     // Where memory does not run out there is none.
     test_region memory{16_MiB};
-    heap<Fit, counted_steps> h{memory.span()};
-    counting<heap<Fit, counted_steps>> counted{h};
+    heap<Fit> h{memory.span()};
+    counting<heap<Fit>> counted{h};
     random_load(counted, 7, 40'000, true);
     EXPECT_LE(counted.seen.allocate, Fit::allocate_steps_max + 2 * checks);
     EXPECT_LE(counted.seen.deallocate, Fit::deallocate_steps_max + checks);

@@ -29,15 +29,15 @@ class counting {
 public:
     explicit counting(Heap& h) : heap_{h} {}
     void* allocate(std::size_t size, alignment align = default_alignment) {
-        counted_steps::taken = 0;
+        detail::steps_taken = 0;
         void* const p = heap_.allocate(size, align);
-        seen.allocate = std::max(seen.allocate, counted_steps::taken);
+        seen.allocate = std::max(seen.allocate, detail::steps_taken);
         return p;
     }
     void deallocate(void* p, std::size_t size) {
-        counted_steps::taken = 0;
+        detail::steps_taken = 0;
         heap_.deallocate(p, size);
-        seen.deallocate = std::max(seen.deallocate, counted_steps::taken);
+        seen.deallocate = std::max(seen.deallocate, detail::steps_taken);
     }
     steps_seen seen;
 
@@ -98,8 +98,8 @@ steps_seen worst_steps() {
     steps_seen worst;
     for (const std::size_t size : {64_KiB, 4_MiB}) {
         test_region memory{size};
-        heap<Fit, counted_steps> h{memory.span()};
-        counting<heap<Fit, counted_steps>> counted{h};
+        heap<Fit> h{memory.span()};
+        counting<heap<Fit>> counted{h};
         for (unsigned seed = 1; seed <= 3; ++seed) {
             random_load(counted, seed, 12'000, true);
             h.trim();

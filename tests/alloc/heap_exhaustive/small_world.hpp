@@ -57,7 +57,7 @@ struct seen_key {
 /// A region of exactly `granules`, at a multiple of 4096.
 template <class Fit>
 class small_world {
-    using heap_type = heap<Fit, counted_steps>;
+    using heap_type = heap<Fit>;
 
 public:
     explicit small_world(std::uint32_t granules, oracle_rule rule, bool exact)
@@ -129,9 +129,9 @@ private:
     bool on(const state& s, Operation operation) {
         load(s);
         heap_type h = heap_type::adopt(memory_.span(size_));
-        counted_steps::taken = 0;
+        detail::steps_taken = 0;
         const bool changed = operation(h);
-        steps_max = counted_steps::taken > steps_max ? counted_steps::taken : steps_max;
+        steps_max = detail::steps_taken > steps_max ? detail::steps_taken : steps_max;
         h.validate();
         return changed;
     }

@@ -69,7 +69,7 @@ unsigned seed_count() {
 }  // namespace
 
 TYPED_TEST(offset_heap_test, random_use_against_intervals_without_false_exhaustion) {
-    using heap_type = basic_offset_heap<TypeParam, counted_steps>;
+    using heap_type = basic_offset_heap<TypeParam>;
     test_upstream upstream;
     std::uint64_t steps_max = 0;
     for (unsigned seed = 1; seed <= seed_count(); ++seed) {
@@ -84,10 +84,10 @@ TYPED_TEST(offset_heap_test, random_use_against_intervals_without_false_exhausti
             if (random() % 100 < 55 || live.empty()) {
                 const std::uint64_t size = 1 + random() % (1 + (900u >> random() % 9));
                 const std::uint64_t align = random() % 3 == 0 ? 1u << random() % 8 : 1;
-                counted_steps::taken = 0;
+                detail::steps_taken = 0;
                 const auto a =
                     h.allocate(static_cast<TypeParam>(size), static_cast<TypeParam>(align), step);
-                steps_max = std::max(steps_max, counted_steps::taken);
+                steps_max = std::max(steps_max, detail::steps_taken);
                 if (!a) {
                     ++refused;
                     ASSERT_FALSE(oracle.largest_gap_holds(round_to_class(size + align - 1)))
@@ -111,9 +111,9 @@ TYPED_TEST(offset_heap_test, random_use_against_intervals_without_false_exhausti
                         r.size = size;
                     }
                 } else {
-                    counted_steps::taken = 0;
+                    detail::steps_taken = 0;
                     h.deallocate(r.name);
-                    steps_max = std::max(steps_max, counted_steps::taken);
+                    steps_max = std::max(steps_max, detail::steps_taken);
                     ASSERT_FALSE(h.contains(r.name));
                     oracle.remove(r.offset);
                     live.pop_back();

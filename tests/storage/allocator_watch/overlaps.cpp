@@ -145,7 +145,7 @@ TEST(two_threads_at_once, are_named_by_the_one_that_leaves_the_short_way_of_a_he
     if (checker_is_faster() || under_tsan) { GTEST_SKIP() << "they keep faults to themselves"; }
     GTEST_FLAG_SET(death_test_style, "fast");
     faulting_upstream upstream;
-    detail::heap_core<good_fit, uncounted> heap{upstream, std::size_t{64} << 10, true};
+    detail::heap_core<good_fit> heap{upstream, std::size_t{64} << 10, true};
     void* p = nullptr;  // far from the bins
     for (int i = 0; i < 200; ++i) { p = heap.allocate(104, default_alignment); }
     ASSERT_NE(p, nullptr);

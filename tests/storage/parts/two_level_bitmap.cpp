@@ -13,7 +13,7 @@ namespace {
 
 template <std::uint32_t Bits>
 void agrees_with_a_set() {
-    using bitmap = detail::two_level_bitmap<Bits, counted_steps>;
+    using bitmap = detail::two_level_bitmap<Bits>;
     SCOPED_TRACE(Bits);
     std::mt19937 random{Bits};
     bitmap bits;
@@ -30,9 +30,9 @@ void agrees_with_a_set() {
         }
         const std::uint32_t asked = static_cast<std::uint32_t>(random() % Bits);
         const auto found = model.lower_bound(asked);
-        counted_steps::taken = 0;
+        detail::steps_taken = 0;
         ASSERT_EQ(bits.find_from(asked), found == model.end() ? bitmap::none : *found);
-        ASSERT_LE(counted_steps::taken, 2u) << "a word, and the first that is not zero above it";
+        ASSERT_LE(detail::steps_taken, 2u) << "a word, and the first that is not zero above it";
         ASSERT_EQ(bits.test(asked), model.count(asked) == 1);
         ASSERT_EQ(bits.empty(), model.empty());
         ASSERT_EQ(bits.highest(), model.empty() ? bitmap::none : *model.rbegin());
@@ -52,13 +52,13 @@ TEST(two_level_bitmap, finds_what_a_set_finds_in_two_looks) {
 }
 
 TEST(two_level_bitmap, one_word_is_its_own_summary) {
-    static_assert(sizeof(detail::two_level_bitmap<64, uncounted>) == 8);
-    static_assert(sizeof(detail::two_level_bitmap<65, uncounted>) == 24);
-    static_assert(sizeof(detail::two_level_bitmap<4096, uncounted>) == 65 * 8);
+    static_assert(sizeof(detail::two_level_bitmap<64>) == 8);
+    static_assert(sizeof(detail::two_level_bitmap<65>) == 24);
+    static_assert(sizeof(detail::two_level_bitmap<4096>) == 65 * 8);
 }
 
 TEST(two_level_bitmap, a_bit_that_it_does_not_have_is_named) {
     if (!asserts_enabled) { GTEST_SKIP(); }
-    detail::two_level_bitmap<100, uncounted> bits;
+    detail::two_level_bitmap<100> bits;
     EXPECT_DEATH((void)bits.find_from(100), "a bit that exists is asked for");
 }

@@ -26,9 +26,8 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Blocks must have at least two granules: six links.
-template <class Steps>
 class size_trie {
-    using blocks = block_map<Steps>;
+    using blocks = block_map;
     enum link : unsigned { next = 0, prev = 1, left = 2, right = 3, parent = 4 };
     static constexpr std::uint32_t none = no_block;
 
@@ -47,7 +46,7 @@ public:
         b.set_two_links(code_, g, left, none, none);
         std::uint32_t node = root_;
         for (unsigned bit = key_bits;;) {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             if (b.header(node).size() == size) {  // newest right behind the node
                 const std::uint32_t after = followed(b, node, next, prev);
                 b.set_two_links(code_, g, next, after, node);
@@ -89,7 +88,7 @@ public:
         }
         std::uint32_t leaf = g;
         for (unsigned bit = key_bits + 1;; --bit) {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             expect(bit != 0);
             const std::uint32_t r = child_of(b, leaf, right);
             const std::uint32_t child = r != none ? r : child_of(b, leaf, left);
@@ -126,7 +125,7 @@ public:
         std::uint32_t above_larger = none;  // above the deepest subtree of sizes beyond the path's
         std::uint32_t node = root_;
         for (unsigned bit = key_bits; node != none;) {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             const std::uint32_t node_size = b.header(node).size();
             if (node_size >= size && node_size < best_size) {
                 best = node;
@@ -142,7 +141,7 @@ public:
         // Its minimum is on the leftmost path.
         node = above_larger == none ? none : child_of(b, above_larger, right);
         for (unsigned bit = key_bits; node != none; --bit) {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             expect(bit != 0);
             const std::uint32_t node_size = b.header(node).size();
             if (node_size < best_size) {

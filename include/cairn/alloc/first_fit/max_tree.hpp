@@ -21,6 +21,7 @@
 
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
+#include <cairn/storage/step_counter.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
@@ -115,7 +116,7 @@ template <class Entry>
 
 /// The shape of a tree over `leaves` entries; the entries themselves lie where the caller says,
 /// level 0 first, each level padded to whole groups. Trivially copyable.
-template <class Entry, class Steps>
+template <class Entry>
 class max_tree {
     static constexpr std::uint32_t width = fan_out<Entry>;
 
@@ -158,7 +159,7 @@ public:
                                      unsigned levels) const noexcept {
         std::uint32_t place = 0;
         for (unsigned level = levels; level-- != 0;) {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             const std::uint32_t mask = at_least(entries + start_[level] + place * width, wanted);
             if (mask == 0) { return none; }  // only at the top: below it the maximum is true
             place = place * width + static_cast<std::uint32_t>(std::countr_zero(mask));
@@ -174,7 +175,7 @@ public:
         unsigned level = 0;
         for (;; ++level) {
             if (level == levels_) { return none; }
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             const std::uint32_t group = leaf / width;
             if (group < group_count(level)) {
                 mask = at_least(entries + start_[level] + group * width, wanted) &
@@ -186,7 +187,7 @@ public:
         std::uint32_t place =
             leaf / width * width + static_cast<std::uint32_t>(std::countr_zero(mask));
         while (level-- != 0) {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             mask = at_least(entries + start_[level] + place * width, wanted);
             place = place * width + static_cast<std::uint32_t>(std::countr_zero(mask));
         }
@@ -198,7 +199,7 @@ public:
                                           std::uint32_t wanted) const noexcept {
         std::uint32_t place = 0;
         for (unsigned level = levels_; level-- != 0;) {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             const std::uint32_t mask = at_least(entries + start_[level] + place * width, wanted);
             if (mask == 0) { return none; }
             place = place * width + 31u - static_cast<std::uint32_t>(std::countl_zero(mask));
@@ -209,7 +210,7 @@ public:
     /// The leaf's maximum is now `value`, which is more than before or equal.
     void raise(Entry* entries, std::uint32_t leaf, std::uint32_t value) noexcept {
         for (unsigned level = 0; level < levels_; ++level) {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             Entry& entry = entries[start_[level] + leaf];
             if (entry >= value) { return; }
             entry = static_cast<Entry>(value);
@@ -220,7 +221,7 @@ public:
     /// The leaf's maximum is now `value`, which is less than before or equal.
     void lower(Entry* entries, std::uint32_t leaf, std::uint32_t value) noexcept {
         for (unsigned level = 0;; ++level) {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             Entry& entry = entries[start_[level] + leaf];
             const std::uint32_t before = entry;
             if (before == value) { return; }

@@ -31,6 +31,7 @@
 
 #include <cairn/alloc/fit/hidden_word.hpp>
 #include <cairn/core/alignment.hpp>
+#include <cairn/storage/step_counter.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
@@ -115,7 +116,6 @@ private:
 };
 
 /// The blocks of one region: the address of granule 0, and nothing else.
-template <class Steps>
 class block_map {
 public:
     explicit block_map(std::byte* base) noexcept : base_{base} {}
@@ -131,31 +131,31 @@ public:
     }
 
     [[nodiscard]] block_header header(std::uint32_t g) const noexcept {
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         return {load_hidden<std::uint32_t>(at(g)), load_hidden<std::uint32_t>(at(g) + 4)};
     }
     /// One half of the header each, for an operation that needs no more.
     [[nodiscard]] std::uint32_t size_and_bits(std::uint32_t g) const noexcept {
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         return load_hidden<std::uint32_t>(at(g));
     }
     [[nodiscard]] std::uint32_t previous(std::uint32_t g) const noexcept {
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         return load_hidden<std::uint32_t>(at(g) + 4);
     }
     void set_header(std::uint32_t g, block_header h) const noexcept {
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         store_hidden(at(g), h.size_and_bits());
         store_hidden(at(g) + 4, h.previous());
     }
     /// The block before `g` is now `size` granules long. Leaves size and bits alone.
     void set_previous(std::uint32_t g, std::uint32_t size) const noexcept {
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         store_hidden(at(g) + 4, size);
     }
     /// Size and bits of `g`, as one half of the header. Leaves `previous` alone.
     void set_size_and_bits(std::uint32_t g, std::uint32_t size_and_bits) const noexcept {
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         store_hidden(at(g), size_and_bits);
     }
 
@@ -163,24 +163,24 @@ public:
     /// What link() returns need not be a block: a stray write may have been there.
     [[nodiscard]] std::uint32_t link(link_code code, std::uint32_t g,
                                      unsigned which) const noexcept {
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         return code.turned(load_hidden<std::uint32_t>(payload(g) + which * 4u));
     }
     /// As link(code, g, which) == to. Compares the words as they are written: where one block is
     /// looked for twice, its number is turned once.
     [[nodiscard]] bool links_to(link_code code, std::uint32_t g, unsigned which,
                                 std::uint32_t to) const noexcept {
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         return load_hidden<std::uint32_t>(payload(g) + which * 4u) == code.turned(to);
     }
     void set_link(link_code code, std::uint32_t g, unsigned which,
                   std::uint32_t value) const noexcept {
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         store_hidden(payload(g) + which * 4u, code.turned(value));
     }
     void set_two_links(link_code code, std::uint32_t g, unsigned which, std::uint32_t first,
                        std::uint32_t second) const noexcept {
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         store_hidden(payload(g) + which * 4u, code.turned(first));
         store_hidden(payload(g) + which * 4u + 4, code.turned(second));
     }

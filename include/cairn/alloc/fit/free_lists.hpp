@@ -27,10 +27,9 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Where the lists of a heap in memory keep their links: in the first 8 payload bytes.
-template <class Steps>
 class links_in_blocks {
 public:
-    links_in_blocks(block_map<Steps> blocks, link_code code) noexcept
+    links_in_blocks(block_map blocks, link_code code) noexcept
         : blocks_{blocks}, code_{code} {}
 
     [[nodiscard]] std::uint32_t next(std::uint32_t id) const noexcept {
@@ -59,7 +58,7 @@ public:
     [[nodiscard]] const void* memory() const noexcept { return blocks_.at(0); }
 
 private:
-    block_map<Steps> blocks_;
+    block_map blocks_;
     link_code code_;
 };
 
@@ -70,7 +69,7 @@ struct list_head {
     std::uint32_t bin = no_block;
 };
 
-template <std::uint32_t BinCountMax, class Steps>
+template <std::uint32_t BinCountMax>
 class free_lists {
 public:
     static constexpr std::uint32_t none = no_block;
@@ -259,7 +258,7 @@ private:
         }
     }
 
-    two_level_bitmap<BinCountMax, Steps> bitmap_;
+    two_level_bitmap<BinCountMax> bitmap_;
 };
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

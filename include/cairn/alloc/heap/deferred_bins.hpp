@@ -22,7 +22,7 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
-template <class Fit, class Steps>
+template <class Fit>
 class deferred_bins {
     static constexpr bool used = Fit::deferred_max != 0;
 
@@ -100,7 +100,7 @@ public:
         // a part of the surplus.
         if (share <= header_->share) { return; }
         for (std::uint32_t c = 0; c < count(); ++c) {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             const std::uint32_t before = cap(bins_[c]);
             bins_[c].room += static_cast<std::int32_t>(
                 deferred_cap(share, bins_[c].granules(), Fit::deferred_max) - before);
@@ -155,10 +155,10 @@ public:
         // The header before the link: what stands in a block is a link only where the header says
         // that it waits here. Then the block is in use, before anything of it is given out.
         const std::uint64_t waiting = bin.waiting;
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         std::byte* const header = p - block_header_size;
         if (load_hidden<std::uint32_t, Watched>(header) != waiting) [[unlikely]] { return false; }
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         bin.head = load_hidden<std::uint64_t, Watched>(p);
         store_hidden<std::uint32_t, Watched>(
             header, static_cast<std::uint32_t>(waiting) - block_header::deferred_bit);
@@ -171,12 +171,12 @@ public:
     [[nodiscard, gnu::always_inline]] inline bool put(deferred_bin& bin, std::byte* p) noexcept {
         const std::uint64_t waiting = bin.waiting;
         std::byte* const header = p - block_header_size;
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         // Asked first: a refusal leaves the block as it was, for the core. Then the link, the
         // header, and at last the head.
         if (!surplus_.joined(bin, waiting)) [[unlikely]] { return false; }
         if constexpr (Watched) { poison(p, payload_size(bin.granules())); }
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         store_hidden<std::uint64_t, Watched>(p, bin.head);
         store_hidden<std::uint32_t, Watched>(header, static_cast<std::uint32_t>(waiting));
         bin.head = reinterpret_cast<std::uintptr_t>(p) - zero_;
@@ -200,7 +200,7 @@ public:
         std::uint32_t beyond = 0;
         std::size_t granules = 0;
         for (std::uint32_t c = 0; c < count(); ++c) {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             granules += std::size_t{waiting_in(bins_[c])} * bins_[c].granules();
             beyond += bins_[c].room < 0 ? static_cast<std::uint32_t>(-bins_[c].room) : 0;
         }
@@ -213,7 +213,7 @@ public:
         // Eight at most, so that a request does not pay for bins without a surplus; the cursor goes
         // on there at the next request, and comes round.
         for (unsigned tries = 8; tries != 0; --tries) {
-            Steps::touch();
+            CAIRN_DETAIL_STEP();
             if (surplus_.cursor == 0) { surplus_.cursor = count(); }
             deferred_bin& bin = bins_[surplus_.cursor - 1];
             if (bin.room < 0) { return &bin; }

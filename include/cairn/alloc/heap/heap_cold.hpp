@@ -10,16 +10,16 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- making one
 
-template <class Fit, class Steps>
-heap<Fit, Steps>::heap(allocator_ref upstream, std::size_t block_size, bool owned,
+template <class Fit>
+heap<Fit>::heap(allocator_ref upstream, std::size_t block_size, bool owned,
                        const options& how) noexcept
     : core_{upstream, block_size, owned} {
     if (how.name != nullptr) { set_name(how.name); }
     expect_empty_end(how.all_back_at_end);
 }
 
-template <class Fit, class Steps>
-heap<Fit, Steps>::heap(byte_slice memory, const options& how) noexcept
+template <class Fit>
+heap<Fit>::heap(byte_slice memory, const options& how) noexcept
     : heap{no_memory(), 0, false, how} {
     // A region begins at a multiple of 16; what is too small for one block makes a heap that
     // refuses everything.
@@ -31,8 +31,8 @@ heap<Fit, Steps>::heap(byte_slice memory, const options& how) noexcept
     core_.start(home_region::make(memory.data() + skipped, size, bin_count), size);
 }
 
-template <class Fit, class Steps>
-heap<Fit, Steps>::heap(std::size_t size, allocator_ref upstream, const options& how) noexcept
+template <class Fit>
+heap<Fit>::heap(std::size_t size, allocator_ref upstream, const options& how) noexcept
     : heap{upstream, 0, true, how} {
     const std::uint32_t bin_count = bins::count_for(size / granule_size);
     if (home_region::granules_in(size, bin_count) == 0) { return; }
@@ -41,12 +41,12 @@ heap<Fit, Steps>::heap(std::size_t size, allocator_ref upstream, const options& 
     if (memory != nullptr) { core_.start(home_region::make(memory, size, bin_count), size); }
 }
 
-template <class Fit, class Steps>
-heap<Fit, Steps>::heap(grow_by growth, allocator_ref upstream, const options& how) noexcept
+template <class Fit>
+heap<Fit>::heap(grow_by growth, allocator_ref upstream, const options& how) noexcept
     : heap{upstream, growth.block_size < 1024 ? 1024 : growth.block_size, true, how} {}
 
-template <class Fit, class Steps>
-heap<Fit, Steps> heap<Fit, Steps>::adopt(byte_slice memory) noexcept {
+template <class Fit>
+heap<Fit> heap<Fit>::adopt(byte_slice memory) noexcept {
     heap h{no_memory(), 0, false, {}};
     if (region_type* const home = home_region::find(memory)) {
         h.core_.start(home, home->total_size());
@@ -54,8 +54,8 @@ heap<Fit, Steps> heap<Fit, Steps>::adopt(byte_slice memory) noexcept {
     return h;
 }
 
-template <class Fit, class Steps>
-heap<Fit, Steps> heap<Fit, Steps>::adopt_untrusted(byte_slice memory) noexcept {
+template <class Fit>
+heap<Fit> heap<Fit>::adopt_untrusted(byte_slice memory) noexcept {
     heap h{no_memory(), 0, false, {}};
     if (region_type* const home = home_region::find_untrusted(memory)) {
         h.core_.start(home, home->total_size());
@@ -65,8 +65,8 @@ heap<Fit, Steps> heap<Fit, Steps>::adopt_untrusted(byte_slice memory) noexcept {
 
 // ---------------------------------------------------------------------------- queries
 
-template <class Fit, class Steps>
-std::size_t heap<Fit, Steps>::largest_free() const noexcept {
+template <class Fit>
+std::size_t heap<Fit>::largest_free() const noexcept {
     std::uint32_t best = 0;
     for (std::uint32_t i = 0; i < core_.regions_.count(); ++i) {
         const std::uint32_t here = core_.region(i)->largest_free();
@@ -75,8 +75,8 @@ std::size_t heap<Fit, Steps>::largest_free() const noexcept {
     return best == 0 ? 0 : detail::payload_size(best);
 }
 
-template <class Fit, class Steps>
-heap_stats heap<Fit, Steps>::stats() const noexcept {
+template <class Fit>
+heap_stats heap<Fit>::stats() const noexcept {
     heap_stats s{};
     s.region_count = core_.regions_.count();
     s.capacity = core_.regions_.granules() * granule_size;
@@ -89,8 +89,8 @@ heap_stats heap<Fit, Steps>::stats() const noexcept {
     return s;
 }
 
-template <class Fit, class Steps>
-void heap<Fit, Steps>::validate() const noexcept {
+template <class Fit>
+void heap<Fit>::validate() const noexcept {
     if constexpr (asserts_enabled) {
         //     blocks marked as waiting, in all regions == blocks listed in all bins
         //     granules the core has given away         == in use + waiting
@@ -115,9 +115,9 @@ void heap<Fit, Steps>::validate() const noexcept {
     }
 }
 
-template <class Fit, class Steps>
+template <class Fit>
 template <class Visit>
-void heap<Fit, Steps>::for_each_block(Visit visit) const {
+void heap<Fit>::for_each_block(Visit visit) const {
     for (std::uint32_t i = 0; i < core_.regions_.count(); ++i) {
         core_.region(i)->for_each([&](std::uint32_t g, detail::block_header h) {
             const block_state state = h.is_free()       ? block_state::free

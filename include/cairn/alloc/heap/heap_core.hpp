@@ -29,14 +29,14 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
-template <class Fit, class Steps>
+template <class Fit>
 class heap_core : public heap_memory {
-    using home_region = detail::home_region<Fit, Steps>;
+    using home_region = detail::home_region<Fit>;
     using bin = deferred_bin;
 
 public:
-    using region_type = detail::region<Fit, Steps>;
-    using bins = deferred_bins<Fit, Steps>;
+    using region_type = detail::region<Fit>;
+    using bins = deferred_bins<Fit>;
 
     using heap_memory::heap_memory;
     heap_core(heap_core&& other) noexcept
@@ -77,7 +77,7 @@ public:
     }
     [[nodiscard]] const bins& waiting() const noexcept { return bins_; }
     [[nodiscard]] block_header header_of(const void* payload) const noexcept {
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         const std::byte* const at = static_cast<const std::byte*>(payload) - block_header_size;
         return {load_hidden<std::uint32_t>(at), load_hidden<std::uint32_t>(at + 4)};
     }
@@ -133,7 +133,7 @@ private:
     }
     /// The newest block that waits in `b`, taken out, or nullptr.
     [[nodiscard, gnu::always_inline]] inline std::byte* take_newest(bin& b) noexcept {
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         // nullptr means none, or a link that leads nowhere: expect_none() tells them apart, in the
         // cold path.
         if (!bins_.leads_to_block(b)) { return nullptr; }
@@ -184,8 +184,8 @@ private:
 // and one for any block, under any checker, with a sentence for what is wrong. The first changes
 // nothing before it knows, so the second begins anew.
 
-template <class Fit, class Steps>
-void* heap_core<Fit, Steps>::checked_allocate(std::size_t size, alignment align) noexcept {
+template <class Fit>
+void* heap_core<Fit>::checked_allocate(std::size_t size, alignment align) noexcept {
     if constexpr (Fit::deferred_max != 0) {
         if (bins_.covers(size) && align <= default_alignment && watch_.inside() == nullptr &&
             !poison_is_seen()) [[likely]] {
@@ -211,8 +211,8 @@ void* heap_core<Fit, Steps>::checked_allocate(std::size_t size, alignment align)
     return allocate_any(size, align);
 }
 
-template <class Fit, class Steps>
-void heap_core<Fit, Steps>::checked_deallocate(void* p, std::size_t size, call_site from) noexcept {
+template <class Fit>
+void heap_core<Fit>::checked_deallocate(void* p, std::size_t size, call_site from) noexcept {
     if constexpr (Fit::deferred_max != 0) {
         if (bins_.covers(size) && watch_.inside() == nullptr && !poison_is_seen()) [[likely]] {
             const void* const thread = this_thread_word();
@@ -234,8 +234,8 @@ void heap_core<Fit, Steps>::checked_deallocate(void* p, std::size_t size, call_s
 }
 
 // Apart, or their calls would cost the others a frame.
-template <class Fit, class Steps>
-[[gnu::noinline]] void* heap_core<Fit, Steps>::allocate_other(std::size_t size,
+template <class Fit>
+[[gnu::noinline]] void* heap_core<Fit>::allocate_other(std::size_t size,
                                                               alignment align) noexcept {
     if constexpr (Fit::deferred_max != 0) {
         if (bins_.covers(size) && align <= default_alignment && watch_.inside() == nullptr) {
@@ -251,8 +251,8 @@ template <class Fit, class Steps>
     }
     return allocate_any(size, align);
 }
-template <class Fit, class Steps>
-[[gnu::noinline]] void heap_core<Fit, Steps>::deallocate_other(void* p, std::size_t size,
+template <class Fit>
+[[gnu::noinline]] void heap_core<Fit>::deallocate_other(void* p, std::size_t size,
                                                                call_site from) noexcept {
     if (watch_.inside() == nullptr && !is_recent(p) && turn_to(p)) {
         return checked_deallocate(p, size, from);

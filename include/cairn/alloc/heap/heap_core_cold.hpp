@@ -10,8 +10,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 // ---------------------------------------------------------------------------- regions
 
 /// `home`, in `size` bytes, is the first region.
-template <class Fit, class Steps>
-void heap_core<Fit, Steps>::start(region_type* home, std::size_t size) noexcept {
+template <class Fit>
+void heap_core<Fit>::start(region_type* home, std::size_t size) noexcept {
     // In this order: the bins count their links from the lowest region, shares come from the size,
     // and what may wait from both.
     home_ = home;
@@ -21,8 +21,8 @@ void heap_core<Fit, Steps>::start(region_type* home, std::size_t size) noexcept 
     count_surplus();
 }
 
-template <class Fit, class Steps>
-bool heap_core<Fit, Steps>::grow(std::uint32_t granules, alignment align) noexcept {
+template <class Fit>
+bool heap_core<Fit>::grow(std::uint32_t granules, alignment align) noexcept {
     if (block_size_ == 0 || regions_.count() == region_set::count_max) { return false; }
     CAIRN_ASSERT(home_ == nullptr || bins_.surplus().waiting() == 0,
                  "a heap grows only when nothing waits: links count from the lowest region");
@@ -57,8 +57,8 @@ bool heap_core<Fit, Steps>::grow(std::uint32_t granules, alignment align) noexce
     return true;
 }
 
-template <class Fit, class Steps>
-void heap_core<Fit, Steps>::remove_region(region_type* r) noexcept {
+template <class Fit>
+void heap_core<Fit>::remove_region(region_type* r) noexcept {
     give_back(r);
     count_surplus();
 }
@@ -67,8 +67,8 @@ void heap_core<Fit, Steps>::remove_region(region_type* r) noexcept {
 
 /// Where the smallest block that fits is, the first of equals. Over-aligned requests are not
 /// compared: they take the first region that serves them.
-template <class Fit, class Steps>
-std::uint32_t heap_core<Fit, Steps>::region_of_best_fit(std::uint32_t granules,
+template <class Fit>
+std::uint32_t heap_core<Fit>::region_of_best_fit(std::uint32_t granules,
                                                         alignment align) const noexcept {
     std::uint32_t best = 0;
     if (align > alignment{granule_size}) { return best; }
@@ -84,8 +84,8 @@ std::uint32_t heap_core<Fit, Steps>::region_of_best_fit(std::uint32_t granules,
     return best;
 }
 
-template <class Fit, class Steps>
-void* heap_core<Fit, Steps>::allocate_in_regions(std::uint32_t granules, std::size_t size,
+template <class Fit>
+void* heap_core<Fit>::allocate_in_regions(std::uint32_t granules, std::size_t size,
                                                  alignment align) noexcept {
     std::uint32_t i = 0;
     if constexpr (takes_smallest_of_all_regions<Fit>) { i = region_of_best_fit(granules, align); }
@@ -105,8 +105,8 @@ void* heap_core<Fit, Steps>::allocate_in_regions(std::uint32_t granules, std::si
 }
 
 /// Keeps the books of a block that the core gave away.
-template <class Fit, class Steps>
-inline void* heap_core<Fit, Steps>::given_out(void* p, [[maybe_unused]] std::uint32_t granules,
+template <class Fit>
+inline void* heap_core<Fit>::given_out(void* p, [[maybe_unused]] std::uint32_t granules,
                                               std::size_t size) noexcept {
     unpoison(p, size);
     if constexpr (Fit::deferred_max != 0) {
@@ -118,8 +118,8 @@ inline void* heap_core<Fit, Steps>::given_out(void* p, [[maybe_unused]] std::uin
 /// For fits with classes: `size` is of class `c`, whose blocks have `granules`.
 /// (No requires-clause: clang 17 and gcc 14 write one into the function's name, gcc 12 does not,
 /// and then a program and a library of the two do not link.)
-template <class Fit, class Steps>
-void* heap_core<Fit, Steps>::allocate_class_from_core(std::uint32_t c, std::uint32_t granules,
+template <class Fit>
+void* heap_core<Fit>::allocate_class_from_core(std::uint32_t c, std::uint32_t granules,
                                                       std::size_t size) noexcept {
     if constexpr (has_size_classes<Fit>) {
         // One region alone is home: the others go before it does.
@@ -132,8 +132,8 @@ void* heap_core<Fit, Steps>::allocate_class_from_core(std::uint32_t c, std::uint
     return allocate_with_effort(granules, size, default_alignment);
 }
 
-template <class Fit, class Steps>
-void* heap_core<Fit, Steps>::allocate_from_core(std::size_t size, alignment align) noexcept {
+template <class Fit>
+void* heap_core<Fit>::allocate_from_core(std::size_t size, alignment align) noexcept {
     if constexpr (has_size_classes<Fit>) {
         if (size <= payload_size(Fit::small_max) && align <= alignment{granule_size}) [[likely]] {
             const std::uint32_t c = Fit::class_of_small(granules_for(size));
@@ -159,8 +159,8 @@ void* heap_core<Fit, Steps>::allocate_from_core(std::size_t size, alignment alig
     return allocate_with_effort(granules, size, align);
 }
 
-template <class Fit, class Steps>
-void* heap_core<Fit, Steps>::allocate_with_effort(std::uint32_t granules, std::size_t size,
+template <class Fit>
+void* heap_core<Fit>::allocate_with_effort(std::uint32_t granules, std::size_t size,
                                                   alignment align) noexcept {
     if (align.bytes() > size_max) { return nullptr; }
     if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
@@ -172,16 +172,16 @@ void* heap_core<Fit, Steps>::allocate_with_effort(std::uint32_t granules, std::s
     return grow(granules, align) ? allocate_in_regions(granules, size, align) : nullptr;
 }
 
-template <class Fit, class Steps>
-void heap_core<Fit, Steps>::free_in_core(void* p) noexcept {
+template <class Fit>
+void heap_core<Fit>::free_in_core(void* p) noexcept {
     if (regions_.count() == 1) [[likely]] { return free_in(home(), p); }
     give_to_core(p);
     // More waits than is in use: what waits holds regions that no block in use needs.
     if (Fit::deferred_max != 0 && bins_.surplus().wants_to_shrink()) { merge_surplus(); }
 }
 
-template <class Fit, class Steps>
-void heap_core<Fit, Steps>::give_to_core(void* p) noexcept {
+template <class Fit>
+void heap_core<Fit>::give_to_core(void* p) noexcept {
     // After free_in() r may be one free block; nothing of `p` is read from here on.
     auto* const r = static_cast<region_type*>(regions_.at(p));
     free_in(r, p);
@@ -196,8 +196,8 @@ void heap_core<Fit, Steps>::give_to_core(void* p) noexcept {
     }
 }
 
-template <class Fit, class Steps>
-[[gnu::always_inline]] inline void heap_core<Fit, Steps>::free_in(region_type* r,
+template <class Fit>
+[[gnu::always_inline]] inline void heap_core<Fit>::free_in(region_type* r,
                                                                   void* p) noexcept {
     const auto b = r->map();
     const std::uint32_t g = b.block_of(p);
@@ -208,8 +208,8 @@ template <class Fit, class Steps>
     if constexpr (Fit::deferred_max != 0) { bins_.surplus().gave_back(size); }
 }
 
-template <class Fit, class Steps>
-void heap_core<Fit, Steps>::deallocate(void* p, [[maybe_unused]] call_site from) noexcept {
+template <class Fit>
+void heap_core<Fit>::deallocate(void* p, [[maybe_unused]] call_site from) noexcept {
     if (p == nullptr) { return; }
     [[maybe_unused]] const allocator_watch::use inside{watch_, this, "heap", from};
     // The header says the size: in checked builds it is compared with its neighbours first, in all
@@ -229,8 +229,8 @@ void heap_core<Fit, Steps>::deallocate(void* p, [[maybe_unused]] call_site from)
     free_in_core(p);
 }
 
-template <class Fit, class Steps>
-bool heap_core<Fit, Steps>::resize(void* p, std::size_t old_size, std::size_t new_size) noexcept {
+template <class Fit>
+bool heap_core<Fit>::resize(void* p, std::size_t old_size, std::size_t new_size) noexcept {
     [[maybe_unused]] const allocator_watch::use inside{watch_, this, "heap", {}};
     expect_live(p, granules_of(old_size), old_size, {});
     if (new_size > size_max) { return false; }
@@ -255,8 +255,8 @@ bool heap_core<Fit, Steps>::resize(void* p, std::size_t old_size, std::size_t ne
 // ---------------------------------------------------------------------------- what waits
 
 /// For a class of which take_newest() found no block.
-template <class Fit, class Steps>
-void* heap_core<Fit, Steps>::allocate_unwaited(std::size_t size, const bin& b) noexcept {
+template <class Fit>
+void* heap_core<Fit>::allocate_unwaited(std::size_t size, const bin& b) noexcept {
     // A link that led nowhere, or to a block that does not wait, ends here: the core is asked only
     // when the bin is truly empty.
     bins_.expect_none(b);
@@ -264,8 +264,8 @@ void* heap_core<Fit, Steps>::allocate_unwaited(std::size_t size, const bin& b) n
 }
 
 /// Returns: false when no block waits in `b`.
-template <class Fit, class Steps>
-bool heap_core<Fit, Steps>::merge_newest(bin& b) noexcept {
+template <class Fit>
+bool heap_core<Fit>::merge_newest(bin& b) noexcept {
     std::byte* const p = take_newest(b);
     if (p == nullptr) {
         bins_.expect_none(b);
@@ -276,22 +276,22 @@ bool heap_core<Fit, Steps>::merge_newest(bin& b) noexcept {
 }
 
 /// Merges one block that waits beyond the share of its class, if one of the next bins has one.
-template <class Fit, class Steps>
-void heap_core<Fit, Steps>::merge_surplus() noexcept {
+template <class Fit>
+void heap_core<Fit>::merge_surplus() noexcept {
     if (bin* const b = bins_.next_surplus()) { (void)merge_newest(*b); }
 }
 
 /// After a change of the regions or of the shares.
-template <class Fit, class Steps>
-void heap_core<Fit, Steps>::count_surplus() noexcept {
+template <class Fit>
+void heap_core<Fit>::count_surplus() noexcept {
     if (Fit::deferred_max == 0 || home_ == nullptr) { return; }
     const std::size_t granules = regions_.granules();
     bins_.recount(granules, granules - regions_.free_granules(), regions_.count() > 1);
 }
 
 /// Returns: true when there was something to merge.
-template <class Fit, class Steps>
-bool heap_core<Fit, Steps>::merge_deferred() noexcept {
+template <class Fit>
+bool heap_core<Fit>::merge_deferred() noexcept {
     // Afterwards nothing waits, in any bin: what grow() asks for.
     bool any = false;
     for (std::uint32_t c = 0; c < bins_.count(); ++c) {
@@ -300,8 +300,8 @@ bool heap_core<Fit, Steps>::merge_deferred() noexcept {
     return any;
 }
 
-template <class Fit, class Steps>
-void heap_core<Fit, Steps>::reset() noexcept {
+template <class Fit>
+void heap_core<Fit>::reset() noexcept {
     [[maybe_unused]] const allocator_watch::use inside{watch_, this, "heap", {}};
     for (std::uint32_t i = 0; i < regions_.count(); ++i) {
         region(i)->clear(region_key(region(i)));
@@ -310,8 +310,8 @@ void heap_core<Fit, Steps>::reset() noexcept {
     count_surplus();
 }
 
-template <class Fit, class Steps>
-void heap_core<Fit, Steps>::trim() noexcept {
+template <class Fit>
+void heap_core<Fit>::trim() noexcept {
     [[maybe_unused]] const allocator_watch::use inside{watch_, this, "heap", {}};
     merge_deferred();
     count_surplus();  // what was most is forgotten

@@ -24,10 +24,10 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
     return static_cast<std::uint32_t>(secret_of(region));
 }
 
-template <class Fit, class Steps>
+template <class Fit>
 struct home_region {
-    using region_type = region<Fit, Steps>;
-    using bins = deferred_bins<Fit, Steps>;
+    using region_type = region<Fit>;
+    using bins = deferred_bins<Fit>;
 
     /// Which kind of heap a region is of: the fit's name, and its shape.
     [[nodiscard]] static constexpr std::uint64_t mark() noexcept {

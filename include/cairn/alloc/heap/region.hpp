@@ -34,10 +34,10 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
-template <class Fit, class Steps>
+template <class Fit>
 class region : public region_base {
-    using blocks = block_map<Steps>;
-    using index = typename Fit::template index<Steps>;
+    using blocks = block_map;
+    using index = typename Fit::index;
 
 public:
     // ---------------------------------------------------------------------------- making one
@@ -134,7 +134,7 @@ public:
     [[nodiscard, gnu::always_inline]] inline std::uint32_t allocate(std::uint32_t size) noexcept {
         const blocks b = map();
         std::uint32_t g = no_block;
-        if constexpr (finds_heads<index, Steps>) {
+        if constexpr (finds_heads<index>) {
             const auto found = index_.find_head(b, size);
             g = found.block;
             if (g == no_block) [[unlikely]] { return no_block; }
@@ -177,7 +177,7 @@ public:
                 padding_to(reinterpret_cast<std::uintptr_t>(b.payload(g)), align) / granule_size);
         };
         std::uint32_t g = no_block;
-        if constexpr (finds_if<index, Steps>) {
+        if constexpr (finds_if<index>) {
             // A hole that an aligned block left behind is aligned: it need not be larger.
             g = index_.find_if(b, size, 4u, [&](std::uint32_t candidate) {
                 return std::uint64_t{gap_of(candidate)} + size <= b.header(candidate).size();
@@ -221,7 +221,7 @@ public:
         }
         free_granules_ += size;
         const std::uint32_t total = left_size + size + right_size;
-        if constexpr (joins<index, Steps>) {
+        if constexpr (joins<index>) {
             index_.join(b, start, left_size, size, right_size);
         } else if (right_size != 0) {
             if (left_size != 0) {

@@ -24,7 +24,7 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 class region_base {
-    using blocks = block_map<uncounted>;
+    using blocks = block_map;
 
 public:
     // ---------------------------------------------------------------------------- queries

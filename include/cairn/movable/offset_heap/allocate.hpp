@@ -13,8 +13,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 // ---------------------------------------------------------------------------- hot path
 
 /// A free node that holds `size` at a multiple of `align` and starts below `below`, or none.
-template <std::unsigned_integral Offset, class Steps>
-inline std::uint32_t basic_offset_heap<Offset, Steps>::find_hole(Offset size, Offset align,
+template <std::unsigned_integral Offset>
+inline std::uint32_t basic_offset_heap<Offset>::find_hole(Offset size, Offset align,
                                                                  Offset below) const noexcept {
     const links l{nodes_};
     const std::uint32_t sure = first_from(bin_that_holds(size));
@@ -47,8 +47,8 @@ inline std::uint32_t basic_offset_heap<Offset, Steps>::find_hole(Offset size, Of
 }
 
 /// [ ------- hole ------- ] => [ gap ][ size ][ rest ]; `hole` becomes the middle.
-template <std::unsigned_integral Offset, class Steps>
-inline void basic_offset_heap<Offset, Steps>::carve(std::uint32_t hole, Offset gap, Offset size,
+template <std::unsigned_integral Offset>
+inline void basic_offset_heap<Offset>::carve(std::uint32_t hole, Offset gap, Offset size,
                                                     std::uint32_t rest_node,
                                                     std::uint32_t gap_node) noexcept {
     remove_free(hole);
@@ -75,8 +75,8 @@ inline void basic_offset_heap<Offset, Steps>::carve(std::uint32_t hole, Offset g
     }
 }
 
-template <std::unsigned_integral Offset, class Steps>
-inline offset_allocation basic_offset_heap<Offset, Steps>::allocate(
+template <std::unsigned_integral Offset>
+inline offset_allocation basic_offset_heap<Offset>::allocate(
     Offset size, Offset align, std::uint64_t user_data) noexcept {
     CAIRN_ASSERT(align != 0 && (align & (align - 1)) == 0, "an alignment is a power of two");
     if (size == 0) { size = 1; }
@@ -99,9 +99,9 @@ inline offset_allocation basic_offset_heap<Offset, Steps>::allocate(
 }
 
 /// Makes node `i` free and merges it with its free neighbours.
-template <std::unsigned_integral Offset, class Steps>
-inline void basic_offset_heap<Offset, Steps>::free_node(std::uint32_t i) noexcept {
-    Steps::touch();
+template <std::unsigned_integral Offset>
+inline void basic_offset_heap<Offset>::free_node(std::uint32_t i) noexcept {
+    CAIRN_DETAIL_STEP();
     node& n = nodes_[i];
     ++n.generation;
     const std::uint32_t left = n.prev;
@@ -109,14 +109,14 @@ inline void basic_offset_heap<Offset, Steps>::free_node(std::uint32_t i) noexcep
     Offset size = n.size;
     const bool merge_right = right != none && nodes_[right].kind == state::free;
     if (merge_right) {
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         size = static_cast<Offset>(size + nodes_[right].size);
         remove_free(right);
         unlink(right);
         give_node(right);
     }
     if (left != none && nodes_[left].kind == state::free) {
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         unlink(i);
         give_node(i);
         resize_free(left, static_cast<Offset>(nodes_[left].size + size));
@@ -126,8 +126,8 @@ inline void basic_offset_heap<Offset, Steps>::free_node(std::uint32_t i) noexcep
     insert_free(i);
 }
 
-template <std::unsigned_integral Offset, class Steps>
-inline void basic_offset_heap<Offset, Steps>::deallocate(offset_allocation a) noexcept {
+template <std::unsigned_integral Offset>
+inline void basic_offset_heap<Offset>::deallocate(offset_allocation a) noexcept {
     CAIRN_ASSERT(contains(a), "an allocation is freed once");
     if (!contains(a)) { return; }
     CAIRN_ASSERT(nodes_[a.index].kind != state::moving,
@@ -138,16 +138,16 @@ inline void basic_offset_heap<Offset, Steps>::deallocate(offset_allocation a) no
 
 // ---------------------------------------------------------------------------- nodes
 
-template <std::unsigned_integral Offset, class Steps>
-inline std::uint32_t basic_offset_heap<Offset, Steps>::take_node() noexcept {
+template <std::unsigned_integral Offset>
+inline std::uint32_t basic_offset_heap<Offset>::take_node() noexcept {
     --unused_count_;
     const std::uint32_t i = unused_;
     unused_ = nodes_[i].next;
     return i;
 }
 
-template <std::unsigned_integral Offset, class Steps>
-inline void basic_offset_heap<Offset, Steps>::give_node(std::uint32_t i) noexcept {
+template <std::unsigned_integral Offset>
+inline void basic_offset_heap<Offset>::give_node(std::uint32_t i) noexcept {
     // A plan that stands on this node goes on at its neighbour.
     planner_.forget(i, nodes_[i].prev, nodes_[i].next);
     nodes_[i].kind = state::unused;
@@ -156,16 +156,16 @@ inline void basic_offset_heap<Offset, Steps>::give_node(std::uint32_t i) noexcep
     ++unused_count_;
 }
 
-template <std::unsigned_integral Offset, class Steps>
-inline bool basic_offset_heap<Offset, Steps>::have_nodes(std::uint32_t wanted) noexcept {
+template <std::unsigned_integral Offset>
+inline bool basic_offset_heap<Offset>::have_nodes(std::uint32_t wanted) noexcept {
     while (unused_count_ < wanted) [[unlikely]] {
         if (!grow_nodes()) { return false; }
     }
     return true;
 }
 
-template <std::unsigned_integral Offset, class Steps>
-bool basic_offset_heap<Offset, Steps>::grow_nodes() noexcept {
+template <std::unsigned_integral Offset>
+bool basic_offset_heap<Offset>::grow_nodes() noexcept {
     if (node_count_ >= 0x4000'0000) { return false; }
     std::uint32_t count = node_count_ == 0 ? 64 : node_count_ * 2;
     if (allocation_count_max_ != unlimited) {
@@ -193,8 +193,8 @@ bool basic_offset_heap<Offset, Steps>::grow_nodes() noexcept {
     return true;
 }
 
-template <std::unsigned_integral Offset, class Steps>
-void basic_offset_heap<Offset, Steps>::link_before(std::uint32_t i, std::uint32_t right) noexcept {
+template <std::unsigned_integral Offset>
+void basic_offset_heap<Offset>::link_before(std::uint32_t i, std::uint32_t right) noexcept {
     const std::uint32_t left = nodes_[right].prev;
     nodes_[i].prev = left;
     nodes_[i].next = right;
@@ -202,8 +202,8 @@ void basic_offset_heap<Offset, Steps>::link_before(std::uint32_t i, std::uint32_
     (left != none ? nodes_[left].next : first_) = i;
 }
 
-template <std::unsigned_integral Offset, class Steps>
-inline void basic_offset_heap<Offset, Steps>::unlink(std::uint32_t i) noexcept {
+template <std::unsigned_integral Offset>
+inline void basic_offset_heap<Offset>::unlink(std::uint32_t i) noexcept {
     const node& n = nodes_[i];
     (n.prev != none ? nodes_[n.prev].next : first_) = n.next;
     (n.next != none ? nodes_[n.next].prev : last_) = n.prev;

@@ -13,8 +13,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 // ---------------------------------------------------------------------------- compaction
 
 /// The heap as the planner sees it: see movable/inside/planner.hpp. Places are nodes.
-template <std::unsigned_integral Offset, class Steps>
-struct basic_offset_heap<Offset, Steps>::compaction_view {
+template <std::unsigned_integral Offset>
+struct basic_offset_heap<Offset>::compaction_view {
     const basic_offset_heap& heap;
     bool allow_overlap;
 
@@ -62,8 +62,8 @@ struct basic_offset_heap<Offset, Steps>::compaction_view {
     }
 };
 
-template <std::unsigned_integral Offset, class Steps>
-std::size_t basic_offset_heap<Offset, Steps>::plan(move* out, std::size_t out_count,
+template <std::unsigned_integral Offset>
+std::size_t basic_offset_heap<Offset>::plan(move* out, std::size_t out_count,
                                                    const plan_limits<Offset>& limits) noexcept {
     static_assert(detail::compaction_map<compaction_view, move>);
     const std::size_t count_max =
@@ -101,8 +101,8 @@ std::size_t basic_offset_heap<Offset, Steps>::plan(move* out, std::size_t out_co
 }
 
 /// The destination belongs to the move from now on.
-template <std::unsigned_integral Offset, class Steps>
-void basic_offset_heap<Offset, Steps>::reserve(const move& m, std::uint32_t gap_node,
+template <std::unsigned_integral Offset>
+void basic_offset_heap<Offset>::reserve(const move& m, std::uint32_t gap_node,
                                                std::uint32_t rest_node) noexcept {
     node& hole = nodes_[m.reserved];
     const Offset gap = static_cast<Offset>(m.to - hole.offset);
@@ -115,8 +115,8 @@ void basic_offset_heap<Offset, Steps>::reserve(const move& m, std::uint32_t gap_
 }
 
 /// Exchanges the ranges of two nodes: each gets the other's offset and neighbours.
-template <std::unsigned_integral Offset, class Steps>
-void basic_offset_heap<Offset, Steps>::swap_places(std::uint32_t a, std::uint32_t b) noexcept {
+template <std::unsigned_integral Offset>
+void basic_offset_heap<Offset>::swap_places(std::uint32_t a, std::uint32_t b) noexcept {
     CAIRN_ASSERT(nodes_[a].next != b && nodes_[b].next != a, "neighbours slide, they do not swap");
     const auto point_to = [this](std::uint32_t i) {
         const node& n = nodes_[i];
@@ -137,8 +137,8 @@ void basic_offset_heap<Offset, Steps>::swap_places(std::uint32_t a, std::uint32_
     planner_.exchange(a, b);
 }
 
-template <std::unsigned_integral Offset, class Steps>
-void basic_offset_heap<Offset, Steps>::commit(const move& m) noexcept {
+template <std::unsigned_integral Offset>
+void basic_offset_heap<Offset>::commit(const move& m) noexcept {
     CAIRN_ASSERT(contains(m.what) && nodes_[m.what.index].kind == state::moving &&
                      m.reserved < node_count_ && nodes_[m.reserved].kind == state::reserved,
                  "a move is committed or cancelled once");
@@ -166,8 +166,8 @@ void basic_offset_heap<Offset, Steps>::commit(const move& m) noexcept {
     free_node(hole);
 }
 
-template <std::unsigned_integral Offset, class Steps>
-void basic_offset_heap<Offset, Steps>::cancel(const move& m) noexcept {
+template <std::unsigned_integral Offset>
+void basic_offset_heap<Offset>::cancel(const move& m) noexcept {
     CAIRN_ASSERT(contains(m.what) && nodes_[m.what.index].kind == state::moving &&
                      m.reserved < node_count_ && nodes_[m.reserved].kind == state::reserved,
                  "a move is committed or cancelled once");

@@ -7,8 +7,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- life
 
-template <std::unsigned_integral Offset, class Steps>
-basic_offset_heap<Offset, Steps>::basic_offset_heap(Offset capacity,
+template <std::unsigned_integral Offset>
+basic_offset_heap<Offset>::basic_offset_heap(Offset capacity,
                                                     std::uint32_t allocation_count_max,
                                                     allocator_ref upstream,
                                                     const options& how) noexcept
@@ -23,8 +23,8 @@ basic_offset_heap<Offset, Steps>::basic_offset_heap(Offset capacity,
 }
 
 /// One free range, or none at all.
-template <std::unsigned_integral Offset, class Steps>
-void basic_offset_heap<Offset, Steps>::start() noexcept {
+template <std::unsigned_integral Offset>
+void basic_offset_heap<Offset>::start() noexcept {
     bins_.clear(heads_, bin_count);
     first_ = last_ = none;
     planner_.restart();
@@ -38,8 +38,8 @@ void basic_offset_heap<Offset, Steps>::start() noexcept {
     insert_free(i);
 }
 
-template <std::unsigned_integral Offset, class Steps>
-void basic_offset_heap<Offset, Steps>::reset() noexcept {
+template <std::unsigned_integral Offset>
+void basic_offset_heap<Offset>::reset() noexcept {
     planner_.restart();
     for (std::uint32_t i = first_; i != none;) {
         const std::uint32_t next = nodes_[i].next;
@@ -50,8 +50,8 @@ void basic_offset_heap<Offset, Steps>::reset() noexcept {
     start();
 }
 
-template <std::unsigned_integral Offset, class Steps>
-void basic_offset_heap<Offset, Steps>::release() noexcept {
+template <std::unsigned_integral Offset>
+void basic_offset_heap<Offset>::release() noexcept {
     if (node_count_ != 0) {
         upstream_.deallocate(nodes_, node_count_ * sizeof(node), alignment::of<node>());
     }
@@ -62,8 +62,8 @@ void basic_offset_heap<Offset, Steps>::release() noexcept {
     start();
 }
 
-template <std::unsigned_integral Offset, class Steps>
-basic_offset_heap<Offset, Steps>::basic_offset_heap(basic_offset_heap&& other) noexcept
+template <std::unsigned_integral Offset>
+basic_offset_heap<Offset>::basic_offset_heap(basic_offset_heap&& other) noexcept
     : allocation_count_max_{other.allocation_count_max_},
       capacity_{other.capacity_},
       upstream_{other.upstream_} {
@@ -83,16 +83,16 @@ basic_offset_heap<Offset, Steps>::basic_offset_heap(basic_offset_heap&& other) n
     other.release();
 }
 
-template <std::unsigned_integral Offset, class Steps>
-auto basic_offset_heap<Offset, Steps>::operator=(basic_offset_heap&& other) noexcept
+template <std::unsigned_integral Offset>
+auto basic_offset_heap<Offset>::operator=(basic_offset_heap&& other) noexcept
     -> basic_offset_heap& {
     return detail::begin_anew(*this, other);
 }
 
 // ---------------------------------------------------------------------------- size of things
 
-template <std::unsigned_integral Offset, class Steps>
-bool basic_offset_heap<Offset, Steps>::grow(Offset new_capacity) noexcept {
+template <std::unsigned_integral Offset>
+bool basic_offset_heap<Offset>::grow(Offset new_capacity) noexcept {
     if (new_capacity <= capacity_) { return new_capacity == capacity_; }
     const Offset more = static_cast<Offset>(new_capacity - capacity_);
     if (last_ != none && nodes_[last_].kind == state::free) {
@@ -112,8 +112,8 @@ bool basic_offset_heap<Offset, Steps>::grow(Offset new_capacity) noexcept {
     return true;
 }
 
-template <std::unsigned_integral Offset, class Steps>
-bool basic_offset_heap<Offset, Steps>::shrink(Offset new_capacity) noexcept {
+template <std::unsigned_integral Offset>
+bool basic_offset_heap<Offset>::shrink(Offset new_capacity) noexcept {
     if (new_capacity >= capacity_) { return new_capacity == capacity_; }
     const std::uint32_t i = last_;
     if (nodes_[i].kind != state::free || nodes_[i].offset > new_capacity) { return false; }
@@ -128,8 +128,8 @@ bool basic_offset_heap<Offset, Steps>::shrink(Offset new_capacity) noexcept {
     return true;
 }
 
-template <std::unsigned_integral Offset, class Steps>
-bool basic_offset_heap<Offset, Steps>::try_resize(offset_allocation a, Offset new_size) noexcept {
+template <std::unsigned_integral Offset>
+bool basic_offset_heap<Offset>::try_resize(offset_allocation a, Offset new_size) noexcept {
     CAIRN_ASSERT(contains(a), "an allocation is used while it lives");
     if (!contains(a) || nodes_[a.index].kind == state::moving) { return false; }
     if (new_size == 0) { new_size = 1; }
@@ -164,8 +164,8 @@ bool basic_offset_heap<Offset, Steps>::try_resize(offset_allocation a, Offset ne
     return true;
 }
 
-template <std::unsigned_integral Offset, class Steps>
-void basic_offset_heap<Offset, Steps>::set_pinned(offset_allocation a, bool pinned) noexcept {
+template <std::unsigned_integral Offset>
+void basic_offset_heap<Offset>::set_pinned(offset_allocation a, bool pinned) noexcept {
     CAIRN_ASSERT(contains(a), "an allocation is used while it lives");
     CAIRN_ASSERT(nodes_[a.index].kind != state::moving,
                  "a move is committed or cancelled before its allocation is pinned");

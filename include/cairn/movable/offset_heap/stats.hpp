@@ -10,8 +10,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 // ---------------------------------------------------------------------------- looking
 
-template <std::unsigned_integral Offset, class Steps>
-offset_heap_stats<Offset> basic_offset_heap<Offset, Steps>::stats() const noexcept {
+template <std::unsigned_integral Offset>
+offset_heap_stats<Offset> basic_offset_heap<Offset>::stats() const noexcept {
     offset_heap_stats<Offset> s{capacity_, 0, 0, live_count_, 0};
     for (std::uint32_t i = first_; i != none; i = nodes_[i].next) {
         const node& n = nodes_[i];
@@ -23,9 +23,9 @@ offset_heap_stats<Offset> basic_offset_heap<Offset, Steps>::stats() const noexce
     return s;
 }
 
-template <std::unsigned_integral Offset, class Steps>
+template <std::unsigned_integral Offset>
 template <class Sink>
-void basic_offset_heap<Offset, Steps>::write_json(Sink sink) const {
+void basic_offset_heap<Offset>::write_json(Sink sink) const {
     detail::map_json<Sink> json{sink, capacity_};
     for_each_range([&](const offset_range<Offset>& r) {
         json.begin_range(r.offset, r.size);
@@ -39,8 +39,8 @@ void basic_offset_heap<Offset, Steps>::write_json(Sink sink) const {
     json.end();
 }
 
-template <std::unsigned_integral Offset, class Steps>
-void basic_offset_heap<Offset, Steps>::validate() const noexcept {
+template <std::unsigned_integral Offset>
+void basic_offset_heap<Offset>::validate() const noexcept {
     if constexpr (asserts_enabled) {
         Offset end = 0;
         std::uint32_t prev = none;

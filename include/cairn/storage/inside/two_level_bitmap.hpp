@@ -21,11 +21,12 @@
 #include <cstdint>
 
 #include <cairn/core/assert.hpp>
+#include <cairn/storage/step_counter.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// `Bits` <= 4096 bits. Trivially copyable; all zero is the empty bitmap.
-template <std::uint32_t Bits, class Steps>
+template <std::uint32_t Bits, class = void>
 class two_level_bitmap {
 public:
     static constexpr std::uint32_t none = 0xFFFF'FFFF;
@@ -33,13 +34,13 @@ public:
     static_assert(word_count <= 64, "one summary word has 64 bits");
 
     [[gnu::always_inline]] inline void set(std::size_t bit) noexcept {
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         words_[bit / 64] |= std::uint64_t{1} << (bit % 64);
         if constexpr (word_count > 1) { words_[summary] |= std::uint64_t{1} << (bit / 64); }
     }
 
     [[gnu::always_inline]] inline void clear(std::size_t bit) noexcept {
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         const std::uint64_t word = words_[bit / 64] & ~(std::uint64_t{1} << (bit % 64));
         words_[bit / 64] = word;
         if constexpr (word_count > 1) {
@@ -54,7 +55,7 @@ public:
     /// The lowest set bit >= `bit`, or none. Requires: bit < Bits.
     [[nodiscard]] std::uint32_t find_from(std::uint32_t bit) const noexcept {
         CAIRN_ASSERT(bit < Bits, "a bit that exists is asked for");
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         const std::uint32_t first = bit / 64;
         const std::uint64_t here = words_[first] >> (bit % 64);
         if (here != 0) [[likely]] {
@@ -66,7 +67,7 @@ public:
         // Shift in two steps: first may be 63, and a shift by 64 is undefined.
         const std::uint64_t above = words_[summary] >> first >> 1;
         if (above == 0) { return none; }
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         const std::uint32_t word = first + 1 + static_cast<std::uint32_t>(std::countr_zero(above));
         return word * 64 + static_cast<std::uint32_t>(std::countr_zero(words_[word]));
     }
@@ -75,7 +76,7 @@ public:
 
     /// The lowest set bit. Requires: !empty().
     [[nodiscard]] std::uint32_t lowest() const noexcept {
-        Steps::touch();
+        CAIRN_DETAIL_STEP();
         const auto word =
             static_cast<std::uint32_t>(word_count == 1 ? 0 : std::countr_zero(words_[summary]));
         return word * 64 + static_cast<std::uint32_t>(std::countr_zero(words_[word]));

@@ -61,7 +61,7 @@ public:
 
 private:
     static constexpr std::uint32_t group_size = 4096;
-    using bitmap = detail::two_level_bitmap<group_size, uncounted>;
+    using bitmap = detail::two_level_bitmap<group_size>;
 
     [[nodiscard]] static std::size_t groups_for(std::size_t count) noexcept {
         return (count + group_size - 1) / group_size;
