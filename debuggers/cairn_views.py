@@ -104,8 +104,8 @@ members = {
     "lease": {"object": "object_"},
     "node_pool": {"pools": "pools_"},
     "heap": {
-        "count": "core_.regions_.count_", "regions": "core_.regions_.entries_",
-        "joined": "core_.bins_.surplus_.joined_", "left": "core_.bins_.surplus_.left_"},
+        "count": "regions_.count_", "regions": "regions_.entries_",
+        "joined": "bins_.surplus_.joined_", "left": "bins_.surplus_.left_"},
     "heap_entry": {"region": "region"},
     "relocatable_heap": {
         "base": "base_", "slots": "slots_", "size": "region_size_", "lowest": "map_.lowest_",

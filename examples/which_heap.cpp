@@ -1,5 +1,8 @@
 // Which heap do I take, and does my memory suffice? One word between < > changes the policy; the
 // region that never refuses is a constant expression.
+#include <cairn/alloc/best_fit.hpp>
+#include <cairn/alloc/first_fit.hpp>
+#include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/required_size.hpp>
 #include <cairn/core/sizes.hpp>

@@ -13,6 +13,9 @@
 // with all that was instantiated for it. What was inlined is counted where it ended up.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/growing_arena.hpp>
+#include <cairn/alloc/best_fit.hpp>
+#include <cairn/alloc/first_fit.hpp>
+#include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/virtual_arena.hpp>
 #include <cairn/std/pmr_resource.hpp>

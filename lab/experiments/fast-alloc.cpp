@@ -5,6 +5,9 @@
 // Standard" at glibc. What it calls a single allocation is one allocation of 64 bytes, given back at
 // once where the allocator can: a pair, but for the stack.
 #include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/best_fit.hpp>
+#include <cairn/alloc/first_fit.hpp>
+#include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/pool.hpp>
 

@@ -6,6 +6,9 @@
 // The loops are templates of the adapter, so that what inlines for a user inlines here.
 #pragma once
 
+#include <cairn/alloc/best_fit.hpp>
+#include <cairn/alloc/first_fit.hpp>
+#include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cmath>
 #include <cstddef>

@@ -15,7 +15,6 @@ void detail::heap_is_corrupt(const char* sentence, const void* memory) noexcept 
                   {.kind = kind, .object = memory, .type = "memory of a heap"});
 }
 
-template class detail::heap_core<good_fit>;
 template class heap<good_fit>;
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -80,7 +80,7 @@ public:
         for (int i = 0; i < 30; ++i) {
             const std::uint32_t size = size_from(random);
             const std::uint32_t from = random() % granules;
-            ASSERT_EQ(index().find(map(), size), first_from(0, size)) << size;
+            ASSERT_EQ(index().find(map(), size).block, first_from(0, size)) << size;
             ASSERT_EQ(index().find_from(map(), from, size), first_from(from, size))
                 << from << ' ' << size;
             ASSERT_EQ(index().find_last(map(), size), last(size)) << size;
@@ -120,7 +120,7 @@ TEST(first_fit_index, finds_what_a_list_finds) {
             const auto [g, size] = *victim;
             b.free.erase(victim);
             if (const std::uint32_t cut = 1 + random() % size; cut < size && random() % 2 == 0) {
-                b.index().replace(b.map(), g, size, g + cut, size - cut);
+                b.index().change(b.map(), g, size, g + cut, size - cut);
                 b.map().set_header(g, detail::block_header::used(cut, 0));
                 b.map().set_header(g + cut, detail::block_header::free(size - cut, cut));
                 b.free[g + cut] = size - cut;
@@ -151,7 +151,7 @@ TEST(first_fit_index, a_block_that_grows_is_found_by_its_new_size) {
                 total += right->second;
                 b.free.erase(right);
             }
-            b.index().replace(b.map(), g, size, g, total);
+            b.index().change(b.map(), g, size, g, total);
             b.map().set_header(g, detail::block_header::free(total, 0));
             b.free[g] = total;
             if (step % 16 == 0) { ASSERT_NO_FATAL_FAILURE(b.compare(random)) << "seed " << seed; }

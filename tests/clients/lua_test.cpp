@@ -1,6 +1,9 @@
 // A client that was not written for cairn: Lua, which resizes and frees with the sizes that it
 // asked for, collects garbage when it is refused, and ends a script with an error when that does
 // not help.
+#include <cairn/alloc/best_fit.hpp>
+#include <cairn/alloc/first_fit.hpp>
+#include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/debug/failing.hpp>
 #include <cairn/debug/guarded.hpp>

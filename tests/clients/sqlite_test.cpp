@@ -1,5 +1,8 @@
 // A client that was not written for cairn: SQLite, which asks how large a block became, frees
 // without a size, and promises a whole database after any refusal.
+#include <cairn/alloc/best_fit.hpp>
+#include <cairn/alloc/first_fit.hpp>
+#include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <gtest/gtest.h>
 

@@ -5,6 +5,9 @@
 // size, which. One target a fit (heap_good_fit.cpp, ...), so that each gets the fuzzer's whole time.
 #pragma once
 
+#include <cairn/alloc/best_fit.hpp>
+#include <cairn/alloc/first_fit.hpp>
+#include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 
 #include <cstdint>

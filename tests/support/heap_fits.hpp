@@ -1,6 +1,9 @@
 // tests/support/heap_fits.hpp - the fits that every heap test runs with. A new fit joins here.
 #pragma once
 
+#include <cairn/alloc/best_fit.hpp>
+#include <cairn/alloc/first_fit.hpp>
+#include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <gtest/gtest.h>
 

@@ -20,6 +20,8 @@
 
 #include <cairn/alloc/best_fit/size_trie.hpp>
 #include <cairn/alloc/fit.hpp>
+#include <cairn/alloc/inside/free_lists.hpp>
+#include <cairn/alloc/heap.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -63,7 +65,34 @@ struct basic_best_fit {
             large_.clear(code_);
         }
 
-        // Inlined by force: what else is in a unit decides otherwise whether gcc does.
+        /// The smallest free block of at least `size` granules, the newest of equals. where: its
+        /// bin, ExactBins for one of the trie.
+        [[nodiscard]] detail::hole find(blocks b, std::uint32_t size) const noexcept {
+            if (size < bin_count_) [[likely]] {
+                const std::uint32_t bin = lists_.bin_from(size);
+                if (bin != detail::no_block) [[likely]] { return {heads()[bin], bin}; }
+            }
+            return {large_.find(b, size), ExactBins};
+        }
+        void take(blocks b, detail::hole h) noexcept {
+            if (h.where < ExactBins) {
+                lists_.remove_head(heads(), links{b, code_}, h.where, h.block);
+            } else {
+                remove(b, h.block, h.size);
+            }
+        }
+        void keep_rest(blocks b, detail::hole h, std::uint32_t used) noexcept {
+            const std::uint32_t rest = h.size - used;
+            if (h.where >= ExactBins) { return change(b, h.block, h.size, h.block + used, rest); }
+            lists_.remove_head(heads(), links{b, code_}, h.where, h.block);
+            insert(b, h.block + used, rest);
+        }
+        void give(blocks b, std::uint32_t left_size, std::uint32_t at, std::uint32_t size,
+                  std::uint32_t right_size) noexcept {
+            detail::give_by_change(*this, b, left_size, at, size, right_size);
+        }
+
+        // The parts of give(). Inlined by force: gcc decides by what else is in a unit otherwise.
         [[gnu::always_inline]] inline void insert(blocks b, std::uint32_t g,
                                                   std::uint32_t size) noexcept {
             if (size < ExactBins) {
@@ -72,7 +101,6 @@ struct basic_best_fit {
                 large_.insert(b, g, size);
             }
         }
-
         void remove(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
             if (size < ExactBins) {
                 lists_.remove(heads(), links{b, code_}, size, g);
@@ -80,45 +108,12 @@ struct basic_best_fit {
                 large_.remove(b, g);
             }
         }
-
-        void replace(blocks b, std::uint32_t from, std::uint32_t from_size, std::uint32_t to,
-                     std::uint32_t to_size) noexcept {
+        void change(blocks b, std::uint32_t from, std::uint32_t from_size, std::uint32_t to,
+                    std::uint32_t to_size) noexcept {
             if (from_size >= ExactBins && to_size >= ExactBins && large_.is_alone(b, from)) {
                 return large_.replace_alone(b, from, to);
             }
             remove(b, from, from_size);
-            insert(b, to, to_size);
-        }
-
-        /// The smallest free block of at least `size` granules, the newest of equals; or no_block.
-        [[nodiscard]] std::uint32_t find(blocks b, std::uint32_t size) const noexcept {
-            return find_head(b, size).block;
-        }
-
-        /// As find; block: no_block when there is none; bin: ExactBins for one of the trie.
-        [[nodiscard]] detail::list_head find_head(blocks b, std::uint32_t size) const noexcept {
-            if (size < bin_count_) [[likely]] {
-                const std::uint32_t bin = lists_.bin_from(size);
-                if (bin != detail::no_block) [[likely]] { return {heads()[bin], bin}; }
-            }
-            return {large_.find(b, size), ExactBins};
-        }
-
-        void remove(blocks b, detail::list_head h) noexcept {
-            if (h.bin < ExactBins) {
-                lists_.remove_head(heads(), links{b, code_}, h.bin, h.block);
-            } else {
-                large_.remove(b, h.block);
-            }
-        }
-
-        /// The head `h` becomes `to`: its front is cut off.
-        [[gnu::always_inline]] inline void replace(blocks b, detail::list_head h, std::uint32_t to,
-                                                   std::uint32_t to_size) noexcept {
-            if (h.bin == ExactBins && to_size >= ExactBins && large_.is_alone(b, h.block)) {
-                return large_.replace_alone(b, h.block, to);
-            }
-            remove(b, h);
             insert(b, to, to_size);
         }
 
@@ -158,5 +153,8 @@ struct basic_best_fit {
 
 /// The one to take: blocks below 16 KiB have a bin for each size.
 using best_fit = basic_best_fit<1024>;
+
+// Compiled once, in src/alloc/heap/other_fits.cpp.
+extern template class heap<best_fit>;
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -10,12 +10,12 @@
 // The concepts below say all that a heap asks of one. docs/adding-a-fit.md lists the files of a new
 // fit, tests/alloc/fit_test.cpp has the smallest one that works.
 //
-// Parts for an index, in the folder fit/:
-//      block.hpp                 the header in front of each block, and the links inside a free one
+// Parts for an index, in the folder inside/:
+//      heap_block.hpp            the header in front of each block, the links inside a free one, and
+//                                how a heap ends that finds its own words changed
 //      free_lists.hpp            a doubly linked list for each class; a two_level_bitmap of those
 //                                that are not empty
 //      size_class.hpp            classes of sizes: 16 to an octave
-//      corrupt.hpp               how a heap ends that finds its own words changed
 //
 // Trust: an index lies in front of the blocks and is believed. What it keeps in free blocks (links)
 //        may have been written over: it is looked at before it is followed, see free_lists.hpp.
@@ -25,12 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/fit/block.hpp>
-#include <cairn/alloc/fit/corrupt.hpp>
-#include <cairn/alloc/fit/free_lists.hpp>
-#include <cairn/alloc/fit/hidden_word.hpp>
-#include <cairn/alloc/fit/size_class.hpp>
-#include <cairn/storage/step_counter.hpp>
+#include <cairn/alloc/inside/heap_block.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -43,30 +38,51 @@ struct no_visit {
 
 /// What knows the free blocks of one region. It is an object at the region's front, 8-aligned and
 /// made of plain numbers, with an array behind it: the bytes may move, so it holds no address.
-/// Blocks are named by their granule, sizes count granules, no_block is none.
+/// Blocks are named by their granule, sizes count granules.
 template <class Index>
-concept fit_index = requires(Index& index, const Index& looked_at, block_map b,
+concept fit_index = requires(Index& index, const Index& looked_at, block_map b, hole h,
                              std::uint32_t g, std::uint32_t size, std::uint32_t key) {
     // Bytes of the array behind the object, for a region of `size` granules; grows by less than
     // they do.
     { Index::array_size(size) } -> std::convertible_to<std::size_t>;
     // Forgets all blocks of a region of `size` granules; links are encoded with `key` from now on.
     index.clear(size, key);
-    // Block `g` of `size` is free now. Its header is written afterwards: it may not be read here.
-    index.insert(b, g, size);
-    // Block `g` of `size`, which the index has, is free no longer. Its links may be read, not its
-    // header.
-    index.remove(b, g, size);
-    // The free block `g` of `size` becomes another one that overlaps it: remove, then insert, or
-    // less.
-    index.replace(b, g, size, g, size);
-    // A free block of at least `size`, which stays in the index, or no_block.
-    { looked_at.find(b, size) } -> std::same_as<std::uint32_t>;
+    // A free block of at least `size`, which stays in the index; block: no_block when there is
+    // none. `where` is for the next call of take() or keep_rest(), if the fit wants to know.
+    { looked_at.find(b, size) } -> std::same_as<hole>;
+    // The free block `h` is used as a whole. Its links may be read, not its header.
+    index.take(b, h);
+    // The first `size` granules of the free block `h` are used, the rest stays free.
+    index.keep_rest(b, h, size);
+    // The block of `size` at `g` is free now, and one with its free neighbours: the granules of the
+    // left and of the right one are given, 0 where it is not free. Headers are written afterwards:
+    // that of `g` may not be read here.
+    index.give(b, size, g, size, size);
     // Size of the largest free block, 0 without one. A question, never asked by an operation.
     { looked_at.largest(b) } -> std::same_as<std::uint32_t>;
     // Calls visit(g) once for each free block, and asserts what the index believes of it.
     looked_at.validate(b, no_visit{});
 };
+
+/// give() for an index that has insert(b, g, size), remove(b, g, size) and
+/// change(b, from, from_size, to, to_size).
+template <class Index>
+[[gnu::always_inline]] inline void give_by_change(Index& index, block_map b,
+                                                  std::uint32_t left_size, std::uint32_t at,
+                                                  std::uint32_t size,
+                                                  std::uint32_t right_size) noexcept {
+    const std::uint32_t start = at - left_size;
+    const std::uint32_t right = at + size;
+    const std::uint32_t total = left_size + size + right_size;
+    if (left_size != 0) {
+        if (right_size != 0) { index.remove(b, right, right_size); }
+        index.change(b, start, left_size, start, total);
+    } else if (right_size != 0) {
+        index.change(b, right, right_size, start, total);
+    } else {
+        index.insert(b, start, total);
+    }
+}
 
 }  // namespace detail
 
@@ -94,16 +110,13 @@ concept has_shape = requires {
     { F::shape } -> std::convertible_to<std::uint32_t>;
 };
 
-/// Requests and free blocks are numbered by size classes: a request whose class is known is found
-/// and cut without computing it again (index::find_class), and small ones are looked up.
+/// Requests and free blocks are numbered by size classes.
 template <class F>
-concept has_size_classes = requires(std::uint32_t n, std::size_t granules) {
-    { F::class_of_request(n) } -> std::same_as<std::uint32_t>;       // rounded up
-    { F::class_of_free(n) } -> std::same_as<std::uint32_t>;          // rounded down
-    { F::size_of_class(n) } -> std::same_as<std::uint32_t>;          // the smallest of the class
-    { F::small_max } -> std::convertible_to<std::uint32_t>;          // in granules
-    { F::class_of_small(granules) } -> std::same_as<std::uint32_t>;  // up to small_max
-    { F::size_of_small_class(n) } -> std::same_as<std::uint32_t>;    // of such a class
+concept has_size_classes = requires(std::uint32_t n) {
+    { F::class_of_request(n) } -> std::same_as<std::uint32_t>;  // rounded up
+    { F::class_of_free(n) } -> std::same_as<std::uint32_t>;     // rounded down
+    { F::size_of_class(n) } -> std::same_as<std::uint32_t>;     // the smallest of the class
+    { F::small_max } -> std::convertible_to<std::uint32_t>;     // granules; larger ones never wait
 };
 
 /// Freed blocks wait before they merge (deferred.hpp): that needs classes.
@@ -118,25 +131,6 @@ concept defers = has_size_classes<F> && F::deferred_max != 0 && requires {
 /// A heap of several regions compares what each would give, and takes the smallest.
 template <class F>
 concept takes_smallest_of_all_regions = requires { F::smallest_of_all_regions; };
-
-/// What is found stands at the head of a list: it is taken out, or replaced by its rest, as the
-/// head.
-template <class Index>
-concept finds_heads = requires(Index& index, block_map b, std::uint32_t size) {
-    index.remove(b, index.find_head(b, size));
-    index.replace(b, index.find_head(b, size), size, size);
-};
-
-/// A freed block and its free neighbours become one in one go.
-template <class Index>
-concept joins =
-    requires(Index& index, block_map b, std::uint32_t g) { index.join(b, g, g, g, g); };
-
-/// Looks at a few blocks more for one that `accept` takes: over-aligned requests.
-template <class Index>
-concept finds_if = requires(const Index& index, block_map b, std::uint32_t size) {
-    index.find_if(b, size, 4u, [](std::uint32_t) { return true; });
-};
 
 }  // namespace detail
 }}  // namespace cairn::CAIRN_FLAVOUR

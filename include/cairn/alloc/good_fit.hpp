@@ -15,7 +15,7 @@
 //
 // Bound: a request is refused only when no free block is as large as its rounded size, which is
 //        less than 1/16 above the size itself; over-aligned requests count as size + alignment -
-//        16, unless one of the first four blocks of the bin happens to be aligned.
+//        16, unless the first block of the bin happens to be aligned.
 // Cost:  find: at most three bitmap words and a head. insert, remove: a bitmap word, a head, and at
 //        most two neighbours in a list. With all around it about 200 instructions an operation in
 //        the worst state found (`tail` counts 196 with gcc, 201 with clang). Two states are beyond:
@@ -26,8 +26,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <cairn/alloc/fit.hpp>
+#include <cairn/alloc/inside/free_lists.hpp>
+#include <cairn/alloc/inside/size_class.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -52,20 +55,8 @@ struct basic_good_fit {
         return steps::size_of(c) + 1;
     }
 
-    /// class_of_request(granules) for sizes up to 4 KiB: one load, where counting bits takes ten
-    /// instructions.
+    /// Blocks of more granules never wait: 4 KiB and a header.
     static constexpr std::uint32_t small_max = 4096 / detail::granule_size + 1;
-    [[nodiscard]] static std::uint32_t class_of_small(std::size_t granules) noexcept {
-        // Who asks has compared; said again for gcc, which warns where it inlines a larger
-        // constant.
-        if (granules > small_max) { __builtin_unreachable(); }
-        return small_classes.of[granules];
-    }
-
-    /// size_of_class(c) for what class_of_small() returns.
-    [[nodiscard]] static std::uint32_t size_of_small_class(std::uint32_t c) noexcept {
-        return small_sizes.of[c];
-    }
 
     static constexpr const char* name = "good_fit";
     static constexpr std::uint32_t deferred_max = DeferredMax;
@@ -83,7 +74,10 @@ struct basic_good_fit {
 
     /// Granules that a block for a request of `granules` gets.
     [[nodiscard]] static constexpr std::uint32_t block_size(std::uint32_t granules) noexcept {
-        return size_of_class(class_of_request(granules));
+        if (std::is_constant_evaluated() || granules > small_max) {
+            return size_of_class(class_of_request(granules));
+        }
+        return small.sizes[granules];
     }
 
     class alignas(8) index {
@@ -103,70 +97,28 @@ struct basic_good_fit {
             lists_.clear(heads(), bin_count_);
         }
 
-        void insert(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
-            lists_.insert(heads(), links{b, code_}, class_of_free(size), g);
-        }
-
-        void remove(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
-            lists_.remove(heads(), links{b, code_}, class_of_free(size), g);
-        }
-
-        /// The block of `size` behind `start` and its free neighbours (0: not free) become one free
-        /// block at `start`.
-        [[gnu::always_inline]] inline void join(blocks b, std::uint32_t start,
-                                                std::uint32_t left_size, std::uint32_t size,
-                                                std::uint32_t right_size) noexcept {
-            lists_.join(heads(), links{b, code_}, class_of_free, start, left_size, size,
-                        right_size);
-        }
-
-        /// The free block `from` becomes `to`: its front is cut off, or a neighbour joins.
-        void replace(blocks b, std::uint32_t from, std::uint32_t from_size, std::uint32_t to,
-                     std::uint32_t to_size) noexcept {
-            const std::uint32_t old_bin = class_of_free(from_size);
-            const std::uint32_t new_bin = class_of_free(to_size);
-            if (old_bin == new_bin) {
-                if (from != to) { lists_.replace(heads(), links{b, code_}, new_bin, from, to); }
-                return;
-            }
-            lists_.remove(heads(), links{b, code_}, old_bin, from);
-            lists_.insert(heads(), links{b, code_}, new_bin, to);
-        }
-
-        /// A free block of at least the size of class `c`; both no_block when there is none. O(1).
-        /// Requires: the class of a size that some region can have.
-        [[nodiscard]] detail::list_head find_class(std::uint32_t c) const noexcept {
+        /// A free block of at least `size` granules: the head of the first bin that is not empty,
+        /// all of whose blocks are large enough. O(1).
+        [[nodiscard, gnu::always_inline]] inline detail::hole find(
+            blocks, std::uint32_t size) const noexcept {
+            const std::uint32_t c =
+                size <= small_max ? small.classes[size] : class_of_request(size);
+            if (c >= bin_count_) [[unlikely]] { return {}; }
             const std::uint32_t bin = lists_.bin_from(c);  // bits beyond the bins are never set
             if (bin == detail::no_block) [[unlikely]] { return {}; }
             return {heads()[bin], bin};
         }
-
-        void remove(blocks b, detail::list_head h) noexcept {
-            lists_.remove_head(heads(), links{b, code_}, h.bin, h.block);
+        [[gnu::always_inline]] inline void take(blocks b, detail::hole h) noexcept {
+            lists_.take(heads(), links{b, code_}, class_of_free, h);
         }
-
-        /// The head `h` becomes `to`: its front is cut off.
-        [[gnu::always_inline]] inline void replace(blocks b, detail::list_head h, std::uint32_t to,
-                                                   std::uint32_t to_size) noexcept {
-            lists_.move_head(heads(), links{b, code_}, h, to, class_of_free(to_size));
+        [[gnu::always_inline]] inline void keep_rest(blocks b, detail::hole h,
+                                                     std::uint32_t used) noexcept {
+            lists_.keep_rest(heads(), links{b, code_}, class_of_free, h, used);
         }
-
-        /// A free block of at least `size` granules, or no_block. O(1).
-        [[nodiscard]] std::uint32_t find(blocks, std::uint32_t size) const noexcept {
-            const std::uint32_t c = class_of_request(size);
-            return c < bin_count_ ? find_class(c).block : detail::no_block;
-        }
-
-        /// As find, and accept(g) says yes to it; looks at no more than `tries` blocks.
-        template <class Accept>
-        [[nodiscard]] std::uint32_t find_if(blocks b, std::uint32_t size, unsigned tries,
-                                            Accept accept) const noexcept {
-            std::uint32_t g = find(b, size);
-            for (; g != detail::no_block && tries != 0;
-                 --tries, g = lists_.next_of(links{b, code_}, g)) {
-                if (accept(g)) { return g; }
-            }
-            return detail::no_block;
+        [[gnu::always_inline]] inline void give(blocks b, std::uint32_t left_size, std::uint32_t at,
+                                                std::uint32_t size,
+                                                std::uint32_t right_size) noexcept {
+            lists_.give(heads(), links{b, code_}, class_of_free, left_size, at, size, right_size);
         }
 
         /// Size of the largest free block; looks at every block of the highest bin. Diagnostic.
@@ -209,25 +161,20 @@ struct basic_good_fit {
     };
 
 private:
-    static_assert(class_of_request(small_max) <= 255);
-    struct class_table {
-        std::uint8_t of[small_max + 1] = {};
-        constexpr class_table() noexcept {
+    /// Of requests of up to small_max granules: one load, where counting bits takes ten
+    /// instructions.
+    struct small_table {
+        std::uint8_t classes[small_max + 1] = {};
+        std::uint16_t sizes[small_max + 1] = {};
+        constexpr small_table() noexcept {
             for (std::uint32_t g = 1; g <= small_max; ++g) {
-                of[g] = static_cast<std::uint8_t>(class_of_request(g));
+                classes[g] = static_cast<std::uint8_t>(class_of_request(g));
+                sizes[g] = static_cast<std::uint16_t>(size_of_class(class_of_request(g)));
             }
         }
     };
-    static constexpr class_table small_classes{};
-    struct size_table {
-        std::uint16_t of[class_of_request(small_max) + 1] = {};
-        constexpr size_table() noexcept {
-            for (std::uint32_t c = 0; c <= class_of_request(small_max); ++c) {
-                of[c] = static_cast<std::uint16_t>(size_of_class(c));
-            }
-        }
-    };
-    static constexpr size_table small_sizes{};
+    static_assert(class_of_request(small_max) <= 255);
+    static constexpr small_table small{};
 };
 
 /// The default: freed blocks wait in lists of their size, within a bound, and merge later.

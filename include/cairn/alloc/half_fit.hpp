@@ -18,6 +18,8 @@
 #include <cstdint>
 
 #include <cairn/alloc/fit.hpp>
+#include <cairn/alloc/inside/free_lists.hpp>
+#include <cairn/alloc/heap.hpp>
 #include <cairn/core/bits.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -47,50 +49,23 @@ struct half_fit {
             lists_.clear(heads_, bin_count);
         }
 
-        void insert(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
-            lists_.insert(heads_, links{b, code_}, floor_log2(size), g);
-        }
-
-        void remove(blocks b, std::uint32_t g, std::uint32_t size) noexcept {
-            lists_.remove(heads_, links{b, code_}, floor_log2(size), g);
-        }
-
-        void replace(blocks b, std::uint32_t from, std::uint32_t from_size, std::uint32_t to,
-                     std::uint32_t to_size) noexcept {
-            remove(b, from, from_size);
-            insert(b, to, to_size);
-        }
-
-        /// A free block of at least `size` granules, or no_block. O(1).
-        [[nodiscard]] std::uint32_t find(blocks b, std::uint32_t size) const noexcept {
-            return find_head(b, size).block;
-        }
-
-        /// As find; both no_block when there is none.
-        [[nodiscard]] detail::list_head find_head(blocks, std::uint32_t size) const noexcept {
+        /// A free block of at least `size` granules: the head of its bin. O(1).
+        [[nodiscard]] detail::hole find(blocks, std::uint32_t size) const noexcept {
             const std::uint32_t wanted = ceil_log2(size);
             if (wanted >= bin_count) [[unlikely]] { return {}; }
             const std::uint32_t bin = lists_.bin_from(wanted);
             if (bin == detail::no_block) [[unlikely]] { return {}; }
             return {heads_[bin], bin};
         }
-
-        void remove(blocks b, detail::list_head h) noexcept {
-            lists_.remove_head(heads_, links{b, code_}, h.bin, h.block);
+        void take(blocks b, detail::hole h) noexcept {
+            lists_.take(heads_, links{b, code_}, bin_of, h);
         }
-
-        /// The head `h` becomes `to`: its front is cut off.
-        [[gnu::always_inline]] inline void replace(blocks b, detail::list_head h, std::uint32_t to,
-                                                   std::uint32_t to_size) noexcept {
-            lists_.move_head(heads_, links{b, code_}, h, to, bin_of(to_size));
+        void keep_rest(blocks b, detail::hole h, std::uint32_t used) noexcept {
+            lists_.keep_rest(heads_, links{b, code_}, bin_of, h, used);
         }
-
-        /// The block of `size` behind `start` and its free neighbours (0: not free) become one free
-        /// block at `start`.
-        [[gnu::always_inline]] inline void join(blocks b, std::uint32_t start,
-                                                std::uint32_t left_size, std::uint32_t size,
-                                                std::uint32_t right_size) noexcept {
-            lists_.join(heads_, links{b, code_}, bin_of, start, left_size, size, right_size);
+        void give(blocks b, std::uint32_t left_size, std::uint32_t at, std::uint32_t size,
+                  std::uint32_t right_size) noexcept {
+            lists_.give(heads_, links{b, code_}, bin_of, left_size, at, size, right_size);
         }
 
         /// Size of the largest free block; looks at every block of the highest bin. Diagnostic.
@@ -129,5 +104,8 @@ struct half_fit {
         std::uint32_t heads_[bin_count];
     };
 };
+
+// Compiled once, in src/alloc/heap/other_fits.cpp.
+extern template class heap<half_fit>;
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -38,14 +38,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/best_fit.hpp>
-#include <cairn/alloc/first_fit.hpp>
 #include <cairn/alloc/fit.hpp>
 #include <cairn/alloc/good_fit.hpp>
-#include <cairn/alloc/half_fit.hpp>
-#include <cairn/alloc/heap/heap_core.hpp>
-#include <cairn/alloc/heap/home_region.hpp>
-#include <cairn/alloc/heap/stats.hpp>
+#include <cairn/alloc/heap/heap_memory.hpp>
+#include <cairn/alloc/heap/region.hpp>
+#include <cairn/alloc/heap/waiting_blocks.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
@@ -58,15 +55,57 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+/// Says that a heap takes blocks of at least `block_size` bytes from its upstream as it needs them.
+/// Each is also at least a quarter of what the heap already has, so that 64 blocks reach anywhere.
+/// A block that becomes empty goes back; one spare and the first stay until trim(). With good_fit a
+/// block of which some part waits unmerged (heap/waiting_blocks.hpp) is not empty before that part
+/// merges: trim() between two levels gives all of it back.
+struct grow_by {
+    std::size_t block_size;
+};
+
+struct heap_options {
+    /// For reports of checked builds and the memory checkers; not copied. nullptr: none.
+    const char* name = nullptr;
+    /// The end of this heap (and of the one that it is moved to) with live blocks is a broken
+    /// promise: for a subsystem that frees what it takes. Off at first, because leaving everything
+    /// at once is a use of a heap. Checked builds count the blocks then, O(blocks); others do not
+    /// look.
+    bool all_back_at_end = false;
+};
+
+/// What a block is: given out, freed and waiting unmerged, free.
+enum class block_state : std::uint8_t { used, deferred, free };
+
+/// What for_each_block shows.
+struct heap_block {
+    void* payload;
+    std::size_t size;  // of the payload, in bytes
+    block_state state;
+};
+
+struct heap_stats {
+    std::size_t capacity;        // bytes that blocks and their headers can take
+    std::size_t free_size;       // bytes that are free and merged, headers included
+    std::size_t deferred_size;   // bytes that wait unmerged, headers included
+    std::size_t deferred_count;  // blocks that wait
+    std::size_t region_count;
+};
+
+#if CAIRN_ASSERTS
+#    define CAIRN_DETAIL_HOT  // a call of the library, which is optimized in every build
+#else
+#    define CAIRN_DETAIL_HOT inline
+#endif
+
 template <class Fit = good_fit>
-class heap {
+class heap : private detail::heap_memory {
     static_assert(fit<Fit>);
     static_assert(Fit::deferred_max == 0 || detail::defers<Fit>,
                   "a fit whose blocks wait has classes, a deferred_share and a deferred_size_max");
-    using core = detail::heap_core<Fit>;
-    using region_type = typename core::region_type;
-    using bins = typename core::bins;
-    using home_region = detail::home_region<Fit>;
+    using region_type = detail::region<Fit>;
+    using bins = detail::waiting_blocks<Fit>;
+    using bin = detail::deferred_bin;
 
 public:
     using options = heap_options;
@@ -101,19 +140,10 @@ public:
     ///           The bytes are trusted: they are what a heap left there.
     [[nodiscard]] static heap adopt(byte_slice memory) noexcept;
 
-    /// As adopt(), for bytes that others could write: a file, a mapping of another process. Checks
-    /// the header of each block and makes everything else anew: lists, bins, counts and the key of
-    /// the links. Blocks that waited are free then, so later requests may get other addresses than
-    /// after adopt().
-    ///
-    /// Requires: as adopt(); nothing writes to the bytes meanwhile, and but for what is in blocks
-    ///           that are in use, nothing does later.
-    /// Returns:  an empty heap when the headers are not those of a heap of this type. What they say
-    ///           is in use, in use it is: which blocks those are is not known to be true.
-    /// Cost:     O(blocks + index).
-    [[nodiscard]] static heap adopt_untrusted(byte_slice memory) noexcept;
-
-    heap(heap&& other) noexcept = default;
+    heap(heap&& other) noexcept
+        : detail::heap_memory{static_cast<detail::heap_memory&&>(other)}, bins_{other.bins_} {
+        other.bins_ = {};
+    }
     heap& operator=(heap&& other) noexcept { return detail::begin_anew(*this, other); }
 
     /// Gives every region back to upstream. Blocks need not be freed before, unless
@@ -121,7 +151,7 @@ public:
     ~heap() = default;
 
     /// As options::all_back_at_end, from now on.
-    void expect_empty_end(bool expected = true) noexcept { core_.expect_empty_end(expected); }
+    void expect_empty_end(bool expected = true) noexcept { ends_empty_ = expected; }
 
     /// Bytes of region in which a heap has room for `payload_size` bytes in one block.
     /// Returns: SIZE_MAX above size_max: no region has a block of that size.
@@ -154,39 +184,30 @@ public:
     /// Size 0:  allowed; the pointer may be compared but not read through.
     /// Cost:    deferred hit: one bin. Otherwise the fit's find and a cut; see the file's first
     ///          lines.
-    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
-        return core_.allocate(size, align);
-    }
+    [[nodiscard]] CAIRN_DETAIL_HOT void* allocate(std::size_t size,
+                                                  alignment align = default_alignment) noexcept;
 
     /// Requires: `p` came from allocate(size, align) of this heap, or was resized to `size`, and is
     ///           live; nullptr is allowed.
     /// Cost:     deferred: one bin, no header read. Otherwise a merge with the neighbours.
-    void deallocate(void* p, std::size_t size, alignment align = default_alignment,
-                    [[maybe_unused]] call_site from = call_site::current()) noexcept {
-        (void)align;  // the block is as large as its size says, wherever it had to start
-        if (p != nullptr) { core_.deallocate(p, size, from); }
-    }
+    CAIRN_DETAIL_HOT void deallocate(void* p, std::size_t size,
+                                     alignment align = default_alignment,
+                                     call_site from = call_site::current()) noexcept;
 
-    /// As above, for callers that forgot the size: the header knows it.
-    void deallocate(void* p, call_site from = call_site::current()) noexcept {
-        if (p != nullptr) { core_.deallocate(p, from); }
-    }
+    /// As above, for callers that do not know the size: the header has it.
+    void deallocate(void* p, call_site from = call_site::current()) noexcept;
 
     /// Makes a live block `new_size` bytes long where it stands, up or down.
     /// Returns: false when its right neighbour is in use (or deferred) or too small; nothing has
     ///          changed then. After true, the block is freed with `new_size`.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
-                                  alignment align = default_alignment) noexcept {
-        (void)align;
-        return core_.resize(p, old_size, new_size);
-    }
+                                  alignment align = default_alignment) noexcept;
 
     /// Forgets every block and keeps the regions. O(index of each region).
-    void reset() noexcept { core_.reset(); }
+    void reset() noexcept;
 
-    /// Merges what was deferred and gives empty regions back to upstream: all of them when nothing
-    /// lives.
-    void trim() noexcept { core_.trim(); }
+    /// Merges what waits and gives empty regions back to upstream: all of them when nothing lives.
+    void trim() noexcept;
 
     // -------------------------------------------------------------------- queries
 
@@ -194,20 +215,22 @@ public:
     [[nodiscard]] std::size_t good_size(std::size_t size,
                                         alignment align = default_alignment) const noexcept {
         (void)align;
-        return size > size_max ? size : detail::payload_size(core::granules_of(size));
+        return size > size_max ? size : detail::payload_size(granules_of(size));
     }
 
     /// Bytes that the live block `p` may use. One header read.
     [[nodiscard]] std::size_t usable_size(const void* p) const noexcept {
-        if constexpr (asserts_enabled) { core_.check_freed(p, SIZE_MAX, 0, {}); }
-        const std::size_t size = detail::payload_size(core_.header_of(p).size());
+        if constexpr (asserts_enabled) { check_freed(p, SIZE_MAX, 0, {}); }
+        const std::size_t size = detail::payload_size(header_of(p).size());
         // Told that they are there, the caller may use them: also what lies behind the asked size.
         unpoison_defined(p, size);
         return size;
     }
 
     /// True when `p` lies in a region of this heap. O(log regions).
-    [[nodiscard]] bool owns(const void* p) const noexcept { return core_.owns(p); }
+    [[nodiscard]] bool owns(const void* p) const noexcept {
+        return detail::heap_memory::owns(p);
+    }
 
     /// Payload bytes of the largest free block, deferred ones not merged. O(its bin).
     [[nodiscard]] std::size_t largest_free() const noexcept;
@@ -220,19 +243,72 @@ public:
     void for_each_block(Visit visit) const;
 
     /// As options::name, from now on.
-    void set_name(const char* name) noexcept { core_.set_name(name); }
+    void set_name(const char* name) noexcept { detail::heap_memory::set_name(name); }
 
     /// Checks every invariant; a broken one, also an overrun header, stops a checked build.
     /// O(blocks). Does nothing in unchecked builds.
     void validate() const noexcept;
 
     /// The largest size that is not absurd.
-    static constexpr std::size_t size_max = core::size_max;
+    static constexpr std::size_t size_max =
+        detail::payload_size(Fit::block_size(detail::granule_count_max / 2) - 1);
 
 private:
     heap(allocator_ref upstream, std::size_t block_size, bool owned, const options& how) noexcept;
 
-    core core_;
+    /// Granules of the block for a request of `size` bytes; 0: the size is absurd.
+    [[nodiscard]] static constexpr std::uint32_t granules_of(std::size_t size) noexcept {
+        return size > size_max
+                   ? 0
+                   : Fit::block_size(static_cast<std::uint32_t>(detail::granules_for(size)));
+    }
+    [[nodiscard]] region_type* region(std::uint32_t i) const noexcept {
+        return static_cast<region_type*>(regions_.region(i));
+    }
+    [[nodiscard]] region_type* home() const noexcept { return static_cast<region_type*>(home_); }
+    [[nodiscard]] detail::block_header header_of(const void* payload) const noexcept {
+        CAIRN_DETAIL_STEP();
+        const std::byte* const at =
+            static_cast<const std::byte*>(payload) - detail::block_header_size;
+        return {detail::load_hidden<std::uint32_t>(at), detail::load_hidden<std::uint32_t>(at + 4)};
+    }
+
+    // -------------------------------------------------------------------- regions
+    [[nodiscard]] static region_type* make_home(void* memory, std::size_t size,
+                                                std::uint32_t bin_count) noexcept;
+    [[nodiscard]] static region_type* find_home(byte_slice memory) noexcept;
+    void start(region_type* home, std::size_t size) noexcept;
+    [[nodiscard]] bool grow(std::uint32_t granules, alignment align) noexcept;
+    void remove_region(region_type* r) noexcept;
+
+    // -------------------------------------------------------------------- the core
+    [[nodiscard]] void* allocate_from_core(std::size_t size, alignment align) noexcept;
+    [[nodiscard]] void* allocate_unwaited(std::size_t size, const bin& b) noexcept;
+    [[nodiscard]] void* allocate_granules(std::uint32_t granules, std::size_t size) noexcept;
+    [[nodiscard]] void* allocate_with_effort(std::uint32_t granules, std::size_t size,
+                                             alignment align) noexcept;
+    [[nodiscard]] std::uint32_t region_of_best_fit(std::uint32_t granules,
+                                                   alignment align) const noexcept;
+    [[nodiscard]] void* allocate_in_regions(std::uint32_t granules, std::size_t size,
+                                            alignment align) noexcept;
+    [[nodiscard]] void* given_out(void* p, std::uint32_t granules, std::size_t size) noexcept;
+    void free_in_core(void* p) noexcept;
+    void give_to_core(void* p) noexcept;
+    void free_in(region_type* r, void* p) noexcept;
+
+    // -------------------------------------------------------------------- what waits
+    bool merge_deferred() noexcept;
+    bool merge_newest(bin& b) noexcept;
+    void merge_surplus() noexcept;
+    void count_surplus() noexcept;
+
+    // -------------------------------------------------------------------- checked builds
+    [[nodiscard]] void* allocate_and_report(std::size_t size, alignment align) noexcept;
+    void deallocate_and_report(void* p, std::size_t size, call_site from) noexcept;
+    void expect_live(const void* p, std::uint32_t granules, std::size_t size,
+                     call_site from) noexcept;
+
+    bins bins_;
 };
 
 /// Another type in the fit's place: the sentence, and then a heap of the default fit.
@@ -256,23 +332,14 @@ static_assert(detail::block_header_size <= 8 && detail::granule_size <= 32);
 
 }}  // namespace cairn::CAIRN_FLAVOUR
 
+// allocate() and deallocate() of a size: the first file has them where CAIRN_ASSERTS is 1, the second
+// where it is 0.
+#include <cairn/alloc/heap/heap_checked.hpp>
+#include <cairn/alloc/heap/heap_hot_path.hpp>
 #include <cairn/alloc/heap/heap_cold.hpp>
+#undef CAIRN_DETAIL_HOT
 
-namespace cairn { inline namespace CAIRN_FLAVOUR {
-
-// ---------------------------------------------------------------------------- compiled once
-
-extern template class detail::heap_core<good_fit>;
-extern template class detail::heap_core<quick_fit>;
-extern template class detail::heap_core<strict_good_fit>;
-extern template class detail::heap_core<best_fit>;
-extern template class detail::heap_core<first_fit>;
-extern template class detail::heap_core<half_fit>;
-extern template class heap<good_fit>;
-extern template class heap<quick_fit>;
-extern template class heap<strict_good_fit>;
-extern template class heap<best_fit>;
-extern template class heap<first_fit>;
-extern template class heap<half_fit>;
-
-}}  // namespace cairn::CAIRN_FLAVOUR
+// Compiled once, in src/alloc/heap.cpp. The other fits say the same of theirs.
+extern template class cairn::heap<cairn::good_fit>;
+extern template class cairn::heap<cairn::quick_fit>;
+extern template class cairn::heap<cairn::strict_good_fit>;

@@ -26,7 +26,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/good_fit.hpp>
+#include <cairn/alloc/inside/free_lists.hpp>
+#include <cairn/alloc/inside/size_class.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/begin_anew.hpp>

@@ -1,4 +1,4 @@
-// Cold half of cairn/alloc/heap/region_base.hpp: what headers say of one another.
+// Cold half of cairn/alloc/heap/region.hpp: what headers say of one another.
 //
 //      [ h  size 3, prev 2 ]......[ h  size 4, prev 3, free ]..........[ h  size 2, prev 4 ]
 //        g                          g + 3                                g + 7
@@ -8,7 +8,7 @@
 // Who writes past its block breaks the header behind it. Each size stands twice, eight bytes in
 // front of a block and behind its last byte, so the two no longer agree. The last header of a
 // region, at granules_, has size 0 and is in use: no block is ever merged with it.
-#include <cairn/alloc/heap/region_base.hpp>
+#include <cairn/alloc/heap/heap_memory.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 namespace {
@@ -54,7 +54,7 @@ address_place region_base::place_of(const void* address) const noexcept {
 void region_base::poison_unused() noexcept {
     if (!poison_is_seen()) { return; }
     const blocks b = every_block();
-    // Headers too, also of blocks in use: only hidden_word.hpp reads them from now on.
+    // Headers too, also of blocks in use: only load_hidden() reads them from now on.
     for_each([&](std::uint32_t g, block_header h) {
         poison(b.at(g), block_header_size);
         if (h.is_free() || h.is_deferred()) { poison(b.payload(g), payload_size(h.size())); }
@@ -100,28 +100,6 @@ void region_base::check_header([[maybe_unused]] std::uint32_t g,
     CAIRN_ASSERT(h.previous() == 0 ? g == 0 : b.header(g - h.previous()).size() == h.previous(),
                  "the header before a block is as the heap wrote it: nothing overran it",
                  misused(misuse_kind::corrupted));
-}
-
-/// Walks once from the first header to the last. Each step ends inside the region before it is made
-/// (size <= granules_ - g), and is one granule at least: the walk ends, and reads nothing else. Two
-/// free neighbours, or a mark of a block that is none, are not what a heap leaves; blocks that wait
-/// may stand beside each other and beside free ones.
-bool region_base::blocks_follow_one_another() const noexcept {
-    const blocks b = every_block();
-    std::uint32_t previous = 0;
-    bool previous_free = false;
-    for (std::uint32_t g = 0; g < granules_;) {
-        const block_header h = b.header(g);
-        const std::uint32_t state = h.size_and_bits() & block_header::gone;
-        if (h.size() == 0 || h.size() > granules_ - g || h.previous() != previous ||
-            state == block_header::gone || (previous_free && state == block_header::free_bit)) {
-            return false;
-        }
-        previous_free = state == block_header::free_bit;
-        previous = h.size();
-        g += h.size();
-    }
-    return b.header(granules_) == block_header::used(0, previous);
 }
 
 region_base::block_counts region_base::validate_blocks() const noexcept {

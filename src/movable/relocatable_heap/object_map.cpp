@@ -10,7 +10,7 @@
 //
 // Each change of the list is framed by the holes that it touches: close() those that are going to
 // change, change, open() what is a hole now. A hole of size 0 is none: both do nothing for it.
-#include <cairn/alloc/first_fit.hpp>
+#include <cairn/alloc/inside/first_fit_index.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/movable/relocatable_heap/object_map.hpp>
@@ -22,7 +22,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 static_assert(object_granule == granule_size && object_granules_max == granule_count_max);
 
-class hole_index : public first_fit::index {};
+class hole_index : public first_fit_index {};
 
 namespace {
 
@@ -91,7 +91,7 @@ std::uint32_t object_map::largest_hole() const noexcept {
 
 auto object_map::find_low(std::uint32_t size, alignment align) const noexcept -> spot {
     if (index_ == nullptr || size > free_granules_) { return {}; }
-    std::uint32_t hole = index_->find(blocks{base_}, size);
+    std::uint32_t hole = index_->find(blocks{base_}, size).block;
     if (hole == no_block) { return {}; }
     // [ gap ][ size ....... ][ rest ]     the lowest hole that holds the size, if it holds both
     // else the lowest hole of size + alignment - 16 bytes, which holds it wherever it begins. One
@@ -100,7 +100,7 @@ auto object_map::find_low(std::uint32_t size, alignment align) const noexcept ->
     if (gap != 0 && gap > blocks{base_}.header(hole).size() - size) {
         const std::size_t room = std::size_t{size} + align.bytes() / object_granule - 1;
         if (room > free_granules_) { return {}; }
-        hole = index_->find(blocks{base_}, static_cast<std::uint32_t>(room));
+        hole = index_->find(blocks{base_}, static_cast<std::uint32_t>(room)).block;
         if (hole == no_block) { return {}; }
         gap = gap_for(hole, align);
     }

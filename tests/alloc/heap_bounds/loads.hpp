@@ -1,6 +1,9 @@
 // What the tests of the bounds of heaps share: loads, and how many steps the worst operation took.
 #pragma once
 
+#include <cairn/alloc/best_fit.hpp>
+#include <cairn/alloc/first_fit.hpp>
+#include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/core/sizes.hpp>
 

@@ -1,6 +1,9 @@
 // A heap of a few granules, brought into every state that any history of calls reaches.
 #pragma once
 
+#include <cairn/alloc/best_fit.hpp>
+#include <cairn/alloc/first_fit.hpp>
+#include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <gtest/gtest.h>
 

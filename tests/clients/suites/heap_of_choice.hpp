@@ -7,6 +7,9 @@
 // The whole heap is validated after every 20,000th call, and at exit.
 #pragma once
 
+#include <cairn/alloc/best_fit.hpp>
+#include <cairn/alloc/first_fit.hpp>
+#include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/debug/guarded.hpp>
 

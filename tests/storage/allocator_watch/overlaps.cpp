@@ -118,54 +118,6 @@ TEST(two_threads_at_once, are_named_when_both_begin_the_hot_path_of_an_arena_in_
 }
 
 #    endif
-#    if defined(__linux__)
-
-/// Memory that faults once, where it is read, while another thread comes into the heap.
-struct faulting_upstream {
-    static inline std::byte* memory;
-    static inline std::size_t size;
-    static inline detail::allocator_watch* watch;
-
-    static void* allocate(std::size_t bytes, alignment) noexcept {
-        size = bytes;
-        memory = static_cast<std::byte*>(page_memory::reserve_committed(bytes));
-        return memory;
-    }
-    static void deallocate(void* p, std::size_t bytes, alignment) noexcept {
-        page_memory::release(p, page_memory::round_up_to_pages(bytes));
-    }
-    static void fault(int) {
-        static const int other_thread = 0;
-        mprotect(memory, size, PROT_READ | PROT_WRITE);
-        watch->set_inside(&other_thread);  // it saw nobody there, and is late
-    }
-};
-
-TEST(two_threads_at_once, are_named_by_the_one_that_leaves_the_short_way_of_a_heap) {
-    if (checker_is_faster() || under_tsan) { GTEST_SKIP() << "they keep faults to themselves"; }
-    GTEST_FLAG_SET(death_test_style, "fast");
-    faulting_upstream upstream;
-    detail::heap_core<good_fit> heap{upstream, std::size_t{64} << 10, true};
-    void* p = nullptr;  // far from the bins
-    for (int i = 0; i < 200; ++i) { p = heap.allocate(104, default_alignment); }
-    ASSERT_NE(p, nullptr);
-    const auto with_another_thread = [&](auto operation) {
-        faulting_upstream::watch = &heap.watch_;
-        struct sigaction stopping = {};
-        stopping.sa_handler = faulting_upstream::fault;
-        sigaction(SIGSEGV, &stopping, nullptr);
-        const std::size_t page = page_memory::size();
-        const std::uintptr_t header = reinterpret_cast<std::uintptr_t>(p) - 8;
-        mprotect(reinterpret_cast<void*>(header / page * page), page, PROT_NONE);
-        operation();
-    };
-    EXPECT_DEATH(with_another_thread([&] { heap.deallocate(p, 104, {}); }), named);
-    heap.deallocate(p, 104, {});
-    EXPECT_DEATH(with_another_thread([&] { (void)heap.allocate(104, default_alignment); }), named);
-    EXPECT_EQ(heap.allocate(104, default_alignment), p) << "and one alone is not";
-}
-
-#    endif
 
 }  // namespace
 #endif

@@ -69,16 +69,6 @@ void enter_arena_in_its_hot_path(bool frees) {
     }
 }
 
-void enter_heap_twice() {
-    static stopping_upstream upstream;
-    upstream.requests_left = 0;
-    heap<> level{grow_by{4096}, upstream};
-    level.set_name("shared");
-    std::thread other{[&] { (void)level.allocate(64); }};
-    while (!upstream.stopped) { std::this_thread::yield(); }
-    (void)level.allocate(64);
-}
-
 void race_for_an_arena() {
     arena memory{1024};
     const auto work = [&] {
@@ -101,8 +91,6 @@ TEST(two_threads_at_once, are_named_while_one_waits_for_the_upstream) {
         EXPECT_DEATH(enter_arena_in_its_hot_path(frees),
                      in_this_order({"one thread at a time uses an allocator", "growing_arena at"}));
     }
-    EXPECT_DEATH(enter_heap_twice(),
-                 in_this_order({"one thread at a time uses an allocator", "heap 'shared' at"}));
 }
 
 TEST(two_threads_at_once, are_named_when_they_collide_on_an_arena) {

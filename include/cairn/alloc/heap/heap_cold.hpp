@@ -1,19 +1,41 @@
-// cairn/alloc/heap/heap_cold.hpp - cold half of heap.hpp: its beginnings, and questions to it.
+// cairn/alloc/heap/heap_cold.hpp - cold half of heap.hpp: nothing of the size waits.
 //
-// A template, so it cannot live in src/ alone; the five heaps that people use are instantiated once
-// there (src/alloc/heap.cpp), and no other unit compiles this for them.
+// Constructing and adopting, regions that come and go, the core (which asks the fit), the merging
+// of what waits, and questions. A template, so it cannot live in src/ alone; for the fits of cairn
+// it is compiled once there (src/alloc/heap.cpp, src/alloc/heap/other_fits.cpp).
 #pragma once
 
 #include <cairn/alloc/heap.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+namespace detail {
+
+[[nodiscard]] inline std::uint32_t region_key(const void* region) noexcept {
+    return static_cast<std::uint32_t>(secret_of(region));
+}
+
+/// Which kind of heap a first region is of: the fit's name, and its shape.
+template <class Fit>
+[[nodiscard]] constexpr std::uint64_t heap_mark() noexcept {
+    std::uint64_t hash = 14695981039346656037ull;  // FNV-1a
+    for (const char* c = Fit::name; *c != '\0'; ++c) {
+        hash = (hash ^ static_cast<unsigned char>(*c)) * 1099511628211ull;
+    }
+    std::uint64_t shape = sizeof(region<Fit>);
+    if constexpr (has_shape<Fit>) { shape ^= std::uint64_t{Fit::shape} << 32; }
+    constexpr std::uint64_t format = 3;  // links are encoded, bins hold marked sizes
+    return (hash ^ shape ^ Fit::deferred_max << 16 ^ format << 56) * 1099511628211ull;
+}
+
+}  // namespace detail
+
 // ---------------------------------------------------------------------------- making one
 
 template <class Fit>
 heap<Fit>::heap(allocator_ref upstream, std::size_t block_size, bool owned,
                        const options& how) noexcept
-    : core_{upstream, block_size, owned} {
+    : detail::heap_memory{upstream, block_size, owned} {
     if (how.name != nullptr) { set_name(how.name); }
     expect_empty_end(how.all_back_at_end);
 }
@@ -27,18 +49,18 @@ heap<Fit>::heap(byte_slice memory, const options& how) noexcept
         padding_to(reinterpret_cast<std::uintptr_t>(memory.data()), alignment{granule_size});
     const std::size_t size = memory.size() > skipped ? memory.size() - skipped : 0;
     const std::uint32_t bin_count = bins::count_for(size / granule_size);
-    if (home_region::granules_in(size, bin_count) == 0) { return; }
-    core_.start(home_region::make(memory.data() + skipped, size, bin_count), size);
+    if (region_type::granules_in(size, bins::size_of(bin_count)) == 0) { return; }
+    start(make_home(memory.data() + skipped, size, bin_count), size);
 }
 
 template <class Fit>
 heap<Fit>::heap(std::size_t size, allocator_ref upstream, const options& how) noexcept
     : heap{upstream, 0, true, how} {
     const std::uint32_t bin_count = bins::count_for(size / granule_size);
-    if (home_region::granules_in(size, bin_count) == 0) { return; }
+    if (region_type::granules_in(size, bins::size_of(bin_count)) == 0) { return; }
     // Too few bytes for a block are not asked for. A refusal leaves a heap without a region.
     void* const memory = upstream.allocate(size, alignment{granule_size});
-    if (memory != nullptr) { core_.start(home_region::make(memory, size, bin_count), size); }
+    if (memory != nullptr) { start(make_home(memory, size, bin_count), size); }
 }
 
 template <class Fit>
@@ -48,19 +70,346 @@ heap<Fit>::heap(grow_by growth, allocator_ref upstream, const options& how) noex
 template <class Fit>
 heap<Fit> heap<Fit>::adopt(byte_slice memory) noexcept {
     heap h{no_memory(), 0, false, {}};
-    if (region_type* const home = home_region::find(memory)) {
-        h.core_.start(home, home->total_size());
+    if (region_type* const home = find_home(memory)) {
+        h.start(home, home->total_size());
     }
     return h;
 }
 
+// ---------------------------------------------------------------------------- the first region
+
+//      | region | index | mark, bin, bin ... | blocks ...
+//                         ^ extra()
+//
+// The mark says of which fit the heap is and how long the region: all else that adopting needs
+// stands in the region itself.
+
+/// One free block in `size` bytes. Requires: there is room for one granule.
 template <class Fit>
-heap<Fit> heap<Fit>::adopt_untrusted(byte_slice memory) noexcept {
-    heap h{no_memory(), 0, false, {}};
-    if (region_type* const home = home_region::find_untrusted(memory)) {
-        h.core_.start(home, home->total_size());
+auto heap<Fit>::make_home(void* memory, std::size_t size, std::uint32_t bin_count) noexcept
+    -> region_type* {
+    const std::size_t extra = bins::size_of(bin_count);
+    auto* const home =
+        region_type::create(static_cast<std::byte*>(memory), region_type::granules_in(size, extra),
+                            extra, detail::region_key(memory));
+    bins::make(home->extra(), bin_count, detail::heap_mark<Fit>(), home->total_size());
+    return home;
+}
+
+/// The first region that these bytes are; nullptr: they are none. Reads nothing outside of
+/// `memory`, whatever stands there.
+template <class Fit>
+auto heap<Fit>::find_home(byte_slice memory) noexcept -> region_type* {
+    if (!is_aligned(memory.data(), alignment{detail::granule_size}) ||
+        memory.size() < region_type::size_for(1, bins::size_for(1))) {
+        return nullptr;
     }
-    return h;
+    auto* const home = reinterpret_cast<region_type*>(memory.data());
+    if (home->total_size() > memory.size() || !home->extra_fits(sizeof(detail::deferred_header))) {
+        return nullptr;
+    }
+    const auto& header = *reinterpret_cast<const detail::deferred_header*>(home->extra());
+    if (header.magic != detail::heap_mark<Fit>() || header.total_size != home->total_size()) {
+        return nullptr;
+    }
+    home->poison_unused();
+    return home;
+}
+
+// ---------------------------------------------------------------------------- regions
+
+/// `home`, in `size` bytes, is the first region.
+template <class Fit>
+void heap<Fit>::start(region_type* home, std::size_t size) noexcept {
+    // In this order: the bins count their links from the lowest region, shares come from the size,
+    // and what may wait from both.
+    home_ = home;
+    add(home, size);
+    bins_.use(home->extra(), regions_.begin_of_memory(), regions_.reach());
+    bins_.set_share(bins::share_of(home->granules()));
+    count_surplus();
+}
+
+template <class Fit>
+bool heap<Fit>::grow(std::uint32_t granules, alignment align) noexcept {
+    if (block_size_ == 0 || regions_.count() == detail::region_set::count_max) { return false; }
+    CAIRN_ASSERT(home_ == nullptr || bins_.surplus().waiting() == 0,
+                 "a heap grows only when nothing waits: links count from the lowest region");
+    // first region   | region | index | bins | blocks ... |
+    // all others     | region | index | blocks ......... |
+    // Only the home region has bins, as many as any heap can use.
+    const std::uint32_t bin_count = home_ == nullptr ? bins::count_for(std::size_t{1} << 20) : 0;
+    const std::size_t extra = home_ == nullptr ? bins::size_of(bin_count) : 0;
+    // What the fit must find in the fresh region: the slack of the alignment is part of it.
+    std::size_t wanted = granules;
+    if (align > alignment{detail::granule_size}) {
+        wanted += align.bytes() / detail::granule_size;
+        if (wanted > detail::granule_count_max / 2) { return false; }
+        wanted = Fit::block_size(static_cast<std::uint32_t>(wanted));
+    }
+    std::size_t size = 0;
+    // In so many bytes there is room for `wanted` granules in one free block, so the request that
+    // made the heap grow is served by the region that it gets.
+    std::byte* const memory = take(region_type::size_for(wanted, extra), size);
+    if (memory == nullptr) { return false; }
+    if (home_ == nullptr) {
+        start(make_home(memory, size, bin_count), size);
+        return true;
+    }
+    add(region_type::create(memory, region_type::granules_in(size, 0), 0, detail::region_key(memory)),
+        size);
+    // The new region may be the lowest: links count from there now. The shares only grow; what was
+    // most in use is counted anew with them.
+    bins_.set_reach(regions_.begin_of_memory(), regions_.reach());
+    bins_.set_share(bins::share_of(regions_.held() / detail::granule_size));
+    count_surplus();
+    return true;
+}
+
+template <class Fit>
+void heap<Fit>::remove_region(region_type* r) noexcept {
+    give_back(r);
+    count_surplus();
+}
+
+// ---------------------------------------------------------------------------- the core
+
+/// Where the smallest block that fits is, the first of equals. Over-aligned requests are not
+/// compared: they take the first region that serves them.
+template <class Fit>
+std::uint32_t heap<Fit>::region_of_best_fit(std::uint32_t granules,
+                                                        alignment align) const noexcept {
+    std::uint32_t best = 0;
+    if (align > alignment{detail::granule_size}) { return best; }
+    // detail::no_block is the largest number there is: a region without a fit is never better.
+    std::uint32_t best_size = detail::no_block;
+    for (std::uint32_t i = 0; i < regions_.count(); ++i) {
+        const std::uint32_t size = region(i)->size_of_fit(granules);
+        if (size < best_size) {
+            best = i;
+            best_size = size;
+        }
+    }
+    return best;
+}
+
+template <class Fit>
+void* heap<Fit>::allocate_in_regions(std::uint32_t granules, std::size_t size,
+                                                 alignment align) noexcept {
+    std::uint32_t i = 0;
+    if constexpr (detail::takes_smallest_of_all_regions<Fit>) { i = region_of_best_fit(granules, align); }
+    // From the best one on, where that was asked for; from the first where no region has a fit.
+    for (; i < regions_.count(); ++i) {
+        region_type* const r = region(i);
+        const std::uint32_t g = align <= alignment{detail::granule_size}
+                                    ? r->allocate(granules)
+                                    : r->allocate_aligned(granules, align);
+        if (g != detail::no_block) {
+            // It is empty no more. The next region that runs empty is kept in its place.
+            if (r == spare_) { spare_ = nullptr; }
+            return given_out(r->map().payload(g), granules, size);
+        }
+    }
+    return nullptr;
+}
+
+/// Keeps the books of a block that the core gave away.
+template <class Fit>
+inline void* heap<Fit>::given_out(void* p, [[maybe_unused]] std::uint32_t granules,
+                                              std::size_t size) noexcept {
+    unpoison(p, size);
+    if constexpr (Fit::deferred_max != 0) {
+        if (bins_.surplus().took(granules)) [[unlikely]] { merge_surplus(); }
+    }
+    return p;
+}
+
+/// A request of `size` bytes, whose block has `granules`; not over-aligned.
+template <class Fit>
+void* heap<Fit>::allocate_granules(std::uint32_t granules, std::size_t size) noexcept {
+    // One region alone is home: the others go before it does.
+    if (regions_.count() == 1) [[likely]] {
+        const std::uint32_t g = home()->allocate(granules);
+        if (g != detail::no_block) [[likely]] {
+            return given_out(home()->map().payload(g), granules, size);
+        }
+    }
+    return allocate_with_effort(granules, size, default_alignment);
+}
+
+template <class Fit>
+void* heap<Fit>::allocate_from_core(std::size_t size, alignment align) noexcept {
+    // Before the size becomes granules, which have 30 bits: nothing below can wrap.
+    if (size > size_max) { return nullptr; }
+    const std::uint32_t granules = granules_of(size);
+    if (align <= alignment{detail::granule_size}) [[likely]] {
+        return allocate_granules(granules, size);
+    }
+    return allocate_with_effort(granules, size, align);
+}
+
+template <class Fit>
+void* heap<Fit>::allocate_with_effort(std::uint32_t granules, std::size_t size,
+                                                  alignment align) noexcept {
+    if (align.bytes() > size_max) { return nullptr; }
+    if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
+    // What costs nothing first, what costs time next, what costs memory last.
+    // The last resort: what was deferred may fit, or merge into something that does.
+    if (merge_deferred()) {
+        if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
+    }
+    return grow(granules, align) ? allocate_in_regions(granules, size, align) : nullptr;
+}
+
+template <class Fit>
+void heap<Fit>::free_in_core(void* p) noexcept {
+    if (regions_.count() == 1) [[likely]] { return free_in(home(), p); }
+    give_to_core(p);
+    // More waits than is in use: what waits holds regions that no block in use needs.
+    if (Fit::deferred_max != 0 && bins_.surplus().wants_to_shrink()) { merge_surplus(); }
+}
+
+template <class Fit>
+void heap<Fit>::give_to_core(void* p) noexcept {
+    // After free_in() r may be one free block; nothing of `p` is read from here on.
+    auto* const r = static_cast<region_type*>(regions_.at(p));
+    free_in(r, p);
+    if (block_size_ != 0 && r->is_empty() && r != home_) [[unlikely]] {
+        // One empty region stays, so that a free and an allocation at the edge do not call
+        // upstream.
+        if (spare_ != nullptr) {
+            remove_region(r);
+        } else {
+            spare_ = r;
+        }
+    }
+}
+
+template <class Fit>
+[[gnu::always_inline]] inline void heap<Fit>::free_in(region_type* r,
+                                                                  void* p) noexcept {
+    const auto b = r->map();
+    const std::uint32_t g = b.block_of(p);
+    // Before free(): afterwards the header may be that of a larger block, and the links of the fit
+    // lie in the payload.
+    if constexpr (poison_is_watched) { poison(p, detail::payload_size(b.header(g).size())); }
+    const std::uint32_t size = r->free(g);
+    if constexpr (Fit::deferred_max != 0) { bins_.surplus().gave_back(size); }
+}
+
+template <class Fit>
+void heap<Fit>::deallocate(void* p, [[maybe_unused]] call_site from) noexcept {
+    if (p == nullptr) { return; }
+    // The header says the size: in checked builds it is compared with its neighbours first, in all
+    // builds it must not say that the block is free or waits.
+    check_freed(p, SIZE_MAX, 0, from);
+    if constexpr (Fit::deferred_max != 0) {
+        const detail::block_header header = header_of(p);
+        if (header.is_free() || header.is_deferred()) [[unlikely]] {
+            detail::heap_is_corrupt(detail::heap_promise::freed_once, home_);
+        }
+        bin* const b = bins_.bin_for(detail::payload_size(header.size()));
+        if (b != nullptr && bins_.put(*b, static_cast<std::byte*>(p))) { return; }
+    }
+    free_in_core(p);
+}
+
+template <class Fit>
+bool heap<Fit>::try_resize(void* p, [[maybe_unused]] std::size_t old_size, std::size_t new_size,
+                           alignment) noexcept {
+    if constexpr (asserts_enabled) { expect_live(p, granules_of(old_size), old_size, {}); }
+    if (new_size > size_max) { return false; }
+    auto* const r = static_cast<region_type*>(regions_.at(p));
+    // What the core has given away changes by the difference, in either direction.
+    const std::uint32_t before = r->free_granules();
+    if (!r->resize(r->map().block_of(p), granules_of(new_size))) { return false; }
+    if constexpr (Fit::deferred_max != 0) {
+        bins_.surplus().gave_back(std::size_t{r->free_granules()} - before);  // wraps when it grew
+    }
+    if constexpr (poison_is_watched) {
+        auto* const end = static_cast<std::byte*>(p) + new_size;
+        if (new_size < old_size) {
+            poison(end, old_size - new_size);
+        } else {
+            unpoison(p, new_size);
+        }
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------------------- what waits
+
+/// For a class of which take_newest() found no block.
+template <class Fit>
+void* heap<Fit>::allocate_unwaited(std::size_t size, const bin& b) noexcept {
+    // A link that led nowhere, or to a block that does not wait, ends here: the core is asked only
+    // when the bin is truly empty.
+    bins_.expect_none(b);
+    return allocate_granules(b.granules(), size);
+}
+
+/// Returns: false when no block waits in `b`.
+template <class Fit>
+bool heap<Fit>::merge_newest(bin& b) noexcept {
+    std::byte* const p = bins_.take_newest(b);
+    if (p == nullptr) {
+        bins_.expect_none(b);
+        return false;
+    }
+    give_to_core(p);
+    return true;
+}
+
+/// Merges one block that waits beyond the share of its class, if one of the next bins has one.
+template <class Fit>
+void heap<Fit>::merge_surplus() noexcept {
+    if (bin* const b = bins_.next_surplus()) { (void)merge_newest(*b); }
+}
+
+/// After a change of the regions or of the shares.
+template <class Fit>
+void heap<Fit>::count_surplus() noexcept {
+    if (Fit::deferred_max == 0 || home_ == nullptr) { return; }
+    const std::size_t granules = regions_.granules();
+    bins_.recount(granules, granules - regions_.free_granules(), regions_.count() > 1);
+}
+
+/// Returns: true when there was something to merge.
+template <class Fit>
+bool heap<Fit>::merge_deferred() noexcept {
+    // Afterwards nothing waits, in any bin: what grow() asks for.
+    bool any = false;
+    for (std::uint32_t c = 0; c < bins_.count(); ++c) {
+        while (merge_newest(bins_[c])) { any = true; }
+    }
+    return any;
+}
+
+template <class Fit>
+void heap<Fit>::reset() noexcept {
+    for (std::uint32_t i = 0; i < regions_.count(); ++i) {
+        region(i)->clear(detail::region_key(region(i)));
+    }
+    bins_.clear();
+    count_surplus();
+}
+
+template <class Fit>
+void heap<Fit>::trim() noexcept {
+    merge_deferred();
+    count_surplus();  // what was most is forgotten
+    if (block_size_ == 0) { return; }
+    // Downwards: removing one moves those behind it, which were looked at before.
+    for (std::uint32_t i = regions_.count(); i-- != 0;) {
+        region_type* const r = region(i);
+        if (r != home_ && r->is_empty()) { remove_region(r); }
+    }
+    spare_ = nullptr;
+    // Home last, and only alone: the bins of all the others lie in it.
+    if (regions_.count() == 1 && home_->is_empty()) {
+        give_all_back();
+        bins_ = {};
+    }
 }
 
 // ---------------------------------------------------------------------------- queries
@@ -68,8 +417,8 @@ heap<Fit> heap<Fit>::adopt_untrusted(byte_slice memory) noexcept {
 template <class Fit>
 std::size_t heap<Fit>::largest_free() const noexcept {
     std::uint32_t best = 0;
-    for (std::uint32_t i = 0; i < core_.regions_.count(); ++i) {
-        const std::uint32_t here = core_.region(i)->largest_free();
+    for (std::uint32_t i = 0; i < regions_.count(); ++i) {
+        const std::uint32_t here = region(i)->largest_free();
         best = here > best ? here : best;
     }
     return best == 0 ? 0 : detail::payload_size(best);
@@ -78,13 +427,13 @@ std::size_t heap<Fit>::largest_free() const noexcept {
 template <class Fit>
 heap_stats heap<Fit>::stats() const noexcept {
     heap_stats s{};
-    s.region_count = core_.regions_.count();
-    s.capacity = core_.regions_.granules() * granule_size;
-    s.free_size = core_.regions_.free_granules() * granule_size;
-    for (std::uint32_t c = 0; c < core_.waiting().count(); ++c) {
-        const std::uint32_t count = core_.waiting().waiting_in(core_.waiting()[c]);
+    s.region_count = regions_.count();
+    s.capacity = regions_.granules() * granule_size;
+    s.free_size = regions_.free_granules() * granule_size;
+    for (std::uint32_t c = 0; c < bins_.count(); ++c) {
+        const std::uint32_t count = bins_.waiting_in(bins_[c]);
         s.deferred_count += count;
-        s.deferred_size += std::size_t{count} * core_.waiting()[c].granules() * granule_size;
+        s.deferred_size += std::size_t{count} * bins_[c].granules() * granule_size;
     }
     return s;
 }
@@ -95,21 +444,21 @@ void heap<Fit>::validate() const noexcept {
         //     blocks marked as waiting, in all regions == blocks listed in all bins
         //     granules the core has given away         == in use + waiting
         std::size_t marked = 0;
-        for (std::uint32_t i = 0; i < core_.regions_.count(); ++i) {
-            marked += core_.region(i)->validate();
+        for (std::uint32_t i = 0; i < regions_.count(); ++i) {
+            marked += region(i)->validate();
         }
         std::size_t listed = 0;
-        core_.waiting().validate([&](const detail::deferred_bin& b, const std::byte* p) {
+        bins_.validate([&](const detail::deferred_bin& b, const std::byte* p) {
             CAIRN_ASSERT(owns(p), "a deferred block lies in the heap");
-            const detail::block_header h = core_.header_of(p);
+            const detail::block_header h = header_of(p);
             CAIRN_ASSERT(h.is_deferred() && h.size() == b.granules(),
                          "a deferred block is marked, and of the size of its class");
             ++listed;
         });
         CAIRN_ASSERT(listed == marked, "every deferred block waits in a bin");
         if (Fit::deferred_max != 0) {
-            CAIRN_ASSERT(core_.regions_.granules() - core_.regions_.free_granules() ==
-                             core_.waiting().surplus().taken(),
+            CAIRN_ASSERT(regions_.granules() - regions_.free_granules() ==
+                             bins_.surplus().taken(),
                          "what is in use is counted");
         }
     }
@@ -118,12 +467,12 @@ void heap<Fit>::validate() const noexcept {
 template <class Fit>
 template <class Visit>
 void heap<Fit>::for_each_block(Visit visit) const {
-    for (std::uint32_t i = 0; i < core_.regions_.count(); ++i) {
-        core_.region(i)->for_each([&](std::uint32_t g, detail::block_header h) {
+    for (std::uint32_t i = 0; i < regions_.count(); ++i) {
+        region(i)->for_each([&](std::uint32_t g, detail::block_header h) {
             const block_state state = h.is_free()       ? block_state::free
                                       : h.is_deferred() ? block_state::deferred
                                                         : block_state::used;
-            visit(heap_block{core_.region(i)->map().payload(g), detail::payload_size(h.size()),
+            visit(heap_block{region(i)->map().payload(g), detail::payload_size(h.size()),
                              state});
         });
     }

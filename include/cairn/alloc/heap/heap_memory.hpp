@@ -12,13 +12,237 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/heap/region_base.hpp>
-#include <cairn/alloc/heap/region_set.hpp>
+#include <cairn/alloc/inside/heap_block.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/poison.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+
+// ---------------------------------------------------------------------------- one region
+
+/// What a region is without its fit: blocks in a row, and what their headers say of one another.
+/// Compiled once for all fits (src/alloc/heap/region_base.cpp).
+class region_base {
+    using blocks = block_map;
+
+public:
+    // ---------------------------------------------------------------------------- queries
+
+    [[nodiscard]] std::uint32_t granules() const noexcept { return granules_; }
+    [[nodiscard]] std::uint32_t free_granules() const noexcept { return free_granules_; }
+    [[nodiscard]] bool is_empty() const noexcept { return free_granules_ == granules_; }
+    [[nodiscard]] std::byte* extra() noexcept {
+        return reinterpret_cast<std::byte*>(this) + extra_offset_;
+    }
+    [[nodiscard]] std::size_t total_size() const noexcept {
+        return blocks_offset_ + std::size_t{granules_} * granule_size + block_header_size;
+    }
+    [[nodiscard]] blocks every_block() const noexcept { return blocks{first_block()}; }
+
+    /// True when `payload` lies where this region puts payloads.
+    [[nodiscard]] bool contains(const void* payload) const noexcept {
+        return offset_of(payload) < std::size_t{granules_} * granule_size;
+    }
+
+    /// Calls visit(g, header) for each block in address order. visit may not change the heap.
+    template <class Visit>
+    void for_each(Visit visit) const noexcept {
+        for (std::uint32_t g = 0; g < granules_;) {
+            const block_header h = every_block().header(g);
+            CAIRN_ASSERT(h.size() != 0 && h.size() <= granules_ - g,
+                         "blocks end inside the region");
+            visit(g, h);
+            g += h.size();
+        }
+    }
+
+    /// Where `address` lies: blocks are numbered by address. Believes no header that leads out of
+    /// the region: this is asked when something has been overrun. O(blocks).
+    [[nodiscard]] address_place place_of(const void* address) const noexcept;
+
+    // ---------------------------------------------------------------------------- checkers
+
+    void poison_all() noexcept { poison(first_block(), blocks_size()); }
+    /// The bytes belong to the owner of the memory again.
+    void unpoison_all() noexcept { unpoison(first_block(), blocks_size()); }
+    /// Bytes that came from elsewhere: poisons what is not in use. O(blocks) under a checker only.
+    void poison_unused() noexcept;
+
+    // ---------------------------------------------------------------------------- checks
+
+    /// The checks of checked builds in one look: the header `at`, `offset` bytes behind the first
+    /// one of the region, is that of a block of `size` granules in this `state` (its bits), and
+    /// both neighbours agree about it.
+    /// Requires: a block of that size ends in the region; poison_is_seen() says no.
+    [[nodiscard, gnu::always_inline]] static inline bool stands(const std::byte* at,
+                                                                std::size_t offset,
+                                                                std::uint32_t size,
+                                                                std::uint32_t state) noexcept {
+        const std::uint32_t previous = half_at(at + 4);
+        const std::size_t before = std::size_t{previous} * granule_size;
+        if (half_at(at) != size + state ||
+            half_at(at + std::size_t{size} * granule_size + 4) != size || before > offset)
+            [[unlikely]] {
+            return false;
+        }
+        // Only the first block has none before it; another 0 would ask the block itself.
+        return (half_at(at - before) & granule_count_max) == previous || (before | offset) == 0;
+    }
+
+    /// Asserts that block `g` and both its neighbours agree about it.
+    void check_header(std::uint32_t g, block_header h) const noexcept;
+
+    /// The header of `g` is what a free leaves behind: free, waiting, or the mark of a block that
+    /// is part of another one. Unchecked builds do not mark the right one of two that join.
+    [[nodiscard]] bool was_freed(std::uint32_t g, block_header h) const noexcept;
+
+    /// Says what is wrong with block `g`, which is to be freed and is not in use, or is not as
+    /// large as its owner says.
+    [[noreturn, gnu::cold, gnu::noinline]] void freed_wrongly(std::uint32_t g) const noexcept;
+
+protected:
+    region_base() = default;
+
+    struct block_counts {
+        std::size_t free = 0;
+        std::size_t deferred = 0;
+    };
+    /// Asserts every invariant but those of the index. O(blocks).
+    block_counts validate_blocks() const noexcept;
+
+    [[nodiscard]] std::byte* first_block() const noexcept {
+        // Who has the region writes to it; whether a caller may is decided by the heap's own const.
+        return const_cast<std::byte*>(reinterpret_cast<const std::byte*>(this)) + blocks_offset_;
+    }
+
+    //  granules_ = in use + waiting + free_granules_        all with their headers
+    //  bytes     = blocks_offset_ + granules_ * 16 + 8      the 8: the header at the end
+    std::uint32_t granules_ = 0;
+    std::uint32_t free_granules_ = 0;
+    std::uint32_t blocks_offset_ = 0;  // bytes from `this` to granule 0
+    std::uint32_t extra_offset_ = 0;   // bytes from `this` to the owner's bins
+
+private:
+    [[nodiscard]] std::size_t blocks_size() const noexcept {
+        return std::size_t{granules_} * granule_size + block_header_size;
+    }
+    /// From the first payload; a large number when `payload` lies in front of it.
+    [[nodiscard]] std::uintptr_t offset_of(const void* payload) const noexcept {
+        return reinterpret_cast<std::uintptr_t>(payload) - block_header_size -
+               reinterpret_cast<std::uintptr_t>(first_block());
+    }
+    [[nodiscard]] static std::uint32_t half_at(const std::byte* at) noexcept {
+        std::uint32_t half;
+        __builtin_memcpy(&half, at, sizeof half);
+        return half;
+    }
+    [[nodiscard]] bool is_plausible(std::uint32_t g, block_header h) const noexcept {
+        return g < granules_ && h.size() != 0 && h.size() <= granules_ - g && h.previous() <= g;
+    }
+    /// Both neighbours know of `g` what its header says.
+    [[nodiscard]] bool agrees(std::uint32_t g, block_header h) const noexcept;
+};
+
+// ---------------------------------------------------------------------------- all regions
+
+/// The regions of a heap, up to 64, in order of their addresses. A pointer is found by halving, so
+/// a free in a heap of n regions looks at log n addresses; insert and remove move the entries
+/// behind: 64 at most, on paths that call upstream.
+class region_set {
+public:
+    static constexpr std::uint32_t count_max = 64;
+
+    struct entry {
+        region_base* region;
+        std::size_t size;  // as asked from upstream
+#if CAIRN_ASSERTS
+        unsigned description = 0;  // Valgrind's number for it
+#endif
+    };
+
+    [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+    [[nodiscard]] entry& operator[](std::uint32_t i) noexcept { return entries_[i]; }
+    [[nodiscard]] region_base* region(std::uint32_t i) const noexcept { return entries_[i].region; }
+
+    /// The last region that begins at or before `p`, else the first; nullptr when there is none.
+    [[nodiscard]] region_base* at(const void* p) const noexcept {
+        if (count_ <= 1) { return count_ == 0 ? nullptr : entries_[0].region; }
+        // The last entry that begins at or below p lies in [first, first + count); where none does,
+        // the first one is left over. No branch depends on p, and 64 entries are six steps.
+        std::uint32_t first = 0;
+        for (std::uint32_t count = count_; count > 1;) {
+            const std::uint32_t half = count / 2;
+            const bool right = address(first + half) <= reinterpret_cast<std::uintptr_t>(p);
+            first += right ? half : 0;
+            count = right ? count - half : half;
+        }
+        return entries_[first].region;
+    }
+
+    /// Requires: count() < count_max.
+    entry& insert(region_base* r, std::size_t size) noexcept {
+        CAIRN_ASSERT(count_ < count_max, "64 regions are all there are");
+        // From the end down, moving up what begins above: the set is sorted before and after.
+        std::uint32_t at = count_++;
+        for (; at != 0 && address(at - 1) > reinterpret_cast<std::uintptr_t>(r); --at) {
+            entries_[at] = entries_[at - 1];
+        }
+        entries_[at] = {r, size};
+        return entries_[at];
+    }
+
+    /// Requires: `r` is in the set. Returns: what was known of it.
+    entry remove(const region_base* r) noexcept {
+        std::uint32_t at = 0;
+        while (entries_[at].region != r) { ++at; }
+        const entry removed = entries_[at];
+        for (--count_; at < count_; ++at) { entries_[at] = entries_[at + 1]; }
+        return removed;
+    }
+
+    /// Moves what `other` has here, where nothing is.
+    void take_all(region_set& other) noexcept {
+        count_ = other.count_;
+        for (std::uint32_t i = 0; i < count_; ++i) { entries_[i] = other.entries_[i]; }
+        other.count_ = 0;
+    }
+
+    /// Bytes as asked from upstream, granules, and free ones among them, of all regions.
+    [[nodiscard]] std::size_t held() const noexcept {
+        return sum([](const entry& e) { return e.size; });
+    }
+    [[nodiscard]] std::size_t granules() const noexcept {
+        return sum([](const entry& e) { return std::size_t{e.region->granules()}; });
+    }
+    [[nodiscard]] std::size_t free_granules() const noexcept {
+        return sum([](const entry& e) { return std::size_t{e.region->free_granules()}; });
+    }
+
+    /// Where the lowest region begins, and how far it is from there to the end of the highest.
+    /// Requires: count() != 0.
+    [[nodiscard]] std::byte* begin_of_memory() const noexcept {
+        return reinterpret_cast<std::byte*>(region(0));
+    }
+    [[nodiscard]] std::size_t reach() const noexcept {
+        return address(count_ - 1) + region(count_ - 1)->total_size() - address(0);
+    }
+
+private:
+    [[nodiscard]] std::uintptr_t address(std::uint32_t i) const noexcept {
+        return reinterpret_cast<std::uintptr_t>(entries_[i].region);
+    }
+    template <class Of>
+    [[nodiscard]] std::size_t sum(Of of) const noexcept {
+        std::size_t total = 0;
+        for (std::uint32_t i = 0; i < count_; ++i) { total += of(entries_[i]); }
+        return total;
+    }
+
+    std::uint32_t count_ = 0;
+    entry entries_[count_max];
+};
 
 class heap_memory {
 public:

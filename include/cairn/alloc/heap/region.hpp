@@ -29,8 +29,9 @@
 #include <new>
 
 #include <cairn/alloc/fit.hpp>
-#include <cairn/alloc/heap/region_base.hpp>
+#include <cairn/alloc/heap/heap_memory.hpp>
 #include <cairn/core/alignment.hpp>
+#include <cairn/core/assert.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
@@ -84,38 +85,6 @@ public:
         return r;
     }
 
-    /// Bytes from elsewhere that say that they are a region: makes the index anew from the headers
-    /// of the blocks. What waited is free then.
-    /// Requires: has_shape() said yes.
-    /// Returns: false when the headers are not those of a region. O(blocks).
-    [[nodiscard]] bool rebuild(std::uint32_t key) noexcept {
-        if (!blocks_follow_one_another()) { return false; }
-        index_.clear(granules_, key);
-        free_granules_ = 0;
-        const blocks b = map();
-        std::uint32_t previous = 0;
-        for (std::uint32_t g = 0; g < granules_;) {
-            const std::uint32_t size = b.header(g).size();
-            if (b.header(g).size_and_bits() < block_header::free_bit) {
-                b.set_previous(g, previous);
-                previous = size;
-                g += size;
-                continue;
-            }
-            std::uint32_t end = g + size;  // waiting blocks may stand beside others
-            while (end < granules_ && b.header(end).size_and_bits() >= block_header::free_bit) {
-                end += b.header(end).size();
-            }
-            b.set_header(g, block_header::free(end - g, previous));
-            index_.insert(b, g, end - g);
-            free_granules_ += end - g;
-            previous = end - g;
-            g = end;
-        }
-        b.set_previous(granules_, previous);
-        return true;
-    }
-
     /// Forgets all blocks. `key`: of the links from now on. O(index).
     void clear(std::uint32_t key) noexcept {
         unpoison_all();
@@ -124,7 +93,7 @@ public:
         free_granules_ = granules_;
         map().set_header(0, block_header::free(granules_, 0));
         map().set_header(granules_, block_header::used(0, granules_));
-        index_.insert(map(), 0, granules_);
+        index_.give(map(), 0, 0, granules_, 0);
     }
 
     // ---------------------------------------------------------------------------- blocks
@@ -133,40 +102,17 @@ public:
     /// would save and restore what its caller does not need.
     [[nodiscard, gnu::always_inline]] inline std::uint32_t allocate(std::uint32_t size) noexcept {
         const blocks b = map();
-        std::uint32_t g = no_block;
-        if constexpr (finds_heads<index>) {
-            const auto found = index_.find_head(b, size);
-            g = found.block;
-            if (g == no_block) [[unlikely]] { return no_block; }
-            take_front(b, g, size, expect_free(b, g, size), found);
-        } else {
-            g = index_.find(b, size);
-            if (g == no_block) [[unlikely]] { return no_block; }
-            take_front(b, g, size, expect_free(b, g, size));
-        }
-        free_granules_ -= size;
-        return g;
+        hole h = index_.find(b, size);
+        if (h.block == no_block) [[unlikely]] { return no_block; }
+        h.size = size + expect_free(b, h.block, size);
+        take_front(b, h, size);
+        return h.block;
     }
 
     /// Granules of the free block that allocate(size) would cut, or no_block.
     [[nodiscard]] std::uint32_t size_of_fit(std::uint32_t size) const noexcept {
-        const std::uint32_t g = index_.find(map(), size);
+        const std::uint32_t g = index_.find(map(), size).block;
         return g == no_block ? no_block : map().header(g).size();
-    }
-
-    /// As allocate, where `size` is the size of class `c`, so that nothing is computed twice.
-    /// Returns: the payload, or nullptr. Inlined where it is called, once: its caller has no work
-    ///          of its own.
-    [[nodiscard, gnu::always_inline]] inline std::byte* allocate_class(std::uint32_t c,
-                                                                       std::uint32_t size) noexcept
-        requires has_size_classes<Fit>
-    {
-        const auto found = index_.find_class(c);
-        if (found.bin == no_block) [[unlikely]] { return nullptr; }
-        const blocks b = map();
-        take_front(b, found.block, size, expect_free(b, found.block, size), found);
-        free_granules_ -= size;
-        return b.payload(found.block);
     }
 
     /// As allocate, with a payload that is a multiple of `align`, which is more than 16.
@@ -176,33 +122,36 @@ public:
             return static_cast<std::uint32_t>(
                 padding_to(reinterpret_cast<std::uintptr_t>(b.payload(g)), align) / granule_size);
         };
-        std::uint32_t g = no_block;
-        if constexpr (finds_if<index>) {
+        hole h;
+        if constexpr (has_size_classes<Fit>) {
             // A hole that an aligned block left behind is aligned: it need not be larger.
-            g = index_.find_if(b, size, 4u, [&](std::uint32_t candidate) {
-                return std::uint64_t{gap_of(candidate)} + size <= b.header(candidate).size();
-            });
+            h = index_.find(b, size);
+            if (h.block != no_block &&
+                std::uint64_t{gap_of(h.block)} + size > b.header(h.block).size()) {
+                h = {};
+            }
         }
-        if (g == no_block) {
+        if (h.block == no_block) {
             const std::uint64_t room = std::uint64_t{size} + align.bytes() / granule_size - 1;
             if (align.bytes() / granule_size > granules_ || room > granules_) { return no_block; }
-            g = index_.find(b, static_cast<std::uint32_t>(room));
-            if (g == no_block) { return no_block; }
+            h = index_.find(b, static_cast<std::uint32_t>(room));
+            if (h.block == no_block) { return no_block; }
         }
-        const std::uint32_t gap = gap_of(g);
-        const std::uint32_t rest = expect_free(b, g, size + gap);
+        const std::uint32_t gap = gap_of(h.block);
+        h.size = gap + size + expect_free(b, h.block, size + gap);
         if (gap != 0) {
             // [ ------- free ------- ] => [ gap ][ free ]
-            index_.replace(b, g, gap + size + rest, g, gap);
-            index_.insert(b, g + gap, size + rest);
-            b.set_size_and_bits(g, gap | block_header::free_bit);
-            b.set_header(g + gap, block_header::free(size + rest, gap));
-            b.set_previous(g + gap + size + rest, size + rest);
-            g += gap;
+            const std::uint32_t from = h.block;
+            index_.take(b, h);
+            index_.give(b, 0, from, gap, 0);
+            h = {from + gap, no_block, h.size - gap};
+            index_.give(b, 0, h.block, h.size, 0);
+            b.set_size_and_bits(from, gap | block_header::free_bit);
+            b.set_header(h.block, block_header::free(h.size, gap));
+            b.set_previous(h.block + h.size, h.size);
         }
-        take_front(b, g, size, rest);
-        free_granules_ -= size;
-        return g;
+        take_front(b, h, size);
+        return h.block;
     }
 
     /// Gives a block back and merges it with its free neighbours.
@@ -212,7 +161,6 @@ public:
         const std::uint32_t size = expect_live(b, g);
         const std::uint32_t right_at = g + size;
         const std::uint32_t left_size = size_of_free_left(b, g);
-        const std::uint32_t start = g - left_size;
         const std::uint32_t right_size = size_of_free_right(b, right_at);
         // Nothing has changed yet. Headers that are none any more are marked for a second free.
         if (left_size != 0) { b.set_size_and_bits(g, size | block_header::gone); }
@@ -220,21 +168,9 @@ public:
             b.set_size_and_bits(right_at, right_size | block_header::gone);
         }
         free_granules_ += size;
+        const std::uint32_t start = g - left_size;
         const std::uint32_t total = left_size + size + right_size;
-        if constexpr (joins<index>) {
-            index_.join(b, start, left_size, size, right_size);
-        } else if (right_size != 0) {
-            if (left_size != 0) {
-                index_.remove(b, right_at, right_size);
-                index_.replace(b, start, left_size, start, total);
-            } else {
-                index_.replace(b, right_at, right_size, start, total);
-            }
-        } else if (left_size != 0) {
-            index_.replace(b, start, left_size, start, total);
-        } else {
-            index_.insert(b, start, total);
-        }
+        index_.give(b, left_size, g, size, right_size);
         b.set_size_and_bits(start, total | block_header::free_bit);  // what is before it stays
         b.set_previous(start + total, total);
         return size;
@@ -252,7 +188,7 @@ public:
         if (wanted > room) { return false; }
         free_granules_ = free_granules_ + size - wanted;
         if (wanted == room) {  // [ this ][ free ] => [ -- this -- ]
-            index_.remove(b, right_at, right_size);
+            index_.take(b, {right_at, no_block, right_size});
             if constexpr (asserts_enabled) {
                 b.set_size_and_bits(right_at, right_size | block_header::gone);
             }
@@ -261,10 +197,10 @@ public:
             return true;
         }
         const std::uint32_t rest = room - wanted;
-        if (right_size != 0) {
-            index_.replace(b, right_at, right_size, g + wanted, rest);
+        if (wanted > size) {
+            index_.keep_rest(b, {right_at, no_block, right_size}, wanted - size);
         } else {
-            index_.insert(b, g + wanted, rest);
+            index_.give(b, 0, g + wanted, size - wanted, right_size);
         }
         b.set_size_and_bits(g, wanted);
         b.set_header(g + wanted, block_header::free(rest, wanted));
@@ -280,13 +216,6 @@ public:
                       blocks_offset_};
     }
     [[nodiscard]] std::uint32_t largest_free() const noexcept { return index_.largest(map()); }
-    /// True when these bytes, at the front of `memory_size`, say of themselves what create() says
-    /// of a region with `extra` bytes of bins.
-    [[nodiscard]] bool has_shape(std::size_t memory_size, std::size_t extra) const noexcept {
-        return granules_ != 0 && granules_ <= granule_count_max &&
-               extra_offset_ == extra_offset_for(granules_) &&
-               blocks_offset_ == blocks_offset_for(granules_, extra) && total_size() <= memory_size;
-    }
     /// False when these bytes cannot be a region with `size` bytes of bins in front of its blocks.
     [[nodiscard]] bool extra_fits(std::size_t size) const noexcept {
         return extra_offset_ % 8 == 0 && extra_offset_ >= sizeof(region) &&
@@ -381,26 +310,18 @@ private:
         }
         return size;
     }
-    /// [ ---- free ---- ] => [ used: size ][ free: rest ]. `found`: what the index said about `g`,
-    /// if anything.
-    template <class... Found>
-    [[gnu::always_inline]] inline void take_front(blocks b, std::uint32_t g, std::uint32_t size,
-                                                  std::uint32_t rest, Found... found) noexcept {
+    /// [ ---- free ---- ] => [ used: size ][ free: rest ]
+    [[gnu::always_inline]] inline void take_front(blocks b, hole h, std::uint32_t size) noexcept {
         // The index first, headers after: a new header may lie where the old block kept its links.
+        free_granules_ -= size;
+        const std::uint32_t g = h.block;
+        const std::uint32_t rest = h.size - size;
         if (rest == 0) {
-            if constexpr (sizeof...(Found) != 0) {
-                index_.remove(b, found...);
-            } else {
-                index_.remove(b, g, size);
-            }
+            index_.take(b, h);
             b.set_size_and_bits(g, size);  // what is before it stays
             return;
         }
-        if constexpr (sizeof...(Found) != 0) {
-            index_.replace(b, found..., g + size, rest);
-        } else {
-            index_.replace(b, g, size + rest, g + size, rest);
-        }
+        index_.keep_rest(b, h, size);
         b.set_size_and_bits(g, size);
         b.set_size_and_bits(g + size, rest | block_header::free_bit);
         b.set_previous(g + size, size);

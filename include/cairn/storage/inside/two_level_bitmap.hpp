@@ -5,7 +5,7 @@
 //                    |   |
 //      summary   . . 1 . 1                one bit per word: this word is not zero
 //
-// Bins of a heap's fit (alloc/fit/free_lists.hpp) and free slots of a directory
+// Bins of a heap's fit (alloc/inside/free_lists.hpp) and free slots of a directory
 // (slot_directory/free_bits.hpp) are such sets. Not of these, and why: docs/decisions/0012.
 //
 // Source: the idea is TLSF's (Masmano, Ripoll, Crespo, Real: "TLSF: a new dynamic memory allocator

@@ -1,4 +1,4 @@
-// cairn/alloc/fit/free_lists.hpp - free blocks in bins, one doubly linked list a bin.
+// cairn/alloc/inside/free_lists.hpp - free blocks in bins, one doubly linked list a bin.
 //
 //      bitmap   . . 1 . . . 1 .           which bins have a block
 //      heads    . . 7 . . . 3 .           the block that came last
@@ -19,8 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/fit/block.hpp>
-#include <cairn/alloc/fit/corrupt.hpp>
+#include <cairn/alloc/inside/heap_block.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/storage/inside/two_level_bitmap.hpp>
 
@@ -60,13 +59,6 @@ public:
 private:
     block_map blocks_;
     link_code code_;
-};
-
-/// A block that was found at the head of its bin: what takes it out need not compute the bin again,
-/// and no block is before it.
-struct list_head {
-    std::uint32_t block = no_block;
-    std::uint32_t bin = no_block;
 };
 
 template <std::uint32_t BinCountMax>
@@ -152,22 +144,41 @@ public:
         heads[bin] = to;
     }
 
-    /// The head `h` becomes `to` in `bin`: its front was cut off.
-    template <class Links>
-    [[gnu::always_inline]] inline void move_head(std::uint32_t* heads, const Links& links,
-                                                 list_head h, std::uint32_t to,
-                                                 std::uint32_t bin) noexcept {
-        if (h.bin == bin) { return replace_head(heads, links, bin, h.block, to); }
-        remove_head(heads, links, h.bin, h.block);
-        insert(heads, links, bin, to);
+    // The words of an index whose blocks are in bins; `bin_of(size)` is the bin of a size.
+
+    /// The hole `h` is used: as the head of its bin where `where` says so.
+    template <class Links, class BinOf>
+    [[gnu::always_inline]] inline void take(std::uint32_t* heads, const Links& links, BinOf bin_of,
+                                            hole h) noexcept {
+        if (h.where != none) [[likely]] { return remove_head(heads, links, h.where, h.block); }
+        remove(heads, links, bin_of(h.size), h.block);
     }
 
-    /// The block of `size` behind `start` and its free neighbours (0: not free) become one free
-    /// block at `start`. `bin_of` says the bin of a size.
+    /// The first `used` granules of `h` are used, the rest stays free.
     template <class Links, class BinOf>
-    [[gnu::always_inline]] inline void join(std::uint32_t* heads, const Links& links, BinOf bin_of,
-                                            std::uint32_t start, std::uint32_t left_size,
+    [[gnu::always_inline]] inline void keep_rest(std::uint32_t* heads, const Links& links,
+                                                 BinOf bin_of, hole h,
+                                                 std::uint32_t used) noexcept {
+        const std::uint32_t rest_bin = bin_of(h.size - used);
+        if (h.where != none) [[likely]] {
+            if (h.where == rest_bin) {
+                return replace_head(heads, links, rest_bin, h.block, h.block + used);
+            }
+            remove_head(heads, links, h.where, h.block);
+        } else {
+            const std::uint32_t bin = bin_of(h.size);
+            if (bin == rest_bin) { return replace(heads, links, bin, h.block, h.block + used); }
+            remove(heads, links, bin, h.block);
+        }
+        insert(heads, links, rest_bin, h.block + used);
+    }
+
+    /// The block of `size` at `at` and its free neighbours (0: not free) become one free block.
+    template <class Links, class BinOf>
+    [[gnu::always_inline]] inline void give(std::uint32_t* heads, const Links& links, BinOf bin_of,
+                                            std::uint32_t left_size, std::uint32_t at,
                                             std::uint32_t size, std::uint32_t right_size) noexcept {
+        const std::uint32_t start = at - left_size;
         size += left_size;
         if (right_size != 0) {
             remove(heads, links, bin_of(right_size), start + size);

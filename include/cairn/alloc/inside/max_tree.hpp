@@ -1,4 +1,4 @@
-// cairn/alloc/first_fit/max_tree.hpp - the first place that is large enough, in a few cache lines.
+// cairn/alloc/inside/max_tree.hpp - the first place that is large enough, in a few cache lines.
 //
 //      level 2                 [ 90 . ]                       each entry is the maximum of the
 //      level 1       [ 12  90  7 ... ]                        group below it

@@ -1,4 +1,4 @@
-// cairn/alloc/fit/block.hpp - what stands in front of each block of a heap.
+// cairn/alloc/inside/heap_block.hpp - what stands in front of each block of a heap.
 //
 //      base                 a granule is 16 bytes; payloads are multiples of 16, headers 8 before
 //      |
@@ -22,18 +22,110 @@
 // Links:     free blocks hold theirs exclusive-ored with a key of the region, so that what a
 //            program writes there is no link: it decodes to a number beyond the region, or to a
 //            block that does not link back.
+// Checkers:  headers and links stay poisoned, so that a write past the end of a block or into a
+//            freed one is an ASan report at its first byte. load_hidden() and store_hidden() lift
+//            the poison for one access.
+// Corrupt:   words that contradict each other are the trace of an overrun, of a write after a free
+//            or of a second free. heap_is_corrupt() ends the program then, in every build; what is
+//            noticed: docs/hardening.md.
 // Position:  blocks are named by their granule, counted from `base`. Nothing here is an address,
 //            so a region may be copied, saved, or mapped elsewhere.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
-#include <cairn/alloc/fit/hidden_word.hpp>
 #include <cairn/core/alignment.hpp>
+#include <cairn/core/poison.hpp>
 #include <cairn/storage/step_counter.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+
+// ---------------------------------------------------------------------------- hidden words
+
+/// The eight bytes that `at` lies in may be read and written while this lives.
+class uncovered_word {
+public:
+    explicit uncovered_word(const std::byte* at) noexcept
+        : word_{at - reinterpret_cast<std::uintptr_t>(at) % 8} {
+        unpoison_defined(word_, 8);
+    }
+    ~uncovered_word() { poison(word_, 8); }
+    uncovered_word(const uncovered_word&) = delete;
+    uncovered_word& operator=(const uncovered_word&) = delete;
+
+private:
+    const std::byte* word_;
+};
+
+// Out of line: Valgrind is not there, nearly always.
+template <class T>
+[[gnu::noinline, gnu::cold]] T load_under_valgrind(const std::byte* at) noexcept {
+    const uncovered_word open{at};
+    T value;
+    std::memcpy(&value, at, sizeof(T));
+    return value;
+}
+
+template <class T>
+[[gnu::noinline, gnu::cold]] void store_under_valgrind(std::byte* at, T value) noexcept {
+    const uncovered_word open{at};
+    std::memcpy(at, &value, sizeof(T));
+}
+
+/// Requires: `at` is a multiple of sizeof(T) from an address that is a multiple of 8. Watched:
+///           false where the caller has asked poison_is_seen(), which said no.
+template <class T, bool Watched = poison_is_watched>
+[[nodiscard, gnu::always_inline]] inline T load_hidden(const std::byte* at) noexcept {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    T value;
+    if constexpr (poison_is_queryable) {
+        const uncovered_word open{at};
+        std::memcpy(&value, at, sizeof(T));
+        return value;
+    }
+    if (Watched && poison_is_seen()) [[unlikely]] { return load_under_valgrind<T>(at); }
+    std::memcpy(&value, at, sizeof(T));
+    return value;
+}
+
+template <class T, bool Watched = poison_is_watched>
+[[gnu::always_inline]] inline void store_hidden(std::byte* at, T value) noexcept {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    if constexpr (poison_is_queryable) {
+        const uncovered_word open{at};
+        std::memcpy(at, &value, sizeof(T));
+        return;
+    }
+    if (Watched && poison_is_seen()) [[unlikely]] { return store_under_valgrind<T>(at, value); }
+    std::memcpy(at, &value, sizeof(T));
+}
+
+// ---------------------------------------------------------------------------- corrupt words
+
+/// Calls the assert handler with `sentence`, in unchecked builds too, then aborts. Takes no memory.
+/// `memory`: an address in front of the blocks of the region that is corrupt, for the report.
+[[noreturn, gnu::cold, gnu::noinline]] void heap_is_corrupt(const char* sentence,
+                                                            const void* memory) noexcept;
+
+/// What should have been true. Arrays, which have one address in the program: kinds go by it.
+struct heap_promise {
+    static constexpr char waiting[] =
+        "a block that waits is as the heap wrote it: nothing overran it, and nothing wrote into it "
+        "after it was freed";
+    static constexpr char links[] =
+        "a free block is as the heap wrote it: nothing wrote into it after it was freed";
+    static constexpr char free_header[] =
+        "a free block is as the heap wrote it: nothing overran it";
+    static constexpr char header[] = "a block's header is as the heap wrote it: nothing overran it";
+    static constexpr char freed_once[] = "a block is freed once";
+    static constexpr char freed_here[] = "a block is freed to the heap it came from";
+    static constexpr char freed_size[] = "a block is freed with the size that it was asked with";
+    static constexpr char stretch[] = "a stretch's maximum is the size of one of its blocks";
+};
+
+// ---------------------------------------------------------------------------- blocks
 
 inline constexpr std::size_t granule_size = 16;
 inline constexpr std::size_t block_header_size = 8;
@@ -113,6 +205,13 @@ public:
 private:
     std::uint32_t granules_ = 0;
     std::uint32_t key_ = 0;
+};
+
+/// A free block as the index of a fit knows it.
+struct hole {
+    std::uint32_t block = no_block;  // no_block: there is none
+    std::uint32_t where = no_block;  // the fit's own: a bin at whose head it stands; not known
+    std::uint32_t size = 0;          // granules; find() leaves it to the caller, who reads the header
 };
 
 /// The blocks of one region: the address of granule 0, and nothing else.

@@ -1,0 +1,96 @@
+// cairn/alloc/heap/heap_checked.hpp - allocate() and deallocate() of checked builds.
+//
+// Two ways each. The first is for a block about which all is well: few instructions, no call, and
+// nothing is changed before the block has been looked at. The second is for every block, under
+// every memory checker, and reports what is wrong in a sentence. Unchecked builds have
+// heap_hot_path.hpp instead.
+//
+// Not inlined: a program calls what the library has compiled for the fits of cairn, which is optimized
+// in every build.
+#pragma once
+
+#include <cairn/alloc/heap.hpp>
+
+#if CAIRN_ASSERTS
+
+namespace cairn { inline namespace CAIRN_FLAVOUR {
+
+template <class Fit>
+void* heap<Fit>::allocate(std::size_t size, alignment align) noexcept {
+    if constexpr (Fit::deferred_max != 0) {
+        bin* const b = bins_.bin_for(size);
+        if (b != nullptr && align <= default_alignment && !poison_is_seen()) [[likely]] {
+            std::byte* const p = bins_.newest(*b);
+            // The blocks around it were checked when it was freed, and will be at the next free.
+            if (is_recent(p) && bins_.template take<false>(*b, p)) [[likely]] { return p; }
+        }
+    }
+    return allocate_and_report(size, align);
+}
+
+template <class Fit>
+void heap<Fit>::deallocate(void* p, std::size_t size, alignment, call_site from) noexcept {
+    if constexpr (Fit::deferred_max != 0) {
+        bin* const b = bins_.bin_for(size);
+        if (b != nullptr && !poison_is_seen()) [[likely]] {
+            // From left to right: `p` may be read only when it lies in a region, and put() is the
+            // first to write.
+            if (is_recent(p) && stands(p, b->granules(), 0) &&
+                bins_.template put<false>(*b, static_cast<std::byte*>(p))) [[likely]] {
+                return;
+            }
+        }
+    }
+    deallocate_and_report(p, size, from);
+}
+
+template <class Fit>
+[[gnu::noinline]] void* heap<Fit>::allocate_and_report(std::size_t size,
+                                                       alignment align) noexcept {
+    if constexpr (Fit::deferred_max != 0) {
+        bin* const b = bins_.bin_for(size);
+        if (b != nullptr && align <= default_alignment) [[likely]] {
+            std::byte* const p = bins_.newest(*b);
+            if (p != nullptr) {
+                if (poison_is_seen() || !turn_to(p) ||
+                    !stands(p, b->granules(), detail::block_header::deferred_bit)) [[unlikely]] {
+                    check_waiting(p, b->granules());
+                }
+                if (bins_.take(*b, p)) [[likely]] {
+                    unpoison(p, size);
+                    return p;
+                }
+            }
+            return allocate_unwaited(size, *b);
+        }
+    }
+    return allocate_from_core(size, align);
+}
+
+template <class Fit>
+[[gnu::noinline]] void heap<Fit>::deallocate_and_report(void* p, std::size_t size,
+                                                        call_site from) noexcept {
+    if (p == nullptr) { return; }
+    if constexpr (Fit::deferred_max != 0) {
+        if (bin* const b = bins_.bin_for(size)) [[likely]] {
+            expect_live(p, b->granules(), size, from);
+            if (bins_.put(*b, static_cast<std::byte*>(p))) [[likely]] { return; }
+            return free_in_core(p);
+        }
+    }
+    expect_live(p, granules_of(size), size, from);
+    free_in_core(p);
+}
+
+/// Asserts that `p` is a live block of `granules`, as a request of `size` gets.
+template <class Fit>
+void heap<Fit>::expect_live(const void* p, std::uint32_t granules, std::size_t size,
+                            call_site from) noexcept {
+    if (poison_is_seen() || !turn_to(p) || !stands(p, granules, 0)) [[unlikely]] {
+        check_freed(p, size, detail::payload_size(granules), from);
+    }
+}
+
+}}  // namespace cairn::CAIRN_FLAVOUR
+
+#endif

@@ -1,0 +1,51 @@
+// cairn/alloc/heap/heap_hot_path.hpp - allocate() and deallocate() of builds without checks.
+//
+//      allocate    a block of this size that waits      deallocate    it waits, if it may
+//         |  none: the core                                |  it may not: the core
+//         v                                                v
+//      the region that has a free block                 its region, which merges it
+//         |  none: merge all that waits, ask again         |  empty: a spare, or back to upstream
+//         v
+//      one region more
+//
+// The core is in heap_cold.hpp, checked builds in heap_checked.hpp.
+#pragma once
+
+#include <cairn/alloc/heap.hpp>
+
+#if !CAIRN_ASSERTS
+
+namespace cairn { inline namespace CAIRN_FLAVOUR {
+
+template <class Fit>
+[[gnu::always_inline]] inline void* heap<Fit>::allocate(std::size_t size, alignment align) noexcept {
+    if constexpr (Fit::deferred_max != 0) {
+        // One compare of the size finds out whether there is a bin; its number is in a table.
+        if (bin* const b = bins_.bin_for(size); b != nullptr && align <= default_alignment)
+            [[likely]] {
+            if (std::byte* const p = bins_.take_newest(*b)) [[likely]] {
+                unpoison(p, size);
+                return p;
+            }
+            return allocate_unwaited(size, *b);
+        }
+    }
+    return allocate_from_core(size, align);
+}
+
+template <class Fit>
+[[gnu::always_inline]] inline void heap<Fit>::deallocate(void* p, std::size_t size, alignment, call_site) noexcept {
+    // The block is as large as its size says, wherever its alignment made it start.
+    if (p == nullptr) { return; }
+    if constexpr (Fit::deferred_max != 0) {
+        if (bin* const b = bins_.bin_for(size)) [[likely]] {
+            // Full, or no more may wait: nothing has been written, the core takes the block.
+            if (bins_.put(*b, static_cast<std::byte*>(p))) [[likely]] { return; }
+        }
+    }
+    free_in_core(p);
+}
+
+}}  // namespace cairn::CAIRN_FLAVOUR
+
+#endif
