@@ -12,9 +12,9 @@
 // Bytes of code are looked up in this very program: its symbols whose names hold the loader's type,
 // with all that was instantiated for it. What was inlined is counted where it ended up.
 #include <cairn/alloc/arena.hpp>
-#include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/best_fit.hpp>
 #include <cairn/alloc/first_fit.hpp>
+#include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/virtual_arena.hpp>

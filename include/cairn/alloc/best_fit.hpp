@@ -20,8 +20,8 @@
 
 #include <cairn/alloc/best_fit/size_trie.hpp>
 #include <cairn/alloc/fit.hpp>
-#include <cairn/alloc/inside/free_lists.hpp>
 #include <cairn/alloc/heap.hpp>
+#include <cairn/alloc/inside/free_lists.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

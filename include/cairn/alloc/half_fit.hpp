@@ -18,8 +18,8 @@
 #include <cstdint>
 
 #include <cairn/alloc/fit.hpp>
-#include <cairn/alloc/inside/free_lists.hpp>
 #include <cairn/alloc/heap.hpp>
+#include <cairn/alloc/inside/free_lists.hpp>
 #include <cairn/core/bits.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {

@@ -190,8 +190,7 @@ public:
     /// Requires: `p` came from allocate(size, align) of this heap, or was resized to `size`, and is
     ///           live; nullptr is allowed.
     /// Cost:     deferred: one bin, no header read. Otherwise a merge with the neighbours.
-    CAIRN_DETAIL_HOT void deallocate(void* p, std::size_t size,
-                                     alignment align = default_alignment,
+    CAIRN_DETAIL_HOT void deallocate(void* p, std::size_t size, alignment align = default_alignment,
                                      call_site from = call_site::current()) noexcept;
 
     /// As above, for callers that do not know the size: the header has it.
@@ -228,9 +227,7 @@ public:
     }
 
     /// True when `p` lies in a region of this heap. O(log regions).
-    [[nodiscard]] bool owns(const void* p) const noexcept {
-        return detail::heap_memory::owns(p);
-    }
+    [[nodiscard]] bool owns(const void* p) const noexcept { return detail::heap_memory::owns(p); }
 
     /// Payload bytes of the largest free block, deferred ones not merged. O(its bin).
     [[nodiscard]] std::size_t largest_free() const noexcept;
@@ -335,8 +332,8 @@ static_assert(detail::block_header_size <= 8 && detail::granule_size <= 32);
 // allocate() and deallocate() of a size: the first file has them where CAIRN_ASSERTS is 1, the second
 // where it is 0.
 #include <cairn/alloc/heap/heap_checked.hpp>
-#include <cairn/alloc/heap/heap_hot_path.hpp>
 #include <cairn/alloc/heap/heap_cold.hpp>
+#include <cairn/alloc/heap/heap_hot_path.hpp>
 #undef CAIRN_DETAIL_HOT
 
 // Compiled once, in src/alloc/heap.cpp. The other fits say the same of theirs.

@@ -1,11 +1,11 @@
 // Sentences of cairn/storage/allocator_watch.hpp about addresses: how each named allocator describes
 // one.
 #include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/best_fit.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/double_ended_arena.hpp>
-#include <cairn/alloc/growing_arena.hpp>
-#include <cairn/alloc/best_fit.hpp>
 #include <cairn/alloc/first_fit.hpp>
+#include <cairn/alloc/growing_arena.hpp>
 #include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/pool.hpp>

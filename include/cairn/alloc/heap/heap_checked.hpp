@@ -45,8 +45,7 @@ void heap<Fit>::deallocate(void* p, std::size_t size, alignment, call_site from)
 }
 
 template <class Fit>
-[[gnu::noinline]] void* heap<Fit>::allocate_and_report(std::size_t size,
-                                                       alignment align) noexcept {
+[[gnu::noinline]] void* heap<Fit>::allocate_and_report(std::size_t size, alignment align) noexcept {
     if constexpr (Fit::deferred_max != 0) {
         bin* const b = bins_.bin_for(size);
         if (b != nullptr && align <= default_alignment) [[likely]] {

@@ -34,15 +34,14 @@ template <class Fit>
 
 template <class Fit>
 heap<Fit>::heap(allocator_ref upstream, std::size_t block_size, bool owned,
-                       const options& how) noexcept
+                const options& how) noexcept
     : detail::heap_memory{upstream, block_size, owned} {
     if (how.name != nullptr) { set_name(how.name); }
     expect_empty_end(how.all_back_at_end);
 }
 
 template <class Fit>
-heap<Fit>::heap(byte_slice memory, const options& how) noexcept
-    : heap{no_memory(), 0, false, how} {
+heap<Fit>::heap(byte_slice memory, const options& how) noexcept : heap{no_memory(), 0, false, how} {
     // A region begins at a multiple of 16; what is too small for one block makes a heap that
     // refuses everything.
     const std::size_t skipped =
@@ -70,9 +69,7 @@ heap<Fit>::heap(grow_by growth, allocator_ref upstream, const options& how) noex
 template <class Fit>
 heap<Fit> heap<Fit>::adopt(byte_slice memory) noexcept {
     heap h{no_memory(), 0, false, {}};
-    if (region_type* const home = find_home(memory)) {
-        h.start(home, home->total_size());
-    }
+    if (region_type* const home = find_home(memory)) { h.start(home, home->total_size()); }
     return h;
 }
 
@@ -156,7 +153,8 @@ bool heap<Fit>::grow(std::uint32_t granules, alignment align) noexcept {
         start(make_home(memory, size, bin_count), size);
         return true;
     }
-    add(region_type::create(memory, region_type::granules_in(size, 0), 0, detail::region_key(memory)),
+    add(region_type::create(memory, region_type::granules_in(size, 0), 0,
+                            detail::region_key(memory)),
         size);
     // The new region may be the lowest: links count from there now. The shares only grow; what was
     // most in use is counted anew with them.
@@ -178,7 +176,7 @@ void heap<Fit>::remove_region(region_type* r) noexcept {
 /// compared: they take the first region that serves them.
 template <class Fit>
 std::uint32_t heap<Fit>::region_of_best_fit(std::uint32_t granules,
-                                                        alignment align) const noexcept {
+                                            alignment align) const noexcept {
     std::uint32_t best = 0;
     if (align > alignment{detail::granule_size}) { return best; }
     // detail::no_block is the largest number there is: a region without a fit is never better.
@@ -195,9 +193,11 @@ std::uint32_t heap<Fit>::region_of_best_fit(std::uint32_t granules,
 
 template <class Fit>
 void* heap<Fit>::allocate_in_regions(std::uint32_t granules, std::size_t size,
-                                                 alignment align) noexcept {
+                                     alignment align) noexcept {
     std::uint32_t i = 0;
-    if constexpr (detail::takes_smallest_of_all_regions<Fit>) { i = region_of_best_fit(granules, align); }
+    if constexpr (detail::takes_smallest_of_all_regions<Fit>) {
+        i = region_of_best_fit(granules, align);
+    }
     // From the best one on, where that was asked for; from the first where no region has a fit.
     for (; i < regions_.count(); ++i) {
         region_type* const r = region(i);
@@ -216,7 +216,7 @@ void* heap<Fit>::allocate_in_regions(std::uint32_t granules, std::size_t size,
 /// Keeps the books of a block that the core gave away.
 template <class Fit>
 inline void* heap<Fit>::given_out(void* p, [[maybe_unused]] std::uint32_t granules,
-                                              std::size_t size) noexcept {
+                                  std::size_t size) noexcept {
     unpoison(p, size);
     if constexpr (Fit::deferred_max != 0) {
         if (bins_.surplus().took(granules)) [[unlikely]] { merge_surplus(); }
@@ -250,7 +250,7 @@ void* heap<Fit>::allocate_from_core(std::size_t size, alignment align) noexcept 
 
 template <class Fit>
 void* heap<Fit>::allocate_with_effort(std::uint32_t granules, std::size_t size,
-                                                  alignment align) noexcept {
+                                      alignment align) noexcept {
     if (align.bytes() > size_max) { return nullptr; }
     if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
     // What costs nothing first, what costs time next, what costs memory last.
@@ -286,8 +286,7 @@ void heap<Fit>::give_to_core(void* p) noexcept {
 }
 
 template <class Fit>
-[[gnu::always_inline]] inline void heap<Fit>::free_in(region_type* r,
-                                                                  void* p) noexcept {
+[[gnu::always_inline]] inline void heap<Fit>::free_in(region_type* r, void* p) noexcept {
     const auto b = r->map();
     const std::uint32_t g = b.block_of(p);
     // Before free(): afterwards the header may be that of a larger block, and the links of the fit
@@ -444,9 +443,7 @@ void heap<Fit>::validate() const noexcept {
         //     blocks marked as waiting, in all regions == blocks listed in all bins
         //     granules the core has given away         == in use + waiting
         std::size_t marked = 0;
-        for (std::uint32_t i = 0; i < regions_.count(); ++i) {
-            marked += region(i)->validate();
-        }
+        for (std::uint32_t i = 0; i < regions_.count(); ++i) { marked += region(i)->validate(); }
         std::size_t listed = 0;
         bins_.validate([&](const detail::deferred_bin& b, const std::byte* p) {
             CAIRN_ASSERT(owns(p), "a deferred block lies in the heap");
@@ -457,8 +454,7 @@ void heap<Fit>::validate() const noexcept {
         });
         CAIRN_ASSERT(listed == marked, "every deferred block waits in a bin");
         if (Fit::deferred_max != 0) {
-            CAIRN_ASSERT(regions_.granules() - regions_.free_granules() ==
-                             bins_.surplus().taken(),
+            CAIRN_ASSERT(regions_.granules() - regions_.free_granules() == bins_.surplus().taken(),
                          "what is in use is counted");
         }
     }
@@ -472,8 +468,7 @@ void heap<Fit>::for_each_block(Visit visit) const {
             const block_state state = h.is_free()       ? block_state::free
                                       : h.is_deferred() ? block_state::deferred
                                                         : block_state::used;
-            visit(heap_block{region(i)->map().payload(g), detail::payload_size(h.size()),
-                             state});
+            visit(heap_block{region(i)->map().payload(g), detail::payload_size(h.size()), state});
         });
     }
 }

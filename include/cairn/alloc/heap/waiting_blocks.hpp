@@ -305,10 +305,10 @@ public:
         if constexpr (used) {
             if (size < size_end_) [[likely]] {
                 const std::size_t granules = granules_for(size);
-                // Implied by the comparison; repeated because gcc warns where it inlines a constant.
+                // The comparison implies it; without it gcc warns where it inlines a constant.
                 if (granules > Fit::small_max) { __builtin_unreachable(); }
-                auto* const at = reinterpret_cast<std::byte*>(bins_) +
-                                 deferred_offsets<Fit>::table.of[granules];
+                auto* const at =
+                    reinterpret_cast<std::byte*>(bins_) + deferred_offsets<Fit>::table.of[granules];
                 if (at == nullptr) { __builtin_unreachable(); }
                 return reinterpret_cast<deferred_bin*>(at);
             }

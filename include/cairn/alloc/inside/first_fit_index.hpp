@@ -40,8 +40,7 @@ class alignas(8) first_fit_index {
     static constexpr std::uint32_t span = large + 1;
     static_assert(span % stretch == 0);
 
-    [[nodiscard]] static constexpr std::uint32_t stretches_for(
-        std::uint32_t granules) noexcept {
+    [[nodiscard]] static constexpr std::uint32_t stretches_for(std::uint32_t granules) noexcept {
         return granules / stretch + 1;
     }
     [[nodiscard]] static constexpr std::uint32_t spans_for(std::uint32_t granules) noexcept {
@@ -63,8 +62,8 @@ public:
     void clear(std::uint32_t granules, std::uint32_t = 0) noexcept {
         end_ = granules;
         stretch_count_ = stretches_for(granules);
-        starts_offset_ = static_cast<std::uint32_t>(
-            span_tree::entry_count(spans_for(granules)) * sizeof(std::uint32_t));
+        starts_offset_ = static_cast<std::uint32_t>(span_tree::entry_count(spans_for(granules)) *
+                                                    sizeof(std::uint32_t));
         for (std::uint32_t p = 0; p < stretch_count_; ++p) { starts()[p] = 0; }
         stretches_.clear(stretch_entries(), stretch_count_);
         spans_.clear(span_entries(), spans_for(granules));
@@ -98,7 +97,7 @@ public:
 
     /// The free block `from` becomes `to`; no header has changed yet.
     void change(blocks b, std::uint32_t from, std::uint32_t from_size, std::uint32_t to,
-                 std::uint32_t to_size) noexcept {
+                std::uint32_t to_size) noexcept {
         if (from == top_ && to + to_size == end_) {
             CAIRN_DETAIL_STEP();
             set_top(to);
@@ -219,9 +218,7 @@ private:
 
     /// The index lies in front of all blocks, but the sizes stand in their headers.
     [[nodiscard]] std::uint32_t expect_found(std::uint32_t g) const noexcept {
-        if (g == no_block) [[unlikely]] {
-            heap_is_corrupt(heap_promise::stretch, this);
-        }
+        if (g == no_block) [[unlikely]] { heap_is_corrupt(heap_promise::stretch, this); }
         return g;
     }
 
@@ -247,9 +244,7 @@ private:
     [[nodiscard]] std::uint32_t large_of_span(blocks b, std::uint32_t s) const noexcept {
         const std::uint32_t p =
             stretches_.find_from(stretch_entries(), s * (span / stretch), large);
-        if (p == none) [[unlikely]] {
-            heap_is_corrupt(heap_promise::stretch, this);
-        }
+        if (p == none) [[unlikely]] { heap_is_corrupt(heap_promise::stretch, this); }
         return expect_found(first_in_stretch(b, p, starts()[p], large));
     }
     /// The first block of more than `large` granules from span `s` on.
@@ -277,9 +272,7 @@ private:
     [[nodiscard]] const std::byte* arrays() const noexcept {
         return reinterpret_cast<const std::byte*>(this + 1);
     }
-    [[nodiscard]] std::byte* arrays() noexcept {
-        return reinterpret_cast<std::byte*>(this + 1);
-    }
+    [[nodiscard]] std::byte* arrays() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
     [[nodiscard]] const std::uint32_t* span_entries() const noexcept {
         return reinterpret_cast<const std::uint32_t*>(arrays());
     }

@@ -28,8 +28,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 /// Where the lists of a heap in memory keep their links: in the first 8 payload bytes.
 class links_in_blocks {
 public:
-    links_in_blocks(block_map blocks, link_code code) noexcept
-        : blocks_{blocks}, code_{code} {}
+    links_in_blocks(block_map blocks, link_code code) noexcept : blocks_{blocks}, code_{code} {}
 
     [[nodiscard]] std::uint32_t next(std::uint32_t id) const noexcept {
         return blocks_.link(code_, id, 0);

@@ -211,7 +211,7 @@ private:
 struct hole {
     std::uint32_t block = no_block;  // no_block: there is none
     std::uint32_t where = no_block;  // the fit's own: a bin at whose head it stands; not known
-    std::uint32_t size = 0;          // granules; find() leaves it to the caller, who reads the header
+    std::uint32_t size = 0;          // granules; find() leaves it to its caller
 };
 
 /// The blocks of one region: the address of granule 0, and nothing else.

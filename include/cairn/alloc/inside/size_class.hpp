@@ -1,4 +1,5 @@
-// cairn/alloc/inside/size_class.hpp - numbers for sizes: exact when small, a fixed ratio apart above.
+// cairn/alloc/inside/size_class.hpp - numbers for sizes: exact when small, a fixed ratio apart
+// above.
 //
 //      2^M = 16 steps to an octave (M = 4):
 //

@@ -15,7 +15,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 /// A free node that holds `size` at a multiple of `align` and starts below `below`, or none.
 template <std::unsigned_integral Offset>
 inline std::uint32_t basic_offset_heap<Offset>::find_hole(Offset size, Offset align,
-                                                                 Offset below) const noexcept {
+                                                          Offset below) const noexcept {
     const links l{nodes_};
     const std::uint32_t sure = first_from(bin_that_holds(size));
     if (align <= 1 && below == static_cast<Offset>(~Offset{0})) {
@@ -49,8 +49,8 @@ inline std::uint32_t basic_offset_heap<Offset>::find_hole(Offset size, Offset al
 /// [ ------- hole ------- ] => [ gap ][ size ][ rest ]; `hole` becomes the middle.
 template <std::unsigned_integral Offset>
 inline void basic_offset_heap<Offset>::carve(std::uint32_t hole, Offset gap, Offset size,
-                                                    std::uint32_t rest_node,
-                                                    std::uint32_t gap_node) noexcept {
+                                             std::uint32_t rest_node,
+                                             std::uint32_t gap_node) noexcept {
     remove_free(hole);
     node& n = nodes_[hole];
     if (gap_node != none) {
@@ -76,8 +76,8 @@ inline void basic_offset_heap<Offset>::carve(std::uint32_t hole, Offset gap, Off
 }
 
 template <std::unsigned_integral Offset>
-inline offset_allocation basic_offset_heap<Offset>::allocate(
-    Offset size, Offset align, std::uint64_t user_data) noexcept {
+inline offset_allocation basic_offset_heap<Offset>::allocate(Offset size, Offset align,
+                                                             std::uint64_t user_data) noexcept {
     CAIRN_ASSERT(align != 0 && (align & (align - 1)) == 0, "an alignment is a power of two");
     if (size == 0) { size = 1; }
     if (size > capacity_ || live_count_ == allocation_count_max_) { return {}; }

@@ -64,7 +64,7 @@ struct basic_offset_heap<Offset>::compaction_view {
 
 template <std::unsigned_integral Offset>
 std::size_t basic_offset_heap<Offset>::plan(move* out, std::size_t out_count,
-                                                   const plan_limits<Offset>& limits) noexcept {
+                                            const plan_limits<Offset>& limits) noexcept {
     static_assert(detail::compaction_map<compaction_view, move>);
     const std::size_t count_max =
         out_count < limits.move_count_max ? out_count : limits.move_count_max;
@@ -103,7 +103,7 @@ std::size_t basic_offset_heap<Offset>::plan(move* out, std::size_t out_count,
 /// The destination belongs to the move from now on.
 template <std::unsigned_integral Offset>
 void basic_offset_heap<Offset>::reserve(const move& m, std::uint32_t gap_node,
-                                               std::uint32_t rest_node) noexcept {
+                                        std::uint32_t rest_node) noexcept {
     node& hole = nodes_[m.reserved];
     const Offset gap = static_cast<Offset>(m.to - hole.offset);
     const Offset size = rest_node != none ? m.size : static_cast<Offset>(hole.size - gap);

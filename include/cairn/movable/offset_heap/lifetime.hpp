@@ -8,10 +8,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 // ---------------------------------------------------------------------------- life
 
 template <std::unsigned_integral Offset>
-basic_offset_heap<Offset>::basic_offset_heap(Offset capacity,
-                                                    std::uint32_t allocation_count_max,
-                                                    allocator_ref upstream,
-                                                    const options& how) noexcept
+basic_offset_heap<Offset>::basic_offset_heap(Offset capacity, std::uint32_t allocation_count_max,
+                                             allocator_ref upstream, const options& how) noexcept
     : allocation_count_max_{allocation_count_max},
       first_generation_{how.first_generation},
       capacity_{capacity},
