@@ -14,7 +14,7 @@
 // Share:   what a class may always keep waiting. The least of three:
 //            64 blocks        deferred_max of the fit: a list longer than that is rarely used up
 //            heap / 2048      80 classes withhold 1/25 of a small heap (quick_fit: / 512, 1/6)
-//            6 KiB            decision 0015 (quick_fit: 24 KiB)
+//            6 KiB            decision 0030 (quick_fit: 24 KiB)
 // Surplus: what waits beyond the shares: blocks of all classes together, 2048 at most, so that the
 //          last resort (below) ends. More may join only while
 //
