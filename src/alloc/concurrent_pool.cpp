@@ -65,8 +65,8 @@ void* concurrent_pool::take_cold(cache& which) noexcept {
         if (c == nullptr) { return take_shared(); }
         if (c->top != c->floor) { return take(*c); }
     }
-    // fill() calls grow() with the number of slots it saw before it looked: grow() then tells a
-    // pool that has grown in between from one that must grow.
+    // fill() calls grow() with the number of slots it saw before it looked: grow() then
+    // detects a pool that has grown in between.
     const bool filled =
         depot_.fill(*c, stride_, [this](std::size_t seen) noexcept { return grow(seen); });
     if (!filled) { return take_shared(); }
@@ -87,7 +87,7 @@ void concurrent_pool::give_cold(cache& which, void* p) noexcept {
         }
     }
     // A cache that was just found or made may have room; else both its magazines change places or
-    // one goes to the depot, and the one that is loaded then is empty.
+    // one goes to the depot, and an empty one is loaded.
     if (c->top == c->ceiling) { depot_.drain(*c); }
     *c->top++ = p;
 }
@@ -153,7 +153,7 @@ void concurrent_pool::give_cache_back(cache& c) noexcept {
 
 /// Requires: shared_lock_ is held.
 void concurrent_pool::pour_out(cache& c) noexcept {
-    // First what is loaded, then the spare, which changes places with it. Only empty magazines
+    // First the loaded magazine, then the spare, which changes places with it. Only empty magazines
     // stay: no slot is out of reach in a cache that no thread has. With slots in it the pool has
     // grown, so shared_ is there.
     for (int magazine_number = 0; magazine_number < 2; ++magazine_number) {

@@ -48,7 +48,7 @@ unsigned line_of(const std::source_location& where) noexcept {
 }
 
 void print_to_stderr(const broken_promise& broken, void*) {
-    char text[2048];  // on the stack: memory may be what is broken
+    char text[2048];  // on the stack: the heap may be damaged
     std::fwrite(text, 1, describe(broken, text, sizeof text), stderr);
     std::fflush(stderr);
 }

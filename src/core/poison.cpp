@@ -1,4 +1,4 @@
-// Cold half of cairn/core/poison.hpp: what is told to Valgrind.
+// Cold half of cairn/core/poison.hpp: requests to Valgrind.
 #include <cairn/core/poison.hpp>
 
 #if CAIRN_DETAIL_VALGRIND

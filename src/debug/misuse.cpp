@@ -8,7 +8,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 void misuse(misuse_kind kind, const std::source_location& where, const char* invariant,
             const char* format, ...) noexcept {
-    char details[256];  // on the stack: memory may be what is broken
+    char details[256];  // on the stack: the heap may be damaged
     std::va_list arguments;
     va_start(arguments, format);
     std::vsnprintf(details, sizeof details, format, arguments);

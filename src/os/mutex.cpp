@@ -89,7 +89,7 @@ void wake_sleeper(detail::atomic<std::uint32_t>& word) noexcept {
 
 void mutex::wait_and_lock() noexcept {
     // A critical section of cairn is tens of nanoseconds: look before paying for a sleep. Ever more
-    // rarely, because each look takes the line from the holder, who is quick while he has it: 50 ns
+    // rarely, because each look takes the cache line from the holder: 50 ns
     // for a turn instead of 205 with a look after every pause (docs/dead-ends.md). In all about ten
     // microseconds.
     for (int pauses = 4; pauses <= 128; pauses *= 2) {

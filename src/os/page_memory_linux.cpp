@@ -114,7 +114,7 @@ void release(void* address, std::size_t bytes) noexcept {
 bool try_resize(void* address, std::size_t old_bytes, std::size_t new_bytes) noexcept {
     auto* const first = static_cast<std::byte*>(address);
     if (new_bytes < old_bytes) {
-        // munmap, not mremap: thread sanitizer sees it and forgets what it knew of the pages.
+        // munmap, not mremap: ThreadSanitizer sees it and forgets the pages.
         return ::munmap(first + new_bytes, old_bytes - new_bytes) == 0;
     }
     // Without MREMAP_MAYMOVE the kernel grows in place or refuses.

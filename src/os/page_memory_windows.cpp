@@ -1,6 +1,6 @@
 // Windows half of cairn/os/page_memory.hpp.
 //
-// Windows tells reserving from committing itself, so most calls are one call. Two things differ
+// Windows itself separates reserving from committing, so most calls are one call. Two things differ
 // from the others: a reservation can only be released whole (so an aligned one cannot be cut out of
 // a larger one), and pages are decommitted, not merely emptied.
 #include <cairn/os/page_memory.hpp>

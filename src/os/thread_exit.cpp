@@ -54,7 +54,7 @@ thread_exit::~thread_exit() {
 #else
 
 // The thread_exit objects that there are, by numbers that are never used again: a thread that ends
-// asks here whether the one that it was watched by is still there. All under live_lock.
+// asks here whether its watcher still exists. All under live_lock.
 namespace {
 
 constexpr unsigned live_max = 16;  // the library has two

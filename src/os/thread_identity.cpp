@@ -30,8 +30,8 @@ void give_back(unsigned number) noexcept {
 
 unsigned take_lowest() noexcept {
     for (unsigned word = 0; word < word_count; ++word) {
-        // The lowest free number at some moment of the search: one that goes back behind it is the
-        // next thread's.
+        // The lowest free number at some moment of the search: a number that is freed
+        // behind it serves the next thread.
         std::uint64_t seen = taken[word].load(std::memory_order_relaxed);
         while (seen != ~std::uint64_t{0}) {
             const auto bit = static_cast<unsigned>(std::countr_one(seen));

@@ -1,4 +1,4 @@
-// cairn/alloc/budget.hpp - how many bytes a part of a program may have, and who is asked for more.
+// cairn/alloc/budget.hpp - a limit on the bytes of an allocator, with a handler that may free some.
 //
 //      0                        live_size()      limit_size()
 //      |============================|----------------|            the rest of the machine's memory
@@ -13,7 +13,7 @@
 //
 // Use it for: the memory of a subsystem in a program that is shipped; a test console with less.
 // Look elsewhere for: bytes that lie together (an arena or heap of that size); refusals for tests
-//             (debug/failing.hpp); who has how much (debug/tracked.hpp).
+//             (debug/failing.hpp); figures by owner (debug/tracked.hpp).
 //
 // Counted are the bytes that were asked for, not what the allocator rounds them up to. A budget may
 // be the allocator of another budget: a request passes when all of them have room.
@@ -66,7 +66,7 @@ public:
         handler_ = handler;
         context_ = context;
     }
-    /// Below live_size(): what is live stays, and nothing more is given out until enough is back.
+    /// Below live_size(): live blocks stay, and requests are refused until enough bytes are freed.
     void set_limit_size(std::size_t bytes) noexcept { limit_size_ = bytes; }
 
     /// Bytes that may be live.

@@ -13,10 +13,10 @@
 // Thesis, section 6.1.3 (double-buffered allocator): N = 2.
 //
 // It is an arena itself, of this frame's memory (any_arena.hpp), and converts to the
-// one that is active: functions that take an `Arena&` take it.
+// active one: functions that take an `Arena&` take it.
 //
 // Use it for: per-frame data that the next frame, or the next consumer, still reads.
-// Look elsewhere for: data that dies in its frame (one arena and reset()).
+// Look elsewhere for: data of one frame only (one arena and reset()).
 //
 // Cost: active() is an index into an array; swap() is a reset().
 #pragma once
@@ -102,7 +102,7 @@ public:
     [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
         return active().is_last(p, size);
     }
-    /// A point in this frame; dies with it.
+    /// A marker in this frame; invalid after the frame's end.
     [[nodiscard]] marker mark() noexcept { return active().mark(); }
     /// Requires: `to` was taken in this frame.
     void rewind(marker to, call_site from = call_site::current()) noexcept {

@@ -53,7 +53,7 @@ template <class Arena>
 /// of the thread's two arenas never conflicts). An allocator_ref is refused at compile time: it
 /// does not say which arena is behind it.
 /// Requires: `avoid` does not name both of the thread's scratch arenas.
-/// Returns: the scope; its memory dies with it, and destructors of what it made run.
+/// Returns: the scope; its end frees its memory and runs destructors of its objects.
 template <class... Avoid>
     requires(!std::is_same_v<Avoid, allocator_ref> && ...)
 [[nodiscard]] arena_scope<growing_arena> scratch(const Avoid&... avoid) noexcept {
@@ -69,7 +69,7 @@ template <class... Avoid>
 /// Gives this thread's scratch memory back. Requires: no scratch scope is open on this thread.
 CAIRN_DETAIL_MODULE_LOCAL void release_scratch() noexcept;
 
-/// Where this thread's scratch blocks come from, and how large the first is. Releases what is held.
+/// Sets the upstream of this thread's scratch blocks and the first size. Frees held blocks.
 /// Requires: no scratch scope is open on this thread; `upstream` outlives the thread's last use.
 CAIRN_DETAIL_MODULE_LOCAL void configure_scratch(std::size_t first_block_size,
                                                  allocator_ref upstream) noexcept;

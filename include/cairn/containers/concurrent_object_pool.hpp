@@ -28,7 +28,7 @@
 //            time on several. All else: while no other thread uses the pool.
 // fork():    at any moment: docs/gotchas.md.
 // Errors:    exhausted or full: an empty lease, nullptr (a thread may be refused while others keep
-//            idle objects: concurrent_pool::slack()). A release of what is not live in this pool
+//            idle objects: concurrent_pool::slack()). A release of an object that is not live here
 //            stops the program in every build. A second release after the object was acquired again
 //            is one of the new owner's: the pool cannot tell, and a lease cannot do it.
 #pragma once
@@ -101,7 +101,7 @@ public:
         }
     }
 
-    /// An object, built if the slot has none, and told that it leaves the pool.
+    /// An object, built if the slot has none; its hook for leaving the pool runs.
     /// Returns: an empty lease when the pool is full or the allocator exhausted.
     /// Throws:  what T's constructor throws; the slot is free again then. What the hooks throw; the
     ///          object is idle again then.
@@ -125,7 +125,7 @@ public:
         return s->object();
     }
 
-    /// Gives an object back, from any thread; it is told, and stays built.
+    /// Gives an object back, from any thread. Its hook runs, and it stays built.
     /// Requires: `object` is live in this pool; anything else stops the program in every build.
     void release(T* object) noexcept {
         CAIRN_ASSERT(object != nullptr, "an object is released once, to the pool it came from");

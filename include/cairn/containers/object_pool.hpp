@@ -2,7 +2,7 @@
 //
 //      acquire()                      release()
 //         |   +------+------+------+      ^
-//         +-> | live | idle | idle | -----+       idle objects stay constructed; they are told when
+//         +-> | live | idle | idle | -----+       idle objects stay constructed; hooks run when
 //             +------+------+------+              they leave and when they come back
 //               objects, side by side in blocks that double in size
 //
@@ -100,7 +100,7 @@ public:
         });
     }
 
-    /// An object, built if none is idle, and told that it leaves the pool.
+    /// An object, built if none is idle; its hook for leaving the pool runs.
     /// Returns: an empty lease when the pool is full or the allocator exhausted.
     /// Throws:  what T's constructor throws; the pool is unchanged then. What the hooks throw; the
     ///          object is idle again then.
@@ -113,7 +113,7 @@ public:
         return take_idle();
     }
 
-    /// Gives an object back; it is told, and stays built. O(1).
+    /// Gives an object back. Its hook runs, and it stays built. O(1).
     /// Requires: `object` is live in this pool; anything else stops the program in every build.
     void release(T* object) noexcept {
         CAIRN_ASSERT(object != nullptr, "an object is released once, to the pool it came from");
@@ -146,7 +146,7 @@ public:
     [[nodiscard]] bool prewarm(std::size_t count, std::size_t thread_count = 1);
 
     /// Calls f(object) for each live object, by address within its block. f may release the object
-    /// that it is given; what it acquires is visited or not. Cost: O(capacity).
+    /// that it is given; objects acquired meanwhile are visited or not. Cost: O(capacity).
     template <class F>
     void for_each(F f) {
         slots_.for_each_live([&](void* slot) { f(*static_cast<T*>(slot)); });

@@ -28,7 +28,7 @@
 //            type that was inserted before T. A loop: a pointer increment, type by type.
 // Lifetimes: as slot_map: a handle finds its object until that is erased; references end when the
 //            objects of that type grow in number or another of them is erased.
-// Types:     up to 512, of up to 16 million objects each. In an open set a type is told by the
+// Types:     up to 512, of up to 16 million objects each. In an open set a type is known by the
 //            address of a variable: where shared libraries hide their symbols, each has types of
 //            its own.
 // While iterating: erase_if visits all once; nothing else may insert or erase.
@@ -65,10 +65,10 @@ concept storable_types =
 
 }  // namespace detail
 
-/// Objects of `Types`, which derive from `Base`; without any: of whatever is inserted. Base needs
-/// no virtual function and no virtual destructor: objects end as what they are. The closed set can
-/// be visited without any; the open one calls f(Base&) for objects of all types.
-/// What is below, and in polymorphic_store/look_ups.hpp:
+/// Objects of `Types`, which derive from `Base`; without Types: of every type that is inserted.
+/// Base needs no virtual function and no virtual destructor: each object is destroyed as its own
+/// type. A loop over a closed set needs none; an open set calls f(Base&) for objects of all types.
+/// Members: below, and in polymorphic_store/look_ups.hpp:
 ///     finding      find  contains  []  at  fault_of  handle_of
 ///     all of them  size  empty  type_count  values  begin  end  for_each  items  capacity
 ///                  upstream  validate
@@ -96,7 +96,7 @@ public:
         auto* const rows = rows_of<T>().rows;
         return rows != nullptr && rows->reserve(count);
     }
-    /// Objects of type T grow in place from now on, up to `count_max`: no reference to one dies by
+    /// Objects of type T grow in place from now on, up to `count_max`: no reference ends by
     /// an insertion. `how`: as packed_array's. Requires: none was inserted or reserved yet.
     /// Returns: false when the system refuses; the store is usable then.
     template <class T>
@@ -139,7 +139,7 @@ public:
 
     // ---- erasing ------------------------------------------------------------------------------
 
-    /// Destroys the object, as what it is; the last one of its type moves into its place.
+    /// Destroys the object as its own type; the last object of the type moves into its place.
     /// Returns: false when the handle was stale already (nothing happens).
     bool erase(handle_type h) {
         return types::at(types_, type_number(h), false, [h](auto& rows) { return rows.erase(h); });
@@ -178,8 +178,8 @@ public:
         auto* const rows = types::template known<T>(types_);
         if (rows != nullptr) { rows->clear(); }
     }
-    /// Look-ups fail at once; the object is destroyed when collect() is told that `fence` has
-    /// passed.
+    /// Look-ups fail at once; the object is destroyed when collect() gets a number that has
+    /// passed `fence`.
     /// Returns: false when the handle is stale or memory is exhausted; nothing has changed then.
     [[nodiscard]] bool retire(handle_type h, std::uint64_t fence) {
         return types::at(types_, type_number(h), false,
@@ -210,7 +210,7 @@ public:
         return rows == nullptr || rows->sort(less);
     }
 
-    /// A copy in which every handle finds what it finds here. What is retired stays here. A closed
+    /// A copy in which every handle finds what it finds here. Retired objects stay here. A closed
     /// set has it where every type can be copied.
     /// Returns: nothing when `upstream` (here: that of this store) is exhausted, or, in an open
     /// set, when objects are of a type that cannot be copied.

@@ -1,11 +1,11 @@
-// cairn/containers/pool_hooks.hpp - what an object pool tells its objects, and when.
+// cairn/containers/pool_hooks.hpp - the calls by which a pool informs its objects.
 //
 //     acquire:  idle -> live     object.on_exit_free_list()         then the function for acquiring
 //     release:  live -> idle     the function for releasing, then   object.on_enter_free_list()
 //                                                                   and object.reset()
 //
 // All optional: members are found by concepts and called directly, function objects are members of
-// the pool and inlined; what is absent costs nothing. hook_rules switches either kind off.
+// the pool and inlined; absent hooks cost nothing. hook_rules switches either kind off.
 //
 //  struct enemy { void on_enter_free_list() { unregister(); } ... };        the object knows
 //  pool_hooks{[](bullet& b) { b.show(); }, [](bullet& b) { b.hide(); }}     functions of the caller
@@ -36,7 +36,7 @@ struct no_hook {
     constexpr void operator()(T&) const noexcept {}
 };
 
-/// How a pool builds an object unless told: with T's default constructor.
+/// How a pool builds an object by default: with T's default constructor.
 struct default_create {};
 
 /// The function objects of a pool: on_acquire(T&), on_release(T&), and create(), which returns a T.
@@ -67,7 +67,7 @@ void construct_pooled(Hooks& hooks, void* slot) {
     }
 }
 
-/// Stops the program: what is released is not live in the pool.
+/// Stops the program: the released object is not live in the pool.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_release() {
     assert_failed("the object is live in this pool",
                   "an object is released once, to the pool it came from");

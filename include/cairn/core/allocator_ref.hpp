@@ -14,7 +14,7 @@
 // Look elsewhere for: allocating small objects in a loop: take the concrete type and let it inline.
 //
 // In checked builds a ref has a third word: the line that made it. Allocators whose reports name
-// lines (tracked, guarded) are told that line for each block that is asked for through the ref or
+// lines (tracked, guarded) get that line for each block that is requested through the ref or
 // its copies, so that the blocks of a container or an arena are named by the line of the user.
 //
 //      pool_of<spark> sparks{memory};       "4 blocks with 4096 bytes: from game.cpp:12"

@@ -38,9 +38,9 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// What went wrong, for programs; the sentence is for people.
 enum class misuse_kind : unsigned char {
-    unspecified,      // only the sentence tells
-    double_free,      // what is given back is not live any more
-    foreign_pointer,  // what is given back was given out by another object, or never
+    unspecified,      // see the sentence
+    double_free,      // the freed block or object is not live
+    foreign_pointer,  // it came from another object, or from none
     wrong_size,       // given back with another size or alignment
     stale_handle,     // a handle of an object that is gone
     null_handle,      // a handle of nothing
@@ -80,7 +80,7 @@ struct broken_promise : evidence {
 };
 
 /// Called for a broken promise, by the thread that broke it, before the program aborts; `context`
-/// is what was installed with it. See above for what it may do.
+/// was installed with it. See above for its limits.
 /// Threads: several may break promises at once; each calls the handler.
 using assert_handler = void (*)(const broken_promise& broken, void* context);
 

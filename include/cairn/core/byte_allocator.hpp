@@ -6,7 +6,7 @@
 // Bytes, not objects: an allocator never runs a constructor or a destructor (make.hpp does).
 // Everything else is optional and found by `requires`; an allocator needs no stubs.
 //
-// A wrapper around an allocator keeps them too: what is legal with one is legal with the other.
+// A wrapper around an allocator keeps them too: the same calls are legal with both.
 //
 // The shared promises, tested by tests/support/allocator_contract.hpp:
 //   - the address is a multiple of `align`, blocks never overlap, and they stay where they are;

@@ -21,7 +21,7 @@
 //
 // Invariant: generation() != 0 unless the whole handle is null.
 // Cost:      a register; index() and generation() are a mask and a shift.
-// Whose:     a map's lives begin at a number of its own, so a handle of another map is told too:
+// Whose:     a map's lives begin at a number of its own, so a foreign handle is detected too:
 //            certainly, or with a chance of 1 in 2^31 (64 bits), 4095 (32) or 63 (16) to miss it:
 //            storage/generations.hpp.
 // Bits:      generation bits = Bits - IndexBits - UserBits, 31 at most. A slot lives 2^bits - 1

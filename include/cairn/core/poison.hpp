@@ -1,6 +1,6 @@
-// cairn/core/poison.hpp - tells the memory checkers which bytes are free.
+// cairn/core/poison.hpp - reports free bytes to the memory checkers.
 //
-// Every allocator poisons what it holds and has not given out. A use after free of cairn memory is
+// Every allocator poisons the bytes that it has not handed out. A use after free of cairn memory is
 // then a report with a stack trace, not luck:
 //
 //      +-----------+--------+-----------+------------------+
@@ -102,8 +102,8 @@ inline constexpr bool poison_is_queryable = CAIRN_DETAIL_ASAN != 0;
 #endif
 }
 
-/// Tells Valgrind what its reports shall call these bytes; it copies `description`.
-/// Returns: a number for forget_description(); 0 where Valgrind is not told anything.
+/// Gives these bytes a name in Valgrind's reports; Valgrind copies `description`.
+/// Returns: a number for forget_description(); 0 where Valgrind does not run.
 [[nodiscard]] inline unsigned describe_memory([[maybe_unused]] const void* address,
                                               [[maybe_unused]] std::size_t size,
                                               [[maybe_unused]] const char* description) noexcept {

@@ -3,8 +3,8 @@
 //      other core   [ line, modified ]            for reading: shared, then a second trip to own it
 //      this core    [ ..................... ]     for writing: owned at once, one trip
 //
-// A hint: any address will do, also nullptr and one that is not mapped; nothing faults.
-// __builtin_prefetch(p, 1) asks for the line to read it, unless the compiler is told that every
+// A hint: any address is allowed, also nullptr and unmapped ones; nothing faults.
+// __builtin_prefetch(p, 1) asks for the line to read it, unless the target says that every
 // processor has prefetchw; all x86-64 processors take that instruction, and those without it do
 // nothing.
 #pragma once

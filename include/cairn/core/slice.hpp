@@ -24,7 +24,7 @@ concept contiguous_of = requires(Range& r) {
     { r.size() } -> std::convertible_to<std::size_t>;
 };
 
-/// True for views, as far as can be told without <ranges>: a constant view leads to the same
+/// True for views, as far as is known without <ranges>: a constant view leads to the same
 /// elements as any other, and is copied as a pointer is.
 template <class Range, class R = std::remove_cvref_t<Range>>
 inline constexpr bool refers_to_elements =

@@ -58,7 +58,7 @@ struct guard_options {
 
 namespace detail {
 
-/// The part of guarded<A> that does not know A: where the fences are and what is in them.
+/// The part of guarded<A> that does not know A: the fences and their bytes.
 class guard {
 public:
     static constexpr std::size_t fence_size = 16;  // smallest fence; also the smallest alignment
@@ -158,7 +158,7 @@ public:
         return guard_.allocate(size, align, where);
     }
 
-    /// Names what is wrong with the block and aborts; else fills it with DD and gives it back, at
+    /// Reports a damaged block and aborts; else fills it with DD and gives it back, at
     /// once or through the quarantine.
     void deallocate(void* p, std::size_t size, alignment align = default_alignment,
                     const std::source_location& where = std::source_location::current()) noexcept {
@@ -221,7 +221,7 @@ private:
         std::uint64_t serial;
     };
 
-    detail::guard guard_;  // refers to inner_; dies first and empties the quarantine into it
+    detail::guard guard_;  // refers to inner_; ends first and empties the quarantine into it
 };
 
 template <class A>

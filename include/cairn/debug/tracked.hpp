@@ -1,7 +1,7 @@
-// cairn/debug/tracked.hpp - who has how much, the most it ever was, and what never came back.
+// cairn/debug/tracked.hpp - live bytes by owner, their peak, and leaks.
 //
 //  tracked textures{heap, {.name = "textures", .list = true}};
-//  void* p = textures.allocate(100);            // remembers this line, without being told
+//  void* p = textures.allocate(100);            // records this line
 //  auto mips = textures.at("mips");             // an allocator that signs for its blocks:
 //  arena scratch{64_KiB, mips};                 //   whatever comes through it is "mips", from here
 //
@@ -43,7 +43,7 @@ struct track_options {
         "memory";       // the subject of every sentence; with the list, in the memory checkers'
                         // reports of checked builds, too
     bool list = false;  // remember each live block and who asked for it
-    bool report_leaks = true;      // report what is live at the end
+    bool report_leaks = true;      // report live blocks at the end
     report_sink sink = nullptr;    // nullptr: stderr
     void* sink_context = nullptr;  // passed through to the sink
 };
@@ -254,8 +254,8 @@ public:
 
     [[nodiscard]] const track_stats& stats() const noexcept { return tracker_.stats(); }
 
-    /// Tells the sink what is live now; with the list, by who asked, largest first. Silent when
-    /// nothing is.
+    /// Reports live blocks to the sink; with the list by caller, largest first. Silent when
+    /// there are none.
     void report() const noexcept { tracker_.report(false); }
 
 private:
@@ -274,7 +274,7 @@ private:
         return p;
     }
 
-    detail::tracker tracker_;  // dies first: the report comes while the memory is still there
+    detail::tracker tracker_;  // ends first: it reports while the memory still exists
 };
 
 template <class A>

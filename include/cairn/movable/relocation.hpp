@@ -11,7 +11,7 @@
 //   has  static void relocate(T* to, T* from)   that function
 //   nothrow move constructible                  T(move(*from)) at `to`, then from->~T()
 //   has  void on_relocated(T* from)             the call after any of these: it mends pointers into
-//                                               itself, or tells those that know its address
+//                                               itself, or informs code that knows its address
 //
 // Everything is noexcept: there is no way back in the middle of a move. (A hook that is not does
 // not compile.) These functions run in the middle of compact(): they may look at other objects

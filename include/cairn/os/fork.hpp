@@ -3,11 +3,10 @@
 // A child of fork() has one thread and a copy of every lock, also of those that other threads held.
 // Code that keeps locks across threads takes them before and gives them back after, on both sides.
 //
-// Who needs it: programs that fork without exec and go on using cairn in the child: a test runner,
-// a server that forks its workers, a reporter of crashes (docs/gotchas.md). A game that only starts
-// other programs does not. Here and in src/os/fork.cpp is all that the system is told of it; what
-// concurrent_pool mends in the child only its own words can say
-// (src/alloc/concurrent_pool/fork.cpp).
+// Use it for: programs that fork without exec and use cairn in the child: a test runner, a server
+// with forked workers, a crash reporter (docs/gotchas.md). A game that only starts other programs
+// does not need it. All handlers that the system knows are here and in src/os/fork.cpp;
+// src/alloc/concurrent_pool/fork.cpp repairs pools in the child.
 //
 // Threads: any. Where there is no fork (Windows), nothing is ever called.
 #pragma once

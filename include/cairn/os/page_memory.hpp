@@ -61,8 +61,8 @@ namespace page_memory {
 /// Returns: nullptr when the system refuses either; nothing has changed then.
 [[nodiscard]] void* reserve_committed(std::size_t bytes, alignment align = alignment{1}) noexcept;
 
-/// Makes reserved pages readable and writable; they read as zero at first. Committing what is
-/// committed already is allowed and keeps its content.
+/// Makes reserved pages readable and writable; they read as zero at first. Committing
+/// committed pages is allowed and keeps their content.
 /// Returns: false when the system refuses (commit limit); some of the pages may be committed then.
 [[nodiscard]] bool commit(void* address, std::size_t bytes) noexcept;
 

@@ -15,7 +15,7 @@
 //      arena& mine = jobs.at(worker);
 //
 // Use it for: counters, scratch buffers, lists that every thread writes and one reads at the end.
-// Look elsewhere for: a value that dies with its thread (thread_local); a handful of threads that
+// Look elsewhere for: a value that ends with its thread (thread_local); a handful of threads that
 //             share one value rarely (an atomic).
 //
 // Invariant: the slots are constructed with the object and destroyed with it. A slot belongs to the
@@ -23,7 +23,7 @@
 //            value as it was left.
 // Cost:      update: a load of the thread number and two compares; no atomics. Threads with a
 //            number of capacity() or above: two atomic exchanges more. In another module than the
-//            one that made the object: a call more. Memory: a multiple of 64
+//            object's: a call more. Memory: a multiple of 64
 //            bytes for each slot.
 // Threads:   update, local and at(own index): any thread, at once.
 //            for_each, combine, at(another's index): while no thread updates; joining the threads

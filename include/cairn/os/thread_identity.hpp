@@ -1,4 +1,4 @@
-// cairn/os/thread_identity.hpp - who is running: a small number and a name that never repeats.
+// cairn/os/thread_identity.hpp - a small number for a thread, and a name that never repeats.
 //
 //      thread          number   serial          numbers are the lowest free ones: an array indexed
 //      main              0       s + 1          by them stays short and full
@@ -30,7 +30,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 /// Numbers below this belong to one living thread each. When so many threads live at once, and for
 /// a thread that asks so late in its exit that its number has gone back already (from the
 /// destructor of a pthread key: thread_exit.hpp), the number is thread_number_limit itself: it is
-/// shared, so what is indexed by it needs a lock.
+/// shared, so arrays indexed by it need a lock.
 inline constexpr unsigned thread_number_limit = 4096;
 
 namespace detail {

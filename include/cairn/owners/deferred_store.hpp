@@ -16,15 +16,15 @@
 //      auto first = all.make(1, all.make(2));
 //      first.reset();                                   // both are gone; no recursion
 //
-// erase() puts the object on a list, and destroys what is on it unless it was called while one is
-// destroyed. With destroys::in_collect collect() destroys, as many as a frame can afford.
+// erase() puts the object on a list and destroys all objects of the list, unless it is called
+// during such a destruction. With destroys::in_collect collect() destroys them, within a limit.
 // In both cases no handle finds the object from then on.
 //
 // Use it for: lists, trees and graphs of objects with handles; a level that ends over many frames.
 // Look elsewhere for: many owners (shared_handle.hpp, which does the same); objects without handles
 //   (std/deferred_in.hpp); objects that a GPU still uses (retire() of the maps).
 //
-// Order:     the newest first; an object before what it owned.
+// Order:     the newest first; an object before the objects that it owned.
 // Cost:      a handle per slot of the map, 8 bytes; find() and contains() read it. Where a list
 //            of owners ends: 106 instructions an object in a slot_map, 123 in a stable_slot_map. A
 //            loop by hand over the same owners takes 202 and 242; one over bare handles, which own
@@ -122,7 +122,7 @@ public:
         return true;
     }
 
-    /// Destroys the objects that wait, and what they owned, until the limit is reached. Does
+    /// Destroys waiting objects, and objects that they owned, until the limit is reached. Does
     /// nothing inside a destructor that this store runs.
     destruction_report collect(const work_limit& limit = {}) noexcept {
         if (is_collecting_) { return {}; }
@@ -174,10 +174,11 @@ private:
                       .values = {{"slot", h.index()}, {"life in the handle", h.generation()}}});
     }
 
-    detail::cell_blocks next_;  // by slot: null, or the handle of the next that waits, or its own
-    Map map_;                   // dies first: its objects may own others that live here
-    handle_type newest_{};      // of those that wait: a list of owners needs no other
-    handle_type first_{};       // of the others
+    detail::cell_blocks
+        next_;  // by slot: the next waiting handle; its own at the end; null: not waiting
+    Map map_;   // ends first: its objects may own others of this store
+    handle_type newest_{};  // first of the list of waiting objects
+    handle_type first_{};   // of the others
     std::size_t waiting_count_ = 0;
     destroys when_;
     bool is_collecting_ = false;

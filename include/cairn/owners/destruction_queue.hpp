@@ -8,7 +8,7 @@
 //      collect({.steps = 64})   destroys from the front; what an object owned joins it meanwhile
 //
 // A chain of owners that destroy one another in their destructors needs a stack as deep as the
-// chain is long. Here a destructor only puts what it owned on the list. So a list of a million
+// chain is long. Here a destructor only puts its objects on the list. So a list of a million
 // owners ends on a stack of a few kilobytes, and over as many frames as it should take.
 //
 // Use it for: lists, trees and graphs of owners; levels whose end is spread over frames. The owner
@@ -16,11 +16,11 @@
 // Look elsewhere for: objects with handles (deferred_store.hpp, shared_handle.hpp); what a GPU
 //   still uses (retire() of the maps).
 //
-// Order:     the newest first; an object before what it owned. Objects of several types that own
-//            each other: a queue for each type; the stack is as deep as there are queues.
+// Order:     the newest first; an object before those that it owned. Objects of several types
+//            that own each other: a queue for each type; the stack is as deep as there are queues.
 // Cost:      a word before each object. end(): a load, three stores. It allocates objects alone.
 // Threads:   one at a time: queues of its own for each thread that ends objects.
-// Lifetimes: the queue outlives its objects, the allocator both. Its end destroys what waits.
+// Lifetimes: the queue outlives its objects, the allocator both. Its end destroys waiting objects.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ public:
         : memory_{memory}, when_{when}, is_asleep_{when == destroys::at_once} {}
     destruction_queue(const destruction_queue&) = delete;
     destruction_queue& operator=(const destruction_queue&) = delete;
-    /// Destroys what waits.
+    /// Destroys waiting objects.
     ~destruction_queue() { (void)collect(); }
 
     /// A new T, built from `args`, for an owner who calls end().
@@ -77,7 +77,7 @@ public:
         if (queue.is_asleep_) { queue.drain(); }
     }
 
-    /// Destroys the objects that wait, and what they owned, until the limit is reached. Does
+    /// Destroys waiting objects, and objects that they owned, until the limit is reached. Does
     /// nothing inside a destructor that this queue runs.
     destruction_report collect(const work_limit& limit = {}) noexcept {
         if (is_collecting_) { return {}; }

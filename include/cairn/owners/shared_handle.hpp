@@ -21,7 +21,7 @@
 //      whatever the store's thread does; in the other maps while it does not change them, for rows
 //      move. Making, finding and collecting belong to the thread of the store.
 //
-// collect() erases what is on the list, within a budget; an object that owned others puts them
+// collect() erases the objects of the list, within a limit; an object that owned others puts them
 // there, so a chain of any length ends without recursion. An object holds owners of others of its
 // store as shared_handle<shared_store<map>>, which compiles where the object is incomplete.
 //
@@ -115,7 +115,7 @@ public:
         return shared_type{*this, weak};
     }
 
-    /// Erases the objects without owners, and what they owned, and so on. Returns: how many.
+    /// Erases the objects without owners, and objects that only they owned. Returns: how many.
     std::size_t collect() noexcept { return collect(work_limit{}).objects; }
     /// The same until the limit is reached. Does nothing inside a destructor that this store runs.
     destruction_report collect(const work_limit& limit) noexcept {
@@ -179,7 +179,7 @@ private:
         }
     }
 
-    // For owners: what they own.
+    // For owners: their objects.
     [[nodiscard]] bool lives(handle_type h) const noexcept {
         return reaches_by_address ? use_count(h) != 0 : map_.contains(h);
     }
@@ -201,8 +201,8 @@ private:
     struct no_list {};
 
     detail::cell_blocks cells_;
-    Map map_;  // dies first: its objects may own others that live here, and count down their cells
-    std::uint32_t ended_ = 0;  // the first that has no owner, by index + 1; this thread's list
+    Map map_;  // ends first: its objects may own others of this store and count down their cells
+    std::uint32_t ended_ = 0;  // first object without an owner, by index + 1; this thread's list
     [[no_unique_address]] std::conditional_t<
         Count::is_atomic, detail::basic_ended_list<detail::std_atoms>, no_list> ended_elsewhere_;
     destroys when_;

@@ -16,7 +16,7 @@
 // unique_in destroys in the destructor of its owner, and so does the std::shared_ptr of an
 // allocator: a list of a million of them needs a stack of a hundred megabytes.
 //
-// Use it for: objects that own others of their kind, one behind the other; what is too much for a
+// Use it for: objects that own others of their type in a chain; more destruction than fits into a
 //   frame.
 // Look elsewhere for: owners that end at once and one by one (unique_in.hpp); objects with handles
 //   (owners/deferred_store.hpp).

@@ -6,8 +6,8 @@
 // precision are those of a string. A program's own formatter of handle<enemy> is preferred.
 //
 // Where the standard library says that it has no std::format (no __cpp_lib_format, as in libstdc++
-// before 13), this header is std/text.hpp and nothing more: format handle_text(h).view() by what is
-// there.
+// before 13), this header is std/text.hpp and nothing more: format handle_text(h).view() by another
+// library.
 //
 // Cost: that of <format>, which is dear to include: for the files that format.
 #pragma once

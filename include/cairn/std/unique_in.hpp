@@ -119,7 +119,8 @@ template <class T, byte_allocator A = allocator_ref>
     detail::rollback undo{
         [&]() noexcept { held.get().deallocate(memory, size, alignment::of<element>()); }};
     auto* const first = static_cast<element*>(memory);
-    std::uninitialized_value_construct_n(first, count);  // destroys what it made when one throws
+    std::uninitialized_value_construct_n(first,
+                                         count);  // destroys the objects it made when one throws
     undo.cancel();
     return unique_in<T, A>{first, deleter_in<T, A>{held, count}};
 }

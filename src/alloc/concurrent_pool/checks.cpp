@@ -21,7 +21,7 @@ void concurrent_pool::reset() noexcept {
     const lock_scope held{concurrent_pool_registry::lock_of(*this)};
     // Every magazine is dealt out anew, in the order of the table: two to each cache, the others to
     // the depot, all of them empty. What was in them is untouched memory again. So no cache moves,
-    // and the threads that have one need not be told.
+    // and the threads that have one need no message.
     depot_.forget_magazines();
     const auto& magazines = depot_.magazines();
     std::size_t next = 0;
@@ -74,7 +74,7 @@ concurrent_pool_stats concurrent_pool::count() const noexcept {
     visit_chunks([&](const chunk& c) {
         free_count += c.slot_count - std::min(c.claimed.load(relaxed), c.slot_count);
     });
-    // All magazines at once, wherever they are: each counts what it had when it was last unloaded.
+    // All magazines at once, wherever they are: each has the count of its last unloading.
     for (std::size_t i = 0; i < depot_.magazines().size(); ++i) {
         free_count += depot_.magazines()[i].count;
     }

@@ -1,4 +1,4 @@
-// Pools around fork(): docs/gotchas.md says who needs it, cairn/os/fork.hpp calls these.
+// Pools around fork(): docs/gotchas.md says which programs need it, cairn/os/fork.hpp calls these.
 //
 // Every lock but grow_lock_ is held, so the child gets whole lists. grow_lock_ is not taken: an
 // upstream may take as long as it likes, and may be a pool itself. Growth makes each step known
@@ -58,7 +58,7 @@ void concurrent_pool::mend_after_fork(const detail::thread_record* survivor) noe
         if (!is_abandoned(*c)) { c->loaded->found = true; }
     }
     // All others were loaded, on their way, or made by a growth that did not end. Their owners may
-    // have been anywhere, so what is in them is given up. Exchanges are one for one: there is one
+    // have been anywhere, so their content is given up. Exchanges are one for one: there is one
     // for each abandoned cache.
     std::size_t next = 0;
     const auto take_lost = [&]() noexcept -> magazine* {

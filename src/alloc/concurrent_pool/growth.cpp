@@ -1,11 +1,11 @@
-// Growth of cairn/alloc/concurrent_pool.hpp, under grow_lock_: what is asked of the upstream, and
-// how it is divided.
+// Growth of cairn/alloc/concurrent_pool.hpp, under grow_lock_: requests to the upstream, and
+// how blocks are divided.
 //
-// Another thread may fork at any instruction of this file, and the child goes on with what it
-// finds: every step is finished before the store that makes it known.
+// Another thread may fork at any instruction of this file, and the child continues with that
+// state: every step is finished before the store that makes it known.
 //
 //   step                               a fork behind it finds
-//   take_block: blocks_ = head         a block more in the list; what is in it is never looked at
+//   take_block: blocks_ = head         a block more in the list; its content is never read
 //   move_to: the larger table          the same magazines in it
 //   append: ++size_                    a magazine in no stack: mend_after_fork() adds it
 //   enlist(cache)                      a cache with two magazines, of no thread
@@ -96,7 +96,7 @@ void concurrent_pool::equip(cache& c, std::byte*& memory) noexcept {
     depot_.enlist(c);
 }
 
-/// Returns: nullptr when the upstream refuses. The block lives until the pool dies.
+/// Returns: nullptr when the upstream refuses. The block exists until the pool ends.
 std::byte* concurrent_pool::take_block(std::size_t size) noexcept {
     const std::size_t whole = saturating_add(size, cache_line_size);
     auto* const memory = static_cast<std::byte*>(upstream_.allocate(whole, cache_line_alignment));
@@ -146,7 +146,7 @@ bool concurrent_pool::add_chunk(std::size_t slot_count) noexcept {
     if (magazines > decltype(depot_)::magazine_count_max - depot_.magazines().size()) {
         return false;
     }
-    // The largest first: what is refused then has taken nothing.
+    // The largest first: a refusal then has taken nothing.
     auto* const first =
         static_cast<std::byte*>(upstream_.allocate(size, detail::chunk_alignment(align_)));
     if (first == nullptr) { return false; }

@@ -65,7 +65,7 @@ thread_record* record_of(const pool_home& home, thread_caches& mine) noexcept {
     if (mine.record == nullptr && !mine.exiting) {
         void* const memory = std::malloc(sizeof(thread_record));
         if (memory == nullptr) { return nullptr; }
-        // Watched before it is used: a thread that is never told of its end would keep its caches
+        // Watched before it is used: a thread whose end is not reported would keep its caches
         // for ever. It works through the lock instead.
         auto* const record = ::new (memory) thread_record;
         if (!home.watch_exit(*record)) {
@@ -171,7 +171,7 @@ bool concurrent_pool_registry::is_exiting(const concurrent_pool& pool) noexcept 
 void concurrent_pool_registry::exit_thread(home& of, thread_record& record) noexcept {
     {
         // Order of locks: home, then shared_lock_ in give_cache_back(). A pool that is ending waits
-        // in leave() until its caches are back; the destructor then frees what they lie in.
+        // in leave() until its caches are back; the destructor then frees their memory.
         const lock_scope held{of.lock};
         while (pool_cache* const c = record.first) {
             unlink(*c);

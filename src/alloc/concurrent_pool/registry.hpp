@@ -10,7 +10,7 @@
 // function runs. (The dynamic linker may let one module's call end in another module's copy.)
 //
 // One lock a home for all lists, taken when a thread first uses a pool, when a thread exits, when a
-// pool is made or dies, and around fork(). Order of locks: home, then a pool's shared_lock_. No
+// pool is made or ends, and around fork(). Order of locks: home, then a pool's shared_lock_. No
 // upstream is ever called under either.
 #pragma once
 
@@ -24,9 +24,9 @@ struct CAIRN_DETAIL_MODULE_LOCAL detail::pool_home {
     std::uint64_t pool_count = 0;     // that were ever made
     std::uint32_t taken_entries = 0;  // bit set: a live pool has this entry
     bool forks_are_watched = false;
-    bool has_others = false;  // at the last fork: other threads than the one that forked
-    thread_caches& (*caches)() noexcept;          // of the calling thread, in that module
-    bool (*watch_exit)(thread_record&) noexcept;  // gives back what is in it when the thread ends
+    bool has_others = false;              // at the last fork: other threads than the forking one
+    thread_caches& (*caches)() noexcept;  // of the calling thread, in that module
+    bool (*watch_exit)(thread_record&) noexcept;  // gives its slots back when the thread ends
 };
 
 struct CAIRN_DETAIL_MODULE_LOCAL concurrent_pool_registry {

@@ -110,7 +110,7 @@ void object_slots::validate() const noexcept {
 
 namespace {
 
-/// What one thread does, and what it threw: an exception that leaves a thread ends the program.
+/// The work of one thread, and its exception: an exception that leaves a thread ends the program.
 struct part_of_work {
     void (*run)(void*, std::size_t, std::size_t, std::size_t);
     void* context;

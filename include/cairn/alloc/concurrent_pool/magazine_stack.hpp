@@ -20,7 +20,7 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
-/// Why each order is what it is. "The pusher" gives a magazine to the depot, "the popper" takes it.
+/// The reason for each order. "The pusher" gives a magazine to the depot, "the popper" takes it.
 /// For each of them tests/alloc/magazine_orders_test.cpp has an execution that goes wrong without.
 struct magazine_orders {
     // Release: the slots and the count that the pusher wrote, and its `next` link, are visible to
@@ -32,7 +32,7 @@ struct magazine_orders {
     // Acquire for the same reason: when the exchange fails, its value is the next one looked at. (A
     // success has acquired when it looked; compilers want it no weaker than the failure.)
     static constexpr auto pop_exchange = memory_order::acquire;
-    // A spare is given and taken at once: release what is in the old one, acquire the new one's.
+    // A spare is given and taken at once: release the old content, acquire the new one's.
     static constexpr auto swap_spare = memory_order::acq_rel;
     // Release: the fields of a new cache come before the pointer to it...
     static constexpr auto publish_cache = memory_order::release;
@@ -70,7 +70,7 @@ struct basic_magazine {
     std::uint32_t index = 0;                                 // its place in the table
     typename Atoms::template plain<std::size_t> count{std::size_t{0}};  // slots, while not loaded
     slot* slots = nullptr;
-    bool found = false;  // only in the child of a fork, which looks for what is still in its place
+    bool found = false;  // only in the child of a fork, which looks for magazines in their places
 };
 
 /// Magazines by index. It grows by being replaced; the thread that replaces it keeps the old one.
@@ -96,7 +96,7 @@ public:
     void append(magazine& m) noexcept {
         m.index = static_cast<std::uint32_t>(size_);
         entries_.load(Orders::value_only)[size_] = &m;
-        // A fork may come between any two instructions: what is counted is there. (No code.)
+        // A fork may come between any two instructions: counted entries exist. (No code.)
         signal_fence(memory_order::release);
         ++size_;
     }

@@ -31,7 +31,7 @@ struct pool_cache : basic_cache<std_atoms> {
 };
 
 /// Head of the list of a thread's caches, guarded by the lock of the pool's home. Not in
-/// thread-local memory: a pool that dies takes its caches out of the lists, also of a thread that
+/// thread-local memory: a pool that ends takes its caches out of the lists, also of a thread that
 /// ended unseen.
 struct thread_record {
     pool_cache* first = nullptr;
@@ -67,7 +67,7 @@ CAIRN_DETAIL_MODULE_LOCAL inline constinit thread_local thread_caches my_caches{
 #endif
 
 /// Stand for "no cache": empty and full at once, so that every operation takes the cold path. Known
-/// by what is in them: their addresses differ from module to module.
+/// by their content: their addresses differ from module to module.
 // of a thread: it looks for its own there
 CAIRN_DETAIL_MODULE_LOCAL inline constinit pool_cache no_cache{};
 // of a view: it works through the lock, and stays so

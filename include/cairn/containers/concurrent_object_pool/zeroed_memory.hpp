@@ -1,7 +1,7 @@
 // cairn/containers/concurrent_object_pool/zeroed_memory.hpp - an upstream whose blocks begin as
 // zeros.
 //
-//    allocate() -> | 0 0 0 0 0 0 0 0 ... |      so that "never used" can be told from "used before"
+//    allocate() -> | 0 0 0 0 0 0 0 0 ... |      so that "never used" differs from "used before"
 //
 // Cost:    a memset per block: for upstreams, which are asked rarely.
 // Threads: as the memory behind it. No lock of its own: one more lock would be one more that the

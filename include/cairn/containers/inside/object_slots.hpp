@@ -1,5 +1,5 @@
-// cairn/containers/inside/object_slots.hpp - the untyped half of object_pool: slots, and who is
-// idle.
+// cairn/containers/inside/object_slots.hpp - the untyped half of object_pool: slots and their
+// states.
 //
 //      block:   +--------+-------------+-------------+-------------+- - -     blocks double in size
 //               | header | object | st | object | st | object | st |
@@ -51,7 +51,7 @@ public:
         return count <= UINT32_MAX && count <= (PTRDIFF_MAX - first_offset_) / slot_size_;
     }
 
-    /// A slot without an object: one that had one, or the next fresh one; nullptr: none left.
+    /// A slot without an object: a used one, or the next fresh one; nullptr: none left.
     [[nodiscard]] void* take_vacant() noexcept {
         if (vacant_count_ != 0) { return stack_[slot_count_ - vacant_count_--]; }
         if (fresh_count_ == 0) { return nullptr; }

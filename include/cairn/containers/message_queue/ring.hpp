@@ -25,7 +25,7 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
-/// Why each order is what it is.
+/// The reason for each memory order.
 struct message_orders {
     // Acquire: the message that the pusher wrote is there; the popper has left the cell.
     static constexpr auto look = memory_order::acquire;

@@ -6,7 +6,7 @@
 //                                    | mark of B | o |------> rows of B
 //                                      number: the order in which types were first inserted
 //
-// Both have the same members, and what they call a function with has the same words: typed_rows<A>
+// Both have the same members, and pass objects with the same members to a function: typed_rows<A>
 // where the type is known, any_rows where it is not. So the store is written once.
 #pragma once
 

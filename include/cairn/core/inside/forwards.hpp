@@ -9,7 +9,7 @@
 //
 // A wrapper derives from it and writes the functions that it changes; these hide the ones here.
 // Every operation is there exactly when A has it, so the concepts are true of the wrapper when they
-// are true of A. `Around` says what is held during each call (locked.hpp: a mutex).
+// are true of A. `Around` is held during each call (locked.hpp: a mutex).
 //
 // Cost:    none: inlined.
 // Threads: those of A, unless `Around` says otherwise.

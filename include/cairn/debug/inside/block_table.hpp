@@ -5,7 +5,7 @@
 //                 { data, size, align, serial, label, where }
 //
 // Beside the blocks, not in headers in front of them: a wild write cannot damage it, the layout of
-// the blocks stays what it was, and a pointer that was never given out is simply not found.
+// the blocks stays the same, and a foreign pointer is not found.
 //
 // Cost:    insert, find, erase O(1) on average; the slots come from `upstream`, 48 bytes for each.
 // Threads: none, like the wrappers.
@@ -28,7 +28,7 @@ struct block_record {
     std::source_location where{};
     alignment align{1};
     bool page_guarded = false;
-    unsigned description = 0;  // what Valgrind was told, for forget_description()
+    unsigned description = 0;  // Valgrind's number, for forget_description()
 };
 
 class block_table {

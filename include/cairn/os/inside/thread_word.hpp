@@ -1,7 +1,7 @@
 // cairn/os/inside/thread_word.hpp - the address of a word that each thread has for itself.
 //
 // The word is the same in every module of the process, which a thread-local variable of a plugin's
-// own cairn is not: an allocator that several modules use is told who is inside.
+// own cairn is not: an allocator that several modules use can compare threads.
 //
 // Use it for: "is it the thread that was here before?", asked at each operation of a checked build.
 // Look elsewhere for: a number, or an identity that a later thread never has: thread_identity.hpp.

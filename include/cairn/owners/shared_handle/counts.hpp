@@ -66,7 +66,7 @@ private:
 
 /// Counts of owners in one thread.
 struct plain_count {
-    /// What a store keeps beside each slot: the number of owners, and a link of what has none.
+    /// A store's data for each slot: the number of owners, and a link of objects without owners.
     template <class Handle>
     using cell = detail::plain_cell<Handle>;
     /// Whether owners may be copied, dropped and locked in several threads.
@@ -75,7 +75,7 @@ struct plain_count {
 
 /// Counts of owners in any threads.
 struct atomic_count {
-    /// What a store keeps beside each slot: the number of owners, and a link of what has none.
+    /// A store's data for each slot: the number of owners, and a link of objects without owners.
     template <class Handle>
     using cell = detail::atomic_cell<Handle>;
     /// Whether owners may be copied, dropped and locked in several threads.

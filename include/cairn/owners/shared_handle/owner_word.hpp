@@ -1,4 +1,4 @@
-// cairn/owners/shared_handle/owner_word.hpp - owners in any threads, and who asks for a handle.
+// cairn/owners/shared_handle/owner_word.hpp - owners and handles in any thread.
 //
 //      63                    32 31                     0
 //      +-----------------------+-----------------------+
