@@ -106,10 +106,19 @@ def documents():
         text = re.sub(r"^<!-- snippet: .*-->\n", "", (root / file).read_text(), flags=re.M)
         # Code that is only indented has no language; mkdocs wants lists and blocks set off by a line.
         text = re.sub(r"(?m)^(?!\s*(?:[-*|>]|\d+\.))(\S.*)\n(- )", r"\1\n\n\2", text)
-        write(site_path(file), relinked(file, text))
+        write(site_path(file), search_rank(file) + relinked(file, text))
     cost = root / "build/check/header-cost.md"   # by tools/header_cost.py
     if cost.is_file():
         write("docs/header-cost.md", cost.read_text())
+
+
+def search_rank(file):
+    """The front matter that ranks a document in the site's search: guides first, history last."""
+    if re.match(r"docs/(guides/|(choosing|gotchas|platforms|containers|std|debugging)\.md)", file):
+        return "---\nsearch:\n  boost: 4\n---\n"
+    if re.match(r"docs/(decisions/|(dead-ends|coverage|lab-schema|measuring)\.md)|CONTRIBUTING|CHANGELOG|tests/|lab/", file):
+        return "---\nsearch:\n  boost: 0.2\n---\n"
+    return ""
 
 
 def title_of(page):
