@@ -6,6 +6,7 @@
 //      trees                 GCBench: short-lived trees beside a large one and an array
 //      a whole collection    marking, beside walks written for this graph
 //      store, load, make     single things (lab/families/graph_*.hpp has all of these)
+//      marking beside        step() with a marking_worker in another thread, and without
 //      pacing                required_budget() beside the least budget that suffices
 #include <cstdio>
 #include <string>
@@ -15,6 +16,7 @@
 #include "lab/families/graph_frames.hpp"
 #include "lab/families/graph_pacing.hpp"
 #include "lab/families/graph_trees.hpp"
+#include "lab/families/graph_worker.hpp"
 #include "lab/harness/experiment.hpp"
 #include "lab/harness/results.hpp"
 #include "lab/peers/offers.hpp"
@@ -194,6 +196,16 @@ void pacing_case(lab::experiment& e) {
     e.also(c, "pacing: least", {.unit = "bytes of work", .compares = false});
 }
 
+void worker_case(lab::experiment& e) {
+    lab::comparison& c = e.compare("marking beside: the program's thread in step()",
+                                   {.unit = "us/cycle", .measure = lab::measure::value});
+    const unsigned frames = e.options().full ? 20'000 : 2'000;
+    c.baseline("collected_heap, alone", [=] { return steps_of_cycles{.frames = frames}; });
+    c.cairn("collected_heap, with a marking_worker",
+            [=] { return steps_of_cycles{.has_worker = true, .frames = frames}; });
+    e.also(c, "marking: work of the worker", {.unit = "%", .compares = false});
+}
+
 // ---- the experiment -----------------------------------------------------------------------------
 
 std::string take(const lab::experiment_result& e) {
@@ -272,6 +284,7 @@ const lab::registration collector{
         makes_case(e, "10^4 objects", 10'000);
         if (e.options().full) makes_case(e, "10^6 objects", 1'000'000);
         stores_and_loads(e);
+        worker_case(e);
         pacing_case(e);
     }};
 

@@ -7,6 +7,7 @@
 //      planning                 what a frame takes beyond its copies, at 20,000 objects
 //      converge                 from the worst state, a frame's budget at a time: how long, what remains
 //      footprint                the same load on heaps that cannot move: resident over live bytes
+//      read beside compaction   another thread reads meanwhile: pins, or a lock around the heap
 //      get                      the price of the handle: beside an index into an array of pointers
 #include <algorithm>
 #include <memory>
@@ -14,6 +15,7 @@
 
 #include "lab/families/handle_chain.hpp"
 #include "lab/families/heap_family.hpp"
+#include "lab/families/reader_costs.hpp"
 #include "lab/families/soak_costs.hpp"
 #include "lab/families/soak_memories.hpp"
 #include "lab/harness/experiment.hpp"
@@ -266,6 +268,19 @@ void footprint(lab::experiment& e, const plan& p) {
     e.also(c, "end of the last object over live", {.unit = "x", .compares = false});
 }
 
+void readers(lab::experiment& e) {
+    using namespace lab::readers;
+    lab::comparison& c =
+        e.compare("read beside compaction",
+                  {.unit = "ns/read", .measure = lab::measure::value, .quick_samples = 3});
+    const unsigned frames = e.options().full ? 10'000 : 1'000;
+    c.cairn("concurrent_relocatable_heap, pin", [=] { return beside_compaction<pinning>{frames}; });
+    c.baseline("relocatable_heap, std::shared_mutex",
+               [=] { return beside_compaction<locking>{frames}; });
+    e.also(c, "read beside compaction: p99.9 of 16", {.unit = "us"});
+    e.also(c, "read beside compaction: p99.99 of 16", {.unit = "us"});
+}
+
 const lab::registration defrag{
     "defrag", "Does a nearly full heap stay usable, and what does that cost a frame?",
     [](lab::experiment& e) {
@@ -291,6 +306,7 @@ const lab::registration defrag{
         plan_only(e, p);
         converge(e, p);
         footprint(e, p);
+        readers(e);
         lab::comparison& all = e.compare("get");
         all.cairn("cairn::relocatable_heap", lab::chain::asks<lab::chain::by_handle>());
         all.limit("index into an array of pointers", lab::chain::asks<lab::chain::by_index>());
