@@ -95,7 +95,8 @@ struct beside_compaction {
             while (!ends && rows.size() != rows.capacity()) {
                 const std::int64_t start = now_ns();
                 for (int i = 0; i != 16; ++i) {
-                    const auto name = names[any.below(object_count)].load(std::memory_order_acquire);
+                    const auto name =
+                        names[any.below(object_count)].load(std::memory_order_acquire);
                     sum += static_cast<std::uint64_t>(memory.read(handle::from_raw(name)));
                 }
                 rows.push_back(static_cast<float>(now_ns() - start));
