@@ -221,6 +221,9 @@ private:
     std::size_t known_live_count() const noexcept;
     concurrent_pool_stats count() const noexcept;  // stats(), with the home's lock held
     void remember(cache& which, const chunk& c) noexcept;
+    // Checked builds: each slot is live or free. concurrent_pool/checked.hpp.
+    void note_taken(cache& c, void* p) noexcept;
+    void note_freed(cache& c, void* p, call_site from) noexcept;
     void check_taken(cache& c, void* p) noexcept;
     void check_freed(cache& c, void* p, call_site from) noexcept;
 
@@ -297,3 +300,6 @@ static_assert(byte_allocator<concurrent_pool> && byte_allocator<concurrent_pool:
 }}  // namespace cairn::CAIRN_FLAVOUR
 
 #include <cairn/alloc/concurrent_pool/hot_path.hpp>
+#if CAIRN_ASSERTS
+#    include <cairn/alloc/concurrent_pool/checked.hpp>
+#endif

@@ -13,26 +13,14 @@ inline void* concurrent_pool::take(cache& c) noexcept {
     // Written to soon: its line arrives while the slots before it are being filled.
     prefetch_for_writing(ahead);
     void* const p = top[-1];
-#if CAIRN_ASSERTS
-#    ifdef __OPTIMIZE__  // otherwise one call: the library is optimized in Debug builds, too
-    if (!c.seen.give_out(p, number_)) [[unlikely]] { check_taken(c, p); }
-#    else
-    check_taken(c, p);
-#    endif
-#endif
+    if constexpr (asserts_enabled) { note_taken(c, p); }
     unpoison(p, stride_);
     return p;
 }
 
 inline void concurrent_pool::give(cache& c, void* p, [[maybe_unused]] call_site from) noexcept {
     if (p == nullptr) [[unlikely]] { return; }
-#if CAIRN_ASSERTS
-#    ifdef __OPTIMIZE__
-    if (!c.seen.take_back(p, number_)) [[unlikely]] { check_freed(c, p, from); }
-#    else
-    check_freed(c, p, from);
-#    endif
-#endif
+    if constexpr (asserts_enabled) { note_freed(c, p, from); }
     poison(p, stride_);
     void** const top = c.top;
     if (top == c.ceiling) [[unlikely]] {
