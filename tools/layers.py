@@ -2,7 +2,7 @@
 """Shows what breaks the rule of the tree: every include that points up the layers, every include of a
 header's inside by a file that is not its own, every file that opens another namespace than the
 library's, every header whose essay does not fit the first screen, every public header that has no name
-for users or no test of its name.
+for users or no test of its name, and every two headers of one file name.
 
 The order is read from docs/architecture.md, from its block that opens with ```layers, so the text and
 this check cannot disagree. LAYER/NOUN.hpp is for users. The folder LAYER/NOUN is its inside: NOUN.hpp,
@@ -11,6 +11,7 @@ files of its layer and of those above include from there, and users do not.
 
 Usage: tools/layers.py    exit status 0: all arrows point down; 1: some do not; 2: it cannot tell
 """
+import collections
 import pathlib
 import re
 import sys
@@ -28,6 +29,8 @@ name_nothing = {
 tested_elsewhere = {
     "core/version": "numbers, which core/flavour_test.cpp compares with the names",
 }
+# Of several nouns: what is inlined into callers, without and with checks.
+may_be_namesakes = {"hot_path.hpp", "checked.hpp", "iterator.hpp", "look_ups.hpp", "ranges.hpp"}
 include = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -118,6 +121,16 @@ def nameless_headers(layers):
                 yield f"{header.relative_to(root)}: {'has names for users now' if has_names else 'has no name for users'}"
 
 
+def namesakes():
+    """Two headers of one file name: a name says what is in the file without its folder."""
+    by_name = collections.defaultdict(list)
+    for header in sorted((root / "include/cairn").rglob("*.hpp")):
+        by_name[header.name].append(str(header.relative_to(root / "include/cairn")))
+    for name, headers in by_name.items():
+        if len(headers) > 1 and name not in may_be_namesakes:
+            yield f"include/cairn: {len(headers)} headers are called {name}: {', '.join(headers)}"
+
+
 def untested_headers(layers):
     """LAYER/NOUN.hpp has tests/LAYER/NOUN_test.cpp, a folder tests/LAYER/NOUN, or a file NOUN.cpp in the
     folder of a family."""
@@ -135,6 +148,6 @@ def untested_headers(layers):
 
 
 layers = order()
-upward = [*findings(layers), *nameless_headers(layers), *untested_headers(layers)]
+upward = [*findings(layers), *nameless_headers(layers), *untested_headers(layers), *namesakes()]
 print("\n".join(upward) or f"all includes point down: {' < '.join(layers)}")
 sys.exit(bool(upward))

@@ -1,7 +1,7 @@
 // cairn/alloc/concurrent_pool/checked.hpp - what a checked concurrent_pool notes at each operation.
 //
-// A byte for each slot says whether it is live. Where the caller is optimized, slots of the chunk that
-// its cache used last are noted inline; all others, and all mistakes, by a call (checks.cpp).
+// A byte for each slot says whether it is live. Where the caller is optimized, slots of the chunk
+// that its cache used last are noted inline; all others, and all mistakes, by a call (checks.cpp).
 #pragma once
 
 #include <cairn/alloc/concurrent_pool.hpp>
