@@ -5,8 +5,7 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 void detail::heap_is_corrupt(const char* sentence, const void* memory) noexcept {
-    // Which sentence it is, not what it says: heap_promise has one object for each, so addresses
-    // are compared.
+    // heap_promise has one object for each sentence, so addresses are compared, not the text.
     const misuse_kind kind = sentence == heap_promise::freed_once   ? misuse_kind::double_free
                              : sentence == heap_promise::freed_here ? misuse_kind::foreign_pointer
                              : sentence == heap_promise::freed_size ? misuse_kind::wrong_size

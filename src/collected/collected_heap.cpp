@@ -1,4 +1,4 @@
-// Cold half of cairn/collected/collected_heap.hpp: beginning, end, and what it says about itself.
+// Cold half of cairn/collected/collected_heap.hpp: beginning, end and reports.
 #include "collected_heap/engine.hpp"
 
 #include <cairn/core/inside/atomic.hpp>
@@ -152,7 +152,7 @@ void collected_heap::release() noexcept {
     detail::collected_region& r = *region_;
     mark_alone();
     detail::end_all_roots(r);
-    // Destructors of what a running cycle has found run in it; those of the rest, below.
+    // Destructors of garbage that a running cycle has found run in it; the others below.
     if (r.now != detail::phase::idle) { (void)step(work_limit{}); }
     detail::end_all_objects(r);
     detail::end_all_roots(r);  // those that a destructor made

@@ -4,7 +4,7 @@
 //              unpublish: none may enter, none is inside -----> destroy -----> bytes go back
 //     mover    close: as unpublish, for a moment -----> copy -----> open, at the new address
 //
-// A word belongs to a slot of the heap's table, and tells lives apart by the slot's generation. The
+// A word belongs to a slot of the heap's table and holds the slot's generation. The
 // heap itself is used by one thread at a time, the owner's; readers see the words alone.
 #include <cairn/core/assert.hpp>
 #include <cairn/movable/concurrent_relocatable_heap.hpp>

@@ -1,5 +1,5 @@
-// cairn/alloc/fit.hpp - what a fit is: the part of a heap that says which free block a request
-// gets.
+// cairn/alloc/fit.hpp - a fit: the part of a heap that chooses the free block for a
+// request.
 //
 //      heap<my_fit>     regions, headers, merging, checks     written once, heap.hpp and region.hpp
 //           |
@@ -7,11 +7,11 @@
 //           |
 //      my_fit::index    which blocks are free, by size        in the region, in front of the blocks
 //
-// The concepts below say all that a heap asks of one. docs/adding-a-fit.md lists the files of a new
+// The concepts below list all members of a fit. docs/adding-a-fit.md lists the files of a new
 // fit, tests/alloc/fit_test.cpp has the smallest one that works.
 //
 // Parts for an index, in the folder inside/:
-//      heap_block.hpp            the header in front of each block, the links inside a free one, and
+//      heap_block.hpp            the header before each block, the links inside a free one, and
 //                                how a heap ends that finds its own words changed
 //      free_lists.hpp            a doubly linked list for each class; a two_level_bitmap of those
 //                                that are not empty
@@ -60,7 +60,7 @@ concept fit_index = requires(Index& index, const Index& looked_at, block_map b, 
     index.give(b, size, g, size, size);
     // Size of the largest free block, 0 without one. A question, never asked by an operation.
     { looked_at.largest(b) } -> std::same_as<std::uint32_t>;
-    // Calls visit(g) once for each free block, and asserts what the index believes of it.
+    // Calls visit(g) once for each free block, and asserts the index's entry for it.
     looked_at.validate(b, no_visit{});
 };
 
@@ -102,7 +102,7 @@ concept fit = requires(std::uint32_t granules) {
 
 namespace detail {
 
-// ---------------------------------------------------------------- what a fit may offer besides
+// ---------------------------------------------------------------- optional members of a fit
 
 /// Parameters of the fit, which go into the mark of a region beside its name.
 template <class F>

@@ -5,8 +5,8 @@
 //                                              ^^^^^^ search starts here    its head always fits
 //
 // Sizes of requests are rounded *up* to a class, sizes of free blocks *down*: any block of the
-// found bin fits, and no search looks at it. The block keeps the rounded size, so that what was
-// freed can be had again by the same request; two-level segregated fit without the rounding fails
+// found bin fits, and no search looks at it. The block keeps the rounded size, so that a freed
+// block serves the same request again; two-level segregated fit without the rounding fails
 // there (espressif/tlsf PR #2, sysprog21/tlsf-bsd #4).
 //
 // Use it for: the default. Constant time, and the shape that lets freed blocks wait unmerged.
@@ -19,7 +19,7 @@
 // Cost:  find: at most three bitmap words and a head. insert, remove: a bitmap word, a head, and at
 //        most two neighbours in a list. With all around it about 200 instructions an operation in
 //        the worst state found (`tail` counts 196 with gcc, 201 with clang). Two states are beyond:
-//        an allocation while a surplus gives way (400), and the last resort; strict_good_fit has
+//        an allocation that merges a surplus (400), and the last resort; strict_good_fit has
 //        none.
 // Source: Masmano et al., TLSF, ECRTS 2004, with the stored size rounded as the paper says.
 #pragma once

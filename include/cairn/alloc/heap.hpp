@@ -329,8 +329,8 @@ static_assert(detail::block_header_size <= 8 && detail::granule_size <= 32);
 
 }}  // namespace cairn::CAIRN_FLAVOUR
 
-// allocate() and deallocate() of a size: the first file has them where CAIRN_ASSERTS is 1, the second
-// where it is 0.
+// allocate() and deallocate() of a size: the first file has them where CAIRN_ASSERTS is 1, the
+// second where it is 0.
 #include <cairn/alloc/heap/heap_checked.hpp>
 #include <cairn/alloc/heap/heap_cold.hpp>
 #include <cairn/alloc/heap/heap_hot_path.hpp>

@@ -13,8 +13,8 @@
 //      first->next = heap.make<quest>("add a stone");
 //      heap.step({.microseconds = 50});         no T* but in roots is used after it
 //
-// What a cycle frees is what was garbage when it began: everything that was reachable then, or was
-// made since, stays for this cycle (a snapshot at the beginning). So garbage is gone after two.
+// A cycle frees the objects that were garbage when it began. Objects that were reachable then, or
+// were made since, stay for this cycle (a snapshot at the beginning). Two cycles free all garbage.
 // A cycle begins in step() and collect() only, the safe points. Between two of them a T* stays
 // good, whatever is made or overwritten; make() may finish a running cycle when memory is short,
 // but never begins one.
@@ -24,14 +24,14 @@
 // Look elsewhere for: objects with one owner (pool_of, slot_map: cheaper, and freed at once);
 //             many threads.
 //
-// Invariant: what a root refers to, by ref after ref, is never freed or reused, and moves in
+// Invariant: an object that a root reaches through refs is never freed or reused, and moves in
 //            compact() only (and, under options::stress, at each safe point).
 // Bound:     with required_budget() bytes of work a frame it is never exhausted, and marking needs
 //            no memory that was not there at the start, however deep the graph.
 //            A type's memory is reused by its type, and by others 16 KiB at a time: live bytes may
 //            occupy the sum of each type's peak, until compact().
 // Memory:    one request to the upstream when the heap is made, given back when it ends. Nothing
-//            goes back in between: what is free is kept for other objects.
+//            goes back in between: free memory is kept for other objects.
 // Cost:      make: a few loads and stores. Beside objects: 2 % for records of chunks; 6 % of
 //            addresses for the mark stack, touched as deep as it gets, 26 % for lives of weak
 //            references and objects set aside, untouched until they are needed. No header.
@@ -57,10 +57,10 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class marking_worker;
 
-/// What a heap is told when it is made.
+/// Options of a heap.
 struct collected_heap_options {
-    /// Bytes of work that make() may do between two steps, when memory is short: what it takes of
-    /// time is bounded by that. Beyond it make() returns null. 0: it never helps.
+    /// Bytes of work that make() may do between two steps, when memory is short: they bound
+    /// its time. Beyond it make() returns null. 0: it never helps.
     std::size_t work_in_make_max = SIZE_MAX;
     /// Called at the end of each cycle, in the step that ends it; it makes and steps nothing.
     void (*cycle_ended)(void* context, const collection_cycle& cycle) = nullptr;
@@ -74,7 +74,7 @@ struct collected_heap_options {
     /// there, and a T* from there that becomes a ref, root or weak_ref.
     bool stress = false;
     /// The debug mode: when marking ends, a second, simple walk compares, and each object is asked
-    /// whether it tells all of the references that began with it. In checked builds.
+    /// whether it lists all references that began with it. In checked builds.
     bool verify = false;
 };
 
@@ -97,7 +97,7 @@ public:
     /// what the running cycle owes, where memory is short: at the required budget it never has to,
     /// and options::work_in_make_max limits it. Never begins one.
     /// Returns: null when exhausted, or when there are more than 128 types; nothing is constructed.
-    /// Throws:  what the constructor throws; the slot has gone back then.
+    /// Throws:  exceptions of the constructor; the slot has gone back then.
     template <class T, class... Args>
     [[nodiscard]] T* make(Args&&... args);
 
@@ -114,13 +114,13 @@ public:
     ///     a destructor, a before_collect  128
     /// Each of these is one step of the limit. A call passes its limit by one unit of work at most,
     /// and its time by about a microsecond more: the clock is read every 2048 bytes of work. A
-    /// destructor and a trace() take what they take, and a traced container is one unit.
+    /// destructor and a trace() are not divided, and a traced container is one unit.
     collection_report step(const work_limit& limit) noexcept;
     /// What is owed: a cycle that runs ends before the memory does. The work that it may still cost
-    /// is spread over the bytes that may be allocated until half of what was free at its beginning
+    /// is spread over the bytes that may be allocated until half of the bytes free at its beginning
     /// is left; each step pays for those allocated since the last one.
     collection_report step() noexcept;
-    /// Finishes the running cycle and goes through a whole new one: what is garbage now is gone.
+    /// Finishes the running cycle and goes through a whole new one: all present garbage is freed.
     collection_report collect() noexcept;
     /// As collect(); then objects of each type move together, and chunks that become empty are free
     /// for any type: less than 16 KiB of each type that moves are not live afterwards. Every T* and
@@ -132,7 +132,7 @@ public:
     /// Requires: as step().
     collection_report compact() noexcept;
 
-    /// `worker` marks for this heap from now on, in place of one that did: see marking_worker.hpp.
+    /// From now on `worker` marks for this heap, and an earlier one does not: marking_worker.hpp.
     /// Requires: it marks for no heap yet, and outlives this one or mark_alone().
     /// Returns: false when the upstream refuses memory for the names that the threads hand over;
     /// the heap marks by itself then, as it does without this call.
@@ -171,7 +171,7 @@ public:
     [[nodiscard]] bool is_collecting() const noexcept {
         return region_ != nullptr && region_->now != detail::phase::idle;
     }
-    /// True while stores log what they overwrite.
+    /// True while stores log the values that they overwrite.
     [[nodiscard]] bool is_marking() const noexcept {
         return region_ != nullptr && region_->is_marking;
     }
@@ -250,7 +250,7 @@ using keeper_function = void (*)(void* context, const collected_keeper& keeper);
 void write_region(const collected_region& r, const void* object, text_sink sink,
                   void* context) noexcept;
 
-/// Checked builds: knows what a constructor is at work on, and that all its references are told.
+/// Checked builds: the object under construction, to check that its type lists all references.
 class construction_scope {
 public:
 #if CAIRN_ASSERTS

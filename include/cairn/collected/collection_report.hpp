@@ -22,7 +22,7 @@ struct collection_report {
     std::size_t freed_count = 0;    // objects
     std::size_t moved_count = 0;    // objects, by compact() and where options::stress moves them
     std::uint64_t nanoseconds = 0;  // 0 when the limit has no time
-    bool cycle_ended = false;       // what was garbage when it began has been given back
+    bool cycle_ended = false;       // garbage of its beginning has been freed
     bool is_idle = false;           // no cycle runs: nothing is owed
 };
 
@@ -38,7 +38,7 @@ struct collection_cycle {
     std::uint64_t allocated_size = 0;    // bytes that were taken while it ran
     std::uint64_t root_count = 0;        // when it began
     std::uint64_t work_in_make = 0;      // of `bytes`: what make() had to do
-    std::uint64_t work_by_worker = 0;    // of `bytes`: what a marking_worker has done
+    std::uint64_t work_by_worker = 0;    // of `bytes`: the work of a marking_worker
     std::uint64_t step_count = 0;        // calls of step()
     std::uint64_t nanoseconds = 0;       // in steps with a limit of time
     std::uint64_t longest_step = 0;      // of these, nanoseconds
@@ -56,7 +56,7 @@ struct collected_keeper {
     std::source_location root_line;
 };
 
-/// What stats() tells.
+/// The result of stats().
 struct collected_heap_stats {
     std::size_t capacity;          // bytes for objects
     std::size_t used_size;         // bytes of slots that are taken, by garbage too

@@ -24,7 +24,7 @@
 // overwrites meanwhile it hands over by sets of names: a bit for each 16 bytes of the heap, so the
 // log never overflows.
 //
-// Who waits: the worker and step() with a budget never do; step() hands over what was overwritten
+// Waiting: the worker and step() with a limit never wait; step() hands over overwritten values
 // and returns while the worker is in a piece. What must have the heap for itself (heap.mark_alone()
 // has the list) waits until the worker has ended its unit: an object, or 128 references.
 //
@@ -61,7 +61,7 @@ public:
     /// thread wants to go on by itself. Returns at once where no cycle is marking.
     /// Returns: true when there is more to do at once; false: later, after the next step().
     ///
-    /// What it marks counts for the heap's next step: step({.bytes = b}) and step() pay what is
+    /// Its marking counts for the heap's next step: step({.bytes = b}) and step() pay what is
     /// left of their work, so the two together do what required_budget() asks for, where the worker
     /// is given time or not. A step with a limit of time or of units alone leaves marking to a
     /// worker that marked anything since the last one.

@@ -16,7 +16,7 @@
 //      T*, T&     anywhere: good until the next safe point (step, collect). options::stress finds
 //                 one that is used later.
 //
-// Cost:    ref: a load, and an addition of what the compiler knows; a store is a store and a branch
+// Cost:    ref: a load, and an addition of a constant; a store is a store and a branch
 //          that is taken while the heap is marking only. root: a list of two neighbours, no
 //          allocation. weak_ref: two loads more than a pointer.
 // Threads: that of the heap.

@@ -1,4 +1,4 @@
-// cairn/collected/trace.hpp - what the objects of a type refer to.
+// cairn/collected/trace.hpp - the references of a type's objects.
 //
 //      struct node {                                        1  a list of members
 //          ref<node> left, right;
@@ -21,7 +21,7 @@
 //
 // A list is the fastest: the collector learns the places once, and calls nothing. A function must
 // visit every reference of the object at any time after its constructor, and change nothing.
-// Checked builds notice a reference that is not told, when it is constructed or assigned, and with
+// Checked builds report an unlisted reference, when it is constructed or assigned, and with
 // options::verify in each cycle.
 #pragma once
 
@@ -163,7 +163,7 @@ template <class T>
 inline constexpr bool has_own_trace<T> =
     std::is_same_v<typename class_of_member<decltype(&T::trace)>::type, T>;
 
-/// The list counts: a trace() of T itself hides one that a base class has.
+/// The list counts: a trace() of T itself hides a base class's trace().
 template <class T>
 concept uses_list = has_list<T> && !has_own_trace<T>;
 

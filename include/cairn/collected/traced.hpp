@@ -22,7 +22,7 @@
 //                     barriers are single stores); references from outside of collected objects
 //                     (root<T> as an element of any container).
 //
-// Invariant: what a traced container refers to lives while its object does.
+// Invariant: objects that a traced container refers to live while its object lives.
 // Cost:      outer_ref: 8 bytes. A container is looked at in one piece, 8 bytes of work for each
 //            reference: it lengthens a pause as a trace() of that length does. From some thousand
 //            references on take ref_array, which is looked at in pieces.

@@ -11,15 +11,15 @@
 //      +---------------------------------------------------------------+
 //
 // There is no safe point here, so there is no get(): a thread that looks at an object pins it for
-// as long as it looks. The mover passes over what is pinned; a reader that comes while its object
+// as long as it looks. The mover skips pinned objects; a reader that comes while its object
 // is being copied waits for that one copy (largest_movable bytes: microseconds).
 //
 // Use it for: job systems and loaders that read assets while the frame thread compacts.
 // Look elsewhere for: one thread, or a barrier once a frame: relocatable_heap costs nothing then.
-// The object that moves is told with its pin word closed: its on_relocated() may not pin it.
+// on_relocated() of the moved object runs with its pin word closed and may not pin it.
 //
 // Freeing: try_deallocate() refuses while a reader holds the object; try again next frame.
-// Limits:  options.object_count objects, and no more than the table was made for: one that grows
+// Limits:  options.object_count objects, and no more than the table was made for: a growing table
 //          would move under the readers. (0 means 65,536; the smallest table has 16.)
 // Cost:    pin: one compare-exchange; its end: one fetch-sub. Two readers of the same object share
 //          a cache line, of different ones may. 16 bytes an object on top of relocatable_heap's.
@@ -151,7 +151,7 @@ public:
         return true;
     }
 
-    /// As relocatable_heap::compact(), around what is held.
+    /// As relocatable_heap::compact(); pinned objects stay.
     compaction_report compact(const work_limit& limit = {}) noexcept;
 
     /// For numbers and maps: stats(), write_json(), validate(). For the owner only. Who holds what

@@ -18,7 +18,7 @@
 //
 //      relocatable<mesh> m = heap.make<mesh>(file);   m->draw();          16 bytes, as a pointer
 //      auto h = heap.allocate(48_KiB);                heap.get(h)         8 bytes, for raw bytes
-//      pinned<mesh> still = m.pin();                  dma(still.get());   until `still` dies
+//      pinned<mesh> still = m.pin();                  dma(still.get());   until `still` ends
 //
 // Use it for: long-lived objects of many sizes (assets, audio, streaming) in a nearly full region.
 // Look elsewhere for: objects of one size (pool, slot_map: they cannot fragment); short lives
@@ -67,14 +67,14 @@ template <class T>
 class frame_ptr;
 
 struct relocatable_heap_options {
-    /// Larger objects do not move. Moving one of this size is what a frame's budget may be passed
-    /// by: about 25 to 60 microseconds for 256 KiB. Unlimited: SIZE_MAX.
+    /// Larger objects do not move. Moving an object of this size may exceed a frame's limit
+    /// by its time: about 25 to 60 microseconds for 256 KiB. Unlimited: SIZE_MAX.
     std::size_t largest_movable = 256_KiB;
     /// So many objects find room in the tables without growth; more make them double.
     std::size_t object_count = 0;
     /// The debug mode: every compact() moves every unpinned object to another address and destroys
     /// the bytes it left (0xF0, and poisoned), so that a pointer kept too long is found at its
-    /// first use. (Not what is larger than largest_movable, or aligned to more than 4096.) Takes
+    /// first use. (Not objects larger than largest_movable, or aligned to more than 4096.) Takes
     /// the region twice: capacity() is half of it, less a page at most.
     bool stress_relocate = false;
     /// The first life of every slot; see slot_map_options. 0: a number of the heap's own.
@@ -225,7 +225,7 @@ public:
         const std::size_t movable = largest_movable_ < capacity() ? largest_movable_ : capacity();
         return capacity() / 32 + movable;
     }
-    /// Counts the calls of compact(): what a frame_ptr was made in.
+    /// The number of calls of compact(); a frame_ptr stores it.
     [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
     [[nodiscard]] std::size_t largest_movable() const noexcept { return largest_movable_; }
 

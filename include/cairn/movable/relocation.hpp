@@ -15,7 +15,7 @@
 //
 // Everything is noexcept: there is no way back in the middle of a move. (A hook that is not does
 // not compile.) These functions run in the middle of compact(): they may look at other objects
-// (get, contains), and change nothing in the heap. Where their own object is, they are told by `to`
+// (get, contains), and change nothing in the heap. The place of their own object is `to`
 // and `this`; get() and pin() know it when they have returned.
 //
 // Cost: bytes move by memmove; others by one indirect call.

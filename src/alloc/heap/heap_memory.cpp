@@ -1,4 +1,4 @@
-// Cold half of cairn/alloc/heap/heap_memory.hpp: regions come and go, and what is said of them.
+// Cold half of cairn/alloc/heap/heap_memory.hpp: regions, and reports about them.
 //
 // What is kept beside the regions, and must go with them: spare_ and home_ point into the set,
 // recent_ is a copy of where one of them lies, and Valgrind's number stands in its entry. So
@@ -10,7 +10,7 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 namespace {
 
-/// Valgrind forgets what it called the region.
+/// Valgrind forgets the name of the region.
 void forget([[maybe_unused]] region_set::entry& entry) noexcept {
 #if CAIRN_ASSERTS
     forget_description(entry.description);
@@ -58,7 +58,7 @@ std::byte* heap_memory::take(std::size_t needed, std::size_t& size) noexcept {
     constexpr std::size_t size_max = std::size_t{granule_count_max} * granule_size;
     const std::size_t held = regions_.held();
     //     size = max(block_size_, held / 4), at most 16 GiB, and at least what the request needs
-    // A quarter of what is there, so that 64 regions reach anywhere.
+    // A quarter of the held bytes, so that 64 regions reach any size.
     size = block_size_ > held / 4 ? block_size_ : held / 4;
     size = size < size_max ? size : size_max;
     size = size > needed ? size : needed;

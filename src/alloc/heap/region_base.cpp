@@ -74,8 +74,8 @@ bool region_base::agrees(std::uint32_t g, block_header h) const noexcept {
 bool region_base::was_freed(std::uint32_t g, block_header h) const noexcept {
     const std::uint32_t state = h.size_and_bits() & block_header::gone;
     if (state == 0 || !is_plausible(g, h)) { return false; }
-    // Both bits at once mean that the block has become part of another one: its neighbours are not
-    // what they were, and are not asked.
+    // Both bits at once mean that the block has become part of another one: its neighbours have
+    // changed, and are not asked.
     // A header that was overrun may look freed; a freed one agrees with its neighbours.
     return state == block_header::gone || !asserts_enabled || agrees(g, h);
 }

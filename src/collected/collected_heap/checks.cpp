@@ -1,5 +1,5 @@
 // Checked builds: which regions exist, whether a reference is used where it may be, and whether a
-// type tells all of its references.
+// type lists all of its references.
 #include "engine.hpp"
 
 #if CAIRN_ASSERTS
@@ -69,14 +69,14 @@ void say_told(const collected_region& r, bool are_told) noexcept {
                  about(r, misuse_kind::unspecified));
 }
 
-/// The reference at `where` in `object` is one that the object's type tells.
+/// The object's type lists the reference at `where` in `object`.
 void check_told(collected_region& r, object_name object, const void* where) noexcept {
     bool is_told = false;
     for_each_reference(r, object, [&](const object_name* place) { is_told |= place == where; });
     say_told(r, is_told);
 }
 
-constexpr std::size_t numbers_max = 4096;  // references of an object; those beyond count as told
+constexpr std::size_t numbers_max = 4096;  // references of an object; further ones count as listed
 
 /// The places of an object's references, numbered in their rows.
 class told_places {

@@ -238,7 +238,7 @@ type_record* find_record(collected_region& r, const collected_type& type) noexce
 void* take_from_next_word(collected_region& r, type_record& t) noexcept {
     if (r.is_ending) { return nullptr; }
     // Room in the order of its price: the next word of this chunk, a chunk with room, a free chunk,
-    // and at last what the running cycle can still set free.
+    // and at last memory that the running cycle can still free.
     while (t.free_bits == 0 && !open_word_of_current(r, t)) {
         if (!select_chunk(r, t) && !help_make(r)) { return nullptr; }
     }

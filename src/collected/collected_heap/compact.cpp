@@ -55,7 +55,7 @@ private:
     [[nodiscard]] bool is_of_type(std::uint32_t chunk) const noexcept {
         return !is_free_chunk(region_, chunk) && region_.chunks[chunk].type == &type_;
     }
-    /// An object of the last chunk that has one that may move.
+    /// A movable object of the last chunk that has one.
     bool find_source() noexcept {
         for (; from_ > to_; --from_) {
             const std::uint32_t chunk = from_ - 1;

@@ -9,7 +9,7 @@
 //      pacing.cpp   how much work is owed
 //      checks.cpp   what checked builds know: regions, misuse
 //      validate.cpp the invariants
-//      graph.cpp    what is in the heap, and what keeps it there; the walk of options::verify
+//      graph.cpp    the objects of the heap, and their keepers; the walk of options::verify
 #pragma once
 
 #include <bit>
@@ -141,7 +141,7 @@ enum class beside_worker : unsigned char {
     marks,    // the rest as well, unless the worker is in a piece
     insists,  // and then it waits for the end of the worker's unit
 };
-/// What step.cpp gives to a phase, and what has become of it.
+/// The work that step.cpp allows a phase, and the rest of it.
 struct allowance {
     std::size_t work;   // bytes that are left
     std::size_t steps;  // units that are left
@@ -183,14 +183,14 @@ inline constexpr std::size_t least_work_owed = 4096;  // a step, while a cycle r
 /// A cycle that begins now takes no more work: but for traced containers, which are taken to have
 /// as many references as in the last cycle.
 [[nodiscard]] std::uint64_t work_of_cycle(const collected_region& r) noexcept;
-/// Memory is getting short: half of what the last snapshot left is free, which is the least that a
+/// Memory is getting short: half of the last snapshot's rest is free, the least that a
 /// cycle may need at any rate (the proof in collected_heap.hpp), or too little for one like the
 /// last.
 [[nodiscard]] bool is_time_to_begin(const collected_region& r) noexcept;
 /// Of the work that is left, the part that the memory taken since the last step is of the room that
 /// was left. So the quotient of both never grows, and they end together.
 [[nodiscard]] std::size_t owed_work(const collected_region& r) noexcept;
-/// A step has been made: what was allocated until now is paid for.
+/// A step has been made: allocations until now are paid for.
 void note_payment(collected_region& r) noexcept;
 
 // ---- step.cpp
@@ -252,7 +252,7 @@ void remove_from_known_regions(collected_region& r) noexcept;
 /// options::verify: a second, simple walk from the roots finds only marked objects. It needs memory
 /// as who_keeps() does, and is left out where the system refuses it.
 void verify_marks(collected_region& r) noexcept;
-/// Each reference of a marked object is told by its type.
+/// The type of a marked object lists each of its references.
 void verify_told(collected_region& r) noexcept;
 void validate_region(const collected_region& r) noexcept;
 

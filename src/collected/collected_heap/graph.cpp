@@ -1,4 +1,4 @@
-// Cold half of cairn/collected/collected_heap.hpp: what is in the heap, and what keeps it there.
+// Cold half of cairn/collected/collected_heap.hpp: the objects of the heap, and their keepers.
 //
 //      for each object, 8 bytes of memory from the system, for as long as the search takes:
 //      parents    by which object it was reached first; `by_a_root`: none

@@ -204,7 +204,7 @@ bool trace_deferred(collected_region& r, allowance& left) noexcept {
 //                   else               to the log; the full log is marked
 //
 // A value that is overwritten time and again is logged until the log has been emptied once: one bit
-// of `marks` says of all places of an object what is known.
+// of `marks` stands for all places of an object.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// Cold half of cairn/collected/marking_worker.hpp: what a worker and the program share of marking.
+// Cold half of cairn/collected/marking_worker.hpp: the shared state of worker and program.
 //
 //      program: store, weak get          log (128 names)
 //                                         | full, or a step
@@ -11,7 +11,7 @@
 //                                         v
 //      program: step()              trace(); when nothing is left anywhere: the end of marking
 //
-// The stack, its queue, what was set aside and the marks are of the side that has the gate. Only
+// The stack, its queue, objects set aside and marks belong to the side that has the gate. Only
 // two things are touched without it: names that are handed over, and marks, which the program sets
 // for new objects and reads before it logs a value.
 #include <cstring>

@@ -60,7 +60,7 @@ struct marks_beside_program {
     }
 };
 
-/// True when a small object begins at `name`: what is left of the quotient is less than one.
+/// True when a small object begins at `name`: the rest of the quotient is less than one.
 /// (Lemire, Kaser and Kurz 2019.)
 [[gnu::always_inline]] inline bool is_slot_start(const chunk_record& c, object_name name) noexcept {
     return name % chunk_size * c.reciprocal % (std::uint64_t{1} << 32) < c.reciprocal;
@@ -77,8 +77,8 @@ template <class Way>
     return Way::mark(word, marks, bit_of(object)) ? object : 0;
 }
 
-/// What the region keeps between two calls, in registers. Everything here is inlined, and what is
-/// not is called between save() and load().
+/// Members of the region, in registers. Everything here is inlined; calls of other functions lie
+/// between save() and load().
 template <class Way>
 class marking_loop {
 public:

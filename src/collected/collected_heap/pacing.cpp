@@ -1,8 +1,8 @@
 // Cold half of cairn/collected/collected_heap.hpp: how much work is owed, and from when on.
 //
 //      required_budget()     before: by the proof below
-//      work_of_cycle()       at a cycle's beginning: what it can cost at most
-//      is_time_to_begin()    between two: what is free beside what the last ones needed
+//      work_of_cycle()       at a cycle's beginning: its cost at most
+//      is_time_to_begin()    between two: free bytes beside the need of the last ones
 //      owed_work()           in each step without a budget
 //
 // The proof. Let M be capacity(), L the most bytes that are live (slots: multiples of 16), R those

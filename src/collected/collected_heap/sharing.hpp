@@ -1,7 +1,7 @@
 // What the program's thread and a worker share of marking.
 //
 //      mark_on.cpp  whose turn it is, and names that are handed over
-//      worker.cpp   what the worker does
+//      worker.cpp   the worker's thread
 #pragma once
 
 #include <cairn/collected/marking_worker.hpp>
@@ -11,7 +11,7 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 // ---- mark.cpp
-/// Sees the names of what was overwritten. Returns: true when none is left.
+/// Looks at the overwritten names. Returns: true when none is left.
 [[nodiscard]] bool see_names(collected_region& r, name_set& names, allowance& left) noexcept;
 
 // ---- mark_on.cpp

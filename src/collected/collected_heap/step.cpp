@@ -47,8 +47,8 @@ void begin_cycle(collected_region& r) noexcept {
     r.next_root = r.roots.next;
     mark_open_words(r);
     r.work_left_max = work_of_cycle(r);
-    // What is made during a cycle stays until the end of the next one: two cycles share what is
-    // free.
+    // Objects made during a cycle stay until the end of the next one: two cycles share the free
+    // memory.
     r.room = (capacity_of(r) - r.used_size) / 2;
     r.paid_until = r.allocated_size;
 }
@@ -127,8 +127,8 @@ void advance(collected_region& r, allowance& left) noexcept {
     }
 }
 
-/// What a worker has marked since the last step is taken off the limit, but for one unit.
-/// Returns: what is left to the worker.
+/// Takes the worker's marking since the last step off the limit, but for one unit.
+/// Returns: the worker's rest.
 beside_worker share_limit(collected_region& r, work_limit& limit) noexcept {
     const std::size_t by_worker = r.is_shared ? count_work_of_worker(r) : 0;
     if (limit.is_none()) { return beside_worker::insists; }

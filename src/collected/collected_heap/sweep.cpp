@@ -62,7 +62,7 @@ void finish_chunk(collected_region& r, std::uint32_t number) noexcept {
     count_as_freed(r, c, dead_count);
     c.swept_in = r.sweep_stamp;
     type_record& t = *c.type;
-    // The word that make() has open counts as taken as a whole; what is left of it holds no
+    // The word that make() has open counts as taken as a whole; its rest holds no
     // objects.
     const auto open_count = static_cast<std::uint32_t>(std::popcount(t.free_bits));
     const std::uint32_t kept = c.taken_count - (t.current == number ? open_count : 0);
@@ -118,7 +118,7 @@ bool destroy_one(collected_region& r, std::uint32_t number) noexcept {
 
 void destroy_bytes(collected_region& r, void* object, std::size_t size) noexcept {
     if (r.collects_always) {
-        unpoison(object, size);  // what is behind the end of a large object never was
+        unpoison(object, size);  // bytes behind a large object were never unpoisoned
         constexpr int swept_byte = 0xF0;
         std::memset(object, swept_byte, size);
     }
@@ -129,8 +129,7 @@ bool is_condemned(const collected_region& r, object_name object) noexcept {
     const bool is_after_mark = r.now == phase::before_collect || r.now == phase::sweep;
     object = start_of(r, object);
     const chunk_record& c = r.chunks[object / chunk_size];
-    // A chunk that is swept holds only what was marked; its marks are gone, and say nothing any
-    // more.
+    // A swept chunk holds only marked objects; its marks are cleared and mean nothing.
     if (!is_after_mark || (r.now == phase::sweep && c.swept_in == r.sweep_stamp)) { return false; }
     return !is_marked(r, object);
 }

@@ -1,4 +1,4 @@
-// Cold half of cairn/collected/marking_worker.hpp: what the worker's thread does.
+// Cold half of cairn/collected/marking_worker.hpp: the worker's thread.
 //
 //      names that were handed over, the stack --> see() --> stack --> places that are known, arrays
 //                                                             | none: kept for the program

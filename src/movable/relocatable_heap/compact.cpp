@@ -92,8 +92,8 @@ struct relocatable_heap::compaction_view {
 /// The object of `e` at `from` moves to `to`; both spans belong to it.
 void relocatable_heap::carry(std::byte* to, std::byte* from, const object_entry& e,
                              std::byte* via) noexcept {
-    // size: bytes that were asked for; span: granules, in bytes. Unpoisoned is what is written,
-    // before it is; poisoned is what is left, after it was read:
+    // size: requested bytes; span: granules, in bytes. Bytes are unpoisoned before they are written
+    // and poisoned after they were read:
     // from         [############ size ############|..span]
     // to    [############ size ############|..]                    distance = from - to
     //      [ distance ]                      [ left: poisoned  ]
@@ -101,8 +101,8 @@ void relocatable_heap::carry(std::byte* to, std::byte* from, const object_entry&
     const std::size_t span = std::size_t{e.granules} * object_granule;
     const auto relocate = e.how->relocate;
     if (relocate == nullptr) {
-        // Only what lies before the old bytes is new: unpoisoning more would forget what is
-        // defined.
+        // Only bytes before the old ones are new: unpoisoning more would mark defined bytes as
+        // undefined.
         const auto distance = static_cast<std::size_t>(from - to);
         const bool overlaps = to < from && distance < size;
         unpoison(to, overlaps ? distance : size);

@@ -9,7 +9,7 @@
 // it finds with the place in the list where an object would go.
 //
 // Each change of the list is framed by the holes that it touches: close() those that are going to
-// change, change, open() what is a hole now. A hole of size 0 is none: both do nothing for it.
+// change, change, open() the new holes. A hole of size 0 is none: both do nothing for it.
 #include <cairn/alloc/inside/first_fit_index.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/begin_anew.hpp>
@@ -116,7 +116,7 @@ auto object_map::find_high(std::uint32_t size, alignment align) const noexcept -
         const std::uint32_t top = hole + blocks{base_}.header(hole).size() - size;
         // [ ......... hole ......... ]
         //             [ size ][ down ]    from the upper end down to a multiple of the alignment
-        // Down to a multiple: what is missing upwards, less one whole step.
+        // Down to a multiple: the gap upwards, less one whole step.
         const std::uint32_t up = gap_for(top, align);
         const std::uint32_t down = up == 0 ? 0 : page - up;
         return down > top - hole ? none : top - down;
@@ -199,7 +199,7 @@ void object_map::remove(std::uint32_t i) noexcept {
 }
 
 void object_map::lift(std::uint32_t i, const spot& to) noexcept {
-    // Closed are the holes on both sides of the object, and the one that it goes to; where it
+    // Close the holes on both sides of the object, and its target hole; where it
     // slides, that is the one before it. The bytes of all three may now be written to.
     const std::uint32_t before = entry(i).before;
     close(before);

@@ -1,7 +1,7 @@
 // cairn/alloc/heap/heap_cold.hpp - cold half of heap.hpp: nothing of the size waits.
 //
 // Constructing and adopting, regions that come and go, the core (which asks the fit), the merging
-// of what waits, and questions. A template, so it cannot live in src/ alone; for the fits of cairn
+// of waiting blocks, and queries. A template, so it cannot live in src/ alone; for cairn's own fits
 // it is compiled once there (src/alloc/heap.cpp, src/alloc/heap/other_fits.cpp).
 #pragma once
 
@@ -42,8 +42,8 @@ heap<Fit>::heap(allocator_ref upstream, std::size_t block_size, bool owned,
 
 template <class Fit>
 heap<Fit>::heap(byte_slice memory, const options& how) noexcept : heap{no_memory(), 0, false, how} {
-    // A region begins at a multiple of 16; what is too small for one block makes a heap that
-    // refuses everything.
+    // A region begins at a multiple of 16; memory too small for one block makes a heap
+    // that refuses everything.
     const std::size_t skipped =
         padding_to(reinterpret_cast<std::uintptr_t>(memory.data()), alignment{granule_size});
     const std::size_t size = memory.size() > skipped ? memory.size() - skipped : 0;
@@ -254,7 +254,7 @@ void* heap<Fit>::allocate_with_effort(std::uint32_t granules, std::size_t size,
     if (align.bytes() > size_max) { return nullptr; }
     if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
     // What costs nothing first, what costs time next, what costs memory last.
-    // The last resort: what was deferred may fit, or merge into something that does.
+    // The last resort: a waiting block may fit, or merge into one that fits.
     if (merge_deferred()) {
         if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
     }
@@ -265,7 +265,7 @@ template <class Fit>
 void heap<Fit>::free_in_core(void* p) noexcept {
     if (regions_.count() == 1) [[likely]] { return free_in(home(), p); }
     give_to_core(p);
-    // More waits than is in use: what waits holds regions that no block in use needs.
+    // More bytes wait than are in use: waiting blocks keep regions that no live block needs.
     if (Fit::deferred_max != 0 && bins_.surplus().wants_to_shrink()) { merge_surplus(); }
 }
 
@@ -336,7 +336,7 @@ bool heap<Fit>::try_resize(void* p, [[maybe_unused]] std::size_t old_size, std::
     return true;
 }
 
-// ---------------------------------------------------------------------------- what waits
+// ----------------------------------------------------------------------- waiting blocks
 
 /// For a class of which take_newest() found no block.
 template <class Fit>
@@ -396,7 +396,7 @@ void heap<Fit>::reset() noexcept {
 template <class Fit>
 void heap<Fit>::trim() noexcept {
     merge_deferred();
-    count_surplus();  // what was most is forgotten
+    count_surplus();  // resets the peak
     if (block_size_ == 0) { return; }
     // Downwards: removing one moves those behind it, which were looked at before.
     for (std::uint32_t i = regions_.count(); i-- != 0;) {

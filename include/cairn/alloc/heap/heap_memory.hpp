@@ -1,5 +1,5 @@
-// cairn/alloc/heap/heap_memory.hpp - where the regions of a heap come from, and what is known of
-// them: the part of a heap that no fit changes.
+// cairn/alloc/heap/heap_memory.hpp - the regions of a heap and their data:
+// the part of a heap that no fit changes.
 //
 //      upstream <---> | home | region | spare | ...      regions_, sorted by address
 //                        ^ the first one, which holds the bins
@@ -67,7 +67,7 @@ public:
     void poison_all() noexcept { poison(first_block(), blocks_size()); }
     /// The bytes belong to the owner of the memory again.
     void unpoison_all() noexcept { unpoison(first_block(), blocks_size()); }
-    /// Bytes that came from elsewhere: poisons what is not in use. O(blocks) under a checker only.
+    /// Bytes that came from elsewhere: poisons unused bytes. O(blocks) under a checker only.
     void poison_unused() noexcept;
 
     // ---------------------------------------------------------------------------- checks
@@ -94,12 +94,12 @@ public:
     /// Asserts that block `g` and both its neighbours agree about it.
     void check_header(std::uint32_t g, block_header h) const noexcept;
 
-    /// The header of `g` is what a free leaves behind: free, waiting, or the mark of a block that
+    /// The header of `g` is one that a free leaves: free, waiting, or the mark of a block that
     /// is part of another one. Unchecked builds do not mark the right one of two that join.
     [[nodiscard]] bool was_freed(std::uint32_t g, block_header h) const noexcept;
 
-    /// Says what is wrong with block `g`, which is to be freed and is not in use, or is not as
-    /// large as its owner says.
+    /// Reports block `g`, which is to be freed and is not in use, or has another size than its
+    /// owner says.
     [[noreturn, gnu::cold, gnu::noinline]] void freed_wrongly(std::uint32_t g) const noexcept;
 
 protected:
@@ -193,7 +193,7 @@ public:
         return entries_[at];
     }
 
-    /// Requires: `r` is in the set. Returns: what was known of it.
+    /// Requires: `r` is in the set. Returns: its entry.
     entry remove(const region_base* r) noexcept {
         std::uint32_t at = 0;
         while (entries_[at].region != r) { ++at; }
@@ -267,7 +267,7 @@ public:
     // ------------------------------------------------------------------------ checks
 
     /// Asserts that `p` is a live block of this heap, and, but where `size` is SIZE_MAX, that it
-    /// has `good_size` bytes, which is what a request of `size` gets.
+    /// has `good_size` bytes, the size that a request of `size` gets.
     void check_freed(const void* p, std::size_t size, std::size_t good_size,
                      call_site from) const noexcept;
     /// Asserts that `p` waits in the bin of blocks with `granules`.

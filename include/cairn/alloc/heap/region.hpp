@@ -171,7 +171,8 @@ public:
         const std::uint32_t start = g - left_size;
         const std::uint32_t total = left_size + size + right_size;
         index_.give(b, left_size, g, size, right_size);
-        b.set_size_and_bits(start, total | block_header::free_bit);  // what is before it stays
+        b.set_size_and_bits(start,
+                            total | block_header::free_bit);  // the bits of the block before stay
         b.set_previous(start + total, total);
         return size;
     }
@@ -318,7 +319,7 @@ private:
         const std::uint32_t rest = h.size - size;
         if (rest == 0) {
             index_.take(b, h);
-            b.set_size_and_bits(g, size);  // what is before it stays
+            b.set_size_and_bits(g, size);  // the bits of the block before stay
             return;
         }
         index_.keep_rest(b, h, size);

@@ -73,7 +73,7 @@ inline constexpr std::size_t places_max = 14;
 struct alignas(64) type_record {
     const collected_type* type = nullptr;      // nullptr: no type yet
     std::uint64_t free_bits = 0;               // slots of the open word that make() may take
-    std::byte* word_begin = nullptr;           // what the open word's bit 0 stands for
+    std::byte* word_begin = nullptr;           // address of the open word's bit 0
     std::uint64_t starts = 0;                  // where slots begin, from one of them on
     std::uint32_t current = no_chunk;          // the chunk of the open word
     std::uint32_t next_word = 0;               // the word of `current` to be opened next
@@ -98,7 +98,7 @@ struct alignas(64) chunk_record {
     std::uint32_t slot_count;
     std::uint32_t taken_count;   // slots whose bit of `live` is set
     std::uint32_t run;           // chunks of the object: 1 but for large ones
-    std::uint32_t behind_first;  // which of them this is; above 0 nothing else is told
+    std::uint32_t behind_first;  // its number; above 0 no other member is valid
     std::uint32_t next_with_room, previous_with_room;
     bool is_listed;         // in the list of chunks with room
     bool has_moved;         // while objects move only: some of it stand elsewhere
@@ -251,7 +251,7 @@ struct collected_region {
     // ---- a second thread (marking_worker.hpp)
     marking_share* share = nullptr;    // with the worker; nullptr: there is none
     bool is_shared = false;            // the worker may be marking
-    std::uint32_t deferred_count = 0;  // at the stack's upper end: what the worker cannot trace
+    std::uint32_t deferred_count = 0;  // at the stack's upper end: objects the worker cannot trace
 
     std::size_t block_size = 0;  // bytes from the upstream, all of it
     allocator_ref upstream;
@@ -295,7 +295,7 @@ struct collected_region {
 /// True when the running cycle has reached the object that begins at `name`; `name` may be 0.
 [[nodiscard]] inline bool is_marked(const collected_region& r, object_name name) noexcept {
     // Relaxed: a worker may be setting bits. One that is not seen yet costs a second look at the
-    // object, and one that is seen says that the worker goes on with it.
+    // object; a mark that is seen means that the worker traces it.
     const std::uint64_t marks = __atomic_load_n(&r.marks[name / word_span], __ATOMIC_RELAXED);
     return (marks >> (name / slot_size_min % 64) & 1) != 0;
 }
@@ -310,7 +310,7 @@ struct collected_region {
     return first + slot * c.slot_size;
 }
 
-/// Marks what is in the log; its objects are traced later.
+/// Marks the objects in the log; they are traced later.
 void empty_log(collected_region& r) noexcept;
 
 /// `old` was reachable when the cycle began: it stays for this cycle. Requires: is_marking.

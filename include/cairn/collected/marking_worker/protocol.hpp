@@ -24,7 +24,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 struct marking_orders {
     // Acquire and release: what one side did with the stack, the marks and the sets of names is
-    // there for the next one; and what the program wrote before the gate opened is there for all.
+    // there for the next one; and the program's writes before the gate opened are visible to all.
     static constexpr auto take = memory_order::acquire;
     static constexpr auto give_back = memory_order::release;
     // Release and acquire, both ways: the names are in the set, and out of it.

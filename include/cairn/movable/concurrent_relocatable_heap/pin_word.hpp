@@ -15,7 +15,7 @@
 // cannot both succeed: each changes the word only from a value in which the other is not there.
 //
 // Who waits: a reader that comes during a move, until that one object is copied. The mover and the
-// owner never wait: what is held is passed over.
+// owner never wait: they skip pinned objects.
 //
 // Every order stands in pin_word_orders with its reason; tests/movable/pin_word_test.cpp runs the
 // interleavings with a few preemptions, and finds a failing one when any of them is weakened.
@@ -33,7 +33,7 @@ struct pin_word_orders {
     // Acquire: the reader sees the address and the bytes that begin() or open() released. Changes
     // by other readers in between are read-modify-writes, so they belong to that release sequence.
     static constexpr auto enter = memory_order::acquire;
-    // Release: what the reader did to the object comes before the move (or the end) that follows.
+    // Release: the reader's accesses come before the move (or the end) that follows.
     static constexpr auto leave = memory_order::release;
     // Acquire, the other end of leave: several readers' leaves are one release sequence.
     static constexpr auto close = memory_order::acquire;

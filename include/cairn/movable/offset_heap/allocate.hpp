@@ -35,7 +35,7 @@ inline std::uint32_t basic_offset_heap<Offset>::find_hole(Offset size, Offset al
         i = probe(first_from(bin_that_holds(padded)));
         if (i != none) { return i; }
     }
-    // The bin below the one that certainly fits: some of its ranges are large enough, too.
+    // The bin below the first bin that certainly fits: some of its ranges are large enough too.
     std::uint32_t i = heads_[classes::floor(size)];
     for (unsigned tries = probe_count; i != none && tries != 0; --tries, i = l.next(i)) {
         const node& n = nodes_[i];

@@ -1,5 +1,5 @@
-// cairn/movable/offset_heap/ranges.hpp - offset_heap: the name of a range, and what is told of
-// ranges and of moves.
+// cairn/movable/offset_heap/ranges.hpp - offset_heap: the name of a range, and reports
+// about ranges and moves.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Names a range of an offset heap: eight bytes, checked. Default: no range.
 /// The generations of each heap begin at a number of its own, so that names of another heap, or of
-/// what this one held before it was moved from or assigned to, are told: the figures of 64-bit
+/// of this one before it was moved from or assigned to, are detected: the figures of 64-bit
 /// handles in generations.hpp, with one bit more.
 struct offset_allocation {
     /// Which node, and in which of its lives.
