@@ -26,14 +26,14 @@ import struct
 # A path leads through members and base classes. This is the one place that knows their names.
 members = {
     "handle": {"raw": "raw_"},
-    "slot_core": {
-        "slots": "slots_", "handles": "handles_.data_", "rows": "rows_", "limbo": "limbo_.size_"},
+    "slot_rows": {
+        "slots": "slots_", "handles": "handles_", "rows": "rows_", "limbo": "limbo_.size_"},
     "polymorphic_store": {"types": "types_"},
     "typed_rows": {"slots": "slots_", "handles": "handles_", "rows": "rows_"},
     "open_types": {"entries": "entries_"},
     "any_rows_of": {"typed": "typed"},
     "slot_directory": {
-        "slots": "memory_.data_", "capacity": "capacity_", "live": "live_",
+        "slots": "slots_", "capacity": "capacity_", "live": "live_",
         "promised": "promised_count_", "worn_out": "worn_out_count_"},
     "stable_slot_map": {
         "begun": "slots_.begun_count_", "ended": "slots_.ended_count_",
@@ -47,7 +47,7 @@ members = {
     "shared_handle": {"store": "store_", "handle": "handle_"},
     "deferred_store": {"map": "map_", "waiting": "waiting_count_"},
     "shared_store": {"map": "map_", "cells": "cells_.blocks_", "cell_size": "cells_.cell_size_"},
-    "packed_array": {"data": "memory_.data_", "size": "size_", "capacity": "capacity_"},
+    "packed_array": {"data": "rows_", "size": "size_", "capacity": "capacity_"},
     "table": {
         "base": "m_.base", "size": "m_.size", "pitch": "m_.pitch", "capacity": "m_.capacity"},
     "table_view": {"base": "base_", "pitch": "capacity_", "first": "first_", "size": "size_"},
@@ -58,9 +58,7 @@ members = {
     "split_span": {"components": "components_", "count": "count_"},
     "index_iterator": {"view": "view_", "index": "index_"},
     "row_iterator": {"row": "row_"},
-    "found": {"object": "object_"},
     "found_row": {"is_there": "is_there_", "row": "holder_.row"},
-    "found_reference": {"row": "row_"},
     "attached_column": {"data": "memory_.data_", "rows": "rows_", "row_count": "size"},
     "row_batches": {"rows": "rows_", "step": "step_"},
     "growable_memory": {"data": "data_", "size": "size_", "reserved": "reserved_"},
@@ -153,7 +151,7 @@ members = {
 
 # What a debugger may not be told: where the library has no debug information, there is none of
 # classes that only the library looks into.
-directory_slot = struct.Struct("<II")      # slot_directory_base::slot: word, value
+directory_slot = struct.Struct("<II")      # directory_slot: word, value
 heap_region = struct.Struct("<III")        # region: granules, free ones, offset of the blocks
 heap_header = struct.Struct("<II")         # block_header: size and bits, previous
 arena_block = struct.Struct("<QQQQ")       # growing_arena::block: next, size, serial, top
@@ -493,20 +491,20 @@ class Views:
             return value
         return self.stale(index, word, generation)
 
-    def in_slot_core(self, store, index, generation):
-        m = Members(store, "slot_core")
+    def in_slot_rows(self, store, index, generation):
+        m = Members(store, "slot_rows")
         row = self.slot_value(m.slots, index, generation)
         return row if isinstance(row, str) else self.row_of(store, row)
 
     def row_of(self, store, row):
-        rows = Members(store, "slot_core").rows
+        rows = Members(store, "slot_rows").rows
         if class_of(rows.type.name) == "table":
             return self.row(rows.type, *self.table_parts(rows), row)
         return self.packed_row(rows, row)
 
-    def slot_core(self, value):
+    def slot_rows(self, value):
         kind = class_of(value.type.name)
-        m = Members(value, "slot_core")
+        m = Members(value, "slot_rows")
         rows = m.rows
         is_table = class_of(rows.type.name) == "table"
         size = Members(rows, "table" if is_table else "packed_array").integer("size")
@@ -518,7 +516,7 @@ class Views:
         text = f"{kind} of {counted(size, noun)}"
         text += self.beside(("promised", m.slots, "slot_directory"),
                             ("worn_out", m.slots, "slot_directory"),
-                            ("limbo", value, "slot_core"))
+                            ("limbo", value, "slot_rows"))
 
         def make():
             for i in range(size):
@@ -581,7 +579,7 @@ class Views:
             for number, (t, size) in enumerate(zip(types, sizes)):
                 if t is None:
                     continue
-                handles = Members(t[1], "growable_memory").integer("data")
+                handles = t[1].integer()
                 self.check(handles, size, width, "handles")
                 for i in range(size):
                     raw = int.from_bytes(self.process.read(handles + i * width, width), "little")
@@ -971,11 +969,6 @@ class Views:
 
     def found_row(self, value):
         m = Members(value, "found_row")
-        if not m.has("is_there"):
-            row = Members(value, "found_reference").row
-            if row.integer() == 0:
-                return View("null")
-            return View("found", lambda: [("[row]", row.target())])
         if m.integer("is_there") == 0:
             return View("null")
         return View("found", lambda: [("[row]", m.row)])
@@ -1523,8 +1516,8 @@ class Views:
 views = {
     "handle": Views.handle,
     "offset_allocation": Views.handle,
-    "slot_map": Views.slot_core,
-    "slot_table": Views.slot_core,
+    "slot_map": Views.slot_rows,
+    "slot_table": Views.slot_rows,
     "polymorphic_store": Views.polymorphic_store,
     "slot_directory": Views.slot_directory,
     "stable_slot_map": Views.stable_slot_map,
@@ -1545,7 +1538,6 @@ views = {
     "index_iterator": Views.index_iterator,
     "selected_fields": Views.index_iterator,
     "row_iterator": Views.pointer,
-    "found": Views.pointer,
     "found_row": Views.found_row,
     "attached_column": Views.attached_column,
     "row_batches": Views.row_batches,
@@ -1602,8 +1594,8 @@ views = {
 
 # What finds an object by its handle.
 stores = {
-    "slot_map": Views.in_slot_core,
-    "slot_table": Views.in_slot_core,
+    "slot_map": Views.in_slot_rows,
+    "slot_table": Views.in_slot_rows,
     "polymorphic_store": Views.in_polymorphic_store,
     "stable_slot_map": Views.in_stable,
     "deferred_store": Views.in_deferred_store,

@@ -30,4 +30,3 @@
 #include "src/storage/generations.cpp"
 #include "src/storage/growable_memory.cpp"
 #include "src/storage/slot_directory.cpp"
-#include "src/storage/slot_directory/free_bits.cpp"

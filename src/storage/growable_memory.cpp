@@ -5,6 +5,7 @@
 #include <cairn/storage/growable_memory.hpp>
 
 #include <cstring>
+#include <utility>
 
 #include <cairn/core/assert.hpp>
 #include <cairn/core/bits.hpp>
@@ -28,6 +29,14 @@ constexpr std::size_t moved_min = std::size_t{128} << 10;
 constexpr std::size_t made_max = 512;
 
 }  // namespace
+
+growable_memory::growable_memory(growable_memory&& other) noexcept
+    : data_{std::exchange(other.data_, nullptr)},
+      size_{std::exchange(other.size_, 0)},
+      reserved_{std::exchange(other.reserved_, 0)},
+      upstream_{other.upstream_},
+      align_{other.align_},
+      how_{other.how_} {}
 
 growable_memory& growable_memory::operator=(growable_memory&& other) noexcept {
     return detail::begin_anew(*this, other);

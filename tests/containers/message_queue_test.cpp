@@ -41,7 +41,7 @@ TEST(message_queue, carries_handles_to_the_thread_that_owns_their_objects) {
     EXPECT_TRUE(q.try_push(sent));
     slot_map<int>::handle_type got;
     EXPECT_TRUE(q.try_pop(got));
-    EXPECT_EQ(owner.find(got).value_or(0), 7);
+    EXPECT_EQ(*owner.find(got), 7);
 }
 
 TEST(message_queue, a_full_one_refuses_and_is_unchanged) {

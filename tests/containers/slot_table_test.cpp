@@ -194,8 +194,11 @@ TYPED_TEST(slot_table_in, a_handle_now_and_the_row_later) {
                      "only a promised handle can be fulfilled");
         EXPECT_DEATH(world.abandon(h), "only a promised handle can be abandoned");
         EXPECT_DEATH((void)world[h].id, "the handle is not stale");
-        EXPECT_DEATH((void)world.find(h)->id, "a row is used when it was found");
-        EXPECT_DEATH((void)*world.find(h), "a row is used when it was found");
+        if constexpr (!std::is_pointer_v<decltype(world.find(
+                          h))>) {  // aos: a pointer, which is null
+            EXPECT_DEATH((void)world.find(h)->id, "a row is used when it was found");
+            EXPECT_DEATH((void)*world.find(h), "a row is used when it was found");
+        }
         EXPECT_DEATH((void)world.reserve_address_space(10), "before the first");
     }
 }
@@ -258,7 +261,7 @@ TYPED_TEST(slot_table_in, a_map_is_looped_over_in_every_way_whether_it_is_const_
 TYPED_TEST(slot_table_in, has_the_names_of_slot_map) {
     using map = slot_table<unit<>, TypeParam>;
     map world;
-    EXPECT_TRUE(world.reserve_slots(20));
+    EXPECT_TRUE(world.reserve(20));
     EXPECT_GE(world.slot_count(), 20u);
     EXPECT_GE(map::max_size(), typename map::size_type{1000});
     std::vector<typename map::handle_type> all;
@@ -266,8 +269,8 @@ TYPED_TEST(slot_table_in, has_the_names_of_slot_map) {
     const map& read = world;
     EXPECT_EQ(world.at(all[2]).id, 2);
     EXPECT_EQ(read.at(all[3]).id, 3);
-    EXPECT_EQ(world.find_unchecked(all[2])->id, 2);
-    EXPECT_EQ(read.find_unchecked(all[3])->id, 3);
+    EXPECT_EQ(world.find(all[2])->id, 2);
+    EXPECT_EQ(read.find(all[3])->id, 3);
     EXPECT_EQ(world.handle_of(world.begin() + 4), all[4]);
     EXPECT_EQ(read.handle_of(read.cbegin() + 4), all[4]);
     world.swap_rows(0, 5);

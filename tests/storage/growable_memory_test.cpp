@@ -1,15 +1,12 @@
-// Sentences of cairn/storage/growable_memory.hpp and cairn/storage/slot_directory/free_bits.hpp.
+// Sentences of cairn/storage/growable_memory.hpp.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/os/page_allocator.hpp>
 #include <cairn/storage/growable_memory.hpp>
-#include <cairn/storage/slot_directory/free_bits.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
-#include <random>
-#include <set>
 
 #include "support/test_upstream.hpp"
 
@@ -149,35 +146,4 @@ TEST(growable_memory, addresses_that_nobody_has_are_refused) {
     EXPECT_FALSE(memory.reserve_address_space(SIZE_MAX));
     EXPECT_FALSE(memory.is_reserved());
     EXPECT_TRUE(memory.grow(10, 0));
-}
-
-TEST(free_bits, knows_its_lowest_against_a_set) {
-    test_upstream upstream;
-    free_bits bits{upstream};
-    std::set<std::uint32_t> model;
-    ASSERT_TRUE(bits.ensure(30000));
-    std::mt19937 random{5};
-    for (int i = 0; i < 100000; ++i) {
-        const auto n = static_cast<std::uint32_t>(random() % 30000);
-        if (i % 3 == 0 || model.contains(n)) {
-            bits.erase(n);
-            model.erase(n);
-        } else {
-            bits.insert(n);
-            model.insert(n);
-        }
-        if (!model.empty()) { ASSERT_EQ(bits.lowest(), *model.begin()); }
-    }
-    ASSERT_TRUE(bits.ensure(300000));
-    if (!model.empty()) { EXPECT_EQ(bits.lowest(), *model.begin()); }
-}
-
-TEST(free_bits, holds_as_many_as_it_was_asked_for) {
-    for (const std::uint32_t count : {4095u, 4096u, 4097u, 8192u, 8193u}) {
-        test_upstream upstream;
-        free_bits set{upstream};
-        ASSERT_TRUE(set.ensure(count));
-        const std::size_t groups = (count + 4095) / 4096;
-        EXPECT_EQ(upstream.live_size(), groups * 65 * 8) << count;
-    }
 }

@@ -164,9 +164,7 @@ TEST(growth, slots_alone_end_with_memory_too) {
         limited_memory memory{limit};
         slot_directory<reuse::lifo> slots{{0xffff'fffd, 0x7fff'ffff, 0}, memory};
         std::size_t count = 0;
-        for (; slots.next() != slot_directory_base::none; ++count) {
-            slots.occupy(slots.next(), 0);
-        }
+        for (; slots.next() != slot_directory<>::none; ++count) { slots.occupy(slots.next(), 0); }
         EXPECT_GE(count * 12, limit / 4);
         EXPECT_LE(memory.served_count, 60u);
         slots.validate();

@@ -12,7 +12,7 @@
 using namespace cairn;
 
 namespace {
-constexpr std::uint32_t none = slot_directory_base::none;
+constexpr std::uint32_t none = slot_directory<>::none;
 }
 
 TEST(slot_directory, a_slot_is_found_only_in_the_life_it_was_given_out_in) {
@@ -64,21 +64,12 @@ TEST(slot_directory, a_copy_of_one_without_slots_begins_at_the_life_that_was_ask
     EXPECT_EQ(copy.generation(s), 9u);
 }
 
-TEST(slot_directory, lifo_takes_the_newest_and_lowest_the_lowest) {
+TEST(slot_directory, lifo_takes_the_newest) {
     slot_directory<reuse::lifo> newest{{1000, 4095, 0, 1}};
-    slot_directory<reuse::lowest> lowest{{1000, 4095, 0}};
-    for (std::uint32_t i = 0; i < 10; ++i) {
-        newest.occupy(newest.next(), i);
-        lowest.occupy(lowest.next(), i);
-    }
-    for (const std::uint32_t i : {3u, 1u, 7u}) {
-        newest.vacate(i);
-        lowest.vacate(i);
-    }
+    for (std::uint32_t i = 0; i < 10; ++i) { newest.occupy(newest.next(), i); }
+    for (const std::uint32_t i : {3u, 1u, 7u}) { newest.vacate(i); }
     EXPECT_EQ(newest.next(), 7u);
-    EXPECT_EQ(lowest.next(), 1u);
     newest.validate();
-    lowest.validate();
 }
 
 TEST(slot_directory, slots_that_are_reserved_twice_before_the_first_is_used_are_given_out_once) {
@@ -97,7 +88,7 @@ TEST(slot_directory, slots_that_are_reserved_twice_before_the_first_is_used_are_
 
 TEST(slot_directory, lives_that_begin_in_the_middle_are_as_many) {
     for (const std::uint32_t first : {1u, 2u, 9u, 15u}) {
-        slot_directory<reuse::lowest> slots{{1, 15, 0, first}};
+        slot_directory<reuse::lifo> slots{{1, 15, 0, first}};
         std::vector<std::uint32_t> lives;
         for (std::uint32_t s = slots.next(); s != none; s = slots.next()) {
             slots.occupy(s, 1);
@@ -159,9 +150,9 @@ TEST(slot_directory, a_value_that_means_promised_or_no_slot_is_named) {
         const auto taken = expect_broken_promise([&] { slots.occupy(s, value); });
         EXPECT_TRUE(taken.says("a value is at most value_max")) << taken.text();
     }
-    slots.occupy(s, slot_directory_base::value_max);
+    slots.occupy(s, slot_directory<>::value_max);
     const std::uint32_t life = slots.generation(s);
-    EXPECT_EQ(slots.find(s, life), slot_directory_base::value_max);
+    EXPECT_EQ(slots.find(s, life), slot_directory<>::value_max);
     const auto changed = expect_broken_promise([&] { slots.set_value(s, none - 1); });
     EXPECT_TRUE(changed.says("a value is at most value_max")) << changed.text();
     slots.vacate(s);
@@ -194,10 +185,10 @@ TEST(slot_directory, refuses_more_slots_than_the_handle_has_indices_for) {
 }
 
 TEST(slot_directory, moved_from_is_empty_and_usable) {
-    slot_directory<reuse::lowest> a{{1000, 15, 0}};
+    slot_directory<reuse::lifo> a{{1000, 15, 0}};
     for (std::uint32_t i = 0; i < 100; ++i) { a.occupy(a.next(), i); }
     a.vacate(50);
-    slot_directory<reuse::lowest> b{std::move(a)};
+    slot_directory<reuse::lifo> b{std::move(a)};
     EXPECT_EQ(b.next(), 50u);
     EXPECT_EQ(a.in_use_count(), 0u);
     a.occupy(a.next(), 1);
@@ -208,9 +199,9 @@ TEST(slot_directory, moved_from_is_empty_and_usable) {
 }
 
 TEST(slot_directory, moved_from_takes_as_many_slots_again) {
-    slot_directory<reuse::lowest> a{{1000, 15, 0}};
+    slot_directory<reuse::lifo> a{{1000, 15, 0}};
     for (std::uint32_t i = 0; i < 100; ++i) { a.occupy(a.next(), i); }
-    slot_directory<reuse::lowest> b{{10, 15, 0}};
+    slot_directory<reuse::lifo> b{{10, 15, 0}};
     b = std::move(a);
     ASSERT_TRUE(a.reserve(200));
     for (std::uint32_t i = 0; i < 200; ++i) {
@@ -224,7 +215,7 @@ TEST(slot_directory, a_refusal_at_any_request_leaves_it_usable) {
     for (std::size_t first = 0; first < 6; ++first) {
         test_upstream upstream;
         upstream.refuse_from(first, 1);
-        slot_directory<reuse::lowest> slots{{10000, 15, 0}, upstream};
+        slot_directory<reuse::lifo> slots{{10000, 15, 0}, upstream};
         std::uint32_t used = 0;
         for (int i = 0; i < 6000; ++i) {
             const std::uint32_t at = slots.next();

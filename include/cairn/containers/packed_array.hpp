@@ -31,11 +31,14 @@
 #include <utility>
 
 #include <cairn/containers/batches.hpp>
-#include <cairn/containers/inside/ranges.hpp>
 #include <cairn/containers/inside/sort_rows.hpp>
-#include <cairn/containers/packed_array/memory.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/begin_anew.hpp>
+#include <cairn/core/inside/construct.hpp>
+#include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/storage/growable_memory.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -50,18 +53,10 @@ struct moved_row {
 /// What a visitor of for_each_erasing() wants done with the object it has just seen.
 enum class after_visit { keep, erase };
 
-/// What is below, and what packed_array/memory.hpp says of any packed objects: data, size,
-/// capacity, empty, upstream, reserve, reserve_address_space, clear, validate.
+/// Moves of objects are taken as noexcept: a move that throws ends the program.
 template <class T>
-class packed_array : public detail::packed_memory<T> {
-    static_assert(std::is_move_constructible_v<T>,
-                  "rows move when others are erased; stable_slot_map keeps objects where they are");
-    using memory = detail::packed_memory<T>;
-    using memory::build, memory::rows, memory::size_, memory::capacity_;
-
+class packed_array {
 public:
-    using memory::clear, memory::reserve, memory::size, memory::upstream;
-    using memory::memory;
     using value_type = T;
     using size_type = std::size_t;
     using difference_type = std::ptrdiff_t;
@@ -72,11 +67,71 @@ public:
     using iterator = T*;
     using const_iterator = const T*;
 
+    /// An empty array, which takes no memory yet.
+    explicit packed_array(allocator_ref upstream = system_memory()) noexcept
+        : memory_{storage_alignment(), upstream} {}
+
+    /// Takes the objects and the memory of `other`, which is empty afterwards.
+    packed_array(packed_array&& other) noexcept
+        : rows_{std::exchange(other.rows_, nullptr)},
+          size_{std::exchange(other.size_, 0)},
+          capacity_{std::exchange(other.capacity_, 0)},
+          memory_{std::move(other.memory_)} {}
+    packed_array& operator=(packed_array&& other) noexcept {
+        return detail::begin_anew(*this, other);
+    }
+    // A copy needs memory and can fail: copy_from(), or cairn::clone().
+    packed_array(const packed_array&) = delete;
+    packed_array& operator=(const packed_array&) = delete;
+    ~packed_array() { clear(); }
+
+    // ---- room ---------------------------------------------------------------------------------
+
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+    /// Objects for which there is room.
+    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+    [[nodiscard]] allocator_ref upstream() const noexcept { return memory_.upstream(); }
+
+    /// Room for `count` objects in all. Returns: false when exhausted; nothing has changed then.
+    [[nodiscard]] bool reserve(std::size_t count) {
+        return reserve_with(count, [] { return true; });
+    }
+    /// As reserve(), for an owner who keeps something beside the rows: also() makes room there, and
+    /// is called once the room here is certain. Returns: false, too, when also() does; nothing has
+    /// changed here then.
+    template <class Also>
+    [[nodiscard]] bool reserve_with(std::size_t count, Also&& also) {
+        if (count <= capacity_) { return also(); }
+        std::byte* block = nullptr;
+        if (!find_room(count, block)) { return false; }
+        if (!also()) {
+            if (block != nullptr) { memory_.cancel_move(block, count * sizeof(T)); }
+            return false;
+        }
+        adopt_room(block, count * sizeof(T), 0);
+        return true;
+    }
+    /// From now on grows in place, up to `count_max` objects and what fits the last page beside
+    /// them: no object ever moves, no reference dies, and no insertion copies the others. Costs
+    /// addresses, not memory. With {.prefault = true} pages are touched when they get memory, by
+    /// reserve() ahead of need, so that no insertion below capacity() meets a fault; with
+    /// {.huge_pages = true} memory comes by 2 MiB, and one fault brings what 512 brought.
+    /// Requires: no object was inserted or reserved yet.
+    /// Returns: false when the system refuses; nothing has changed then.
+    [[nodiscard]] bool reserve_address_space(std::size_t count_max,
+                                             page_options how = {}) noexcept {
+        CAIRN_ASSERT(capacity_ == 0, "addresses are reserved before the first insertion");
+        return memory_.reserve_address_space(cairn::saturating_multiply(count_max, sizeof(T)), how);
+    }
+
     // ---- reading ------------------------------------------------------------------------------
 
     /// All objects. Starts at a cache line. Dies with the next growth.
-    [[nodiscard]] std::span<T> values() noexcept { return {rows(), size_}; }
-    [[nodiscard]] std::span<const T> values() const noexcept { return {rows(), size_}; }
+    [[nodiscard]] std::span<T> values() noexcept { return {rows_, size_}; }
+    [[nodiscard]] std::span<const T> values() const noexcept { return {rows_, size_}; }
+    [[nodiscard]] [[gnu::always_inline]] T* data() noexcept { return rows_; }
+    [[nodiscard]] [[gnu::always_inline]] const T* data() const noexcept { return rows_; }
 
     /// values() in pieces of about `rows_per_batch` whose boundaries share no cache line.
     [[nodiscard]] row_batches<std::span<T>> batches(std::size_t rows_per_batch) noexcept {
@@ -87,21 +142,21 @@ public:
         return {values(), rows_per_batch};
     }
 
-    [[nodiscard]] T* begin() noexcept { return rows(); }
-    [[nodiscard]] T* end() noexcept { return rows() + size_; }
-    [[nodiscard]] const T* begin() const noexcept { return rows(); }
-    [[nodiscard]] const T* end() const noexcept { return rows() + size_; }
+    [[nodiscard]] T* begin() noexcept { return rows_; }
+    [[nodiscard]] T* end() noexcept { return rows_ + size_; }
+    [[nodiscard]] const T* begin() const noexcept { return rows_; }
+    [[nodiscard]] const T* end() const noexcept { return rows_ + size_; }
 
     /// Requires: row < size().
     [[nodiscard]] [[gnu::always_inline]] T& operator[](std::size_t row) noexcept {
         CAIRN_ASSERT(row < size_, "a row is below size()",
                      detail::beyond_end(this, "packed_array", row, size_));
-        return rows()[row];
+        return rows_[row];
     }
     [[nodiscard]] [[gnu::always_inline]] const T& operator[](std::size_t row) const noexcept {
         CAIRN_ASSERT(row < size_, "a row is below size()",
                      detail::beyond_end(this, "packed_array", row, size_));
-        return rows()[row];
+        return rows_[row];
     }
 
     // ---- copying ------------------------------------------------------------------------------
@@ -133,26 +188,43 @@ public:
     /// Throws:  what T's constructor throws; nothing has changed then.
     template <class... Args>
     [[nodiscard, gnu::always_inline]] T* emplace(Args&&... args) {
-        return memory::template add<std::is_nothrow_constructible_v<T, Args...>>(
-            [&](T* row) { return build(row, std::forward<Args>(args)...); });
+        if (size_ == capacity_) [[unlikely]] {
+            return emplace_growing(std::forward<Args>(args)...);
+        }
+        return emplace_in_room(std::forward<Args>(args)...);
     }
-
     /// As emplace, for a caller who knows that there is room. Requires: size() < capacity().
     template <class... Args>
     [[gnu::always_inline]] T* emplace_in_room(Args&&... args) {
         CAIRN_ASSERT(size_ < capacity_, "there is room");
-        T* const object = build(rows() + size_, std::forward<Args>(args)...);
+        T* const row = rows_ + size_;
+        unpoison(row, sizeof(T));
+        detail::construct_at<T>(static_cast<void*>(row), std::forward<Args>(args)...);
         ++size_;
-        return object;
+        return row;
     }
-
     /// As emplace, for a caller who knows that there is none, or probably none.
     template <class... Args>
     [[gnu::always_inline]] T* emplace_growing(Args&&... args) {
-        return memory::template add_growing<std::is_nothrow_constructible_v<T, Args...>>(
-            [&](T* row) { return build(row, std::forward<Args>(args)...); });
+        return add_growing<std::is_nothrow_constructible_v<T, Args...>>([&](T* row) {
+            detail::construct_at<T>(static_cast<void*>(row), std::forward<Args>(args)...);
+        });
     }
-
+    /// As emplace, but the object is what `make()` returns, built in place (no copy, no move).
+    template <class Make>
+    [[nodiscard]] T* emplace_from(Make&& make) {
+        const auto build_at = [&](T* row) {
+            ::new (static_cast<void*>(row)) T(std::forward<Make>(make)());
+        };
+        if (size_ == capacity_) [[unlikely]] {
+            return add_growing<noexcept(T(std::forward<Make>(make)()))>(build_at);
+        }
+        T* const row = rows_ + size_;
+        unpoison(row, sizeof(T));
+        build_at(row);
+        ++size_;
+        return row;
+    }
     /// As emplace, in the words of table: true, or false when exhausted.
     template <class... Args>
     [[nodiscard, gnu::always_inline]] bool emplace_back(Args&&... args) {
@@ -163,24 +235,14 @@ public:
         return emplace_back(std::move(value));
     }
 
-    /// As emplace, but the object is what `make()` returns, built in place (no copy, no move).
-    template <class Make>
-    [[nodiscard]] T* emplace_from(Make&& make) {
-        return memory::template add<noexcept(T(std::forward<Make>(make)()))>([&](T* row) {
-            unpoison(row, sizeof(T));
-            return ::new (static_cast<void*>(row)) T(std::forward<Make>(make)());
-        });
-    }
-
     /// Destroys row `row`; the last object moves there.
-    /// Returns: which row moved where. Throws: only what a throwing move throws; the number of
-    /// objects is unchanged then.
+    /// Returns: which row moved where.
     /// Requires: row < size().
-    moved_row swap_erase(std::size_t row) {
+    moved_row swap_erase(std::size_t row) noexcept {
         CAIRN_ASSERT(row < size_, "a row is below size()",
                      detail::beyond_end(this, "packed_array", row, size_));
-        T* const hole = rows() + row;
-        T* const last = rows() + (size_ - 1);
+        T* const hole = rows_ + row;
+        T* const last = rows_ + (size_ - 1);
         if constexpr (std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T>) {
             *hole = *last;  // maybe itself: a copy costs less than the question
         } else if (hole != last) {
@@ -195,9 +257,9 @@ public:
     /// Erases `*where`. Returns: the same position, where the moved object is still to be visited:
     ///     for (auto it = a.begin(); it != a.end();) { it = dead(*it) ? a.erase(it) : it + 1; }
     T* erase(const T* where) {
-        const auto row = static_cast<std::size_t>(where - rows());
+        const auto row = static_cast<std::size_t>(where - rows_);
         swap_erase(row);
-        return rows() + row;
+        return rows_ + row;
     }
 
     /// Erases every object that `predicate` is true for. One pass; each object is asked once.
@@ -224,7 +286,7 @@ public:
     std::size_t for_each_erasing(F&& f) {
         std::size_t erased_count = 0;
         for (std::size_t row = 0; row < size_;) {
-            if (f(rows()[row]) == after_visit::erase) {
+            if (f(rows_[row]) == after_visit::erase) {
                 swap_erase(row);
                 ++erased_count;
             } else {
@@ -247,23 +309,137 @@ public:
     /// Returns: false when there is no memory for 8 bytes a row; nothing has changed then.
     template <class Less>
     [[nodiscard]] bool sort(Less&& less) {
-        const T* const objects = rows();
+        const T* const objects = rows_;
         return detail::sort_rows(size_, upstream(), detail::compared_order{objects, less, size_}, 0,
                                  [this](auto order, void*) { return permute(order); });
     }
 
     /// Row r becomes what row order[r] was. O(size), one move a row and one more per cycle.
     /// `order` is the identity afterwards. Returns: true, as permutations in place need no memory.
-    /// Requires: `order` is a permutation of 0 ... size() - 1; moving a T does not throw.
+    /// Requires: `order` is a permutation of 0 ... size() - 1.
     bool permute(std::span<std::uint32_t> order) noexcept {
-        static_assert(std::is_nothrow_move_constructible_v<T>,
-                      "objects that are sorted have moves that do not throw");
         CAIRN_ASSERT(order.size() == size_ && detail::names_each_once(order.data(), size_),
                      "a permutation names every row once");
         detail::permute_range(order.data(), size_,
-                              [this](std::size_t row) -> T& { return rows()[row]; });
+                              [this](std::size_t row) -> T& { return rows_[row]; });
         return true;
     }
+
+    /// Destroys all objects, the last one first; keeps the memory.
+    void clear() noexcept {
+        if constexpr (std::is_trivially_destructible_v<T>) {
+            poison(rows_, size_ * sizeof(T));
+            size_ = 0;
+        } else {
+            while (size_ != 0) {
+                T* const last = rows_ + --size_;
+                last->~T();
+                poison(last, sizeof(T));
+            }
+        }
+    }
+
+    /// A broken invariant stops a checked build.
+    void validate() const noexcept {
+        CAIRN_ASSERT(size_ <= capacity_ && capacity_ <= memory_.size() / sizeof(T),
+                     "objects lie inside their memory");
+    }
+
+private:
+    [[nodiscard]] static constexpr alignment storage_alignment() noexcept {
+        return alignment{alignof(T) > cache_line_size ? alignof(T) : cache_line_size};
+    }
+
+    //  1. room:    in place, or a block beside the old one   [ a | b | c ]   [   |   |   |   |   ]
+    //  2. build:   the new object, where it will stand                       [   |   |   | d |   ]
+    //  3. move:    the others; only now does the old block go                [ a | b | c | d |   ]
+    //
+    // In this order a new object may be built from one that is here, and a constructor that throws
+    // leaves everything as it was. Growth is calls that take nothing of the caller's: a T{...}
+    // whose address goes into a call lies in memory on every path, written in pieces and read back
+    // wide, and costs 4 to 6 times as much as one that is built in place.
+
+    /// Adds the object that build_at(row) makes, after growth where there is no room.
+    template <bool IsNothrow, class BuildAt>
+    [[gnu::always_inline]] T* add_growing(BuildAt build_at) {
+        const next_room room = find_next_room();
+        if (room.row == nullptr) { return nullptr; }
+        if constexpr (IsNothrow) {
+            build_at(room.row);
+        } else {
+            detail::rollback undo{[&]() noexcept { give_back(room); }};
+            build_at(room.row);
+            undo.cancel();
+        }
+        return finish_growth(room);
+    }
+
+    /// Where the next object is built.
+    struct next_room {
+        T* row;            // nullptr: exhausted
+        std::byte* block;  // to which the rows are to move; nullptr: they stay where they are
+        std::size_t size;  // of the block
+    };
+    [[nodiscard, gnu::noinline, gnu::cold]] next_room find_next_room() noexcept {
+        std::byte* block = nullptr;
+        std::size_t size = 0;
+        if (size_ == capacity_) {
+            const std::size_t needed = size_ + 1;
+            const auto attempt = [&](std::size_t count) {
+                size = cairn::saturating_multiply(count, sizeof(T));
+                return find_room(count, block);
+            };
+            // The last rows of all come one by one only where they need no copy.
+            if (!grow_room(capacity_, needed, SIZE_MAX, memory_.is_reserved(), attempt) &&
+                !memory_.try_grow_in_place(cairn::saturating_multiply(needed, sizeof(T)))) {
+                return {nullptr, nullptr, 0};
+            }
+            if (block == nullptr) { adopt_room(nullptr, 0, 0); }
+        }
+        T* const row = (block != nullptr ? reinterpret_cast<T*>(block) : rows_) + size_;
+        unpoison(row, sizeof(T));
+        return {row, block, size};
+    }
+    [[gnu::noinline, gnu::cold]] void give_back(const next_room& room) noexcept {
+        if (room.block != nullptr) { memory_.cancel_move(room.block, room.size); }
+    }
+    /// Object size() was built; where it stands in a block, the others move there.
+    [[gnu::noinline, gnu::cold]] T* finish_growth(next_room room) noexcept {
+        if (room.block != nullptr) { adopt_room(room.block, room.size, 1); }
+        ++size_;
+        return rows_ + (size_ - 1);
+    }
+
+    /// Room for `count` rows: where they stand, or in `block`. Returns: false when exhausted.
+    [[nodiscard]] bool find_room(std::size_t count, std::byte*& block) noexcept {
+        const std::size_t size = cairn::saturating_multiply(count, sizeof(T));
+        if (memory_.try_grow_in_place(size)) { return true; }
+        block = memory_.begin_move(size);
+        return block != nullptr;
+    }
+    /// The rows move into the block, where there is one and `made` objects stand behind them, and
+    /// all the memory that is there counts.
+    [[gnu::noinline]] void adopt_room(std::byte* block, std::size_t size,
+                                      std::size_t made) noexcept {
+        if (block != nullptr) {
+            if constexpr (std::is_trivially_copyable_v<T>) {
+                memory_.finish_copy(block, size, size_ * sizeof(T), made * sizeof(T));
+            } else {
+                detail::construct_range(reinterpret_cast<T*>(block), rows_, size_);
+                for (std::size_t i = size_; i != 0; --i) { rows_[i - 1].~T(); }
+                memory_.finish_move(block, size);
+            }
+        }
+        rows_ = reinterpret_cast<T*>(memory_.data());
+        capacity_ = memory_.size() / sizeof(T);
+        const std::size_t used = (size_ + made) * sizeof(T);
+        poison(memory_.data() + used, memory_.size() - used);
+    }
+
+    T* rows_ = nullptr;
+    std::size_t size_ = 0;
+    std::size_t capacity_ = 0;
+    growable_memory memory_;
 };
 
 }}  // namespace cairn::CAIRN_FLAVOUR

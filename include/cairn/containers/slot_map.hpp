@@ -32,19 +32,796 @@
 // Threads:   one at a time; find and iteration from many while no thread changes the map.
 #pragma once
 
-#include <cairn/containers/inside/slot_core.hpp>
+#include <compare>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/containers/inside/sort_rows.hpp>
 #include <cairn/containers/packed_array.hpp>
-#include <cairn/containers/slot_map/found.hpp>
 #include <cairn/containers/slot_policy.hpp>
+#include <cairn/core/assert.hpp>
+#include <cairn/storage/growable_memory.hpp>
+#include <cairn/storage/index_iterator.hpp>
+#include <cairn/storage/slot_directory.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+/// A position in a slot_map: a pointer in a class of its own, so that find(), which returns null,
+/// is not compared with end() by mistake.
+template <class T>
+class row_iterator {
+public:
+    using iterator_concept = std::contiguous_iterator_tag;
+    using iterator_category = std::random_access_iterator_tag;
+    using value_type = std::remove_cv_t<T>;
+    using element_type = T;
+    using difference_type = std::ptrdiff_t;
+    using pointer = T*;
+    using reference = T&;
+
+    constexpr row_iterator() noexcept = default;
+    explicit constexpr row_iterator(T* row) noexcept : row_{row} {}
+    /// To const.
+    constexpr operator row_iterator<const T>() const noexcept
+        requires(!std::is_const_v<T>)
+    {
+        return row_iterator<const T>{row_};
+    }
+
+    [[nodiscard]] constexpr T& operator*() const noexcept { return *row_; }
+    [[nodiscard]] constexpr T* operator->() const noexcept { return row_; }
+    [[nodiscard]] constexpr T& operator[](std::ptrdiff_t n) const noexcept { return row_[n]; }
+
+    constexpr row_iterator& operator++() noexcept { return ++row_, *this; }
+    constexpr row_iterator& operator--() noexcept { return --row_, *this; }
+    constexpr row_iterator operator++(int) noexcept { return row_iterator{row_++}; }
+    constexpr row_iterator operator--(int) noexcept { return row_iterator{row_--}; }
+    constexpr row_iterator& operator+=(std::ptrdiff_t n) noexcept { return row_ += n, *this; }
+    constexpr row_iterator& operator-=(std::ptrdiff_t n) noexcept { return row_ -= n, *this; }
+    [[nodiscard]] friend constexpr row_iterator operator+(row_iterator a,
+                                                          std::ptrdiff_t n) noexcept {
+        return a += n;
+    }
+    [[nodiscard]] friend constexpr row_iterator operator+(std::ptrdiff_t n,
+                                                          row_iterator a) noexcept {
+        return a += n;
+    }
+    [[nodiscard]] friend constexpr row_iterator operator-(row_iterator a,
+                                                          std::ptrdiff_t n) noexcept {
+        return a -= n;
+    }
+    [[nodiscard]] friend constexpr std::ptrdiff_t operator-(row_iterator a,
+                                                            row_iterator b) noexcept {
+        return a.row_ - b.row_;
+    }
+    friend constexpr auto operator<=>(row_iterator, row_iterator) noexcept = default;
+
+private:
+    T* row_ = nullptr;
+};
+
 namespace detail {
+
+// clang-format off: a member a line, with its sentence
+/// Rows 0 ... size() - 1 without holes, which slot_rows keeps in step with their handles.
+template <class R, class Value = typename R::value_type>
+concept packed_rows =
+    std::movable<R> && requires(R& rows, const R& read, std::size_t n, Value&& value,
+                                std::span<std::uint32_t> order) {
+    { read.size() } -> std::same_as<std::size_t>;      // how many there are
+    { read.capacity() } -> std::same_as<std::size_t>;  // up to here emplace_in_room() may be called
+    rows[n];                                           // row n: an object, or a row of references
+    rows.begin() + std::ptrdiff_t{};                   // random access, in row order
+    read.begin() + std::ptrdiff_t{};                   // the same, to read
+    // room for n rows in all, and then for what the function makes room for; false: exhausted
+    { rows.reserve_with(n, [] { return true; }) } -> std::same_as<bool>;
+    // n rows never move; false: refused
+    { rows.reserve_address_space(n, page_options{}) } -> std::same_as<bool>;
+    { rows.emplace_back(static_cast<Value&&>(value)) } -> std::same_as<bool>;  // false: exhausted
+    rows.emplace_in_room(static_cast<Value&&>(value)); // the same, below capacity()
+    rows.emplace_growing(static_cast<Value&&>(value)); // the same, where there is hardly room
+    rows.swap_erase(n);                                // the last row moves into row n
+    rows.swap_rows(n, n);                              // two rows change places
+    { rows.permute(order) } -> std::same_as<bool>;     // row r becomes order[r]; false: exhausted
+    { rows.copy_from(read) } -> std::same_as<bool>;    // the rows of another; false: exhausted
+    rows.for_each([](auto&&) {});                      // calls f(row) for each, in row order
+    rows.clear();                                      // no rows; keeps the memory
+    read.validate();                                   // a broken invariant stops a checked build
+};
+// clang-format on
+
+/// The fields of a row of references, moved out: out here, where `take` is that of the rows.
+template <class Reference>
+[[nodiscard]] auto taken_from(Reference&& row) {
+    return take(row);
+}
+
+/// The handles and rows of a map, side by side, in row order.
+template <class Handle, class RowIterator>
+class slot_items {
+public:
+    using value_type = slot_item<Handle, decltype(std::declval<const RowIterator&>()[0])>;
+
+    slot_items() noexcept = default;
+    slot_items(std::span<const Handle> handles, RowIterator rows) noexcept
+        : handles_{handles}, rows_{rows} {}
+
+    [[nodiscard]] std::size_t size() const noexcept { return handles_.size(); }
+    [[nodiscard]] value_type operator[](std::size_t row) const noexcept {
+        return {handles_[row], rows_[static_cast<std::ptrdiff_t>(row)]};
+    }
+    [[nodiscard]] auto begin() const noexcept { return index_iterator{*this, 0}; }
+    [[nodiscard]] auto end() const noexcept { return index_iterator{*this, size()}; }
+
+private:
+    std::span<const Handle> handles_{};
+    RowIterator rows_{};
+};
+
+/// An object that knows the handle by which its map finds it (emplace_with).
+template <class T, class Handle>
+concept tells_its_handle = requires(const T& object) {
+    { object.handle() } -> std::same_as<Handle>;
+};
+
+/// Reads the policy before its handles, so that a wrong width is one error.
+template <class Policy, class Handle>
+consteval reuse order_of_policy() noexcept {
+    if constexpr (requires { Policy::generation_bits; }) {
+        return order_for(Policy::order, Policy::generation_bits);
+    } else {
+        return order_for(Policy::order, Handle::generation_bits);
+    }
+}
+
+/// Packed rows, their handles and their slots, which change together. slot_map (rows are objects)
+/// and slot_table (rows are columns) derive from it; all that both have stands here, once.
+///
+///     slots_       handle -> row        [ 0 ][ - ][ 1 ][ 2 ]      slot_directory
+///     handles_     row -> handle        [ h0 ][ h2 ][ h3 ]
+///     rows_        row -> object        [ a  ][ c  ][ d  ]        packed_rows
+///
+///     insertion    room in all three; the row is built; slot and handle of the row are written
+///     erasure      the last row moves into the hole; its slot is written; the slot of the erased
+///                  row ends its life
+///
+/// A constructor that throws leaves slots and handles as they were.
+///
+/// `Parts`: the row type `value`, its `rows`, `iterator`, `const_iterator`, what find() returns
+/// (`pointer`, `const_pointer`: null when nothing was found), an `array` of anything, and the
+/// map's `name` in reports.
+template <class Parts, class Policy>
+class slot_rows {
+    static_assert(names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
+
+protected:
+    using rows_type = typename Parts::rows;
+
+public:
+    using handle_type = typename Policy::template handle_type<typename Parts::value>;
+    using value_type = typename Parts::value;
+    using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using reference = decltype(std::declval<rows_type&>()[0]);
+    using const_reference = decltype(std::declval<const rows_type&>()[0]);
+    using pointer = typename Parts::pointer;
+    using const_pointer = typename Parts::const_pointer;
+    using iterator = typename Parts::iterator;
+    using const_iterator = typename Parts::const_iterator;
+    using reverse_iterator = std::reverse_iterator<iterator>;
+    using const_reverse_iterator = std::reverse_iterator<const_iterator>;
+    using options = slot_map_options;
+
+    /// An empty map, which takes no memory yet.
+    explicit slot_rows(allocator_ref upstream = system_memory(), const options& how = {}) noexcept
+        : slots_{{static_cast<std::uint32_t>(max_size()), handle_type::generation_max,
+                  Policy::free_min, how.first_generation},
+                 upstream},
+          handle_memory_{cache_line_alignment, upstream},
+          rows_{upstream},
+          limbo_{upstream} {
+        static_assert(packed_rows<rows_type>, "rows are kept in step: see packed_rows");
+        slots_.set_live_max(0);
+    }
+    /// Takes the rows, handles and memory of `other`, which is empty afterwards; the handles find
+    /// their rows here.
+    slot_rows(slot_rows&& other) noexcept
+        : slots_{std::move(other.slots_)},
+          handles_{std::exchange(other.handles_, nullptr)},
+          handle_capacity_{std::exchange(other.handle_capacity_, 0)},
+          handle_memory_{std::move(other.handle_memory_)},
+          rows_{std::move(other.rows_)},
+          limbo_{std::move(other.limbo_)} {
+        other.slots_.set_live_max(0);
+    }
+    slot_rows& operator=(slot_rows&& other) noexcept { return detail::begin_anew(*this, other); }
+    // A copy needs memory and can fail: clone() of the map, or copy_from().
+    slot_rows(const slot_rows&) = delete;
+    slot_rows& operator=(const slot_rows&) = delete;
+    ~slot_rows() = default;
+
+    [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
+    [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+    /// Rows for which there is room.
+    [[nodiscard]] std::size_t capacity() const noexcept { return rows_.capacity(); }
+    [[nodiscard]] static constexpr std::size_t max_size() noexcept {
+        return std::size_t{handle_type::index_max} + 1;
+    }
+    /// All slots: live, free, promised and worn out.
+    [[nodiscard]] std::size_t slot_count() const noexcept { return slots_.capacity(); }
+    [[nodiscard]] allocator_ref upstream() const noexcept { return handle_memory_.upstream(); }
+
+    // ---- finding ------------------------------------------------------------------------------
+
+    /// The row that `h` names; null when it is gone. Any handle may be asked for.
+    ///     if (auto e = map.find(h)) { e->health = 0; }
+    [[nodiscard]] [[gnu::always_inline]] pointer find(handle_type h) noexcept {
+        return find_in<pointer>(rows_, h);
+    }
+    [[nodiscard]] [[gnu::always_inline]] const_pointer find(handle_type h) const noexcept {
+        return find_in<const_pointer>(rows_, h);
+    }
+    [[nodiscard]] bool contains(handle_type h) const noexcept {
+        std::uint32_t row;
+        return find_row(h, row);
+    }
+    /// Requires: contains(h). Any other handle stops a checked build, with a message that names the
+    /// caller's line and what is wrong: null, of another map, not fulfilled yet, stale.
+    [[nodiscard]] [[gnu::always_inline]] reference operator[](asked<handle_type> h) noexcept {
+        return own_row(rows_, h, live_row(h, line_of(h)));
+    }
+    [[nodiscard]] [[gnu::always_inline]] const_reference operator[](
+        asked<handle_type> h) const noexcept {
+        return own_row(rows_, h, live_row(h, line_of(h)));
+    }
+    /// As operator[], and a handle that finds nothing stops every build.
+    [[nodiscard]] reference at(handle_type h, call_site from = call_site::current()) noexcept {
+        return own_row(rows_, h, found_or_stop(h, from));
+    }
+    [[nodiscard]] const_reference at(handle_type h,
+                                     call_site from = call_site::current()) const noexcept {
+        return own_row(rows_, h, found_or_stop(h, from));
+    }
+    /// Why find(h) finds nothing. Any handle may be asked for. For messages: it costs a call.
+    [[nodiscard]] handle_fault fault_of(handle_type h) const noexcept {
+        return slots_.fault_of(h.index(), h.generation());
+    }
+    /// The row of `h`, for a column of your own or a shader that addresses uploaded rows.
+    /// Requires: contains(h).
+    [[nodiscard]] std::size_t dense_index(handle_type h,
+                                          call_site from = call_site::current()) const noexcept {
+        return live_row(h, from);
+    }
+    /// The handle of row `row`. Requires: row < size().
+    [[nodiscard]] handle_type handle_at(std::size_t row) const noexcept {
+        CAIRN_ASSERT(row < size(), "a row is below size()",
+                     beyond_end(this, Parts::name, row, size()));
+        return handles_[row];
+    }
+    /// The handle of the row here. Requires: `where` is in this map, and not end().
+    [[nodiscard]] handle_type handle_of(const_iterator where) const noexcept {
+        return handle_at(row_number(where));
+    }
+
+    // ---- all of them --------------------------------------------------------------------------
+
+    /// The handles of all rows, in row order.
+    [[nodiscard]] std::span<const handle_type> handles() const noexcept {
+        return {handles_, size()};
+    }
+
+    /// Handle and row of each, in row order: for (auto [h, row] : map.items()).
+    [[nodiscard]] auto items() noexcept {
+        return slot_items<handle_type, iterator>{handles(), begin()};
+    }
+    [[nodiscard]] auto items() const noexcept {
+        return slot_items<handle_type, const_iterator>{handles(), begin()};
+    }
+    /// Calls f(row) or f(handle, row) for each, in row order. `f` must not insert or erase.
+    template <class F>
+    void for_each(F&& f) {
+        visit<reference>(*this, f);
+    }
+    template <class F>
+    void for_each(F&& f) const {
+        visit<const_reference>(*this, f);
+    }
+    /// True when the same handles find equal rows in both, in whatever order the rows stand.
+    friend bool operator==(const slot_rows& a, const slot_rows& b)
+        requires std::equality_comparable<value_type>
+    {
+        std::uint32_t there = 0;
+        for (std::size_t row = 0; a.size() == b.size() && row < a.size(); ++row) {
+            if (!b.find_row(a.handles_[row], there)) { return false; }
+            const value_type& one = a.rows_[row];  // where rows are references: a copy
+            const value_type& other = b.rows_[there];
+            if (!(one == other)) { return false; }
+        }
+        return a.size() == b.size();
+    }
+
+    [[nodiscard]] iterator begin() noexcept { return iterator{rows_.begin()}; }
+    [[nodiscard]] iterator end() noexcept { return iterator{rows_.end()}; }
+    [[nodiscard]] const_iterator begin() const noexcept { return cbegin(); }
+    [[nodiscard]] const_iterator end() const noexcept { return cend(); }
+    [[nodiscard]] const_iterator cbegin() const noexcept { return const_iterator{rows_.begin()}; }
+    [[nodiscard]] const_iterator cend() const noexcept { return const_iterator{rows_.end()}; }
+    [[nodiscard]] reverse_iterator rbegin() noexcept { return reverse_iterator{end()}; }
+    [[nodiscard]] reverse_iterator rend() noexcept { return reverse_iterator{begin()}; }
+    [[nodiscard]] const_reverse_iterator rbegin() const noexcept { return crbegin(); }
+    [[nodiscard]] const_reverse_iterator rend() const noexcept { return crend(); }
+    [[nodiscard]] const_reverse_iterator crbegin() const noexcept {
+        return const_reverse_iterator{cend()};
+    }
+    [[nodiscard]] const_reverse_iterator crend() const noexcept {
+        return const_reverse_iterator{cbegin()};
+    }
+
+    // ---- room ---------------------------------------------------------------------------------
+
+    /// Room for `count` rows in all; insertions up to there never allocate. A promised handle
+    /// counts as a row.
+    /// Returns: false when exhausted, or when the handle has too few index bits; then nothing that
+    /// can be seen has changed.
+    [[nodiscard]] bool reserve(std::size_t count) {
+        // The slots last: they are written, and kept, where rows that find no room cost nothing.
+        if (count > max_size() ||
+            !rows_.reserve_with(count, [&] { return reserve_slots(count); })) {
+            return false;
+        }
+        set_row_max();
+        return true;
+    }
+    /// From now on everything grows in place, up to `count_max` rows and what fits the last page
+    /// beside them: nothing moves, no insertion copies the others, references survive growth. Costs
+    /// addresses, not memory. It also fixes the number of slots: one whose generations are used up
+    /// is not replaced (recycle_slots()). `how`: as packed_array's.
+    /// Requires: nothing was inserted or reserved yet.
+    /// Returns: false for 0, for more than the handle can name, and when the system refuses; the
+    /// map is still usable then.
+    [[nodiscard]] bool reserve_address_space(std::size_t count_max,
+                                             page_options how = {}) noexcept {
+        CAIRN_ASSERT(slots_.capacity() == 0, "addresses are reserved before the first insertion");
+        return count_max != 0 && count_max <= max_size() &&
+               slots_.reserve_address_space(count_max, how) &&
+               handle_memory_.reserve_address_space(count_max * sizeof(handle_type), how) &&
+               rows_.reserve_address_space(count_max, how);
+    }
+
+    // ---- inserting ----------------------------------------------------------------------------
+
+    /// A new row, built in place.
+    /// Returns: its handle; null when exhausted, nothing has changed then.
+    /// Throws:  what the row's constructor throws; nothing has changed then.
+    template <class... Args>
+    [[nodiscard, gnu::always_inline]] handle_type emplace(Args&&... args) {
+        if (!slots_.is_ready()) [[unlikely]] {
+            const handle_type h = next_handle_growing();
+            if (!h || !rows_.emplace_growing(std::forward<Args>(args)...)) { return {}; }
+            commit_growing(h);
+            return h;
+        }
+        const std::uint32_t slot = slots_.peek();
+        const std::uint32_t life = slots_.generation(slot);
+        rows_.emplace_in_room(std::forward<Args>(args)...);
+        return commit(slot, life);
+    }
+    /// A new row that knows its own handle: make(h) returns it, built in place where rows are
+    ///                                      objects.
+    /// As emplace otherwise. `make` must not change this map.
+    template <class Make>
+    [[nodiscard]] handle_type emplace_with(Make&& make) {
+        const handle_type h = next_handle();
+        if (!h || !emplace_made([&]() -> value_type { return make(h); })) [[unlikely]] {
+            return {};
+        }
+        return commit(h.index(), h.generation());
+    }
+    [[nodiscard, gnu::always_inline]] handle_type insert(const value_type& value) {
+        return emplace(value);
+    }
+    [[nodiscard, gnu::always_inline]] handle_type insert(value_type&& value) {
+        return emplace(std::move(value));
+    }
+
+    /// A handle now, the row later: find() finds nothing until fulfil().
+    /// Returns: null when exhausted.
+    [[nodiscard]] handle_type promise_handle() noexcept {
+        const std::uint32_t slot = slots_.next();
+        if (slot == none) [[unlikely]] { return {}; }
+        const handle_type h = handle_type::make(slot, slots_.generation(slot));
+        slots_.promise(slot);
+        return h;
+    }
+    /// Builds the row of a promised handle.
+    /// Returns: the row; null when exhausted, the handle stays promised then.
+    /// Requires: is_promised(h).
+    template <class... Args>
+    [[nodiscard]] pointer fulfil(handle_type h, Args&&... args) {
+        CAIRN_ASSERT(is_promised(h), "only a promised handle can be fulfilled");
+        if (!make_room() || !rows_.emplace_back(std::forward<Args>(args)...)) [[unlikely]] {
+            return pointer{};
+        }
+        const std::size_t row = size() - 1;
+        slots_.fulfil(h.index(), static_cast<std::uint32_t>(row));
+        handles_[row] = h;
+        if constexpr (std::is_pointer_v<pointer>) {
+            return address_of(rows_, row);
+        } else {
+            return pointer{rows_[row]};
+        }
+    }
+    /// True when `h` came from promise_handle() and was neither fulfilled nor abandoned.
+    [[nodiscard]] bool is_promised(handle_type h) const noexcept {
+        return slots_.is_promised(h.index(), h.generation());
+    }
+    /// Gives a promised handle back unused: it is stale from now on. Requires: is_promised(h).
+    void abandon(handle_type h) noexcept {
+        CAIRN_ASSERT(is_promised(h), "only a promised handle can be abandoned");
+        slots_.vacate(h.index());
+    }
+
+    // ---- erasing ------------------------------------------------------------------------------
+
+    /// Destroys the row; the last row moves into its place.
+    /// Returns: false when the handle was stale already (nothing happens).
+    bool erase(handle_type h) {
+        std::uint32_t row;
+        if (!find_row(h, row)) [[unlikely]] { return false; }
+        (void)own_row(rows_, h, row);
+        erase_row(row, h);
+        return true;
+    }
+    /// Erases `*where`. Returns: the same position, where the moved row is still to be visited:
+    ///     for (auto it = m.begin(); it != m.end();) { it = dead(*it) ? m.erase(it) : it + 1; }
+    iterator erase(const_iterator where) {
+        const std::size_t row = row_number(where);
+        erase_row(row);
+        return begin() + static_cast<std::ptrdiff_t>(row);
+    }
+    iterator erase(const_iterator first, const_iterator last) {
+        const std::size_t row = row_number(first);
+        for (std::size_t end = row_number(last); end != row; --end) { erase_row(end - 1); }
+        return begin() + static_cast<std::ptrdiff_t>(row);
+    }
+    /// Erases every row that `predicate` is true for; each is asked once. Returns: how many.
+    template <class Predicate>
+    std::size_t erase_if(Predicate&& predicate) {
+        static_assert(std::is_invocable_v<Predicate&, reference>,
+                      "the predicate takes a row: auto&&");
+        std::size_t erased_count = 0;
+        for (std::size_t row = 0; row < size();) {
+            if (static_cast<bool>(predicate(rows_[row]))) {
+                erase_row(row);
+                ++erased_count;
+            } else {
+                ++row;
+            }
+        }
+        return erased_count;
+    }
+    /// Moves the row out and erases it. Returns: nothing when the handle is stale.
+    [[nodiscard]] std::optional<value_type> take(handle_type h) {
+        std::optional<value_type> taken;  // one for every return: built where the caller wants it
+        std::uint32_t row;
+        if (find_row(h, row)) [[likely]] {
+            taken.emplace(moved_out(row));
+            erase_row(row, h);
+        }
+        return taken;
+    }
+    /// Every row is destroyed and every handle is stale, promised ones too. Keeps the memory.
+    /// What is retired still waits for its fence. O(rows).
+    void clear() noexcept {
+        for (std::size_t r = size(); r != 0; --r) { slots_.vacate(handles_[r - 1].index()); }
+        slots_.vacate_promised();
+        rows_.clear();
+    }
+
+    // ---- destruction that waits ---------------------------------------------------------------
+
+    /// Look-ups fail at once; the row is moved aside and destroyed by the collect() whose argument
+    /// reaches `fence`: a GPU or a job may still be using what it owns.
+    /// Returns: false when the handle is stale or memory is exhausted; nothing has changed then.
+    [[nodiscard]] bool retire(handle_type h, std::uint64_t fence) {
+        std::uint32_t row;
+        if (!find_row(h, row)) [[unlikely]] { return false; }
+        if (limbo_.emplace_from([&] { return waiting{moved_out(row), fence}; }) == nullptr) {
+            return false;
+        }
+        erase_row(row, h);
+        return true;
+    }
+    /// Destroys what was retired with a fence <= completed. Returns: how many. O(pending).
+    std::size_t collect(std::uint64_t completed) {
+        return limbo_.erase_if([=](const waiting& w) { return w.fence <= completed; });
+    }
+    /// Rows that wait for their fence.
+    [[nodiscard]] std::size_t pending_count() const noexcept { return limbo_.size(); }
+
+    // ---- generations --------------------------------------------------------------------------
+
+    /// Slots whose generations are used up. They are never used again, until recycle_slots().
+    [[nodiscard]] std::size_t worn_out_slot_count() const noexcept {
+        return slots_.worn_out_count();
+    }
+    /// Brings worn-out slots back, all of them, with their first generation.
+    /// Requires: no handle of any row that ever lived in them is left, anywhere. At a level change
+    /// you may know that; say so with cairn::no_handles_left. Returns: how many came back.
+    std::size_t recycle_slots(no_handles_left_t proof) noexcept {
+        return slots_.recycle_worn_out(proof);
+    }
+
+    // ---- order --------------------------------------------------------------------------------
+
+    /// Sorts the rows with less(row, row), stable; handles stay valid. Each row moves once.
+    /// Returns: false when there is no memory for about 16 bytes a row, or for a copy of the widest
+    /// column; nothing has changed then.
+    template <class Less>
+    [[nodiscard]] bool sort(Less&& less) {
+        return sorted(compared_order{std::as_const(rows_).begin(), less, size()});
+    }
+    /// Exchanges two rows; handles, and columns attached to a table, follow.
+    void swap_rows(std::size_t a, std::size_t b) {
+        CAIRN_ASSERT(a < size() && b < size(), "a row is below size()");
+        rows_.swap_rows(a, b);
+        const handle_type first = handles_[a];
+        lead(a, handles_[b]);
+        lead(b, first);
+    }
+
+    // ---- all at once --------------------------------------------------------------------------
+
+    /// The same rows, handles and slots as in `other`: see clone(). What is retired stays there.
+    /// Requires: nothing was inserted or reserved yet.
+    /// Returns: false when exhausted; the map can only be destroyed then.
+    [[nodiscard]] bool copy_from(const slot_rows& other) {
+        if (!slots_.copy_from(other.slots_) || !grow_handles(other.size(), false) ||
+            !rows_.copy_from(other.rows_)) {
+            return false;
+        }
+        for (std::size_t r = 0; r < size(); ++r) { handles_[r] = other.handles_[r]; }
+        set_row_max();
+        return true;
+    }
+    void swap(slot_rows& other) noexcept { std::swap(*this, other); }
+
+    /// O(slots). A broken invariant stops a checked build.
+    void validate() const noexcept {
+        slots_.validate();
+        rows_.validate();
+        CAIRN_ASSERT(slots_.live_count() == size(), "every row has a handle");
+        CAIRN_ASSERT(slots_.in_use_count() == size() + slots_.promised_count(),
+                     "every slot in use has a row or is promised");
+        for (std::size_t r = 0; asserts_enabled && r < size(); ++r) {
+            CAIRN_ASSERT(slots_.find(handles_[r].index(), handles_[r].generation()) == r,
+                         "slot and row lead to each other");
+        }
+    }
+
+protected:
+    static constexpr std::uint32_t none = 0xffff'ffff;  // no row, no slot
+    static constexpr bool rows_are_objects = std::is_lvalue_reference_v<reference>;
+
+    /// Whether a look-up asks the object that it found for its handle.
+    static consteval bool asks_objects() {
+        return asserts_enabled && tells_its_handle<value_type, handle_type>;
+    }
+    /// `object`, which `h` has found. Checked builds ask it for its handle, where it can tell.
+    template <class U>
+    [[nodiscard]] [[gnu::always_inline]] static U* own([[maybe_unused]] handle_type h,
+                                                       U* object) noexcept {
+        if constexpr (asks_objects()) {
+            [[maybe_unused]] const handle_type told = object->handle();
+            CAIRN_ASSERT(
+                !told || (told.index() == h.index() && told.generation() == h.generation()),
+                "objects change places by sort() and swap_rows(), which tell their handles",
+                {.object = object,
+                 .type = "object",
+                 .values = {{"slot", h.index()}, {"slot of the object", told.index()}}});
+        }
+        return object;
+    }
+    /// True when `h` is alive; `row` is its row then.
+    [[nodiscard]] [[gnu::always_inline]] bool find_row(handle_type h,
+                                                       std::uint32_t& row) const noexcept {
+        return slots_.find(h.index(), h.generation(), row);
+    }
+    template <class Rows>
+    [[nodiscard]] [[gnu::always_inline]] static auto* address_of(Rows& rows,
+                                                                 std::size_t row) noexcept {
+        if constexpr (requires { rows.data(); }) {
+            return rows.data() + row;  // the row was found: it is not compared with size()
+        } else {
+            return __builtin_addressof(rows[row]);
+        }
+    }
+    template <class Pointer, class Rows>
+    [[nodiscard]] [[gnu::always_inline]] Pointer find_in(Rows& rows, handle_type h) const noexcept {
+        std::uint32_t row;
+        const bool is_there = slots_.find(h.index(), h.generation(), row);
+        if constexpr (std::is_pointer_v<Pointer>) {
+            return is_there ? not_null(own(h, address_of(rows, row))) : nullptr;
+        } else {
+            return is_there ? Pointer{rows[row]} : Pointer{};
+        }
+    }
+    template <class Rows>
+    [[nodiscard]] [[gnu::always_inline]] static decltype(auto) own_row(Rows& rows, handle_type h,
+                                                                       std::size_t row) noexcept {
+        if constexpr (rows_are_objects) {
+            return *own(h, address_of(rows, row));
+        } else {
+            return rows[row];
+        }
+    }
+    /// The row of `h`. Requires: contains(h).
+    [[nodiscard]] [[gnu::always_inline]] std::uint32_t live_row(
+        handle_type h, [[maybe_unused]] call_site from) const noexcept {
+        const std::uint32_t row = slots_.find(h.index(), h.generation());
+#if CAIRN_ASSERTS
+        if (row == none) [[unlikely]] { refuse(h, from); }
+#endif
+        return row;
+    }
+    [[nodiscard]] [[gnu::always_inline]] std::uint32_t found_or_stop(
+        handle_type h, call_site from) const noexcept {
+        std::uint32_t row;
+        if (!find_row(h, row)) [[unlikely]] { refuse(h, from); }
+        return row;
+    }
+    /// Stops the program and names what is wrong with `h`. Requires: it finds nothing.
+    [[noreturn, gnu::cold, gnu::noinline]] void refuse(handle_type h, call_site from) const {
+        slots_.refuse(h.index(), h.generation(), this, Parts::name, from);
+    }
+    [[nodiscard]] std::size_t row_number(const_iterator where) const noexcept {
+        return static_cast<std::size_t>(where - cbegin());
+    }
+
+    /// The rows take the order that `find_order` finds (sort_rows.hpp), and so do their handles.
+    template <class FindOrder>
+    [[nodiscard]] bool sorted(FindOrder find_order) {
+        const auto use = [this](std::span<std::uint32_t> order, void* spare) {
+            // Before permute(), which spoils `order`; into a copy, since a refusal there must
+            // change no handle.
+            auto* const moved_handles = static_cast<handle_type*>(spare);
+            for (std::size_t r = 0; r < size(); ++r) { moved_handles[r] = handles_[order[r]]; }
+            if (!rows_.permute(order)) { return false; }  // `order` is spoiled from here on
+            for (std::size_t r = 0; r < size(); ++r) { lead(r, moved_handles[r]); }
+            return true;
+        };
+        return detail::sort_rows(size(), upstream(), find_order, size() * sizeof(handle_type), use);
+    }
+
+private:
+    struct waiting {
+        value_type object;
+        std::uint64_t fence;
+    };
+    using limbo = typename Parts::template array<waiting>;
+
+    template <class Reference, class Self, class F>
+    static void visit(Self& self, F& f) {
+        if constexpr (std::is_invocable_v<F&, handle_type, Reference>) {
+            const std::size_t count = self.size();
+            const auto rows = self.begin();
+            for (std::size_t row = 0; row < count; ++row) {
+                f(self.handles_[row], rows[static_cast<std::ptrdiff_t>(row)]);
+            }
+        } else {
+            self.rows_.for_each(f);
+        }
+    }
+    template <class Made>
+    [[nodiscard]] bool emplace_made(Made made) {
+        if constexpr (requires { rows_.emplace_from(made); }) {
+            return rows_.emplace_from(made) != nullptr;
+        } else {
+            return rows_.emplace_back(made());
+        }
+    }
+    /// The value of a row that is erased next.
+    [[nodiscard]] decltype(auto) moved_out(std::size_t row) {
+        if constexpr (rows_are_objects) {
+            return std::move(rows_[row]);
+        } else {
+            return taken_from(rows_[row]);
+        }
+    }
+
+    /// The slot, which the next insertion was to take, comes alive in the row that was just built.
+    /// Returns: its handle.
+    [[gnu::always_inline]] handle_type commit(std::uint32_t slot, std::uint32_t life) noexcept {
+        const std::uint32_t row = slots_.live_count();
+        const handle_type h = handle_type::make(slot, life);
+        slots_.occupy(slot, life, row);
+        handles_[row] = h;
+        return h;
+    }
+    /// The handle that the next insertion will have; room for it is made. Null when exhausted.
+    [[nodiscard]] handle_type next_handle() noexcept {
+        if (!make_room() || !slots_.prepare()) [[unlikely]] { return {}; }
+        const std::uint32_t slot = slots_.peek();
+        return handle_type::make(slot, slots_.generation(slot));
+    }
+    /// The two halves of an insertion that grows, around the building of the row: calls that take
+    /// nothing of the caller's (packed_array.hpp says why).
+    [[nodiscard, gnu::noinline, gnu::cold]] handle_type next_handle_growing() noexcept {
+        return next_handle();
+    }
+    [[gnu::noinline, gnu::cold]] void commit_growing(handle_type h) noexcept {
+        commit(h.index(), h.generation());
+        set_row_max();
+    }
+    /// Row `row` is that of `h` from now on.
+    void lead(std::size_t row, handle_type h) noexcept {
+        handles_[row] = h;
+        slots_.set_value(h.index(), static_cast<std::uint32_t>(row));
+    }
+    /// The row of `h` is destroyed, and the last row moves into its place.
+    void erase_row(std::size_t row, handle_type h) noexcept {
+        rows_.swap_erase(row);
+        CAIRN_ASSERT(slots_.find(h.index(), h.generation()) == row,
+                     "the handle is that of the row");
+        lead(row, handles_[slots_.live_count() - 1]);  // maybe itself
+        slots_.vacate_live(h.index(), h.generation());
+    }
+    void erase_row(std::size_t row) noexcept { erase_row(row, handle_at(row)); }
+
+    /// From now on slots_.is_ready() answers for handles and rows, too, in one comparison.
+    void set_row_max() noexcept {
+        const std::size_t rows = rows_.capacity();
+        slots_.set_live_max(rows < handle_capacity_ ? rows : handle_capacity_);
+    }
+    /// Room for the handle of one row more.
+    [[nodiscard]] bool make_room() noexcept {
+        const std::size_t count = slots_.live_count();
+        return count < handle_capacity_ || grow_handles(count + 1, true);
+    }
+    [[nodiscard]] bool reserve_slots(std::size_t count) noexcept {
+        return slots_.reserve(count) && grow_handles(count, false);
+    }
+    [[nodiscard]] bool grow_handles(std::size_t count, bool geometric) noexcept {
+        const auto attempt = [this](std::size_t rows) {
+            return handle_memory_.grow(rows * sizeof(handle_type), size() * sizeof(handle_type));
+        };
+        if (count <= handle_capacity_) { return true; }
+        if (!grow_room(handle_capacity_, count, max_size(),
+                       !geometric || handle_memory_.is_reserved(), attempt)) {
+            return false;
+        }
+        handles_ = reinterpret_cast<handle_type*>(handle_memory_.data());
+        // Inside reserved addresses more has become usable than was asked for: all of it counts.
+        const std::size_t fitting = handle_memory_.size() / sizeof(handle_type);
+        handle_capacity_ = fitting < max_size() ? fitting : max_size();
+        return true;
+    }
+
+protected:
+    //  for each row r < size():  slots_ finds r with the handle handles_[r]
+    //  slots_.live_count() == rows_.size(), but between the two halves of an insertion or erasure
+    //  slots_.is_ready() compares with min(handle_capacity_, rows_.capacity()), too
+    slot_directory<order_of_policy<Policy, handle_type>()> slots_;
+    handle_type* handles_ = nullptr;   // of each row
+    std::size_t handle_capacity_ = 0;  // handles that fit handle_memory_
+    growable_memory handle_memory_;
+    rows_type rows_;
+
+private:
+    limbo limbo_;  // what was retired
+};
 
 template <class T>
 struct slot_map_parts {
     using value = T;
     using rows = packed_array<T>;
+    using pointer = T*;
+    using const_pointer = const T*;
     using iterator = row_iterator<T>;
     using const_iterator = row_iterator<const T>;
     template <class U>
@@ -54,74 +831,23 @@ struct slot_map_parts {
 
 }  // namespace detail
 
-/// Everything but what is below stands in containers/inside/slot_core.hpp and its folder;
-/// slot_table has it, too:
-///     finding      contains  []  at  fault_of  dense_index  handle_at  handle_of(iterator)
-///     all of them  size  capacity  handles  items  begin ... crend  for_each  ==
-///     room         reserve  reserve_address_space
-///     inserting    emplace  emplace_with  insert  promise_handle  is_promised  abandon
-///     erasing      erase  erase_if  take  clear  retire  collect  recycle_slots
-///     order        sort  swap_rows
+/// The members that slot_table has, too, stand above, in slot_rows.
 template <class T, class Policy = slot_policy<>>
-class slot_map : public detail::slot_core<detail::slot_map_parts<T>, Policy> {
+class slot_map : public detail::slot_rows<detail::slot_map_parts<T>, Policy> {
     static_assert(!detail::is_table<T>,
                   "handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>");
-    using core = detail::slot_core<detail::slot_map_parts<T>, Policy>;
-    using core::rows_;
-    using core::slots_;
+    using base = detail::slot_rows<detail::slot_map_parts<T>, Policy>;
 
 public:
-    using typename core::const_iterator;
-    using typename core::handle_type;
-    using pointer = T*;
-    using const_pointer = const T*;
+    using base::base;
+    using base::handle_of;
+    using typename base::handle_type;
 
-    using core::core;
-
-    /// The object that `h` names; null (and == end()) when it is gone. Any handle may be asked for.
-    [[nodiscard]] [[gnu::always_inline]] found<T> find(handle_type h) noexcept {
-#ifdef __OPTIMIZE__
-        return find_in(rows_.data(), h);
-#else  // one call: the library is optimized in Debug builds, too
-        const auto at =
-            slots_.find_place(h.index(), h.generation(), rows_.data(), sizeof(T), rows_.size());
-        if constexpr (core::asks_objects()) { ask(h, at.object); }
-        found<T> answer;  // set, not built: that would be a call, or copies
-        answer.object_ = static_cast<T*>(at.object);
-        answer.end_ = static_cast<T*>(at.end);
-        return answer;
-#endif
-    }
-    [[nodiscard]] [[gnu::always_inline]] found<const T> find(handle_type h) const noexcept {
-#ifdef __OPTIMIZE__
-        return find_in(rows_.data(), h);
-#else  // one call: the library is optimized in Debug builds, too
-        const auto at =
-            slots_.find_place(h.index(), h.generation(), rows_.data(), sizeof(T), rows_.size());
-        if constexpr (core::asks_objects()) { ask(h, at.object); }
-        found<const T> answer;  // set, not built: that would be a call, or copies
-        answer.object_ = static_cast<const T*>(at.object);
-        answer.end_ = static_cast<const T*>(at.end);
-        return answer;
-#endif
-    }
-    /// P0661's spelling of operator[]: as find(), pointer and iterator at once.
-    /// Requires: contains(h).
-    [[nodiscard]] found<T> find_unchecked(handle_type h,
-                                          call_site from = call_site::current()) noexcept {
-        T* const object = rows_.data() + core::live_row(h, from);
-        return {detail::not_null(core::own(h, object)), rows_.end()};
-    }
-    [[nodiscard]] found<const T> find_unchecked(
-        handle_type h, call_site from = call_site::current()) const noexcept {
-        const T* const object = rows_.data() + core::live_row(h, from);
-        return {detail::not_null(core::own(h, object)), rows_.end()};
-    }
     /// The handle of an object that lives here. Requires: `object` is in values().
     [[nodiscard]] handle_type handle_of(const T& object) const noexcept {
-        return core::handle_at(static_cast<std::size_t>(&object - rows_.data()));
+        return this->handle_at(
+            static_cast<std::size_t>(__builtin_addressof(object) - this->rows_.data()));
     }
-    using core::handle_of;
 
     /// All objects, packed, from a cache line on, in the order of handles().
     /// Requires: objects are changed where they are and do not change places through the span, by
@@ -129,67 +855,32 @@ public:
     /// and swap_rows() take the handles along. A checked build notices it at the next look-up where
     /// T knows its handle: a const member function handle() that returns handle_type (null: not
     /// yet).
-    [[nodiscard]] std::span<T> values() noexcept { return rows_.values(); }
-    [[nodiscard]] std::span<const T> values() const noexcept { return rows_.values(); }
+    [[nodiscard]] std::span<T> values() noexcept { return this->rows_.values(); }
+    [[nodiscard]] std::span<const T> values() const noexcept { return this->rows_.values(); }
     /// values() in pieces of about `rows_per_batch` whose boundaries share no cache line.
     [[nodiscard]] row_batches<std::span<T>> batches(std::size_t rows_per_batch) noexcept {
-        return rows_.batches(rows_per_batch);
+        return this->rows_.batches(rows_per_batch);
     }
     [[nodiscard]] row_batches<std::span<const T>> batches(
         std::size_t rows_per_batch) const noexcept {
-        return rows_.batches(rows_per_batch);
-    }
-
-    /// Builds the object of a promised handle.
-    /// Returns: nullptr when exhausted; the handle stays promised then.
-    /// Requires: is_promised(h).
-    template <class... Args>
-    [[nodiscard]] T* fulfil(handle_type h, Args&&... args) {
-        return core::fulfil_row(h, std::forward<Args>(args)...) ? rows_.end() - 1 : nullptr;
+        return this->rows_.batches(rows_per_batch);
     }
 
     /// A copy in which every handle finds what it finds here; a promised one can be fulfilled in
     /// both. What is retired stays here. Handles that either map gives out later may find another
     /// object in the other, and no build notices.
     /// Returns: nothing when `upstream` (here: that of this map) is exhausted.
-    [[nodiscard]] std::optional<slot_map> clone() const { return clone(core::upstream()); }
+    [[nodiscard]] std::optional<slot_map> clone() const { return clone(this->upstream()); }
     [[nodiscard]] std::optional<slot_map> clone(allocator_ref upstream) const {
-        return cairn::clone(*this, upstream);
+        std::optional<slot_map> copy{std::in_place, upstream};
+        if (!copy->copy_from(*this)) { copy.reset(); }
+        return copy;
     }
 
     friend void swap(slot_map& a, slot_map& b) noexcept { a.swap(b); }
-
-private:
-    template <class U>
-    [[nodiscard]] found<U> find_in(U* rows, handle_type h) const noexcept {
-        std::uint32_t row;
-        return {core::find_row(h, row) ? detail::not_null(core::own(h, rows + row)) : nullptr,
-                rows + rows_.size()};
-    }
-    static void ask(handle_type h, const void* object) noexcept {
-        if (object != nullptr) { (void)core::own(h, static_cast<const T*>(object)); }
-    }
 };
 
 template <class T, class Policy>
 struct detail::store_traits<slot_map<T, Policy>> : detail::map_traits<T, Policy> {};
-
-/// Objects that cannot move: the sentence alone.
-template <class T, class Policy>
-    requires(detail::names_handles<Policy> && !std::is_move_constructible_v<T>)
-class slot_map<T, Policy> {
-    static_assert(std::is_move_constructible_v<T>,
-                  "rows move when others are erased; stable_slot_map keeps objects where they are");
-};
-
-/// Another type in the policy's place: the sentence, and then a map with the default policy.
-template <class T, class Policy>
-    requires(!detail::names_handles<Policy>)
-class slot_map<T, Policy> : public slot_map<T> {
-    static_assert(detail::names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
-
-public:
-    using slot_map<T>::slot_map;
-};
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -16,6 +16,7 @@
 // what changes only the cold path (which allocator, reserved addresses) is an argument at run time.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include <cairn/core/handle.hpp>
@@ -35,7 +36,7 @@ struct slot_policy {
 
     /// Which free slot begins its next life, and how many stay free before one does.
     static constexpr reuse order = Order;
-    static constexpr std::uint32_t free_min = Order == reuse::lowest ? 0 : FreeMin;
+    static constexpr std::uint32_t free_min = FreeMin;
 
     /// The same with handles of their own type: two maps with different tags, which may be
     /// incomplete types, do not compile with each other's handles.
@@ -51,6 +52,13 @@ struct slot_policy {
     };
 };
 
+/// A handle and its object, as items() of a map names them: for (auto [h, object] : map.items()).
+template <class Handle, class Reference>
+struct slot_item {
+    Handle handle;
+    Reference object;
+};
+
 template <class Row, class Layout>
 class table;
 
@@ -64,6 +72,50 @@ inline constexpr bool is_table<table<Row, Layout>> = true;
 
 template <class Policy>
 inline constexpr bool names_handles = requires { typename Policy::template handle_type<int>; };
+
+/// A handle as operator[] of a map takes it. C++20 gives operators no default arguments, but a
+/// conversion has one: in checked builds it carries the line of the caller.
+#if CAIRN_ASSERTS
+template <class Handle>
+class asked {
+public:
+    constexpr asked(call_site from = call_site::current()) noexcept : from_{from} {}  // map[{}]
+    template <std::convertible_to<Handle> H>
+    [[gnu::always_inline]] constexpr asked(const H& h,
+                                           call_site from = call_site::current()) noexcept
+        : handle_{h}, from_{from} {}
+
+    [[nodiscard]] [[gnu::always_inline]] constexpr operator Handle() const noexcept {
+        return handle_;
+    }
+    [[nodiscard]] [[gnu::always_inline]] constexpr call_site from() const noexcept { return from_; }
+
+private:
+    Handle handle_{};
+    call_site from_;
+};
+template <class Handle>
+[[nodiscard]] [[gnu::always_inline]] constexpr call_site line_of(const asked<Handle>& h) noexcept {
+    return h.from();
+}
+#else
+template <class Handle>
+using asked = Handle;
+template <class Handle>
+[[nodiscard]] constexpr call_site line_of(const Handle&) noexcept {
+    return {};
+}
+#endif
+
+/// For the compiler: an object that was found has an address, so that the caller's own null test
+/// vanishes where it follows ours.
+template <class T>
+[[nodiscard]] [[gnu::always_inline]] inline T* not_null(T* object) noexcept {
+#if defined(__GNUC__)
+    if (object == nullptr) { __builtin_unreachable(); }
+#endif
+    return object;
+}
 
 }  // namespace detail
 

@@ -29,13 +29,59 @@
 // Errors:    exhausted: the null handle; nothing has changed. A constructor that throws: as well.
 #pragma once
 
-#include <cairn/containers/inside/slot_core.hpp>
-#include <cairn/containers/packed_array.hpp>
+#include <cstddef>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <cairn/containers/slot_map.hpp>
 #include <cairn/containers/slot_policy.hpp>
-#include <cairn/containers/slot_table/found_row.hpp>
 #include <cairn/containers/table.hpp>
+#include <cairn/core/assert.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
+
+/// A row, or nothing: what find() returns where rows have no addresses. It tests as a bool, and is
+/// used as a pointer. In aos find() returns a pointer.
+/// Cost:     the references of a row and one flag, in registers.
+/// Lifetime: as a reference into the table.
+template <class Reference>
+class found_row {
+public:
+    constexpr found_row() noexcept = default;
+    constexpr explicit found_row(Reference row) noexcept : holder_{row}, is_there_{true} {}
+    found_row(const found_row&) = default;
+    /// Names another row; writes nothing through, as a pointer that is assigned.
+    found_row& operator=(const found_row& other) noexcept {
+        ::new (static_cast<void*>(this)) found_row(other);
+        return *this;
+    }
+
+    [[nodiscard]] constexpr explicit operator bool() const noexcept { return is_there_; }
+    [[nodiscard]] constexpr Reference operator*() const noexcept {
+        CAIRN_ASSERT(is_there_, "a row is used when it was found",
+                     {.kind = misuse_kind::null_handle});
+        return holder_.row;
+    }
+    [[nodiscard]] constexpr auto* operator->() const noexcept {
+        CAIRN_ASSERT(is_there_, "a row is used when it was found",
+                     {.kind = misuse_kind::null_handle});
+        return __builtin_addressof(holder_.row);
+    }
+    friend constexpr bool operator==(const found_row& f, std::nullptr_t) noexcept {
+        return !f.is_there_;
+    }
+
+private:
+    union holder {
+        constexpr holder() noexcept : nothing{} {}
+        constexpr explicit holder(Reference r) noexcept : row{r} {}
+        char nothing;
+        Reference row;
+    } holder_;
+    bool is_there_ = false;
+};
 
 namespace detail {
 
@@ -43,6 +89,11 @@ template <class Row, class Layout>
 struct slot_table_parts {
     using value = Row;
     using rows = table<Row, Layout>;
+    template <class Reference>
+    using found = std::conditional_t<std::is_lvalue_reference_v<Reference>,
+                                     std::remove_reference_t<Reference>*, found_row<Reference>>;
+    using pointer = found<decltype(std::declval<rows&>()[0])>;
+    using const_pointer = found<decltype(std::declval<const rows&>()[0])>;
     using iterator = typename rows::iterator;
     using const_iterator = typename rows::const_iterator;
     template <class U>
@@ -52,40 +103,15 @@ struct slot_table_parts {
 
 }  // namespace detail
 
-/// Everything but what is below stands in containers/inside/slot_core.hpp: see the list in
-/// slot_map.hpp.
+/// The members that slot_map has, too (find, emplace, erase, sort ...), stand in slot_map.hpp, in
+/// slot_rows.
 template <class Row, class Layout = soa, class Policy = slot_policy<>>
-class slot_table : public detail::slot_core<detail::slot_table_parts<Row, Layout>, Policy> {
-    using core = detail::slot_core<detail::slot_table_parts<Row, Layout>, Policy>;
-    using core::rows_;
+class slot_table : public detail::slot_rows<detail::slot_table_parts<Row, Layout>, Policy> {
+    using base = detail::slot_rows<detail::slot_table_parts<Row, Layout>, Policy>;
+    using base::rows_;
 
 public:
-    using typename core::const_reference;
-    using typename core::handle_type;
-    using typename core::reference;
-
-    using core::core;
-
-    /// The row that `h` names, or nothing when it is gone. Any handle may be asked for.
-    [[nodiscard]] found_row<reference, Row> find(handle_type h) noexcept {
-        std::uint32_t row;
-        return core::find_row(h, row) ? found_row<reference, Row>{rows_[row]}
-                                      : found_row<reference, Row>{};
-    }
-    [[nodiscard]] found_row<const_reference, Row> find(handle_type h) const noexcept {
-        std::uint32_t row;
-        return core::find_row(h, row) ? found_row<const_reference, Row>{rows_[row]}
-                                      : found_row<const_reference, Row>{};
-    }
-    /// P0661's spelling of operator[], to be used as what find() returns. Requires: contains(h).
-    [[nodiscard]] found_row<reference, Row> find_unchecked(
-        handle_type h, call_site from = call_site::current()) noexcept {
-        return found_row<reference, Row>{rows_[core::live_row(h, from)]};
-    }
-    [[nodiscard]] found_row<const_reference, Row> find_unchecked(
-        handle_type h, call_site from = call_site::current()) const noexcept {
-        return found_row<const_reference, Row>{rows_[core::live_row(h, from)]};
-    }
+    using base::base;
 
     /// The rows, to read and to write, in the order of handles(); the number of rows changes only
     /// through the map, and so does their order: std::ranges::sort(rows()) would leave the handles
@@ -126,21 +152,12 @@ public:
         return rows_.batches(rows_per_batch);
     }
 
-    /// Builds the row of a promised handle.
-    /// Returns: nothing when exhausted; the handle stays promised then.
-    /// Requires: is_promised(h).
-    template <class... Args>
-    [[nodiscard]] found_row<reference, Row> fulfil(handle_type h, Args&&... args) {
-        if (!core::fulfil_row(h, std::forward<Args>(args)...)) [[unlikely]] { return {}; }
-        return found_row<reference, Row>{rows_.back()};
-    }
-
     /// Sorts the rows by one field, as table::sort_by; handles stay valid.
     /// Returns: false when there is no memory for the keys; nothing has changed then.
     template <auto Member>
     [[nodiscard]] bool sort_by() {
         constexpr std::size_t f = detail::own_field<Row, Member>();
-        return core::sorted(detail::key_order{std::as_const(rows_).view().template column_of<f>()});
+        return base::sorted(detail::key_order{std::as_const(rows_).view().template column_of<f>()});
     }
 
     /// For columns that follow the rows: attached_column.hpp.
@@ -150,9 +167,11 @@ public:
     /// both. What is retired stays here. Handles that either map gives out later may find another
     /// object in the other, and no build notices.
     /// Returns: nothing when `upstream` (here: that of this map) is exhausted.
-    [[nodiscard]] std::optional<slot_table> clone() const { return clone(core::upstream()); }
+    [[nodiscard]] std::optional<slot_table> clone() const { return clone(this->upstream()); }
     [[nodiscard]] std::optional<slot_table> clone(allocator_ref upstream) const {
-        return cairn::clone(*this, upstream);
+        std::optional<slot_table> copy{std::in_place, upstream};
+        if (!copy->copy_from(*this)) { copy.reset(); }
+        return copy;
     }
 
     friend void swap(slot_table& a, slot_table& b) noexcept { a.swap(b); }
@@ -160,25 +179,5 @@ public:
 
 template <class Row, class Layout, class Policy>
 struct detail::store_traits<slot_table<Row, Layout, Policy>> : detail::map_traits<Row, Policy> {};
-
-/// Another type in the policy's place, or in the layout's: the sentence, and then a map by default.
-template <class Row, class Layout, class Policy>
-    requires(table_layout<Layout> && !detail::names_handles<Policy>)
-class slot_table<Row, Layout, Policy> : public slot_table<Row, Layout> {
-    static_assert(detail::names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
-
-public:
-    using slot_table<Row, Layout>::slot_table;
-};
-template <class Row, class Layout, class Policy>
-    requires(!table_layout<Layout>)
-class slot_table<Row, Layout, Policy> : public slot_table<Row, soa, Policy> {
-    static_assert(table_layout<Layout>,
-                  "a layout is aos, soa, split_soa, aosoa<a power of two>, or a struct with the "
-                  "members of soa");
-
-public:
-    using slot_table<Row, soa, Policy>::slot_table;
-};
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -30,7 +30,7 @@
 //            many slots as fit 64 KiB, 64 to 4096), nothing is copied.
 //            One of n objects of 32 bytes erased at random and another inserted, instructions, -O2:
 //            n = 10,000: 164 (gcc), 134 (clang); 10,240, which fill five chunks: 274, 264.
-// Reuse:     a policy that names an order but reuse::lowest does not compile. Busy slots use up
+// Reuse:     a policy that names an order does not compile. Busy slots use up
 //            their lives: keep 31 bits of them (the default).
 // While iterating: any object may be erased and others inserted; a new one is visited or not.
 // Re-entrancy: constructors and destructors of objects may look up, insert, erase and retire others
@@ -65,9 +65,9 @@ template <class T, class Policy = slot_policy<>, class Steps = uncounted>
 class stable_slot_map : public detail::stable_look_ups<T, Policy, Steps> {
     static_assert(!detail::is_table<T>,
                   "handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>");
-    static_assert(Policy::order == reuse::usual || Policy::order == reuse::lowest,
+    static_assert(Policy::order == reuse::usual,
                   "a stable_slot_map takes the lowest free slots of a chunk: leave reuse::usual in "
-                  "its policy, which is the default, or say reuse::lowest");
+                  "its policy, which is the default");
     using base = detail::stable_look_ups<T, Policy, Steps>;
     using base::destroy, base::for_each_now, base::slot_of, base::slots_;
     using typename base::chunk;

@@ -167,7 +167,7 @@ public:
         CAIRN_ASSERT(!h || h.index() < slots_.capacity(), "a handle is used with its own heap");
         // Before the question: a loop can then keep it in a register (gcc: 1.91 -> 1.48 ns).
         std::byte* const base = base_;
-        const slot_directory_base::slot& s = table_[h.index()];
+        const directory_slot& s = table_[h.index()];
         if (s.word != h.generation()) [[unlikely]] { return nullptr; }
         std::byte* const object = base + std::size_t{s.value} * place_unit;
 #if defined(__GNUC__)
@@ -278,7 +278,7 @@ private:
     // The table counts in units of 8 bytes, two to a granule: processors multiply by 8 for free.
     static constexpr std::size_t place_unit = 8;
     static constexpr std::uint32_t units = detail::object_granule / place_unit;
-    static constexpr slot_directory_base::slot no_slot{0xFFFF'FFFF, 0};  // no handle matches it
+    static constexpr directory_slot no_slot{0xFFFF'FFFF, 0};  // no handle matches it
     using spot = detail::object_map::spot;
     struct move;
     struct compaction_view;
@@ -324,7 +324,7 @@ private:
 
     //  address of an object = base_ + place * 16,  value of its slot = place * 2
     //  place = e.place, or e.place + other_side_ where stress_relocate has it on the other side
-    const slot_directory_base::slot* table_ = &no_slot;  // slots_.data(), never nullptr
+    const directory_slot* table_ = &no_slot;  // slots_.data(), never nullptr
     std::byte* base_ = nullptr;
     slot_directory<reuse::lifo> slots_;  // value: its place in units of 8 bytes from base_
     detail::object_map map_;

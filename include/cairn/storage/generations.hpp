@@ -38,7 +38,6 @@
 // Threads: as the map; drawing from many at once is safe.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 
 #include <cairn/core/assert.hpp>
@@ -54,20 +53,20 @@ enum class handle_fault : unsigned char {
     stale,     // its object is gone
 };
 
-/// What a map may be told at run time.
+/// The choices of a map at run time.
 struct slot_map_options {
     /// The first life of every slot, up to handle_type::generation_max. 0: a number of the map's
-    /// own, which differs from map to map and from run to run, so that handles of another map are
-    /// told (generations.hpp). A number makes equal handles on two machines that do the same
-    /// (lockstep); give each map another one, far from the others, or they find objects with each
-    /// other's handles. What a map with a number is moved from or assigned to, begins at another
-    /// one, the same everywhere.
+    /// own, which differs from map to map and from run to run, so that handles of another map find
+    /// nothing (see above). A number makes equal handles on two machines that do the same
+    /// (lockstep); give each map another number, far from the others, or they find objects with
+    /// each other's handles. A map with a number that was moved from or assigned to begins at
+    /// another number, the same on every machine.
     std::uint32_t first_generation = 0;
 };
 
-/// Which free slot begins its next life: slot_directory.hpp. `usual` leaves it to the handle: lifo,
+/// Which free slot begins its next life: slot_directory.hpp. `usual` depends on the handle: lifo,
 /// the fastest, where a generation has 28 bits or more; fifo, which spreads lives best, below.
-enum class reuse { fifo, lifo, lowest, usual };
+enum class reuse { fifo, lifo, usual };
 
 /// The proof that recycle_slots() of a map asks for: write it only where it is true.
 struct no_handles_left_t {
@@ -75,13 +74,6 @@ struct no_handles_left_t {
 };
 /// The proof, as a value.
 inline constexpr no_handles_left_t no_handles_left{};
-
-/// A handle and its object, as items() of a map names them: for (auto [h, object] : map.items()).
-template <class Handle, class Reference>
-struct slot_item {
-    Handle handle;
-    Reference object;
-};
 
 namespace detail {
 
@@ -129,7 +121,7 @@ public:
     /// The first life of every slot, and the last. 0 before begin().
     [[nodiscard]] constexpr std::uint32_t first() const noexcept { return first_; }
     [[nodiscard]] constexpr std::uint32_t last() const noexcept { return last_; }
-    [[nodiscard]] constexpr std::uint32_t max() const noexcept { return max_; }
+    [[nodiscard]] constexpr std::uint32_t largest() const noexcept { return max_; }
 
     /// True when the life after `generation` is not generation + 1.
     [[nodiscard]] constexpr bool turns_at(std::uint32_t generation) const noexcept {
@@ -171,50 +163,6 @@ private:
     std::uint32_t max_;
     std::uint32_t asked_;
 };
-
-/// A handle as operator[] of a map takes it. C++20 gives operators no default arguments, but a
-/// conversion has one: in checked builds it carries the line that asks.
-#if CAIRN_ASSERTS
-template <class Handle>
-class asked {
-public:
-    constexpr asked(call_site from = call_site::current()) noexcept : from_{from} {}  // map[{}]
-    template <std::convertible_to<Handle> H>
-    [[gnu::always_inline]] constexpr asked(const H& h,
-                                           call_site from = call_site::current()) noexcept
-        : handle_{h}, from_{from} {}
-
-    [[nodiscard]] [[gnu::always_inline]] constexpr operator Handle() const noexcept {
-        return handle_;
-    }
-    [[nodiscard]] [[gnu::always_inline]] constexpr call_site from() const noexcept { return from_; }
-
-private:
-    Handle handle_{};
-    call_site from_;
-};
-template <class Handle>
-[[nodiscard]] [[gnu::always_inline]] constexpr call_site line_of(const asked<Handle>& h) noexcept {
-    return h.from();
-}
-#else
-template <class Handle>
-using asked = Handle;
-template <class Handle>
-[[nodiscard]] constexpr call_site line_of(const Handle&) noexcept {
-    return {};
-}
-#endif
-
-/// Tells the compiler that an object that was found has an address, so that the caller's own null
-/// test vanishes where it follows ours.
-template <class T>
-[[nodiscard]] [[gnu::always_inline]] inline T* not_null(T* object) noexcept {
-#if defined(__GNUC__) && defined(__OPTIMIZE__)
-    if (object == nullptr) { __builtin_unreachable(); }
-#endif
-    return object;
-}
 
 /// A handle that a map refuses: what is wrong with it, and where it leads.
 struct refused_handle {

@@ -8,8 +8,9 @@
 //                     | old    |  new  |           nothing moves: pages are committed behind
 //                     +----------------+           the end, 256 KiB at a time (huge pages: one)
 //
-// The memory under packed_array, slot_map, table and slot_directory. It knows bytes only; the
-// container that keeps objects in it moves them between begin_move() and finish_move().
+// The memory under packed_array, slot_map and slot_directory. It knows bytes only; a container that
+// keeps objects in it moves them between begin_move() and finish_move(). A container keeps the
+// address of its elements in a member of its own, so that its hot paths do not pass through here.
 //
 // Use it for: the storage of a container that takes an allocator_ref.
 // Look elsewhere for: single blocks (allocator_ref), bump allocation (virtual_arena).
@@ -23,7 +24,6 @@
 #include <cstddef>
 
 #include <cairn/core/allocator_ref.hpp>
-#include <cairn/core/inside/moved.hpp>
 #include <cairn/os/page_memory.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/growth.hpp>
@@ -37,7 +37,7 @@ public:
         : upstream_{upstream}, align_{align} {}
 
     /// `other` is empty afterwards, and may grow again from the same upstream.
-    growable_memory(growable_memory&& other) noexcept = default;
+    growable_memory(growable_memory&& other) noexcept;
     growable_memory& operator=(growable_memory&& other) noexcept;
     ~growable_memory() { release(); }
 
@@ -87,9 +87,9 @@ private:
     //  reserved_ == 0   [data_, data_ + size_) is one block of upstream_, or there is none
     //  reserved_ != 0   [data_, data_ + size_) has memory, up to data_ + reserved_ are addresses;
     //                   size_ is a multiple of commit_step(), or reserved_
-    detail::moved<std::byte*> data_;
-    detail::moved<std::size_t> size_;      // bytes that may be used
-    detail::moved<std::size_t> reserved_;  // bytes of address space, 0: through the upstream
+    std::byte* data_ = nullptr;
+    std::size_t size_ = 0;      // bytes that may be used
+    std::size_t reserved_ = 0;  // bytes of address space, 0: through the upstream
     allocator_ref upstream_;
     alignment align_;
     page_options how_;  // reserved addresses alone

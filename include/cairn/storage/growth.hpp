@@ -6,9 +6,13 @@
 //      |--------|-|---|                          half of that: down to an eighth of what there is
 //      refused                                   and not one element at a time
 //
-// A container that grows by copying and takes whatever is left, one element at a time, copies
-// everything for each of the last insertions: O(n^2) where memory ends. It refuses instead, when
-// less than an eighth is to be had. What reserve() asks for is taken exactly.
+// This is the one way in which containers grow: grow_room() chooses how much, the container's
+// `attempt` takes the memory and moves the elements.
+//
+// A container that grows by copying asks for an eighth more at least. It refuses when the upstream
+// has less: taking the rest one element at a time would copy all elements at each of the last
+// insertions, O(n^2). Memory that grows in place is taken as it is needed, since nothing is copied.
+// What reserve() asks for is taken exactly.
 //
 // Cost: with a wish of twice `now` at most five attempts, each a request to an upstream.
 #pragma once
@@ -42,6 +46,19 @@ constexpr std::size_t grow_by_halves(std::size_t now, std::size_t needed, std::s
         wish = now + (wish - now) / 2;
         wish = wish > least ? wish : least;
     }
+}
+
+/// Room for `needed` elements or more where `now` have room, and `max` at most.
+/// `is_in_place`: growth copies nothing, so that exactly `needed` will do.
+/// Returns: false when needed > max, or when every attempt failed; true without an attempt when
+///          needed <= now.
+template <class Attempt>
+constexpr bool grow_room(std::size_t now, std::size_t needed, std::size_t max, bool is_in_place,
+                         Attempt attempt) {
+    if (needed <= now) { return true; }
+    if (needed > max) { return false; }
+    const std::size_t wish = is_in_place ? needed : grown_count(now, needed);
+    return grow_by_halves(now, needed, wish < max ? wish : max, attempt) != 0;
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -67,12 +67,9 @@ TEST(absurd_counts, of_a_slot_map) {
     small_machine upstream;
     slot_map<block_of_64> map{upstream};
     const auto reserve = [&](std::size_t count) { return map.reserve(count); };
-    const auto reserve_slots = [&](std::size_t count) { return map.reserve_slots(count); };
     expect_refused(upstream, 64, reserve);
-    expect_refused(upstream, 64, reserve_slots);
     const auto h = map.emplace();
     expect_refused(upstream, 64, reserve);
-    expect_refused(upstream, 64, reserve_slots);
     EXPECT_TRUE(map.contains(h));
     slot_map<block_of_64> addresses{upstream};
     expect_refused(upstream, 64, [&](std::size_t n) { return addresses.reserve_address_space(n); });
@@ -87,7 +84,6 @@ TYPED_TEST(absurd_tables, of_a_slot_map_are_refused) {
     map_type map{upstream};
     const auto reserve = [&](std::size_t count) { return map.reserve(count); };
     expect_refused(upstream, 16, reserve);
-    expect_refused(upstream, 16, [&](std::size_t count) { return map.reserve_slots(count); });
     const auto h = map.emplace();
     expect_refused(upstream, 16, reserve);
     EXPECT_TRUE(map.contains(h));

@@ -152,7 +152,7 @@ TEST(clone, of_slots_that_are_worn_out_keeps_them_so) {
         map.validate();
     };
     wears_out(slot_map<unit<>, slot_policy<16, 12, reuse::lifo, 1>>{});
-    wears_out(slot_map<unit<>, slot_policy<16, 12, reuse::lowest>>{});
+    wears_out(slot_map<unit<>, slot_policy<16, 12, reuse::lifo>>{});
     wears_out(stable_slot_map<unit<>, slot_policy<16, 12>>{});
     wears_out(slot_table<unit<>, soa, slot_policy<16, 12, reuse::lifo, 1>>{});
 }
@@ -174,5 +174,5 @@ TEST(clone, continues_where_lockstep_asks_for_equal_handles) {
     const slot_map_options options{.first_generation = 5};
     continues(slot_map<unit<>>{system_memory(), options});
     continues(slot_map<unit<>, slot_policy<64, 32, reuse::fifo>>{system_memory(), options});
-    continues(slot_map<unit<>, slot_policy<64, 32, reuse::lowest>>{system_memory(), options});
+    continues(slot_map<unit<>, slot_policy<64, 32, reuse::fifo>>{system_memory(), options});
 }

@@ -91,7 +91,7 @@ template <class Map>
 class every_map : public testing::Test {};
 using maps =
     testing::Types<slot_map<unit<>>, slot_map<unit<>, slot_policy<32, 16, reuse::lifo>>,
-                   slot_map<unit<>, slot_policy<64, 32, reuse::lowest>>, stable_slot_map<unit<>>,
+                   slot_map<unit<>, slot_policy<64, 32, reuse::fifo>>, stable_slot_map<unit<>>,
                    slot_table<unit<>, soa>, slot_table<unit<>, aos>>;
 TYPED_TEST_SUITE(every_map, maps);
 

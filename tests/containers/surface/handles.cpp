@@ -45,22 +45,6 @@ TYPED_TEST(every_map, an_object_is_found_by_its_handle_and_its_handle_by_it) {
     EXPECT_TRUE(map.contains(c));
 }
 
-TYPED_TEST(every_map, value_or_copies_what_was_found_or_takes_the_fallback) {
-    TypeParam map;
-    const auto h = map.emplace(1, 10);
-    const unit<> fallback{7, 70};
-    EXPECT_EQ(map.find(h).value_or(fallback), (unit<>{1, 10}));
-    EXPECT_EQ(std::as_const(map).find(h).value_or({7, 70}), (unit<>{1, 10}));
-    unit<> copy = map.find(h).value_or(fallback);
-    copy.health = 11;
-    EXPECT_NE(map[h].health, copy.health) << "a copy";
-    EXPECT_EQ(map.take(h).value_or(fallback), (unit<>{1, 10})) << "the same word";
-    EXPECT_EQ(map.find(h).value_or(fallback), fallback);
-    EXPECT_EQ(std::as_const(map).find(h).value_or({7, 70}), fallback);
-    EXPECT_EQ(map.find({}).value_or(fallback), fallback);
-    EXPECT_EQ(map.take(h).value_or(fallback), fallback);
-}
-
 TYPED_TEST(every_map, items_and_for_each_name_handle_and_object) {
     TypeParam map;
     std::vector<typename TypeParam::handle_type> all;

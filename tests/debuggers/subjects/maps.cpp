@@ -45,7 +45,7 @@ void maps() {
     //= lost: null
     auto each = foes.begin();
     //= each: 0x.. = {[object] = {hp = 30, speed = 3.5}}
-    cairn::slot_map<int, cairn::slot_policy<32, 20, cairn::reuse::lowest>> small{
+    cairn::slot_map<int, cairn::slot_policy<32, 20, cairn::reuse::lifo>> small{
         cairn::system_memory(), from_5};
     (void)small.emplace(1);
     //= small: slot_map of 1 object = {[0:5] = 1}

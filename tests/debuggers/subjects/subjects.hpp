@@ -60,7 +60,7 @@ struct team_a;
 struct own_policy {
     template <class T>
     using handle_type = cairn::handle<T, 32, 16>;
-    static constexpr cairn::reuse order = cairn::reuse::lowest;
+    static constexpr cairn::reuse order = cairn::reuse::lifo;
     static constexpr std::uint32_t free_min = 0;
 };
 

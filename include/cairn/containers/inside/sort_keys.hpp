@@ -8,7 +8,7 @@
 //      order:  1 2 0               row r becomes what row order[r] was
 //
 // Numbers and enumerations go this way: 8 or 16 bytes a row, no comparison, no branch. Other keys
-// are compared through sort_indices.hpp. Both are stable, so equal keys keep their order on every
+// are compared through sort_rows.hpp. Both are stable, so equal keys keep their order on every
 // platform.
 //
 // Cost: at most one pass over the pairs per byte of the key (small tables and narrow keys: fewer).
@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <cairn/containers/inside/sort_indices.hpp>
+#include <cairn/containers/inside/sort_rows.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
@@ -81,13 +81,14 @@ struct key_order {
             using pair = sort_pair<sort_bits<key>>;
             auto* const pairs = static_cast<pair*>(scratch);
             for (std::size_t i = 0; i < count; ++i) {
-                pairs[i] = {ordered_bits(keys[i]), static_cast<std::uint32_t>(i)};
+                pairs[i] = {detail::ordered_bits(keys[i]), static_cast<std::uint32_t>(i)};
             }
-            radix_sort(pairs, pairs + count, count);
+            detail::radix_sort(pairs, pairs + count, count);
             for (std::size_t i = 0; i < count; ++i) { order[i] = pairs[i].row; }
         } else {
-            sort_indices(order, static_cast<std::uint32_t*>(scratch), count,
-                         [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
+            detail::sort_indices(
+                order, static_cast<std::uint32_t*>(scratch), count,
+                [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
         }
     }
 };

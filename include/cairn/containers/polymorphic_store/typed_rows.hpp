@@ -15,8 +15,7 @@
 #include <span>
 #include <type_traits>
 
-#include <cairn/containers/inside/slot_core.hpp>
-#include <cairn/containers/packed_array.hpp>
+#include <cairn/containers/slot_map.hpp>
 #include <cairn/core/handle.hpp>
 #include <cairn/storage/generations.hpp>
 
@@ -36,6 +35,8 @@ template <class T>
 struct typed_rows_parts {
     using value = T;
     using rows = packed_array<T>;
+    using pointer = T*;
+    using const_pointer = const T*;
     using iterator = T*;
     using const_iterator = const T*;
     template <class U>
@@ -58,23 +59,14 @@ struct base_rows {
 };
 
 template <class Base, class T>
-class typed_rows : public slot_core<typed_rows_parts<T>, polymorphic_policy<Base>> {
-    using core = slot_core<typed_rows_parts<T>, polymorphic_policy<Base>>;
+class typed_rows : public slot_rows<typed_rows_parts<T>, polymorphic_policy<Base>> {
+    using core = slot_rows<typed_rows_parts<T>, polymorphic_policy<Base>>;
     using core::rows_;
 
 public:
     using core::core;
     using typename core::handle_type;
 
-    /// The object; null when it is gone.
-    [[nodiscard]] T* find(handle_type h) noexcept {
-        std::uint32_t row;
-        return core::find_row(h, row) ? not_null(core::own(h, rows_.data() + row)) : nullptr;
-    }
-    [[nodiscard]] const T* find(handle_type h) const noexcept {
-        std::uint32_t row;
-        return core::find_row(h, row) ? not_null(core::own(h, rows_.data() + row)) : nullptr;
-    }
     [[nodiscard]] std::span<T> values() noexcept { return rows_.values(); }
     [[nodiscard]] std::span<const T> values() const noexcept { return rows_.values(); }
 
