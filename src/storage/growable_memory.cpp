@@ -89,6 +89,29 @@ bool growable_memory::try_grow_in_place(std::size_t size) noexcept {
     return true;
 }
 
+growable_memory::room growable_memory::find_room(std::size_t count,
+                                                 std::size_t element_size) noexcept {
+    const std::size_t size = saturating_multiply(count, element_size);
+    if (try_grow_in_place(size)) { return {nullptr, size_}; }
+    std::byte* const block = begin_move(size);
+    return {block, block != nullptr ? size : 0};
+}
+
+growable_memory::room growable_memory::find_room_for_more(std::size_t count,
+                                                          std::size_t element_size) noexcept {
+    room found;
+    const auto attempt = [&](std::size_t wish) {
+        found = find_room(wish, element_size);
+        return found.size != 0;
+    };
+    // The last elements of all come one by one only where they need no copy.
+    if (!grow_room(count, count + 1, SIZE_MAX, is_reserved(), attempt) &&
+        try_grow_in_place(saturating_multiply(count + 1, element_size))) {
+        found = {nullptr, size_};
+    }
+    return found;
+}
+
 std::byte* growable_memory::begin_move(std::size_t size) noexcept {
     CAIRN_ASSERT(size > size_, "memory moves only to grow");
     // What was promised inside reserved addresses is that no byte moves.

@@ -103,13 +103,13 @@ public:
     template <class Also>
     [[nodiscard]] bool reserve_with(std::size_t count, Also&& also) {
         if (count <= capacity_) { return also(); }
-        std::byte* block = nullptr;
-        if (!find_room(count, block)) { return false; }
+        const growable_memory::room room = memory_.find_room(count, sizeof(T));
+        if (room.size == 0) { return false; }
         if (!also()) {
-            if (block != nullptr) { memory_.cancel_move(block, count * sizeof(T)); }
+            if (room.block != nullptr) { memory_.cancel_move(room.block, room.size); }
             return false;
         }
-        adopt_room(block, count * sizeof(T), 0);
+        adopt(room, 0);
         return true;
     }
     /// From now on grows in place, up to `count_max` objects and what fits the last page beside
@@ -362,72 +362,47 @@ private:
     /// Adds the object that build_at(row) makes, after growth where there is no room.
     template <bool IsNothrow, class BuildAt>
     [[gnu::always_inline]] T* add_growing(BuildAt build_at) {
-        const next_room room = find_next_room();
-        if (room.row == nullptr) { return nullptr; }
+        const growable_memory::room room = find_next_room();
+        if (room.size == 0) { return nullptr; }
+        T* const row = (room.block ? reinterpret_cast<T*>(room.block) : rows_) + size_;
         if constexpr (IsNothrow) {
-            build_at(room.row);
+            build_at(row);
         } else {
-            detail::rollback undo{[&]() noexcept { give_back(room); }};
-            build_at(room.row);
+            detail::rollback undo{[&]() noexcept {
+                if (room.block != nullptr) { memory_.cancel_move(room.block, room.size); }
+            }};
+            build_at(row);
             undo.cancel();
         }
         return finish_growth(room);
     }
-
-    /// Where the next object is built.
-    struct next_room {
-        T* row;            // nullptr: exhausted
-        std::byte* block;  // to which the rows are to move; nullptr: they stay where they are
-        std::size_t size;  // of the block
-    };
-    [[nodiscard, gnu::noinline, gnu::cold]] next_room find_next_room() noexcept {
-        std::byte* block = nullptr;
-        std::size_t size = 0;
+    [[nodiscard, gnu::noinline, gnu::cold]] growable_memory::room find_next_room() noexcept {
+        growable_memory::room room{nullptr, memory_.size()};
         if (size_ == capacity_) {
-            const std::size_t needed = size_ + 1;
-            const auto attempt = [&](std::size_t count) {
-                size = cairn::saturating_multiply(count, sizeof(T));
-                return find_room(count, block);
-            };
-            // The last rows of all come one by one only where they need no copy.
-            if (!grow_room(capacity_, needed, SIZE_MAX, memory_.is_reserved(), attempt) &&
-                !memory_.try_grow_in_place(cairn::saturating_multiply(needed, sizeof(T)))) {
-                return {nullptr, nullptr, 0};
-            }
-            if (block == nullptr) { adopt_room(nullptr, 0, 0); }
+            room = memory_.find_room_for_more(size_, sizeof(T));
+            if (room.size == 0) { return room; }
+            if (room.block == nullptr) { adopt(room, 0); }
         }
-        T* const row = (block != nullptr ? reinterpret_cast<T*>(block) : rows_) + size_;
-        unpoison(row, sizeof(T));
-        return {row, block, size};
-    }
-    [[gnu::noinline, gnu::cold]] void give_back(const next_room& room) noexcept {
-        if (room.block != nullptr) { memory_.cancel_move(room.block, room.size); }
+        std::byte* const block = room.block != nullptr ? room.block : memory_.data();
+        unpoison(block + size_ * sizeof(T), sizeof(T));
+        return room;
     }
     /// Object size() was built; where it stands in a block, the others move there.
-    [[gnu::noinline, gnu::cold]] T* finish_growth(next_room room) noexcept {
-        if (room.block != nullptr) { adopt_room(room.block, room.size, 1); }
+    [[gnu::noinline, gnu::cold]] T* finish_growth(growable_memory::room room) noexcept {
+        if (room.block != nullptr) { adopt(room, 1); }
         ++size_;
         return rows_ + (size_ - 1);
     }
-
-    /// Room for `count` rows: where they stand, or in `block`. Returns: false when exhausted.
-    [[nodiscard]] bool find_room(std::size_t count, std::byte*& block) noexcept {
-        const std::size_t size = cairn::saturating_multiply(count, sizeof(T));
-        if (memory_.try_grow_in_place(size)) { return true; }
-        block = memory_.begin_move(size);
-        return block != nullptr;
-    }
     /// The rows move into the block, where there is one and `made` objects stand behind them, and
     /// all the memory that is there counts.
-    [[gnu::noinline]] void adopt_room(std::byte* block, std::size_t size,
-                                      std::size_t made) noexcept {
-        if (block != nullptr) {
+    [[gnu::noinline]] void adopt(growable_memory::room room, std::size_t made) noexcept {
+        if (room.block != nullptr) {
             if constexpr (std::is_trivially_copyable_v<T>) {
-                memory_.finish_copy(block, size, size_ * sizeof(T), made * sizeof(T));
+                memory_.finish_copy(room.block, room.size, size_ * sizeof(T), made * sizeof(T));
             } else {
-                detail::construct_range(reinterpret_cast<T*>(block), rows_, size_);
+                detail::construct_range(reinterpret_cast<T*>(room.block), rows_, size_);
                 for (std::size_t i = size_; i != 0; --i) { rows_[i - 1].~T(); }
-                memory_.finish_move(block, size);
+                memory_.finish_move(room.block, room.size);
             }
         }
         rows_ = reinterpret_cast<T*>(memory_.data());

@@ -83,20 +83,16 @@ public:
     constexpr row_iterator operator--(int) noexcept { return row_iterator{row_--}; }
     constexpr row_iterator& operator+=(std::ptrdiff_t n) noexcept { return row_ += n, *this; }
     constexpr row_iterator& operator-=(std::ptrdiff_t n) noexcept { return row_ -= n, *this; }
-    [[nodiscard]] friend constexpr row_iterator operator+(row_iterator a,
-                                                          std::ptrdiff_t n) noexcept {
+    friend constexpr row_iterator operator+(row_iterator a, std::ptrdiff_t n) noexcept {
         return a += n;
     }
-    [[nodiscard]] friend constexpr row_iterator operator+(std::ptrdiff_t n,
-                                                          row_iterator a) noexcept {
+    friend constexpr row_iterator operator+(std::ptrdiff_t n, row_iterator a) noexcept {
         return a += n;
     }
-    [[nodiscard]] friend constexpr row_iterator operator-(row_iterator a,
-                                                          std::ptrdiff_t n) noexcept {
+    friend constexpr row_iterator operator-(row_iterator a, std::ptrdiff_t n) noexcept {
         return a -= n;
     }
-    [[nodiscard]] friend constexpr std::ptrdiff_t operator-(row_iterator a,
-                                                            row_iterator b) noexcept {
+    friend constexpr std::ptrdiff_t operator-(row_iterator a, row_iterator b) noexcept {
         return a.row_ - b.row_;
     }
     friend constexpr auto operator<=>(row_iterator, row_iterator) noexcept = default;
@@ -169,16 +165,6 @@ concept tells_its_handle = requires(const T& object) {
     { object.handle() } -> std::same_as<Handle>;
 };
 
-/// Reads the policy before its handles, so that a wrong width is one error.
-template <class Policy, class Handle>
-consteval reuse order_of_policy() noexcept {
-    if constexpr (requires { Policy::generation_bits; }) {
-        return order_for(Policy::order, Policy::generation_bits);
-    } else {
-        return order_for(Policy::order, Handle::generation_bits);
-    }
-}
-
 /// Packed rows, their handles and their slots, which change together. slot_map (rows are objects)
 /// and slot_table (rows are columns) derive from it; all that both have stands here, once.
 ///
@@ -193,8 +179,7 @@ consteval reuse order_of_policy() noexcept {
 /// A constructor that throws leaves slots and handles as they were.
 ///
 /// `Parts`: the row type `value`, its `rows`, `iterator`, `const_iterator`, what find() returns
-/// (`pointer`, `const_pointer`: null when nothing was found), an `array` of anything, and the
-/// map's `name` in reports.
+/// (`pointer`, `const_pointer`: null when nothing was found), and the map's `name` in reports.
 template <class Parts, class Policy>
 class slot_rows {
     static_assert(names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
@@ -370,10 +355,8 @@ public:
     /// can be seen has changed.
     [[nodiscard]] bool reserve(std::size_t count) {
         // The slots last: they are written, and kept, where rows that find no room cost nothing.
-        if (count > max_size() ||
-            !rows_.reserve_with(count, [&] { return reserve_slots(count); })) {
-            return false;
-        }
+        const auto also = [&] { return slots_.reserve(count) && grow_handles(count, false); };
+        if (count > max_size() || !rows_.reserve_with(count, also)) { return false; }
         set_row_max();
         return true;
     }
@@ -703,7 +686,6 @@ private:
         value_type object;
         std::uint64_t fence;
     };
-    using limbo = typename Parts::template array<waiting>;
 
     template <class Reference, class Self, class F>
     static void visit(Self& self, F& f) {
@@ -783,9 +765,6 @@ private:
         const std::size_t count = slots_.live_count();
         return count < handle_capacity_ || grow_handles(count + 1, true);
     }
-    [[nodiscard]] bool reserve_slots(std::size_t count) noexcept {
-        return slots_.reserve(count) && grow_handles(count, false);
-    }
     [[nodiscard]] bool grow_handles(std::size_t count, bool geometric) noexcept {
         const auto attempt = [this](std::size_t rows) {
             return handle_memory_.grow(rows * sizeof(handle_type), size() * sizeof(handle_type));
@@ -806,14 +785,14 @@ protected:
     //  for each row r < size():  slots_ finds r with the handle handles_[r]
     //  slots_.live_count() == rows_.size(), but between the two halves of an insertion or erasure
     //  slots_.is_ready() compares with min(handle_capacity_, rows_.capacity()), too
-    slot_directory<order_of_policy<Policy, handle_type>()> slots_;
+    slot_directory<order_for(Policy::order, handle_type::generation_bits)> slots_;
     handle_type* handles_ = nullptr;   // of each row
     std::size_t handle_capacity_ = 0;  // handles that fit handle_memory_
     growable_memory handle_memory_;
     rows_type rows_;
 
 private:
-    limbo limbo_;  // what was retired
+    packed_array<waiting> limbo_;  // what was retired
 };
 
 template <class T>
@@ -824,8 +803,6 @@ struct slot_map_parts {
     using const_pointer = const T*;
     using iterator = row_iterator<T>;
     using const_iterator = row_iterator<const T>;
-    template <class U>
-    using array = packed_array<U>;
     static constexpr const char* name = "slot_map";
 };
 

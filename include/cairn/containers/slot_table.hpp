@@ -96,8 +96,6 @@ struct slot_table_parts {
     using const_pointer = found<decltype(std::declval<const rows&>()[0])>;
     using iterator = typename rows::iterator;
     using const_iterator = typename rows::const_iterator;
-    template <class U>
-    using array = packed_array<U>;
     static constexpr const char* name = "slot_table";
 };
 

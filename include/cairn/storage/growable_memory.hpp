@@ -59,9 +59,21 @@ public:
     /// Returns: false when it is not; nothing has changed then.
     [[nodiscard]] bool try_grow_in_place(std::size_t size) noexcept;
 
-    /// A fresh block of `size` bytes from the upstream, into which the caller moves its objects.
-    /// Every non-null result ends in finish_move() or cancel_move().
-    /// Returns: nullptr when exhausted, and inside reserved addresses (these never move).
+    /// What growth found: memory where the bytes stand, or a block to which they are to move.
+    struct room {
+        std::byte* block = nullptr;  // nullptr: the bytes stay where they are
+        std::size_t size = 0;        // of the block, or size(); 0: exhausted
+    };
+    /// Room for `count` elements of `element_size` bytes, in place where possible. Every room with a
+    /// block ends in finish_move(), finish_copy() or cancel_move().
+    /// Returns: size 0 when exhausted; inside reserved addresses nothing moves, so that there what
+    ///          does not fit is refused. Nothing has changed then.
+    [[nodiscard]] room find_room(std::size_t count, std::size_t element_size) noexcept;
+    /// The same for one element more than the `count` that have room, and for as many more as
+    /// grow_room() (growth.hpp) gets.
+    [[nodiscard]] room find_room_for_more(std::size_t count, std::size_t element_size) noexcept;
+    /// A fresh block of `size` bytes from the upstream.
+    /// Returns: nullptr when exhausted, and inside reserved addresses.
     [[nodiscard]] std::byte* begin_move(std::size_t size) noexcept;
     void finish_move(std::byte* block, std::size_t size) noexcept;  // frees the old block
     void cancel_move(std::byte* block, std::size_t size) noexcept;  // frees the new one

@@ -59,28 +59,23 @@ public:
     constexpr index_iterator& operator+=(difference_type n) noexcept { return index_ += n, *this; }
     constexpr index_iterator& operator-=(difference_type n) noexcept { return index_ -= n, *this; }
 
-    [[nodiscard]] friend constexpr index_iterator operator+(index_iterator i,
-                                                            difference_type n) noexcept {
+    friend constexpr index_iterator operator+(index_iterator i, difference_type n) noexcept {
         return i += n;
     }
-    [[nodiscard]] friend constexpr index_iterator operator+(difference_type n,
-                                                            index_iterator i) noexcept {
+    friend constexpr index_iterator operator+(difference_type n, index_iterator i) noexcept {
         return i += n;
     }
-    [[nodiscard]] friend constexpr index_iterator operator-(index_iterator i,
-                                                            difference_type n) noexcept {
+    friend constexpr index_iterator operator-(index_iterator i, difference_type n) noexcept {
         return i -= n;
     }
-    [[nodiscard]] friend constexpr difference_type operator-(const index_iterator& a,
-                                                             const index_iterator& b) noexcept {
+    friend constexpr difference_type operator-(const index_iterator& a,
+                                               const index_iterator& b) noexcept {
         return a.index_ - b.index_;
     }
-    [[nodiscard]] friend constexpr bool operator==(const index_iterator& a,
-                                                   const index_iterator& b) noexcept {
+    friend constexpr bool operator==(const index_iterator& a, const index_iterator& b) noexcept {
         return a.index_ == b.index_;
     }
-    [[nodiscard]] friend constexpr auto operator<=>(const index_iterator& a,
-                                                    const index_iterator& b) noexcept {
+    friend constexpr auto operator<=>(const index_iterator& a, const index_iterator& b) noexcept {
         return a.index_ <=> b.index_;
     }
 

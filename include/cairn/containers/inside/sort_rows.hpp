@@ -115,20 +115,7 @@ void sort_indices(std::uint32_t* order, std::uint32_t* scratch, std::size_t coun
 /// True when order[0 ... count - 1] names each of 0 ... count - 1 once: for asserts. The highest
 /// bit of order[r] is set meanwhile when r was named; afterwards it is as before. More than 2^31
 /// rows are not checked.
-[[nodiscard]] inline bool names_each_once(std::uint32_t* order, std::size_t count) noexcept {
-    constexpr std::uint32_t named = std::uint32_t{1} << 31;
-    if (count > named) { return true; }
-    for (std::size_t i = 0; i < count; ++i) {
-        if (order[i] >= count) { return false; }
-    }
-    for (std::size_t i = 0; i < count; ++i) { order[order[i] & ~named] |= named; }
-    bool all = true;
-    for (std::size_t i = 0; i < count; ++i) {
-        all = all && (order[i] & named) != 0;
-        order[i] &= ~named;
-    }
-    return all;
-}
+[[nodiscard]] bool names_each_once(std::uint32_t* order, std::size_t count) noexcept;
 
 /// The order of `rows`, to be read as rows[n], by less(row, row).
 template <class Rows, class Less>

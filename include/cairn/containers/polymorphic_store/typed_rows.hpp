@@ -39,8 +39,6 @@ struct typed_rows_parts {
     using const_pointer = const T*;
     using iterator = T*;
     using const_iterator = const T*;
-    template <class U>
-    using array = packed_array<U>;
     static constexpr const char* name = "polymorphic_store";
 };
 
