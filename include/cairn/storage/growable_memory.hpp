@@ -64,8 +64,8 @@ public:
         std::byte* block = nullptr;  // nullptr: the bytes stay where they are
         std::size_t size = 0;        // of the block, or size(); 0: exhausted
     };
-    /// Room for `count` elements of `element_size` bytes, in place where possible. Every room with a
-    /// block ends in finish_move(), finish_copy() or cancel_move().
+    /// Room for `count` elements of `element_size` bytes, in place where possible. Every room with
+    /// a block ends in finish_move(), finish_copy() or cancel_move().
     /// Returns: size 0 when exhausted; inside reserved addresses nothing moves, so that there what
     ///          does not fit is refused. Nothing has changed then.
     [[nodiscard]] room find_room(std::size_t count, std::size_t element_size) noexcept;
