@@ -1,4 +1,4 @@
-// What cairn/alloc/inside/bump_arena/makes_objects.hpp gives every arena: copies of strings. Objects and arrays are
+// What cairn/alloc/inside/makes_objects.hpp gives every arena: copies of strings. Objects and arrays are
 // tested with the arenas.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/arena_scope.hpp>

@@ -21,9 +21,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/inside/bump_arena/bump_region.hpp>
-#include <cairn/alloc/inside/bump_arena/makes_objects.hpp>
-#include <cairn/alloc/inside/bump_arena/mark_check.hpp>
+#include <cairn/alloc/inside/bump_region.hpp>
+#include <cairn/alloc/inside/makes_objects.hpp>
+#include <cairn/alloc/inside/mark_check.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {

@@ -1,4 +1,4 @@
-// cairn/alloc/inside/bump_arena/mark_check.hpp - catches markers that are foreign, stale or out
+// cairn/alloc/inside/mark_check.hpp - catches markers that are foreign, stale or out
 // of order.
 //
 // A marker is a position to rewind to. It is dead once something older was rewound to:

@@ -1,5 +1,5 @@
-// Cold half of cairn/alloc/inside/bump_arena/mark_check.hpp.
-#include <cairn/alloc/inside/bump_arena/mark_check.hpp>
+// Cold half of cairn/alloc/inside/mark_check.hpp.
+#include <cairn/alloc/inside/mark_check.hpp>
 
 #include <atomic>
 

@@ -1,4 +1,4 @@
-// cairn/alloc/inside/bump_arena/bump_region.hpp - the moving edge that every arena shares.
+// cairn/alloc/inside/bump_region.hpp - the moving edge that every arena shares.
 //
 //      begin_                    top_                          end_
 //        |                        |                             |

@@ -1,4 +1,4 @@
-// cairn/alloc/inside/bump_arena/makes_objects.hpp - make<T>() and make_array<T>(n) for every arena.
+// cairn/alloc/inside/makes_objects.hpp - make<T>() and make_array<T>(n) for every arena.
 //
 // A bare arena runs no destructors, so T must not need one: that is a compile error, not
 // a leak. Inside an arena_scope (arena_scope.hpp) any T is welcome.
