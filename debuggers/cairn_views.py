@@ -256,7 +256,8 @@ def hexadecimal(address):
 # ---- types ---------------------------------------------------------------------------------------
 own_name = re.compile(r"^(?:(?:const|volatile|class|struct|union) )*(cairn::(?:v\d+_\d+\w*::)?)"
                       r"(?:detail::)?(\w+)(?:<.*>)?(?:::(\w+))?$", re.DOTALL)
-inside = {"marker": "bump_arena", "local_view": "concurrent_pool"}   # classes in classes
+inside = {"marker": ("arena", "growing_arena", "virtual_arena", "arena_high_end"),   # classes in classes
+          "local_view": ("concurrent_pool",)}
 
 
 def class_of(name):
@@ -265,7 +266,7 @@ def class_of(name):
     if not found:
         return None
     outer, inner = found.group(2), found.group(3)
-    return outer if inner is None else inner if inside.get(inner) == outer else None
+    return outer if inner is None else inner if outer in inside.get(inner, ()) else None
 
 
 def namespace_of(name):

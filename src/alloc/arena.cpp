@@ -1,4 +1,4 @@
-// Cold half of cairn/alloc/arena.hpp, and of bump_arena/bump_region.hpp: what happens once in an
+// Cold half of cairn/alloc/arena.hpp, and of inside/bump_region.hpp: what happens once in an
 // arena's life.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/double_ended_arena.hpp>
@@ -6,21 +6,7 @@
 
 #include <utility>
 
-#include "inside/bump_arena/allocate_checked.hpp"
-
 namespace cairn { inline namespace CAIRN_FLAVOUR {
-
-detail::address_place detail::place_in_region(const bump_region& region, std::uintptr_t end,
-                                              const void* address) noexcept {
-    const auto at = reinterpret_cast<std::uintptr_t>(address);
-    // `end` is the caller's: a virtual arena's addresses and the high end of a double-ended one lie
-    // beyond the region's own.
-    if (at < region.begin() || at >= end) { return {}; }
-    return {.inside = true,
-            .offset = at - region.begin(),
-            .size = end - region.begin(),
-            .state = at < region.top() ? given_out : not_given_out};
-}
 
 detail::bump_region::bump_region(void* address, std::size_t size) noexcept {
     const auto first = reinterpret_cast<std::uintptr_t>(address);
@@ -62,11 +48,12 @@ arena::arena(std::size_t size, allocator_ref upstream, options how) noexcept : u
 }
 
 arena::arena(arena&& from) noexcept
-    : bump_arena{static_cast<bump_arena&&>(from)},  // the part that is its own
-      region_{std::exchange(from.region_, {})},
+    : region_{std::exchange(from.region_, {})},
       block_{std::exchange(from.block_, nullptr)},
       block_size_{std::exchange(from.block_size_, 0)},
-      upstream_{from.upstream_} {}
+      upstream_{from.upstream_},
+      marks_{std::move(from.marks_)},
+      watch_{std::move(from.watch_)} {}
 
 // Marks and name follow the memory: those of this arena end with its own.
 arena& arena::operator=(arena&& from) noexcept { return detail::begin_anew(*this, from); }
@@ -97,10 +84,16 @@ void double_ended_arena::set_name(const char* name) noexcept {
     high_.watch_.describe_region(low_.region_.begin_pointer(), capacity());
 }
 
-#if CAIRN_ASSERTS
-template void* detail::bump_arena<arena>::allocate_checked(std::size_t, alignment) noexcept;
-template void detail::bump_arena<arena>::deallocate_checked(void*, std::size_t, call_site) noexcept;
-#endif
+void* arena::allocate_called(std::size_t size, alignment align) noexcept {
+    return region_.allocate_or(size, align, [this](std::size_t s, alignment a) noexcept {
+        return allocate_elsewhere(s, a);
+    });
+}
+
+void arena::deallocate_called(void* p, std::size_t size, call_site from) noexcept {
+    detail::expect_block(region_, p, size, call_of(from));
+    region_.deallocate(p, size);
+}
 
 void arena::release() noexcept {
     region_.unpoison_all();  // the buffer's owner may use it again

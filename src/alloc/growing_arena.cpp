@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "growing_arena/block.hpp"
-#include "inside/bump_arena/allocate_checked.hpp"
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -25,11 +24,12 @@ growing_arena::growing_arena(std::size_t first_block_size, allocator_ref upstrea
 }
 
 growing_arena::growing_arena(growing_arena&& from) noexcept
-    : bump_arena{static_cast<bump_arena&&>(from)},  // the part that is its own
-      next_size_{std::exchange(from.next_size_, from.first_size_)},
+    : next_size_{std::exchange(from.next_size_, from.first_size_)},
       first_size_{from.first_size_},
       upstream_{from.upstream_},
-      how_{from.how_} {
+      how_{from.how_},
+      marks_{std::move(from.marks_)},
+      watch_{std::move(from.watch_)} {
     // What is empty without blocks becomes so; first_size_, growth_ and the options stay with
     // `from`, which may be used again.
     region_ = std::exchange(from.region_, {});
@@ -52,10 +52,11 @@ growing_arena& growing_arena::operator=(growing_arena&& from) noexcept {
 
 // ------------------------------------------------------------------ taking blocks into use
 
-#if CAIRN_ASSERTS
-template void* detail::bump_arena<growing_arena, detail::block_position>::allocate_checked(
-    std::size_t, alignment) noexcept;
-#endif
+void* growing_arena::allocate_called(std::size_t size, alignment align) noexcept {
+    return region_.allocate_or(size, align, [this](std::size_t s, alignment a) noexcept {
+        return allocate_elsewhere(s, a);
+    });
+}
 
 void* growing_arena::allocate_elsewhere(std::size_t size, alignment align) noexcept {
     // Worst case: padding up to `align` behind the header, then the request.

@@ -94,7 +94,7 @@ pool::pool(pool&& other) noexcept
       upstream_{other.upstream_},
       align_{other.align_},
       fixed_{other.fixed_},
-      // lookup_ is not taken along: it is built anew by the first check, from what the chunks say.
+      // seen_ is not taken along: the first check finds a chunk again.
       watch_{std::move(other.watch_)} {
     other.forget();
 }
@@ -179,7 +179,6 @@ std::size_t pool::untouched_count() const noexcept {
 }
 
 void pool::reset() noexcept {
-    [[maybe_unused]] const pool_checks::use inside{*this, {}};
     latest_ = nullptr;
     top_ = floor_;
     carve_ = carve_end_ = nullptr;

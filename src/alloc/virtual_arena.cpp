@@ -17,8 +17,6 @@
 #include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/os/page_memory.hpp>
 
-#include "inside/bump_arena/allocate_checked.hpp"
-
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {
 
@@ -54,7 +52,7 @@ virtual_arena::virtual_arena(std::size_t reserve_size, options how) noexcept : h
 }
 
 virtual_arena::virtual_arena(virtual_arena&& from) noexcept
-    : bump_arena{static_cast<bump_arena&&>(from)} {  // the part that is its own
+    : marks_{std::move(from.marks_)}, watch_{std::move(from.watch_)} {
     // The region first: `from` then has an empty one, and its reserved_end_ becomes that region's
     // begin, so that its capacity() is 0 and it commits nothing.
     region_ = std::exchange(from.region_, {});
@@ -121,19 +119,19 @@ void virtual_arena::set_name(const char* name) noexcept {
     watch_.describe_region(region_.begin_pointer(), capacity());
 }
 
-#if CAIRN_ASSERTS
-template void* detail::bump_arena<virtual_arena>::allocate_checked(std::size_t, alignment) noexcept;
-template void detail::bump_arena<virtual_arena>::deallocate_checked(void*, std::size_t,
-                                                                    call_site) noexcept;
-#endif
+void* virtual_arena::allocate_called(std::size_t size, alignment align) noexcept {
+    return region_.allocate_or(size, align, [this](std::size_t s, alignment a) noexcept {
+        return allocate_elsewhere(s, a);
+    });
+}
+
+void virtual_arena::deallocate_called(void* p, std::size_t size, call_site from) noexcept {
+    detail::expect_block(region_, p, size, call_of(from));
+    region_.deallocate(p, size);
+}
 
 void* virtual_arena::allocate_elsewhere(std::size_t size, alignment align) noexcept {
-    CAIRN_ASSERT(!watch_.moved_from(),
-                 "an arena that was moved from is assigned to before it is used",
-                 {.kind = misuse_kind::moved_from,
-                  .object = this,
-                  .type = "virtual_arena",
-                  .name = watch_.name()});
+    watch_.expect_not_moved_from(this, "virtual_arena");
     // Subtracted, not added: size + padding could wrap. free_size() counts the whole reservation
     // here, not only what is committed.
     const std::size_t padding = padding_to(region_.top(), align);

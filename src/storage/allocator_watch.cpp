@@ -158,6 +158,11 @@ void allocator_watch::set_name(const char* name, const void* object,
 #    endif
 }
 
+void allocator_watch::expect_not_moved_from(const void* object, const char* type) const noexcept {
+    CAIRN_ASSERT(!moved_from_, "an arena that was moved from is assigned to before it is used",
+                 {.kind = misuse_kind::moved_from, .object = object, .type = type, .name = name_});
+}
+
 unsigned allocator_watch::describe(const void* address, std::size_t size) const noexcept {
     if (name_ == nullptr) { return 0; }
     char text[128];
@@ -199,17 +204,6 @@ void allocator_watch::take(allocator_watch& from) noexcept {
     from.forget_name();
     name_ = name;
     watch_list::link(*this);
-}
-
-void allocator_watch::use::two_threads(const allocator_watch& watch, const void* object,
-                                       const char* type, call_site from) noexcept {
-    assert_failed("the thread inside is the calling one",
-                  "one thread at a time uses an allocator that does not say \"Threads: any\"",
-                  {.kind = misuse_kind::wrong_thread,
-                   .object = object,
-                   .type = type,
-                   .name = watch.name_,
-                   .caller = from});
 }
 
 }  // namespace detail

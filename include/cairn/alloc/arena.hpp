@@ -18,7 +18,7 @@
 //            it and one compare for large blocks. Nothing is counted, and no memory but this object
 //            is touched. rewind, reset, freeing the last block: O(1).
 // Overhead:  rounding to 16 bytes; 64 bytes between consecutive blocks of a page multiple
-//            (colouring, see bump_arena/bump_region.hpp). No headers.
+//            (colouring, see bump_region.hpp). No headers.
 // Threads:   none. Give each thread its own arena.
 // Lifetimes: bytes, not objects: no destructor is ever called (arena_scope.hpp does that).
 #pragma once
@@ -26,8 +26,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/inside/bump_arena.hpp>
+#include <cairn/alloc/inside/arena_checks.hpp>
+#include <cairn/alloc/inside/bump_region.hpp>
+#include <cairn/alloc/inside/makes_objects.hpp>
 #include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/inside/compiler.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/allocator_watch.hpp>
@@ -39,9 +42,16 @@ struct arena_options {
     const char* name = nullptr;
 };
 
-class arena : public detail::bump_arena<arena> {
+class arena : public detail::makes_objects<arena> {
 public:
     using options = arena_options;
+
+    /// A point in the arena's life to rewind to; dies with a rewind to an older one, or a reset.
+    class marker {
+        friend class arena;
+        detail::bump_position at_;
+        [[no_unique_address]] detail::mark_stamp stamp_;
+    };
 
     /// Holds nothing: every allocation of more than 0 bytes is refused.
     arena() noexcept = default;
@@ -66,26 +76,80 @@ public:
     arena(arena&& from) noexcept;
     arena& operator=(arena&& from) noexcept;
 
-    // allocate(), mark() and whatever all arenas do alike: bump_arena.hpp.
+    /// `size` bytes at a multiple of `align`, uninitialized.
+    ///
+    /// Returns: nullptr when they do not fit; nothing has changed then.
+    /// Size 0:  a non-null pointer that may be freed and not read through.
+    /// Cost:    see above; an alignment above 16 costs two more instructions and a compare.
+    [[nodiscard]] [[gnu::always_inline]] void* allocate(
+        std::size_t size, alignment align = default_alignment) noexcept {
+        if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
+            return region_.allocate_or(size, align, [this](std::size_t s, alignment a) noexcept {
+                return allocate_elsewhere(s, a);
+            });
+        } else {
+            return allocate_called(size, align);
+        }
+    }
+
+    /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind.
+    /// nullptr does nothing.
+    /// Requires: `p` came from allocate(size, ...) of this arena and was not freed or rewound.
+    [[gnu::always_inline]] void deallocate(void* p, std::size_t size, alignment = default_alignment,
+                                           call_site from = call_site::current()) noexcept {
+        // A checked build looks closer at a block that is not the last one.
+        if (CAIRN_CALLER_IS_OPTIMIZED && (!asserts_enabled || region_.is_last_block(p, size)))
+            [[likely]] {
+            region_.deallocate(p, size);
+        } else {
+            deallocate_called(p, size, from);
+        }
+    }
 
     /// Grows the last block, or shrinks any block, where it is.
     /// Returns: false when it cannot; nothing has changed then.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment = default_alignment) noexcept {
-        [[maybe_unused]] const auto inside = enter();
         return region_.try_resize(p, old_size, new_size);
+    }
+
+    /// True when `p` is the newest block: only then freeing and growing help. O(1).
+    [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
+        return region_.is_last(p, size);
+    }
+
+    /// `size` rounded to the granule of 16 bytes: that much costs no more than `size`.
+    [[nodiscard]] std::size_t good_size(std::size_t size, alignment) const noexcept {
+        return detail::bump_region::good_size(size);
     }
 
     /// True when `p` points into the region, allocated or not.
     [[nodiscard]] bool owns(const void* p) const noexcept { return region_.owns(p); }
 
+    [[nodiscard]] marker mark() noexcept {
+        marker here;
+        here.at_ = position();
+        here.stamp_ = marks_.mark(here.at_.top);
+        return here;
+    }
+
+    /// Forgets everything allocated since `to` was taken; the memory stays with the arena. O(1).
+    /// Requires: `to` came from this arena and is not dead (see marker).
+    void rewind(marker to, call_site from = call_site::current()) noexcept {
+        marks_.rewind(to.stamp_, to.at_.top, call_of(from));
+        retreat(to.at_, from);
+    }
+
     /// Forgets everything. All markers die. O(1).
     void reset() noexcept {
-        [[maybe_unused]] const auto inside = enter();
         marks_.reset();
         region_.reset();
     }
 
+    [[nodiscard]] std::size_t used_size() const noexcept { return region_.used_size(); }  // bytes
+    /// Most bytes ever in use at once, padding included.
+    [[nodiscard]] std::size_t high_water_size() const noexcept { return region_.high_water_size(); }
+    void reset_high_water() noexcept { region_.reset_high_water(); }
     [[nodiscard]] std::size_t capacity() const noexcept { return region_.capacity(); }  // bytes
     [[nodiscard]] std::size_t free_size() const noexcept { return region_.free_size(); }
 
@@ -99,20 +163,25 @@ public:
 private:
     friend class double_ended_arena;
     friend class arena_high_end;
-    friend class detail::bump_arena<arena>;
+    friend struct detail::arena_access;
 
-    static constexpr const char* type_name = "arena";
-
+    [[nodiscard]] detail::bump_position position() const noexcept { return {region_.top()}; }
+    void retreat(detail::bump_position to, [[maybe_unused]] call_site from) noexcept {
+        CAIRN_ASSERT(to.top >= region_.begin() && to.top <= region_.top(),
+                     "a marker lies inside the live part of its arena",
+                     call_of(from).about(misuse_kind::outlived));
+        region_.rewind(to.top);
+    }
+    [[nodiscard]] detail::watched_call call_of(call_site from = {}) const noexcept {
+        return {this, "arena", watch_.name(), from};
+    }
+    void* allocate_called(std::size_t size, alignment align) noexcept;
+    void deallocate_called(void* p, std::size_t size, call_site from) noexcept;
     void release() noexcept;
-    /// What does not fit is refused. (A region that was moved from is empty, and refuses: the
-    /// question costs nothing where a block was found.)
+    /// Refuses what does not fit. (The region of an arena that was moved from is empty, so that the
+    /// check for it is needed only here.)
     void* allocate_elsewhere(std::size_t, alignment) noexcept {
-        CAIRN_ASSERT(!watch_.moved_from(),
-                     "an arena that was moved from is assigned to before it is used",
-                     {.kind = misuse_kind::moved_from,
-                      .object = this,
-                      .type = "arena",
-                      .name = watch_.name()});
+        watch_.expect_not_moved_from(this, "arena");
         return nullptr;
     }
 
@@ -120,12 +189,9 @@ private:
     void* block_ = nullptr;       // from upstream_; nullptr when the memory is the caller's
     std::size_t block_size_ = 0;  // bytes asked of upstream_
     allocator_ref upstream_ = system_memory();
+    [[no_unique_address]] detail::mark_check marks_;
+    [[no_unique_address]] detail::allocator_watch watch_;
 };
-
-#if CAIRN_ASSERTS
-extern template void detail::bump_arena<arena>::deallocate_checked(void*, std::size_t,
-                                                                   call_site) noexcept;
-#endif
 
 static_assert(byte_allocator<arena> && resizes_in_place<arena> && has_good_size<arena>);
 static_assert(asserts_enabled || sizeof(arena) == 9 * sizeof(void*));

@@ -30,7 +30,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <cairn/alloc/inside/bump_arena.hpp>
+#include <cairn/alloc/inside/arena_checks.hpp>
+#include <cairn/alloc/inside/makes_objects.hpp>
 #include <cairn/core/byte_allocator.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -39,13 +40,13 @@ template <class Arena>
 class arena_scope {
 public:
     explicit arena_scope(Arena& arena) noexcept
-        : arena_{arena}, start_{detail::mark_access::open_scope(arena)} {}
+        : arena_{arena}, start_{detail::arena_access::open_scope(arena)} {}
 
     /// Runs the destructors, newest first, and rewinds.
     ~arena_scope() {
-        detail::mark_access::of(arena_).expect_last(start_.stamp);
+        detail::arena_access::marks(arena_).expect_last(start_.stamp);
         run_destructors();
-        detail::mark_access::close_scope(arena_, start_);
+        detail::arena_access::close_scope(arena_, start_);
     }
 
     arena_scope(const arena_scope&) = delete;
@@ -53,7 +54,7 @@ public:
 
     /// As Arena::allocate. Requires: no inner scope of the same arena is open.
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
-        detail::mark_access::of(arena_).expect_innermost(start_.stamp);
+        detail::arena_access::marks(arena_).expect_innermost(start_.stamp);
         return arena_.allocate(size, align);
     }
     void deallocate(void* p, std::size_t size, alignment align = default_alignment) noexcept {
@@ -156,7 +157,7 @@ private:
     }
 
     Arena& arena_;
-    detail::mark_access::scope_mark<Arena> start_;
+    decltype(detail::arena_access::open_scope(*static_cast<Arena*>(nullptr))) start_;
     node* newest_ = nullptr;  // objects to destroy, newest first
 };
 

@@ -232,7 +232,9 @@ private:
     std::uint64_t serial_;
     std::size_t stride_;
     alignment align_;
-    [[no_unique_address]] detail::slot_numbers number_{stride_};
+#if CAIRN_ASSERTS
+    detail::slot_numbers number_{stride_};
+#endif
 
     // All atomics of the pool are in it.
     detail::basic_depot<detail::std_atoms> depot_;

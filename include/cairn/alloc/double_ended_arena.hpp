@@ -30,12 +30,18 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// The upper end of a double_ended_arena: bumps downwards.
-class arena_high_end : public detail::bump_arena<arena_high_end> {
+class arena_high_end : public detail::makes_objects<arena_high_end> {
 public:
+    /// A point in the arena's life to rewind to; dies with a rewind to an older one, or a reset.
+    class marker {
+        friend class arena_high_end;
+        detail::bump_position at_;
+        [[no_unique_address]] detail::mark_stamp stamp_;
+    };
+
     /// As arena::allocate; the bytes lie below everything allocated here before.
     /// Cost: 6 instructions, one branch.
     [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
-        [[maybe_unused]] const auto inside = enter();
         detail::bump_region& gap = low_->region_;
         if (size > gap.free_size()) [[unlikely]] { return nullptr; }
         const alignment at_least = align > detail::bump_granule ? align : detail::bump_granule;
@@ -51,11 +57,7 @@ public:
     /// nullptr does nothing.
     void deallocate(void* p, std::size_t size, alignment = default_alignment,
                     [[maybe_unused]] call_site from = call_site::current()) noexcept {
-        if constexpr (asserts_enabled || poison_is_watched) {
-            if (p == nullptr) { return; }
-        }
-        [[maybe_unused]] const auto inside = enter(from);
-        CAIRN_ASSERT(size == 0 || owns(p),
+        CAIRN_ASSERT(p == nullptr || size == 0 || owns(p),
                      "a block comes back to the end that it was allocated from",
                      call_of(from).about(misuse_kind::foreign_pointer));
         const std::size_t step = round_up(size, detail::bump_granule);
@@ -63,7 +65,7 @@ public:
             note_peak();
             low_->region_.set_end(reinterpret_cast<std::uintptr_t>(p) + step);
         }
-        poison(p, step);
+        if (p != nullptr) { poison(p, step); }
     }
 
     /// Shrinks a block where it is. Growing is refused: a block that grows downwards would move.
@@ -80,6 +82,26 @@ public:
         return reinterpret_cast<std::uintptr_t>(p) == low_->region_.end();
     }
 
+    /// `size` rounded to the granule of 16 bytes: that much costs no more than `size`.
+    [[nodiscard]] std::size_t good_size(std::size_t size, alignment) const noexcept {
+        return detail::bump_region::good_size(size);
+    }
+
+    [[nodiscard]] marker mark() noexcept {
+        marker here;
+        here.at_ = position();
+        here.stamp_ = marks_.mark(here.at_.top);
+        return here;
+    }
+
+    /// Forgets everything allocated since `to` was taken; the memory stays with the arena. O(1).
+    /// Requires: `to` came from this arena and is not dead (see marker).
+    void rewind(marker to, call_site from = call_site::current()) noexcept {
+        marks_.rewind(to.stamp_, to.at_.top, call_of(from));
+        retreat(to.at_, from);
+    }
+
+    /// Forgets everything at this end. O(1).
     void reset() noexcept {
         marks_.reset();
         go_back(limit_);
@@ -101,26 +123,21 @@ public:
 
 private:
     friend class double_ended_arena;
-    friend class detail::bump_arena<arena_high_end>;
-
-    static constexpr const char* type_name = "arena_high_end";
+    friend struct detail::arena_access;
 
     explicit arena_high_end(arena& low) noexcept : low_{&low}, limit_{low.region_.end()} {}
 
     void note_peak() noexcept { peak_ = used_size() > peak_ ? used_size() : peak_; }
     [[nodiscard]] detail::bump_position position() const noexcept { return {low_->region_.end()}; }
-    void retreat(detail::bump_position to,
-                 [[maybe_unused]] const detail::watched_call& call) noexcept {
+    void retreat(detail::bump_position to, [[maybe_unused]] call_site from) noexcept {
         CAIRN_ASSERT(to.top >= low_->region_.end() && to.top <= limit_,
                      "a marker lies inside the live part of its end",
-                     call.about(misuse_kind::outlived));
+                     call_of(from).about(misuse_kind::outlived));
         go_back(to.top);
     }
-#if CAIRN_ASSERTS
-    [[nodiscard]] bool retreat_alone(detail::bump_position) noexcept { return false; }
-#endif
-    [[nodiscard]] detail::allocator_watch& watch() noexcept { return low_->watch_; }
-    [[nodiscard]] detail::bump_region& region() noexcept { return low_->region_; }
+    [[nodiscard]] detail::watched_call call_of(call_site from = {}) const noexcept {
+        return {this, "arena_high_end", watch_.name(), from};
+    }
     void go_back(std::uintptr_t to) noexcept {
         note_peak();
         const std::uintptr_t from = low_->region_.end();
@@ -144,6 +161,8 @@ private:
     std::uintptr_t limit_;            // end of the whole region
     std::size_t peak_ = 0;            // highest used_size() at any retreat
     std::uintptr_t large_begin_ = 0;  // start of the newest page-multiple block
+    [[no_unique_address]] detail::mark_check marks_;
+    [[no_unique_address]] detail::allocator_watch watch_;
 };
 
 class double_ended_arena {

@@ -31,8 +31,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/inside/bump_arena.hpp>
+#include <cairn/alloc/inside/arena_checks.hpp>
+#include <cairn/alloc/inside/bump_region.hpp>
+#include <cairn/alloc/inside/makes_objects.hpp>
 #include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/inside/compiler.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/allocator_watch.hpp>
@@ -83,11 +86,18 @@ struct block_position {
 
 }  // namespace detail
 
-class growing_arena : public detail::bump_arena<growing_arena, detail::block_position> {
+class growing_arena : public detail::makes_objects<growing_arena> {
     struct block;
 
 public:
     enum class growth : unsigned char { allowed, forbidden };
+
+    /// A point in the arena's life to rewind to; dies with a rewind to an older one, or a reset.
+    class marker {
+        friend class growing_arena;
+        detail::block_position at_;
+        [[no_unique_address]] detail::mark_stamp stamp_;
+    };
 
     struct options {
         std::size_t block_size_max = 64_MiB;  // bytes; growth stops doubling here
@@ -110,27 +120,39 @@ public:
     growing_arena(growing_arena&& from) noexcept;
     growing_arena& operator=(growing_arena&& from) noexcept;
 
-    /// As arena::deallocate: the last block's bytes come back at once.
-    void deallocate(void* p, std::size_t size, alignment = default_alignment,
-                    call_site from = call_site::current()) noexcept {
-#if CAIRN_ASSERTS
-#    ifdef __OPTIMIZE__
-        if (region_.deallocate_alone(p, size)) [[likely]] { return; }
-#    endif
-        deallocate_checked(p, size, from);
-#else
-        if (region_.contains(p)) [[likely]] {
-            region_.deallocate(p, size, call_of(from));
+    /// `size` bytes at a multiple of `align`, uninitialized.
+    ///
+    /// Returns: nullptr when the upstream refuses another block; nothing has changed then.
+    /// Size 0:  a non-null pointer that may be freed and not read through.
+    /// Cost:    as arena; a request that does not fit takes a spare block, or asks the
+    ///          upstream once. An alignment above 16 costs two more instructions and a compare.
+    [[nodiscard]] [[gnu::always_inline]] void* allocate(
+        std::size_t size, alignment align = default_alignment) noexcept {
+        if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
+            return region_.allocate_or(size, align, [this](std::size_t s, alignment a) noexcept {
+                return allocate_elsewhere(s, a);
+            });
         } else {
-            deallocate_in_full_block(p, size, from);
+            return allocate_called(size, align);
         }
-#endif
+    }
+
+    /// As arena::deallocate: the last block's bytes come back at once, and so do those of a block
+    /// that one large request has for itself.
+    [[gnu::always_inline]] void deallocate(void* p, std::size_t size, alignment = default_alignment,
+                                           call_site from = call_site::current()) noexcept {
+        // A checked build looks closer at a block that is not the last one.
+        if (CAIRN_CALLER_IS_OPTIMIZED &&
+            (asserts_enabled ? region_.is_last_block(p, size) : region_.contains(p))) [[likely]] {
+            region_.deallocate(p, size);
+        } else {
+            deallocate_called(p, size, from);
+        }
     }
 
     /// As arena::try_resize; the last allocation grows up to the end of its block.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment = default_alignment) noexcept {
-        [[maybe_unused]] const auto inside = enter();
         if (region_.contains(p)) [[likely]] { return region_.try_resize(p, old_size, new_size); }
         return detail::bump_region::resize_inner(p, old_size, new_size);
     }
@@ -138,8 +160,29 @@ public:
     /// True when `p` points into a used block. O(used blocks).
     [[nodiscard]] bool owns(const void* p) const noexcept;
 
+    /// True when `p` is the newest block of the current one: then it grows in place. O(1).
     [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
-        return region_.contains(p) && region_.is_last(p, size);
+        return region_.is_last_block(p, size);
+    }
+
+    /// `size` rounded to the granule of 16 bytes: that much costs no more than `size`.
+    [[nodiscard]] std::size_t good_size(std::size_t size, alignment) const noexcept {
+        return detail::bump_region::good_size(size);
+    }
+
+    [[nodiscard]] marker mark() noexcept {
+        marker here;
+        here.at_ = position();
+        here.stamp_ = marks_.mark(here.at_.top);
+        return here;
+    }
+
+    /// Forgets everything allocated since `to` was taken; the memory stays with the arena. O(1), or
+    /// O(blocks dropped).
+    /// Requires: `to` came from this arena and is not dead (see marker).
+    void rewind(marker to, call_site from = call_site::current()) noexcept {
+        marks_.rewind(to.stamp_, to.at_.top, call_of(from));
+        retreat(to.at_, from);
     }
 
     /// Forgets everything; keeps blocks by the policy given at construction.
@@ -168,30 +211,27 @@ public:
     void validate() const noexcept;
 
 private:
-    friend class detail::bump_arena<growing_arena, detail::block_position>;
-
-    static constexpr const char* type_name = "growing_arena";
+    friend struct detail::arena_access;
 
     [[nodiscard]] detail::block_position position() const noexcept {
         return {region_.top(), last_serial_};
     }
-    void retreat(detail::block_position to, const detail::watched_call& call) noexcept {
+    void retreat(detail::block_position to, [[maybe_unused]] call_site from) noexcept {
         if (to.serial == last_serial_) [[likely]] {
-            region_.rewind(to.top, call);
+            CAIRN_ASSERT(to.top >= region_.begin() && to.top <= region_.top(),
+                         "a marker lies inside the live part of its arena",
+                         call_of(from).about(misuse_kind::outlived));
+            region_.rewind(to.top);
         } else {
             rewind_over_blocks(to);
         }
     }
-#if CAIRN_ASSERTS
-    [[nodiscard]] bool retreat_alone(detail::block_position to) noexcept {
-        return to.serial == last_serial_ && region_.rewind_alone(to.top);
+    [[nodiscard]] detail::watched_call call_of(call_site from = {}) const noexcept {
+        return {this, "growing_arena", watch_.name(), from};
     }
-#endif
-
+    void* allocate_called(std::size_t size, alignment align) noexcept;
+    void deallocate_called(void* p, std::size_t size, call_site from) noexcept;
     void* allocate_elsewhere(std::size_t size, alignment align) noexcept;
-#if CAIRN_ASSERTS
-    void deallocate_checked(void* p, std::size_t size, call_site from) noexcept;
-#endif
     void deallocate_in_full_block(void* p, std::size_t size, call_site from) noexcept;
     void rewind_over_blocks(detail::block_position to) noexcept;
     void* allocate_oversized(block* b, std::size_t needed, std::size_t size,
@@ -225,6 +265,8 @@ private:
     allocator_ref upstream_;
     options how_;
     growth growth_ = growth::allowed;
+    [[no_unique_address]] detail::mark_check marks_;
+    [[no_unique_address]] detail::allocator_watch watch_;
 };
 
 static_assert(byte_allocator<growing_arena> && resizes_in_place<growing_arena>);

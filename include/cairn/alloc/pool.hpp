@@ -36,13 +36,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/pool/slot_lookup.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/bits.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/allocator_watch.hpp>
+#include <cairn/storage/inside/slot_numbers.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -104,9 +104,11 @@ public:
 
     /// As a byte_allocator: a slot, when `size` bytes at `align` fit into one.
     /// Returns: nullptr when they do not fit, or as allocate().
-    [[nodiscard]] void* allocate(std::size_t size, alignment align) noexcept;
-    void deallocate(void* p, std::size_t size, alignment align,
-                    call_site from = call_site::current()) noexcept;
+    [[nodiscard]] void* allocate(std::size_t size, alignment align) noexcept {
+        return size <= stride_ && align <= align_ ? allocate() : nullptr;
+    }
+    [[gnu::always_inline]] void deallocate(void* p, std::size_t size, alignment align,
+                                           call_site from = call_site::current()) noexcept;
 
     /// Fills `out` from the front. Returns: how many slots it got: fewer than asked for only when
     /// exhausted; those it got are live.
@@ -122,7 +124,8 @@ public:
 
     /// Makes sure that `count` more allocations need no upstream.
     /// Returns: false when the upstream or slot_count_max refuses; nothing has changed then.
-    /// Cost:    at most two upstream requests. No page is touched: prefaulting is upstream's trade.
+    /// Cost:    at most two upstream requests. This function touches no pages. To prefault
+    ///          them, use page_allocator as the upstream.
     [[nodiscard]] bool reserve(std::size_t count) noexcept;
 
     /// Gives chunks without a live slot back to the upstream. Returns: bytes given back.
@@ -203,19 +206,13 @@ private:
         return chunks_ != nullptr && reinterpret_cast<std::byte*>(chunks_) == embedded_side_;
     }
 
-    // Checked builds: the short way, for a short slot about which all is well; and the guarded way,
-    // for any slot, under any checker, with a sentence for what is wrong. Where the caller is not
-    // optimized, both are one call of the library, which is.
-#if CAIRN_ASSERTS
-    [[nodiscard]] void* allocate_alone() noexcept;
-    [[nodiscard]] bool deallocate_alone(void* p) noexcept;
-#endif
-    void* allocate_untouched() noexcept;
-    void* allocate_guarded() noexcept;
-    void deallocate_guarded(void* p, call_site from) noexcept;
-    void* checked_allocate() noexcept;
-    void checked_deallocate(void* p, call_site from) noexcept;
-    void checked_deallocate(void* p, std::size_t size, alignment align, call_site from) noexcept;
+    // Checked builds. The first two are inlined: a short slot that passes every check. The others
+    // are functions of the library: any slot, under any memory checker, with a report.
+    [[nodiscard]] void* allocate_short() noexcept;
+    [[nodiscard]] bool deallocate_short(void* p) noexcept;
+    void* allocate_checked() noexcept;
+    void deallocate_checked(void* p, call_site from) noexcept;
+    void deallocate_checked(void* p, std::size_t size, alignment align, call_site from) noexcept;
     void* allocate_any() noexcept;
     void check_end() const noexcept;
 
@@ -243,12 +240,56 @@ private:
     alignment align_;
     bool fixed_ = false;  // over a buffer: nothing goes back
     [[no_unique_address]] detail::allocator_watch watch_;
-    [[no_unique_address]] detail::slot_lookup lookup_{stride_};
+#if CAIRN_ASSERTS
+    // The chunk that was found last: most slots are found there without a search.
+    struct seen_chunk {
+        std::uintptr_t first = 0;    // of its slots
+        std::size_t size = 0;        // of its slots, in bytes; 0: no chunk, or states are not known
+        std::size_t short_size = 0;  // as size; 0 also for long slots, and under memory checkers
+        bool* live = nullptr;        // of each of its slots, whether it is live
+        std::size_t tail;            // of a slot of 32, 48 or 64 bytes: its size less 32
+        detail::slot_numbers number;
+    };
+    seen_chunk seen_{.tail = stride_ == 32 || stride_ == 48 || stride_ == 64 ? stride_ - 32 : 33,
+                     .number = detail::slot_numbers{stride_}};
+#endif
 };
 
 static_assert(byte_allocator<pool> && has_good_size<pool> && has_owns<pool> && resettable<pool> &&
               validatable<pool>);
 
+template <class F>
+void pool::for_each_live(F&& f) {
+    std::size_t free_left = sort_free();  // descending: the lowest address is on top
+    for (std::size_t i = 0; i < chunk_count_; ++i) {
+        std::byte* const end = carved_end(i);
+        for (std::byte* p = chunks_[i].first; p != end; p += stride_) {
+            if (free_left != 0 && floor_[free_left - 1] == p) {
+                --free_left;
+            } else {
+                f(static_cast<void*>(p));  // what it frees lands above the sorted part
+            }
+        }
+    }
+}
+
+constexpr std::size_t pool::required_size(std::size_t count, std::size_t slot_size,
+                                          alignment align) noexcept {
+    const std::size_t stride = round_up(slot_size != 0 ? slot_size : 1, align);
+    // [ slots | up to 7 bytes | chunk record | pad | stack ]
+    const std::size_t slots = saturating_multiply(count, stride);
+    const std::size_t links = saturating_multiply(saturating_add(lookahead, count), sizeof(void*));
+    // no upstream has that much
+    constexpr std::size_t absurd = SIZE_MAX;
+    if (stride < slot_size || slots > absurd - sizeof(void*)) { return absurd; }
+    return saturating_add(saturating_add(round_up(slots, alignment::of<void*>()), sizeof(chunk)),
+                          links);
+}
+
 }}  // namespace cairn::CAIRN_FLAVOUR
 
-#include <cairn/alloc/pool/hot_path.hpp>
+#if CAIRN_ASSERTS
+#    include <cairn/alloc/pool/checked.hpp>
+#else
+#    include <cairn/alloc/pool/hot_path.hpp>
+#endif

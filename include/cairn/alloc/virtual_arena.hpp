@@ -26,15 +26,25 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/inside/bump_arena.hpp>
+#include <cairn/alloc/inside/arena_checks.hpp>
+#include <cairn/alloc/inside/bump_region.hpp>
+#include <cairn/alloc/inside/makes_objects.hpp>
 #include <cairn/core/byte_allocator.hpp>
+#include <cairn/core/inside/compiler.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-class virtual_arena : public detail::bump_arena<virtual_arena> {
+class virtual_arena : public detail::makes_objects<virtual_arena> {
 public:
+    /// A point in the arena's life to rewind to; dies with a rewind to an older one, or a reset.
+    class marker {
+        friend class virtual_arena;
+        detail::bump_position at_;
+        [[no_unique_address]] detail::mark_stamp stamp_;
+    };
+
     /// The name of its pages where options::name is nullptr.
     static constexpr const char* default_name = "cairn virtual_arena";
 
@@ -66,12 +76,52 @@ public:
     virtual_arena(virtual_arena&& from) noexcept;
     virtual_arena& operator=(virtual_arena&& from) noexcept;
 
+    /// `size` bytes at a multiple of `align`, uninitialized.
+    ///
+    /// Returns: nullptr when the reservation is used up, or the system refuses; nothing has
+    ///          changed then.
+    /// Size 0:  a non-null pointer that may be freed and not read through.
+    /// Cost:    see above; an alignment above 16 costs two more instructions and a compare.
+    [[nodiscard]] [[gnu::always_inline]] void* allocate(
+        std::size_t size, alignment align = default_alignment) noexcept {
+        if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
+            return region_.allocate_or(size, align, [this](std::size_t s, alignment a) noexcept {
+                return allocate_elsewhere(s, a);
+            });
+        } else {
+            return allocate_called(size, align);
+        }
+    }
+
+    /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind.
+    /// nullptr does nothing.
+    /// Requires: `p` came from allocate(size, ...) of this arena and was not freed or rewound.
+    [[gnu::always_inline]] void deallocate(void* p, std::size_t size, alignment = default_alignment,
+                                           call_site from = call_site::current()) noexcept {
+        // A checked build looks closer at a block that is not the last one.
+        if (CAIRN_CALLER_IS_OPTIMIZED && (!asserts_enabled || region_.is_last_block(p, size)))
+            [[likely]] {
+            region_.deallocate(p, size);
+        } else {
+            deallocate_called(p, size, from);
+        }
+    }
+
     /// As arena::try_resize; the last block grows up to the end of the reservation.
     [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
                                   alignment = default_alignment) noexcept {
-        [[maybe_unused]] const auto inside = enter();
         if (region_.try_resize(p, old_size, new_size)) [[likely]] { return true; }
         return commit_and_resize(p, old_size, new_size);
+    }
+
+    /// True when `p` is the newest block: only then freeing and growing help. O(1).
+    [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
+        return region_.is_last(p, size);
+    }
+
+    /// `size` rounded to the granule of 16 bytes: that much costs no more than `size`.
+    [[nodiscard]] std::size_t good_size(std::size_t size, alignment) const noexcept {
+        return detail::bump_region::good_size(size);
     }
 
     /// True when `p` points into the reservation.
@@ -79,9 +129,22 @@ public:
         return reinterpret_cast<std::uintptr_t>(p) - region_.begin() < capacity();
     }
 
+    [[nodiscard]] marker mark() noexcept {
+        marker here;
+        here.at_ = position();
+        here.stamp_ = marks_.mark(here.at_.top);
+        return here;
+    }
+
+    /// Forgets everything allocated since `to` was taken; the memory stays with the arena. O(1).
+    /// Requires: `to` came from this arena and is not dead (see marker).
+    void rewind(marker to, call_site from = call_site::current()) noexcept {
+        marks_.rewind(to.stamp_, to.at_.top, call_of(from));
+        retreat(to.at_, from);
+    }
+
     /// Forgets everything; decommits what lies above retain_size (one system call at most).
     void reset() noexcept {
-        [[maybe_unused]] const auto inside = enter();
         marks_.reset();
         region_.reset();
         if (region_.capacity() > how_.retain_size) { decommit_above_retained(); }
@@ -94,6 +157,10 @@ public:
     /// Commits and touches the first `size` bytes: no page fault is left in them.
     [[nodiscard]] bool prefault(std::size_t size) noexcept;
 
+    [[nodiscard]] std::size_t used_size() const noexcept { return region_.used_size(); }  // bytes
+    /// Most bytes ever in use at once, padding included.
+    [[nodiscard]] std::size_t high_water_size() const noexcept { return region_.high_water_size(); }
+    void reset_high_water() noexcept { region_.reset_high_water(); }
     [[nodiscard]] std::size_t capacity() const noexcept {  // bytes reserved for use
         return reserved_end_ - region_.begin();
     }
@@ -116,10 +183,20 @@ public:
     }
 
 private:
-    friend class detail::bump_arena<virtual_arena>;
+    friend struct detail::arena_access;
 
-    static constexpr const char* type_name = "virtual_arena";
-
+    [[nodiscard]] detail::bump_position position() const noexcept { return {region_.top()}; }
+    void retreat(detail::bump_position to, [[maybe_unused]] call_site from) noexcept {
+        CAIRN_ASSERT(to.top >= region_.begin() && to.top <= region_.top(),
+                     "a marker lies inside the live part of its arena",
+                     call_of(from).about(misuse_kind::outlived));
+        region_.rewind(to.top);
+    }
+    [[nodiscard]] detail::watched_call call_of(call_site from = {}) const noexcept {
+        return {this, "virtual_arena", watch_.name(), from};
+    }
+    void* allocate_called(std::size_t size, alignment align) noexcept;
+    void deallocate_called(void* p, std::size_t size, call_site from) noexcept;
     void* allocate_elsewhere(std::size_t size, alignment align) noexcept;
     bool commit_and_resize(void* p, std::size_t old_size, std::size_t new_size) noexcept;
     bool commit_up_to(std::size_t size_needed, std::size_t size_wanted) noexcept;
@@ -132,12 +209,9 @@ private:
     std::size_t reservation_size_ = 0;               // bytes to release, guard included
     std::size_t next_step_ = 0;                      // bytes to commit next
     options how_;
+    [[no_unique_address]] detail::mark_check marks_;
+    [[no_unique_address]] detail::allocator_watch watch_;
 };
-
-#if CAIRN_ASSERTS
-extern template void detail::bump_arena<virtual_arena>::deallocate_checked(void*, std::size_t,
-                                                                           call_site) noexcept;
-#endif
 
 static_assert(byte_allocator<virtual_arena> && resizes_in_place<virtual_arena>);
 

@@ -1,14 +1,8 @@
-// cairn/storage/allocator_watch.hpp - what checked builds know about one allocator: its name,
-// the thread that is inside, and whether it was moved from.
+// cairn/storage/allocator_watch.hpp - what checked builds store of one allocator: its name, and
+// whether it was moved from.
 //
-//      thread A    enter ---- allocate ---- leave
-//      thread B          enter: named, "one thread at a time uses an allocator"
-//
-// One word holds the thread that is inside a call. Two threads are named when they are inside at
-// one time, whether they happen to collide on memory or not; threads that take turns under a lock,
-// or hand the allocator over, are legal and are never named. All accesses are relaxed: they order
-// nothing, so ThreadSanitizer sees the allocator's own races as it did before.
-// (docs/decisions/0066-what-checks-promise.md)
+//      pool enemies{64, default_alignment, system_memory(), {.name = "enemies"}};
+//      report:  "... of pool 'enemies' at 0x7ffe..."
 //
 // A name is the user's string, which is not copied. Named allocators stand in one list for the
 // process (of the copy of cairn that made them): describe_address() and the memory checkers'
@@ -20,7 +14,6 @@
 #include <cstddef>
 
 #include <cairn/core/assert.hpp>
-#include <cairn/os/inside/thread_word.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -82,6 +75,8 @@ public:
     void set_name(const char* name, const void* object, const allocator_type& type) noexcept;
     [[nodiscard]] const char* name() const noexcept { return name_; }
     [[nodiscard]] bool moved_from() const noexcept { return moved_from_; }
+    /// Stops the program when `object`, an arena, was moved from and not assigned to since.
+    void expect_not_moved_from(const void* object, const char* type) const noexcept;
 
     /// Valgrind calls these bytes by the name from now on, until it is told to forget the number
     /// returned.
@@ -90,61 +85,12 @@ public:
     void describe_region(const void* address, std::size_t size) noexcept;
     void forget_region() noexcept;
 
-    /// The word of the thread that is inside, or nullptr. For an operation that has its own way to
-    /// do what `use` does.
-    // Builtins: <atomic> would be four fifths of what an arena's header costs to include.
-    [[nodiscard]] [[gnu::always_inline]] const void* inside() const noexcept {
-        return __atomic_load_n(&inside_, __ATOMIC_RELAXED);
-    }
-    [[gnu::always_inline]] void set_inside(const void* thread) noexcept {
-        __atomic_store_n(&inside_, thread, __ATOMIC_RELAXED);
-    }
-
-    /// From its birth to its end the calling thread is inside.
-    class use {
-    public:
-        [[gnu::always_inline]] use(allocator_watch& watch, const void* object, const char* type,
-                                   call_site from) noexcept
-            : watch_{watch}, object_{object}, type_{type}, from_{from} {
-            // Branches, not a word that is read and put back: the next call would wait for it.
-            const void* const thread = this_thread_word();
-            const void* const outer = watch.inside();
-            if (outer == nullptr) [[likely]] {
-                watch.set_inside(thread);
-                return;
-            }
-            if (outer != thread) [[unlikely]] { two_threads(watch_, object_, type_, from_); }
-            is_nested_ = true;
-        }
-        [[gnu::always_inline]] ~use() {
-            if (watch_.inside() != this_thread_word()) [[unlikely]] {
-                two_threads(watch_, object_, type_, from_);
-            }
-            if (!is_nested_) [[likely]] { watch_.set_inside(nullptr); }
-        }
-        use(const use&) = delete;
-        use& operator=(const use&) = delete;
-
-        /// Says so. Static: what it would say stays in registers until it is said.
-        [[noreturn]] [[gnu::cold]] static void two_threads(const allocator_watch& watch,
-                                                           const void* object, const char* type,
-                                                           call_site from) noexcept;
-
-    protected:
-        allocator_watch& watch_;
-        const void* object_;
-        const char* type_;
-        call_site from_;
-        bool is_nested_ = false;  // this thread was inside already
-    };
-
 private:
     friend struct watch_list;
 
     void take(allocator_watch& from) noexcept;
     void forget_name() noexcept;
 
-    const void* inside_ = nullptr;
     bool moved_from_ = false;
     const char* name_ = nullptr;
     const allocator_type* type_ = nullptr;
@@ -161,12 +107,10 @@ public:
     void set_name(const char*, const void*, const allocator_type&) noexcept {}
     [[nodiscard]] const char* name() const noexcept { return nullptr; }
     [[nodiscard]] bool moved_from() const noexcept { return false; }
+    void expect_not_moved_from(const void*, const char*) const noexcept {}
     [[nodiscard]] unsigned describe(const void*, std::size_t) const noexcept { return 0; }
     void describe_region(const void*, std::size_t) noexcept {}
     void forget_region() noexcept {}
-    struct use {
-        use(allocator_watch&, const void*, const char*, call_site) noexcept {}
-    };
 };
 
 #endif

@@ -6,17 +6,14 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-#if CAIRN_ASSERTS
-void growing_arena::deallocate_checked(void* p, std::size_t size, call_site from) noexcept {
-    if (region_.deallocate_alone(p, size)) [[likely]] { return; }
-    const auto inside = enter(from);
+void growing_arena::deallocate_called(void* p, std::size_t size, call_site from) noexcept {
     if (region_.contains(p)) {
-        region_.deallocate(p, size, call_of(from));
+        detail::expect_block(region_, p, size, call_of(from));
+        region_.deallocate(p, size);
     } else {
         deallocate_in_full_block(p, size, from);
     }
 }
-#endif
 
 void growing_arena::deallocate_in_full_block(void* p, std::size_t size,
                                              [[maybe_unused]] call_site from) noexcept {
@@ -67,7 +64,7 @@ void growing_arena::rewind_over_blocks(detail::block_position to) noexcept {
     // makes it younger than the markers in it, as if it had been a spare.
     if (used_ != nullptr && used_->next == nullptr && !used_->oversized &&
         used_->serial > to.serial) {
-        region_.rewind(region_.begin(), {});
+        region_.reset();
         used_->serial = ++last_serial_;
         return;
     }
@@ -109,7 +106,6 @@ void growing_arena::rewind_over_blocks(detail::block_position to) noexcept {
 }
 
 void growing_arena::reset(reset_policy policy) noexcept {
-    [[maybe_unused]] const auto inside = enter();
     marks_.reset();
     const bool is_kept = policy.what_ == reset_policy::kind::coalesce ||
                          (policy.what_ == reset_policy::kind::keep && held_size_ <= policy.bytes_);

@@ -24,35 +24,35 @@ void fill_freed(void* slot, std::size_t size) noexcept {
     return bytes[0] == detail::freed_slot_byte && std::memcmp(bytes, bytes + 1, size - 1) == 0;
 }
 
+[[nodiscard]] bool is_short(std::size_t size) noexcept {
+    return size >= detail::short_slot_min && size <= detail::short_slot_max;
+}
+
 }  // namespace
 
 /// The next slots are looked for in `c` first.
 void pool_checks::remember(pool& p, const pool::chunk& c) noexcept {
     if (c.live == nullptr) { return; }
-    p.lookup_.first = reinterpret_cast<std::uintptr_t>(c.first);
-    p.lookup_.size = c.slot_count * p.stride_;
-    p.lookup_.live = c.live;
-}
-
-/// For slots that are short. Where a checker watches, the bytes of a free slot may not be read.
-void pool_checks::open_gate(pool& p) noexcept {
-    if (is_short(p) && p.lookup_.size != 0 && !poison_is_seen()) {
-        p.lookup_.gate = reinterpret_cast<std::uintptr_t>(p.floor_);
-    }
+    p.seen_.first = reinterpret_cast<std::uintptr_t>(c.first);
+    p.seen_.size = c.slot_count * p.stride_;
+    // Where a memory checker watches, the bytes of a free slot may not be read.
+    p.seen_.short_size = is_short(p.stride_) && !poison_is_seen() ? p.seen_.size : 0;
+    p.seen_.live = c.live;
 }
 
 /// Returns: nullptr when the address lies elsewhere or inside a slot, and for slots of one byte.
-inline bool* pool_checks::live_of(const pool& p, const void* slot) noexcept {
-    const detail::slot_lookup& l = p.lookup_;
-    const std::size_t offset = reinterpret_cast<std::uintptr_t>(slot) - l.first;
-    if (offset >= l.size) [[unlikely]] { return nullptr; }
-    // inverse = floor((2^64 - 1) / stride) + 1, so offset * inverse / 2^64 is offset / stride
-    // rounded down wherever offset * stride < 2^64. The product back tells whether a slot begins
-    // there; one of a larger chunk may be missed, and takes the other way. For a stride of 1 the
-    // sum wraps to 0: only slot 0 is found, all others take the other way.
-    const auto i =
-        static_cast<std::size_t>((detail::slot_lookup::product{offset} * l.inverse) >> 64);
-    return i * p.stride_ == offset ? l.live + i : nullptr;
+bool* pool_checks::live_of(pool& p, const void* slot) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(slot);
+    if (address - p.seen_.first >= p.seen_.size) {
+        const pool::chunk* const c = p.find_chunk(slot);
+        if (c == nullptr || c->live == nullptr) [[unlikely]] { return nullptr; }
+        remember(p, *c);
+    }
+    // The number may be wrong for a slot of a very large chunk, and for slots of one byte. The
+    // product finds that out; expect_live() and take() then divide.
+    const std::size_t distance = address - p.seen_.first;
+    const std::size_t i = p.seen_.number(distance);
+    return i * p.stride_ == distance ? p.seen_.live + i : nullptr;
 }
 
 /// `slot` is about to be given out.
@@ -102,54 +102,29 @@ void pool_checks::give(pool& p, void* slot, call_site from) noexcept {
     poison(slot, p.stride_);
 }
 
-/// As allocate_alone() where the stack is empty and its gate open: the next untouched slot. It has
-/// no pattern yet: it is whatever upstream gave. Returns: nullptr in all other cases.
-inline void* pool_checks::carve_alone(pool& p) noexcept {
-    void** const top = p.top_;
-    std::byte* const slot = p.carve_;
-    const bool is_open = reinterpret_cast<std::uintptr_t>(top) == p.lookup_.gate;
-    if (!is_open || slot == p.carve_end_) [[unlikely]] { return nullptr; }
-    p.top_ = nullptr;
-    __asm__ volatile("" : : "m"(p.top_));  // another thread may see it
-    bool* const live = live_of(p, slot);
-    const bool is_well = live != nullptr && !*live;
-    if (is_well) [[likely]] {
-        *live = true;
-        p.carve_ = slot + p.stride_;
-    }
-    p.top_ = top;
-    return is_well ? slot : nullptr;
-}
-
-void* pool::allocate_untouched() noexcept {
-    void* const slot = pool_checks::carve_alone(*this);
-    return slot != nullptr ? slot : allocate_guarded();
-}
-
-void* pool::allocate_guarded() noexcept {
-    const pool_checks::use inside{*this, {}};
+void* pool::allocate_checked() noexcept {
+    if (void* const slot = allocate_short(); slot != nullptr) { return slot; }
     const bool recycled = top_ != floor_;
     if (poison_is_seen() || (!recycled && carve_ == carve_end_)) { return allocate_any(); }
     void* const slot = recycled ? top_[-1] : carve_;
     bool* const live = pool_checks::live_of(*this, slot);
-    // An untouched slot has no pattern yet: it is whatever upstream gave.
-    if (live != nullptr && !*live && (!recycled || is_as_freed(slot, stride_))) {
+    // An untouched slot has no pattern yet: its bytes are those that the upstream gave.
+    if (live == nullptr || *live || (recycled && !is_as_freed(slot, stride_))) [[unlikely]] {
+        (void)allocate_any();  // gives out the same slot, or stops
+    } else {
         *live = true;
         if (recycled) {
             --top_;
         } else {
             carve_ += stride_;
         }
-    } else {
-        (void)allocate_any();  // gives out the same slot, or stops
     }
-    if (recycled && pool_checks::is_short(*this)) { detail::mark_given_out(slot); }
+    if (recycled && is_short(stride_)) { detail::mark_given_out(slot); }
     return slot;
 }
 
-void pool::deallocate_guarded(void* p, call_site from) noexcept {
-    if (p == nullptr) { return; }
-    const pool_checks::use inside{*this, from};
+void pool::deallocate_checked(void* p, call_site from) noexcept {
+    if (p == nullptr || deallocate_short(p)) { return; }
     bool* const live = pool_checks::live_of(*this, p);
     if (live != nullptr && *live && !poison_is_seen()) {
         *live = false;
@@ -158,15 +133,6 @@ void pool::deallocate_guarded(void* p, call_site from) noexcept {
         pool_checks::give(*this, p, from);
     }
     *top_++ = p;
-}
-
-void* pool::checked_allocate() noexcept {
-    void* const slot = allocate_alone();
-    return slot != nullptr ? slot : allocate_untouched();
-}
-
-void pool::checked_deallocate(void* p, call_site from) noexcept {
-    if (!deallocate_alone(p)) [[unlikely]] { deallocate_guarded(p, from); }
 }
 
 /// By all that the memory checkers and the sentences ask for.
@@ -183,7 +149,7 @@ void* pool::allocate_any() noexcept {
     return p;
 }
 
-void pool::checked_deallocate(void* p, std::size_t size, alignment align, call_site from) noexcept {
+void pool::deallocate_checked(void* p, std::size_t size, alignment align, call_site from) noexcept {
     if (p == nullptr) { return; }
     CAIRN_ASSERT(size <= stride_ && align <= align_,
                  "a slot comes back with the size it was asked with",
@@ -193,7 +159,7 @@ void pool::checked_deallocate(void* p, std::size_t size, alignment align, call_s
                   .name = options_.name,
                   .caller = from,
                   .values = {{"bytes of a slot", stride_}, {"bytes freed", size}}});
-    checked_deallocate(p, from);
+    deallocate_checked(p, from);
 }
 
 void pool::check_destroyed(const void* p, call_site from) noexcept {

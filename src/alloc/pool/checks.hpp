@@ -71,48 +71,15 @@ struct pool_checks {
 
     static bool is_live(const pool::chunk& c, std::size_t i) noexcept { return c.live[i]; }
 
-#if CAIRN_ASSERTS
-    /// From its birth to its end the calling thread is inside, and the gate is shut.
-    class use : detail::allocator_watch::use {
-    public:
-        use(pool& p, call_site from) noexcept
-            : detail::allocator_watch::use{p.watch_, &p, "pool", from}, pool_{p} {
-            shut_gate(p);
-            // Null, though there is a stack: a thread is on the short way.
-            if (p.top_ == nullptr && p.floor_ != nullptr) [[unlikely]] {
-                two_threads(p.watch_, &p, "pool", from);
-            }
-        }
-        ~use() {
-            if (!is_nested_) { open_gate(pool_); }
-        }
-
-    private:
-        pool& pool_;
-    };
-    static bool is_short(const pool& p) noexcept {
-        return p.stride_ >= detail::short_slot_min && p.stride_ <= detail::short_slot_max;
-    }
-    static void shut_gate(pool& p) noexcept { p.lookup_.gate = detail::slot_lookup::shut; }
-    static void open_gate(pool& p) noexcept;
-#else
-    struct use {
-        use(pool&, call_site) noexcept {}
-    };
-    static void shut_gate(pool&) noexcept {}
-#endif
-
-    /// The slot that begins at an address, in the chunk that was found last.
-    static bool* live_of(const pool& p, const void* slot) noexcept;
-    static void* carve_alone(pool& p) noexcept;
+    /// The state of the slot that begins at `slot`.
+    static bool* live_of(pool& p, const void* slot) noexcept;
     static const pool::chunk& expect_live(pool& p, const void* slot, call_site from) noexcept;
     static void take(pool& p, void* slot, bool recycled) noexcept;
     static void give(pool& p, void* slot, call_site from) noexcept;
     static void remember(pool& p, const pool::chunk& c) noexcept;
     static void forget_chunks([[maybe_unused]] pool& p) noexcept {
 #if CAIRN_ASSERTS
-        p.lookup_.size = 0;
-        shut_gate(p);
+        p.seen_.size = p.seen_.short_size = 0;
 #endif
     }
 };

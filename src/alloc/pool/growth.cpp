@@ -123,7 +123,6 @@ void pool::move_side_to(std::byte* side, std::size_t chunks, std::size_t slots) 
     // top_ and floor_ may be null before the first side block: no copy of nothing from nowhere.
     if (free_count != 0) { std::memcpy(new_floor, floor_, free_count * sizeof(void*)); }
     give_side_back();
-    pool_checks::shut_gate(*this);  // it would say where the stack began
     chunks_ = new_chunks;
     floor_ = new_floor;
     top_ = new_floor + free_count;

@@ -8,15 +8,18 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Returns: the chunk that `p` lies in, or nullptr.
 const pool::chunk* pool::find_chunk(const void* p) const noexcept {
-    const chunk* const after =
-        std::upper_bound(chunks_, chunks_ + chunk_count_, p,
-                         [](const void* q, const chunk& c) { return std::less<>{}(q, c.first); });
-    if (after == chunks_) { return nullptr; }
-    const chunk& c = after[-1];
-    // The last chunk that begins at or before p; behind its slots p lies in none.
-    const auto offset =
-        reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(c.first);
-    return offset < c.slot_count * stride_ ? &c : nullptr;
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    const auto begin_of = [](const chunk& c) { return reinterpret_cast<std::uintptr_t>(c.first); };
+    if (chunk_count_ == 0) { return nullptr; }
+    // Halves the chunks without a branch that a processor would have to guess: the last chunk that
+    // begins at or before p, or the first one.
+    const chunk* c = chunks_;
+    for (std::size_t count = chunk_count_; count > 1;) {
+        const std::size_t half = count / 2;
+        c += begin_of(c[half]) <= address ? half : 0;
+        count -= half;
+    }
+    return address - begin_of(*c) < c->slot_count * stride_ ? c : nullptr;
 }
 
 pool_stats pool::stats() const noexcept {

@@ -3,8 +3,8 @@
 //      chunk     | slot 0 | slot 1 | slot 2 | ...
 //      live      |  true  |  false |  true  | ...      a byte a slot, in memory of their own
 //
-// Each thread remembers the chunk that it found last (chunk_lookup, in its cache), so that the byte
-// of an address is nearly always found without a search, and without a division.
+// Each thread remembers the chunk that it found last (chunk_lookup, in its cache). So the byte of an
+// address is nearly always found without a search.
 //
 // A byte is looked at and then written, by two instructions: one that does both is locked, and two
 // of those are several times what a pair without checks costs. Two threads that free one slot in
@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include <cairn/alloc/concurrent_pool/magazines.hpp>
+#include <cairn/storage/inside/slot_numbers.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
@@ -28,20 +29,6 @@ struct pool_chunk : basic_fresh_chunk<std_atoms> {
 };
 
 #if CAIRN_ASSERTS
-
-/// How a distance becomes the number of a slot.
-struct slot_numbers {
-    explicit constexpr slot_numbers(std::size_t slot_stride) noexcept
-        : stride{slot_stride}, inverse{UINT64_MAX / slot_stride + 1} {}
-    __extension__ using product = unsigned __int128;
-
-    /// Slots rounded down, where the distance is below 2^64 / stride; for a stride of 1 always 0.
-    [[nodiscard]] std::size_t operator()(std::size_t distance) const noexcept {
-        return static_cast<std::size_t>(product{distance} * inverse >> 64);
-    }
-    std::size_t stride;
-    std::uint64_t inverse;
-};
 
 class chunk_lookup {
 public:
@@ -83,9 +70,6 @@ private:
 
 #else
 
-struct slot_numbers {
-    explicit constexpr slot_numbers(std::size_t) noexcept {}
-};
 struct chunk_lookup {};
 
 #endif

@@ -1,4 +1,4 @@
-// cairn/alloc/inside/bump_region.hpp - the moving edge that every arena shares.
+// cairn/alloc/inside/bump_region.hpp - the moving edge that every arena has.
 //
 //      begin_                    top_                          end_
 //        |                        |                             |
@@ -14,26 +14,43 @@
 // arithmetic on the pointer, and the size can be compared before it is rounded: when `size` bytes
 // fit, the rounded size fits too, and no sum can wrap.
 //
-// Invariant: begin_ <= top_ <= end_, all three multiples of 16. (They are in gated_edges.hpp.)
+// Invariant: begin_ <= top_ <= end_, all three multiples of 16.
 //
 // Colouring: blocks whose size is a multiple of a page (8 KiB, 1 MiB), laid out back to back, put
 // their first bytes into one and the same cache set; touching a thousand of them costs ten times
 // what it should (7.3 ns against 0.8 ns a block, field study W2). So a page-multiple block that
 // would directly follow another one starts one cache line later. Cost: 64 bytes per such pair.
+//
+// What checked builds verify of an address before it comes here: arena_checks.hpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/alloc/inside/bump_arena/gated_edges.hpp>
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/poison.hpp>
-#include <cairn/storage/allocator_watch.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
-class bump_region : public gated_edges {
+inline constexpr alignment bump_granule = default_alignment;
+inline constexpr std::size_t colour_page = 4096;  // a cache way: 64 sets of 64 bytes
+
+/// An address, kept as a pointer to no object. As a std::uintptr_t the compiler would have to
+/// load it again after every std::uint64_t that the user writes into a new block: a chain through
+/// memory that made a loop of allocations up to three times slower (lab: linear, 8 b).
+class edge {
+public:
+    edge(std::uintptr_t address) noexcept : address_{reinterpret_cast<nothing*>(address)} {}
+    operator std::uintptr_t() const noexcept { return reinterpret_cast<std::uintptr_t>(address_); }
+    [[nodiscard]] void* pointer() const noexcept { return address_; }
+
+private:
+    struct nothing;
+    nothing* address_;
+};
+
+class bump_region {
 public:
     bump_region() noexcept = default;
 
@@ -44,18 +61,12 @@ public:
     [[nodiscard]] static bump_region resumed(std::uintptr_t begin, std::uintptr_t top,
                                              std::uintptr_t end) noexcept;
 
-    /// Hot path. nullptr: does not fit, nothing changed.
-    [[nodiscard]] [[gnu::always_inline]] void* allocate(std::size_t size,
-                                                        alignment align) noexcept {
-        return allocate_or(size, align,
-                           [](std::size_t, alignment) noexcept -> void* { return nullptr; });
-    }
-
-    /// Hot path of the arenas that can find more room: `elsewhere(size, align)` is the answer when
-    /// the request does not fit. (A null test on allocate() would be one more branch for every
-    /// request; a closure that holds the two is stored to the stack by gcc 12 at each.)
-    /// always_inline: with the alignment known half of it folds away, which clang 19's inliner does
-    /// not foresee.
+    /// Hot path. Returns: what `elsewhere(size, align)` returns when the request does not fit;
+    /// nothing has changed then.
+    // `elsewhere` instead of a null result: a test of the result would be one more branch for every
+    // request. A closure that holds the request itself is stored to the stack by gcc 12 at each.
+    // always_inline: with the alignment known half of the code folds away, which clang 19's inliner
+    // does not foresee.
     template <class Elsewhere>
     [[nodiscard]] [[gnu::always_inline]] void* allocate_or(std::size_t size, alignment align,
                                                            Elsewhere elsewhere) noexcept {
@@ -75,31 +86,36 @@ public:
         return reinterpret_cast<void*>(p);
     }
 
+    /// Returns: nullptr when the request does not fit; nothing has changed then.
+    [[nodiscard]] [[gnu::always_inline]] void* allocate(std::size_t size,
+                                                        alignment align) noexcept {
+        return allocate_or(size, align,
+                           [](std::size_t, alignment) noexcept -> void* { return nullptr; });
+    }
+
     /// True when nothing lies above this block.
     [[nodiscard]] bool is_last(const void* p, std::size_t size) const noexcept {
         return reinterpret_cast<std::uintptr_t>(p) + round_up(size, bump_granule) == top_;
     }
 
+    /// The same for a block that is not known to lie in this region.
+    [[nodiscard]] bool is_last_block(const void* p, std::size_t size) const noexcept {
+        return is_last(p, size) && contains(p);
+    }
+
+    /// `size` rounded up to the granule.
+    [[nodiscard]] static std::size_t good_size(std::size_t size) noexcept {
+        return size > SIZE_MAX - 15 ? size : round_up(size, bump_granule);
+    }
+
     /// Gives the bytes back when the block is the last one; otherwise they wait for a rewind.
-    /// nullptr does nothing, and costs nothing: it is never the last block, not even of an empty
-    /// region.
-    void deallocate(void* p, std::size_t size, [[maybe_unused]] const watched_call& call) noexcept {
-        if constexpr (asserts_enabled || poison_is_watched) {
-            if (p == nullptr) { return; }
-        }
-        // A block of size 0 owns no byte: the top may have retreated past it.
-        CAIRN_ASSERT(size == 0 ? owns(p) || p == end_.pointer() : owns(p),
-                     "a block comes back to the arena that it was allocated from",
-                     call.about(misuse_kind::foreign_pointer));
-        CAIRN_ASSERT(
-            size == 0 || (contains(p) && size <= top_ - reinterpret_cast<std::uintptr_t>(p)),
-            "a block is freed once, with its size, before its arena was rewound",
-            call.about(misuse_kind::outlived, size, reinterpret_cast<std::uintptr_t>(p) - begin_));
+    /// nullptr does nothing: it is never the last block, not even of an empty region.
+    [[gnu::always_inline]] void deallocate(void* p, std::size_t size) noexcept {
         if (is_last(p, size)) {
             raise_peak();
             top_ = reinterpret_cast<std::uintptr_t>(p);
         }
-        poison(p, round_up(size, bump_granule));
+        if (p != nullptr) { poison(p, round_up(size, bump_granule)); }
     }
 
     /// In place or not at all. The last block may grow up to the end; any block may shrink.
@@ -120,30 +136,26 @@ public:
         return new_size <= round_up(old_size, bump_granule) && repoison(p, old_size, new_size);
     }
 
-    /// Requires: begin_ <= to <= top_.
-    void rewind(std::uintptr_t to, [[maybe_unused]] const watched_call& call) noexcept {
-        CAIRN_ASSERT(to >= begin_ && to <= top_, "a marker lies inside the live part of its arena",
-                     call.about(misuse_kind::outlived));
+    /// Requires: begin() <= to <= top().
+    [[gnu::always_inline]] void rewind(std::uintptr_t to) noexcept {
         raise_peak();
         poison(reinterpret_cast<void*>(to), top_ - to);
         top_ = to;
     }
 
-    void reset() noexcept { rewind(begin_, {}); }
+    void reset() noexcept { rewind(begin_); }
 
     /// Moves the far edge: a virtual arena commits, the other end of a double-ended arena moves.
     void set_end(std::uintptr_t end) noexcept {
         CAIRN_ASSERT(end >= top_ && end % bump_granule.bytes() == 0,
                      "the far edge stays above the live part");
         end_ = end;
-#if CAIRN_ASSERTS
-        if (gate_ > end) { gate_ = end + 1; }
-#endif
     }
 
-    /// The memory belongs to the upstream again: the checkers forget about it.
+    /// Before the memory goes back to the upstream: the memory checkers forget about it.
     void unpoison_all() noexcept { unpoison(begin_.pointer(), end_ - begin_); }
 
+    /// True when `p` lies in the live part, or at its end.
     [[nodiscard]] bool contains(const void* p) const noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(p);
         return address >= begin_ && address <= top_;
@@ -160,8 +172,8 @@ public:
     [[nodiscard]] std::size_t used_size() const noexcept { return top_ - begin_; }
     [[nodiscard]] std::size_t free_size() const noexcept { return end_ - top_; }
 
-    /// Most bytes ever in use. Known at every retreat of the top and asked for between them, so
-    /// allocate() never counts.
+    /// Most bytes ever in use. It is updated when the top retreats and computed when it is asked
+    /// for, so that allocate() never counts.
     [[nodiscard]] std::size_t high_water_size() const noexcept {
         return (top_ > peak_ ? top_ : peak_) - begin_;
     }
@@ -170,6 +182,8 @@ public:
     void validate() const noexcept;
 
 private:
+    void raise_peak() noexcept { peak_ = top_ > peak_ ? top_ : peak_; }
+
     static bool repoison(void* p, std::size_t old_size, std::size_t new_size) noexcept {
         auto* const first = static_cast<std::byte*>(p);
         if (new_size < old_size) {
@@ -190,17 +204,16 @@ private:
         return p;
     }
 
-    edge large_end_ = 0;  // end of the newest page-multiple block
+    // An empty region sits at an address that no memory has: size 0 has a non-null answer, at every
+    // alignment, and no block of a size that anything could have ends there when it begins at 0.
+    static constexpr std::uintptr_t nowhere = std::uintptr_t{1} << (sizeof(void*) * 8 - 1);
+    edge top_ = nowhere;
+    edge end_ = nowhere;
+    edge begin_ = nowhere;
+    edge peak_ = nowhere;  // highest top_ at any retreat
+    edge large_end_ = 0;   // end of the newest page-multiple block
 };
 
-/// States of an address in an arena, which does not know its blocks.
-inline constexpr const char* given_out = "below the top: given out, perhaps freed since";
-inline constexpr const char* not_given_out = "above the top: never given out, or rewound";
-
-/// For reports: where `address` lies in a region that may be used up to `end`.
-[[nodiscard]] address_place place_in_region(const bump_region& region, std::uintptr_t end,
-                                            const void* address) noexcept;
-
-static_assert(sizeof(bump_region) == (asserts_enabled ? 6 : 5) * sizeof(void*));
+static_assert(sizeof(bump_region) == 5 * sizeof(void*));
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -1,22 +1,32 @@
-// cairn/alloc/pool/free_slot.hpp - the bytes of a free slot, which checked builds fill and compare.
+// cairn/alloc/pool/checked.hpp - what a pool inlines into its callers in checked builds.
+//
+// A free slot is filled with a pattern, which is compared when the slot is given out:
 //
 //      freed       DD DD DD DD DD DD DD DD DD DD DD DD ...
-//      written to  DD DD DD DD 00 00 80 3F DD DD DD DD ...    named when it is given out
+//      written to  DD DD DD DD 00 00 80 3F DD DD DD DD ...    reported when it is given out
 //      given out   CD CD CD CD DD DD DD DD DD DD DD DD ...    until the user writes to it
 //
-// For short slots, of 16 to 256 bytes: a call of memset() or memcmp() costs as much as all else
-// that a checked build does with them.
+// Short slots, of 16 to 256 bytes, are filled and compared inline: a call of memset() or memcmp()
+// costs as much as all else that a checked build does with them.
 //
 //      16 bytes at a time:   | 0 | 16 | size - 32 | size - 16 |     all of 32, 48 or 64: no loop
+//
+// The inlined functions handle a short slot of the chunk that was found last. They change nothing
+// when a check fails or the slot is another one: checks.cpp then handles the request anew, and
+// reports what is wrong.
 //
 // Cost: of 64 bytes, 4 stores, or 4 loads, 4 compares and a branch.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
-#include <cairn/core/inside/flavour.hpp>
+#include <cairn/alloc/pool.hpp>
+#include <cairn/core/inside/compiler.hpp>
 
-namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR {
+
+namespace detail {
 
 inline constexpr std::size_t short_slot_min = 16;
 inline constexpr std::size_t short_slot_max = 256;
@@ -24,8 +34,8 @@ inline constexpr std::size_t short_slot_max = 256;
 /// What a free slot is filled with.
 inline constexpr unsigned char freed_slot_byte = 0xDD;
 
-/// What a slot begins with that is given out: one that stands among the free slots twice is written
-/// to when it comes for the second time, whatever the user has done with it.
+/// What a slot begins with that is given out. A slot that stands in the stack twice then lacks the
+/// pattern when it is taken for the second time, whatever the user has written to it.
 inline constexpr unsigned given_out_word = 0xCDCD'CDCD;
 
 [[gnu::always_inline]] inline void mark_given_out(void* slot) noexcept {
@@ -71,12 +81,7 @@ struct freed_pattern {
     }
 };
 
-/// For slots of 32, 48 and 64 bytes: their size less 32. All others go the way for any size.
-inline constexpr std::size_t no_tail = 33;
-[[nodiscard]] constexpr std::size_t tail_of_slot(std::size_t size) noexcept {
-    return size == 32 || size == 48 || size == 64 ? size - 32 : no_tail;
-}
-
+// `tail` is the size less 32 of slots of 32, 48 and 64 bytes; above 32: a slot of another size.
 // Each piece is read as it was written: a load that needs the bytes of two stores waits until both
 // have left the processor, twice what all the rest costs.
 //
@@ -123,4 +128,62 @@ inline constexpr std::size_t no_tail = 33;
     return freed_pattern::is_all(same);
 }
 
-}}}  // namespace cairn::CAIRN_FLAVOUR::detail
+}  // namespace detail
+
+/// Returns: nullptr when the slot on top of the stack is not handled here.
+[[gnu::always_inline]] inline void* pool::allocate_short() noexcept {
+    void** const top = top_;
+    if (top == floor_) [[unlikely]] { return nullptr; }
+    void* const slot = top[-1];
+    const std::size_t distance = reinterpret_cast<std::uintptr_t>(slot) - seen_.first;
+    if (distance >= seen_.short_size || !detail::is_short_slot_as_filled(slot, seen_.tail, stride_))
+        [[unlikely]] {
+        return nullptr;
+    }
+    // The stack lies outside of the slots, so a user cannot overwrite it: a slot begins here.
+    seen_.live[seen_.number(distance)] = true;
+    detail::mark_given_out(slot);
+    top_ = top - 1;
+    return slot;
+}
+
+/// Returns: false when the slot is not handled here.
+[[gnu::always_inline]] inline bool pool::deallocate_short(void* p) noexcept {
+    const std::size_t distance = reinterpret_cast<std::uintptr_t>(p) - seen_.first;
+    if (distance >= seen_.short_size) [[unlikely]] { return false; }
+    // distance = q * stride + r: the product is q * 2^64 + q * e + r * inverse, where e is below
+    // the stride. So its lower half is below the inverse where r is 0: q * e is below 2^52, the
+    // inverse of a short stride at least 2^56.
+    const auto number = detail::slot_numbers::product{distance} * seen_.number.inverse;
+    bool* const live = seen_.live + static_cast<std::size_t>(number >> 64);
+    if (static_cast<std::uint64_t>(number) >= seen_.number.inverse || !*live) [[unlikely]] {
+        return false;
+    }
+    *live = false;
+    detail::fill_short_slot(p, seen_.tail, stride_);
+    *top_++ = p;
+    return true;
+}
+
+inline void* pool::allocate() noexcept {
+    if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
+        if (void* const slot = allocate_short(); slot != nullptr) [[likely]] { return slot; }
+    }
+    return allocate_checked();
+}
+
+inline void pool::deallocate(void* p, call_site from) noexcept {
+    if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
+        if (deallocate_short(p)) [[likely]] { return; }
+    }
+    deallocate_checked(p, from);
+}
+
+inline void pool::deallocate(void* p, std::size_t size, alignment align, call_site from) noexcept {
+    if (CAIRN_CALLER_IS_OPTIMIZED && size <= stride_ && align <= align_) [[likely]] {
+        return deallocate(p, from);
+    }
+    deallocate_checked(p, size, align, from);
+}
+
+}}  // namespace cairn::CAIRN_FLAVOUR

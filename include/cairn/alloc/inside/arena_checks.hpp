@@ -1,28 +1,30 @@
-// cairn/alloc/inside/mark_check.hpp - catches markers that are foreign, stale or out
-// of order.
+// cairn/alloc/inside/arena_checks.hpp - what checked builds verify in an arena: blocks that come
+// back, and markers and scopes.
 //
-// A marker is a position to rewind to. It is dead once something older was rewound to:
+// A marker is a position to rewind to. It is dead once an older marker was rewound to:
 //
 //      mark A ---- mark B ---- mark C        live marks: A B C
 //      rewind(B)                             live marks: A B       (B can be rewound to again)
-//      rewind(C)                             named: C died with the rewind to B
+//      rewind(C)                             reported: C died with the rewind to B
 //
-// Checked builds keep the serial numbers of the newest 32 live marks beside the arena; older ones
-// are accepted unseen. With asserts off everything here is empty and costs no byte and no cycle.
+// Checked builds keep the serial numbers of the newest 32 live marks beside the arena; older marks
+// are accepted without a check. With asserts off everything here is empty and costs no byte and no
+// cycle.
 //
-// A scope is not among the marks. It knows its depth, and the serial number that the next mark
-// would have had when it began; where both are as they were, it ends as it should:
+// A scope is not among the marks. It stores its depth, and the serial number of the next mark at
+// the time when it began. Where both are unchanged at its end, the scope ends in order:
 //
 //      scope 1 ---- scope 2 ---- mark A ---- rewind(A) ---- end of 2 ---- end of 1
 //      depth 1      depth 2                                 A dies        nothing was marked
 //
-// A rewind to a mark from outside, and a reset, move the serial number on: the scopes that died
-// with it look closer at their end, and are named there.
+// A rewind to a mark from outside of a scope, and a reset, change the next serial number. The
+// scopes that died with it take the longer check at their end, and are reported there.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include <cairn/alloc/inside/bump_region.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/storage/allocator_watch.hpp>
 
@@ -30,6 +32,19 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Numbers for arenas, never reused. Threads: any.
 [[nodiscard]] std::uint64_t next_arena_id() noexcept;
+
+/// Checked builds: stops the program unless `p` is a block of `size` bytes in the live part of
+/// `region`, as far as the edges can tell. nullptr passes.
+void expect_block(const bump_region& region, const void* p, std::size_t size,
+                  const watched_call& call) noexcept;
+
+/// States of an address in an arena, which does not know its blocks.
+inline constexpr const char* given_out = "below the top: given out, perhaps freed since";
+inline constexpr const char* not_given_out = "above the top: never given out, or rewound";
+
+/// For reports: where `address` lies in a region that may be used up to `end`.
+[[nodiscard]] address_place place_in_region(const bump_region& region, std::uintptr_t end,
+                                            const void* address) noexcept;
 
 #if CAIRN_ASSERTS
 
@@ -39,7 +54,7 @@ struct mark_stamp {
     std::size_t depth = 0;  // scopes that were open when it was taken
 };
 
-/// What a scope knows of its beginning.
+/// What a scope stores when it begins.
 struct scope_stamp {
     std::uint64_t serial;  // of the mark that would have come next
     std::size_t depth;     // of the scope: 1 is the outermost
@@ -49,7 +64,7 @@ class mark_check {
 public:
     mark_check() noexcept = default;
 
-    /// Markers follow the memory: the moved-from arena starts a new life. No copies.
+    /// Markers stay valid in the arena that takes over; the moved-from arena starts anew.
     mark_check(mark_check&& from) noexcept { take(from); }
     mark_check& operator=(mark_check&& from) noexcept;
 
@@ -57,8 +72,8 @@ public:
     void rewind(mark_stamp to, std::uintptr_t position, const watched_call& call) noexcept;
     void reset() noexcept;
 
-    /// Scopes nest: allocating through an outer one while an inner one is open would die with the
-    /// inner one.
+    /// Scopes nest: what is allocated through an outer scope while an inner scope is open would die
+    /// with the inner scope.
     [[nodiscard]] scope_stamp open_scope() noexcept { return {next_serial_, ++depth_}; }
     void expect_innermost(scope_stamp scope) const noexcept {
         CAIRN_ASSERT(depth_ == scope.depth,
@@ -69,15 +84,14 @@ public:
         CAIRN_ASSERT(depth_ == scope.depth, "scopes end in reverse order of their beginning",
                      {.kind = misuse_kind::out_of_order});
     }
-    /// True when nothing was marked since it began, and nothing rewound but scopes and such marks.
+    /// True when nothing was marked since the scope began, and nothing rewound but inner scopes.
     [[nodiscard]] bool is_unmarked(scope_stamp scope) const noexcept {
         return next_serial_ == scope.serial;
     }
-    void close_scope(scope_stamp scope) noexcept { depth_ = scope.depth - 1; }
-
-    /// What is left to look at of a scope that is_unmarked() does not speak for: it is live, and
-    /// the marks in it die. `position`: where it began.
+    /// For a scope that is not unmarked: verifies that it is live, and ends the marks in it.
+    /// `position`: where it began.
     void check_scope(scope_stamp scope, std::uintptr_t position, const watched_call& call) noexcept;
+    void close_scope(scope_stamp scope) noexcept { depth_ = scope.depth - 1; }
 
 private:
     static constexpr std::size_t capacity = 32;
@@ -118,8 +132,42 @@ public:
     [[nodiscard]] scope_stamp open_scope() noexcept { return {}; }
     void expect_innermost(scope_stamp) const noexcept {}
     void expect_last(scope_stamp) const noexcept {}
+    [[nodiscard]] bool is_unmarked(scope_stamp) const noexcept { return true; }
+    void check_scope(scope_stamp, std::uintptr_t, const watched_call&) noexcept {}
+    void close_scope(scope_stamp) noexcept {}
 };
 
 #endif
+
+/// Lets arena_scope reach what is private in an arena.
+struct arena_access {
+    /// What an arena_scope keeps: its marker, which is not stored among the others.
+    template <class Position>
+    struct scope_mark {
+        Position at;
+        [[no_unique_address]] scope_stamp stamp;
+    };
+    template <class Arena>
+    [[nodiscard]] static auto open_scope(Arena& arena) noexcept {
+        return scope_mark<decltype(arena.position())>{arena.position(), arena.marks_.open_scope()};
+    }
+    template <class Arena, class Position>
+    static void close_scope(Arena& arena, const scope_mark<Position>& from) noexcept {
+        if (!arena.marks_.is_unmarked(from.stamp)) [[unlikely]] {
+            arena.marks_.check_scope(from.stamp, from.at.top, arena.call_of());
+        }
+        arena.marks_.close_scope(from.stamp);
+        arena.retreat(from.at, {});
+    }
+    template <class Arena>
+    [[nodiscard]] static const mark_check& marks(const Arena& arena) noexcept {
+        return arena.marks_;
+    }
+};
+
+/// What the marker of an arena with one region remembers.
+struct bump_position {
+    std::uintptr_t top = 0;
+};
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

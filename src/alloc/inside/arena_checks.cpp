@@ -1,5 +1,5 @@
-// Cold half of cairn/alloc/inside/mark_check.hpp.
-#include <cairn/alloc/inside/mark_check.hpp>
+// Cold half of cairn/alloc/inside/arena_checks.hpp.
+#include <cairn/alloc/inside/arena_checks.hpp>
 
 #include <atomic>
 
@@ -12,6 +12,34 @@ std::uint64_t next_arena_id() noexcept {
                                << 10;
     // relaxed: only uniqueness is wanted, nothing is published through the number.
     return base + last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+address_place place_in_region(const bump_region& region, std::uintptr_t end,
+                              const void* address) noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    // `end` is the caller's: a virtual arena's addresses and the high end of a double-ended arena
+    // lie beyond the region's own end.
+    if (at < region.begin() || at >= end) { return {}; }
+    return {.inside = true,
+            .offset = at - region.begin(),
+            .size = end - region.begin(),
+            .state = at < region.top() ? given_out : not_given_out};
+}
+
+void expect_block([[maybe_unused]] const bump_region& region, [[maybe_unused]] const void* p,
+                  [[maybe_unused]] std::size_t size,
+                  [[maybe_unused]] const watched_call& call) noexcept {
+#if CAIRN_ASSERTS
+    if (p == nullptr) { return; }
+    // A block of size 0 owns no byte: the top may have retreated below it.
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    CAIRN_ASSERT(region.owns(p) || (size == 0 && address == region.end()),
+                 "a block comes back to the arena that it was allocated from",
+                 call.about(misuse_kind::foreign_pointer));
+    CAIRN_ASSERT(size == 0 || (region.contains(p) && size <= region.top() - address),
+                 "a block is freed once, with its size, before its arena was rewound",
+                 call.about(misuse_kind::outlived, size, address - region.begin()));
+#endif
 }
 
 #if CAIRN_ASSERTS
