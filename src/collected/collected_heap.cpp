@@ -4,6 +4,7 @@
 #include <cairn/core/inside/atomic.hpp>
 #include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/os/page_allocator.hpp>
+#include <cairn/os/system_allocator.hpp>
 
 #include <cstring>
 #include <new>
@@ -93,8 +94,14 @@ collected_region* build_region(std::byte* memory, const region_plan& plan,
 collected_region* create_region(std::size_t size, const collected_heap_options& how,
                                 allocator_ref upstream) noexcept {
     const region_plan plan{size, how.mark_stack_count};
-    void* const memory = upstream.allocate(plan.end, alignment{region_alignment});
-    if (memory == nullptr) { return nullptr; }
+    // Pages of the system's, since no other allocator gives multiples of 4 GiB. The upstream counts
+    // them.
+    if (!upstream.try_charge(plan.end)) { return nullptr; }
+    void* const memory = page_allocator{how.pages}.allocate(plan.end, alignment{region_alignment});
+    if (memory == nullptr) {
+        upstream.refund(plan.end);
+        return nullptr;
+    }
     collected_region* const r = build_region(static_cast<std::byte*>(memory), plan, how, upstream);
     if constexpr (asserts_enabled) { add_to_known_regions(*r); }
     return r;
@@ -123,21 +130,14 @@ void destroy_region(collected_region& r) noexcept {
     const std::size_t size = r.block_size;
     // The region lies in the block that is given back: what that takes was copied before.
     r.~collected_region();
-    upstream.deallocate(&r, size, alignment{region_alignment});
+    page_allocator{}.deallocate(&r, size, alignment{region_alignment});
+    upstream.refund(size);
 }
 
-namespace {
-
-page_allocator& pages() noexcept {
-    static constinit page_allocator all{page_options{.name = "cairn collected"}};
-    return all;
-}
-
-}  // namespace
 }  // namespace detail
 
 collected_heap::collected_heap(std::size_t size, const options& how) noexcept
-    : collected_heap{size, detail::pages(), how} {}
+    : collected_heap{size, system_memory(), how} {}
 
 collected_heap::collected_heap(std::size_t size, allocator_ref upstream,
                                const options& how) noexcept

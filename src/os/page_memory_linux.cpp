@@ -59,8 +59,28 @@ std::size_t round_up_to_pages(std::size_t bytes) noexcept {
 
 namespace {
 
+/// An aligned range without a larger one around it: addresses may be limited (ulimit -v), and
+/// Valgrind has fewer. Returns: nullptr when none of a few aligned places near a free one is free.
+void* map_near(std::size_t bytes, alignment align, int protection) noexcept {
+    void* const any = ::mmap(nullptr, bytes, protection, reserved_flags, -1, 0);
+    if (any == MAP_FAILED) { return nullptr; }
+    ::munmap(any, bytes);
+    auto place = reinterpret_cast<std::uintptr_t>(any) & ~(align.bytes() - 1);
+    for (int tries = 0; tries < 64 && place > align.bytes(); ++tries, place -= align.bytes()) {
+        void* const hint = reinterpret_cast<void*>(place);
+        void* const mapped = ::mmap(hint, bytes, protection, reserved_flags, -1, 0);
+        if (mapped == hint) { return mapped; }
+        if (mapped != MAP_FAILED) { ::munmap(mapped, bytes); }
+    }
+    return nullptr;
+}
+
 void* map(std::size_t bytes, alignment align, int protection) noexcept {
     if (bytes == 0 || bytes > PTRDIFF_MAX) { return nullptr; }
+    if (align.bytes() / 2 > bytes) {
+        void* const near = map_near(round_up_to_pages(bytes), align, protection);
+        if (near != nullptr) { return near; }
+    }
     // mmap gives multiples of a page: so much more holds an aligned range, wherever it begins.
     const std::size_t extra = align.bytes() > size() ? align.bytes() - size() : 0;
     const std::size_t asked = saturating_add(round_up_to_pages(bytes), extra);

@@ -48,7 +48,9 @@ public:
     using base::deallocate;
     using base::good_size;
     using base::owns;
+    using base::refund;
     using base::reset;
+    using base::try_charge;
     using base::try_resize;
     using base::usable_size;
     using base::validate;

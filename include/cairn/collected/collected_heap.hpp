@@ -30,8 +30,8 @@
 //            no memory that was not there at the start, however deep the graph.
 //            A type's memory is reused by its type, and by others 16 KiB at a time: live bytes may
 //            occupy the sum of each type's peak, until compact().
-// Memory:    one request to the upstream when the heap is made, given back when it ends. Nothing
-//            goes back in between: free memory is kept for other objects.
+// Memory:    pages of the system's, taken when the heap is made and given back when it ends. The
+//            upstream counts them (budget). Free memory is kept for other objects.
 // Cost:      make: a few loads and stores. Beside objects: 2 % for records of chunks; 6 % of
 //            addresses for the mark stack, touched as deep as it gets, 26 % for lives of weak
 //            references and objects set aside, untouched until they are needed. No header.
@@ -51,6 +51,7 @@
 #include <cairn/core/inside/moved.hpp>
 #include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/os/page_memory.hpp>
 #include <cairn/storage/work_limit.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -68,6 +69,8 @@ struct collected_heap_options {
     /// Objects that wait to be traced, in memory taken at the start. 0: one for each 64 bytes of
     /// the heap. What exceeds it is set aside in bitmaps and found again: slower, never lost.
     std::size_t mark_stack_count = 0;
+    /// How the system is asked for pages: huge ones, touched ahead of need, a name.
+    page_options pages{.name = "cairn collected"};
     /// The debug mode: every step() collects all, so that an object that only a raw pointer kept
     /// over a safe point is gone, and step() and collect() move what compact() may move, as far as
     /// chunks are free. Where objects were is poisoned; checked builds name a ref that is used
@@ -82,11 +85,20 @@ class collected_heap {
 public:
     /// See collected_heap_options.
     using options = collected_heap_options;
+    /// Bytes for objects where no size is given: 64 MiB of addresses, and memory as it is touched.
+    static constexpr std::size_t size_default = std::size_t{64} << 20;
 
-    /// `size` bytes for objects, 3 GiB at most, from the system's pages, and what the drawing in
-    /// region.hpp has beside them. Where the memory is refused, the heap refuses everything.
+    /// A heap of size_default bytes.
+    collected_heap() noexcept : collected_heap{size_default} {}
+    explicit collected_heap(allocator_ref upstream) noexcept
+        : collected_heap{size_default, upstream} {}
+    /// `size` bytes for objects, 3 GiB at most, and a third of that beside them (the drawing in
+    /// inside/collected_region.hpp). All of it are pages of the system's: addresses at once, memory
+    /// when it is touched. Where the system refuses them (ulimit -v), or the upstream's limit does,
+    /// capacity() is 0 and make() returns null.
     explicit collected_heap(std::size_t size, const options& how = {}) noexcept;
-    /// The same from `upstream`, in one request aligned to 4 GiB: page_allocator, or a wrapper.
+    /// `upstream` counts those pages where it counts (budget, also behind other wrappers). It gives
+    /// memory only to a marking_worker's sets.
     collected_heap(std::size_t size, allocator_ref upstream, const options& how = {}) noexcept;
     collected_heap(collected_heap&& other) noexcept = default;
     collected_heap& operator=(collected_heap&& other) noexcept;

@@ -50,6 +50,15 @@ struct allocator_ops {
                        alignment align) noexcept;
     std::size_t (*good_size)(const void* self, std::size_t size, alignment align) noexcept;
     bool (*owns)(const void* self, const void* p) noexcept;
+    bool (*try_charge)(void* self, std::size_t size) noexcept;
+    void (*refund)(void* self, std::size_t size) noexcept;
+};
+
+/// Counts bytes that do not come from it, such as the pages of a collected_heap.
+template <class A>
+concept counts_for_others = requires(std::remove_reference_t<A>& a, std::size_t size) {
+    { a.try_charge(size) } noexcept -> std::same_as<bool>;
+    { a.refund(size) } noexcept;
 };
 
 /// Tells in its reports who freed.
@@ -99,6 +108,14 @@ consteval allocator_ops make_allocator_ops() {
     if constexpr (has_good_size<A>) {
         ops.good_size = [](const void* self, std::size_t size, alignment align) noexcept {
             return static_cast<const A*>(self)->good_size(size, align);
+        };
+    }
+    if constexpr (counts_for_others<A>) {
+        ops.try_charge = [](void* self, std::size_t size) noexcept {
+            return static_cast<A*>(self)->try_charge(size);
+        };
+        ops.refund = [](void* self, std::size_t size) noexcept {
+            static_cast<A*>(self)->refund(size);
         };
     }
     if constexpr (has_owns<A>) {
@@ -155,6 +172,16 @@ public:
     [[nodiscard]] std::size_t good_size(std::size_t size,
                                         alignment align = default_alignment) const noexcept {
         return ops_->good_size != nullptr ? ops_->good_size(self_, size, align) : size;
+    }
+
+    /// Counts `size` bytes that come from the system, where the allocator counts (budget).
+    /// Returns: false when they are beyond a limit; nothing has changed then.
+    [[nodiscard]] bool try_charge(std::size_t size) const noexcept {
+        return ops_->try_charge == nullptr || ops_->try_charge(self_, size);
+    }
+    /// They have gone back to the system.
+    void refund(std::size_t size) const noexcept {
+        if (ops_->refund != nullptr) { ops_->refund(self_, size); }
     }
 
     /// True when the allocator can tell whether an address is its own.

@@ -149,6 +149,8 @@ public:
 
     using base::inner;
     using base::owns;
+    using base::refund;
+    using base::try_charge;
 
     /// `size` bytes between two fences, filled with CD: fresh memory is not taken for zeros.
     /// Returns: nullptr when the allocator inside is exhausted, or the record found no memory.

@@ -61,6 +61,20 @@ public:
         return true;
     }
 
+    /// Counts bytes that do not come from A. Returns: false when the wrapper does not admit them.
+    [[nodiscard]] bool try_charge(std::size_t size) noexcept {
+        if (!wrapper().admits(size)) { return false; }
+        if constexpr (counts_for_others<A>) {
+            if (!inner_.try_charge(size)) { return false; }
+        }
+        add(size);
+        return true;
+    }
+    void refund(std::size_t size) noexcept {
+        if constexpr (counts_for_others<A>) { inner_.refund(size); }
+        live_size_ -= size;
+    }
+
     void reset() noexcept
         requires resettable<A>
     {

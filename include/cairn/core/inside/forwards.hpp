@@ -77,6 +77,19 @@ public:
         const scope held{around_};
         return inner_.good_size(size, align);
     }
+    /// Bytes that do not come from here are counted by an A that counts.
+    [[nodiscard]] bool try_charge(std::size_t size) noexcept
+        requires counts_for_others<A>
+    {
+        const scope held{around_};
+        return inner_.try_charge(size);
+    }
+    void refund(std::size_t size) noexcept
+        requires counts_for_others<A>
+    {
+        const scope held{around_};
+        inner_.refund(size);
+    }
     [[nodiscard]] std::size_t usable_size(const void* p) const noexcept
         requires requires(const inner_type& a) {
             { a.usable_size(p) } noexcept -> std::same_as<std::size_t>;
