@@ -56,7 +56,6 @@ module;
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/core/bits.hpp>
 #include <cairn/core/byte_allocator.hpp>
 #include <cairn/core/cache_line.hpp>
 #include <cairn/core/handle.hpp>
@@ -64,7 +63,6 @@ module;
 #include <cairn/core/null_allocator.hpp>
 #include <cairn/core/or_abort.hpp>
 #include <cairn/core/poison.hpp>
-#include <cairn/core/prefetch.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/core/version.hpp>
@@ -78,13 +76,11 @@ module;
 #include <cairn/movable/relocation.hpp>
 #include <cairn/movable/trivial_relocation.hpp>
 #include <cairn/os/clock.hpp>
-#include <cairn/os/fork.hpp>
 #include <cairn/os/mutex.hpp>
 #include <cairn/os/page_allocator.hpp>
 #include <cairn/os/page_memory.hpp>
 #include <cairn/os/per_thread.hpp>
 #include <cairn/os/system_allocator.hpp>
-#include <cairn/os/thread_exit.hpp>
 #include <cairn/os/thread_identity.hpp>
 #include <cairn/owners/deferred_store.hpp>
 #include <cairn/owners/destruction_queue.hpp>
@@ -123,7 +119,6 @@ using cairn::arena;
 using cairn::arena_high_end;
 using cairn::arena_options;
 using cairn::arena_scope;
-using cairn::around_fork;
 using cairn::array_recycler;
 using cairn::assert_handler;
 using cairn::asserts_enabled;
@@ -147,7 +142,6 @@ using cairn::cache_line_alignment;
 using cairn::cache_line_padded;
 using cairn::cache_line_size;
 using cairn::call_site;
-using cairn::ceil_log2;
 using cairn::clone;
 using cairn::collected_heap;
 using cairn::collected_heap_options;
@@ -176,7 +170,6 @@ using cairn::deferred_store;
 using cairn::deleter_in;
 using cairn::describe;
 using cairn::describe_address;
-using cairn::describe_memory;
 using cairn::destroy;
 using cairn::destroys;
 using cairn::destruction_queue;
@@ -189,8 +182,6 @@ using cairn::failing;
 using cairn::field;
 using cairn::first_fit;
 using cairn::fit;
-using cairn::floor_log2;
-using cairn::forget_description;
 using cairn::found_row;
 using cairn::frame_arena;
 using cairn::frame_ptr;
@@ -231,7 +222,6 @@ using cairn::key_of;
 using cairn::lease;
 using cairn::lock_scope;
 using cairn::locked;
-using cairn::lowest_bit;
 using cairn::make;
 using cairn::make_deferred_in;
 using cairn::make_shared_in;
@@ -276,7 +266,6 @@ using cairn::operator==;
 using cairn::or_abort;
 using cairn::outer_ref;
 using cairn::packed_array;
-using cairn::padding_to;
 using cairn::page_allocator;
 using cairn::page_options;
 using cairn::part;
@@ -286,16 +275,12 @@ using cairn::plain_count;
 using cairn::plan_limits;
 using cairn::pmr_resource;
 using cairn::poison;
-using cairn::poison_is_queryable;
-using cairn::poison_is_seen;
-using cairn::poison_is_watched;
 using cairn::polymorphic_store;
 using cairn::pool;
 using cairn::pool_hooks;
 using cairn::pool_of;
 using cairn::pool_options;
 using cairn::pool_stats;
-using cairn::prefetch_for_writing;
 using cairn::quick_fit;
 using cairn::ref;
 using cairn::ref_array;
@@ -320,8 +305,6 @@ using cairn::round_up;
 using cairn::row_batches;
 using cairn::row_iterator;
 using cairn::rows_per_line_boundary;
-using cairn::saturating_add;
-using cairn::saturating_multiply;
 using cairn::scratch;
 using cairn::selected_fields;
 using cairn::set_assert_handler;
@@ -356,10 +339,7 @@ using cairn::table_layout;
 using cairn::table_row;
 using cairn::table_view;
 using cairn::take;
-using cairn::thread_exit;
 using cairn::thread_number;
-using cairn::thread_number_bound;
-using cairn::thread_number_limit;
 using cairn::thread_serial;
 using cairn::traced;
 using cairn::track_options;
@@ -369,7 +349,6 @@ using cairn::uncounted;
 using cairn::unique_handle;
 using cairn::unique_in;
 using cairn::unpoison;
-using cairn::unpoison_defined;
 using cairn::validatable;
 using cairn::value;
 using cairn::virtual_arena;

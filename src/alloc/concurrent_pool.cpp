@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 
 #include "concurrent_pool/registry.hpp"
 #include "pool_rules.hpp"
@@ -27,7 +27,7 @@ std::size_t magazine_size_for(std::size_t stride, const concurrent_pool_options&
         // multiple of that many slots, carved from a line's begin, ends at a line's end. Chunks
         // begin at a line, and are carved a magazine at a time.
         const std::size_t even = std::size_t{1}
-                                 << lowest_bit(stride);  // stride is a multiple of it
+                                 << detail::lowest_bit(stride);  // stride is a multiple of it
         const std::size_t period = even < cache_line_size ? cache_line_size / even : 1;
         size = round_up(size, alignment{period});
     }
@@ -45,7 +45,7 @@ concurrent_pool::concurrent_pool(std::size_t slot_size, alignment align, allocat
       upstream_{upstream},
       options_{how} {
     if (options_.slots_per_chunk == 0) {
-        options_.slots_per_chunk = saturating_multiply(4, depot_.magazine_size());
+        options_.slots_per_chunk = detail::saturating_multiply(4, depot_.magazine_size());
     }
     next_chunk_slots_ = options_.slots_per_chunk;
     concurrent_pool_registry::enter(*this);
@@ -72,7 +72,7 @@ void* concurrent_pool::take_cold(cache& which) noexcept {
     if (!filled) { return take_shared(); }
     // Those that take() does not fetch ahead: its view ends at the magazine.
     for (std::size_t i = 2; i <= lookahead; ++i) {
-        prefetch_for_writing(c->top[-static_cast<std::ptrdiff_t>(i)]);
+        detail::prefetch_for_writing(c->top[-static_cast<std::ptrdiff_t>(i)]);
     }
     return take(*c);
 }

@@ -8,7 +8,7 @@
 #include <functional>
 #include <utility>
 
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 #include <cairn/core/null_allocator.hpp>
 
 #include "pool/checks.hpp"
@@ -51,7 +51,7 @@ pool::pool(slice<std::byte> buffer, std::size_t slot_size, alignment align) noex
     // one slot less is certain to.
     const alignment begin_align = std::max(align, alignment::of<void*>());
     const std::size_t lost =
-        padding_to(reinterpret_cast<std::uintptr_t>(buffer.data()), begin_align);
+        detail::padding_to(reinterpret_cast<std::uintptr_t>(buffer.data()), begin_align);
     constexpr std::size_t overhead = sizeof(chunk) + lookahead * sizeof(void*);
     if (buffer.size() < lost + overhead) { return; }
     const std::size_t size = buffer.size() - lost;

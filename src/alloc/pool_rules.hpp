@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include <cairn/core/alignment.hpp>
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 #include <cairn/core/slice.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
@@ -29,7 +29,7 @@ template <class Options>
 std::size_t next_chunk_slots(std::size_t slots, std::size_t stride,
                              const Options& options) noexcept {
     const std::size_t cap = std::max(options.slots_per_chunk, options.chunk_size_max / stride);
-    return std::min(saturating_multiply(slots, 2), cap);
+    return std::min(detail::saturating_multiply(slots, 2), cap);
 }
 
 /// Fills `out` from the front. Returns: how many slots it got.

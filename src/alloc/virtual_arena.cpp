@@ -13,8 +13,8 @@
 
 #include <utility>
 
-#include <cairn/core/bits.hpp>
 #include <cairn/core/inside/begin_anew.hpp>
+#include <cairn/core/inside/bits.hpp>
 #include <cairn/os/page_memory.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -134,11 +134,11 @@ void* virtual_arena::allocate_elsewhere(std::size_t size, alignment align) noexc
     watch_.expect_not_moved_from(this, "virtual_arena");
     // Subtracted, not added: size + padding could wrap. free_size() counts the whole reservation
     // here, not only what is committed.
-    const std::size_t padding = padding_to(region_.top(), align);
+    const std::size_t padding = detail::padding_to(region_.top(), align);
     if (size > free_size() || padding > free_size() - size) { return nullptr; }
     const std::size_t needed = round_up(region_.used_size() + padding + size, detail::bump_granule);
     // Colouring is not counted in: it moves a block only where there is room for it.
-    if (!commit_up_to(needed, saturating_add(needed, next_step_))) { return nullptr; }
+    if (!commit_up_to(needed, detail::saturating_add(needed, next_step_))) { return nullptr; }
     raise_step();
     return region_.allocate(size, align);
 }
@@ -150,7 +150,7 @@ bool virtual_arena::commit_and_resize(void* p, std::size_t old_size,
     const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - region_.begin();
     if (!region_.is_last(p, old_size) || new_size > capacity() - offset) { return false; }
     const std::size_t needed = round_up(offset + new_size, detail::bump_granule);
-    if (!commit_up_to(needed, saturating_add(needed, next_step_))) { return false; }
+    if (!commit_up_to(needed, detail::saturating_add(needed, next_step_))) { return false; }
     raise_step();
     return region_.try_resize(p, old_size, new_size);
 }

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <new>
 
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/os/page_memory.hpp>
 #include "guarded/fences.hpp"
@@ -24,7 +24,7 @@ guard::guard(guard_options options, allocator_ref inner) noexcept
     }
     if (options_.quarantine_count != 0) {
         const std::size_t size =
-            saturating_multiply(options_.quarantine_count, sizeof(block_record));
+            detail::saturating_multiply(options_.quarantine_count, sizeof(block_record));
         // Of the system, not of the allocator inside: that may be an arena, which a reset empties.
         void* const memory = system_memory().allocate(size, alignment::of<block_record>());
         if (memory == nullptr) {
@@ -148,12 +148,12 @@ void guard::deallocate(void* p, std::size_t size, alignment align,
 /// Valgrind says who freed a block that is read or written in quarantine.
 void guard::describe_freed(block_record& record) const noexcept {
     // AddressSanitizer asks place_of() instead, in the middle of its report.
-    if (poison_is_seen() && !poison_is_queryable) {
+    if (detail::poison_is_seen() && !detail::poison_is_queryable) {
         char text[512];
         std::snprintf(text, sizeof text, "guarded '%s', freed by %s:%u",
                       options_.name != nullptr ? options_.name : "memory", record.where.file_name(),
                       static_cast<unsigned>(record.where.line()));
-        record.description = describe_memory(record.data, record.size, text);
+        record.description = detail::describe_memory(record.data, record.size, text);
     }
 }
 
@@ -183,7 +183,7 @@ void guard::give_back(const block_record& record) noexcept {
 /// The block becomes plain memory of the allocator inside again.
 void guard::take_down(const block_record& record) noexcept {
     const block_parts b = parts_of(record);
-    forget_description(record.description);
+    detail::forget_description(record.description);
     if (record.page_guarded) {
         (void)page_memory::protect(b.fence_end, page_memory::size(),
                                    page_memory::access::read_write);

@@ -61,8 +61,8 @@ relocatable_heap::relocatable_heap(byte_slice region, allocator_ref upstream,
       map_{upstream},
       upstream_{upstream},
       largest_movable_{how.largest_movable} {
-    const std::size_t skip = padding_to(reinterpret_cast<std::uintptr_t>(region.data()),
-                                        alignment{object_granule});  // 0 to 15 bytes
+    const std::size_t skip = detail::padding_to(reinterpret_cast<std::uintptr_t>(region.data()),
+                                                alignment{object_granule});  // 0 to 15 bytes
     if (region.size() < skip) { return; }
     // Bytes at the end that make no whole granule are not used.
     const std::size_t granules = (region.size() - skip) / object_granule;

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include <cairn/core/assert.hpp>
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 
 // Older libc headers than kernel: the numbers are the kernel's ABI.
 #if !defined(PR_SET_VMA)
@@ -54,7 +54,7 @@ std::size_t huge_size() noexcept {
 }
 
 std::size_t round_up_to_pages(std::size_t bytes) noexcept {
-    return saturating_add(bytes, size() - 1) & ~(size() - 1);
+    return detail::saturating_add(bytes, size() - 1) & ~(size() - 1);
 }
 
 namespace {
@@ -83,13 +83,13 @@ void* map(std::size_t bytes, alignment align, int protection) noexcept {
     }
     // mmap gives multiples of a page: so much more holds an aligned range, wherever it begins.
     const std::size_t extra = align.bytes() > size() ? align.bytes() - size() : 0;
-    const std::size_t asked = saturating_add(round_up_to_pages(bytes), extra);
+    const std::size_t asked = detail::saturating_add(round_up_to_pages(bytes), extra);
     if (asked > PTRDIFF_MAX) { return nullptr; }
     void* const mapped = ::mmap(nullptr, asked, protection, reserved_flags, -1, 0);
     if (mapped == MAP_FAILED) { return nullptr; }
     // [ lead ][ aligned ...... ][ tail ]: lead and tail go back at once.
     auto* const first = static_cast<std::byte*>(mapped);
-    const std::size_t lead = padding_to(reinterpret_cast<std::uintptr_t>(first), align);
+    const std::size_t lead = detail::padding_to(reinterpret_cast<std::uintptr_t>(first), align);
     if (lead != 0) { ::munmap(first, lead); }
     if (extra > lead) {  // lead <= extra: both ends are whole pages
         ::munmap(first + lead + round_up_to_pages(bytes), extra - lead);

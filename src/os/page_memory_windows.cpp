@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include <cairn/core/assert.hpp>
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 #include <cairn/core/or_abort.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace page_memory {
@@ -39,7 +39,7 @@ std::size_t size() noexcept { return sizes().page; }
 std::size_t huge_size() noexcept { return size(); }
 
 std::size_t round_up_to_pages(std::size_t bytes) noexcept {
-    return saturating_add(bytes, size() - 1) & ~(size() - 1);
+    return detail::saturating_add(bytes, size() - 1) & ~(size() - 1);
 }
 
 void* reserve(std::size_t bytes, alignment align) noexcept {
@@ -49,7 +49,7 @@ void* reserve(std::size_t bytes, alignment align) noexcept {
     if (align.bytes() <= sizes().granularity) {
         return ::VirtualAlloc(nullptr, wanted, MEM_RESERVE, PAGE_NOACCESS);
     }
-    const std::size_t roomy = saturating_add(wanted, align.bytes());
+    const std::size_t roomy = detail::saturating_add(wanted, align.bytes());
     if (roomy > PTRDIFF_MAX) { return nullptr; }
     // Reserve enough to hold an aligned range, release it, and reserve the aligned range at that
     // address. Another thread may take it in between; then there is another room to try.
@@ -59,7 +59,7 @@ void* reserve(std::size_t bytes, alignment align) noexcept {
         if (room == nullptr) { return nullptr; }
         auto* const first = static_cast<std::byte*>(room);
         std::byte* const aligned =
-            first + padding_to(reinterpret_cast<std::uintptr_t>(first), align);
+            first + detail::padding_to(reinterpret_cast<std::uintptr_t>(first), align);
         ::VirtualFree(room, 0, MEM_RELEASE);
         if (void* const result = ::VirtualAlloc(aligned, wanted, MEM_RESERVE, PAGE_NOACCESS)) {
             return result;

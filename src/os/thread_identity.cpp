@@ -4,7 +4,7 @@
 #include <atomic>
 #include <bit>
 
-#include <cairn/os/thread_exit.hpp>
+#include <cairn/os/inside/thread_exit.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -15,8 +15,8 @@ constinit thread_local detail::thread_identity detail::this_thread{};
 namespace {
 
 constexpr unsigned word_bits = 64;
-constexpr unsigned word_count = thread_number_limit / word_bits;
-static_assert(thread_number_limit % word_bits == 0);
+constexpr unsigned word_count = detail::thread_number_limit / word_bits;
+static_assert(detail::thread_number_limit % word_bits == 0);
 
 constinit std::atomic<std::uint64_t> taken[word_count]{};  // bit set: a living thread has it
 constinit std::atomic<unsigned> bound{0};
@@ -43,7 +43,7 @@ unsigned take_lowest() noexcept {
             }
         }
     }
-    return thread_number_limit;
+    return detail::thread_number_limit;
 }
 
 void raise_bound(unsigned to) noexcept {
@@ -54,10 +54,10 @@ void raise_bound(unsigned to) noexcept {
 
 /// Gives the number back when the thread ends. What runs later in that thread, and asks, finds the
 /// shared number, which goes back to no list. The argument is the number plus one, as a pointer.
-constinit thread_exit thread_ending{[](void* number_plus_one) noexcept {
+constinit detail::thread_exit thread_ending{[](void* number_plus_one) noexcept {
     // First the thread forgets it, then it is free: what runs later in this thread must not use a
     // number that another one has by then.
-    detail::this_thread.number_plus_one = thread_number_limit + 1;
+    detail::this_thread.number_plus_one = detail::thread_number_limit + 1;
     give_back(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(number_plus_one)) - 1);
 }};
 
@@ -70,13 +70,13 @@ namespace detail {
 
 unsigned assign_thread_number() noexcept {
     unsigned number = take_lowest();
-    if (number < thread_number_limit) {
+    if (number < detail::thread_number_limit) {
         // A number that would never go back is not kept: the thread shares the last one instead.
         if (thread_ending.watch(reinterpret_cast<void*>(std::uintptr_t{number} + 1))) {
             raise_bound(number + 1);
         } else {
             give_back(number);
-            number = thread_number_limit;
+            number = detail::thread_number_limit;
         }
     }
     this_thread.number_plus_one = number + 1;
@@ -97,6 +97,6 @@ const thread_numbers numbers_of_this_module{&number_here};
 
 }  // namespace detail
 
-unsigned thread_number_bound() noexcept { return bound.load(std::memory_order_acquire); }
+unsigned detail::thread_number_bound() noexcept { return bound.load(std::memory_order_acquire); }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include <cairn/core/poison.hpp>
-#include <cairn/os/fork.hpp>
+#include <cairn/os/inside/fork.hpp>
 
 #if CAIRN_DETAIL_ASAN
 extern "C" {
@@ -147,8 +147,8 @@ void allocator_watch::set_name(const char* name, const void* object,
     // A child of fork() finds the lock free. Registered once, with the first name; where the system
     // has no room for it, only a child that names allocators could wait.
     static const bool forks =
-        around_fork([] { watch_list::lock::take(); }, [] { watch_list::lock::give(); },
-                    [] { watch_list::lock::give(); });
+        detail::around_fork([] { watch_list::lock::take(); }, [] { watch_list::lock::give(); },
+                            [] { watch_list::lock::give(); });
     (void)forks;
 #    if CAIRN_DETAIL_ASAN
     // Once: a program that installs a callback of its own later keeps it, and may ask
@@ -167,7 +167,7 @@ unsigned allocator_watch::describe(const void* address, std::size_t size) const 
     if (name_ == nullptr) { return 0; }
     char text[128];
     std::snprintf(text, sizeof text, "%s '%s'", type_->type, name_);
-    return describe_memory(address, size, text);
+    return detail::describe_memory(address, size, text);
 }
 
 void allocator_watch::describe_region(const void* address, std::size_t size) noexcept {
@@ -177,7 +177,7 @@ void allocator_watch::describe_region(const void* address, std::size_t size) noe
 }
 
 void allocator_watch::forget_region() noexcept {
-    forget_description(region_);
+    detail::forget_description(region_);
     region_ = 0;
 }
 

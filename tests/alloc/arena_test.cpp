@@ -226,7 +226,7 @@ TEST(arena, chains_serve_as_upstreams_of_each_other) {
 }
 
 TEST(arena, freed_and_unallocated_memory_is_poisoned) {
-    if (!poison_is_queryable) { GTEST_SKIP() << "needs AddressSanitizer"; }
+    if (!detail::poison_is_queryable) { GTEST_SKIP() << "needs AddressSanitizer"; }
     arena a{1_KiB};
     auto* const first = static_cast<char*>(a.allocate(20));
     auto* const second = static_cast<char*>(a.allocate(20));

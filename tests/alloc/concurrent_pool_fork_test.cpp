@@ -141,7 +141,9 @@ TEST(concurrent_pool_fork, the_child_goes_on_while_another_thread_waits_for_the_
 #    if defined(__linux__) && defined(__x86_64__)
 
 TEST(concurrent_pool_fork, the_child_goes_on_from_every_instruction_of_another_thread) {
-    if (under_tsan || cairn::poison_is_queryable) { GTEST_SKIP() << "steps through the library"; }
+    if (under_tsan || cairn::detail::poison_is_queryable) {
+        GTEST_SKIP() << "steps through the library";
+    }
     auto upstream = std::make_unique<stopping_upstream>();
     concurrent_pool p{16, alignment{16}, *upstream, tiny};
     void* slots[5] = {};

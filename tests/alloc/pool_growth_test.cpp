@@ -221,7 +221,7 @@ TEST(pool, random_operations_agree_with_a_set) {
             order.pop_back();
         };
         unsigned long bias = 50;
-        const int operation_count = cairn::poison_is_queryable ? 8'000 : 25'000;
+        const int operation_count = cairn::detail::poison_is_queryable ? 8'000 : 25'000;
         for (int op = 0; op < operation_count; ++op) {
             if (op % 500 == 0) {
                 bias = 20 + random() % 60;

@@ -12,7 +12,7 @@ using graphs::model;
 
 constexpr std::uint32_t seed = 20261122;
 #if defined(__OPTIMIZE__)
-constexpr bool is_optimized = !cairn::poison_is_queryable;
+constexpr bool is_optimized = !cairn::detail::poison_is_queryable;
 #else
 constexpr bool is_optimized = false;
 #endif

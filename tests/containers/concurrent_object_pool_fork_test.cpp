@@ -126,7 +126,9 @@ TEST(concurrent_object_pool_fork, the_child_goes_on_while_another_thread_waits_f
 #    if defined(__linux__) && defined(__x86_64__)
 
 TEST(concurrent_object_pool_fork, the_child_goes_on_from_every_instruction_of_another_thread) {
-    if (under_tsan || cairn::poison_is_queryable) { GTEST_SKIP() << "steps through the library"; }
+    if (under_tsan || cairn::detail::poison_is_queryable) {
+        GTEST_SKIP() << "steps through the library";
+    }
     auto upstream = std::make_unique<stopping_upstream>();
     std::optional<pool_type> pool;
     pool.emplace(*upstream, pool_type::options{.object_count_max = object_count});

@@ -205,7 +205,7 @@ constexpr std::uint64_t seed = 20261121;
 
 TEST(relocatable_heap_model_test, random_operations_keep_every_byte) {
     std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-    const int operations = cairn::poison_is_queryable ? 50'000 : 100'000;
+    const int operations = cairn::detail::poison_is_queryable ? 50'000 : 100'000;
     for (std::uint64_t run = 0; run < 10 && !HasFailure(); ++run) {
         SCOPED_TRACE(run);
         model m{seed + run,

@@ -138,7 +138,7 @@ TEST(page_allocator, names_its_blocks) {
 #endif
 
 TEST(page_allocator, poison_left_in_a_freed_block_does_not_stick_to_the_addresses) {
-    if (!poison_is_queryable) { GTEST_SKIP() << "only AddressSanitizer answers"; }
+    if (!detail::poison_is_queryable) { GTEST_SKIP() << "only AddressSanitizer answers"; }
     page_allocator pages;
     void* const p = pages.allocate(4 * page);
     ASSERT_NE(p, nullptr);

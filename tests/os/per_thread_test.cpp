@@ -172,7 +172,7 @@ TEST(per_thread, a_throwing_constructor_leaves_nothing_behind) {
 
 #if defined(HAS_ENDING_THREADS)
 TEST(per_thread, the_number_that_threads_share_has_no_slot) {
-    per_thread<int> more_than_numbers{thread_number_limit + 1};
+    per_thread<int> more_than_numbers{detail::thread_number_limit + 1};
     int* before = nullptr;
     int* late = nullptr;
     in_ending_thread(

@@ -1,5 +1,5 @@
-// What cairn/os/thread_exit.hpp promises.
-#include <cairn/os/thread_exit.hpp>
+// What cairn/os/inside/thread_exit.hpp promises.
+#include <cairn/os/inside/thread_exit.hpp>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 #include "support/ending_thread.hpp"
 
-using cairn::thread_exit;
+using cairn::detail::thread_exit;
 
 namespace {
 
@@ -44,7 +44,7 @@ TEST(thread_exit, a_later_argument_replaces_the_earlier_one) {
 
 TEST(thread_exit, when_the_object_is_gone_threads_end_without_it) {
     static std::atomic<int> calls{0};
-    auto unloaded = std::make_unique<thread_exit>([](void*) noexcept { ++calls; });
+    auto unloaded = std::make_unique<detail::thread_exit>([](void*) noexcept { ++calls; });
     std::atomic<int> step{0};
     std::thread t{[&] {
         int mine = 0;

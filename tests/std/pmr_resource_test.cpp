@@ -93,7 +93,7 @@ TEST(from_pmr, keeps_the_shared_contract_and_never_throws) {
     std::pmr::unsynchronized_pool_resource pool;
     from_pmr memory{&pool};
     // AddressSanitizer's operator new ends the program over 2^63 bytes instead of throwing.
-    const contract::options o{.sizes_are_refused = !poison_is_queryable};
+    const contract::options o{.sizes_are_refused = !detail::poison_is_queryable};
     for (unsigned seed = 1; seed <= 20; ++seed) { check_allocator_contract(memory, seed, o); }
     from_pmr none{std::pmr::null_memory_resource()};
     EXPECT_EQ(none.allocate(1), nullptr);

@@ -107,8 +107,8 @@ class test_region {
 public:
     explicit test_region(std::size_t size) : bytes_(size + 4096) {}
     std::span<std::byte> span(std::size_t size) {
-        const std::size_t skip = cairn::padding_to(reinterpret_cast<std::uintptr_t>(bytes_.data()),
-                                                   cairn::alignment{4096});
+        const std::size_t skip = cairn::detail::padding_to(
+            reinterpret_cast<std::uintptr_t>(bytes_.data()), cairn::alignment{4096});
         return {bytes_.data() + skip, size};
     }
     std::span<std::byte> span() { return span(bytes_.size() - 4096); }

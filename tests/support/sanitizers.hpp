@@ -17,4 +17,4 @@ inline constexpr bool under_tsan = false;
 
 /// True when a memory checker sees a write into freed bytes itself: AddressSanitizer, or Valgrind
 /// where the program runs under it. (poison_is_watched is true where Valgrind could run, too.)
-[[nodiscard]] inline bool checker_is_faster() { return cairn::poison_is_seen(); }
+[[nodiscard]] inline bool checker_is_faster() { return cairn::detail::poison_is_seen(); }

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include <cairn/core/alignment.hpp>
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 
 /// Memory from a buffer, never given back. Stops in its n-th request until it may go on.
 struct stopping_upstream {

@@ -19,7 +19,7 @@ void* test_upstream::allocate(std::size_t size, cairn::alignment align) noexcept
     void* const base = std::malloc(size + align.bytes());
     if (base == nullptr) { return nullptr; }
     auto* p = static_cast<std::byte*>(base);
-    p += cairn::padding_to(reinterpret_cast<std::uintptr_t>(p), align);
+    p += cairn::detail::padding_to(reinterpret_cast<std::uintptr_t>(p), align);
     std::memset(p, 0xA5, size);  // fresh memory is not zero
     live_.emplace(p, block{base, size, align});
     live_size_ += size;

@@ -25,7 +25,7 @@
 #include <bit>
 #include <cstddef>
 
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 #include <cairn/core/inside/forwards.hpp>
 #include <cairn/core/poison.hpp>
 
@@ -46,10 +46,10 @@ public:
             return inner_.allocate(size, align);
         }
         const std::size_t rounded = good_size(size, align);
-        link*& head = free_[floor_log2(rounded)];
+        link*& head = free_[detail::floor_log2(rounded)];
         if (head == nullptr) { return inner_.allocate(rounded, align); }
         link* const reused = head;
-        unpoison_defined(reused, sizeof(link));
+        detail::unpoison_defined(reused, sizeof(link));
         head = reused->next;
         unpoison(reused, size);
         return reused;
@@ -68,8 +68,8 @@ public:
             inner_.deallocate(p, rounded, align);
             return;
         }
-        link*& head = free_[floor_log2(rounded)];
-        unpoison_defined(p, sizeof(link));
+        link*& head = free_[detail::floor_log2(rounded)];
+        detail::unpoison_defined(p, sizeof(link));
         head = ::new (p) link{head};
         poison(p, rounded);
     }
@@ -89,7 +89,7 @@ public:
             return false;
         }
         if (new_size > old_size) {
-            unpoison_defined(static_cast<std::byte*>(p) + old_size, new_size - old_size);
+            detail::unpoison_defined(static_cast<std::byte*>(p) + old_size, new_size - old_size);
         }
         return true;
     }

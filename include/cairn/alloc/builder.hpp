@@ -31,7 +31,7 @@
 
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 #include <cairn/core/inside/construct.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/storage/growth.hpp>
@@ -194,7 +194,7 @@ private:
     /// Elements in the room that the arena would give for `wanted` of them: what it rounds up to
     /// costs nothing.
     [[nodiscard]] static std::size_t fitting(reference arena, std::size_t wanted) noexcept {
-        return arena.good_size(saturating_multiply(wanted, sizeof(T)), alignment::of<T>()) /
+        return arena.good_size(detail::saturating_multiply(wanted, sizeof(T)), alignment::of<T>()) /
                sizeof(T);
     }
 

@@ -46,8 +46,8 @@
 
 #include <cairn/alloc/concurrent_pool/thread_caches.hpp>
 #include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/inside/prefetch.hpp>
 #include <cairn/core/poison.hpp>
-#include <cairn/core/prefetch.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/mutex.hpp>
 #include <cairn/os/system_allocator.hpp>

@@ -20,7 +20,7 @@
 #include <cairn/alloc/fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/inside/free_lists.hpp>
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -51,7 +51,7 @@ struct half_fit {
 
         /// A free block of at least `size` granules: the head of its bin. O(1).
         [[nodiscard]] detail::hole find(blocks, std::uint32_t size) const noexcept {
-            const std::uint32_t wanted = ceil_log2(size);
+            const std::uint32_t wanted = detail::ceil_log2(size);
             if (wanted >= bin_count) [[unlikely]] { return {}; }
             const std::uint32_t bin = lists_.bin_from(wanted);
             if (bin == detail::no_block) [[unlikely]] { return {}; }
@@ -86,7 +86,7 @@ struct half_fit {
             lists_.validate(heads_, links{b, code_}, bin_count,
                             [&](std::uint32_t bin, std::uint32_t g) {
                                 visit(g);
-                                CAIRN_ASSERT(floor_log2(b.header(g).size()) == bin,
+                                CAIRN_ASSERT(detail::floor_log2(b.header(g).size()) == bin,
                                              "a free block is in the bin of its size");
                             });
         }
@@ -96,7 +96,7 @@ struct half_fit {
             if (size == 0) {
                 __builtin_unreachable();
             }  // no block has no granule: nothing compares
-            return floor_log2(size);
+            return detail::floor_log2(size);
         }
 
         detail::free_lists<bin_count> lists_;

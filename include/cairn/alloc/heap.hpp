@@ -222,7 +222,7 @@ public:
         if constexpr (asserts_enabled) { check_freed(p, SIZE_MAX, 0, {}); }
         const std::size_t size = detail::payload_size(header_of(p).size());
         // Told that they are there, the caller may use them: also what lies behind the asked size.
-        unpoison_defined(p, size);
+        detail::unpoison_defined(p, size);
         return size;
     }
 

@@ -40,7 +40,7 @@ public:
     /// Nothing: the bytes wait for a rewind or the reset.
     void deallocate([[maybe_unused]] void* p, [[maybe_unused]] std::size_t size,
                     alignment = default_alignment) noexcept {
-        if constexpr (poison_is_watched) {
+        if constexpr (detail::poison_is_watched) {
             if (p != nullptr) { poison(p, size); }
         }
     }

@@ -37,7 +37,7 @@
 #include <cstdint>
 
 #include <cairn/core/allocator_ref.hpp>
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
@@ -277,13 +277,14 @@ constexpr std::size_t pool::required_size(std::size_t count, std::size_t slot_si
                                           alignment align) noexcept {
     const std::size_t stride = round_up(slot_size != 0 ? slot_size : 1, align);
     // [ slots | up to 7 bytes | chunk record | pad | stack ]
-    const std::size_t slots = saturating_multiply(count, stride);
-    const std::size_t links = saturating_multiply(saturating_add(lookahead, count), sizeof(void*));
+    const std::size_t slots = detail::saturating_multiply(count, stride);
+    const std::size_t links =
+        detail::saturating_multiply(detail::saturating_add(lookahead, count), sizeof(void*));
     // no upstream has that much
     constexpr std::size_t absurd = SIZE_MAX;
     if (stride < slot_size || slots > absurd - sizeof(void*)) { return absurd; }
-    return saturating_add(saturating_add(round_up(slots, alignment::of<void*>()), sizeof(chunk)),
-                          links);
+    return detail::saturating_add(
+        detail::saturating_add(round_up(slots, alignment::of<void*>()), sizeof(chunk)), links);
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

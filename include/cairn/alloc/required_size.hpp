@@ -27,7 +27,7 @@
 #include <type_traits>
 
 #include <cairn/alloc/heap.hpp>
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -36,7 +36,7 @@ namespace detail {
 /// H(n) / ln 2, rounded up, in units of 1/1024.
 [[nodiscard]] constexpr std::size_t harmonic_over_ln2(std::size_t n) noexcept {
     if (n > 4096) {  // H(n) <= 1 + ln n, and log2 n <= ceil_log2 n
-        return 1478 + std::size_t{ceil_log2(n)} * 1024;
+        return 1478 + std::size_t{detail::ceil_log2(n)} * 1024;
     }
     double sum = 0;
     for (std::size_t i = 1; i <= n; ++i) { sum += 1.0 / static_cast<double>(i); }
@@ -66,12 +66,13 @@ template <class Fit>
     } else if (Fit::block_size(1000) != 1000) {
         live += live / 16 + 1;
     }
-    std::size_t granules = saturating_add(live, saturating_multiply(count, largest - 1));
+    std::size_t granules =
+        detail::saturating_add(live, detail::saturating_multiply(count, largest - 1));
     std::size_t other = SIZE_MAX;
     if constexpr (std::is_same_v<Fit, first_fit>) {
-        other = saturating_multiply(live, detail::harmonic_over_ln2(largest)) / 1024 + 1;
+        other = detail::saturating_multiply(live, detail::harmonic_over_ln2(largest)) / 1024 + 1;
     } else if constexpr (std::is_same_v<Fit, half_fit>) {
-        other = saturating_multiply(live, 1 + ceil_log2(largest));
+        other = detail::saturating_multiply(live, 1 + detail::ceil_log2(largest));
     }
     granules = granules < other ? granules : other;
     if (granules > detail::granule_count_max) { return SIZE_MAX; }

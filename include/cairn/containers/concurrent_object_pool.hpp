@@ -94,7 +94,7 @@ public:
         CAIRN_ASSERT(count().live == 0 || slots_.stats().has_lost_threads,
                      "every object comes back before the pool ends");
         for (slot* s = built_.load(detail::memory_order::acquire); s != nullptr;) {
-            unpoison_defined(s, sizeof(slot));
+            detail::unpoison_defined(s, sizeof(slot));
             slot* const next = s->next;
             s->object()->~T();
             s = next;
@@ -209,14 +209,14 @@ private:
     [[nodiscard]] slot* take_slot() noexcept {
         void* const memory = slots_.allocate();
         if (memory == nullptr) [[unlikely]] { return nullptr; }
-        unpoison_defined(memory, sizeof(slot));  // who gave it back left an object in it
+        detail::unpoison_defined(memory, sizeof(slot));  // who gave it back left an object in it
         return static_cast<slot*>(memory);
     }
     void give_slot(slot* s) noexcept {
         slots_.deallocate(s);
-        if constexpr (poison_is_watched) {  // for release() and count()
-            unpoison_defined(&s->mark, sizeof s->mark);
-            unpoison_defined(&s->next, sizeof s->next);
+        if constexpr (detail::poison_is_watched) {  // for release() and count()
+            detail::unpoison_defined(&s->mark, sizeof s->mark);
+            detail::unpoison_defined(&s->next, sizeof s->next);
         }
     }
 

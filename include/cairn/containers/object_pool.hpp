@@ -95,7 +95,7 @@ public:
     ~object_pool() {
         CAIRN_ASSERT(live_count() == 0, "every object comes back before the pool ends");
         slots_.for_each_built([](void* slot) {
-            unpoison_defined(slot, sizeof(T));
+            detail::unpoison_defined(slot, sizeof(T));
             static_cast<T*>(slot)->~T();
         });
     }
@@ -192,7 +192,7 @@ private:
     [[nodiscard]] T* take_idle() {
         void* const slot = slots_.stack_[--slots_.idle_count_];
         detail::rollback undo{[&]() noexcept { push(slot); }};
-        unpoison_defined(slot, sizeof(T));
+        detail::unpoison_defined(slot, sizeof(T));
         T* const object = static_cast<T*>(slot);
         detail::tell_acquired<Rules>(hooks_, *object);  // may acquire others, or throw
         undo.cancel();
@@ -238,7 +238,7 @@ private:
     }
     void destroy(void* slot) noexcept {
         note_peak();
-        unpoison_defined(slot, sizeof(T));
+        detail::unpoison_defined(slot, sizeof(T));
         static_cast<T*>(slot)->~T();
         state_of(slot).tag = 0;
         slots_.give_vacant(slot);

@@ -33,8 +33,8 @@
 #include <cairn/containers/batches.hpp>
 #include <cairn/containers/inside/sort_rows.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/core/bits.hpp>
 #include <cairn/core/inside/begin_anew.hpp>
+#include <cairn/core/inside/bits.hpp>
 #include <cairn/core/inside/construct.hpp>
 #include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/poison.hpp>
@@ -122,7 +122,8 @@ public:
     [[nodiscard]] bool reserve_address_space(std::size_t count_max,
                                              page_options how = {}) noexcept {
         CAIRN_ASSERT(capacity_ == 0, "addresses are reserved before the first insertion");
-        return memory_.reserve_address_space(cairn::saturating_multiply(count_max, sizeof(T)), how);
+        return memory_.reserve_address_space(
+            cairn::detail::saturating_multiply(count_max, sizeof(T)), how);
     }
 
     // ---- reading ------------------------------------------------------------------------------

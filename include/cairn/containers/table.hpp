@@ -177,7 +177,7 @@ public:
     template <class... Args>
     [[gnu::always_inline]] void emplace_in_room(Args&&... args) {
         CAIRN_ASSERT(m_.size < m_.capacity, "there is room");
-        if (poison_is_seen()) { m_.watch(desc(), m_.size + 1); }
+        if (detail::poison_is_seen()) { m_.watch(desc(), m_.size + 1); }
         rows_in_place().construct(m_.size, static_cast<Args&&>(args)...);
         ++m_.size;
         if (m_.followers != nullptr) { m_.tell_added(m_.size - 1, 1); }
@@ -253,7 +253,7 @@ public:
     {
         if (!reserve(rows)) { return false; }
         const std::size_t old = size();
-        if (poison_is_seen()) { m_.watch(desc(), rows); }
+        if (detail::poison_is_seen()) { m_.watch(desc(), rows); }
         m_.size = rows;
         if (rows > old && m_.followers != nullptr) { m_.tell_added(old, rows - old); }
         return true;
@@ -415,7 +415,7 @@ private:
     }
     /// The rows from `rows` on have ended or were moved.
     void forget_rows_from(std::size_t rows) noexcept {
-        if (poison_is_seen()) { m_.watch(desc(), rows); }
+        if (detail::poison_is_seen()) { m_.watch(desc(), rows); }
         m_.size = rows;
     }
     template <class FindOrder>

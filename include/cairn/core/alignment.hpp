@@ -62,10 +62,14 @@ inline constexpr std::size_t cache_line_size = 64;
 /// As an alignment: what begins there shares no line with what lies in front of it.
 inline constexpr alignment cache_line_alignment{cache_line_size};
 
+namespace detail {
+
 /// Bytes to add to `address` to reach the next multiple of `to` (0 when already there).
 [[nodiscard]] constexpr std::size_t padding_to(std::uintptr_t address, alignment to) noexcept {
     return (0 - address) & to.mask();
 }
+
+}  // namespace detail
 
 /// `value` rounded up to a multiple of `to`. Wraps to 0 within `to` of SIZE_MAX: compare the
 /// unrounded value first.
@@ -84,9 +88,9 @@ inline constexpr alignment cache_line_alignment{cache_line_size};
 }
 
 static_assert(sizeof(alignment) == 1);
-static_assert(padding_to(0, alignment{16}) == 0);
-static_assert(padding_to(1, alignment{16}) == 15);
-static_assert(padding_to(16, alignment{16}) == 0);
+static_assert(detail::padding_to(0, alignment{16}) == 0);
+static_assert(detail::padding_to(1, alignment{16}) == 15);
+static_assert(detail::padding_to(16, alignment{16}) == 0);
 static_assert(round_up(17, alignment{16}) == 32);
 static_assert(round_down(17, alignment{16}) == 16);
 

@@ -55,6 +55,8 @@ void tell_forget(unsigned number) noexcept;
 }  // namespace detail
 #endif
 
+namespace detail {
+
 /// True when poisoned bytes may be watched by a checker: AddressSanitizer, or Valgrind when it runs
 /// the program.
 inline constexpr bool poison_is_watched = CAIRN_DETAIL_ASAN != 0 || CAIRN_DETAIL_VALGRIND != 0;
@@ -65,11 +67,13 @@ inline constexpr bool poison_is_queryable = CAIRN_DETAIL_ASAN != 0;
 /// True when a checker watches poisoned bytes in this run of the program.
 [[nodiscard]] [[gnu::always_inline]] inline bool poison_is_seen() noexcept {
 #if CAIRN_DETAIL_VALGRIND
-    return detail::on_valgrind;
+    return on_valgrind;
 #else
     return poison_is_watched;
 #endif
 }
+
+}  // namespace detail
 
 /// From now on a read or write in [address, address + size) is an error, until it is unpoisoned.
 [[gnu::always_inline]] inline void poison([[maybe_unused]] const void* address,
@@ -91,6 +95,8 @@ inline constexpr bool poison_is_queryable = CAIRN_DETAIL_ASAN != 0;
 #endif
 }
 
+namespace detail {
+
 /// The bytes are in use and hold data that the allocator itself put there (a free-list
 /// link, a header): readable, and their content counts as defined.
 [[gnu::always_inline]] inline void unpoison_defined([[maybe_unused]] const void* address,
@@ -98,7 +104,7 @@ inline constexpr bool poison_is_queryable = CAIRN_DETAIL_ASAN != 0;
 #if CAIRN_DETAIL_ASAN
     __asan_unpoison_memory_region(address, size);
 #elif CAIRN_DETAIL_VALGRIND
-    if (detail::on_valgrind) [[unlikely]] { detail::tell_defined(address, size); }
+    if (on_valgrind) [[unlikely]] { tell_defined(address, size); }
 #endif
 }
 
@@ -108,7 +114,7 @@ inline constexpr bool poison_is_queryable = CAIRN_DETAIL_ASAN != 0;
                                               [[maybe_unused]] std::size_t size,
                                               [[maybe_unused]] const char* description) noexcept {
 #if CAIRN_DETAIL_VALGRIND
-    return detail::on_valgrind ? detail::tell_description(address, size, description) : 0;
+    return on_valgrind ? tell_description(address, size, description) : 0;
 #else
     return 0;
 #endif
@@ -117,9 +123,11 @@ inline constexpr bool poison_is_queryable = CAIRN_DETAIL_ASAN != 0;
 /// The bytes have no name any more; 0 does nothing.
 inline void forget_description([[maybe_unused]] unsigned number) noexcept {
 #if CAIRN_DETAIL_VALGRIND
-    if (number != 0) { detail::tell_forget(number); }
+    if (number != 0) { tell_forget(number); }
 #endif
 }
+
+}  // namespace detail
 
 /// True when AddressSanitizer watches this byte. Always false where poison_is_queryable is false.
 [[nodiscard]] inline bool is_poisoned([[maybe_unused]] const void* address) noexcept {

@@ -93,7 +93,8 @@ public:
         for (; slots_.count < slots_.taken; ++slots_.count) {
             ::new (static_cast<void*>(slots_.first + slots_.count)) slot{make(slots_.count)};
         }
-        own_count_ = slots_.count < thread_number_limit ? slots_.count : thread_number_limit;
+        own_count_ =
+            slots_.count < detail::thread_number_limit ? slots_.count : detail::thread_number_limit;
     }
 
     per_thread(const per_thread&) = delete;

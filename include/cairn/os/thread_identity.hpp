@@ -27,13 +27,13 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+namespace detail {
+
 /// Numbers below this belong to one living thread each. When so many threads live at once, and for
 /// a thread that asks so late in its exit that its number has gone back already (from the
 /// destructor of a pthread key: thread_exit.hpp), the number is thread_number_limit itself: it is
 /// shared, so arrays indexed by it need a lock.
 inline constexpr unsigned thread_number_limit = 4096;
-
-namespace detail {
 
 struct thread_identity {
     unsigned number_plus_one = 0;  // 0: not yet asked for
@@ -74,8 +74,12 @@ CAIRN_DETAIL_MODULE_LOCAL extern const thread_numbers numbers_of_this_module;
     return detail::assign_thread_serial();
 }
 
+namespace detail {
+
 /// One more than the largest number that has ever been given out, at most thread_number_limit: how
 /// long an array indexed by thread_number() has to be until now.
 [[nodiscard]] CAIRN_DETAIL_MODULE_LOCAL unsigned thread_number_bound() noexcept;
+
+}  // namespace detail
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -32,7 +32,7 @@
 #include <utility>
 
 #include <cairn/alloc/pool.hpp>
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 #include <cairn/std/inside/bad_alloc.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -96,7 +96,7 @@ private:
     /// Slots of 8 * (index + 1) bytes at multiples of the largest power of two in that.
     static pool make_pool(std::size_t index, allocator_ref upstream, options how) noexcept {
         const std::size_t size = granularity * (index + 1);
-        return pool{size, alignment{std::size_t{1} << lowest_bit(size)}, upstream, how};
+        return pool{size, alignment{std::size_t{1} << detail::lowest_bit(size)}, upstream, how};
     }
     template <std::size_t... Index>
     node_pool(allocator_ref upstream, options how, std::index_sequence<Index...>) noexcept

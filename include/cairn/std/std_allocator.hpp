@@ -38,7 +38,7 @@
 #include <type_traits>
 
 #include <cairn/core/allocator_ref.hpp>
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 #include <cairn/std/inside/bad_alloc.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {

@@ -111,7 +111,7 @@ template <class T, byte_allocator A = allocator_ref>
     std::size_t count) {
     using element = std::remove_extent_t<T>;
     const detail::held_allocator<A> held{allocator};
-    const std::size_t size = saturating_multiply(count, sizeof(element));
+    const std::size_t size = detail::saturating_multiply(count, sizeof(element));
     void* const memory = held.get().allocate(size, alignment::of<element>());
     if (memory == nullptr) [[unlikely]] {
         return unique_in<T, A>{nullptr, deleter_in<T, A>{held, 0}};

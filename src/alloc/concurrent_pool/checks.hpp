@@ -64,7 +64,7 @@ struct concurrent_pool_checks {
         void* const place = c.live + c.slot_count;
         unsigned number;
         std::memcpy(&number, place, sizeof number);
-        forget_description(number);
+        detail::forget_description(number);
         number = p.watch_.describe(c.first, c.slot_count * p.stride_);
         std::memcpy(place, &number, sizeof number);
     }

@@ -19,7 +19,7 @@
 #include <cstring>
 #include <new>
 
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 
 #include "../pool_rules.hpp"
 #include "checks.hpp"
@@ -98,7 +98,7 @@ void concurrent_pool::equip(cache& c, std::byte*& memory) noexcept {
 
 /// Returns: nullptr when the upstream refuses. The block exists until the pool ends.
 std::byte* concurrent_pool::take_block(std::size_t size) noexcept {
-    const std::size_t whole = saturating_add(size, cache_line_size);
+    const std::size_t whole = detail::saturating_add(size, cache_line_size);
     auto* const memory = static_cast<std::byte*>(upstream_.allocate(whole, cache_line_alignment));
     if (memory == nullptr) { return nullptr; }
     static_assert(sizeof(block) <= cache_line_size);
@@ -134,7 +134,7 @@ bool concurrent_pool::make_room_in_table(std::size_t more) noexcept {
 }
 
 bool concurrent_pool::add_chunk(std::size_t slot_count) noexcept {
-    const std::size_t size = saturating_multiply(slot_count, stride_);
+    const std::size_t size = detail::saturating_multiply(slot_count, stride_);
     if (size > PTRDIFF_MAX) { return false; }
     // Not "is this the first chunk": the last attempt may have ended in between, by a fork.
     const bool needs_shared = shared_ == nullptr;  // written under grow_lock_, too
@@ -153,7 +153,7 @@ bool concurrent_pool::add_chunk(std::size_t slot_count) noexcept {
     constexpr std::size_t chunk_room = round_up(sizeof(chunk), cache_line_alignment);
     constexpr std::size_t cache_room = round_up(sizeof(cache), cache_line_alignment);
     std::byte* memory = take_block(chunk_room + (needs_shared ? cache_room : 0) +
-                                   saturating_multiply(magazines, magazine_bytes()));
+                                   detail::saturating_multiply(magazines, magazine_bytes()));
     if (memory == nullptr || !make_room_in_table(magazines)) {
         if (memory != nullptr) { give_newest_block_back(); }
         upstream_.deallocate(first, size, detail::chunk_alignment(align_));

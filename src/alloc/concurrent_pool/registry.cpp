@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <new>
 
-#include <cairn/os/fork.hpp>
-#include <cairn/os/thread_exit.hpp>
+#include <cairn/os/inside/fork.hpp>
+#include <cairn/os/inside/thread_exit.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -27,7 +27,7 @@ bool watch_exit_here(thread_record& record) noexcept;
 // The one of this module; functions get at it through the pool that they are called for.
 constinit pool_home this_module{.caches = &caches_here, .watch_exit = &watch_exit_here};
 
-constinit thread_exit caches_ending{[](void* record) noexcept {
+constinit detail::thread_exit caches_ending{[](void* record) noexcept {
     concurrent_pool_registry::exit_thread(this_module, *static_cast<thread_record*>(record));
 }};
 
@@ -85,9 +85,9 @@ void concurrent_pool_registry::enter(concurrent_pool& pool) noexcept {
     // With the first pool, once for the module: there is no way to take it back. Asked again where
     // the system had no room for it.
     if (!home.forks_are_watched) {
-        home.forks_are_watched =
-            around_fork([] { before_fork(this_module); }, [] { after_fork_in_parent(this_module); },
-                        [] { after_fork_in_child(this_module); });
+        home.forks_are_watched = detail::around_fork([] { before_fork(this_module); },
+                                                     [] { after_fork_in_parent(this_module); },
+                                                     [] { after_fork_in_child(this_module); });
     }
     ++home.pool_count;
     // More live pools than entries share them: then a switch between two costs a look into the

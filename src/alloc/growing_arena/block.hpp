@@ -20,7 +20,7 @@
 #include <cstdint>
 
 #include <cairn/alloc/growing_arena.hpp>
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

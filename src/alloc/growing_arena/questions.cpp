@@ -45,7 +45,7 @@ void growing_arena::set_name(const char* name) noexcept {
     watch_.set_name(name, this, type);
     for (block* list : {used_, spare_}) {
         for (block* b = list; b != nullptr; b = b->next) {
-            forget_description(b->description);
+            detail::forget_description(b->description);
             b->description =
                 watch_.describe(reinterpret_cast<void*>(b->begin()), b->payload_size());
         }

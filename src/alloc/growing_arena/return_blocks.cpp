@@ -196,7 +196,7 @@ void growing_arena::replace_by_one_block(std::size_t block_size) noexcept {
 
 void growing_arena::give_back(block* b) noexcept {
     const std::size_t size = b->size;
-    forget_description(b->description);
+    detail::forget_description(b->description);
     held_size_ -= size;
     --block_count_;
     // All of b is read before this: its header lies in what goes back.

@@ -13,7 +13,7 @@ namespace {
 /// Valgrind forgets the name of the region.
 void forget([[maybe_unused]] region_set::entry& entry) noexcept {
 #if CAIRN_ASSERTS
-    forget_description(entry.description);
+    detail::forget_description(entry.description);
     entry.description = 0;
 #endif
 }

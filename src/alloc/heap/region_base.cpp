@@ -52,7 +52,7 @@ address_place region_base::place_of(const void* address) const noexcept {
 }
 
 void region_base::poison_unused() noexcept {
-    if (!poison_is_seen()) { return; }
+    if (!detail::poison_is_seen()) { return; }
     const blocks b = every_block();
     // Headers too, also of blocks in use: only load_hidden() reads them from now on.
     for_each([&](std::uint32_t g, block_header h) {

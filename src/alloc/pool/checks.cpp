@@ -36,7 +36,7 @@ void pool_checks::remember(pool& p, const pool::chunk& c) noexcept {
     p.seen_.first = reinterpret_cast<std::uintptr_t>(c.first);
     p.seen_.size = c.slot_count * p.stride_;
     // Where a memory checker watches, the bytes of a free slot may not be read.
-    p.seen_.short_size = is_short(p.stride_) && !poison_is_seen() ? p.seen_.size : 0;
+    p.seen_.short_size = is_short(p.stride_) && !detail::poison_is_seen() ? p.seen_.size : 0;
     p.seen_.live = c.live;
 }
 
@@ -70,7 +70,7 @@ void pool_checks::take(pool& p, void* slot, bool recycled) noexcept {
     }
     // An untouched slot has no pattern yet: it is whatever upstream gave.
     if (recycled) {
-        unpoison_defined(slot, p.stride_);
+        detail::unpoison_defined(slot, p.stride_);
         CAIRN_ASSERT(is_as_freed(slot, p.stride_), "a free slot is not written to",
                      about(p, misuse_kind::corrupted, {}, c, slot));
     }
@@ -105,7 +105,7 @@ void pool_checks::give(pool& p, void* slot, call_site from) noexcept {
 void* pool::allocate_checked() noexcept {
     if (void* const slot = allocate_short(); slot != nullptr) { return slot; }
     const bool recycled = top_ != floor_;
-    if (poison_is_seen() || (!recycled && carve_ == carve_end_)) { return allocate_any(); }
+    if (detail::poison_is_seen() || (!recycled && carve_ == carve_end_)) { return allocate_any(); }
     void* const slot = recycled ? top_[-1] : carve_;
     bool* const live = pool_checks::live_of(*this, slot);
     // An untouched slot has no pattern yet: its bytes are those that the upstream gave.
@@ -126,7 +126,7 @@ void* pool::allocate_checked() noexcept {
 void pool::deallocate_checked(void* p, call_site from) noexcept {
     if (p == nullptr || deallocate_short(p)) { return; }
     bool* const live = pool_checks::live_of(*this, p);
-    if (live != nullptr && *live && !poison_is_seen()) {
+    if (live != nullptr && *live && !detail::poison_is_seen()) {
         *live = false;
         fill_freed(p, stride_);
     } else {

@@ -30,7 +30,7 @@ struct pool_checks {
         if (c.live == nullptr) { return; }
         unsigned number;
         std::memcpy(&number, c.live + c.slot_count, sizeof number);
-        cairn::forget_description(number);
+        detail::forget_description(number);
         std::memset(c.live + c.slot_count, 0, sizeof number);
     }
     static void clear_live(const pool::chunk& c) noexcept {

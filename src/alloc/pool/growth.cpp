@@ -16,7 +16,7 @@
 #include <functional>
 #include <utility>
 
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 
 #include "../pool_rules.hpp"
 #include "checks.hpp"
@@ -54,7 +54,7 @@ void* pool::allocate_in_next_chunk() noexcept {
 /// A chunk of `slot_count` slots, put in its place by address. It is selected when nothing else is
 /// being carved. Returns: false, with nothing changed, when the upstream refuses.
 bool pool::add_chunk(std::size_t slot_count) noexcept {
-    const std::size_t slots_size = saturating_multiply(slot_count, stride_);
+    const std::size_t slots_size = detail::saturating_multiply(slot_count, stride_);
     // Both ends of the arithmetic: bytes of the slots, and of the stack with an entry for each.
     if (slots_size > PTRDIFF_MAX || slot_count > (PTRDIFF_MAX / sizeof(void*)) - slot_count_) {
         return false;
@@ -64,8 +64,9 @@ bool pool::add_chunk(std::size_t slot_count) noexcept {
     const bool brings_side = chunks_ == nullptr;
     const std::size_t side_begin = round_up(slots_size, alignment::of<void*>());
     const std::size_t size =
-        brings_side ? saturating_add(side_begin, side_size_for(first_chunk_capacity, slot_count))
-                    : slots_size;
+        brings_side
+            ? detail::saturating_add(side_begin, side_size_for(first_chunk_capacity, slot_count))
+            : slots_size;
     if (size > PTRDIFF_MAX) { return false; }
     auto* const first =
         static_cast<std::byte*>(upstream_.allocate(size, detail::chunk_alignment(align_)));
@@ -103,7 +104,7 @@ bool pool::add_chunk(std::size_t slot_count) noexcept {
 bool pool::make_room_in_side(std::size_t chunk_count, std::size_t slot_count) noexcept {
     if (chunk_count <= chunk_capacity_ && slot_count <= stack_capacity_) { return true; }
     // The first one is exact, as is the last one of a bounded pool; in between they double.
-    std::size_t slots = std::max(slot_count, saturating_multiply(stack_capacity_, 2));
+    std::size_t slots = std::max(slot_count, detail::saturating_multiply(stack_capacity_, 2));
     slots = std::max(slot_count, std::min(slots, options_.slot_count_max));
     const std::size_t chunks = std::max({chunk_count, chunk_capacity_ * 2, first_chunk_capacity});
     auto* const side = static_cast<std::byte*>(

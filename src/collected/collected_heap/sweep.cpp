@@ -29,7 +29,7 @@ void end_object(collected_region& r, const collected_type& type, void* object) n
 void end_lives(collected_region& r, std::uint32_t number, std::uint32_t word,
                std::uint64_t dead) noexcept {
     const chunk_record& c = r.chunks[number];
-    const bool tells_checker = poison_is_seen() || r.collects_always;
+    const bool tells_checker = detail::poison_is_seen() || r.collects_always;
     // No weak_ref has ever looked at this chunk: no life needs an end, and no memory is touched.
     if (!c.has_weak && !tells_checker) { return; }
     for_each_bit(dead, [&](std::uint32_t bit) {

@@ -9,7 +9,7 @@
 #endif
 
 #include <cairn/core/assert.hpp>
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 #include <cairn/storage/growth.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
@@ -48,7 +48,7 @@ bool object_slots::grow(std::size_t wish, std::size_t least, std::size_t total_m
 }
 
 bool object_slots::add_block(std::size_t added) noexcept {
-    const std::size_t total = saturating_add(slot_count_, added);
+    const std::size_t total = detail::saturating_add(slot_count_, added);
     // It compares with what a block can hold, so neither product below wraps.
     if (!can_ever_hold(total)) { return false; }
     const std::size_t stack_size = total * sizeof(void*);

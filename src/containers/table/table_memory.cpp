@@ -14,7 +14,7 @@
 #include <utility>
 
 #include <cairn/core/assert.hpp>
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 #include <cairn/storage/growth.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
@@ -80,8 +80,8 @@ void relocate(const column_desc& column, std::byte* to, std::byte* from,
 std::size_t allocation_size(const layout_desc& desc, std::size_t capacity) noexcept {
     if (capacity == 0) { return 0; }
     const std::size_t blocks = desc.lanes != 0 ? capacity / desc.lanes : capacity;
-    return saturating_add(saturating_multiply(blocks, desc.block_size),
-                          (desc.column_count - 1) * desc.skew);
+    return detail::saturating_add(detail::saturating_multiply(blocks, desc.block_size),
+                                  (desc.column_count - 1) * desc.skew);
 }
 
 std::size_t rounded_capacity(const layout_desc& desc, std::size_t rows) noexcept {
@@ -89,7 +89,7 @@ std::size_t rounded_capacity(const layout_desc& desc, std::size_t rows) noexcept
     // Small tables in granules of the layout, all others in 64 rows: then every column begins at a
     // cache line, and skew keeps columns apart (table_memory.hpp).
     if (rows > 64 && multiple < 64) { multiple = 64; }
-    const std::size_t padded = saturating_add(rows, multiple - 1);
+    const std::size_t padded = detail::saturating_add(rows, multiple - 1);
     return padded == SIZE_MAX ? SIZE_MAX : padded / multiple * multiple;
 }
 
@@ -123,7 +123,7 @@ table_memory::block table_memory::allocate_block(const layout_desc& desc,
 void table_memory::free_block(const layout_desc& desc, block b) noexcept {
     if (b.base != nullptr) {
         const std::size_t bytes = allocation_size(desc, b.capacity);
-        if constexpr (poison_is_watched) { unpoison(b.base, bytes); }
+        if constexpr (detail::poison_is_watched) { unpoison(b.base, bytes); }
         upstream.deallocate(b.base, bytes, alignment{desc.line});
     }
 }
@@ -142,12 +142,12 @@ void table_memory::move_into(const layout_desc& desc, block fresh) noexcept {
     base = fresh.base;
     capacity = pitch = fresh.capacity;
     // The tail of each column behind the readable rows is poisoned, as it was in the old block.
-    if (poison_is_seen()) { repoison(desc, capacity, size); }
+    if (detail::poison_is_seen()) { repoison(desc, capacity, size); }
 }
 
 table_memory::block table_memory::allocate_larger_block(const layout_desc& desc) noexcept {
     // size == capacity here: one row more, twice as many where they are to be had.
-    const std::size_t doubled = saturating_multiply(capacity, 2);
+    const std::size_t doubled = detail::saturating_multiply(capacity, 2);
     block fresh;
     grow_by_halves(capacity, size + 1, doubled < desc.granule ? desc.granule : doubled,
                    [&](std::size_t rows) {
@@ -219,7 +219,7 @@ void table_memory::move_rows(const layout_desc& desc, std::size_t to, std::size_
 
 table_memory::block table_memory::begin_growth(const layout_desc& desc) noexcept {
     if (size != capacity || (is_reserved && commit_rows(desc, size + 1))) {
-        if (poison_is_seen()) { watch(desc, size + 1); }
+        if (detail::poison_is_seen()) { watch(desc, size + 1); }
         return {base, pitch};
     }
     return is_reserved ? block{} : allocate_larger_block(desc);
@@ -231,7 +231,7 @@ void table_memory::cancel_growth(const layout_desc& desc, block room) noexcept {
 
 void table_memory::finish_growth(const layout_desc& desc, block room) noexcept {
     if (room.base != base) { move_into(desc, room); }
-    if (poison_is_seen()) { watch(desc, size + 1); }
+    if (detail::poison_is_seen()) { watch(desc, size + 1); }
     ++size;
     tell_added(size - 1, 1);
 }
@@ -253,7 +253,7 @@ void table_memory::release(const layout_desc& desc) noexcept {
         destroy_rows(desc, 0, size);
         if (is_reserved) {
             const std::size_t bytes = allocation_size(desc, pitch);
-            if constexpr (poison_is_watched) { unpoison(base, bytes); }
+            if constexpr (detail::poison_is_watched) { unpoison(base, bytes); }
             // All addresses, with and without memory: pitch, not capacity.
             page_memory::release(base, page_memory::round_up_to_pages(bytes));
         } else {
@@ -289,9 +289,10 @@ void table_memory::repoison(const layout_desc& desc, std::size_t old_rows,
         return;
     }
     for (std::size_t c = 0; c < desc.column_count; ++c) {
-        for_each_run(
-            desc, base, pitch, c, before, readable - before,
-            [&](std::byte* at, std::size_t n) { unpoison_defined(at, n * desc.columns[c].size); });
+        for_each_run(desc, base, pitch, c, before, readable - before,
+                     [&](std::byte* at, std::size_t n) {
+                         detail::unpoison_defined(at, n * desc.columns[c].size);
+                     });
     }
 }
 
@@ -342,7 +343,7 @@ bool table_memory::commit_rows(const layout_desc& desc, std::size_t rows) noexce
     const std::size_t step_bytes = how.huge_pages ? page : std::size_t{256} << 10;
     const std::size_t row_bytes = desc.lanes != 0 ? desc.block_size / desc.lanes : desc.block_size;
     const std::size_t step = rounded_capacity(desc, step_bytes / row_bytes + 64);
-    const std::size_t wish = saturating_add(capacity, step);
+    const std::size_t wish = detail::saturating_add(capacity, step);
     std::size_t target = rounded_capacity(desc, rows < wish ? wish : rows);
     target = target < pitch ? target : pitch;
     if (rows > target) { return false; }
@@ -376,7 +377,7 @@ bool table_memory::commit_rows(const layout_desc& desc, std::size_t rows) noexce
     }
     const std::size_t before = capacity;
     capacity = target;
-    if (poison_is_seen()) { poison_rows(desc, before, target - before); }
+    if (detail::poison_is_seen()) { poison_rows(desc, before, target - before); }
     return true;
 }
 

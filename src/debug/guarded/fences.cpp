@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/os/page_memory.hpp>
 
@@ -28,14 +28,16 @@ guard::footprint guard::footprint_of(std::size_t size, alignment align,
     if (!page_guarded) {
         if (align.bytes() < fence_size) { align = alignment{fence_size}; }
         const std::size_t front = align.bytes();
-        return {saturating_add(saturating_add(size, front), fence_size), align, front};
+        return {detail::saturating_add(detail::saturating_add(size, front), fence_size), align,
+                front};
     }
     const std::size_t page = page_memory::size();
     // For size 0 a page all the same: `data` has an address in the block, or where its guard page
     // begins.
     const std::size_t pages = page_memory::round_up_to_pages(size != 0 ? size : 1);
     const std::size_t front = round_down(pages - size, align);
-    return {saturating_add(pages, page), align.bytes() < page ? alignment{page} : align, front};
+    return {detail::saturating_add(pages, page), align.bytes() < page ? alignment{page} : align,
+            front};
 }
 
 block_parts parts_of(const block_record& r) noexcept {
@@ -61,8 +63,8 @@ void raise_fences(const block_parts& b) noexcept {
 }
 
 void unpoison_fences(const block_parts& b) noexcept {
-    unpoison_defined(b.base, static_cast<std::size_t>(b.data - b.base));
-    unpoison_defined(b.end, static_cast<std::size_t>(b.fence_end - b.end));
+    detail::unpoison_defined(b.base, static_cast<std::size_t>(b.data - b.base));
+    detail::unpoison_defined(b.end, static_cast<std::size_t>(b.fence_end - b.end));
 }
 
 void check_fences(const block_record& r, const block_parts& b) noexcept {
@@ -105,7 +107,7 @@ void open_block(const block_record& r, const block_parts& b) noexcept {
         (void)page_memory::protect(b.base, static_cast<std::size_t>(b.block_end - b.base),
                                    page_memory::access::read_write);
     }
-    unpoison_defined(b.base, static_cast<std::size_t>(b.fence_end - b.base));
+    detail::unpoison_defined(b.base, static_cast<std::size_t>(b.fence_end - b.base));
 }
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

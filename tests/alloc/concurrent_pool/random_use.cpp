@@ -37,7 +37,8 @@ TEST(concurrent_pool, random_operations_agree_with_a_set) {
         std::uint64_t next = 0;
         std::vector<std::optional<concurrent_pool::local_view>> views(4);
         unsigned long bias = 50;
-        const int operation_count = cairn::poison_is_queryable || under_tsan ? 8'000 : 25'000;
+        const int operation_count =
+            cairn::detail::poison_is_queryable || under_tsan ? 8'000 : 25'000;
         for (int op = 0; op < operation_count; ++op) {
             if (op % 1000 == 0) {
                 bias = 20 + random() % 60;

@@ -263,7 +263,7 @@ TEST(concurrent_pool, depot_operations_are_rare) {
 }
 
 TEST(concurrent_pool, free_slots_are_poisoned_and_live_ones_are_not) {
-    if (!cairn::poison_is_queryable) { GTEST_SKIP() << "only where a checker answers"; }
+    if (!cairn::detail::poison_is_queryable) { GTEST_SKIP() << "only where a checker answers"; }
     concurrent_pool p{64, alignment{64}};
     auto* const a = static_cast<std::byte*>(p.allocate());
     EXPECT_FALSE(cairn::is_poisoned(a + 63));

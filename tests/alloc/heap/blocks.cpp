@@ -227,7 +227,7 @@ TYPED_TEST(heap_test, for_each_block_shows_every_byte_once) {
 }
 
 TYPED_TEST(heap_test, freed_memory_is_poisoned) {
-    if (!poison_is_queryable) { GTEST_SKIP(); }
+    if (!detail::poison_is_queryable) { GTEST_SKIP(); }
     test_region memory{64_KiB};
     heap<TypeParam> h{memory.span()};
     auto* const p = static_cast<std::byte*>(h.allocate(100));
@@ -259,7 +259,7 @@ TEST(heap, all_of_usable_size_may_be_used_once_it_was_asked_for) {
         for (std::size_t i = 0; i < usable; ++i) { ASSERT_FALSE(is_poisoned(p + i)) << size; }
         std::memset(p, 1, usable);
         h.deallocate(p, size);
-        ASSERT_EQ(is_poisoned(p), poison_is_queryable);
+        ASSERT_EQ(is_poisoned(p), detail::poison_is_queryable);
     }
     h.validate();
 }

@@ -49,7 +49,7 @@ TYPED_TEST(heap_test, a_region_of_region_size_for_granules_has_them_wherever_it_
     std::vector<std::byte> bytes(heap_type::region_size_for_granules(2200) + 16);
     std::byte* const begin =
         bytes.data() +
-        padding_to(reinterpret_cast<std::uintptr_t>(bytes.data()), default_alignment);
+        detail::padding_to(reinterpret_cast<std::uintptr_t>(bytes.data()), default_alignment);
     for (std::size_t granules = 1; granules <= 2200; granules += granules < 1900 ? 7 : 1) {
         for (const std::size_t skipped : {0u, 1u}) {
             const std::size_t size = heap_type::region_size_for_granules(granules);

@@ -29,7 +29,7 @@ TEST(pool_death, misuse_is_named) {
     pool other{64, alignment{64}};
     void* const c = other.allocate();
     EXPECT_DEATH(p.deallocate(c), "comes back to the pool that gave it out");
-    if (!cairn::poison_is_queryable) {  // ASan reports it earlier, at the write
+    if (!cairn::detail::poison_is_queryable) {  // ASan reports it earlier, at the write
         static_cast<char*>(b)[17] = 1;
         EXPECT_DEATH((void)p.allocate(), "a free slot is not written to");
     }
@@ -38,7 +38,7 @@ TEST(pool_death, misuse_is_named) {
 // Sizes on both sides of those that go the short way, and bytes around those that it looks at at
 // once.
 TEST(pool_death, a_write_to_any_byte_of_a_free_slot_is_named) {
-    if (!cairn::asserts_enabled || cairn::poison_is_seen()) { GTEST_SKIP(); }
+    if (!cairn::asserts_enabled || cairn::detail::poison_is_seen()) { GTEST_SKIP(); }
     for (const std::size_t size :
          {1u, 15u, 16u, 17u, 24u, 31u, 32u, 33u, 48u, 64u, 65u, 81u, 256u, 257u}) {
         std::size_t seen = 0;
@@ -61,7 +61,7 @@ TEST(pool_death, a_write_to_any_byte_of_a_free_slot_is_named) {
 
 // The bytes before it look the same: only their place distinguishes the two.
 TEST(pool_death, a_write_to_a_free_slot_is_named_among_others_that_are_free) {
-    if (!cairn::asserts_enabled || cairn::poison_is_seen()) { GTEST_SKIP(); }
+    if (!cairn::asserts_enabled || cairn::detail::poison_is_seen()) { GTEST_SKIP(); }
     for (const std::size_t size : {16u, 24u, 40u, 56u, 80u, 81u, 96u, 256u}) {
         for (std::size_t i = 0; i < size; i += 8) {
             pool p{size, alignment{1}};  // on Windows the one before is left as it broke
@@ -79,7 +79,7 @@ TEST(pool_death, a_write_to_a_free_slot_is_named_among_others_that_are_free) {
 }
 
 TEST(pool_death, a_slot_that_is_free_twice_is_given_out_once) {
-    if (!cairn::asserts_enabled || cairn::poison_is_seen()) { GTEST_SKIP(); }
+    if (!cairn::asserts_enabled || cairn::detail::poison_is_seen()) { GTEST_SKIP(); }
     // The stack of free slots lies behind the slots: a write beyond the last one reaches it.
     alignas(64) std::byte buffer[1024];
     pool p{{buffer, sizeof buffer}, 64, alignment{64}};

@@ -161,8 +161,8 @@ TEST(pool, a_fixed_pool_of_n_slots_gives_n_slots) {
                 std::vector<std::byte> memory(bytes + 64);
                 std::byte* const begin =
                     memory.data() +
-                    cairn::padding_to(reinterpret_cast<std::uintptr_t>(memory.data()),
-                                      alignment{64});
+                    cairn::detail::padding_to(reinterpret_cast<std::uintptr_t>(memory.data()),
+                                              alignment{64});
                 {
                     pool p{{begin, bytes}, size, alignment{align}};
                     std::vector<void*> slots = take(p, n);
@@ -254,7 +254,7 @@ TEST(pool, a_moved_from_pool_is_empty_and_valid) {
 }
 
 TEST(pool, free_slots_are_poisoned_and_live_ones_are_not) {
-    if (!cairn::poison_is_queryable) { GTEST_SKIP() << "only where a checker answers"; }
+    if (!cairn::detail::poison_is_queryable) { GTEST_SKIP() << "only where a checker answers"; }
     pool p{64, alignment{64}};
     auto s = take(p, 3);
     auto* const first = static_cast<std::byte*>(s[0]);

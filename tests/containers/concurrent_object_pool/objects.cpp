@@ -182,7 +182,7 @@ TEST(concurrent_object_pool, a_double_or_foreign_release_stops_every_build) {
 }
 
 TEST(concurrent_object_pool, idle_objects_are_poisoned) {
-    if constexpr (poison_is_queryable) {
+    if constexpr (detail::poison_is_queryable) {
         pool_type pool;
         counted* const a = pool.acquire_raw();
         EXPECT_FALSE(is_poisoned(a));

@@ -108,7 +108,7 @@ TEST(object_pool, a_double_or_foreign_release_stops_every_build) {
 }
 
 TEST(object_pool, idle_objects_are_poisoned) {
-    if constexpr (poison_is_queryable) {
+    if constexpr (detail::poison_is_queryable) {
         struct wide {
             double values[8] = {};
         };

@@ -258,7 +258,7 @@ TEST(slot_map, moved_from_is_empty_and_usable) {
 }
 
 TEST(slot_map, dead_rows_are_poisoned) {
-    if (!poison_is_queryable) { GTEST_SKIP(); }
+    if (!detail::poison_is_queryable) { GTEST_SKIP(); }
     slot_map<std::uint64_t> map;
     const auto h = map.emplace(1u);
     const std::uint64_t* const p = map.find(h);

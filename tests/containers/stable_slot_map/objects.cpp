@@ -108,7 +108,7 @@ TEST(stable_slot_map, retired_objects_stay_in_place_until_their_fence) {
 }
 
 TEST(stable_slot_map, dead_slots_are_poisoned) {
-    if (!poison_is_queryable) { GTEST_SKIP(); }
+    if (!detail::poison_is_queryable) { GTEST_SKIP(); }
     stable_slot_map<std::uint64_t> map;
     const auto h = map.emplace(1u);
     const std::uint64_t* const p = map.find(h);

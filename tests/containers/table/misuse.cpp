@@ -33,7 +33,7 @@ TEST(table, misuse_is_named_in_checked_builds) {
 }
 
 TEST(table, rows_beyond_the_tail_are_poisoned) {
-    if constexpr (poison_is_queryable) {
+    if constexpr (detail::poison_is_queryable) {
         table<particle<>, soa> t;
         ASSERT_TRUE(t.reserve(128));
         fill(t, 17);

@@ -18,15 +18,15 @@ TEST(poison, free_bytes_are_known_to_the_byte_at_the_end_of_a_range) {
     poison(b.all, sizeof b.all);
     unpoison(b.all, 13);
     EXPECT_FALSE(is_poisoned(&b.all[12]));
-    EXPECT_EQ(is_poisoned(&b.all[13]), poison_is_queryable);
-    EXPECT_EQ(is_poisoned(&b.all[63]), poison_is_queryable);
-    unpoison_defined(b.all, sizeof b.all);
+    EXPECT_EQ(is_poisoned(&b.all[13]), detail::poison_is_queryable);
+    EXPECT_EQ(is_poisoned(&b.all[63]), detail::poison_is_queryable);
+    detail::unpoison_defined(b.all, sizeof b.all);
     EXPECT_FALSE(is_poisoned(&b.all[63]));
     EXPECT_EQ(b.all[63], 0) << "and their content is what it was";
 }
 
 TEST(poison, a_touch_of_poisoned_bytes_is_a_report) {
-    if (!poison_is_queryable) { GTEST_SKIP(); }
+    if (!detail::poison_is_queryable) { GTEST_SKIP(); }
     bytes b{};
     poison(b.all, sizeof b.all);
     char* volatile at = b.all;  // clang does not look where it sees that an object is there
@@ -35,15 +35,15 @@ TEST(poison, a_touch_of_poisoned_bytes_is_a_report) {
 }
 
 TEST(poison, who_may_answer_may_watch) {
-    static_assert(poison_is_watched || !poison_is_queryable);
-    EXPECT_TRUE(poison_is_watched || !poison_is_seen());
-    EXPECT_TRUE(poison_is_seen() || !poison_is_queryable);
+    static_assert(detail::poison_is_watched || !detail::poison_is_queryable);
+    EXPECT_TRUE(detail::poison_is_watched || !detail::poison_is_seen());
+    EXPECT_TRUE(detail::poison_is_seen() || !detail::poison_is_queryable);
 }
 
 TEST(poison, a_name_of_bytes_is_given_and_taken) {
     bytes b{};
-    const unsigned number = describe_memory(b.all, sizeof b.all, "some bytes");
-    EXPECT_TRUE(number == 0 || poison_is_seen());
-    forget_description(number);
-    forget_description(0);
+    const unsigned number = detail::describe_memory(b.all, sizeof b.all, "some bytes");
+    EXPECT_TRUE(number == 0 || detail::poison_is_seen());
+    detail::forget_description(number);
+    detail::forget_description(0);
 }

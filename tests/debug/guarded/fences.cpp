@@ -23,7 +23,7 @@ void write_byte(void* block, std::ptrdiff_t offset, int value = 0x41) {
 
 /// AddressSanitizer is mostly faster: it stops the write itself, where guarded names it afterwards.
 std::string named(const char* sentence) {
-    return poison_is_queryable ? std::string{"AddressSanitizer|"} + sentence : sentence;
+    return detail::poison_is_queryable ? std::string{"AddressSanitizer|"} + sentence : sentence;
 }
 }  // namespace
 
@@ -33,7 +33,7 @@ TEST(guarded, fresh_memory_is_filled_and_the_first_byte_too_far_is_a_fence) {
     auto* const p = static_cast<unsigned char*>(memory.allocate(13));
     ASSERT_NE(p, nullptr);
     for (int i = 0; i < 13; ++i) { EXPECT_EQ(p[i], 0xCD); }
-    if (!poison_is_watched) {
+    if (!detail::poison_is_watched) {
         EXPECT_EQ(p[13], 0xFD);
         EXPECT_EQ(p[-1], 0xFD);
     }

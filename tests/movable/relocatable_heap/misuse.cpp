@@ -22,7 +22,7 @@ using cairn::relocatable_heap;
 using handle = relocatable_heap::handle_type;
 
 TEST(relocatable_heap_test, free_memory_is_poisoned_before_and_after_moves) {
-    if (!cairn::poison_is_queryable) { GTEST_SKIP() << "needs AddressSanitizer"; }
+    if (!cairn::detail::poison_is_queryable) { GTEST_SKIP() << "needs AddressSanitizer"; }
     relocatable_heap heap{4_KiB};
     const handle a = heap.allocate(40);
     const handle b = heap.allocate(100);
@@ -134,7 +134,7 @@ TEST(relocatable_heap_death_test, a_heap_neither_ends_nor_moves_under_a_pin) {
 }
 
 TEST(relocatable_heap_death_test, a_write_into_free_memory_is_noticed) {
-    if (!cairn::asserts_enabled || cairn::poison_is_queryable) {
+    if (!cairn::asserts_enabled || cairn::detail::poison_is_queryable) {
         GTEST_SKIP() << "asserts are off, or a checker is faster";
     }
     GTEST_FLAG_SET(death_test_style, "fast");

@@ -48,10 +48,10 @@ TEST(relocatable_heap_test, stress_relocate_destroys_what_it_leaves) {
     std::memset(old, 1, 100);
     heap.compact({});
     EXPECT_EQ(static_cast<unsigned char*>(heap.get(h))[50], 1);
-    if (cairn::poison_is_queryable) {
+    if (cairn::detail::poison_is_queryable) {
         EXPECT_TRUE(cairn::is_poisoned(old + 8));
         EXPECT_TRUE(cairn::is_poisoned(old + 99));
-    } else if (!cairn::poison_is_seen()) {  // Valgrind reports who reads this
+    } else if (!cairn::detail::poison_is_seen()) {  // Valgrind reports who reads this
         EXPECT_EQ(old[50], 0xF0);
         EXPECT_EQ(old[99], 0xF0);
     }

@@ -19,7 +19,7 @@ template <class Fit>
 void* heap<Fit>::allocate(std::size_t size, alignment align) noexcept {
     if constexpr (Fit::deferred_max != 0) {
         bin* const b = bins_.bin_for(size);
-        if (b != nullptr && align <= default_alignment && !poison_is_seen()) [[likely]] {
+        if (b != nullptr && align <= default_alignment && !detail::poison_is_seen()) [[likely]] {
             std::byte* const p = bins_.newest(*b);
             // The blocks around it were checked when it was freed, and will be at the next free.
             if (is_recent(p) && bins_.template take<false>(*b, p)) [[likely]] { return p; }
@@ -32,7 +32,7 @@ template <class Fit>
 void heap<Fit>::deallocate(void* p, std::size_t size, alignment, call_site from) noexcept {
     if constexpr (Fit::deferred_max != 0) {
         bin* const b = bins_.bin_for(size);
-        if (b != nullptr && !poison_is_seen()) [[likely]] {
+        if (b != nullptr && !detail::poison_is_seen()) [[likely]] {
             // From left to right: `p` may be read only when it lies in a region, and put() is the
             // first to write.
             if (is_recent(p) && stands(p, b->granules(), 0) &&
@@ -51,7 +51,7 @@ template <class Fit>
         if (b != nullptr && align <= default_alignment) [[likely]] {
             std::byte* const p = bins_.newest(*b);
             if (p != nullptr) {
-                if (poison_is_seen() || !turn_to(p) ||
+                if (detail::poison_is_seen() || !turn_to(p) ||
                     !stands(p, b->granules(), detail::block_header::deferred_bit)) [[unlikely]] {
                     check_waiting(p, b->granules());
                 }
@@ -85,7 +85,7 @@ template <class Fit>
 template <class Fit>
 void heap<Fit>::expect_live(const void* p, std::uint32_t granules, std::size_t size,
                             call_site from) noexcept {
-    if (poison_is_seen() || !turn_to(p) || !stands(p, granules, 0)) [[unlikely]] {
+    if (detail::poison_is_seen() || !turn_to(p) || !stands(p, granules, 0)) [[unlikely]] {
         check_freed(p, size, detail::payload_size(granules), from);
     }
 }

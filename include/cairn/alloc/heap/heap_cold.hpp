@@ -44,8 +44,8 @@ template <class Fit>
 heap<Fit>::heap(byte_slice memory, const options& how) noexcept : heap{no_memory(), 0, false, how} {
     // A region begins at a multiple of 16; memory too small for one block makes a heap
     // that refuses everything.
-    const std::size_t skipped =
-        padding_to(reinterpret_cast<std::uintptr_t>(memory.data()), alignment{granule_size});
+    const std::size_t skipped = detail::padding_to(reinterpret_cast<std::uintptr_t>(memory.data()),
+                                                   alignment{granule_size});
     const std::size_t size = memory.size() > skipped ? memory.size() - skipped : 0;
     const std::uint32_t bin_count = bins::count_for(size / granule_size);
     if (region_type::granules_in(size, bins::size_of(bin_count)) == 0) { return; }
@@ -291,7 +291,9 @@ template <class Fit>
     const std::uint32_t g = b.block_of(p);
     // Before free(): afterwards the header may be that of a larger block, and the links of the fit
     // lie in the payload.
-    if constexpr (poison_is_watched) { poison(p, detail::payload_size(b.header(g).size())); }
+    if constexpr (detail::poison_is_watched) {
+        poison(p, detail::payload_size(b.header(g).size()));
+    }
     const std::uint32_t size = r->free(g);
     if constexpr (Fit::deferred_max != 0) { bins_.surplus().gave_back(size); }
 }
@@ -325,7 +327,7 @@ bool heap<Fit>::try_resize(void* p, [[maybe_unused]] std::size_t old_size, std::
     if constexpr (Fit::deferred_max != 0) {
         bins_.surplus().gave_back(std::size_t{r->free_granules()} - before);  // wraps when it grew
     }
-    if constexpr (poison_is_watched) {
+    if constexpr (detail::poison_is_watched) {
         auto* const end = static_cast<std::byte*>(p) + new_size;
         if (new_size < old_size) {
             poison(end, old_size - new_size);

@@ -120,7 +120,8 @@ public:
         const blocks b = map();
         const auto gap_of = [&](std::uint32_t g) {
             return static_cast<std::uint32_t>(
-                padding_to(reinterpret_cast<std::uintptr_t>(b.payload(g)), align) / granule_size);
+                detail::padding_to(reinterpret_cast<std::uintptr_t>(b.payload(g)), align) /
+                granule_size);
         };
         hole h;
         if constexpr (has_size_classes<Fit>) {
@@ -291,8 +292,9 @@ private:
         }
         // Nothing above asks the block before it.
         if constexpr (asserts_enabled) {
-            if (poison_is_seen() || !stands(b.at(g), std::size_t{g} * granule_size, wanted + rest,
-                                            block_header::free_bit)) [[unlikely]] {
+            if (detail::poison_is_seen() || !stands(b.at(g), std::size_t{g} * granule_size,
+                                                    wanted + rest, block_header::free_bit))
+                [[unlikely]] {
                 check_header(g, b.header(g));
             }
         }

@@ -336,7 +336,7 @@ public:
     /// Takes out `p`, the newest of `bin`. Its link becomes the head as it is, and is decoded and
     /// looked at when its turn comes: no pair of a free and a request waits for that.
     /// Returns: false when its header does not say that it waits there; nothing has changed then.
-    template <bool Watched = poison_is_watched>
+    template <bool Watched = detail::poison_is_watched>
     [[nodiscard, gnu::always_inline]] inline bool take(deferred_bin& bin, std::byte* p) noexcept {
         // The header before the link: what stands in a block is a link only where the header says
         // that it waits here. Then the block is in use, before anything of it is given out.
@@ -353,7 +353,7 @@ public:
     }
 
     /// `p` waits in `bin` now. Returns: false when it may not; nothing has changed then.
-    template <bool Watched = poison_is_watched>
+    template <bool Watched = detail::poison_is_watched>
     [[nodiscard, gnu::always_inline]] inline bool put(deferred_bin& bin, std::byte* p) noexcept {
         const std::uint64_t waiting = bin.waiting;
         std::byte* const header = p - block_header_size;

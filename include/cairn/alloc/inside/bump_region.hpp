@@ -73,7 +73,7 @@ public:
         std::uintptr_t p = top_;
         std::size_t available = end_ - p;
         if (align > bump_granule) [[unlikely]] {
-            const std::size_t padding = padding_to(p, align);
+            const std::size_t padding = detail::padding_to(p, align);
             if (padding > available) { return elsewhere(size, align); }
             available -= padding;
             p += padding;
@@ -189,7 +189,7 @@ private:
         if (new_size < old_size) {
             poison(first + new_size, old_size - new_size);
         } else {
-            unpoison_defined(first + old_size, new_size - old_size);
+            detail::unpoison_defined(first + old_size, new_size - old_size);
         }
         return true;
     }

@@ -24,7 +24,7 @@
 
 #include <cairn/alloc/fit.hpp>
 #include <cairn/alloc/inside/max_tree.hpp>
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

@@ -49,7 +49,7 @@ class uncovered_word {
 public:
     explicit uncovered_word(const std::byte* at) noexcept
         : word_{at - reinterpret_cast<std::uintptr_t>(at) % 8} {
-        unpoison_defined(word_, 8);
+        detail::unpoison_defined(word_, 8);
     }
     ~uncovered_word() { poison(word_, 8); }
     uncovered_word(const uncovered_word&) = delete;
@@ -76,29 +76,31 @@ template <class T>
 
 /// Requires: `at` is a multiple of sizeof(T) from an address that is a multiple of 8. Watched:
 ///           false where the caller has asked poison_is_seen(), which said no.
-template <class T, bool Watched = poison_is_watched>
+template <class T, bool Watched = detail::poison_is_watched>
 [[nodiscard, gnu::always_inline]] inline T load_hidden(const std::byte* at) noexcept {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);
     T value;
-    if constexpr (poison_is_queryable) {
+    if constexpr (detail::poison_is_queryable) {
         const uncovered_word open{at};
         std::memcpy(&value, at, sizeof(T));
         return value;
     }
-    if (Watched && poison_is_seen()) [[unlikely]] { return load_under_valgrind<T>(at); }
+    if (Watched && detail::poison_is_seen()) [[unlikely]] { return load_under_valgrind<T>(at); }
     std::memcpy(&value, at, sizeof(T));
     return value;
 }
 
-template <class T, bool Watched = poison_is_watched>
+template <class T, bool Watched = detail::poison_is_watched>
 [[gnu::always_inline]] inline void store_hidden(std::byte* at, T value) noexcept {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);
-    if constexpr (poison_is_queryable) {
+    if constexpr (detail::poison_is_queryable) {
         const uncovered_word open{at};
         std::memcpy(at, &value, sizeof(T));
         return;
     }
-    if (Watched && poison_is_seen()) [[unlikely]] { return store_under_valgrind<T>(at, value); }
+    if (Watched && detail::poison_is_seen()) [[unlikely]] {
+        return store_under_valgrind<T>(at, value);
+    }
     std::memcpy(at, &value, sizeof(T));
 }
 

@@ -20,7 +20,7 @@
 #endif
 
 #include <cairn/core/assert.hpp>
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 #include <cairn/storage/step_counter.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
@@ -150,7 +150,7 @@ public:
     /// How many levels a search needs when only the leaves below `end` are not 0.
     [[nodiscard]] unsigned levels_for(std::uint32_t end) const noexcept {
         constexpr unsigned bits = std::countr_zero(width);
-        const unsigned levels = (floor_log2(end | 1) + bits) / bits;
+        const unsigned levels = (detail::floor_log2(end | 1) + bits) / bits;
         return levels < levels_ ? levels : levels_;
     }
 

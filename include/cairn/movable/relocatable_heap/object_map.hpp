@@ -105,7 +105,8 @@ public:
     /// Granules from `at` to the next multiple of the alignment.
     [[nodiscard]] std::uint32_t gap_for(std::uint32_t at, alignment align) const noexcept {
         return static_cast<std::uint32_t>(
-            padding_to(reinterpret_cast<std::uintptr_t>(base_) + at * object_granule, align) /
+            detail::padding_to(reinterpret_cast<std::uintptr_t>(base_) + at * object_granule,
+                               align) /
             object_granule);
     }
 

@@ -14,7 +14,7 @@
 #include <cstddef>
 
 #include <cairn/core/allocator_ref.hpp>
-#include <cairn/core/bits.hpp>
+#include <cairn/core/inside/bits.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
@@ -56,7 +56,7 @@ public:
 
 private:
     [[nodiscard]] static std::size_t block_of(std::size_t index) noexcept {
-        return floor_log2(index / first_count + 1);
+        return detail::floor_log2(index / first_count + 1);
     }
     [[nodiscard]] static std::size_t first_of(std::size_t block) noexcept {
         return ((std::size_t{1} << block) - 1) * first_count;

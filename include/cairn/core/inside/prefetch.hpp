@@ -1,4 +1,4 @@
-// cairn/core/prefetch.hpp - "this line will be written to soon".
+// cairn/core/inside/prefetch.hpp - "this line will be written to soon".
 //
 //      other core   [ line, modified ]            for reading: shared, then a second trip to own it
 //      this core    [ ..................... ]     for writing: owned at once, one trip
@@ -11,7 +11,7 @@
 
 #include <cairn/core/inside/flavour.hpp>
 
-namespace cairn { inline namespace CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Asks for the line of `p`, to be written soon. `p` may be any address: none faults.
 inline void prefetch_for_writing(const void* p) noexcept {
@@ -22,4 +22,4 @@ inline void prefetch_for_writing(const void* p) noexcept {
 #endif
 }
 
-}}  // namespace cairn::CAIRN_FLAVOUR
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -1,11 +1,11 @@
-// cairn/os/fork.hpp on POSIX.
-#include <cairn/os/fork.hpp>
+// cairn/os/inside/fork.hpp on POSIX.
+#include <cairn/os/inside/fork.hpp>
 
 #if !defined(_WIN32)
 #    include <pthread.h>
 #endif
 
-namespace cairn { inline namespace CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 bool around_fork([[maybe_unused]] void (*before)(), [[maybe_unused]] void (*in_parent)(),
                  [[maybe_unused]] void (*in_child)()) noexcept {
@@ -16,4 +16,4 @@ bool around_fork([[maybe_unused]] void (*before)(), [[maybe_unused]] void (*in_p
 #endif
 }
 
-}}  // namespace cairn::CAIRN_FLAVOUR
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

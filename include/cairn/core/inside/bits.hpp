@@ -1,4 +1,4 @@
-// cairn/core/bits.hpp - the few bit operations and overflow checks that allocators share.
+// cairn/core/inside/bits.hpp - the few bit operations and overflow checks that allocators share.
 //
 // Cost: one to three instructions each (lzcnt, tzcnt, shift); all constexpr.
 #pragma once
@@ -10,7 +10,7 @@
 
 #include <cairn/core/assert.hpp>
 
-namespace cairn { inline namespace CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Position of the highest set bit. Requires: value != 0.
 template <std::unsigned_integral T>
@@ -51,4 +51,4 @@ static_assert(ceil_log2(std::size_t{1}) == 0);
 static_assert(saturating_add(SIZE_MAX, 1) == SIZE_MAX);
 static_assert(saturating_multiply(SIZE_MAX / 2, 3) == SIZE_MAX);
 
-}}  // namespace cairn::CAIRN_FLAVOUR
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -1,4 +1,4 @@
-// cairn/os/thread_exit.hpp: pthread keys, and thread_local destructors on Windows.
+// cairn/os/inside/thread_exit.hpp: pthread keys, and thread_local destructors on Windows.
 //
 //     fresh --- first watch() ---> ready --- destructor ---> over
 //       \______________________________________________________^
@@ -7,7 +7,7 @@
 // a static object is usable before any constructor has run. A key that the system refuses leaves
 // the state fresh, and the next watch() asks again. Nothing leads out of `over`: a thread that ends
 // while the module is being unloaded is refused, and looks for another way.
-#include <cairn/os/thread_exit.hpp>
+#include <cairn/os/inside/thread_exit.hpp>
 
 #include <cairn/core/assert.hpp>
 
@@ -15,7 +15,7 @@
 #    include <pthread.h>
 #endif
 
-namespace cairn { inline namespace CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 #if !defined(_WIN32)
 
@@ -143,4 +143,4 @@ thread_exit::~thread_exit() {
 
 #endif
 
-}}  // namespace cairn::CAIRN_FLAVOUR
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

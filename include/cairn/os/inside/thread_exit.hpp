@@ -1,4 +1,4 @@
-// cairn/os/thread_exit.hpp - a function that is called when a thread ends.
+// cairn/os/inside/thread_exit.hpp - a function that is called when a thread ends.
 //
 //      constinit thread_exit ending{[](void* mine) noexcept { ... }};       // one for the module
 //      ending.watch(mine);                                                  // once in each thread
@@ -20,7 +20,7 @@
 
 #include <cairn/os/mutex.hpp>
 
-namespace cairn { inline namespace CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 class thread_exit {
 public:
@@ -50,4 +50,4 @@ private:
     unsigned long key_ = 0;  // the system's, or this object's number
 };
 
-}}  // namespace cairn::CAIRN_FLAVOUR
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail
