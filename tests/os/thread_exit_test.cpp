@@ -44,7 +44,7 @@ TEST(thread_exit, a_later_argument_replaces_the_earlier_one) {
 
 TEST(thread_exit, when_the_object_is_gone_threads_end_without_it) {
     static std::atomic<int> calls{0};
-    auto unloaded = std::make_unique<detail::thread_exit>([](void*) noexcept { ++calls; });
+    auto unloaded = std::make_unique<thread_exit>([](void*) noexcept { ++calls; });
     std::atomic<int> step{0};
     std::thread t{[&] {
         int mine = 0;
