@@ -138,7 +138,7 @@ struct references_of_members {
 
     template <class T>
     static void visit(T& object, visitor& v) {
-        if constexpr (!std::is_same_v<Base, no_base>) { trace_object<Base>(object, v); }
+        if constexpr (!std::is_same_v<Base, no_base>) { detail::trace_object<Base>(object, v); }
         if constexpr (sizeof...(Members) != 0) { v((object.*Members)...); }
     }
     static constexpr std::size_t count = sizeof...(Members);
@@ -261,7 +261,9 @@ consteval collected_type describe() {
     t.name = name_of_type<T>().begin;
     t.name_length = name_of_type<T>().length;
     if constexpr (has_references<T>()) {
-        t.trace = [](void* object, visitor& v) { trace_object(*static_cast<T*>(object), v); };
+        t.trace = [](void* object, visitor& v) {
+            detail::trace_object(*static_cast<T*>(object), v);
+        };
     }
     if constexpr (!std::is_trivially_destructible_v<T>) {
         t.destroy = [](void* object) noexcept { static_cast<T*>(object)->~T(); };

@@ -117,6 +117,7 @@ public:
         const handle_type h = take(size, align, how);
         if (h) {
             detail::rollback undo{[&]() noexcept { heap_.deallocate(h); }};
+            const relocatable_heap::code_of_program runs{heap_.built_count_};
             fill(heap_.get(h));
             undo.cancel();
             publish(h);
@@ -146,7 +147,10 @@ public:
     template <class T>
     [[nodiscard]] bool try_destroy(handle_type h) noexcept {
         if (!unpublish(h)) { return false; }
-        static_cast<T*>(heap_.get(h))->~T();
+        {
+            const relocatable_heap::code_of_program runs{heap_.built_count_};
+            static_cast<T*>(heap_.get(h))->~T();
+        }
         heap_.deallocate(h);
         return true;
     }

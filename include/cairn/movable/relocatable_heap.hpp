@@ -59,6 +59,7 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class relocatable_heap;
+class concurrent_relocatable_heap;
 template <class T>
 class relocatable;
 template <class T>
@@ -216,6 +217,7 @@ public:
     /// A limit is passed by one object at most: bytes and time are compared before each move. A
     /// move that would not end in time, at the speed of the last ones, is left for the next call,
     /// except the first move of a call; otherwise a large object would never move.
+    /// Requires: no constructor, destructor, hook or visitor that the heap runs calls it.
     compaction_report compact(const work_limit& limit = {}) noexcept;
 
     /// Bytes by which the region should exceed live objects + request so that, compacted often
@@ -273,6 +275,7 @@ public:
 private:
     template <class T>
     friend class pinned;
+    friend class concurrent_relocatable_heap;
 
     static constexpr std::uint32_t none = detail::object_map::none;
     // The table counts in units of 8 bytes, two to a granule: processors multiply by 8 for free.
@@ -288,11 +291,29 @@ private:
     void release() noexcept;
     void use_table() noexcept;
     void unpin(handle_type h) noexcept;
-    /// The hooks of objects that move run in the middle of compact(), when the map is open.
+    /// The hooks of objects that move run in the middle of compact(), when the map is open, and
+    /// visitors while the list of objects is walked.
     void expect_no_move() const noexcept {
         CAIRN_ASSERT(!is_compacting_,
                      "an object that is told of its move changes nothing in the heap");
+        CAIRN_ASSERT(visitor_count_ == 0,
+                     "a visitor of for_each_range() or write_json() changes nothing in the heap");
     }
+    /// Checked builds: code of the program runs inside a call.
+    class code_of_program {
+    public:
+        explicit code_of_program(std::uint32_t& count) noexcept : count_{count} {
+            if constexpr (asserts_enabled) { ++count_; }
+        }
+        ~code_of_program() {
+            if constexpr (asserts_enabled) { --count_; }
+        }
+        code_of_program(const code_of_program&) = delete;
+        code_of_program& operator=(const code_of_program&) = delete;
+
+    private:
+        std::uint32_t& count_;
+    };
     void uncount_pin(const detail::object_entry& e) noexcept;
 
     /// Where `slot` is, in granules from base_, and on which side.
@@ -338,6 +359,8 @@ private:
     std::uint32_t other_side_ = 0;  // stress_relocate: granules from one side to the other
     std::uint32_t epoch_ = 0;
     bool is_compacting_ = false;
+    std::uint32_t built_count_ = 0;            // checked builds: objects that begin or end now
+    mutable std::uint32_t visitor_count_ = 0;  // checked builds: visitors that run now
     struct {
         std::uint64_t pinned = 0;
         std::size_t pinned_granules = 0;
@@ -354,6 +377,7 @@ private:
 template <class Visit>
 void relocatable_heap::for_each_range(Visit visit) const {
     constexpr std::size_t unit = detail::object_granule;
+    const code_of_program runs{visitor_count_};
     std::uint32_t end = 0;
     for (std::uint32_t i = map_.lowest();; i = map_.entry(i).after) {
         if (const std::uint32_t start = map_.start_of(i); start != end) {
@@ -370,6 +394,7 @@ void relocatable_heap::for_each_range(Visit visit) const {
 
 template <class Sink>
 void relocatable_heap::write_json(Sink sink) const {
+    const code_of_program runs{visitor_count_};  // the sink
     detail::map_json<Sink> json{sink, capacity()};
     for_each_range([&](const relocatable_range& r) {
         json.begin_range(r.offset, r.size);

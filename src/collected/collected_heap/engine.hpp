@@ -201,7 +201,7 @@ void count_work(collected_region& r, std::size_t work) noexcept;
 
 /// True when `name` is, or lies in, an object that is live.
 [[nodiscard]] inline bool is_live(const collected_region& r, object_name name) noexcept {
-    const std::uint32_t chunk = name / chunk_size;
+    const auto chunk = static_cast<std::uint32_t>(name / chunk_size);
     if (name < r.begin || name >= r.end) { return false; }
     if ((r.free_chunks[chunk / 64] >> chunk % 64 & 1) != 0) { return false; }
     const object_name object = start_of(r, name);

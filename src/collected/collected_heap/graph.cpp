@@ -242,6 +242,7 @@ bool visit_keepers(const collected_region& constant, const void* object, keeper_
         const collected_keeper k{base_of(r) + at, type.name, type.name_length,
                                  next == 0 ? SIZE_MAX : offset_of_reference(r, at, next),
                                  way.parent(at) == by_a_root ? line : std::source_location{}};
+        const user_code runs{r};
         visit(context, k);
     }
     return true;
@@ -268,6 +269,7 @@ void verify_marks(collected_region& r) noexcept {
 void write_region(const collected_region& constant, const void* object, text_sink sink,
                   void* context) noexcept {
     auto& r = const_cast<collected_region&>(constant);  // only what trace() wants
+    const user_code runs{r};                            // the sink
     json_text json{sink, context};
     json.field("{\"capacity\":", capacity_of(r));
     json.field(",\"used\":", r.used_size);

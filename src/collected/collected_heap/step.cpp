@@ -190,7 +190,7 @@ collection_report whole_cycle(collected_region& r) noexcept {
 
 void check_safe_point([[maybe_unused]] const collected_region& r) noexcept {
     CAIRN_ASSERT(!r.is_in_user_code,
-                 "a trace, a destructor or a before_collect begins no step of its heap");
+                 "a trace, a destructor, a before_collect or a visitor begins no step of its heap");
 #if CAIRN_ASSERTS
     CAIRN_ASSERT(r.under_construction.begin == nullptr, "a constructor begins no step of its heap");
 #endif

@@ -224,6 +224,8 @@ bool relocatable_heap::go_on(compaction_view& map, detail::work_meter& meter,
 compaction_report relocatable_heap::compact(const work_limit& limit) noexcept {
     static_assert(detail::compaction_map<compaction_view, move>);
     expect_no_move();
+    CAIRN_ASSERT(built_count_ == 0,
+                 "a constructor or a destructor of an object does not compact the object's heap");
     is_compacting_ = true;
     ++epoch_;
     ++counts_.calls;

@@ -96,7 +96,9 @@ std::size_t addresses_in_use() {
 }
 
 TEST(collected_heap_test, it_works_where_addresses_are_limited) {
-    if (under_tsan || checker_is_faster()) { GTEST_SKIP() << "a checker needs addresses without a limit"; }
+    if (under_tsan || checker_is_faster()) {
+        GTEST_SKIP() << "a checker needs addresses without a limit";
+    }
     const auto works_within = [](std::size_t more, std::size_t size) {
         const std::size_t all = addresses_in_use() + more;
         const rlimit limit{all, all};

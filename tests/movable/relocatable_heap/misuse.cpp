@@ -116,6 +116,98 @@ TEST(relocatable_heap_death_test, an_object_that_is_told_of_its_move_changes_not
     heap.validate();
 }
 
+/// Compacts its heap when it begins, or when it ends.
+struct compacts {
+    compacts(relocatable_heap& h, bool at_begin) noexcept : heap{h}, at_end{!at_begin} {
+        if (at_begin) { heap.compact(); }
+    }
+    ~compacts() {
+        if (at_end) { heap.compact(); }
+    }
+    static void relocate(compacts*, compacts*) noexcept {}
+    relocatable_heap& heap;
+    bool at_end;
+};
+
+TEST(relocatable_heap_death_test, a_constructor_and_a_destructor_do_not_compact_their_heap) {
+    if (!cairn::asserts_enabled) { GTEST_SKIP() << "asserts are off"; }
+    GTEST_FLAG_SET(death_test_style, "fast");
+    relocatable_heap heap{4_KiB};
+    EXPECT_DEATH((void)heap.make<compacts>(heap, true), "does not compact the object's heap");
+    const auto c = heap.make<compacts>(heap, false);
+    EXPECT_DEATH(heap.destroy(c), "does not compact the object's heap");
+}
+
+/// Makes or destroys others when it begins and when it ends.
+struct owner_of_others {
+    explicit owner_of_others(relocatable_heap& h) noexcept : heap{h}, other{h.make<int>(7)} {}
+    owner_of_others(owner_of_others&& from) noexcept
+        : heap{from.heap}, other{std::exchange(from.other, {})} {}
+    ~owner_of_others() {
+        if (other) { heap.destroy(other); }
+    }
+    relocatable_heap& heap;
+    cairn::relocatable<int> other;
+};
+
+TEST(relocatable_heap_test, constructors_and_destructors_make_and_destroy_others) {
+    relocatable_heap heap{4_KiB};
+    const handle below = heap.allocate(100);
+    const auto o = heap.make<owner_of_others>(heap);
+    ASSERT_TRUE(o && o->other);
+    heap.deallocate(below);
+    heap.compact(everything);
+    EXPECT_EQ(*o->other, 7);
+    EXPECT_EQ(heap.object_count(), 2u);
+    heap.destroy(o);
+    EXPECT_EQ(heap.object_count(), 0u);
+    heap.validate();
+}
+
+TEST(relocatable_heap_death_test, a_visitor_changes_nothing) {
+    if (!cairn::asserts_enabled) { GTEST_SKIP() << "asserts are off"; }
+    GTEST_FLAG_SET(death_test_style, "fast");
+    relocatable_heap heap{4_KiB};
+    const handle h = heap.allocate(64);
+    const auto visits = [&](auto change) {
+        heap.for_each_range([&](const cairn::relocatable_range&) { change(); });
+    };
+    EXPECT_DEATH(visits([&] { heap.deallocate(h); }), "a visitor of for_each_range");
+    EXPECT_DEATH(visits([&] { (void)heap.allocate(8); }), "a visitor of for_each_range");
+    EXPECT_DEATH(visits([&] { heap.compact(); }), "a visitor of for_each_range");
+    EXPECT_DEATH(heap.write_json([&](const char*, std::size_t) { heap.deallocate(h); }),
+                 "a visitor of for_each_range");
+    visits([&] { EXPECT_TRUE(heap.contains(h)) << "to look is fine"; });
+    heap.deallocate(h);
+}
+
+TEST(relocatable_heap_test, a_visitor_that_throws_leaves_the_heap_as_it_was) {
+#if defined(__cpp_exceptions)
+    relocatable_heap heap{4_KiB};
+    const handle h = heap.allocate(64);
+    EXPECT_THROW(heap.for_each_range([](const cairn::relocatable_range&) { throw 1; }), int);
+    heap.deallocate(h);
+    heap.validate();
+#endif
+}
+
+/// A heap that lies in an object of another one.
+struct room {
+    relocatable_heap inner{4_KiB};
+};
+
+TEST(relocatable_heap_test, a_heap_is_assigned_from_one_of_its_own_objects) {
+    relocatable_heap heap{64_KiB};
+    const auto r = heap.make<room>();
+    ASSERT_TRUE(r);
+    const handle h = r->inner.allocate(100);
+    std::memset(r->inner.get(h), 7, 100);
+    heap = std::move(r->inner);
+    EXPECT_EQ(*static_cast<unsigned char*>(heap.get(h)), 7);
+    EXPECT_EQ(heap.capacity(), 4_KiB);
+    heap.validate();
+}
+
 TEST(relocatable_heap_death_test, a_heap_neither_ends_nor_moves_under_a_pin) {
     if (!cairn::asserts_enabled) { GTEST_SKIP() << "asserts are off"; }
     GTEST_FLAG_SET(death_test_style, "fast");

@@ -207,7 +207,7 @@ TEST(relocatable_heap_test, half_of_the_tables_is_an_empty_heap) {
     alignas(64) static std::byte memory[4096];
     for (std::size_t n = 0;; ++n) {
         test_upstream upstream;
-        upstream.refuse_from(n, 1);
+        upstream.refuse_from(n);  // a table that is refused some memory asks again for less
         relocatable_heap heap{cairn::byte_slice{memory}, upstream, {.object_count = 100}};
         if (upstream.request_count() <= n) { break; }
         EXPECT_EQ(heap.capacity(), 0u);

@@ -16,12 +16,14 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// `object` ends, and begins anew as what `from` was; where both are one, nothing happens.
+/// `from` may lie in memory that `object` owns, and end with it: it is moved out first.
 /// Requires: `object` is complete, or a member; not a base.
 template <class T>
 T& begin_anew(T& object, T& from) noexcept {
     if (&object != &from) {
+        T kept(static_cast<T&&>(from));
         object.~T();
-        ::new (static_cast<void*>(&object)) T(static_cast<T&&>(from));
+        ::new (static_cast<void*>(&object)) T(static_cast<T&&>(kept));
     }
     return object;
 }
