@@ -117,7 +117,7 @@ public:
         const handle_type h = take(size, align, how);
         if (h) {
             detail::rollback undo{[&]() noexcept { heap_.deallocate(h); }};
-            const relocatable_heap::code_of_program runs{heap_.built_count_};
+            const detail::code_of_program runs{heap_.built_count_};
             fill(heap_.get(h));
             undo.cancel();
             publish(h);
@@ -148,7 +148,7 @@ public:
     [[nodiscard]] bool try_destroy(handle_type h) noexcept {
         if (!unpublish(h)) { return false; }
         {
-            const relocatable_heap::code_of_program runs{heap_.built_count_};
+            const detail::code_of_program runs{heap_.built_count_};
             static_cast<T*>(heap_.get(h))->~T();
         }
         heap_.deallocate(h);

@@ -202,7 +202,7 @@ template <class T, class... Args>
 relocatable<T> relocatable_heap::make(Args&&... args) {
     const handle_type h = allocate(sizeof(T), alignment::of<T>(), relocation_of<T>);
     if (!h) [[unlikely]] { return {}; }
-    const code_of_program runs{built_count_};
+    const detail::code_of_program runs{built_count_};
     if constexpr (std::is_nothrow_constructible_v<T, Args...>) {
         detail::construct_at<T>(get(h), static_cast<Args&&>(args)...);
     } else {
@@ -221,7 +221,7 @@ void relocatable_heap::destroy(relocatable<T> object) noexcept {
     if (p == nullptr) { return; }
     CAIRN_ASSERT(!is_pinned(object.handle()), "an object is unpinned before it is freed");
     {
-        const code_of_program runs{built_count_};
+        const detail::code_of_program runs{built_count_};
         p->~T();
     }
     deallocate(object.handle());

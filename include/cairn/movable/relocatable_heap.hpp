@@ -126,6 +126,26 @@ struct compaction_report {
     bool settled = false;           // no object can move until one is freed, allocated or unpinned
 };
 
+namespace detail {
+
+/// Checked builds: code of the program runs inside a call.
+class code_of_program {
+public:
+    explicit code_of_program(std::uint32_t& count) noexcept : count_{count} {
+        if constexpr (asserts_enabled) { ++count_; }
+    }
+    ~code_of_program() {
+        if constexpr (asserts_enabled) { --count_; }
+    }
+    code_of_program(const code_of_program&) = delete;
+    code_of_program& operator=(const code_of_program&) = delete;
+
+private:
+    std::uint32_t& count_;
+};
+
+}  // namespace detail
+
 class relocatable_heap {
 public:
     using handle_type = handle<relocatable_heap>;
@@ -299,21 +319,6 @@ private:
         CAIRN_ASSERT(visitor_count_ == 0,
                      "a visitor of for_each_range() or write_json() changes nothing in the heap");
     }
-    /// Checked builds: code of the program runs inside a call.
-    class code_of_program {
-    public:
-        explicit code_of_program(std::uint32_t& count) noexcept : count_{count} {
-            if constexpr (asserts_enabled) { ++count_; }
-        }
-        ~code_of_program() {
-            if constexpr (asserts_enabled) { --count_; }
-        }
-        code_of_program(const code_of_program&) = delete;
-        code_of_program& operator=(const code_of_program&) = delete;
-
-    private:
-        std::uint32_t& count_;
-    };
     void uncount_pin(const detail::object_entry& e) noexcept;
 
     /// Where `slot` is, in granules from base_, and on which side.
@@ -377,7 +382,7 @@ private:
 template <class Visit>
 void relocatable_heap::for_each_range(Visit visit) const {
     constexpr std::size_t unit = detail::object_granule;
-    const code_of_program runs{visitor_count_};
+    const detail::code_of_program runs{visitor_count_};
     std::uint32_t end = 0;
     for (std::uint32_t i = map_.lowest();; i = map_.entry(i).after) {
         if (const std::uint32_t start = map_.start_of(i); start != end) {
@@ -394,7 +399,7 @@ void relocatable_heap::for_each_range(Visit visit) const {
 
 template <class Sink>
 void relocatable_heap::write_json(Sink sink) const {
-    const code_of_program runs{visitor_count_};  // the sink
+    const detail::code_of_program runs{visitor_count_};  // the sink
     detail::map_json<Sink> json{sink, capacity()};
     for_each_range([&](const relocatable_range& r) {
         json.begin_range(r.offset, r.size);
