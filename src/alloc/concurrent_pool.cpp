@@ -56,7 +56,7 @@ concurrent_pool::concurrent_pool(std::size_t slot_size, alignment align, allocat
 // when a magazine is used up
 
 void* concurrent_pool::take_cold(cache& which) noexcept {
-    // Who comes here: a thread without a cache of this pool (it got no_cache), a view without one
+    // Callers: a thread without a cache of this pool (it got no_cache), a view without one
     // (no_view, for ever), or the owner of a cache whose loaded magazine is empty.
     cache* c = &which;
     if (c->pool == nullptr) {

@@ -136,7 +136,7 @@ void* growing_arena::allocate_oversized(block* b, std::size_t needed, std::size_
 /// the oversized ones only when nothing else is left.
 growing_arena::block* growing_arena::take_spare(std::size_t payload_min,
                                                 bool for_oversized) noexcept {
-    // Links, not blocks: the one that leads to the best is what taking it out changes. O(spares).
+    // Links, not blocks: taking the best block out changes the link that leads to it. O(spares).
     block** best = nullptr;
     for (block** link = &spare_; *link != nullptr; link = &(*link)->next) {
         block* const b = *link;

@@ -14,7 +14,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 /// Bytes from slot to slot.
 inline std::size_t stride_of(std::size_t slot_size, alignment align) noexcept {
     const std::size_t size = slot_size != 0 ? slot_size : 1;
-    // A slot that wraps when rounded is kept absurd: the upstream refuses it.
+    // If rounding overflows, return a size that every upstream refuses.
     return size > SIZE_MAX - align.mask() ? round_down(SIZE_MAX, align) : round_up(size, align);
 }
 

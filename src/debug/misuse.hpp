@@ -4,7 +4,7 @@
 //          in texture* load(const char*)
 //          block 0x7f32a0 has 100 bytes and is freed as 96
 //
-// CAIRN_ASSERT vanishes from release builds. Who puts a debugging wrapper around an allocator wants
+// CAIRN_ASSERT vanishes from release builds. A user of a debugging wrapper wants
 // to know there too, so the wrappers report through this function, to the same handler
 // (set_assert_handler), and the program stops.
 #pragma once

@@ -106,7 +106,7 @@ compaction_report concurrent_relocatable_heap::compact(const work_limit& limit) 
 
 detail::enter_result concurrent_relocatable_heap::wait_and_enter(
     pin_word& word, std::uint32_t generation) const noexcept {
-    CAIRN_ASSERT(moving_here != this, "an object that is told of its move does not pin itself");
+    CAIRN_ASSERT(moving_here != this, "on_relocated() does not pin its own object");
     for (unsigned tries = 0;; ++tries) {
         const detail::enter_result e = word.try_enter(generation);
         if (e != detail::enter_result::busy) { return e; }

@@ -192,7 +192,7 @@ TEST(collected_heap_stress_test, a_trace_that_forgets_a_reference_is_found_when_
     heap.collect();
     f->told = 39;
     EXPECT_TRUE(
-        expect_broken_promise([&] { heap.collect(); }).says("a type tells all of its references"));
+        expect_broken_promise([&] { heap.collect(); }).says("a type lists all of its references"));
     f->told = 40;  // on Windows the heap is left where it broke, and looks again at its end
 }
 
@@ -206,7 +206,7 @@ TEST(collected_heap_stress_test, a_reference_behind_many_is_missed_too) {
     collected_heap heap{1 << 20};
     EXPECT_TRUE(expect_broken_promise([&] {
                     (void)heap.make<forgets_the_last>();
-                }).says("a type tells all of its references"));
+                }).says("a type lists all of its references"));
 }
 
 /// Ends the life of a reference, and begins another there: no barrier sees that.

@@ -207,7 +207,7 @@ TEST(traced_test, a_traced_container_that_is_not_told_or_lies_elsewhere_is_named
     collected_heap heap{1 << 20};
     EXPECT_TRUE(expect_broken_promise([&] {
                     (void)heap.make<silent_army>();
-                }).says("a type tells all of its references"));
+                }).says("a type lists all of its references"));
     EXPECT_TRUE(expect_broken_promise([] { army lost; }).says("a member of a collected object"));
 }
 

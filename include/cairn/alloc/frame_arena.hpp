@@ -71,8 +71,8 @@ public:
         return arenas_[(active_ + N - frames_ago) % N];
     }
 
-    /// Ends the frame: the oldest arena becomes the active one and forgets its content, unless told
-    /// to keep it. Invalidates: everything allocated N - 1 swaps ago.
+    /// Ends the frame: the oldest arena becomes the active one and is reset, unless
+    /// on_swap::keep is given. Invalidates: everything allocated N - 1 swaps ago.
     void swap(on_swap what = on_swap::reset) noexcept {
         active_ = active_ + 1 == N ? 0 : active_ + 1;
         if (what == on_swap::reset) { arenas_[active_].reset(); }

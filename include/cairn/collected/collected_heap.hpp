@@ -268,14 +268,14 @@ public:
 #if CAIRN_ASSERTS
     construction_scope(collected_region& r, void* slot, std::size_t size) noexcept;
     ~construction_scope();
-    void check_told(const collected_type& type, void* object) noexcept;
+    void check_listed(const collected_type& type, void* object) noexcept;
 
 private:
     collected_region& region_;
     collected_region::construction outer_;
 #else
     construction_scope(collected_region&, void*, std::size_t) noexcept {}
-    void check_told(const collected_type&, void*) noexcept {}
+    void check_listed(const collected_type&, void*) noexcept {}
 #endif
 };
 
@@ -318,7 +318,7 @@ T* collected_heap::make(Args&&... args) {
         detail::rollback undo{[&]() noexcept { detail::give_back_slot(*r, slot); }};
         T* const object = detail::construct_at<T>(slot, static_cast<Args&&>(args)...);
         undo.cancel();
-        scope.check_told(detail::type_of<T>, object);
+        scope.check_listed(detail::type_of<T>, object);
         return object;
     }
 }

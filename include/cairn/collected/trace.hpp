@@ -169,8 +169,8 @@ concept uses_list = has_list<T> && !has_own_trace<T>;
 
 template <class T>
 consteval bool is_described() {
-    constexpr bool told = has_list<T> || has_trace<T> || std::is_trivially_copyable_v<T>;
-    static_assert(told,
+    constexpr bool is_listed = has_list<T> || has_trace<T> || std::is_trivially_copyable_v<T>;
+    static_assert(is_listed,
                   "a collected type says what it refers to: write in it "
                   "`using references = cairn::refers_to<&type::member, ...>;` (refers_to<> for "
                   "nothing) or `void trace(cairn::visitor& v) { v(member, ...); }`");
@@ -187,7 +187,7 @@ consteval bool is_described() {
                       "this trace() is of a base class: write one in the derived type, which "
                       "calls that of the base");
     }
-    return told;
+    return is_listed;
 }
 
 template <class T>

@@ -83,7 +83,7 @@ public:
     template <class... Args>
         requires std::constructible_from<Container, Args...>
     explicit traced(Args&&... args) : container_(static_cast<Args&&>(args)...) {
-        if constexpr (asserts_enabled) { detail::check_new_ref(&told_, nullptr); }
+        if constexpr (asserts_enabled) { detail::check_new_ref(&listed_, nullptr); }
     }
     traced(const traced&) = delete;
     traced& operator=(const traced&) = delete;
@@ -95,7 +95,7 @@ public:
 
     /// For changing, until the next safe point. While marking, O(references) once a cycle.
     [[nodiscard]] Container& edit() noexcept {
-        if constexpr (asserts_enabled) { detail::check_store(&told_, nullptr); }
+        if constexpr (asserts_enabled) { detail::check_store(&listed_, nullptr); }
         detail::collected_region& r = detail::region_of(this);
         if (r.is_marking) [[unlikely]] { keep_all(r); }
         return container_;
@@ -106,7 +106,7 @@ private:
 
     template <class Visit>
     void for_each(Visit visit) noexcept {
-        visit(told_);
+        visit(listed_);
         const auto visit_all = [&](auto&& several) {
             for (auto& one : several) {
                 CAIRN_ASSERT(one.name_ == 0 || one.heap_ == own_heap(),
@@ -131,8 +131,8 @@ private:
     }
 
     Container container_;
-    detail::object_name told_ = 0;  // always; checked builds look for its place
-    std::uint32_t kept_in_ = 0;     // the cycle whose snapshot has its references: a number above 0
+    detail::object_name listed_ = 0;  // always; checked builds look for its place
+    std::uint32_t kept_in_ = 0;  // the cycle whose snapshot has its references: a number above 0
 };
 
 }}  // namespace cairn::CAIRN_FLAVOUR

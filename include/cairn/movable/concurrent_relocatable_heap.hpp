@@ -158,8 +158,8 @@ public:
     /// As relocatable_heap::compact(); pinned objects stay.
     compaction_report compact(const work_limit& limit = {}) noexcept;
 
-    /// For numbers and maps: stats(), write_json(), validate(). For the owner only. Who holds what
-    /// stands in the pin words and changes while one looks: these call nothing pinned.
+    /// For numbers and maps: stats(), write_json(), validate(). For the owner only. Pins
+    /// are in the pin words and change meanwhile: these functions report nothing as pinned.
     [[nodiscard]] const relocatable_heap& inner() const noexcept { return heap_; }
 
 private:

@@ -159,7 +159,7 @@ public:
     explicit relocatable_heap(std::size_t size, allocator_ref upstream = system_memory(),
                               const options& how = {}) noexcept;
     /// Movable while no relocatable, pinned or frame_ptr of it is in use. Requires: nothing is
-    /// pinned. (Written out: `table_` is never null, so each heap has one of its own.)
+    /// pinned. (Written out: `table_` is never null, so each heap has its own table.)
     relocatable_heap(relocatable_heap&& other) noexcept;
     relocatable_heap& operator=(relocatable_heap&& other) noexcept;
     relocatable_heap(const relocatable_heap&) = delete;
@@ -314,8 +314,7 @@ private:
     /// The hooks of objects that move run in the middle of compact(), when the map is open, and
     /// visitors while the list of objects is walked.
     void expect_no_move() const noexcept {
-        CAIRN_ASSERT(!is_compacting_,
-                     "an object that is told of its move changes nothing in the heap");
+        CAIRN_ASSERT(!is_compacting_, "on_relocated() changes nothing in the heap");
         CAIRN_ASSERT(visitor_count_ == 0,
                      "a visitor of for_each_range() or write_json() changes nothing in the heap");
     }

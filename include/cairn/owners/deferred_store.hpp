@@ -3,7 +3,7 @@
 //
 //      deferred_store
 //      map:    | a | b | c | d |        the map, as ever
-//      next:   | - | d | - | d |        a handle per slot of those that wait: b leads to d, which
+//      next:   | - | d | - | d |        a handle per waiting slot: b leads to d, which
 //      first:  b                        leads to itself, being the last; null: it lives
 //
 //      struct door;

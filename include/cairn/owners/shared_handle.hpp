@@ -246,7 +246,7 @@ public:
     [[nodiscard]] std::uint32_t use_count() const noexcept {
         return handle_ ? store_->use_count(handle_) : 0;
     }
-    /// Requires: it owns an object, which was not erased behind its owners' backs.
+    /// Requires: it owns an object, which was not erased from the map directly.
     [[nodiscard]] decltype(auto) operator*() const noexcept {
         expect_object();
         return store_->object_of(handle_);

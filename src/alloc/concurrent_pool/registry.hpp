@@ -1,4 +1,4 @@
-// Who is alive: pools, and the threads that hold caches of them. Private to the library.
+// The live pools, and the threads that hold caches of them. Private to the library.
 //
 //      home of a module    live pools:  P3 -> P1              (serials never repeat)
 //                          lock         thread A: record -> c(P3) -> c(P1)

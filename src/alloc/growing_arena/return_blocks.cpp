@@ -69,7 +69,7 @@ void growing_arena::rewind_over_blocks(detail::block_position to) noexcept {
         return;
     }
     // First all live bytes are counted as those of full blocks; each block that goes takes its own
-    // out, and the one that becomes current again does so at the end. What is left is the sum over
+    // out, and a block that becomes current again does so at the end. The rest is the sum over
     // the others.
     if (used_ != nullptr && !used_->oversized) {  // the current block counts as full from here on
         used_->top = region_.top();

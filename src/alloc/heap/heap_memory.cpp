@@ -40,7 +40,7 @@ heap_memory::~heap_memory() {
     if (asserts_enabled && ends_empty_) {
         std::size_t live = 0;
         for (std::uint32_t i = 0; i < regions_.count(); ++i) {
-            // What waits in a bin was freed by its owner.
+            // A block that waits in a bin was freed by its owner.
             regions_.region(i)->for_each([&](std::uint32_t, block_header h) {
                 live += h.is_free() || h.is_deferred() ? 0u : 1u;
             });

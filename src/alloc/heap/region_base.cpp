@@ -5,7 +5,7 @@
 //
 //      agree:   header(g + size).previous == size    and    header(g - previous).size == previous
 //
-// Who writes past its block breaks the header behind it. Each size stands twice, eight bytes in
+// A write past a block breaks the header behind it. Each size stands twice, eight bytes in
 // front of a block and behind its last byte, so the two no longer agree. The last header of a
 // region, at granules_, has size 0 and is in use: no block is ever merged with it.
 #include <cairn/alloc/heap/heap_memory.hpp>

@@ -63,26 +63,26 @@ void check_target(const collected_region& r, const void* target) noexcept {
                  about(r, misuse_kind::outlived));
 }
 
-void say_told(const collected_region& r, bool are_told) noexcept {
-    CAIRN_ASSERT(are_told,
-                 "a type tells all of its references: this one is not in its list or trace()",
+void assert_listed(const collected_region& r, bool are_listed) noexcept {
+    CAIRN_ASSERT(are_listed,
+                 "a type lists all of its references: this one is not in its list or trace()",
                  about(r, misuse_kind::unspecified));
 }
 
 /// The object's type lists the reference at `where` in `object`.
-void check_told(collected_region& r, object_name object, const void* where) noexcept {
-    bool is_told = false;
-    for_each_reference(r, object, [&](const object_name* place) { is_told |= place == where; });
-    say_told(r, is_told);
+void check_listed(collected_region& r, object_name object, const void* where) noexcept {
+    bool is_listed = false;
+    for_each_reference(r, object, [&](const object_name* place) { is_listed |= place == where; });
+    assert_listed(r, is_listed);
 }
 
 constexpr std::size_t numbers_max = 4096;  // references of an object; further ones count as listed
 
 /// The places of an object's references, numbered in their rows.
-class told_places {
+class listed_places {
 public:
-    explicit told_places(const reference_rows& rows) noexcept : rows_{rows} {}
-    void tell(std::size_t offset) noexcept {
+    explicit listed_places(const reference_rows& rows) noexcept : rows_{rows} {}
+    void add(std::size_t offset) noexcept {
         std::size_t number = 0;
         for (std::uint32_t i = 0; i < rows_.count && number < numbers_max; ++i) {
             const auto& [first, count] = rows_.rows[i];
@@ -91,18 +91,20 @@ public:
             const std::size_t place = (offset - first) / sizeof(object_name);
             if (offset >= first && place < count) {
                 number += place;
-                if (number < numbers_max) { told_[number / 64] |= std::uint64_t{1} << number % 64; }
+                if (number < numbers_max) {
+                    listed_[number / 64] |= std::uint64_t{1} << number % 64;
+                }
                 return;
             }
             number += count;
         }
     }
-    [[nodiscard]] bool are_all_told() const noexcept {
+    [[nodiscard]] bool are_all_listed() const noexcept {
         std::size_t number = 0;
         for (std::uint32_t i = 0; i < rows_.count; ++i) {
             for (std::uint32_t k = 0; k < rows_.rows[i].count; ++k, ++number) {
                 if (number == numbers_max) { return true; }
-                if ((told_[number / 64] >> number % 64 & 1) == 0) { return false; }
+                if ((listed_[number / 64] >> number % 64 & 1) == 0) { return false; }
             }
         }
         return true;
@@ -110,18 +112,19 @@ public:
 
 private:
     const reference_rows& rows_;
-    std::uint64_t told_[numbers_max / 64] = {};
+    std::uint64_t listed_[numbers_max / 64] = {};
 };
 
-void check_all_told(collected_region& r, object_name object, const reference_rows& rows) noexcept {
+void check_all_listed(collected_region& r, object_name object,
+                      const reference_rows& rows) noexcept {
     // No ref began in its constructor: the type refers to nothing, or its references lie elsewhere.
     if (rows.count == 0) { return; }
-    told_places told{rows};
+    listed_places listed{rows};
     for_each_reference(r, object, [&](const object_name* place) {
-        told.tell(static_cast<std::size_t>(reinterpret_cast<const std::byte*>(place) -
-                                           (base_of(r) + object)));
+        listed.add(static_cast<std::size_t>(reinterpret_cast<const std::byte*>(place) -
+                                            (base_of(r) + object)));
     });
-    say_told(r, told.are_all_told());
+    assert_listed(r, listed.are_all_listed());
 }
 
 void note(reference_rows& rows, std::uint32_t place) noexcept {
@@ -199,7 +202,7 @@ void check_store(const void* where, const void* target) noexcept {
     // with the references that began in it. A trace() is asked at each store.
     const bool is_list_checked =
         t.type->way == tracing::unlearned && r->rows[&t - r->types].is_whole;
-    if (!is_list_checked) { check_told(*r, object, where); }
+    if (!is_list_checked) { check_listed(*r, object, where); }
 }
 
 void check_root(const void* where, const void* target) noexcept {
@@ -228,24 +231,25 @@ construction_scope::construction_scope(collected_region& r, void* slot, std::siz
 
 construction_scope::~construction_scope() { region_.under_construction = outer_; }
 
-void construction_scope::check_told(const collected_type&, void* object) noexcept {
+void construction_scope::check_listed(const collected_type&, void* object) noexcept {
     const reference_rows& begun = region_.under_construction.begun;
-    check_all_told(region_, name_of(object), begun);
+    check_all_listed(region_, name_of(object), begun);
     const chunk_record& c = region_.chunks[name_of(object) / chunk_size];
     reference_rows& of_type = region_.rows[c.type - region_.types];
     // What the first object showed holds for all of the type: refs are members, at the same places.
     if (of_type.count == 0) { of_type = begun; }
 }
 
-void verify_told(collected_region& r) noexcept {
+void verify_listed(collected_region& r) noexcept {
     if (r.under_construction.begin != nullptr) { return; }  // its references have not all begun
     visit_chunks(r, r.first_chunk, [&r](std::uint32_t number, const chunk_record& c) {
         const reference_rows& rows = r.rows[c.type - r.types];
         if (rows.count == 0) { return true; }
         for (std::uint32_t w = 0; w < words_per_chunk; ++w) {
             const std::uint64_t kept = objects_of_word(r, number, w) & mark_word(r, number, w);
-            for_each_bit(
-                kept, [&](std::uint32_t bit) { check_all_told(r, name_at(number, w, bit), rows); });
+            for_each_bit(kept, [&](std::uint32_t bit) {
+                check_all_listed(r, name_at(number, w, bit), rows);
+            });
         }
         return true;
     });

@@ -253,7 +253,7 @@ void remove_from_known_regions(collected_region& r) noexcept;
 /// as who_keeps() does, and is left out where the system refuses it.
 void verify_marks(collected_region& r) noexcept;
 /// The type of a marked object lists each of its references.
-void verify_told(collected_region& r) noexcept;
+void verify_listed(collected_region& r) noexcept;
 void validate_region(const collected_region& r) noexcept;
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

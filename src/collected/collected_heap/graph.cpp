@@ -2,7 +2,7 @@
 //
 //      for each object, 8 bytes of memory from the system, for as long as the search takes:
 //      parents    by which object it was reached first; `by_a_root`: none
-//      next       of those that wait to be followed, a list (then: of the way that was found)
+//      next       a list of the objects to follow (then: of the way that was found)
 //
 // Breadth first, so the way that is found is one of the shortest. The collector's own state is not
 // used: a search may be made at any time, also while a cycle runs. options::verify compares such a
@@ -76,7 +76,7 @@ private:
     std::size_t count_ = 0;  // of granules
     std::size_t size_ = 0;   // bytes
     object_name* parents_ = nullptr;
-    object_name first_ = 0;  // of those that wait
+    object_name first_ = 0;  // of the list of objects to follow
     object_name last_ = 0;
 };
 
@@ -263,7 +263,7 @@ void verify_marks(collected_region& r) noexcept {
     for (object_name from = way.take(); from != 0; from = way.take()) {
         for_each_reference(r, from, [&](const object_name* place) { reach(*place, from); });
     }
-    if constexpr (asserts_enabled) { verify_told(r); }
+    if constexpr (asserts_enabled) { verify_listed(r); }
 }
 
 void write_region(const collected_region& constant, const void* object, text_sink sink,

@@ -41,11 +41,11 @@ std::uint64_t work_of_cycle(const collected_region& r) noexcept {
     for (std::uint32_t i = 0; i < r.type_count; ++i) {
         const type_record& t = r.types[r.used_types[i]];
         const bool destroys = t.type->destroy != nullptr;
-        const bool tells = t.type->before_collect != nullptr;
+        const bool has_hook = t.type->before_collect != nullptr;
         const std::uint64_t slots = t.type->size > slot_size_max
                                         ? t.chunk_count
                                         : t.chunk_count * (chunk_size / t.type->size);
-        calls += slots * (std::uint64_t{destroys} + std::uint64_t{tells});
+        calls += slots * (std::uint64_t{destroys} + std::uint64_t{has_hook});
         beyond_slots += work_beyond_slots(t);
     }
     const std::uint64_t chunks = r.end_chunk - r.first_chunk - r.free_chunk_count;

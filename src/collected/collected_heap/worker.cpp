@@ -46,7 +46,7 @@ constexpr std::size_t work_per_look_of_worker = 2048;  // at the clock; then ste
         ++r.deferred_count;
         r.stack[room_on_stack(r)] = object;
     }
-    return 0;  // who traces it pays for it
+    return 0;  // step() traces it and pays for it
 }
 
 /// This thread has the gate. Returns: true when it could go on.

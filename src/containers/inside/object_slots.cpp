@@ -76,7 +76,7 @@ bool object_slots::add_block(std::size_t added) noexcept {
     blocks_ = ::new (block) header{blocks_, added};
     fresh_ = static_cast<std::byte*>(block) + first_offset_;
     fresh_count_ = added;
-    // for_each_built() reads the tag of every slot, also of those that were never taken.
+    // for_each_built() reads the tag of every slot, also of slots that were never taken.
     for (std::size_t i = 0; i < added; ++i) {
         ::new (static_cast<void*>(&state_of(fresh_ + i * slot_size_))) state{0, 0};
     }
@@ -104,7 +104,8 @@ void object_slots::validate() const noexcept {
     CAIRN_ASSERT(built + vacant_count_ + fresh_count_ == slot_count_,
                  "every slot is accounted for");
     for (std::size_t i = 0; i < idle_count_; ++i) {
-        CAIRN_ASSERT(state_of(stack_[i]).position == i, "what waits on the stack knows its place");
+        CAIRN_ASSERT(state_of(stack_[i]).position == i,
+                     "an idle object's state names its place on the stack");
     }
 }
 

@@ -25,7 +25,7 @@ bool cell_blocks::add(std::size_t b) noexcept {
     void* const block = upstream_.allocate(bytes, cache_line_alignment);
     if (block == nullptr) { return false; }
     std::memset(block, 0, bytes);
-    // Release: who finds the block finds its zeros.
+    // Release: a thread that finds the block finds its zeros.
     __atomic_store_n(&blocks_[b], static_cast<std::byte*>(block), __ATOMIC_RELEASE);
     return true;
 }

@@ -47,13 +47,13 @@ TEST(ref_test, a_reference_that_its_type_does_not_tell_is_named) {
     collected_heap heap = small_heap();
     EXPECT_TRUE(expect_broken_promise([&] {
                     (void)heap.make<forgetful>();
-                }).says("a type tells all of its references"));
+                }).says("a type lists all of its references"));
     collected_heap other = small_heap();  // on Windows the first is left as it broke
     forgets_later* const f = other.make<forgets_later>();
     f->tells = false;
     EXPECT_TRUE(expect_broken_promise([&] {
                     f->hidden[1] = nullptr;
-                }).says("a type tells all of its references"));
+                }).says("a type lists all of its references"));
 }
 TEST(ref_test, a_reference_into_another_heap_is_named) {
     collected_heap one = small_heap();

@@ -1,5 +1,5 @@
 // cairn/alloc/concurrent_pool/magazines.hpp - the lock-free half of concurrent_pool: magazines and
-// who holds them.
+// their holders.
 //
 //   thread A's cache               depot                                thread B's cache
 //   +---------------+     full:  (tag|7)->[m7 ####]->[m2 ####]          +---------------+

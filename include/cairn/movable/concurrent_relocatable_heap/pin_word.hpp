@@ -14,7 +14,7 @@
 // touches the word of an object that is not the one it has a handle for, and mover and reader
 // cannot both succeed: each changes the word only from a value in which the other is not there.
 //
-// Who waits: a reader that comes during a move, until that one object is copied. The mover and the
+// Waiting: a reader that comes during a move waits until that object is copied. The mover and the
 // owner never wait: they skip pinned objects.
 //
 // Every order stands in pin_word_orders with its reason; tests/movable/pin_word_test.cpp runs the

@@ -1,6 +1,6 @@
 // cairn/os/inside/fork.hpp - three functions around fork(), for the library's own state.
 //
-// A child of fork() has one thread and a copy of every lock, also of those that other threads held.
+// A child of fork() has one thread and a copy of every lock, also of locks that other threads held.
 // Code that keeps locks across threads takes them before and gives them back after, on both sides.
 //
 // Use it for: programs that fork without exec and use cairn in the child: a test runner, a server

@@ -1,4 +1,4 @@
-// cairn/owners/shared_handle/counts.hpp - the cell of a slot: who owns its object, and how it is
+// cairn/owners/shared_handle/counts.hpp - the cell of a slot: the number of owners, and how it is
 // found from there.
 //
 //      plain_count     | owners 4 | next 4 | handle 4 or 8 |           one thread

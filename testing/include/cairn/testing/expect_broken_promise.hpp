@@ -34,7 +34,7 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-/// What a function was told when it broke a promise; a copy, of a fixed size.
+/// The report of a broken promise; a copy, of a fixed size.
 class caught_promise {
 public:
     /// True when a promise was broken.
