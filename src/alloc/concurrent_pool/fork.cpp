@@ -1,4 +1,4 @@
-// Pools around fork(): docs/gotchas.md says which programs need it, cairn/os/inside/fork.hpp calls these.
+// Pools around fork(), called by cairn/os/inside/fork.hpp. docs/gotchas.md says who needs it.
 //
 // Every lock but grow_lock_ is held, so the child gets whole lists. grow_lock_ is not taken: an
 // upstream may take as long as it likes, and may be a pool itself. Growth makes each step known

@@ -3,8 +3,8 @@
 //      chunk     | slot 0 | slot 1 | slot 2 | ...
 //      live      |  true  |  false |  true  | ...      a byte a slot, in memory of their own
 //
-// Each thread remembers the chunk that it found last (chunk_lookup, in its cache). So the byte of an
-// address is nearly always found without a search.
+// Each thread remembers the chunk that it found last (chunk_lookup, in its cache), so the byte of
+// an address is nearly always found without a search.
 //
 // A byte is looked at and then written, by two instructions: one that does both is locked, and two
 // of those are several times what a pair without checks costs. Two threads that free one slot in
