@@ -23,7 +23,7 @@ known = [
     ("[[clang::lifetimebound]]", r"clang::lifetimebound", "[[msvc::lifetimebound]]; asked for by __has_cpp_attribute already"),
     ("atomic operations on plain words", r"__atomic_\w+|__ATOMIC_\w+", "std::atomic_ref"),
     ("a hint for the cache", r"__builtin_prefetch", "_mm_prefetch, __prefetch"),
-    ("bytes copied in line", r"__builtin_memcpy", "std::memcpy"),
+    ("bytes copied in line", r"__builtin_mem(cpy|move)", "std::memcpy, std::memmove"),
     ("what never happens", r"__builtin_unreachable", "__assume(false)"),
     ("the address of an object", r"__builtin_addressof", "the same name"),
     ("bits of an object in a constant", r"__builtin_bit_cast", "the same name"),

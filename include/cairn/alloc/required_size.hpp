@@ -26,6 +26,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <cairn/alloc/first_fit.hpp>
+#include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/core/inside/bits.hpp>
 
