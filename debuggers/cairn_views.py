@@ -37,12 +37,11 @@ members = {
         "promised": "promised_count_", "worn_out": "worn_out_count_"},
     "stable_slot_map": {
         "begun": "slots_.begun_count_", "ended": "slots_.ended_count_",
-        "batch_taken": "slots_.batch_.next_", "chunks": "slots_.table_.data_",
-        "chunk_count": "slots_.chunk_count_", "batch_chunk": "slots_.batch_chunk_"},
-    "stable_chunk": {"live": "live", "generation": "generation"},
+        "chunks": "slots_.table_.data", "chunk_count": "slots_.table_.size",
+        "slots_log2": "slots_.rules_.slots_log2"},
+    "stable_chunk_entry": {"state": "state", "objects": "objects"},
     "stable_iterator": {
         "slots": "slots_", "first": "first_", "left": "left_", "objects": "objects_"},
-    "stable_found": {"object": "object_"},
     "unique_handle": {"store": "store_", "handle": "handle_"},
     "shared_handle": {"store": "store_", "handle": "handle_"},
     "deferred_store": {"map": "map_", "waiting": "waiting_count_"},
@@ -614,59 +613,52 @@ class Views:
                     yield f"[{i}:{word}]", str(slot)
         return View(text, make)
 
-    # chunk i of a stable_slot_map: its state, where its objects are, how many slots
+    # chunk i of a stable_slot_map: where its generations are, where its objects are
     def stable_chunks(self, value):
         m = Members(value, "stable_slot_map")
-        chunk = m.batch_chunk.type.target()
-        size = self.process.pointer_size
         table, count = m.integer("chunks"), m.integer("chunk_count")
-        self.check(table, count, 2 * size, "chunks")
+        entry = m.chunks.type.target()
+        self.check(table, count, entry.size, "chunks")
+        words = (1 << m.integer("slots_log2")) // 64
         for i in range(count):
-            state, objects = self.word(table + 2 * size * i), self.word(table + 2 * size * i + size)
-            yield self.process.at(state, chunk), objects
-
-    def chunk_words(self, state):
-        """live and generation of each slot of a chunk."""
-        m = Members(state, "stable_chunk")
-        live = self.process.read(m.live.address, m.live.type.size)
-        lives = self.process.read(m.generation.address, m.generation.type.size)
-        return (int.from_bytes(live, "little"),
-                struct.unpack(f"<{len(lives) // 4}I", lives))
+            chunk = Members(self.process.at(table + entry.size * i, entry), "stable_chunk_entry")
+            header = chunk.state.type.target().size
+            yield chunk.integer("state") + header + 4 * 8 * words, chunk.integer("objects")
 
     def in_stable(self, store, index, generation):
         m = Members(store, "stable_slot_map")
         element = store.type.argument(0)
+        slot_count = 1 << m.integer("slots_log2")
         first = 0
-        for state, objects in self.stable_chunks(store):
-            lives = Members(state, "stable_chunk").generation
-            count = lives.type.size // 4
-            if index < first + count:
+        for lives, objects in self.stable_chunks(store):
+            if index < first + slot_count:
                 slot = index - first
-                word = int.from_bytes(self.process.read(lives.address + 4 * slot, 4), "little")
+                word = int.from_bytes(self.process.read(lives + 4 * slot, 4), "little")
                 if word == generation:
                     return self.process.at(objects + slot * element.size, element)
                 return self.stale(index, word, generation)
-            first += count
+            first += slot_count
         return f"of another map: slot {index} of {first}"
 
     def stable_slot_map(self, value):
         m = Members(value, "stable_slot_map")
         element = value.type.argument(0)
-        size = m.integer("begun") + m.integer("batch_taken") - m.integer("ended")
+        size = m.integer("begun") - m.integer("ended")
         self.check(m.integer("chunks"), m.integer("chunk_count"), 16, "chunks")
         count = m.integer("chunk_count")
         if size < 0 or size > count << 12:
             raise Unreadable(f"{size} objects in {count} chunks")
 
         def make():
+            slot_count = 1 << m.integer("slots_log2")
             first = 0
-            for state, objects in self.stable_chunks(value):
-                live, lives = self.chunk_words(state)
-                for slot, generation in enumerate(lives):
-                    if live >> slot & 1 and not generation & vacant:
+            for lives, objects in self.stable_chunks(value):
+                words = struct.unpack(f"<{slot_count}I", self.process.read(lives, 4 * slot_count))
+                for slot, generation in enumerate(words):
+                    if not generation & vacant:
                         yield (f"[{first + slot}:{generation}]",
                                self.process.at(objects + slot * element.size, element))
-                first += len(lives)
+                first += slot_count
         return View(f"stable_slot_map of {counted(size, 'object')} in {counted(count, 'chunk')}",
                     make)
 
@@ -676,7 +668,7 @@ class Views:
         if left == 0:
             return View("at the end")
         bit = (left & -left).bit_length() - 1
-        element = value.type.argument(2)
+        element = value.type.argument(0)
         at = m.integer("objects") + bit * element.size
         return View(f"at slot {m.integer('first') + bit}",
                     lambda: [("[object]", self.process.at(at, element))])
@@ -1523,7 +1515,6 @@ views = {
     "slot_directory": Views.slot_directory,
     "stable_slot_map": Views.stable_slot_map,
     "stable_iterator": Views.stable_iterator,
-    "stable_found": Views.pointer,
     "unique_handle": Views.owner,
     "shared_handle": Views.owner,
     "deferred_store": Views.deferred_store,

@@ -102,7 +102,6 @@ module;
 #include <cairn/storage/growth.hpp>
 #include <cairn/storage/index_iterator.hpp>
 #include <cairn/storage/slot_directory.hpp>
-#include <cairn/storage/step_counter.hpp>
 #include <cairn/storage/work_limit.hpp>
 
 export module cairn;
@@ -161,7 +160,6 @@ using cairn::concurrent_pool_options;
 using cairn::concurrent_pool_stats;
 using cairn::concurrent_relocatable_heap;
 using cairn::configure_scratch;
-using cairn::counted_steps;
 using cairn::default_alignment;
 using cairn::default_create;
 using cairn::deferred_deleter;
@@ -345,7 +343,6 @@ using cairn::traced;
 using cairn::track_options;
 using cairn::track_stats;
 using cairn::tracked;
-using cairn::uncounted;
 using cairn::unique_handle;
 using cairn::unique_in;
 using cairn::unpoison;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cairn/alloc/first_fit.hpp>
-#include <cairn/storage/step_counter.hpp>
+#include <cairn/storage/inside/step_counter.hpp>
 #include <cstdlib>
 #include <map>
 #include <memory>

@@ -30,7 +30,7 @@ void f() {
 }
 
 //= mistake: a number as the policy of a stable map
-//= says: a policy of a slot map is a slot_policy<...>
+//= says: names_handles
 void f() {
     cairn::stable_slot_map<enemy, int> m;
     m.erase(m.emplace(1));
@@ -44,7 +44,7 @@ void f() {
 }
 
 //= mistake: an order of reuse for a stable map
-//= says: a stable_slot_map takes the lowest free slots of a chunk
+//= says: a stable_slot_map chooses the order in which slots are reused
 void f() {
     cairn::stable_slot_map<enemy, cairn::slot_policy<64, 32, cairn::reuse::fifo>> m;
     m.erase(m.emplace(1));

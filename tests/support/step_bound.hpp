@@ -6,7 +6,7 @@
 #pragma once
 
 #include <cairn/alloc/heap.hpp>
-#include <cairn/storage/step_counter.hpp>
+#include <cairn/storage/inside/step_counter.hpp>
 
 #include <cstddef>
 #include <cstdint>

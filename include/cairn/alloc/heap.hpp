@@ -23,7 +23,7 @@
 //
 // Invariant: see heap/region.hpp: blocks without gaps, never two free neighbours, the index exact.
 // Cost:      each fit's header says. Bounds are step counts, asserted by the tests after every
-//            operation (storage/step_counter.hpp). Growing calls upstream; giving it an exhausted
+//            operation (step_counter.hpp). Growing calls upstream; giving it an exhausted
 //            upstream, or no upstream, forbids that. A pair of good_fit that waits is 43
 //            instructions, in checked builds 136 (gcc 12; decision 0005).
 // Overhead:  8 bytes a block; the smallest block is 16 bytes (8 of payload).
@@ -51,7 +51,7 @@
 #include <cairn/core/sizes.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/system_allocator.hpp>
-#include <cairn/storage/step_counter.hpp>
+#include <cairn/storage/inside/step_counter.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

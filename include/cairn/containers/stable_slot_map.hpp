@@ -11,10 +11,11 @@
 //              | c  |   | e  |
 //              +----+   +----+   objects, where they were built
 //
-// New objects take the lowest free slots of one chunk, about sixty at a time: of the lowest chunk
-// with 64 (1/32 of its slots, where it has less than 2048). So the live ones come together at the
-// front, where up to 1/32 of the slots stay free, and chunks behind run empty and go back. Where no
-// chunk has so many, the slot that was freed last in a full one comes first.
+// A new object takes the slot that was freed last: its lines are in the cache. The newest 64 to 192
+// freed slots are reused in this order; after them, new objects take the free slots of one chunk,
+// from the lowest slot up. It is the lowest chunk with 64 free slots (1/32 of its slots, where it
+// has less than 2048), and slots that are freed behind such a chunk are not reused first. So live
+// objects come together at the front, and chunks behind run empty and go back.
 //
 // Use it for: objects that others point into, that cannot move (mutexes, intrusive lists), or that
 //             are replaced much more often than they are iterated.
@@ -22,86 +23,276 @@
 //             of a set that is mostly holes (slot_map keeps it packed).
 //
 // Invariant: an object lives where it was built until it is erased.
-// Cost:      find: chunk, generation, compare, object. emplace: the slot's number, and two stores
-//            beside the object's own; every 64th or so gathers slots (each, in a map that is full
-//            but for a few), at most step_count_max words of any number of chunks. erase: seven
-//            stores, five of them in three cache lines of the chunk. ++: eight or nine
-//            instructions, and a call for each 64 slots and after an erasure. Growth: one chunk (as
-//            many slots as fit 64 KiB, 64 to 4096), nothing is copied.
-//            One of n objects of 32 bytes erased at random and another inserted, instructions, -O2:
-//            n = 10,000: 164 (gcc), 134 (clang); 10,240, which fill five chunks: 274, 264.
-// Reuse:     a policy that names an order does not compile. Busy slots use up
-//            their lives: keep 31 bits of them (the default).
-// While iterating: any object may be erased and others inserted; a new one is visited or not.
+// Cost:      find: chunk, generation, compare, object. emplace: the slot's number, and four stores
+//            beside the object's own; every 64th or so gathers slots, at most step_count_max words
+//            of any number of chunks. erase: five stores, three of them in three cache lines of the
+//            chunk. ++: eight or nine instructions, and a call for each 64 slots and after an
+//            erasure. Growth: one chunk (as many slots as fit 64 KiB, 64 to 4096).
+//            Nothing is copied.
+//            The memory of empty chunks goes back, but for that of one.
+// Reuse:     a policy that names an order does not compile. A slot that is reused at once uses up
+//            its lives soonest: keep 31 bits of them (the default).
+// While iterating: with begin() and end(), any object may be erased and others inserted; in
+//            for_each, only the object that is visited may be erased. A new one is visited or not.
 // Re-entrancy: constructors and destructors of objects may look up, insert, erase and retire others
 //            here: the object that begins or ends cannot be found meanwhile. They must not iterate:
 //            for_each would meet that object. Handles of other maps: as slot_map.
 // Threads:   one at a time; find and iteration from many while no thread changes the map.
 #pragma once
 
+#include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
-#include <cairn/containers/packed_array.hpp>
 #include <cairn/containers/slot_policy.hpp>
-#include <cairn/containers/stable_slot_map/look_ups.hpp>
+#include <cairn/containers/stable_slot_map/slots.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/inside/begin_anew.hpp>
+#include <cairn/core/inside/construct.hpp>
+#include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/poison.hpp>
+#include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/clone.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-/// What is below, and in stable_slot_map/look_ups.hpp and objects.hpp:
-///     finding      find  contains  []  at  fault_of  handle_of
-///     all of them  begin ... cend  for_each  for_each_in_chunk  items  ==
-///     room         size  empty  capacity  chunk_count  chunks_with_memory  reserve
-///                  return_empty_chunks  upstream
-///     one object   promise_handle  is_promised  fulfil  abandon  erase(handle)
-/// `Steps` counts what insertions and erasures touch, for tests: counted_steps (step_counter.hpp).
-template <class T, class Policy = slot_policy<>, class Steps = uncounted>
-class stable_slot_map : public detail::stable_look_ups<T, Policy, Steps> {
-    static_assert(!detail::is_table<T>,
-                  "handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>");
-    static_assert(Policy::order == reuse::usual,
-                  "a stable_slot_map takes the lowest free slots of a chunk: leave reuse::usual in "
-                  "its policy, which is the default");
-    using base = detail::stable_look_ups<T, Policy, Steps>;
-    using base::destroy, base::for_each_now, base::slot_of, base::slots_;
-    using typename base::chunk;
+namespace detail {
 
+/// The rules of a map of `T` with handles of type `Handle`.
+template <class T, class Handle>
+inline constexpr stable_rules stable_rules_of =
+    stable_rules_for(sizeof(T), alignof(T), Handle::index_max, Handle::generation_max);
+
+/// A position in a map: a slot, and what lives behind it in the same word.
+///
+///      first_     index of the word's first slot                 left_    0 0 1 1 0 1 0 0
+///      objects_   address of that slot                                              |
+///                                                                          the object here
+///
+/// ++ goes to the next bit of left_, or at the end of the word to the next live bit in the chunk's
+/// words and in the chunks behind. What an iterator keeps of its word is right while no object has
+/// ended: ++ compares the map's count of ended objects, and looks the word up anew when that has
+/// changed.
+template <class U, class Handle>
+class stable_iterator {
 public:
-    using base::capacity, base::chunk_count, base::contains, base::erase, base::size;
-    using typename base::handle_type, typename base::iterator, typename base::const_iterator;
+    using value_type = std::remove_const_t<U>;
+    using difference_type = std::ptrdiff_t;
+    using reference = U&;
+    using pointer = U*;
 
-    using options = slot_map_options;
+    stable_iterator() noexcept = default;
+    /// The first object at or after `index`, or the end.
+    stable_iterator(const stable_slots* slots, std::size_t index) noexcept : slots_{slots} {
+        seek(index);
+    }
+    /// The end.
+    explicit stable_iterator(const stable_slots* slots) noexcept : slots_{slots} {}
 
-    explicit stable_slot_map(allocator_ref upstream = system_memory(),
-                             const options& how = {}) noexcept
-        : base{upstream, how}, limbo_{upstream} {}
-    stable_slot_map(stable_slot_map&& other) noexcept = default;
-    stable_slot_map& operator=(stable_slot_map&& other) noexcept {
-        if (this != &other) {
-            release();
-            slots_ = std::move(other.slots_);
-            limbo_ = std::move(other.limbo_);
+    /// To const.
+    operator stable_iterator<const U, Handle>() const noexcept
+        requires(!std::is_const_v<U>)
+    {
+        stable_iterator<const U, Handle> same;
+        same.slots_ = slots_;
+        same.first_ = first_;
+        same.left_ = left_;
+        same.objects_ = objects_;
+        same.ended_count_ = ended_count_;
+        return same;
+    }
+
+    /// Requires: not end().
+    [[nodiscard]] U& operator*() const noexcept {
+        CAIRN_ASSERT(left_ != 0, "an iterator is used before the end");
+        return objects_[bit()];
+    }
+    /// Requires: not end().
+    [[nodiscard]] U* operator->() const noexcept {
+        CAIRN_ASSERT(left_ != 0, "an iterator is used before the end");
+        return objects_ + bit();
+    }
+    /// The handle of the object here. Requires: not end().
+    [[nodiscard]] Handle handle() const noexcept {
+        CAIRN_ASSERT(left_ != 0, "an iterator is used before the end");
+        const auto at = static_cast<std::uint32_t>(index());
+        return Handle::make(at, slots_->life(at));
+    }
+    stable_iterator& operator++() noexcept {
+        const std::uint64_t left = left_ & (left_ - 1);
+        if (left != 0 && ended_count_ == slots_->ended_count()) [[likely]] {
+            left_ = left;
+        } else {
+            seek(left == 0 ? first_ + 64 : index() + 1);
         }
         return *this;
     }
-    /// Ends when no destructor of an object inserts any more.
-    ~stable_slot_map() { release(); }
+    stable_iterator operator++(int) noexcept {
+        stable_iterator old = *this;
+        ++*this;
+        return old;
+    }
+    friend bool operator==(stable_iterator a, stable_iterator b) noexcept {
+        // At the end alone is left_ 0, and in a loop the compiler knows that ++ found it not 0.
+        if (a.left_ == 0 || b.left_ == 0) { return a.left_ == b.left_; }
+        return a.index() == b.index();
+    }
+
+private:
+    friend class stable_iterator<std::remove_const_t<U>, Handle>;
+
+    [[nodiscard]] std::size_t bit() const noexcept {
+        if (left_ == 0) { __builtin_unreachable(); }  // so that a scan of 0 needs no code
+        return static_cast<std::size_t>(std::countr_zero(left_));
+    }
+    [[nodiscard]] std::size_t index() const noexcept { return first_ + bit(); }
+    void seek(std::size_t index) noexcept {
+        constexpr const stable_rules& rules = stable_rules_of<value_type, Handle>;
+        const live_word word = slots_->next_live(index);
+        first_ = word.first;
+        left_ = word.live;
+        if (left_ == 0) { return; }
+        std::byte* const objects = slots_->table()[first_ >> rules.slots_log2].objects;
+        objects_ = reinterpret_cast<U*>(objects) + (first_ & rules.slot_mask());
+        ended_count_ = slots_->ended_count();
+    }
+
+    const stable_slots* slots_ = nullptr;
+    std::size_t first_ = stable_slots::no_index;
+    std::uint64_t left_ = 0;  // the lowest bit: the object here
+    U* objects_ = nullptr;
+    std::size_t ended_count_ = 0;  // of the map, when left_ was loaded
+};
+
+/// Handle and object of each, by slot.
+template <class Iterator, class Item>
+class stable_items {
+public:
+    class iterator {
+    public:
+        using value_type = Item;
+        using difference_type = std::ptrdiff_t;
+
+        iterator() noexcept = default;
+        explicit iterator(Iterator where) noexcept : where_{where} {}
+        [[nodiscard]] Item operator*() const noexcept { return {where_.handle(), *where_}; }
+        iterator& operator++() noexcept { return ++where_, *this; }
+        iterator operator++(int) noexcept { return iterator{where_++}; }
+        friend bool operator==(const iterator&, const iterator&) noexcept = default;
+
+    private:
+        Iterator where_{};
+    };
+
+    stable_items(Iterator first, Iterator last) noexcept : first_{first}, last_{last} {}
+    [[nodiscard]] iterator begin() const noexcept { return first_; }
+    [[nodiscard]] iterator end() const noexcept { return last_; }
+
+private:
+    iterator first_;
+    iterator last_;
+};
+
+}  // namespace detail
+
+/// `T` may be incomplete where the map is declared, and may be any object type.
+template <class T, class Policy = slot_policy<>>
+    requires detail::names_handles<Policy>  // a slot_policy<...>
+class stable_slot_map {
+    static_assert(!detail::is_table<T>,
+                  "handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>");
+    static_assert(Policy::order == reuse::usual,
+                  "a stable_slot_map chooses the order in which slots are reused: leave "
+                  "reuse::usual in its policy, which is the default");
+    using slots = detail::stable_slots;
+    using chunk = detail::stable_chunk;
+
+public:
+    using handle_type = typename Policy::template handle_type<T>;
+    using mapped_type = T;
+    using value_type = T;
+    using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using reference = T&;
+    using const_reference = const T&;
+    using iterator = detail::stable_iterator<T, handle_type>;
+    using const_iterator = detail::stable_iterator<const T, handle_type>;
+    using options = slot_map_options;
+
+private:
+    static constexpr const detail::stable_rules& rules = detail::stable_rules_of<T, handle_type>;
+
+public:
+    /// Objects that lie in one piece.
+    static constexpr std::size_t slots_per_chunk = rules.slot_count();
+    /// Steps (step_counter.hpp) of one insertion or one erasure, whatever the size of the map. A
+    /// new chunk is on top, when an insertion needs one.
+    static constexpr std::uint64_t step_count_max = slots::step_count_max(rules);
+
+    explicit stable_slot_map(allocator_ref upstream = system_memory(),
+                             const options& how = {}) noexcept
+        : slots_{rules, upstream, how.first_generation} {
+        static_assert(cache_line_size > 64 || (64 * sizeof(T)) % cache_line_size == 0,
+                      "words never share a cache line of 64 bytes");
+    }
+    stable_slot_map(const stable_slot_map&) = delete;             // clone()
+    stable_slot_map& operator=(const stable_slot_map&) = delete;  // clone()
+    /// `other` is empty afterwards.
+    stable_slot_map(stable_slot_map&& other) noexcept = default;
+    /// `other` may be part of an object of this map: the old objects are destroyed last.
+    stable_slot_map& operator=(stable_slot_map&& other) noexcept {
+        stable_slot_map source{std::move(other)};
+        swap(source);
+        return *this;
+    }
+    /// Destroys all objects, and again those that destructors insert meanwhile, until none is left.
+    ~stable_slot_map() {
+        do {
+            clear();
+            collect(~std::uint64_t{0});
+        } while (size() != 0 || pending_count() != 0);
+        slots_.release();
+    }
+
+    // ---- room ---------------------------------------------------------------------------------
+
+    [[nodiscard]] std::size_t size() const noexcept { return slots_.size(); }
+    [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+    [[nodiscard]] allocator_ref upstream() const noexcept { return slots_.upstream(); }
+    /// Slots in all chunks, with or without memory behind them.
+    [[nodiscard]] std::size_t capacity() const noexcept { return chunk_count() * slots_per_chunk; }
+    /// Chunks, with or without memory behind them.
+    [[nodiscard]] std::size_t chunk_count() const noexcept { return slots_.count(); }
+    /// Chunks whose block of objects is here and not with the upstream. Cost: O(chunks).
+    [[nodiscard]] std::size_t chunks_with_memory() const noexcept {
+        return slots_.count_with_memory();
+    }
+    /// Slots for `count` objects in all, in chunks that stay when they run empty: insertions up to
+    /// there never allocate. A slot that is promised, pending or worn out counts as one.
+    /// Returns: false when exhausted, or when the handle has too few index bits; nothing has
+    ///          changed then.
+    [[nodiscard]] bool reserve(std::size_t count) noexcept {
+        if (count > std::size_t{handle_type::index_max} + 1) { return false; }
+        return slots_.reserve_chunks(count / slots_per_chunk + (count % slots_per_chunk != 0));
+    }
+    /// Gives back the blocks of all empty chunks, reserved ones too. The generations stay, 4 bytes
+    /// a slot, because a stale handle must fail forever. Cost: O(chunks).
+    void return_empty_chunks() noexcept { slots_.return_empty_chunks(); }
 
     // ---- inserting ----------------------------------------------------------------------------
 
-    /// A new object, built in place; it never moves. Its slot is the lowest of those that were
-    /// gathered last.
+    /// A new object, built in place; it never moves.
     /// Returns: its handle; null when exhausted, nothing has changed then.
     /// Throws:  what T's constructor throws; nothing has changed then.
     template <class... Args>
     [[nodiscard]] handle_type emplace(Args&&... args) {
-        return base::template insert_in_place<std::is_nothrow_constructible_v<T, Args...>>(
+        return insert_in_place<std::is_nothrow_constructible_v<T, Args...>>(
             [&](void* at, handle_type) {
                 detail::construct_at<T>(at, std::forward<Args>(args)...);
             });
@@ -109,14 +300,153 @@ public:
     /// A new object that knows its own handle: make(h) returns it, built in place.
     template <class Make>
     [[nodiscard]] handle_type emplace_with(Make&& make) {
-        return base::template insert_in_place<noexcept(T(make(handle_type{})))>(
+        return insert_in_place<noexcept(T(make(handle_type{})))>(
             [&](void* at, handle_type h) { ::new (at) T(make(h)); });
     }
     [[nodiscard]] handle_type insert(const T& value) { return emplace(value); }
     [[nodiscard]] handle_type insert(T&& value) { return emplace(std::move(value)); }
 
+    /// A handle now, the object later: find() answers nullptr until fulfil().
+    /// Returns: null when exhausted.
+    [[nodiscard]] handle_type promise_handle() noexcept {
+        if (!slots_.ready()) [[unlikely]] { return {}; }
+        const slots::place at = slots_.take(rules);
+        slots_.promise(at);
+        return handle_type::make(at.index, slots_.life(at.index) & ~chunk::vacant);
+    }
+    /// True when `h` came from promise_handle() and was neither fulfilled nor abandoned.
+    [[nodiscard]] bool is_promised(handle_type h) const noexcept {
+        return slots_.is_promised(h.index(), h.generation());
+    }
+    /// Builds the object of a promised handle. Requires: is_promised(h).
+    /// Throws: what T's constructor throws; the handle stays promised then.
+    template <class... Args>
+    [[nodiscard]] T* fulfil(handle_type h, Args&&... args) {
+        CAIRN_ASSERT(is_promised(h), "only a promised handle can be fulfilled");
+        T* const object = slot_of(h.index());
+        cairn::unpoison(object, sizeof(T));
+        detail::construct_at<T>(static_cast<void*>(object), std::forward<Args>(args)...);
+        slots_.fulfil(h.index(), h.generation());
+        return object;
+    }
+    /// Gives a promised handle back unused. Requires: is_promised(h).
+    void abandon(handle_type h) noexcept {
+        CAIRN_ASSERT(is_promised(h), "only a promised handle can be abandoned");
+        slots_.drop_promised(h.index());
+    }
+
+    // ---- finding ------------------------------------------------------------------------------
+
+    /// The object that `h` names; null when it is gone. Any handle may be asked for.
+    [[nodiscard]] T* find(handle_type h) noexcept { return locate(h); }
+    [[nodiscard]] const T* find(handle_type h) const noexcept { return locate(h); }
+    [[nodiscard]] bool contains(handle_type h) const noexcept { return locate(h) != nullptr; }
+
+    /// Requires: contains(h). Any other handle stops a checked build, with what is wrong with it
+    /// (null, of another map, not fulfilled yet, stale) and the line that asked.
+    [[nodiscard]] T& operator[](detail::asked<handle_type> h) noexcept {
+        return *live(h, detail::line_of(h));
+    }
+    [[nodiscard]] const T& operator[](detail::asked<handle_type> h) const noexcept {
+        return *live(h, detail::line_of(h));
+    }
+    /// As operator[], and a handle that finds nothing stops every build.
+    [[nodiscard]] T& at(handle_type h, call_site from = call_site::current()) noexcept {
+        return *found_or_stop(h, from);
+    }
+    [[nodiscard]] const T& at(handle_type h, call_site from = call_site::current()) const noexcept {
+        return *found_or_stop(h, from);
+    }
+    /// The handle of an object that lives here. Requires: `object` is in this map. Cost: O(chunks).
+    [[nodiscard]] handle_type handle_of(const T& object) const noexcept {
+        const auto address = reinterpret_cast<std::uintptr_t>(std::addressof(object));
+        for (std::size_t p = 0; p < chunk_count(); ++p) {
+            const auto first = reinterpret_cast<std::uintptr_t>(slots_.table()[p].objects);
+            if (first != 0 && address - first < slots_per_chunk * sizeof(T)) {
+                const auto index =
+                    static_cast<std::uint32_t>(p * slots_per_chunk + (address - first) / sizeof(T));
+                return handle_type::make(index, slots_.life(index));
+            }
+        }
+        CAIRN_ASSERT(false, "the object lives in this map");
+        return {};
+    }
+    /// The handle of the object here. Requires: `where` is in this map, and not end().
+    [[nodiscard]] handle_type handle_of(const_iterator where) const noexcept {
+        return where.handle();
+    }
+    /// Why find(h) finds nothing. Any handle may be asked for. For messages: it costs a call.
+    [[nodiscard]] handle_fault fault_of(handle_type h) const noexcept {
+        return slots_.fault_of(h.index(), h.generation());
+    }
+
+    // ---- all of them --------------------------------------------------------------------------
+
+    /// Calls f(object) or f(handle, object) for every object, by slot. The fastest way through.
+    /// `f` may erase the object it is given and insert others (which may be visited or not); to
+    /// erase others while iterating, use begin() and end().
+    template <class F>
+    void for_each(F&& f) {
+        for (std::size_t p = 0; p < chunk_count(); ++p) { visit_chunk<T>(p, f); }
+    }
+    template <class F>
+    void for_each(F&& f) const {
+        for (std::size_t p = 0; p < chunk_count(); ++p) { visit_chunk<const T>(p, f); }
+    }
+    /// As for_each, one chunk only: chunks are for parallel loops, and no two of them share
+    /// a cache line. Requires: p < chunk_count().
+    template <class F>
+    void for_each_in_chunk(std::size_t p, F&& f) {
+        visit_chunk<T>(p, f);
+    }
+    template <class F>
+    void for_each_in_chunk(std::size_t p, F&& f) const {
+        visit_chunk<const T>(p, f);
+    }
+
+    /// Forward iteration in slot order. Erasing any object and inserting are allowed meanwhile.
+    [[nodiscard]] iterator begin() noexcept { return {&slots_, 0}; }
+    [[nodiscard]] iterator end() noexcept { return iterator{&slots_}; }
+    [[nodiscard]] const_iterator begin() const noexcept { return {&slots_, 0}; }
+    [[nodiscard]] const_iterator end() const noexcept { return const_iterator{&slots_}; }
+    [[nodiscard]] const_iterator cbegin() const noexcept { return begin(); }
+    [[nodiscard]] const_iterator cend() const noexcept { return end(); }
+    /// Handle and object of each, by slot: for (auto [h, object] : map.items()).
+    [[nodiscard]] auto items() noexcept {
+        return detail::stable_items<iterator, slot_item<handle_type, T&>>{begin(), end()};
+    }
+    [[nodiscard]] auto items() const noexcept {
+        return detail::stable_items<const_iterator, slot_item<handle_type, const T&>>{begin(),
+                                                                                      end()};
+    }
+    /// True when the same handles find equal objects in both.
+    friend bool operator==(const stable_slot_map& a, const stable_slot_map& b)
+        requires std::equality_comparable<T>
+    {
+        bool are_equal = a.size() == b.size();
+        for (auto it = a.begin(); are_equal && it != a.end(); ++it) {
+            const T* const other = b.locate(it.handle());
+            are_equal = other != nullptr && *it == *other;
+        }
+        return are_equal;
+    }
+
     // ---- erasing ------------------------------------------------------------------------------
 
+    /// Destroys the object. Returns: false when the handle was stale already (nothing happens).
+    bool erase(handle_type h) noexcept {
+        const std::size_t p = h.index() >> rules.slots_log2;
+        if (p >= chunk_count()) [[unlikely]] { return false; }
+        const slots::entry at = slots_.table()[p];
+        const std::uint32_t slot = h.index() & rules.slot_mask();
+        const std::uint32_t generation = h.generation();
+        std::uint32_t& life = at.state->lives(rules)[slot];
+        if (life != generation) [[unlikely]] { return false; }
+        life = slots::after(rules, generation);  // first: ~T() may come back here
+        destroy(reinterpret_cast<T*>(at.objects) + slot);
+        slots_.leave<rules.slots_log2>(rules, h.index(), at.state, generation);
+        return true;
+    }
     /// Erases `*where`. Returns: the next one:
     ///     for (auto it = m.begin(); it != m.end();) { it = dead(*it) ? m.erase(it) :
     ///     std::next(it); }
@@ -131,7 +461,7 @@ public:
         requires std::is_move_constructible_v<T>
     {
         std::optional<T> taken;  // one for every return: built where the caller wants it
-        if (T* const object = base::locate(h); object != nullptr) [[likely]] {
+        if (T* const object = locate(h); object != nullptr) [[likely]] {
             taken.emplace(std::move_if_noexcept(*object));
             erase(h);
         }
@@ -141,49 +471,54 @@ public:
     template <class Predicate>
     std::size_t erase_if(Predicate&& predicate) {
         std::size_t count = 0;
-        for_each_now([&](handle_type h, T& object) {
-            if (predicate(object)) { count += erase(h) ? 1u : 0u; }
-        });
+        for (std::size_t p = 0; p < chunk_count(); ++p) {
+            chunk* const state = slots_.table()[p].state;
+            for (std::uint64_t used = state->used; used != 0; used &= used - 1) {
+                const auto w = static_cast<std::uint32_t>(std::countr_zero(used));
+                for (std::uint64_t live = state->objects_in(rules, w); live != 0;) {
+                    const std::uint32_t slot =
+                        w * 64 + static_cast<std::uint32_t>(std::countr_zero(live));
+                    const auto index = static_cast<std::uint32_t>(p * slots_per_chunk + slot);
+                    if (predicate(*slot_of(index))) {
+                        count += erase(handle_type::make(index, slots_.life(index))) ? 1u : 0u;
+                    }
+                    // Destructors may have erased others of this word.
+                    live = (live & (live - 1)) & state->objects_in(rules, w);
+                }
+            }
+        }
         return count;
     }
     /// Every object is destroyed and every handle is stale, promised ones too.
-    /// What is retired still waits for its fence. Empty chunks go back as always.
+    /// What is retired still waits for its fence. Empty chunks go back as always. The objects of 64
+    /// neighbouring slots are out of sight before the first of them is destroyed.
     void clear() noexcept {
         while (size() != 0) {  // again, if destructors have inserted others
-            for_each_now([&](handle_type h, T&) { erase(h); });
+            for (std::size_t p = 0; p < chunk_count(); ++p) { clear_chunk(p); }
         }
         slots_.drop_all_promised();
     }
 
     // ---- destruction that waits ---------------------------------------------------------------
 
-    /// Look-ups fail at once; the object stays where it is and is destroyed when collect() is told
-    /// that `fence` has passed: a GPU or a job may still be using it.
+    /// Look-ups fail at once; the object stays where it is and is destroyed by the collect() that
+    /// is given `fence` or more: a GPU or a job may still be using it.
     /// Returns: false when the handle is stale or memory is exhausted; nothing has changed then.
     [[nodiscard]] bool retire(handle_type h, std::uint64_t fence) noexcept {
-        if (!contains(h)) [[unlikely]] { return false; }
-        if (limbo_.emplace(fence, h.index()) == nullptr) { return false; }
-        slots_.set_aside(h.index(), h.generation());
-        return true;
+        return contains(h) && slots_.set_aside(h.index(), fence);
     }
     /// Destroys what was retired with a fence <= completed. Returns: how many. O(pending).
     std::size_t collect(std::uint64_t completed) noexcept {
         std::size_t count = 0;
-        for (std::size_t i = 0; i < limbo_.size();) {
-            const waiting w = limbo_[i];
-            if (w.fence > completed) {
-                ++i;
-                continue;
-            }
-            limbo_.swap_erase(i);  // first: ~T() may come back here
-            destroy(slot_of(w.index));
-            slots_.finish(w.index);
-            ++count;
+        for (std::size_t at = 0;; ++count) {
+            const std::uint32_t index = slots_.next_due(completed, at);
+            if (index == slots::no_slot) { return count; }
+            destroy(slot_of(index));  // out of the list before: ~T() may come back here
+            slots_.finish(index);
         }
-        return count;
     }
     /// Objects that wait for their fence.
-    [[nodiscard]] std::size_t pending_count() const noexcept { return limbo_.size(); }
+    [[nodiscard]] std::size_t pending_count() const noexcept { return slots_.waiting_count(); }
 
     // ---- generations --------------------------------------------------------------------------
 
@@ -194,23 +529,16 @@ public:
     /// Brings worn-out slots back with their first generation. O(slots).
     /// Requires: no handle of any object that ever lived in them is left, anywhere.
     /// Returns: how many came back.
-    std::size_t recycle_slots(no_handles_left_t) noexcept {
-        const std::size_t count = worn_out_slot_count();
-        for (std::size_t i = 0; worn_out_slot_count() != 0 && i < capacity(); ++i) {
-            if (is_worn_out(i)) { slots_.recycle(static_cast<std::uint32_t>(i)); }
-        }
-        return count;
-    }
+    std::size_t recycle_slots(no_handles_left_t) noexcept { return slots_.recycle(); }
 
     /// A copy in which every handle finds what it finds here; a promised one can be fulfilled in
     /// both. What is retired stays here. Handles that either map gives out later may find another
     /// object in the other, and no build notices.
     /// Returns: nothing when `upstream` (here: that of this map) is exhausted.
-    [[nodiscard]] std::optional<stable_slot_map> clone() const { return clone(base::upstream()); }
+    [[nodiscard]] std::optional<stable_slot_map> clone() const { return clone(upstream()); }
     [[nodiscard]] std::optional<stable_slot_map> clone(allocator_ref upstream) const {
         return cairn::clone(*this, upstream);
     }
-
     /// The same objects, handles and slots as in `other`: see clone(). What is retired stays there.
     /// Requires: nothing was inserted or reserved yet.
     /// Returns: false when exhausted; the map can only be destroyed then.
@@ -220,63 +548,130 @@ public:
         for (auto it = other.begin(); it != other.end(); ++it) {
             const handle_type h = it.handle();
             T* const object = slot_of(h.index());
-            unpoison(object, sizeof(T));
+            cairn::unpoison(object, sizeof(T));
             ::new (static_cast<void*>(object)) T(*it);
             slots_.enter_copy(h.index(), h.generation());
         }
-        for (const waiting& w : other.limbo_) { slots_.finish(w.index); }
+        slots_.finish_waiting_of(other.slots_);
         return true;
     }
-    void swap(stable_slot_map& other) noexcept { std::swap(*this, other); }
+    void swap(stable_slot_map& other) noexcept {
+        slots between{std::move(slots_)};
+        detail::begin_anew(slots_, other.slots_);
+        detail::begin_anew(other.slots_, between);
+    }
     friend void swap(stable_slot_map& a, stable_slot_map& b) noexcept { a.swap(b); }
 
     /// O(slots). A broken invariant stops a checked build.
-    void validate() const noexcept {
-        slots_.validate();
-        if constexpr (asserts_enabled) {
-            std::size_t worn_out = 0;
-            for (std::size_t i = 0; i < capacity(); ++i) { worn_out += is_worn_out(i); }
-            CAIRN_ASSERT(worn_out == worn_out_slot_count(), "worn-out slots are counted");
-        }
-    }
+    void validate() const noexcept { slots_.validate(); }
 
 private:
-    struct waiting {
-        std::uint64_t fence;
-        std::uint32_t index;
-    };
-
-    /// True when slot `index` has used up its lives, and holds no object that waits for its fence.
-    [[nodiscard]] bool is_worn_out(std::size_t index) const noexcept {
-        bool is = slots_.life(static_cast<std::uint32_t>(index)) == chunk::vacant;
-        for (std::size_t i = 0; is && i < limbo_.size(); ++i) { is = limbo_[i].index != index; }
-        return is;
+    /// Where the object of slot `index` lies, or will. Requires: its chunk has memory.
+    [[nodiscard]] T* slot_of(std::uint32_t index) const noexcept {
+        return reinterpret_cast<T*>(slots_.table()[index >> rules.slots_log2].objects) +
+               (index & rules.slot_mask());
+    }
+    static void destroy(T* object) noexcept {
+        object->~T();
+        cairn::poison(object, sizeof(T));
     }
 
-    void release() noexcept {
-        do {  // again, if destructors have inserted or retired others
-            clear();
-            collect(~std::uint64_t{0});
-        } while (size() != 0 || pending_count() != 0);
-        slots_.release();
+    [[nodiscard]] T* locate(handle_type h) const noexcept {
+        const std::size_t p = h.index() >> rules.slots_log2;
+        if (p < chunk_count()) [[likely]] {
+            const slots::entry& at = slots_.table()[p];
+            const std::uint32_t slot = h.index() & rules.slot_mask();
+            if (at.state->lives(rules)[slot] == h.generation()) [[likely]] {
+                return detail::not_null(reinterpret_cast<T*>(at.objects) + slot);
+            }
+        }
+        return nullptr;
+    }
+    [[nodiscard]] T* live(handle_type h, [[maybe_unused]] call_site from) const noexcept {
+        if constexpr (asserts_enabled) { return found_or_stop(h, from); }
+        return locate(h);
+    }
+    [[nodiscard]] T* found_or_stop(handle_type h, call_site from) const noexcept {
+        T* const object = locate(h);
+        if (object == nullptr) [[unlikely]] {
+            slots_.refuse(h.index(), h.generation(), this, from);
+        }
+        return object;
     }
 
-    packed_array<waiting> limbo_;
+    /// The slot is taken before the object is built, so that its constructor may use this map; its
+    /// generation is written afterwards, so that no handle finds the object before it is there.
+    template <bool IsNothrow, class Build>
+    handle_type insert_in_place(Build&& build) {
+        if (!slots_.ready()) [[unlikely]] { return {}; }
+        const slots::place at = slots_.take(rules);
+        std::uint32_t& life = at.state->lives(rules)[at.slot];
+        const std::uint32_t generation = life & ~chunk::vacant;
+        const handle_type h = handle_type::make(at.index, generation);
+        T* const object = reinterpret_cast<T*>(at.objects) + at.slot;
+        cairn::unpoison(object, sizeof(T));
+        if constexpr (IsNothrow) {
+            build(static_cast<void*>(object), h);
+        } else {
+            detail::rollback undo{[&]() noexcept {
+                cairn::poison(object, sizeof(T));
+                slots_.untake(at);
+            }};
+            build(static_cast<void*>(object), h);
+            undo.cancel();
+        }
+        life = generation;
+        return h;
+    }
+
+    template <class U, class F>
+    void visit_chunk(std::size_t p, F& f) const {
+        chunk* const state = slots_.table()[p].state;
+        for (std::uint64_t used = state->used; used != 0; used &= used - 1) {
+            const auto w = static_cast<std::uint32_t>(std::countr_zero(used));
+            // Asked again for each word: `f` may insert and erase.
+            U* const objects = as_it_is(reinterpret_cast<U*>(slots_.table()[p].objects) + w * 64);
+            for (std::uint64_t live = state->objects_in(rules, w); live != 0; live &= live - 1) {
+                const auto bit = static_cast<std::uint32_t>(std::countr_zero(live));
+                if constexpr (std::is_invocable_v<F&, handle_type, U&>) {
+                    const std::uint32_t slot = w * 64 + bit;
+                    f(handle_type::make(static_cast<std::uint32_t>(p * slots_per_chunk + slot),
+                                        state->lives(rules)[slot]),
+                      objects[bit]);
+                } else {
+                    f(objects[bit]);
+                }
+            }
+        }
+    }
+    void clear_chunk(std::size_t p) noexcept {
+        for (std::uint64_t used = slots_.table()[p].state->used; used != 0; used &= used - 1) {
+            const auto w = static_cast<std::uint32_t>(std::countr_zero(used));
+            const std::uint64_t hidden = slots_.hide_word(p, w);
+            if (hidden == 0) { continue; }
+            T* const objects = reinterpret_cast<T*>(slots_.table()[p].objects) + w * 64;
+            for (std::uint64_t bits = hidden; bits != 0; bits &= bits - 1) {
+                destroy(objects + std::countr_zero(bits));
+            }
+            slots_.free_word(p, w, hidden);
+        }
+    }
+    /// A pointer that the compiler keeps in a register as it is. gcc would compute
+    /// base + first * 64 + bit anew at each bit.
+    template <class U>
+    [[nodiscard]] static U* as_it_is(U* p) noexcept {
+#if defined(__GNUC__)
+        __asm__("" : "+r"(p));
+#endif
+        return p;
+    }
+
+    slots slots_;
 };
 
-template <class T, class Policy, class Steps>
-struct detail::store_traits<stable_slot_map<T, Policy, Steps>> : detail::map_traits<T, Policy> {
+template <class T, class Policy>
+struct detail::store_traits<stable_slot_map<T, Policy>> : detail::map_traits<T, Policy> {
     static constexpr bool keeps_addresses = true;
-};
-
-/// Another type in the policy's place: the sentence, and then a map with the default policy.
-template <class T, class Policy, class Steps>
-    requires(!detail::names_handles<Policy>)
-class stable_slot_map<T, Policy, Steps> : public stable_slot_map<T> {
-    static_assert(detail::names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
-
-public:
-    using stable_slot_map<T>::stable_slot_map;
 };
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -35,7 +35,7 @@
 #include <cairn/movable/offset_heap/ranges.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/generations.hpp>
-#include <cairn/storage/step_counter.hpp>
+#include <cairn/storage/inside/step_counter.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -50,7 +50,7 @@ public:
     using move = offset_move<Offset>;
     /// As a number of allocations: as many as memory has nodes for.
     static constexpr std::uint32_t unlimited = 0xFFFF'FFFF;
-    /// Steps (storage/step_counter.hpp) of allocate or deallocate; doubling the nodes comes on top.
+    /// Steps (step_counter.hpp) of allocate or deallocate; doubling the nodes comes on top.
     static constexpr std::uint32_t steps_max = 40;
 
     /// Manages [0, capacity). With `allocation_count_max`, exactly that many may live at a time,

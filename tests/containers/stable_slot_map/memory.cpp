@@ -188,32 +188,3 @@ TEST(stable_slot_map, a_page_whose_only_object_was_not_made_is_an_empty_page) {
     map.validate();
 }
 #endif
-
-TEST(stable_chunk, a_word_without_a_free_slot_is_not_open) {
-    detail::stable_chunk<7> chunk;
-    chunk.start(1);
-    EXPECT_EQ(chunk.open, 0b11u);
-    chunk.live[0] = ~std::uint64_t{0};
-    chunk.note_free();
-    EXPECT_EQ(chunk.open, 0b10u);
-    chunk.blocked[1] = ~std::uint64_t{0};
-    chunk.note_free();
-    EXPECT_EQ(chunk.open, 0u);
-}
-
-TEST(free_slot_batch, what_is_gathered_anew_is_given_out_from_its_first_slot) {
-    detail::stable_chunk<7> chunk;
-    chunk.start(1);
-    detail::free_slot_batch<detail::stable_chunk<7>> batch;
-    for (const std::uint32_t first : {0u, 64u}) {
-        ASSERT_TRUE(batch.gather(chunk));
-        EXPECT_EQ(batch.taken_count(), 0u);
-        for (std::uint32_t slot = first; slot < first + 64; ++slot) {
-            ASSERT_FALSE(batch.empty());
-            EXPECT_EQ(batch.peek(), slot);
-            batch.pop();
-        }
-        EXPECT_TRUE(batch.empty());
-    }
-    EXPECT_FALSE(batch.gather(chunk));
-}

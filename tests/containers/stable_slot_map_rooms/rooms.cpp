@@ -22,6 +22,7 @@ TEST(stable_slot_map_rooms, the_lowest_chunk_with_a_batch_of_free_slots_comes_fi
     m.erase(3, 2);
     m.erase(2, 9);
     m.erase(2, 8);
+    m.map.return_empty_chunks();  // holds none ready
     for (const place& expected :
          {place{2, 8}, place{2, 9}, place{3, 1}, place{3, 2}, place{0, 7}}) {
         EXPECT_EQ(m.next(), expected);
@@ -72,7 +73,7 @@ TEST(stable_slot_map_rooms, a_chunk_goes_from_full_to_few_to_a_batch_and_back_ma
             m.handles[it.handle().index()] = it.handle();
         }
         for (const std::size_t slot : {60u, 2u, 30u}) { m.erase(1, slot); }
-        for (const std::size_t slot : {2u, 30u, 60u}) { EXPECT_EQ(m.next(), (place{1, slot})); }
+        for (const std::size_t slot : {30u, 2u, 60u}) { EXPECT_EQ(m.next(), (place{1, slot})); }
         for (auto it = m.map.begin(); it != m.map.end(); ++it) {
             m.handles[it.handle().index()] = it.handle();
         }
@@ -88,8 +89,8 @@ TEST(stable_slot_map_rooms, a_block_is_asked_for_when_no_chunk_with_memory_has_a
     EXPECT_EQ(m.map.chunks_with_memory(), 3u) << "one of two is kept";
     m.erase(0, 1);
     const std::size_t requests = m.upstream.request_count();
-    for (std::size_t slot = 0; slot < 64; ++slot) { EXPECT_EQ(m.next(), (place{2, slot})); }
     EXPECT_EQ(m.next(), (place{0, 1}));
+    for (std::size_t slot = 64; slot-- != 0;) { EXPECT_EQ(m.next(), (place{2, slot})); }
     EXPECT_EQ(m.upstream.request_count(), requests);
     m.upstream.refuse_from(requests, 1);
     EXPECT_FALSE(m.map.emplace()) << "chunk 3 has no memory and gets none";

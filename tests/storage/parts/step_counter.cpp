@@ -1,5 +1,5 @@
-// Sentences of cairn/storage/step_counter.hpp.
-#include <cairn/storage/step_counter.hpp>
+// Sentences of cairn/storage/inside/step_counter.hpp.
+#include <cairn/storage/inside/step_counter.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Sentences of cairn/storage/inside/two_level_bitmap.hpp.
+#include <cairn/storage/inside/step_counter.hpp>
 #include <cairn/storage/inside/two_level_bitmap.hpp>
-#include <cairn/storage/step_counter.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>

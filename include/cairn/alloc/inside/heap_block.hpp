@@ -38,7 +38,7 @@
 
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/poison.hpp>
-#include <cairn/storage/step_counter.hpp>
+#include <cairn/storage/inside/step_counter.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

@@ -1,210 +1,218 @@
-// cairn/containers/stable_slot_map/slots.hpp - the lives of the slots: what needs no T.
+// cairn/containers/stable_slot_map/slots.hpp - which slot the next object takes.
 //
-//      free --> at hand --> taken --> live --> free, in its next life
-//                  |                   |
-//                  +--> promised       +--> waits for its fence --> free
-//                                      +--> worn out: all lives used up
+//      free --> held ready --> taken --> live --> free, in its next life
+//                  |                      |
+//                  +--> promised          +--> waits for its fence --> free
+//                                         +--> worn out: all its lives are used up
 //
-//      live      generation[slot] is the handle's          (chunk.hpp)
-//      blocked   promised, waiting or worn out: no object is found, and none may begin
+// Slots that are ready for the next objects form a stack:
 //
-// Cost: beginning and ending a life: loads and stores of the chunk's words, no loop.
+//      ready:  [ 7 | 322 | 323 | ...  ]      an insertion takes the top
+//                ^ top                       an erasure pushes its slot: reused first
+//
+//      chunk:   word 0: 1111 0110 ...     word 5: 1111 1011 ...     word 9: ...
+//                           |  |                       |
+//      gather():  [ 4 | 7 | 322 | ... ]                        64 or more, the lowest on top
+//
+// A slot in the stack is held: it stays marked live in its chunk, and marked held, too. So erasing
+// an object and inserting one changes one word and a count of the chunk. Where the stack is full,
+// the slot becomes free in its chunk. So does a slot behind front_end_, the end of the lowest chunk
+// with a batch of free slots: insertions come to that chunk, and chunks behind it run empty.
+//
+// Where the stack is empty, gather() fills it with the free slots of one chunk: looking for one
+// free slot at each insertion would make each wait for the words that the one before has stored.
+// The chunk is
+//      1. the lowest with a batch of free slots,
+//      2. else the one where a slot became free last, or the lowest with a free slot,
+//      3. else the lowest whose block went back: it gets a block again,
+//      4. else a new one.
+//
+// Cost:      take, leave: loads and stores, no loop. gather(): step_count_max words at most,
+//            whatever the number of chunks; once in 64 insertions or more where a chunk has 64.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/containers/stable_slot_map/free_slots.hpp>
+#include <cairn/containers/stable_slot_map/chunks.hpp>
+#include <cairn/core/assert.hpp>
+#include <cairn/storage/inside/step_counter.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
-template <unsigned SlotsLog2, std::uint32_t IndexMax, std::uint32_t GenerationMax,
-          class Steps = uncounted>
-class stable_slots : public stable_free_slots<SlotsLog2, IndexMax, GenerationMax, Steps> {
-    using base = stable_free_slots<SlotsLog2, IndexMax, GenerationMax, Steps>;
-    using base::batch_, base::begun_count_, base::ended_count_;
-    using base::chunk_count_, base::freed_chunk_, base::lives_, base::worn_out_count_;
-    using base::chunk_is_empty, base::note_room, base::state_of;
+/// Live slots of one word, from one slot on.
+struct live_word {
+    std::size_t first;   // index of the word's first slot, or no_index
+    std::uint64_t live;  // 0 for no_index only
+};
 
+class stable_slots : public stable_chunks {
 public:
-    using base::base;
-    using base::chunks, base::index_of, base::life, base::slot_mask;
-    using typename base::chunk, typename base::place;
-
-    [[nodiscard]] bool is_promised(std::uint32_t index, std::uint32_t generation) const noexcept {
-        return index >> SlotsLog2 < chunk_count_ &&
-               chunk::bit(state_of(index).promised, index & slot_mask) &&
-               life(index) == (generation | chunk::vacant);
+    static constexpr std::uint32_t no_slot = 0xffff'ffff;
+    static constexpr std::size_t no_index = SIZE_MAX;
+    /// Steps (step_counter.hpp) of taking one slot, with or without gathering, or of freeing one:
+    /// the words of a chunk, turns of six for its slots, three searches for a chunk, two changes of
+    /// kind. A new chunk is on top.
+    [[nodiscard]] static constexpr std::uint64_t step_count_max(
+        const stable_rules& rules) noexcept {
+        const std::uint64_t gathering = std::uint64_t{2} * rules.word_count() + (64 - 1 + 64) / 6;
+        return 1 + gathering + 3 * rules.level_count() + 2 * 2 * rules.level_count();
     }
+
+    using stable_chunks::stable_chunks;
+    stable_slots(stable_slots&& other) noexcept;
+
+    [[nodiscard]] std::size_t size() const noexcept { return begun_count_ - ended_count_; }
+    /// Grows when an object ends: what was seen alive before is alive while this is the same.
+    [[nodiscard]] std::size_t ended_count() const noexcept { return ended_count_; }
+    [[nodiscard]] std::size_t worn_out_count() const noexcept { return worn_out_count_; }
 
     // ---- a slot begins and ends its life ------------------------------------------------------
 
-    /// Its constructor threw: as if it had never been taken.
-    void untake(const place& at) noexcept {
-        ++ended_count_;
-        const std::size_t p = at.index >> SlotsLog2;
-        at.state->leave(at.slot);
-        slot_is_free(p, *at.state, at.slot);
-        if (at.state->used == 0) { chunk_is_empty(p); }
-    }
-    /// It is in use without an object. Requires: at == next().
-    void promise(const place& at) noexcept {
-        batch_.pop();
-        ++ended_count_;  // the batch counts it
-        at.state->leave(at.slot);
-        chunk::set(at.state->blocked, at.slot);
-        chunk::set(at.state->promised, at.slot);
-        ++at.state->promised_count;
-    }
-    /// A promised slot gets its object.
-    void fulfil(std::uint32_t index, std::uint32_t generation) noexcept {
-        chunk& state = state_of(index);
-        const std::uint32_t slot = index & slot_mask;
-        chunk::reset(state.blocked, slot);
-        chunk::reset(state.promised, slot);
-        --state.promised_count;
-        state.enter(slot);
-        state.generation[slot] = generation;
+    struct place {
+        stable_chunk* state;
+        std::byte* objects;
+        std::uint32_t slot;
+        std::uint32_t index;
+    };
+    /// Returns: false when exhausted; nothing has changed then.
+    [[nodiscard]] bool ready() noexcept { return top_ != end_ || gather(); }
+    /// A slot for a new object. No handle finds it until its generation is written.
+    /// Requires: ready().
+    [[nodiscard, gnu::always_inline]] place take(const stable_rules& rules) noexcept {
+        CAIRN_DETAIL_STEP();
+        const std::uint32_t index = ready_[top_];
+        const std::uint32_t soon = ready_[top_ + lookahead];  // behind the end: any slot
+        __builtin_prefetch(table()[soon >> rules.slots_log2].objects +
+                               (soon & rules.slot_mask()) * rules.object_size,
+                           1);
+        ++top_;
         ++begun_count_;
+        const entry chunk = table()[index >> rules.slots_log2];
+        const std::uint32_t slot = index & rules.slot_mask();
+        chunk.state->held(rules)[slot / 64] &= ~(std::uint64_t{1} << (slot & 63));
+        ++chunk.state->live_count;
+        return {chunk.state, chunk.objects, slot, index};
     }
-
-    /// The object of a slot is gone, and with it life `generation`.
-    void leave(std::size_t p, chunk& state, std::uint32_t slot, std::uint32_t generation) noexcept {
-        Steps::touch();
+    /// The object of slot `index` has ended, and life `generation` with it; the word says so.
+    template <std::uint32_t SlotsLog2>
+    [[gnu::always_inline]] void leave(const stable_rules& rules, std::uint32_t index,
+                                      stable_chunk* state, std::uint32_t generation) noexcept {
+        CAIRN_DETAIL_STEP();
         ++ended_count_;
-        const bool chunk_empty = state.leave(slot);
-        const bool is_news = state.reopen(slot, base::noted_from_);
-        freed_chunk_ = p;
-        if (is_news | chunk_empty | (generation == lives_.last())) [[unlikely]] {
-            leave_for_long(p, state, slot, generation);
+        if (index < front_end_ && top_ != 0 && generation != lives_.last()) {
+            const std::uint32_t slot = index & rules.slot_mask();
+            state->held(rules)[slot / 64] |= std::uint64_t{1} << (slot & 63);
+            ready_[--top_] = index;
+            if (--state->live_count == 0) [[unlikely]] { chunk_is_empty(index); }
+        } else {
+            leave_free<SlotsLog2>(index, *state, generation);
         }
     }
-    /// The object of a slot waits for its fence, and its life is over: out of sight, its chunk
-    /// stays.
-    void set_aside(std::uint32_t index, std::uint32_t generation) noexcept {
-        chunk& state = state_of(index);
-        const std::uint32_t slot = index & slot_mask;
-        state.generation[slot] = next_life(generation);
-        chunk::set(state.blocked, slot);
-        state.leave(slot);
-        ++state.waiting_count;
-        ++ended_count_;
+    /// The generation word when life `generation` ends: vacant, and the next life in the ring.
+    [[nodiscard]] static constexpr std::uint32_t after(const stable_rules& rules,
+                                                       std::uint32_t generation) noexcept {
+        return (generation == rules.generation_max ? 1 : generation + 1) | stable_chunk::vacant;
     }
-    /// It waits no more, and its object is destroyed.
-    void finish(std::uint32_t index) noexcept {
-        const std::size_t p = index >> SlotsLog2;
-        chunk& state = *chunks()[p].state;
-        --state.waiting_count;
-        unblock(p, state, index & slot_mask);
-    }
+
+    /// The constructor of the object threw: the slot is free, as if it had never been taken.
+    void untake(const place& at) noexcept;
+    /// The slot is in use without an object.
+    void promise(const place& at) noexcept;
+    [[nodiscard]] bool is_promised(std::uint32_t index, std::uint32_t generation) const noexcept;
+    /// A promised slot has its object now.
+    void fulfil(std::uint32_t index, std::uint32_t generation) noexcept;
     /// A promised slot is given up.
-    void drop_promised(std::uint32_t index) noexcept {
-        chunk& state = state_of(index);
-        const std::uint32_t slot = index & slot_mask;
-        chunk::reset(state.promised, slot);
-        --state.promised_count;
-        state.generation[slot] = next_life(state.generation[slot] & ~chunk::vacant);
-        unblock(index >> SlotsLog2, state, slot);
-    }
-    void drop_all_promised() noexcept {
-        for (std::size_t p = 0; p < chunk_count_; ++p) {
-            for (std::uint32_t w = 0; w < chunk::word_count; ++w) {
-                for (std::uint64_t promised = chunks()[p].state->promised[w]; promised != 0;
-                     promised &= promised - 1) {
-                    drop_promised(index_of(
-                        p, w * 64 + static_cast<std::uint32_t>(std::countr_zero(promised))));
-                }
-            }
-        }
-    }
-    /// A worn-out slot begins again.
-    void recycle(std::uint32_t index) noexcept {
-        chunk& state = state_of(index);
-        state.generation[index & slot_mask] = chunk::vacant | lives_.first();
-        chunk::reset(state.blocked, index & slot_mask);
-        slot_is_free(index >> SlotsLog2, state, index & slot_mask);
-        --worn_out_count_;
-    }
+    void drop_promised(std::uint32_t index) noexcept;
+    void drop_all_promised() noexcept;
 
-    /// The generation word while life `generation` ends: vacant, and the life after it in the ring.
-    [[nodiscard]] static constexpr std::uint32_t after(std::uint32_t generation) noexcept {
-        return (generation == GenerationMax ? 1 : generation + 1) | chunk::vacant;
-    }
-    /// What a slot's generation word is after life `generation`: as above, and 0 when that was the
-    /// last.
-    [[nodiscard]] std::uint32_t next_life(std::uint32_t generation) const noexcept {
-        return generation == lives_.last() ? chunk::vacant : after(generation);
-    }
+    /// The object of a slot waits for `fence`: its handles are stale, its chunk stays.
+    /// Returns: false when exhausted; nothing has changed then.
+    [[nodiscard]] bool set_aside(std::uint32_t index, std::uint64_t fence) noexcept;
+    /// Removes from the list, from `at` on, the first slot whose fence is <= completed.
+    /// Returns: its index, and `at` is where to go on; no_slot when there is none.
+    [[nodiscard]] std::uint32_t next_due(std::uint64_t completed, std::size_t& at) noexcept;
+    [[nodiscard]] std::size_t waiting_count() const noexcept { return waiting_.size; }
+    /// A slot that waited is free: its object is destroyed.
+    void finish(std::uint32_t index) noexcept;
+
+    /// For clear(): the live slots of word `w` in chunk `p` end their lives and wait.
+    [[nodiscard]] std::uint64_t hide_word(std::size_t p, std::uint32_t w) noexcept;
+    /// The objects of those slots are destroyed: the slots are free.
+    void free_word(std::size_t p, std::uint32_t w, std::uint64_t slots) noexcept;
+    /// See stable_slot_map::recycle_slots().
+    std::size_t recycle() noexcept;
+
+    // ---- all of them --------------------------------------------------------------------------
+
+    /// The live slots at or after `index` in the first word that has one.
+    [[nodiscard]] live_word next_live(std::size_t index) const noexcept;
+
+    [[nodiscard]] bool reserve_chunks(std::size_t count) noexcept { return reserve(count); }
+    void return_empty_chunks() noexcept;
+    /// For a copy of the map: chunks, generations, blocked and promised slots. enter_copy() follows
+    /// for each object.
+    [[nodiscard]] bool copy_chunks(const stable_slots& other) noexcept;
+    void enter_copy(std::uint32_t index, std::uint32_t generation) noexcept;
+    /// What waits in `other` and not in its copy is free here.
+    void finish_waiting_of(const stable_slots& other) noexcept;
+    /// Requires: no slot is live, waiting or promised.
+    void release() noexcept;
+    void validate() const noexcept;
+
+    // ---- handles that find nothing ------------------------------------------------------------
+
     /// Why (index, generation) finds nothing. Any arguments are allowed.
     [[nodiscard]] handle_fault fault_of(std::uint32_t index,
-                                        std::uint32_t generation) const noexcept {
-        if (index == 0 && generation == 0) { return handle_fault::null; }
-        if (index >> SlotsLog2 >= chunk_count_) { return handle_fault::foreign; }
-        return lives_.judge(generation, life(index),
-                            chunk::bit(state_of(index).promised, index & slot_mask));
-    }
-    /// Stops the program and names what is wrong with (index, generation), a handle of `map`.
-    /// Requires: it finds nothing.
+                                        std::uint32_t generation) const noexcept;
+    /// Stops the program and names what is wrong with a handle of `map`.
     [[noreturn, gnu::cold]] void refuse(std::uint32_t index, std::uint32_t generation,
-                                        const void* map, call_site from) const {
-        // The slot may be beyond all chunks: then no life of it is known.
-        const std::uint32_t word = index >> SlotsLog2 < chunk_count_ ? life(index) : 0;
-        refuse_handle({fault_of(index, generation), map, "stable_slot_map", index,
-                       static_cast<std::uint32_t>(chunk_count_ << SlotsLog2), word & ~chunk::vacant,
-                       generation},
-                      from);
-    }
-
-    /// A slot whose object was just copied, after copy_chunks().
-    void enter_copy(std::uint32_t index, std::uint32_t generation) noexcept {
-        chunk& state = state_of(index);
-        state.enter(index & slot_mask);
-        state.generation[index & slot_mask] = generation;
-        --state.free_count;
-        note_room(index >> SlotsLog2);
-        ++begun_count_;
-    }
+                                        const void* map, call_site from) const;
+    /// The generation word of slot `index`. Requires: there is such a slot.
+    [[nodiscard]] std::uint32_t life(std::uint32_t index) const noexcept { return life_of(index); }
 
 private:
-    /// A blocked slot is free again, or worn out.
-    void unblock(std::size_t p, chunk& state, std::uint32_t slot) noexcept {
-        if (state.generation[slot] == chunk::vacant) {
-            ++worn_out_count_;
-        } else {
-            chunk::reset(state.blocked, slot);
-            slot_is_free(p, state, slot);
-        }
-        if (state.used == 0) { chunk_is_empty(p); }
-    }
-    void slot_is_free(std::size_t p, chunk& state, std::uint32_t slot) noexcept {
-        freed_chunk_ = p;
-        // What is noted of it is found by both.
-        if (state.reopen(slot, chunk_room::none)) { note_room(p); }
-    }
+    static constexpr std::uint32_t batch_enough = 64;  // gather() stops there: 63 more at most
+    static constexpr std::uint32_t batch_first = 64;   // so many slots can be pushed on a batch
+    static constexpr std::uint32_t lookahead = 6;
 
-    /// What becomes free in this chunk is noted, or it has a batch of free slots now, or is empty;
-    /// or all lives of the slot are used up: it is not free then, but set aside.
-    [[gnu::noinline]] void leave_for_long(std::size_t p, chunk& state, std::uint32_t slot,
-                                          std::uint32_t generation) noexcept {
-        if (generation == lives_.last()) {
-            // reopen() has just counted it as free, and marked its word as open: the count is taken
-            // back, the word is found without a free slot at the next gathering.
-            state.generation[slot] = chunk::vacant;
-            --state.free_count;
-            chunk::set(state.blocked, slot);
-            ++worn_out_count_;
-        } else if ((state.room >= base::noted_from_) & (state.used != 0)) {
-            base::note_free(p, slot);
-            const bool is_known = state.room != chunk_room::none;
-            if (is_known ? state.free_count != chunk::batch_room
-                         : state.free_count <= chunk::noted_room) {
-                return;
-            }
+    /// A call of its own: erase() is inlined without it.
+    template <std::uint32_t SlotsLog2>
+    [[gnu::noinline]] void leave_free(std::uint32_t index, stable_chunk& state,
+                                      std::uint32_t generation) noexcept {
+        constexpr stable_rules rules{1, alignment{1}, SlotsLog2, 0, 0};
+        const std::uint32_t slot = index & rules.slot_mask();
+        state.leave(slot);
+        state.open |= std::uint64_t{1} << (slot / 64);
+        freed_chunk_ = index >> rules.slots_log2;
+        const bool has_batch = ++state.free_count == rules.batch_room();
+        const bool is_empty = --state.live_count == 0;
+        if (has_batch | is_empty | (generation == lives_.last()) | (state.room >= chunk_room::none))
+            [[unlikely]] {
+            left_free(index);
         }
-        note_room(p);
-        if (state.used == 0) { chunk_is_empty(p); }
     }
+    void left_free(std::uint32_t index) noexcept;
+    void chunk_is_empty(std::uint32_t index) noexcept;
+    [[nodiscard]] bool gather() noexcept;
+    /// The slots of the stack that lie in chunk `p` are free again; of all chunks: no_chunk.
+    void drop_ready(std::size_t p) noexcept;
+    void set_front(std::size_t p) noexcept;
+    [[nodiscard]] std::size_t chunk_with_few() const noexcept;
+    void enter_room(std::size_t p) noexcept;
+    void unblock(std::uint32_t index) noexcept;
+    void slot_is_free(std::uint32_t index) noexcept;
+    [[nodiscard]] bool is_worn_out(std::uint32_t index) const noexcept;
+    [[nodiscard]] std::uint32_t next_life(std::uint32_t generation) const noexcept;
+
+    std::uint32_t top_ = 0;  // ready_[top_, end_): slots that are held
+    std::uint32_t end_ = 0;
+    std::uint32_t front_end_ = 0;  // slots from here on are not held when they are freed
+    std::size_t begun_count_ = 0;  // objects that ever lived
+    std::size_t ended_count_ = 0;  // those that ended
+    std::size_t freed_chunk_ = 0;  // where a slot became free last
+    plain_list<waiting_slot> waiting_;
+    std::uint32_t ready_[batch_first + batch_enough - 1 + 64 + lookahead] = {};
 };
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -21,7 +21,7 @@
 #include <cstdint>
 
 #include <cairn/core/assert.hpp>
-#include <cairn/storage/step_counter.hpp>
+#include <cairn/storage/inside/step_counter.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

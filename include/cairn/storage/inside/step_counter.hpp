@@ -1,4 +1,4 @@
-// cairn/storage/step_counter.hpp - counts what an operation touches, in a build for tests.
+// cairn/storage/inside/step_counter.hpp - counts what an operation touches, in a build for tests.
 //
 // A clock cannot prove a worst case. So every loop turn, list link, block header and bitmap word
 // that a bounded operation may touch is followed by CAIRN_DETAIL_STEP(). The library of the users
@@ -27,16 +27,3 @@ inline thread_local std::uint64_t steps_taken = 0;
 #else
 #    define CAIRN_DETAIL_STEP() (static_cast<void>(0))
 #endif
-
-namespace cairn { inline namespace CAIRN_FLAVOUR {
-
-// stable_slot_map still takes these as a template parameter.
-struct uncounted {
-    static constexpr void touch() noexcept {}
-};
-struct counted_steps {
-    static void touch() noexcept { ++taken; }
-    static inline thread_local std::uint64_t taken = 0;
-};
-
-}}  // namespace cairn::CAIRN_FLAVOUR

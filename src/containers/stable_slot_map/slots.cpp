@@ -1,0 +1,419 @@
+// Cold half of cairn/containers/stable_slot_map/slots.hpp: gathering, and rare ends of lives.
+// Compiled once for all maps: it reads the numbers of an element and its handle from the map.
+#include <cairn/containers/stable_slot_map/slots.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <utility>
+
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+
+namespace {
+
+constexpr std::uint64_t bit_of(std::uint32_t n) noexcept { return std::uint64_t{1} << (n & 63); }
+
+/// Writes the indices of the bits of a word whose first slot is `first`; up to five of any value
+/// behind them.
+void append(std::uint32_t* to, std::uint64_t bits, std::uint32_t first) noexcept {
+    constexpr std::uint64_t top = std::uint64_t{1} << 63;
+    if (bits == ~std::uint64_t{0}) {
+        for (std::uint32_t i = 0; i < 64; ++i) { to[i] = first + i; }
+        return;
+    }
+    do {
+        CAIRN_DETAIL_STEP();
+        for (int i = 0; i < 6; ++i) {
+            // The top bit is there for the compiler: a word that could be 0 here makes gcc leave
+            // by a branch at each of the six.
+            to[i] = first + static_cast<std::uint32_t>(std::countr_zero(bits | top));
+            bits &= bits - 1;
+        }
+        to += 6;
+    } while (bits != 0);
+}
+
+}  // namespace
+
+stable_slots::stable_slots(stable_slots&& other) noexcept
+    : stable_chunks{std::move(other)},
+      top_{std::exchange(other.top_, 0)},
+      end_{std::exchange(other.end_, 0)},
+      front_end_{std::exchange(other.front_end_, 0)},
+      begun_count_{std::exchange(other.begun_count_, 0)},
+      ended_count_{std::exchange(other.ended_count_, 0)},
+      freed_chunk_{std::exchange(other.freed_chunk_, 0)},
+      waiting_{std::exchange(other.waiting_, {})} {
+    std::copy(std::begin(other.ready_), std::end(other.ready_), ready_);
+    std::fill(std::begin(other.ready_), std::end(other.ready_), 0);
+}
+
+// ------- the stack of ready slots
+
+// Requires: the stack is empty. Returns: false when exhausted; nothing has changed then.
+bool stable_slots::gather() noexcept {
+    std::size_t p = lowest(chunk_room::batch);
+    if (p == no_chunk) { p = chunk_with_few(); }
+    if (p == no_chunk) {
+        if (!add()) { return false; }
+        p = count() - 1;
+    } else if (!get_objects(p)) {
+        return false;
+    }
+    stable_chunk& from = *table()[p].state;
+    const auto first = static_cast<std::uint32_t>(p << rules_.slots_log2);
+    top_ = end_ = batch_first;
+    std::uint64_t open = from.open;  // in registers: the stores below might alias them
+    std::uint64_t used = from.used;
+    while (open != 0 && end_ < batch_first + batch_enough) {
+        CAIRN_DETAIL_STEP();
+        const auto w = static_cast<std::uint32_t>(std::countr_zero(open));
+        const std::uint64_t bits = from.free(rules_, w);
+        open &= open - 1;
+        if (bits == 0) { continue; }
+        used |= bit_of(w);
+        from.live()[w] |= bits;
+        from.held(rules_)[w] |= bits;
+        append(ready_ + end_, bits, first + w * 64);
+        end_ += static_cast<std::uint32_t>(std::popcount(bits));
+    }
+    CAIRN_ASSERT(end_ != top_, "a chunk that is listed with free slots has one");
+    from.open = open;
+    from.used = used;
+    from.free_count -= end_ - top_;
+    note_room(p);
+    set_front(lowest(chunk_room::batch) == no_chunk ? no_chunk : p);
+    return true;
+}
+
+// Slots behind chunk `p` are not held any more; no_chunk: all are.
+void stable_slots::set_front(std::size_t p) noexcept {
+    const std::uint64_t end = p == no_chunk ? no_slot : (std::uint64_t{p} + 1) << rules_.slots_log2;
+    front_end_ = static_cast<std::uint32_t>(end < no_slot ? end : no_slot);
+}
+
+void stable_slots::drop_ready(std::size_t p) noexcept {
+    std::uint32_t kept = end_;  // those that stay move to the end: pushes have room again
+    for (std::uint32_t i = end_; i-- != top_;) {
+        const std::uint32_t index = ready_[i];
+        if (p != no_chunk && index >> rules_.slots_log2 != p) {
+            ready_[--kept] = index;
+            continue;
+        }
+        stable_chunk& state = state_of(index);
+        stable_chunk::reset(state.held(rules_), index & rules_.slot_mask());
+        state.leave(index & rules_.slot_mask());
+        slot_is_free(index);
+    }
+    top_ = kept;
+}
+
+// Where a slot became free last comes first: its words are in the cache.
+std::size_t stable_slots::chunk_with_few() const noexcept {
+    if (freed_chunk_ < count() && table()[freed_chunk_].state->room == chunk_room::few) {
+        return freed_chunk_;
+    }
+    const std::size_t p = lowest(chunk_room::few);
+    return p != no_chunk ? p : lowest(chunk_room::away);
+}
+
+// Chunk `p` is in the tree of its kind. Where it has a batch now, slots behind it are not held.
+void stable_slots::enter_room(std::size_t p) noexcept {
+    note_room(p);
+    if (table()[p].state->room == chunk_room::batch && p < front_end_ >> rules_.slots_log2) {
+        set_front(p);
+    }
+}
+
+// The rare half of leave_free(): the chunk changes its kind or is empty, or the slot is worn out.
+void stable_slots::left_free(std::uint32_t index) noexcept {
+    stable_chunk& state = state_of(index);
+    std::uint32_t& life = life_of(index);
+    // Lives are a ring: the one before first() is the last.
+    if (life == (stable_chunk::vacant | lives_.first())) {
+        // It was just counted as free, and its word marked as open: the count is taken back; the
+        // next gathering finds the word without a free slot.
+        life = stable_chunk::vacant;
+        --state.free_count;
+        stable_chunk::set(state.blocked(rules_), index & rules_.slot_mask());
+        ++worn_out_count_;
+    }
+    enter_room(index >> rules_.slots_log2);
+    chunk_is_empty(index);
+}
+
+// Where the chunk of slot `index` holds no object: it is kept as the spare, or a block goes back.
+void stable_slots::chunk_is_empty(std::uint32_t index) noexcept {
+    const std::size_t p = superfluous(index >> rules_.slots_log2);
+    if (p == no_chunk) { return; }
+    drop_ready(p);
+    send_back(p);
+}
+
+// ------- rare begins and ends of lives
+
+// What a slot's generation word is after life `generation`; `vacant` alone: its lives are used up.
+std::uint32_t stable_slots::next_life(std::uint32_t generation) const noexcept {
+    return generation == lives_.last() ? stable_chunk::vacant : after(rules_, generation);
+}
+
+void stable_slots::slot_is_free(std::uint32_t index) noexcept {
+    stable_chunk& state = state_of(index);
+    freed_chunk_ = index >> rules_.slots_log2;
+    state.open |= bit_of((index & rules_.slot_mask()) / 64);
+    ++state.free_count;
+    enter_room(freed_chunk_);
+}
+
+// A blocked slot is free again, or worn out.
+void stable_slots::unblock(std::uint32_t index) noexcept {
+    if (life_of(index) == stable_chunk::vacant) {
+        ++worn_out_count_;
+    } else {
+        stable_chunk::reset(state_of(index).blocked(rules_), index & rules_.slot_mask());
+        slot_is_free(index);
+    }
+    chunk_is_empty(index);
+}
+
+void stable_slots::untake(const place& at) noexcept {
+    ++ended_count_;
+    --at.state->live_count;
+    at.state->leave(at.slot);
+    slot_is_free(at.index);
+    chunk_is_empty(at.index);
+}
+
+void stable_slots::promise(const place& at) noexcept {
+    ++ended_count_;  // take() counts an object
+    --at.state->live_count;
+    at.state->leave(at.slot);
+    stable_chunk::set(at.state->blocked(rules_), at.slot);
+    stable_chunk::set(at.state->promised(rules_), at.slot);
+    ++at.state->promised_count;
+}
+
+bool stable_slots::is_promised(std::uint32_t index, std::uint32_t generation) const noexcept {
+    return index >> rules_.slots_log2 < count() &&
+           stable_chunk::bit(state_of(index).promised(rules_), index & rules_.slot_mask()) &&
+           life(index) == (generation | stable_chunk::vacant);
+}
+
+void stable_slots::fulfil(std::uint32_t index, std::uint32_t generation) noexcept {
+    stable_chunk& state = state_of(index);
+    const std::uint32_t slot = index & rules_.slot_mask();
+    stable_chunk::reset(state.blocked(rules_), slot);
+    stable_chunk::reset(state.promised(rules_), slot);
+    --state.promised_count;
+    state.enter(slot);
+    ++state.live_count;
+    life_of(index) = generation;
+    ++begun_count_;
+}
+
+void stable_slots::drop_promised(std::uint32_t index) noexcept {
+    stable_chunk& state = state_of(index);
+    stable_chunk::reset(state.promised(rules_), index & rules_.slot_mask());
+    --state.promised_count;
+    life_of(index) = next_life(life(index) & ~stable_chunk::vacant);
+    unblock(index);
+}
+
+void stable_slots::drop_all_promised() noexcept {
+    for (std::uint32_t i = 0; i < count() * rules_.word_count(); ++i) {
+        stable_chunk& state = state_of(i * 64);
+        const std::uint32_t w = i % rules_.word_count();
+        for (std::uint64_t promised = state.promised(rules_)[w]; promised != 0;
+             promised &= promised - 1) {
+            drop_promised(i * 64 + static_cast<std::uint32_t>(std::countr_zero(promised)));
+        }
+    }
+}
+
+bool stable_slots::set_aside(std::uint32_t index, std::uint64_t fence) noexcept {
+    if (!waiting_.make_room(upstream_)) { return false; }
+    waiting_.data[waiting_.size++] = {fence, index};
+    stable_chunk& state = state_of(index);
+    life_of(index) = next_life(life(index));
+    stable_chunk::set(state.blocked(rules_), index & rules_.slot_mask());
+    state.leave(index & rules_.slot_mask());
+    --state.live_count;
+    ++state.waiting_count;
+    ++ended_count_;
+    return true;
+}
+
+std::uint32_t stable_slots::next_due(std::uint64_t completed, std::size_t& at) noexcept {
+    for (; at < waiting_.size; ++at) {
+        if (waiting_.data[at].fence > completed) { continue; }
+        const std::uint32_t index = waiting_.data[at].index;
+        waiting_.data[at] = waiting_.data[--waiting_.size];
+        return index;
+    }
+    return no_slot;
+}
+
+void stable_slots::finish(std::uint32_t index) noexcept {
+    --state_of(index).waiting_count;
+    unblock(index);
+}
+
+std::uint64_t stable_slots::hide_word(std::size_t p, std::uint32_t w) noexcept {
+    stable_chunk& state = *table()[p].state;
+    const std::uint64_t hidden = state.objects_in(rules_, w);
+    const auto number = static_cast<std::uint32_t>(std::popcount(hidden));
+    std::uint32_t* const lives = state.lives(rules_) + w * 64;
+    for (std::uint64_t bits = hidden; bits != 0; bits &= bits - 1) {
+        std::uint32_t& life = lives[std::countr_zero(bits)];
+        life = next_life(life);
+    }
+    state.live()[w] &= ~hidden;
+    if (state.live()[w] == 0) { state.used &= ~bit_of(w); }
+    state.blocked(rules_)[w] |= hidden;
+    state.live_count -= number;
+    state.waiting_count += number;
+    ended_count_ += number;
+    return hidden;
+}
+
+void stable_slots::free_word(std::size_t p, std::uint32_t w, std::uint64_t hidden) noexcept {
+    stable_chunk& state = *table()[p].state;
+    std::uint64_t freed = hidden;
+    const std::uint32_t* const lives = state.lives(rules_) + w * 64;
+    for (std::uint64_t bits = hidden; bits != 0; bits &= bits - 1) {
+        if (lives[std::countr_zero(bits)] != stable_chunk::vacant) { continue; }
+        freed &= ~(bits & (~bits + 1));
+        ++worn_out_count_;
+    }
+    state.blocked(rules_)[w] &= ~freed;
+    state.waiting_count -= static_cast<std::uint32_t>(std::popcount(hidden));
+    state.free_count += static_cast<std::uint32_t>(std::popcount(freed));
+    if (freed != 0) { state.open |= bit_of(w); }
+    enter_room(p);
+    chunk_is_empty(static_cast<std::uint32_t>(p << rules_.slots_log2));
+}
+
+bool stable_slots::is_worn_out(std::uint32_t index) const noexcept {
+    return life(index) == stable_chunk::vacant &&
+           std::none_of(waiting_.data, waiting_.data + waiting_.size,
+                        [=](const waiting_slot& w) { return w.index == index; });
+}
+
+std::size_t stable_slots::recycle() noexcept {
+    const std::size_t recycled = worn_out_count_;
+    for (std::uint32_t i = 0; worn_out_count_ != 0 && i < count() << rules_.slots_log2; ++i) {
+        if (!is_worn_out(i)) { continue; }
+        life_of(i) = stable_chunk::vacant | lives_.first();
+        stable_chunk::reset(state_of(i).blocked(rules_), i & rules_.slot_mask());
+        slot_is_free(i);
+        --worn_out_count_;
+    }
+    return recycled;
+}
+
+// ------- all of them
+
+live_word stable_slots::next_live(std::size_t index) const noexcept {
+    // Three levels, each asked once: the rest of this word, the words behind it by the chunk's
+    // summary, the chunks behind that. A word that is marked used may hold nothing but slots that
+    // are held ready: then the search goes on.
+    std::size_t p = index >> rules_.slots_log2;
+    if (p >= count()) { return {no_index, 0}; }
+    const auto slot = static_cast<std::uint32_t>(index & rules_.slot_mask());
+    stable_chunk* state = table()[p].state;
+    std::uint32_t w = slot / 64;
+    std::uint64_t live = state->objects_in(rules_, w) & (~std::uint64_t{0} << (slot & 63));
+    while (live == 0) {
+        // A shift by 64 is not defined: behind word 63 there is none.
+        const std::uint64_t later = w == 63 ? 0 : state->used & (~std::uint64_t{0} << (w + 1));
+        if (later != 0) {
+            w = static_cast<std::uint32_t>(std::countr_zero(later));
+        } else {
+            do {
+                if (++p == count()) { return {no_index, 0}; }
+                state = table()[p].state;
+            } while (state->used == 0);
+            w = static_cast<std::uint32_t>(std::countr_zero(state->used));
+        }
+        live = state->objects_in(rules_, w);
+    }
+    return {(p << rules_.slots_log2) + w * 64, live};
+}
+
+void stable_slots::return_empty_chunks() noexcept {
+    // The slots that are held ready count as live, and would keep their chunk.
+    drop_ready(no_chunk);
+    return_empty();
+}
+
+bool stable_slots::copy_chunks(const stable_slots& other) noexcept { return copy_vacant(other); }
+
+void stable_slots::enter_copy(std::uint32_t index, std::uint32_t generation) noexcept {
+    stable_chunk& state = state_of(index);
+    state.enter(index & rules_.slot_mask());
+    ++state.live_count;
+    life_of(index) = generation;
+    --state.free_count;
+    note_room(index >> rules_.slots_log2);
+    ++begun_count_;
+}
+
+void stable_slots::finish_waiting_of(const stable_slots& other) noexcept {
+    for (std::size_t i = 0; i < other.waiting_.size; ++i) { finish(other.waiting_.data[i].index); }
+}
+
+void stable_slots::release() noexcept {
+    begun_count_ = ended_count_ = freed_chunk_ = 0;
+    top_ = end_ = front_end_ = 0;
+    std::fill(std::begin(ready_), std::end(ready_), 0);
+    waiting_.release(upstream_);
+    stable_chunks::release();
+}
+
+void stable_slots::validate() const noexcept {
+    if constexpr (!asserts_enabled) { return; }
+    stable_chunks::validate();
+    std::size_t live_count = 0;
+    std::size_t held_count = 0;
+    std::size_t worn_out = 0;
+    for (std::uint32_t i = 0; i < count() << rules_.slots_log2; ++i) {
+        stable_chunk& state = state_of(i);
+        const std::uint32_t slot = i & rules_.slot_mask();
+        const bool is_live = (state.objects_in(rules_, slot / 64) & bit_of(slot)) != 0;
+        CAIRN_ASSERT(is_live == ((life(i) & stable_chunk::vacant) == 0),
+                     "handles find the live slots, and no others");
+        live_count += is_live;
+        held_count += stable_chunk::bit(state.held(rules_), slot);
+        worn_out += is_worn_out(i);
+    }
+    CAIRN_ASSERT(live_count == size(), "live objects are counted");
+    CAIRN_ASSERT(held_count == end_ - top_, "the held slots are those of the stack");
+    for (std::uint32_t i = top_; i != end_; ++i) {
+        CAIRN_ASSERT(
+            stable_chunk::bit(state_of(ready_[i]).held(rules_), ready_[i] & rules_.slot_mask()),
+            "each slot of the stack is held");
+    }
+    CAIRN_ASSERT(worn_out == worn_out_count_, "worn-out slots are counted");
+}
+
+// ------- handles that find nothing
+
+handle_fault stable_slots::fault_of(std::uint32_t index, std::uint32_t generation) const noexcept {
+    if (index == 0 && generation == 0) { return handle_fault::null; }
+    if (index >> rules_.slots_log2 >= count()) { return handle_fault::foreign; }
+    return lives_.judge(
+        generation, life(index),
+        stable_chunk::bit(state_of(index).promised(rules_), index & rules_.slot_mask()));
+}
+
+void stable_slots::refuse(std::uint32_t index, std::uint32_t generation, const void* map,
+                          call_site from) const {
+    // The slot may be beyond all chunks: then no life of it is known.
+    const std::uint32_t word = index >> rules_.slots_log2 < count() ? life(index) : 0;
+    refuse_handle({fault_of(index, generation), map, "stable_slot_map", index,
+                   static_cast<std::uint32_t>(count() << rules_.slots_log2),
+                   word & ~stable_chunk::vacant, generation},
+                  from);
+}
+
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail
