@@ -25,7 +25,7 @@
 // Cost:      each fit's header says. Bounds are step counts, asserted by the tests after every
 //            operation (step_counter.hpp). Growing calls upstream; giving it an exhausted
 //            upstream, or no upstream, forbids that. A pair of good_fit that waits is 43
-//            instructions, in checked builds 136 (gcc 12; decision 0005).
+//            instructions, in checked builds 113 (gcc 12; decision 0005).
 // Overhead:  8 bytes a block; the smallest block is 16 bytes (8 of payload).
 // Misuse:    every build notices most writes into freed blocks, overruns and second frees before
 //            they do harm, and ends the program with a sentence: docs/hardening.md. Checked builds
