@@ -19,6 +19,7 @@ import sys
 root = pathlib.Path(__file__).resolve().parent.parent
 architecture = root / "docs/architecture.md"
 opening = "namespace cairn { inline namespace CAIRN_FLAVOUR {"
+afternoon_lines_max = 4500   # of the files that docs/architecture.md recommends to read first
 screen_lines_max = 40   # of a header before its #pragma once
 # Public headers that name nothing in namespace cairn.
 name_nothing = {
@@ -131,6 +132,19 @@ def namesakes():
             yield f"include/cairn: {len(headers)} headers are called {name}: {', '.join(headers)}"
 
 
+def untrue_afternoon():
+    """The table of files to read first (docs/architecture.md) has their numbers of lines, to a tenth."""
+    rows = re.findall(r"^\| `((?:include|src)/\S+)` \| (\d+) \|", architecture.read_text(), re.M)
+    total = sum(int(lines) for _, lines in rows)
+    if not 10 <= len(rows) <= 15 or total > afternoon_lines_max:
+        yield f"docs/architecture.md: {len(rows)} files of {total} lines to read in an afternoon"
+    for name, lines in rows:
+        path = root / name
+        count = len(path.read_text().splitlines()) if path.is_file() else 0
+        if abs(count - int(lines)) > count // 10:
+            yield f"docs/architecture.md: {name} has {count} lines, not {lines}"
+
+
 def untested_headers(layers):
     """LAYER/NOUN.hpp has tests/LAYER/NOUN_test.cpp, a folder tests/LAYER/NOUN, or a file NOUN.cpp in the
     folder of a family."""
@@ -148,6 +162,6 @@ def untested_headers(layers):
 
 
 layers = order()
-upward = [*findings(layers), *nameless_headers(layers), *untested_headers(layers), *namesakes()]
+upward = [*findings(layers), *nameless_headers(layers), *untested_headers(layers), *untrue_afternoon(), *namesakes()]
 print("\n".join(upward) or f"all includes point down: {' < '.join(layers)}")
 sys.exit(bool(upward))
