@@ -600,13 +600,13 @@ protected:
     [[nodiscard]] [[gnu::always_inline]] static U* own([[maybe_unused]] handle_type h,
                                                        U* object) noexcept {
         if constexpr (asks_objects()) {
-            [[maybe_unused]] const handle_type told = object->handle();
+            [[maybe_unused]] const handle_type stored = object->handle();
             CAIRN_ASSERT(
-                !told || (told.index() == h.index() && told.generation() == h.generation()),
+                !stored || (stored.index() == h.index() && stored.generation() == h.generation()),
                 "objects change places by sort() and swap_rows(), which tell their handles",
                 {.object = object,
                  .type = "object",
-                 .values = {{"slot", h.index()}, {"slot of the object", told.index()}}});
+                 .values = {{"slot", h.index()}, {"slot of the object", stored.index()}}});
         }
         return object;
     }

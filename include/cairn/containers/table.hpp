@@ -24,7 +24,7 @@
 //              the last row are; sort_by changes all rows.
 // Growth:    1. room: the block has it, or a larger block is allocated. 2. The new row is built in
 //            that block, because its arguments may lie in the table. 3. The other rows move, a
-//            column at a time, and the old block is freed. 4. Attached columns are told.
+//            column at a time, and the old block is freed. 4. Attached columns follow.
 // Loops:     for_each and each are vectorised by gcc and clang, other loops by clang
 //            (docs/choosing.md).
 // Cost:      push_back: one compare and a store per column; amortised one copy of each column per

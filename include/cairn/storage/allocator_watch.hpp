@@ -46,7 +46,7 @@ struct watched_call {
     [[nodiscard]] evidence about(misuse_kind kind) const noexcept;
 };
 
-/// What a type of allocator tells about its objects.
+/// The reports of a type of allocator about its objects.
 struct allocator_type {
     const char* type;  // "pool"
     address_place (*place_of)(const void* object, const void* address) noexcept;
@@ -78,8 +78,8 @@ public:
     /// Stops the program when `object`, an arena, was moved from and not assigned to since.
     void expect_not_moved_from(const void* object, const char* type) const noexcept;
 
-    /// Valgrind calls these bytes by the name from now on, until it is told to forget the number
-    /// returned.
+    /// Valgrind calls these bytes by the name from now on, until the returned number is
+    /// forgotten.
     [[nodiscard]] unsigned describe(const void* address, std::size_t size) const noexcept;
     /// The same for an allocator of one region, whose number is kept here: it goes with the name.
     void describe_region(const void* address, std::size_t size) noexcept;

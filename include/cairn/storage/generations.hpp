@@ -1,17 +1,17 @@
-// cairn/storage/generations.hpp - where the lives of a map's slots begin, so that foreign handles
-// are told.
+// cairn/storage/generations.hpp - the first generation of a map's slots, chosen so that foreign
+// handles are detected.
 //
 //      the generations of a handle, 1 to max, are a ring:
 //
 //          1 ------> 2 ------> ... ------> max ------> 1
 //               ^                   ^           ^
-//               map 1 begins here   map 3       map 2         each map draws a number of its own
+//               map 1 begins here   map 3       map 2         each map draws another number
 //               |----->             |-->        |------->     and its slots walk up from there
 //
-// A handle remembers the life of its slot. If every map began at life 1, a handle of one map would
-// find an object of the next: of the one that replaced it (m = {}), of the one that was made where
-// it had been, of another map of the same type. So each map begins at a number of its own, which it
-// draws when it first grows; what was moved from or assigned to draws again.
+// A handle holds the generation of its slot. If every map began at generation 1, a handle of one
+// map would find an object of another map of the same type: of a map that replaced the first
+// (m = {}), or that was made in its place. So each map begins at another number, which it draws
+// when it first grows. A map that was moved from or assigned to draws again.
 //
 // The n-th number is max * frac(n / golden ratio): each falls into the widest gap that the numbers
 // before it have left (three-gap theorem: Steinhaus, Sos), so the ring is shared as evenly as it
@@ -88,12 +88,12 @@ class generations {
 public:
     static constexpr std::uint32_t vacant = 0x8000'0000;  // above every generation
 
-    /// Requires: 1 <= max < 2^31; first <= max. 0: a number of the map's own.
+    /// Requires: 1 <= max < 2^31; first <= max. 0: the map draws the number.
     constexpr explicit generations(std::uint32_t max, std::uint32_t first = 0) noexcept
         : max_{max}, asked_{first} {
         CAIRN_ASSERT(first <= max, "the first generation fits its bits");
     }
-    /// The one that was moved from begins elsewhere, when it begins again.
+    /// After a move the source draws a new first generation before it is used again.
     constexpr generations(generations&& other) noexcept
         : first_{other.first_}, last_{other.last_}, max_{other.max_}, asked_{other.asked_} {
         other.end();

@@ -274,7 +274,7 @@ private:
 
     /// Slot `index`, which is next, is free no more.
     void take([[maybe_unused]] std::uint32_t index) noexcept {
-        CAIRN_ASSERT(index == peek(), "the slot taken is the one that next() named");
+        CAIRN_ASSERT(index == peek(), "the slot taken is the slot that next() returned");
         if constexpr (Order == reuse::lifo) {
             --head_;
         } else {

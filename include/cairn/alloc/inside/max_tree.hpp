@@ -7,7 +7,7 @@
 // A group is one cache line: 32 entries of 16 bits or 16 of 32 bits, and a few vector instructions
 // find the first that is large enough.
 //
-// Cost:  find: one line a level, of those that the caller says are in use. raise: one entry a
+// Cost:  find: one line a level, of the levels that the caller says are in use. raise: one entry a
 //        level, until the maximum above is large enough. lower: one line a level, until the maximum
 //        above does not change.
 #pragma once

@@ -194,7 +194,7 @@ struct table_memory {
 
     void destroy_rows(const layout_desc& desc, std::size_t first, std::size_t count) noexcept;
     /// Rows [from, from + count) move to rows [to, to + count), whose objects have ended. Followers
-    /// are told. Requires: to < from.
+    /// do the same. Requires: to < from.
     void move_rows(const layout_desc& desc, std::size_t to, std::size_t from,
                    std::size_t count) noexcept;
 
