@@ -51,7 +51,7 @@ usual = {
     "owns": "True when the address lies in its memory, allocated or not.",
     "is_last": "True when the block is the newest, which gives its bytes back and grows in place.",
     "mark": "A marker of everything that is live now.",
-    "rewind": "Frees everything that was allocated after the marker; markers after it die.",
+    "rewind": "Frees everything that was allocated after the marker; later markers are invalid then.",
     "reset": "Frees everything at once. Invalidates: every block and marker.",
     "validate": "Checks the invariant; a checked build stops with a sentence where it is broken.",
     "name": "The name that reports give it; nullptr: none.",
@@ -62,6 +62,8 @@ usual = {
     "destroy": "Ends an object and frees its memory; nullptr is legal.",
     # Wrappers of an allocator.
     "forwards": "Made of what its allocator is made of.",
+    "try_charge": "Counts bytes that come from elsewhere. Returns: false when a limit refuses them.",
+    "refund": "Takes bytes of try_charge() off the count.",
     "underlying": "The allocator that it wraps.", "inner": "The allocator that it wraps.",
     # Containers.
     "insert": "As emplace, with a copy or by moving from it.", "push_back": "As emplace_back, with a copy or by moving from it.",

@@ -29,6 +29,7 @@ struct first_fit {
         return granules;
     }
 
+    /// The index of the free blocks of one region.
     using index = detail::first_fit_index;
 };
 

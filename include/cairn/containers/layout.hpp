@@ -48,15 +48,20 @@ struct column_list {
         std::uint16_t field;      // all_fields: the elements are rows
         std::uint16_t component;  // whole: the elements are the field, not one of its components
     };
+    /// As column::field: the elements are rows.
     static constexpr std::uint16_t all_fields = 0xFFFF;
+    /// As column::component: the elements are whole fields.
     static constexpr std::uint16_t whole = 0xFFFF;
+    /// The number of fields of the row.
     static constexpr std::size_t field_count = FieldCount;
 
     /// What a layout may ask about field number `f`.
     struct field_shape {
         std::size_t component_count;  // of a small vector (components_of); 0: no small vector
         bool is_marked_split;         // declared as field<K, split<T>>
-    } fields[FieldCount];
+    };
+    /// The shape of each field, by its number.
+    field_shape fields[FieldCount];
 
     /// Adds a column for field number `f`.
     consteval void add(std::size_t f) { at[count++] = {static_cast<std::uint16_t>(f), whole}; }
@@ -69,7 +74,9 @@ struct column_list {
     /// Adds the only column of a layout that stores rows as they are.
     consteval void add_rows() { at[count++] = {all_fields, whole}; }
 
+    /// The columns that were added.
     column at[CountMax] = {};
+    /// The number of columns that were added.
     std::size_t count = 0;
 };
 
@@ -88,13 +95,17 @@ struct soa {
 
 /// An array of rows.
 struct aos {
+    /// As soa::lanes.
     static constexpr std::size_t lanes = 0;
+    /// As soa::columns().
     static consteval void columns(auto& list) { list.add_rows(); }
 };
 
 /// One column per field, and one per component of every field that is a small vector.
 struct split_soa {
+    /// As soa::lanes.
     static constexpr std::size_t lanes = 0;
+    /// As soa::columns().
     static consteval void columns(auto& list) {
         for (std::size_t f = 0; f < list.field_count; ++f) {
             list.fields[f].component_count != 0 ? list.add_components(f) : list.add(f);
@@ -109,7 +120,9 @@ struct split_soa {
 /// beyond the cache, in hand-written code as well (lab: aos-soa, 2026-11-21).
 template <std::size_t N>
 struct aosoa {
+    /// As soa::lanes.
     static constexpr std::size_t lanes = N;
+    /// As soa::columns().
     static consteval void columns(auto& list) {
         for (std::size_t f = 0; f < list.field_count; ++f) { list.add(f); }
     }

@@ -86,12 +86,12 @@ struct relocatable_heap_stats {
     std::size_t capacity;      // bytes
     std::size_t free_size;     // bytes in holes
     std::size_t largest_free;  // bytes of the largest hole
-    std::size_t hole_count;
+    std::size_t hole_count;    // free ranges between objects
     std::size_t object_count;
-    std::size_t pinned_count;
+    std::size_t pinned_count;  // objects that are pinned now
     std::size_t pinned_size;   // bytes that cannot move now because of a pin
     std::uint64_t moved_size;  // bytes copied since the heap was made, those of stress_relocate too
-    std::uint64_t move_count;
+    std::uint64_t move_count;  // moves of objects since the heap was made
     std::uint64_t compact_count;  // calls
     std::uint64_t round_count;    // in a round an object moves once at most
     std::uint64_t

@@ -101,6 +101,7 @@ class slot_directory : private detail::directory_numbers {
                   "what is usual depends on the handle, which a directory does not know");
 
 public:
+    /// The two words of a slot.
     using slot = directory_slot;
     /// No slot.
     static constexpr std::uint32_t none = 0xffff'ffff;

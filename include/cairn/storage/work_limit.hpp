@@ -25,13 +25,14 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// What one call may do. Each limit that is not set is no limit.
 struct work_limit {
-    std::size_t bytes = SIZE_MAX;
+    std::size_t bytes = SIZE_MAX;         // of work, as the call counts it
     std::uint32_t microseconds = no_end;  // from the call to the return
-    std::size_t steps = SIZE_MAX;
+    std::size_t steps = SIZE_MAX;         // objects or moves, as the call counts them
 
     /// As `microseconds`: no limit of time.
     static constexpr std::uint32_t no_end = 0xFFFF'FFFF;
 
+    /// True when the time is limited.
     [[nodiscard]] constexpr bool is_timed() const noexcept { return microseconds != no_end; }
     /// True when nothing is limited.
     [[nodiscard]] constexpr bool is_none() const noexcept {

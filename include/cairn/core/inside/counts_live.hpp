@@ -70,6 +70,7 @@ public:
         add(size);
         return true;
     }
+    /// Takes bytes of try_charge() off the count.
     void refund(std::size_t size) noexcept {
         if constexpr (counts_for_others<A>) { inner_.refund(size); }
         live_size_ -= size;

@@ -84,6 +84,7 @@ public:
         const scope held{around_};
         return inner_.try_charge(size);
     }
+    /// Takes bytes of try_charge() off the count.
     void refund(std::size_t size) noexcept
         requires counts_for_others<A>
     {
