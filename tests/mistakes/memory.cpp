@@ -49,6 +49,14 @@ auto f(cairn::concurrent_relocatable_heap& h) {
     return h.allocate(100, cairn::default_alignment, cairn::relocation{});
 }
 
+//= mistake: a limit of a step without a unit
+//= says: step({.microseconds = 50})
+void f(cairn::collected_heap& h) { h.step(50); }
+
+//= mistake: a limit of compaction without a unit
+//= says: {.microseconds = 50}
+void f(cairn::relocatable_heap& h) { h.compact(50); }
+
 //= mistake: a number type as the fit
 //= says: a fit is good_fit, quick_fit, strict_good_fit, best_fit, first_fit or half_fit
 void f() {

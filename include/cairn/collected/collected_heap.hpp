@@ -38,6 +38,7 @@
 // Threads:   one; a second one may mark (marking_worker.hpp).
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -128,6 +129,8 @@ public:
     /// and its time by about a microsecond more: the clock is read every 2048 bytes of work. A
     /// destructor and a trace() are not divided, and a traced container is one unit.
     collection_report step(const work_limit& limit) noexcept;
+    template <std::integral Number>
+    collection_report step(Number) = delete;  // the limit has a unit: step({.microseconds = 50})
     /// What is owed: a cycle that runs ends before the memory does. The work that it may still cost
     /// is spread over the bytes that may be allocated until half of the bytes free at its beginning
     /// is left; each step pays for those allocated since the last one.

@@ -37,6 +37,7 @@
 //            another compacts: concurrent_relocatable_heap.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -239,6 +240,8 @@ public:
     /// except the first move of a call; otherwise a large object would never move.
     /// Requires: no constructor, destructor, hook or visitor that the heap runs calls it.
     compaction_report compact(const work_limit& limit = {}) noexcept;
+    template <std::integral Number>
+    compaction_report compact(Number) = delete;  // the limit has a unit: {.microseconds = 50}
 
     /// Bytes by which the region should exceed live objects + request so that, compacted often
     /// enough, no request fails: what may lie scattered in front of the compaction.
