@@ -118,7 +118,7 @@ TEST(concurrent_relocatable_heap_death_test, an_object_that_is_told_of_its_move_
     if (!cairn::asserts_enabled) { GTEST_SKIP() << "asserts are off"; }
     heap.pin<pins_itself>(h)->me = h;
     EXPECT_TRUE(heap.try_deallocate(other));
-    EXPECT_DEATH(heap.compact(), "on_relocated() does not pin its own object");
+    EXPECT_DEATH(heap.compact(), "on_relocated\\(\\) does not pin its own object");
 }
 
 TEST(concurrent_relocatable_heap, readers_see_whole_objects_while_one_thread_compacts) {

@@ -104,7 +104,7 @@ public:
 
     /// Marks the object that `name` lies in. 0 is marked always.
     [[gnu::always_inline]] void see(object_name name) noexcept {
-        const std::size_t number = name / word_span;
+        const auto number = static_cast<object_name>(name / word_span);
         const unsigned bit = name / slot_size_min % 64;
         const std::uint64_t marks = Way::marks(marks_[number]);
         if ((marks >> bit & 1) != 0) { return; }
