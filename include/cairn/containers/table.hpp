@@ -209,7 +209,7 @@ public:
         CAIRN_ASSERT(i < size(), "the erased row is inside the table");
         rows_in_place().destroy(i);
         m_.move_rows(desc(), i, i + 1, size() - i - 1);
-        forget_rows_from(size() - 1);
+        m_.forget_rows_from(desc(), size() - 1);
     }
 
     /// Removes row i by moving the last row into its place. O(1).
@@ -259,21 +259,21 @@ public:
         return true;
     }
 
-    /// Removes every row for which pred(row) holds, in one pass; keeps the order of the others.
+    /// Removes every row for which pred(row) holds, and keeps the order of the others. The
+    /// predicate is asked once for each row, in order, 256 rows before any of them moves.
     /// Returns: how many were removed.
+    /// Throws:  what pred throws; some of the rows for which it held are gone then, no other.
+    /// Cost:    O(rows); long runs of rows move column by column, as bytes where fields allow it.
     template <class Predicate>
     std::size_t erase_if(Predicate pred) {
-        constexpr bool takes_rows = std::is_invocable_v<Predicate&, reference>;
-        static_assert(takes_rows, "the predicate takes a row: auto&&");
-        const std::size_t count = size();
-        std::size_t kept = 0;
-        if constexpr (takes_rows) {
-            for (std::size_t i = 0; i < count; ++i) {
-                if (!pred((*this)[i])) { bring(kept++, i); }
-            }
-            truncate(kept);
-        }
-        return count - kept;
+        return removed_by(&detail::table_memory::erase_if, pred);
+    }
+    /// The same where the order of the rows does not matter: rows from the end take the places of
+    /// the removed rows. The predicate is asked once for each row, in any order.
+    /// Cost:    O(rows) questions; one move per removed row.
+    template <class Predicate>
+    std::size_t swap_erase_if(Predicate pred) {
+        return removed_by(&detail::table_memory::swap_erase_if, pred);
     }
 
     /// Becomes a copy of `other`, whatever its layout.
@@ -396,6 +396,42 @@ private:
         return {m_.base, m_.pitch};
     }
 
+    /// Calls `remove`, which asks `pred`. Returns: how many rows were removed.
+    template <class Predicate>
+    std::size_t removed_by(void (detail::table_memory::*remove)(const detail::layout_desc&,
+                                                                detail::row_question),
+                           Predicate& pred) {
+        constexpr bool takes_rows = std::is_invocable_v<Predicate&, reference>;
+        static_assert(takes_rows, "the predicate takes a row: auto&&");
+        const std::size_t before = size();
+        if constexpr (takes_rows) {
+            struct question {
+                table& rows;
+                Predicate& pred;
+            } asked{*this, pred};
+            const auto ask = [](void* at, std::size_t first, std::size_t count, bool* is_removed) {
+                const question& asking = *static_cast<question*>(at);
+                asking.rows.view().subview(first, count).ask(asking.pred, is_removed);
+            };
+            // Rows in one piece or in blocks of lanes: without a branch, each row is copied, and
+            // the next one overwrites it unless it stays.
+            const auto keep = [](void* at, std::size_t to, std::size_t first, std::size_t count,
+                                 const bool* is_removed) {
+                const cells those = static_cast<question*>(at)->rows.rows_in_place();
+                for (std::size_t i = 0; i < count; ++i) {
+                    those.move(to, first + i);
+                    to += is_removed[i] ? 0u : 1u;
+                }
+            };
+            if constexpr (std::is_trivially_copyable_v<Row> &&
+                          (layout::rows_are_whole || layout::lanes != 0)) {
+                (m_.*remove)(desc(), {&asked, ask, keep});
+            } else {
+                (m_.*remove)(desc(), {&asked, ask, nullptr});
+            }
+        }
+        return before - size();
+    }
     /// Row `to` becomes what row `from` was.
     void bring(std::size_t to, std::size_t from) noexcept {
         if (to == from) { return; }
@@ -404,19 +440,14 @@ private:
     }
     void shrink_by_one() noexcept {
         rows_in_place().destroy(m_.size - 1);
-        forget_rows_from(m_.size - 1);
+        m_.forget_rows_from(desc(), m_.size - 1);
     }
     void truncate(std::size_t rows) noexcept {
         if (rows == m_.size) { return; }
         if constexpr (!std::is_trivially_destructible_v<Row>) {
             m_.destroy_rows(desc(), rows, m_.size - rows);
         }
-        forget_rows_from(rows);
-    }
-    /// The rows from `rows` on have ended or were moved.
-    void forget_rows_from(std::size_t rows) noexcept {
-        if (detail::poison_is_seen()) { m_.watch(desc(), rows); }
-        m_.size = rows;
+        m_.forget_rows_from(desc(), rows);
     }
     template <class FindOrder>
     [[nodiscard]] bool sorted(FindOrder find_order) {

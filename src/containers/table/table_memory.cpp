@@ -10,11 +10,18 @@
 // capacity / lanes, or capacity in soa, whose block is a row.
 #include <cairn/containers/table/table_memory.hpp>
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
+#if defined(__x86_64__)
+#    include <immintrin.h>
+#endif
+
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/bits.hpp>
+#include <cairn/core/inside/rollback.hpp>
 #include <cairn/storage/growth.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
@@ -201,20 +208,390 @@ void table_memory::destroy_rows(const layout_desc& desc, std::size_t first,
     }
 }
 
+namespace {
+
+/// Elements [from, from + count) of column c move to element `to` and behind it, in pieces that lie
+/// together where they come from and where they go to. Requires: to < from, or they are disjoint.
+void move_in_column(const table_memory& m, const layout_desc& desc, std::size_t c, std::size_t to,
+                    std::size_t from, std::size_t count) noexcept {
+    for_each_run(desc, m.base, m.pitch, c, from, count, [&](std::byte* source, std::size_t n) {
+        for_each_run(desc, m.base, m.pitch, c, to, n, [&](std::byte* at, std::size_t piece) {
+            relocate(desc.columns[c], at, source, piece);
+            source += piece * desc.columns[c].size;
+        });
+        to += n;
+    });
+}
+
+}  // namespace
+
 void table_memory::move_rows(const layout_desc& desc, std::size_t to, std::size_t from,
                              std::size_t count) noexcept {
     for (std::size_t c = 0; c < desc.column_count; ++c) {
-        // In pieces that lie together where they come from and where they go to.
-        std::size_t target = to;
-        for_each_run(desc, base, pitch, c, from, count, [&](std::byte* source, std::size_t n) {
-            for_each_run(desc, base, pitch, c, target, n, [&](std::byte* at, std::size_t piece) {
-                relocate(desc.columns[c], at, source, piece);
-                source += piece * desc.columns[c].size;
-            });
-            target += n;
-        });
+        move_in_column(*this, desc, c, to, from, count);
     }
     tell_moved(to, from, count);
+}
+
+// ------- rows that a predicate removes
+
+namespace {
+
+struct nothing {
+    void operator()(std::size_t, std::size_t) const noexcept {}
+};
+
+/// The rows of a question that stay.
+class survivors {
+public:
+    /// Requires: is_removed has room for a multiple of eight answers.
+    survivors(bool* is_removed, std::size_t asked) noexcept
+        : is_removed_{is_removed}, asked_{asked} {
+        for (std::size_t i = asked; i % 8 != 0; ++i) { is_removed[i] = true; }
+        for (std::size_t i = 0; i < asked; i += 8) {
+            // The multiplications gather the lowest bits of the eight bytes, and add the bytes.
+            const std::uint64_t word = eight(i);
+            masks_[i / 8] = static_cast<std::uint8_t>(~((word * 0x0102'0408'1020'4080u) >> 56));
+            before_[i / 8] = static_cast<std::uint16_t>(count_);
+            count_ += 8 - static_cast<std::size_t>((word * 0x0101'0101'0101'0101u) >> 56);
+        }
+    }
+    [[nodiscard]] std::size_t asked() const noexcept { return asked_; }
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
+    [[nodiscard]] bool are_all() const noexcept { return count_ == asked_; }
+    /// True when copying runs is cheaper than copying single elements.
+    [[nodiscard]] bool are_long_runs() const noexcept { return asked_ - count_ <= asked_ / 24; }
+    /// Bit k: row 8 * group + k stays.
+    [[nodiscard]] std::uint8_t mask(std::size_t group) const noexcept { return masks_[group]; }
+    /// How many of the rows before this group of eight stay.
+    [[nodiscard]] std::size_t before(std::size_t group) const noexcept { return before_[group]; }
+
+    [[nodiscard]] const bool* is_removed() const noexcept { return is_removed_; }
+
+    /// visit(first row, rows) for each run of rows that stay, gap(first row, rows) for the others.
+    template <class Visit, class Gap = nothing>
+    void for_each_run(Visit visit, Gap gap = {}) const {
+        for (std::size_t i = 0; i < asked_;) {
+            const std::size_t removed = i;
+            while (i < asked_ && is_removed_[i]) { ++i; }
+            if (i != removed) { gap(removed, i - removed); }
+            const std::size_t first = i;
+            while (asked_ - i >= 8 && eight(i) == 0) { i += 8; }
+            while (i < asked_ && !is_removed_[i]) { ++i; }
+            if (i != first) { visit(first, i - first); }
+        }
+    }
+    /// Writes `offset` plus the number of each row that stays, found without a branch.
+    std::size_t list(std::uint32_t* rows, std::size_t offset) const noexcept {
+        std::size_t n = 0;
+        for (std::size_t i = 0; i < asked_; ++i) {
+            rows[n] = static_cast<std::uint32_t>(offset + i);
+            n += is_removed_[i] ? 0u : 1u;
+        }
+        return n;
+    }
+    /// The same for the rows that go.
+    std::size_t list_removed(std::uint32_t* rows, std::size_t offset) const noexcept {
+        std::size_t n = 0;
+        for (std::size_t first = 0; first < asked_; first += 8) {
+            if (eight(first) == 0) { continue; }
+            const std::size_t last = asked_ - first < 8 ? asked_ : first + 8;
+            for (std::size_t i = first; i < last; ++i) {
+                rows[n] = static_cast<std::uint32_t>(offset + i);
+                n += is_removed_[i] ? 1u : 0u;
+            }
+        }
+        return n;
+    }
+
+private:
+    /// Eight answers, a byte of 0 or 1 each; those behind the last row are 1.
+    [[nodiscard]] std::uint64_t eight(std::size_t i) const noexcept {
+        std::uint64_t word = 0;
+        std::memcpy(&word, is_removed_ + i, sizeof word);
+        return word;
+    }
+    const bool* is_removed_;
+    std::size_t asked_;
+    std::size_t count_ = 0;
+    std::uint8_t masks_[row_question::rows_max / 8];
+    std::uint16_t before_[row_question::rows_max / 8];
+};
+
+/// Calls use.operator()<Width>() with the width of an element as a constant, 0 for rare widths:
+/// memcpy of a constant size is a load and a store.
+template <class Use>
+void with_width(std::size_t width, Use use) {
+    switch (width) {
+        case 1:
+            return use.template operator()<1>();
+        case 2:
+            return use.template operator()<2>();
+        case 4:
+            return use.template operator()<4>();
+        case 8:
+            return use.template operator()<8>();
+        case 12:
+            return use.template operator()<12>();
+        case 16:
+            return use.template operator()<16>();
+        case 24:
+            return use.template operator()<24>();
+        case 32:
+            return use.template operator()<32>();
+        default:
+            return use.template operator()<0>();
+    }
+}
+
+/// Row to[k] becomes what row from[k] was in column c, for k = 0 ... count - 1. Requires: to[k] <
+/// from[k], and both rise; or no row is in both.
+void move_each_in_column(const table_memory& m, const layout_desc& desc, std::size_t c,
+                         const std::uint32_t* to, const std::uint32_t* from,
+                         std::size_t count) noexcept {
+    const column_desc& column = desc.columns[c];
+    if (column.relocate != nullptr || desc.lanes != 0) {
+        for (std::size_t k = 0; k < count; ++k) {
+            relocate(column, element_of(desc, m.base, m.pitch, c, to[k]),
+                     element_of(desc, m.base, m.pitch, c, from[k]), 1);
+        }
+        return;
+    }
+    std::byte* const begin = element_of(desc, m.base, m.pitch, c, 0);
+    with_width(column.size, [&]<std::size_t Constant>() {
+        const std::size_t width = Constant != 0 ? Constant : column.size;
+        for (std::size_t k = 0; k < count; ++k) {
+            std::memcpy(begin + to[k] * width, begin + from[k] * width, width);
+        }
+    });
+}
+/// The same in all columns.
+void move_each(table_memory& m, const layout_desc& desc, const std::uint32_t* to,
+               const std::uint32_t* from, std::size_t count) noexcept {
+    for (std::size_t c = 0; c < desc.column_count; ++c) {
+        move_each_in_column(m, desc, c, to, from, count);
+    }
+    for (std::size_t k = 0; k < count && m.followers != nullptr; ++k) {
+        m.tell_moved(to[k], from[k], 1);
+    }
+}
+
+#if defined(__x86_64__)
+
+//      rows      a  -  c  d  -  -  g  h        in groups of eight: one load, one permutation by a
+//      stay      1  0  1  1  0  0  1  1        table of 256 orders, and one store for each column
+//      column    a  c  d  g  h  ?  ?  ?        the next group overwrites what is behind the last
+//      one
+
+/// orders[mask]: the numbers of the bits of `mask` that are 1, in order.
+struct bit_orders {
+    alignas(64) std::uint8_t at[256][8];
+};
+constexpr bit_orders orders = [] {
+    bit_orders result{};
+    for (unsigned mask = 0; mask < 256; ++mask) {
+        std::size_t n = 0;
+        for (std::uint8_t bit = 0; bit < 8; ++bit) {
+            if ((mask >> bit & 1) != 0) { result.at[mask][n++] = bit; }
+        }
+    }
+    return result;
+}();
+
+/// True when close_gaps() can do it: the processor can, and eight rows may always be touched.
+bool closes_gaps(const layout_desc& desc, const column_desc& column) noexcept {
+    return column.relocate == nullptr && (column.size == 4 || column.size == 8) &&
+           desc.lanes == 0 && desc.tail >= 8 && __builtin_cpu_supports("avx2") != 0;
+}
+[[gnu::target("avx2")]] inline __m128i load_order(std::size_t mask) noexcept {
+    return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(orders.at[mask]));
+}
+[[gnu::target("avx2")]] inline void move_words(std::byte* to, const std::byte* from,
+                                               __m256i order) noexcept {
+    const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permutevar8x32_epi32(words, order));
+}
+/// Elements of 4 bytes that stay move from `from` to `to`. Requires: to <= from.
+[[gnu::target("avx2")]] void close_gaps_of_4(std::byte* to, const std::byte* from,
+                                             const survivors& those) noexcept {
+    for (std::size_t g = 0; g * 8 < those.asked(); ++g) {
+        move_words(to + those.before(g) * 4, from + g * 32,
+                   _mm256_cvtepu8_epi32(load_order(those.mask(g))));
+    }
+}
+/// The same for 8 bytes: two words an element, four elements a step.
+[[gnu::target("avx2")]] void close_gaps_of_8(std::byte* to, const std::byte* from,
+                                             const survivors& those) noexcept {
+    for (std::size_t half = 0; half * 4 < those.asked(); ++half) {
+        const std::size_t mask = those.mask(half / 2);
+        const std::size_t low = mask & 15;
+        const std::size_t before =
+            those.before(half / 2) +
+            (half % 2 != 0 ? static_cast<std::size_t>(std::popcount(low)) : 0);
+        // Words 2r and 2r + 1 for each row r.
+        const __m256i rows = _mm256_cvtepu8_epi64(load_order(half % 2 != 0 ? mask >> 4 : low));
+        const __m256i even = _mm256_add_epi64(rows, rows);
+        const __m256i odd = _mm256_slli_epi64(_mm256_add_epi64(even, _mm256_set1_epi64x(1)), 32);
+        move_words(to + before * 8, from + half * 32, _mm256_or_si256(even, odd));
+    }
+}
+void close_gaps(std::byte* to, const std::byte* from, std::size_t width,
+                const survivors& those) noexcept {
+    width == 4 ? close_gaps_of_4(to, from, those) : close_gaps_of_8(to, from, those);
+}
+
+#else
+
+bool closes_gaps(const layout_desc&, const column_desc&) noexcept { return false; }
+void close_gaps(std::byte*, const std::byte*, std::size_t, const survivors&) noexcept {}
+
+#endif
+
+/// Destroys the rows of a question that go. Rows that are only bytes have no destructor.
+void destroy_removed(table_memory& m, const layout_desc& desc, std::size_t first,
+                     const survivors& those) noexcept {
+    bool are_bytes = true;
+    for (std::size_t c = 0; c < desc.column_count; ++c) {
+        are_bytes = are_bytes && desc.columns[c].destroy == nullptr;
+    }
+    if (are_bytes) { return; }
+    those.for_each_run(nothing{},
+                       [&](std::size_t i, std::size_t n) { m.destroy_rows(desc, first + i, n); });
+}
+
+/// The rows of a question that stay move to row `to` and behind it; the others are destroyed.
+void keep_rows(table_memory& m, const layout_desc& desc, const row_question& question,
+               std::size_t to, std::size_t first, const survivors& those) noexcept {
+    if (those.are_all()) {
+        if (to != first) { m.move_rows(desc, to, first, those.count()); }
+        return;
+    }
+    destroy_removed(m, desc, first, those);
+    bool all_close = true;
+    for (std::size_t c = 0; c < desc.column_count; ++c) {
+        all_close = all_close && closes_gaps(desc, desc.columns[c]);
+    }
+    const bool by_runs = all_close || those.are_long_runs();
+    const bool by_rows = question.keep != nullptr && (desc.lanes != 0 || !by_runs);
+    if (by_rows) { question.keep(question.context, to, first, those.asked(), those.is_removed()); }
+    std::uint32_t from[row_question::rows_max];
+    std::uint32_t target[row_question::rows_max];
+    std::size_t still = 0;  // rows at the front that do not move
+    if (!by_runs && !by_rows) {
+        those.list(from, first);
+        for (std::size_t k = 0; k < those.count(); ++k) {
+            target[k] = static_cast<std::uint32_t>(to + k);
+        }
+        while (still < those.count() && from[still] == target[still]) { ++still; }
+    }
+    for (std::size_t c = 0; c < desc.column_count && !by_rows; ++c) {
+        if (closes_gaps(desc, desc.columns[c])) {
+            close_gaps(element_of(desc, m.base, m.pitch, c, to),
+                       element_of(desc, m.base, m.pitch, c, first), desc.columns[c].size, those);
+        } else if (!by_runs) {
+            move_each_in_column(m, desc, c, target + still, from + still, those.count() - still);
+        } else {
+            those.for_each_run([&, at = to](std::size_t i, std::size_t n) mutable {
+                if (at != first + i) { move_in_column(m, desc, c, at, first + i, n); }
+                at += n;
+            });
+        }
+    }
+    if (m.followers == nullptr) { return; }
+    those.for_each_run([&, at = to](std::size_t i, std::size_t n) mutable {
+        if (at != first + i) { m.tell_moved(at, first + i, n); }
+        at += n;
+    });
+}
+
+}  // namespace
+
+void table_memory::erase_if(const layout_desc& desc, row_question question) {
+    //      | kept | moved or destroyed | not asked yet |
+    //      0      kept                 first           size
+    std::size_t kept = 0;
+    std::size_t first = 0;
+    // At the end, also when the question throws: the rows that were not asked close the gap.
+    rollback finish{[&]() noexcept {
+        if (kept != first) { move_rows(desc, kept, first, size - first); }
+        forget_rows_from(desc, kept + size - first);
+    }};
+    bool is_removed[row_question::rows_max];
+    while (first != size) {
+        const std::size_t asked =
+            size - first < row_question::rows_max ? size - first : row_question::rows_max;
+        question.ask(question.context, first, asked, is_removed);
+        const survivors those{is_removed, asked};
+        keep_rows(*this, desc, question, kept, first, those);
+        kept += those.count();
+        first += asked;
+    }
+}
+
+void table_memory::swap_erase_if(const layout_desc& desc, row_question question) {
+    //      | asked, some are holes | not asked yet | asked, some stay: `late` | destroyed |
+    //      0                       front           back
+    struct rows {
+        std::uint32_t at[row_question::rows_max];
+        std::size_t begin = 0;
+        std::size_t end = 0;
+        [[nodiscard]] std::size_t count() const noexcept { return end - begin; }
+    };
+    rows holes;
+    rows late;  // from the last to the first
+    std::size_t front = 0;
+    std::size_t back = size;
+    // At the end, also when the question throws: `late` moves to `back`, and the last rows fill the
+    // holes.
+    rollback finish{[&]() noexcept {
+        std::uint32_t to[row_question::rows_max];
+        std::uint32_t from[row_question::rows_max];
+        std::size_t end = back;
+        while (late.count() != 0) {
+            from[end - back] = late.at[--late.end];
+            to[end - back] = static_cast<std::uint32_t>(end);
+            ++end;
+        }
+        std::size_t still = 0;
+        while (still < end - back && from[still] == to[still]) { ++still; }
+        move_each(*this, desc, to + still, from + still, end - back - still);
+        std::size_t count = 0;
+        while (holes.count() != 0) {
+            --end;
+            if (holes.at[holes.end - 1] == end) {
+                --holes.end;
+            } else {
+                to[count] = holes.at[holes.begin++];
+                from[count++] = static_cast<std::uint32_t>(end);
+            }
+        }
+        move_each(*this, desc, to, from, count);
+        forget_rows_from(desc, end);
+    }};
+    bool is_removed[row_question::rows_max];
+    while (true) {
+        const std::size_t count = holes.count() < late.count() ? holes.count() : late.count();
+        move_each(*this, desc, holes.at + holes.begin, late.at + late.begin, count);
+        holes.begin += count;
+        late.begin += count;
+        if (front == back) { break; }
+        const std::size_t asked =
+            back - front < row_question::rows_max ? back - front : row_question::rows_max;
+        rows& list = holes.count() == 0 ? holes : late;
+        const std::size_t first = holes.count() == 0 ? front : back - asked;
+        question.ask(question.context, first, asked, is_removed);
+        const survivors those{is_removed, asked};
+        destroy_removed(*this, desc, first, those);
+        list.begin = 0;
+        if (&list == &holes) {
+            holes.end = those.list_removed(holes.at, first);
+            front += asked;
+        } else {
+            late.end = those.list(late.at, first);
+            std::reverse(late.at, late.at + late.end);
+            back -= asked;
+        }
+    }
 }
 
 table_memory::block table_memory::begin_growth(const layout_desc& desc) noexcept {

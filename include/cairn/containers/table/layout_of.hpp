@@ -207,8 +207,8 @@ struct layout_of {
 
     /// Element i of column C. Requires: the block is not null.
     template <std::size_t C>
-    [[nodiscard]] static auto* element(std::byte* base, std::size_t capacity,
-                                       std::size_t i) noexcept {
+    [[nodiscard]] static type_at<C, column_types>* element(std::byte* base, std::size_t capacity,
+                                                           std::size_t i) noexcept {
         using T = type_at<C, column_types>;
         if constexpr (lanes != 0) {
             std::byte* const begin = base + columns.at[C].before;

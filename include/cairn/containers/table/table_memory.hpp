@@ -151,6 +151,18 @@ struct reserve_step {
     [[nodiscard]] bool operator()() const { return run == nullptr || run(context); }
 };
 
+/// Which rows are to be removed, and how the others move.
+struct row_question {
+    static constexpr std::size_t rows_max = 256;
+    void* context;
+    /// Answers for the rows [first, first + count). Requires: count <= rows_max.
+    void (*ask)(void* context, std::size_t first, std::size_t count, bool* is_removed);
+    /// The rows of [first, first + count) that stay move to row `to` and behind it, row by row.
+    /// Null: they move column by column.
+    void (*keep)(void* context, std::size_t to, std::size_t first, std::size_t count,
+                 const bool* is_removed);
+};
+
 /// The rows of one table: a block of memory and the number of rows in it.
 struct table_memory {
     explicit table_memory(allocator_ref memory) noexcept : upstream{memory} {}
@@ -198,6 +210,13 @@ struct table_memory {
     void move_rows(const layout_desc& desc, std::size_t to, std::size_t from,
                    std::size_t count) noexcept;
 
+    /// Removes rows; each row is asked once. The order of the others stays.
+    /// Throws: what the question throws; rows of earlier questions that were to be removed are
+    ///         gone.
+    void erase_if(const layout_desc& desc, row_question question);
+    /// The same, but rows from the end take the places of the removed rows.
+    void swap_erase_if(const layout_desc& desc, row_question question);
+
     /// Room for one row more: a larger block, or the block in which the rows lie (base). The caller
     /// builds row `size` in that block, then finishes or cancels.
     /// Returns: a null base when the allocator or a follower is exhausted.
@@ -219,6 +238,11 @@ struct table_memory {
 
     /// Marks what memory checkers report, before the number of rows becomes `rows`.
     void watch(const layout_desc& desc, std::size_t rows) noexcept;
+    /// The number of rows becomes `rows`, which is less than it was: the objects behind have ended.
+    void forget_rows_from(const layout_desc& desc, std::size_t rows) noexcept {
+        if (poison_is_seen()) { watch(desc, rows); }
+        size = rows;
+    }
     /// The same for a change from `old_rows` rows to `rows`, whatever `size` is.
     void repoison(const layout_desc& desc, std::size_t old_rows, std::size_t rows) noexcept;
 

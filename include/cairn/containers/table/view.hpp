@@ -125,6 +125,10 @@ struct row_loop {
     using layout = typename Refs::layout;
     static constexpr std::size_t column_count = (std::size_t{0} + ... + layout::columns_of(Fields));
     static constexpr bool are_columns = (!layout::is_split(Fields) && ...);
+    /// Whether the loop gains from steps of rows_in_step rows: not where more pointers than
+    /// registers are spilled, or where rows with split fields are handed out.
+    static constexpr bool gains_from_steps =
+        column_count <= 8 && (are_columns || std::is_void_v<Value>);
 
     /// The columns of the fields, one field after the other.
     struct column_numbers {
@@ -146,35 +150,42 @@ struct row_loop {
         return result;
     }();
 
-    /// Calls f for rows 0 to count - 1. Where each field is a column, the body is one expression,
-    /// so that an unoptimized build calls f and nothing else.
-    template <class F, std::size_t... N, class... T>
+    /// Calls f for rows 0 to count - 1, and writes the results to `answers`, unless that is
+    /// nullptr. Where each field is a column, the body is one expression, so that an unoptimized
+    /// build calls f and nothing else. Step: `count` as a constant, or 0.
+    template <std::size_t Step, class F, class Answers, std::size_t... N, class... T>
     [[gnu::always_inline]] static void run(
-        F& f, std::size_t count, const loop_columns<std::index_sequence<N...>, T...>& cells) {
-        if constexpr (are_columns && !std::is_void_v<Value>) {
-            for (std::size_t i = 0; i < count; ++i) { f(Value{cells, i}); }
+        F& f, Answers answers, std::size_t count,
+        const loop_columns<std::index_sequence<N...>, T...>& cells) {
+        constexpr auto fields = std::make_index_sequence<sizeof...(Fields)>{};
+        const std::size_t rows = Step != 0 ? Step : count;
+        if constexpr (std::is_same_v<Answers, bool*> && are_columns) {
+            for (std::size_t i = 0; i < rows; ++i) { answers[i] = f(Value{cells, i}); }
+        } else if constexpr (std::is_same_v<Answers, bool*>) {
+            for (std::size_t i = 0; i < rows; ++i) { answers[i] = call(f, fields, cells, i); }
+        } else if constexpr (are_columns && !std::is_void_v<Value>) {
+            for (std::size_t i = 0; i < rows; ++i) { f(Value{cells, i}); }
         } else if constexpr (are_columns) {
-            for (std::size_t i = 0; i < count; ++i) {
+            for (std::size_t i = 0; i < rows; ++i) {
                 f(static_cast<std::conditional_t<Refs::is_const, const T, T>&>(
                     static_cast<const loop_column<N, T>&>(cells).cells[i])...);
             }
         } else {
-            for (std::size_t i = 0; i < count; ++i) {
-                call(f, std::make_index_sequence<sizeof...(Fields)>{}, cells, i);
-            }
+            for (std::size_t i = 0; i < rows; ++i) { call(f, fields, cells, i); }
         }
     }
 
 private:
     template <class F, std::size_t... A, class Cells>
-    [[gnu::always_inline]] static void call(F& f, std::index_sequence<A...>, const Cells& cells,
+    [[gnu::always_inline]] static auto call(F& f, std::index_sequence<A...>, const Cells& cells,
                                             std::size_t i) {
         if constexpr (std::is_void_v<Value>) {
-            f(as_argument<writes_argument<F, A, typename layout::template field_type<Fields>>()>(
-                  field<Fields, columns.first[A]>(cells, i))
-                  .get()...);
+            return f(
+                as_argument<writes_argument<F, A, typename layout::template field_type<Fields>>()>(
+                    field<Fields, columns.first[A]>(cells, i))
+                    .get()...);
         } else {
-            f(Value{from_fields{}, field<Fields, columns.first[A]>(cells, i)...});
+            return f(Value{from_fields{}, field<Fields, columns.first[A]>(cells, i)...});
         }
     }
     /// Field F of row i; the pointers to its columns begin with number `First`.
@@ -186,15 +197,34 @@ private:
     }
 };
 
+constexpr std::nullptr_t advanced(std::nullptr_t, std::size_t) noexcept { return nullptr; }
+constexpr bool* advanced(bool* answers, std::size_t rows) noexcept { return answers + rows; }
+
+#if defined(__clang__)
+inline constexpr std::size_t rows_in_step = 0;
+#else
+/// gcc 12 vectorises no loop of unknown length at -O2, but a loop of 16 rows.
+inline constexpr std::size_t rows_in_step = 16;
+#endif
+
 /// Calls for rows 0 to count - 1; `p` are the elements of row 0.
 /// Not always_inline: clang inlines those first of all, and forgets `__restrict` then.
-template <class Call, class F, class... P>
-inline void run_here(F& f, std::size_t count, P* __restrict... p) {
-    Call::run(f, count, loop_columns<std::index_sequence_for<P...>, P...>{{p}...});
+template <class Loop, class F, class Answers, class... P>
+inline void run_here(F& f, Answers answers, std::size_t count, P* __restrict... p) {
+    Loop::template run<0>(f, answers, count,
+                          loop_columns<std::index_sequence_for<P...>, P...>{{p}...});
 }
-template <class Call, class F, class... P>
-[[gnu::noinline]] void run_called(F& f, std::size_t count, P* __restrict... p) {
-    Call::run(f, count, loop_columns<std::index_sequence_for<P...>, P...>{{p}...});
+template <class Loop, class F, class Answers, class... P>
+[[gnu::noinline]] void run_called(F& f, Answers answers, std::size_t count, P* __restrict... p) {
+    using columns = loop_columns<std::index_sequence_for<P...>, P...>;
+    std::size_t first = 0;
+    if constexpr (rows_in_step != 0 && Loop::gains_from_steps) {
+        for (; count - first >= rows_in_step; first += rows_in_step) {
+            Loop::template run<rows_in_step>(f, advanced(answers, first), 0,
+                                             columns{{p + first}...});
+        }
+    }
+    Loop::template run<0>(f, advanced(answers, first), count - first, columns{{p + first}...});
 }
 
 /// Loops over more columns than this are functions of their own.
@@ -203,12 +233,12 @@ inline constexpr std::size_t inlined_columns_max = 12;  // more pointers are spi
 #else
 inline constexpr std::size_t inlined_columns_max = 0;  // gcc forgets `__restrict` where it inlines
 #endif
-template <class Call, class F, class... P>
-void run_disjoint(F& f, std::size_t count, P*... p) {
+template <class Loop, class F, class Answers, class... P>
+void run_disjoint(F& f, Answers answers, std::size_t count, P*... p) {
     if constexpr (sizeof...(P) <= inlined_columns_max) {
-        run_here<Call>(f, count, p...);
+        run_here<Loop>(f, answers, count, p...);
     } else {
-        run_called<Call>(f, count, p...);
+        run_called<Loop>(f, answers, count, p...);
     }
 }
 
@@ -321,15 +351,12 @@ public:
     void for_each(F f) const {
         constexpr bool takes_rows = std::is_invocable_v<F&, reference>;
         static_assert(takes_rows, "the function takes a row: auto&&");
-        if constexpr (!takes_rows) {
-        } else if constexpr (layout::rows_are_whole || !layout::is_named ||
-                             layout::column_count > 64) {
-            in_runs([&](std::size_t first, std::size_t count) {
-                for (std::size_t i = 0; i < count; ++i) { f((*this)[first + i]); }
-            });
-        } else {
-            loop<reference>(f, typename layout::field_numbers{});
-        }
+        if constexpr (takes_rows) { for_each_row(f, nullptr); }
+    }
+    /// Writes f(row) for every row to `answers`, in order; as for_each.
+    template <class F>
+    void ask(F& f, bool* answers) const {
+        for_each_row(f, answers);
     }
 
     /// f(field...) for every row, in order: the fields that `Members` name, as T& or const T&.
@@ -384,7 +411,19 @@ private:
         } else if constexpr (layout::rows_are_whole) {
             for (std::size_t i = 0; i < size_; ++i) { f(field<Fields>(i)...); }
         } else {
-            loop<void>(f, std::index_sequence<Fields...>{});
+            loop<void>(f, nullptr, std::index_sequence<Fields...>{});
+        }
+    }
+    template <class F, class Answers>
+    void for_each_row(F& f, Answers answers) const {
+        if constexpr (layout::is_named && !layout::rows_are_whole && layout::column_count <= 64) {
+            loop<reference>(f, answers, typename layout::field_numbers{});
+        } else if constexpr (std::is_same_v<Answers, bool*>) {
+            for (std::size_t i = 0; i < size_; ++i) { answers[i] = f((*this)[i]); }
+        } else {
+            in_runs([&](std::size_t first, std::size_t count) {
+                for (std::size_t i = 0; i < count; ++i) { f((*this)[first + i]); }
+            });
         }
     }
     /// use(first, count) for runs of rows that lie together in every column.
@@ -403,12 +442,12 @@ private:
             if (i != size_) { use(i, size_ - i); }
         }
     }
-    template <class Value, class F, std::size_t... Fields>
-    void loop(F& f, std::index_sequence<Fields...>) const {
+    template <class Value, class F, class Answers, std::size_t... Fields>
+    void loop(F& f, Answers answers, std::index_sequence<Fields...>) const {
         using loop = detail::row_loop<field_refs, Value, Fields...>;
         in_runs([&](std::size_t first, std::size_t count) {
             [&]<std::size_t... N>(std::index_sequence<N...>) {
-                detail::run_disjoint<loop>(f, count,
+                detail::run_disjoint<loop>(f, detail::advanced(answers, first), count,
                                            layout::template element<loop::columns.at[N]>(
                                                base_, capacity_, first_ + first)...);
             }(std::make_index_sequence<loop::column_count>{});
