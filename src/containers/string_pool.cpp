@@ -65,10 +65,25 @@ std::uint32_t string_pool::hash_of(std::string_view text) noexcept {
         std::memcpy(&word, at, 8);
         mix(word);
     }
-    // The rest of fewer than eight bytes, filled up with zeros.
+    // The rest of fewer than eight bytes, by loads of fixed sizes that may overlap: copying `left`
+    // bytes is a call, and the load of the copy waits for narrower stores.
     if (left != 0) {
+        const char* const end = at + left;
         std::uint64_t word = 0;
-        std::memcpy(&word, at, left);
+        if (text.size() >= 8) {
+            std::memcpy(&word, end - 8, 8);
+        } else if (text.size() >= 4) {
+            std::uint32_t front = 0;
+            std::uint32_t back = 0;
+            std::memcpy(&front, at, 4);
+            std::memcpy(&back, end - 4, 4);
+            word = front | std::uint64_t{back} << 32;
+        } else {  // 1 to 3 bytes: the first, the middle one, the last
+            const auto byte = [at](std::size_t i) {
+                return std::uint64_t{static_cast<unsigned char>(at[i])};
+            };
+            word = byte(0) | byte(left / 2) << 8 | byte(left - 1) << 16;
+        }
         mix(word);
     }
     // The high half: a product is mixed best at its top.

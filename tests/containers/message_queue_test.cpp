@@ -203,4 +203,13 @@ TEST(message_queue, carries_objects_of_a_concurrent_pool_to_another_thread_and_b
     EXPECT_EQ(jobs.stats().live_count, 0u);
 }
 
+TEST(message_queue, has_room_for_1024_messages_unless_it_is_told_otherwise) {
+    message_queue<int> plain;
+    EXPECT_EQ(plain.capacity(), 1024u);
+    test_upstream upstream;
+    message_queue<int> other{upstream};
+    EXPECT_EQ(other.capacity(), 1024u);
+    EXPECT_EQ(upstream.request_count(), 1u);
+}
+
 }  // namespace

@@ -216,4 +216,20 @@ TEST(string_pool, after_clear_the_empty_string_has_memory_again) {
     EXPECT_EQ(names.intern("next").data(), first + 1) << "both in a new piece";
 }
 
+TEST(string_pool, texts_of_each_short_size_that_differ_in_one_byte_are_kept_apart) {
+    string_pool names;
+    for (std::size_t size = 1; size <= 24; ++size) {
+        const std::string text(size, 'a');
+        const std::string_view kept = names.intern(text);
+        for (std::size_t i = 0; i < size; ++i) {
+            std::string other = text;
+            other[i] = 'b';
+            const std::string_view kept_other = names.intern(other);
+            EXPECT_NE(kept.data(), kept_other.data());
+            EXPECT_EQ(names.find(other).data(), kept_other.data());
+        }
+        EXPECT_EQ(names.intern(text).data(), kept.data());
+    }
+}
+
 }  // namespace

@@ -138,7 +138,7 @@ public:
         detail::tell_released<Rules>(hooks_, *object);
         give_slot(s);
     }
-    void release(T& object) noexcept { release(&object); }
+    void release(T& object) noexcept { release(__builtin_addressof(object)); }
 
     /// Builds until the pool has `count` objects in all, on `thread_count` threads. Each builds in
     /// slots of its own; they share no cache line. Other threads may work meanwhile.

@@ -55,7 +55,8 @@ public:
     /// Room for `capacity` messages at least: the next power of two, 2 or more. All memory is taken
     /// here. When `upstream` refuses, or for more than 2^32 messages, capacity() is 0 and each push
     /// is refused.
-    explicit message_queue(std::size_t capacity, allocator_ref upstream = system_memory()) noexcept
+    explicit message_queue(std::size_t capacity = 1024,
+                           allocator_ref upstream = system_memory()) noexcept
         : upstream_{upstream} {
         if (capacity > capacity_max) { return; }
         const std::size_t count = std::bit_ceil(capacity < 2 ? std::size_t{2} : capacity);
@@ -66,6 +67,8 @@ public:
         for (std::size_t i = 0; i != count; ++i) { ::new (static_cast<void*>(cells_ + i)) cell{}; }
         ring_.start(cells_, count);
     }
+    /// Room for 1024 messages from `upstream`.
+    explicit message_queue(allocator_ref upstream) noexcept : message_queue{1024, upstream} {}
     /// Messages that were not popped are dropped. Requires: no thread uses the queue.
     ~message_queue() {
         if (cells_ != nullptr) {

@@ -25,10 +25,10 @@
 //            per object. Growth: one block and one stack from upstream; objects are built one by
 //            one as they are needed for the first time, or ahead by prewarm().
 // Threads:   one at a time. prewarm() brings its own and ends them before it returns.
-// Errors:    exhausted or full: an empty lease, nullptr. An object that is released twice, or to
-//            the wrong pool, stops the program in every build. A second release after another
-//            caller has acquired the object again is a release of theirs: the pool cannot tell (a
-//            lease cannot do it).
+// Errors:    exhausted or full: an empty lease, nullptr. An object that is released twice, to the
+//            wrong pool, or by its own hook or destructor, stops the program in every build. A
+//            second release after another caller has acquired the object again is a release of
+//            theirs: the pool cannot tell (a lease cannot do it).
 #pragma once
 
 #include <cstddef>
@@ -88,6 +88,8 @@ public:
         : slots_{slot_size, state_offset, alignment{block_alignment}, upstream},
           hooks_{std::move(hooks)},
           options_{how} {}
+    /// A number of objects is an option: object_pool_options{.first_block = 32}, or reserve().
+    explicit object_pool(std::size_t, allocator_ref = system_memory()) = delete;
     object_pool(const object_pool&) = delete;
     object_pool& operator=(const object_pool&) = delete;
 
@@ -122,15 +124,17 @@ public:
         if (last.tag != tag() || slots_.is_idle(slot, last)) [[unlikely]] {
             detail::refuse_release();
         }
+        in_hook(slot, true);
         detail::tell_released<Rules>(hooks_, *object);
+        in_hook(slot, false);
         if (slots_.idle_count_ >= options_.idle_count_max) [[unlikely]] {
             destroy(slot);
             return;
         }
         push(slot);
     }
-    /// As release(&object).
-    void release(T& object) noexcept { release(&object); }
+    /// As release() of its address.
+    void release(T& object) noexcept { release(__builtin_addressof(object)); }
 
     /// Makes room for `count` objects in all; builds none. Returns: false when they would be more
     /// than the pool's maximum, or the allocator is exhausted; nothing has changed then.
@@ -189,12 +193,25 @@ private:
         return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(this) >> 3) | 1u;
     }
 
+    /// While a hook of the object runs, its tag is not that of this pool: a hook that releases its
+    /// own object stops the program.
+    void in_hook(void* slot, bool is) noexcept {
+        if constexpr (detail::has_hooks<Rules, Hooks, T>) {
+            state_of(slot).tag = is ? tag() ^ 0x8000'0000u : tag();
+        }
+    }
+
     [[nodiscard]] T* take_idle() {
         void* const slot = slots_.stack_[--slots_.idle_count_];
-        detail::rollback undo{[&]() noexcept { push(slot); }};
+        detail::rollback undo{[&]() noexcept {
+            in_hook(slot, false);
+            push(slot);
+        }};
         detail::unpoison_defined(slot, sizeof(T));
         T* const object = static_cast<T*>(slot);
+        in_hook(slot, true);
         detail::tell_acquired<Rules>(hooks_, *object);  // may acquire others, or throw
+        in_hook(slot, false);
         undo.cancel();
         return object;
     }
@@ -239,8 +256,8 @@ private:
     void destroy(void* slot) noexcept {
         note_peak();
         detail::unpoison_defined(slot, sizeof(T));
+        state_of(slot).tag = 0;  // first: a destructor that releases its own object stops
         static_cast<T*>(slot)->~T();
-        state_of(slot).tag = 0;
         slots_.give_vacant(slot);
         --built_count_;
         idle_count_min_ = slots_.idle_count_;

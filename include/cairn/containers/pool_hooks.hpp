@@ -77,6 +77,15 @@ void construct_pooled(Hooks& hooks, void* slot) {
     return (static_cast<unsigned>(rules) & static_cast<unsigned>(kind)) != 0;
 }
 
+/// True when acquiring or releasing a T calls anything: an object may release itself there.
+template <hook_rules Rules, class Hooks, class T>
+inline constexpr bool has_hooks =
+    (calls(Rules, hook_rules::members) &&
+     (has_on_exit_free_list<T> || has_on_enter_free_list<T> || has_reset<T>)) ||
+    (calls(Rules, hook_rules::functions) &&
+     !(std::is_same_v<decltype(Hooks::on_acquire), no_hook> &&
+       std::is_same_v<decltype(Hooks::on_release), no_hook>));
+
 template <hook_rules Rules, class Hooks, class T>
 constexpr void tell_acquired(Hooks& hooks, T& object) {
     if constexpr (calls(Rules, hook_rules::members) && has_on_exit_free_list<T>) {

@@ -44,7 +44,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <optional>
 #include <type_traits>
@@ -359,7 +358,7 @@ public:
     }
     /// The handle of an object that lives here. Requires: `object` is in this map. Cost: O(chunks).
     [[nodiscard]] handle_type handle_of(const T& object) const noexcept {
-        const auto address = reinterpret_cast<std::uintptr_t>(std::addressof(object));
+        const auto address = reinterpret_cast<std::uintptr_t>(__builtin_addressof(object));
         for (std::size_t p = 0; p < chunk_count(); ++p) {
             const auto first = reinterpret_cast<std::uintptr_t>(slots_.table()[p].objects);
             if (first != 0 && address - first < slots_per_chunk * sizeof(T)) {

@@ -81,3 +81,54 @@ TEST(pool_hooks, what_is_absent_costs_nothing) {
     static_assert(sizeof(object_pool<int>) == sizeof(object_pool<int, pool_hooks<no_hook>>));
     static_assert(!has_reset<int> && !has_on_enter_free_list<int> && !has_on_exit_free_list<int>);
 }
+
+namespace {
+struct boomerang;
+object_pool<boomerang>* home = nullptr;
+enum class moment { none, leaves, enters, ends } releases_at = moment::none;
+struct boomerang {
+    ~boomerang() { come_back(moment::ends); }
+    void on_exit_free_list() { come_back(moment::leaves); }
+    void on_enter_free_list() { come_back(moment::enters); }
+    void come_back(moment now) {
+        if (releases_at == now) {
+            releases_at = moment::none;
+            home->release(*this);
+        }
+    }
+};
+}  // namespace
+
+TEST(pool_hooks, an_object_that_releases_itself_in_a_hook_or_its_destructor_stops_the_program) {
+    object_pool<boomerang> pool;
+    home = &pool;
+    const auto cycle = [&](moment when) {
+        boomerang* const object = pool.acquire_raw();
+        pool.release(object);
+        releases_at = when;
+        if (when == moment::leaves) { (void)pool.acquire_raw(); }
+        if (when == moment::enters) { pool.release(pool.acquire_raw()); }
+        if (when == moment::ends) { pool.trim(0); }
+    };
+    for (const moment when : {moment::leaves, moment::enters, moment::ends}) {
+        EXPECT_DEATH(cycle(when), "an object is released once, to the pool it came from");
+    }
+    cycle(moment::none);
+    pool.validate();
+}
+
+TEST(object_pool, an_object_may_hide_its_address) {
+    struct shy {
+        shy* operator&() { return nullptr; }  // NOLINT
+    };
+    object_pool<shy> pool;
+    shy& object = *pool.acquire_raw();
+    pool.release(object);
+    EXPECT_EQ(pool.live_count(), 0u);
+}
+
+TEST(object_pool, a_number_alone_is_no_argument) {
+    static_assert(!std::is_constructible_v<object_pool<int>, int>);
+    static_assert(!std::is_constructible_v<object_pool<int>, int, allocator_ref>);
+    static_assert(std::is_constructible_v<object_pool<int>, allocator_ref>);
+}

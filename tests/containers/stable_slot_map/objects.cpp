@@ -116,3 +116,114 @@ TEST(stable_slot_map, dead_slots_are_poisoned) {
     map.erase(h);
     EXPECT_TRUE(is_poisoned(p));
 }
+
+namespace {
+struct town;
+struct country {  // town is incomplete here
+    stable_slot_map<town> towns;
+};
+struct town {
+    int houses = 0;
+    country* within = nullptr;
+};
+struct node {
+    explicit node(int v) : value{v}, kids{new stable_slot_map<node>} {}
+    node(node&&) = default;
+    int value;
+    std::unique_ptr<stable_slot_map<node>> kids;
+};
+struct shy {
+    int value;
+    shy* operator&() { return nullptr; }              // NOLINT
+    const shy* operator&() const { return nullptr; }  // NOLINT
+};
+}  // namespace
+
+namespace greedy {
+struct thing {
+    int value = 0;
+};
+template <class... T>
+void poison(T&&...) = delete;
+template <class... T>
+void unpoison(T&&...) = delete;
+template <class... T>
+void line_of(T&&...) = delete;
+template <class... T>
+void construct_at(T&&...) = delete;
+template <class... T>
+void not_null(T&&...) = delete;
+template <class... T>
+void destroy(T&&...) = delete;
+}  // namespace greedy
+
+TEST(stable_slot_map, its_element_may_be_incomplete_where_it_is_declared) {
+    country c;
+    const auto h = c.towns.emplace(3, &c);
+    EXPECT_EQ(c.towns[h].houses, 3);
+}
+
+TEST(stable_slot_map, may_be_moved_from_a_member_of_its_own_object_and_from_itself) {
+    stable_slot_map<node> root;
+    node& parent = root[root.emplace(1)];
+    const auto kid = parent.kids->emplace(2);
+    root = std::move(*parent.kids);
+    root.validate();
+    ASSERT_EQ(root.size(), 1u);
+    EXPECT_EQ(root[kid].value, 2);
+    auto& same = root;
+    root = std::move(same);
+    root.validate();
+    EXPECT_EQ(root[kid].value, 2);
+    root.swap(same);
+    EXPECT_EQ(root[kid].value, 2);
+}
+
+TEST(stable_slot_map, an_object_may_hide_its_address) {
+    stable_slot_map<shy> map;
+    const auto first = map.emplace(1);
+    const auto h = map.emplace(2);
+    EXPECT_EQ(map.handle_of(map[h]), h);
+    EXPECT_EQ(map.begin()->value, 1);
+    EXPECT_TRUE(map.erase(first));
+    map.clear();
+    map.validate();
+}
+
+TEST(stable_slot_map, calls_no_function_of_its_elements_namespace) {
+    stable_slot_map<greedy::thing> map;
+    const auto h = map.emplace();
+    EXPECT_EQ(map[h].value, 0);
+    EXPECT_EQ(map.erase_if([](const greedy::thing& t) { return t.value == 1; }), 0u);
+    EXPECT_TRUE(map.take(h));
+    const auto promised = map.promise_handle();
+    EXPECT_NE(map.fulfil(promised), nullptr);
+    EXPECT_TRUE(map.retire(promised, 1));
+    EXPECT_EQ(map.collect(1), 1u);
+    EXPECT_TRUE(map.clone());
+    map.clear();
+}
+
+TEST(stable_slot_map, clear_destroys_each_object_once_whatever_destructors_do) {
+    struct restless {
+        stable_slot_map<restless>* map;
+        int* ended;
+        int depth;
+        restless(stable_slot_map<restless>* m, int* e, int d) : map{m}, ended{e}, depth{d} {}
+        ~restless() {
+            ++*ended;
+            if (depth == 0) { return; }
+            (void)map->emplace(map, ended, depth - 1);
+            map->clear();
+        }
+    };
+    int ended = 0;
+    {
+        stable_slot_map<restless> map;
+        for (int i = 0; i < 100; ++i) { (void)map.emplace(&map, &ended, i % 3); }
+        map.clear();
+        EXPECT_TRUE(map.empty());
+        map.validate();
+    }
+    EXPECT_EQ(ended, 34 + 33 * 2 + 33 * 3);
+}

@@ -82,13 +82,15 @@ public:
         handle_type h;
         types::each(types_, [&](const auto& rows, std::size_t number) {
             const base_rows<const Base> all = rows.rows();
-            const std::size_t offset = reinterpret_cast<std::uintptr_t>(&object) -
-                                       reinterpret_cast<std::uintptr_t>(all.first);
+            const std::size_t offset =
+                reinterpret_cast<std::uintptr_t>(__builtin_addressof(object)) -
+                reinterpret_cast<std::uintptr_t>(all.first);
             if (all.count != 0 && offset < all.count * all.stride) {
                 h = all.handles[offset / all.stride].with_user(number);
             }
         });
-        CAIRN_ASSERT(h, "the object lives in this store", {.object = &object, .type = "object"});
+        CAIRN_ASSERT(h, "the object lives in this store",
+                     {.object = __builtin_addressof(object), .type = "object"});
         return h;
     }
 
