@@ -5,8 +5,8 @@
 //                    |   |
 //      summary   . . 1 . 1                one bit per word: this word is not zero
 //
-// Bins of a heap's fit (alloc/inside/free_lists.hpp) and free slots of a directory
-// (slot_directory/free_bits.hpp) are such sets. Not of these, and why: docs/decisions/0012.
+// The bins of a heap's fit (alloc/inside/free_lists.hpp) are such a set. Why the words of a
+// stable_slot_map are none: docs/decisions/0012.
 //
 // Source: the idea is TLSF's (Masmano, Ripoll, Crespo, Real: "TLSF: a new dynamic memory allocator
 //         for real-time systems", ECRTS 2004), with the two levels cut at the machine word instead
