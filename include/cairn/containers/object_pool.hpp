@@ -251,7 +251,7 @@ private:
     void push(void* slot) noexcept {
         state_of(slot).position = static_cast<std::uint32_t>(slots_.idle_count_);
         slots_.stack_[slots_.idle_count_++] = slot;
-        poison(slot, sizeof(T));
+        cairn::poison(slot, sizeof(T));
     }
     void destroy(void* slot) noexcept {
         note_peak();

@@ -199,7 +199,7 @@ public:
     [[gnu::always_inline]] T* emplace_in_room(Args&&... args) {
         CAIRN_ASSERT(size_ < capacity_, "there is room");
         T* const row = rows_ + size_;
-        unpoison(row, sizeof(T));
+        cairn::unpoison(row, sizeof(T));
         detail::construct_at<T>(static_cast<void*>(row), std::forward<Args>(args)...);
         ++size_;
         return row;
@@ -221,7 +221,7 @@ public:
             return add_growing<noexcept(T(std::forward<Make>(make)()))>(build_at);
         }
         T* const row = rows_ + size_;
-        unpoison(row, sizeof(T));
+        cairn::unpoison(row, sizeof(T));
         build_at(row);
         ++size_;
         return row;
@@ -250,7 +250,7 @@ public:
             detail::replace(*hole, *last);
         }
         last->~T();
-        poison(last, sizeof(T));
+        cairn::poison(last, sizeof(T));
         --size_;
         return {size_, row};
     }
@@ -329,13 +329,13 @@ public:
     /// Destroys all objects, the last one first; keeps the memory.
     void clear() noexcept {
         if constexpr (std::is_trivially_destructible_v<T>) {
-            poison(rows_, size_ * sizeof(T));
+            cairn::poison(rows_, size_ * sizeof(T));
             size_ = 0;
         } else {
             while (size_ != 0) {
                 T* const last = rows_ + --size_;
                 last->~T();
-                poison(last, sizeof(T));
+                cairn::poison(last, sizeof(T));
             }
         }
     }
@@ -385,7 +385,7 @@ private:
             if (room.block == nullptr) { adopt(room, 0); }
         }
         std::byte* const block = room.block != nullptr ? room.block : memory_.data();
-        unpoison(block + size_ * sizeof(T), sizeof(T));
+        cairn::unpoison(block + size_ * sizeof(T), sizeof(T));
         return room;
     }
     /// Object size() was built; where it stands in a block, the others move there.
@@ -409,7 +409,7 @@ private:
         rows_ = reinterpret_cast<T*>(memory_.data());
         capacity_ = memory_.size() / sizeof(T);
         const std::size_t used = (size_ + made) * sizeof(T);
-        poison(memory_.data() + used, memory_.size() - used);
+        cairn::poison(memory_.data() + used, memory_.size() - used);
     }
 
     T* rows_ = nullptr;

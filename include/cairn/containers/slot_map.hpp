@@ -131,12 +131,6 @@ concept packed_rows =
 };
 // clang-format on
 
-/// The fields of a row of references, moved out: out here, where `take` is that of the rows.
-template <class Reference>
-[[nodiscard]] auto taken_from(Reference&& row) {
-    return take(row);
-}
-
 /// The handles and rows of a map, side by side, in row order.
 template <class Handle, class RowIterator>
 class slot_items {
@@ -258,11 +252,11 @@ public:
     /// Requires: contains(h). Any other handle stops a checked build, with a message that names the
     /// caller's line and what is wrong: null, of another map, not fulfilled yet, stale.
     [[nodiscard]] [[gnu::always_inline]] reference operator[](asked<handle_type> h) noexcept {
-        return own_row(rows_, h, live_row(h, line_of(h)));
+        return own_row(rows_, h, live_row(h, detail::line_of(h)));
     }
     [[nodiscard]] [[gnu::always_inline]] const_reference operator[](
         asked<handle_type> h) const noexcept {
-        return own_row(rows_, h, live_row(h, line_of(h)));
+        return own_row(rows_, h, live_row(h, detail::line_of(h)));
     }
     /// As operator[], and a handle that finds nothing stops every build.
     [[nodiscard]] reference at(handle_type h, call_site from = call_site::current()) noexcept {
@@ -285,7 +279,7 @@ public:
     /// The handle of row `row`. Requires: row < size().
     [[nodiscard]] handle_type handle_at(std::size_t row) const noexcept {
         CAIRN_ASSERT(row < size(), "a row is below size()",
-                     beyond_end(this, Parts::name, row, size()));
+                     detail::beyond_end(this, Parts::name, row, size()));
         return handles_[row];
     }
     /// The handle of the row here. Requires: `where` is in this map, and not end().
@@ -712,7 +706,8 @@ private:
         if constexpr (rows_are_objects) {
             return std::move(rows_[row]);
         } else {
-            return taken_from(rows_[row]);
+            return rows_[row].cairn_visit_fields(
+                [](auto&... fields) { return value_type{std::move(fields)...}; });
         }
     }
 

@@ -58,10 +58,10 @@ public:
     /// Requires: contains(h). Any other handle stops a checked build, which says what is wrong with
     /// it: null, of another store, stale, and where it was asked for.
     [[nodiscard]] Base& operator[](asked<handle_type> h) noexcept {
-        return *live(*this, h, line_of(h));
+        return *live(*this, h, detail::line_of(h));
     }
     [[nodiscard]] const Base& operator[](asked<handle_type> h) const noexcept {
-        return *live(*this, h, line_of(h));
+        return *live(*this, h, detail::line_of(h));
     }
     /// As operator[], and a handle that finds nothing stops every build.
     [[nodiscard]] Base& at(handle_type h, call_site from = call_site::current()) noexcept {

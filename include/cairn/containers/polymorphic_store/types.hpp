@@ -38,8 +38,8 @@ class closed_types : typed_rows<Base, Types>... {
 public:
     static constexpr bool is_cloneable = (std::is_copy_constructible_v<Types> && ...);
 
-    closed_types(allocator_ref upstream, const slot_map_options& options) noexcept
-        : typed_rows<Base, Types>{upstream, options}..., upstream_{upstream} {}
+    closed_types(allocator_ref upstream, const slot_map_options& how) noexcept
+        : typed_rows<Base, Types>{upstream, how}..., upstream_{upstream} {}
 
     [[nodiscard]] static constexpr std::size_t count() noexcept { return sizeof...(Types); }
     [[nodiscard]] allocator_ref upstream() const noexcept { return upstream_; }

@@ -293,8 +293,8 @@ template <class Row, class Layout>
 template <class Row, class Layout>
 constexpr void swap(const table_row<Row, Layout, false>& a,
                     const table_row<Row, Layout, false>& b) {
-    Row held = take(a);
-    a = take(b);
+    Row held = cairn::take(a);
+    a = cairn::take(b);
     b = std::move(held);
 }
 /// The same for rows with a name, which std::swap(T&, T&) would match better.

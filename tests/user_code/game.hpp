@@ -1,0 +1,38 @@
+// tests/user_code/game.hpp - the types of a program; included in namespace game by the tests here.
+struct thing {
+    int v = 0;
+    thing() = default;
+    explicit thing(int i) : v{i} {}
+    thing(const thing& other) : v{other.v} {}
+    thing(thing&& other) noexcept : v{other.v} {}
+    thing& operator=(const thing& other) {
+        v = other.v;
+        return *this;
+    }
+    thing& operator=(thing&& other) noexcept {
+        v = other.v;
+        return *this;
+    }
+    ~thing() { v = -1; }
+    bool operator==(const thing&) const = default;
+};
+struct pod_value {
+    int v = 0;
+};
+struct soldier {
+    thing a;
+    int k = 0;
+    pod_value p;
+};
+struct figure {
+    virtual ~figure() = default;
+    thing t;
+};
+struct circle : figure {
+    thing u;
+};
+struct quest {
+    cairn::ref<quest> next;
+    thing t;
+    using references = cairn::refers_to<&quest::next>;
+};

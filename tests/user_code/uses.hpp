@@ -1,0 +1,193 @@
+// tests/user_code/uses.hpp - instantiates what users instantiate, with types of namespace `game`. The
+// files that include it first include all headers and define game::thing, game::soldier, game::figure ...
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <utility>
+
+namespace user_code {
+
+inline int failures = 0;
+
+inline void must(bool good, int line) {
+    if (good) { return; }
+    std::printf("tests/user_code/uses.hpp:%d: not so\n", line);
+    ++failures;
+}
+#define MUST(...) ::user_code::must(static_cast<bool>(__VA_ARGS__), __LINE__)
+
+using game::thing;
+
+inline void use_packed_array() {
+    cairn::packed_array<thing> a;
+    for (int i = 0; i < 40; ++i) {
+        MUST(a.emplace_back(i));
+        MUST(a.push_back(thing{i}));
+    }
+    a.swap_erase(0);
+    (void)a.erase_if([](thing& t) { return t.v == 3; });
+    a.for_each([](thing& t) { ++t.v; });
+    MUST(a.sort([](const thing& x, const thing& y) { return x.v < y.v; }));
+    a.swap_rows(0, 1);
+    a.validate();
+    auto b = std::move(a);
+    MUST(b.reserve(200));
+    b.clear();
+}
+
+template <class Map>
+void use_map() {
+    Map m;
+    const auto h = m.emplace(1);
+    MUST(m.find(h));
+    MUST(m[h].v == 1);
+    MUST(m.contains(h));
+    MUST(m.handle_of(m[h]) == h);
+    for (thing& t : m) { ++t.v; }
+    for (auto [handle, t] : m.items()) {
+        (void)handle;
+        ++t.v;
+    }
+    m.for_each([](auto, thing& t) { ++t.v; });
+    (void)m.erase_if([](thing& t) { return t.v == 77; });
+    for (int i = 0; i < 40; ++i) { MUST(m.insert(thing{i})); }
+    auto c = m.clone();
+    MUST(c);
+    MUST(m.take(h));
+    m.validate();
+    m.clear();
+    cairn::unique_handle owner{m, m.emplace(2)};
+    MUST(owner->v == 2);
+}
+
+template <class Layout>
+void use_table() {
+    cairn::table<game::soldier, Layout> t;
+    for (int i = 0; i < 40; ++i) {
+        MUST(t.push_back(game::soldier{thing{i}, i, {}}));
+        MUST(t.emplace_back(thing{i}, i, game::pod_value{}));
+    }
+    t.swap_erase(0);
+    t.erase(0);
+    t[0] = t[1];
+    game::soldier r = t[0];
+    t[1] = r;
+    t.swap_rows(0, 1);
+    t.for_each([](auto&& one) { (void)one; });
+    t.template each<&game::soldier::a>([](thing& a) { ++a.v; });
+    (void)t.erase_if([](auto&& one) { return cairn::get<&game::soldier::k>(one) == 3; });
+    MUST(t.template sort_by<&game::soldier::k>());
+    MUST(t.clone());
+    MUST(t.resize(90));
+    t.validate();
+}
+
+inline void use_slot_table() {
+    cairn::slot_table<game::soldier, cairn::soa> t;
+    const auto h = t.insert(game::soldier{});
+    MUST(t.find(h));
+    for (auto [handle, one] : t.items()) {
+        (void)handle;
+        (void)one;
+    }
+    MUST(t.clone());
+    MUST(t.take(h));
+    cairn::attached_column<game::pod_value> heat{t};
+}
+
+inline void use_pools() {
+    cairn::object_pool<thing> p;
+    auto lease = p.acquire();
+    MUST(p.prewarm(5));
+    p.for_each([](thing&) {});
+    cairn::concurrent_object_pool<thing> q;
+    auto other = q.acquire();
+    cairn::pool_of<thing> made;
+    made.destroy(made.make(1));
+    made.for_each([](thing&) {});
+    made.destroy_all();
+    cairn::concurrent_pool_of<thing> shared;
+    shared.destroy(shared.make(1));
+}
+
+inline void use_arenas() {
+    cairn::growing_arena arena;
+    (void)arena.make<game::pod_value>();
+    (void)arena.make_array<game::pod_value>(3);
+    cairn::arena_scope scope{arena};
+    (void)scope.make<thing>(1);
+    (void)scope.make_array<thing>(3);
+    cairn::builder<thing> list{arena};
+    for (int i = 0; i < 40; ++i) {
+        MUST(list.push_back(thing{1}));
+        MUST(list.emplace_back(1));
+    }
+    (void)list.finish();
+    cairn::heap<> blocks;
+    cairn::destroy(blocks, cairn::make<thing>(blocks, 1));
+}
+
+inline void use_owners() {
+    auto one = cairn::make_unique_in<thing>(cairn::system_memory(), 1);
+    auto several = cairn::make_unique_in<thing[]>(cairn::system_memory(), 3);
+    auto counted = cairn::make_shared_in<thing>(cairn::system_memory(), 1);
+    cairn::destruction_queue<thing> waiting{cairn::system_memory()};
+    auto later = cairn::make_deferred_in(waiting, 1);
+    cairn::shared_store<cairn::slot_map<thing>> store;
+    auto a = store.make(1);
+    auto b = a;
+    MUST(b->v == 1);
+    cairn::deferred_store<cairn::stable_slot_map<thing>> ends_later;
+    auto c = ends_later.make(1);
+    MUST(c->v == 1);
+}
+
+inline void use_polymorphic_store() {
+    cairn::polymorphic_store<game::figure, game::circle> closed;
+    const auto h = closed.emplace<game::circle>();
+    MUST(closed.find(h));
+    closed.for_each([](auto&) {});
+    for (game::figure& s : closed) { (void)s; }
+    cairn::polymorphic_store<game::figure> open;
+    const auto k = open.emplace<game::circle>();
+    MUST(open.find(k));
+    open.for_each([](game::figure&) {});
+    for (auto [handle, s] : open.items()) {
+        (void)handle;
+        (void)s;
+    }
+}
+
+inline void use_movable() {
+    cairn::collected_heap heap;
+    cairn::root<game::quest> root = heap.make<game::quest>();
+    root->next = heap.make<game::quest>();
+    MUST(root->next->t.v == 0);
+    heap.collect();
+    cairn::relocatable_heap moving{1 << 20};
+    auto m = moving.make<game::pod_value>();
+    (void)m->v;
+    cairn::message_queue<game::pod_value*> queue{4};
+    MUST(queue.try_push(nullptr));
+    game::pod_value* got = nullptr;
+    MUST(queue.try_pop(got));
+}
+
+inline int use_all() {
+    use_packed_array();
+    use_map<cairn::slot_map<thing>>();
+    use_map<cairn::stable_slot_map<thing>>();
+    use_table<cairn::soa>();
+    use_table<cairn::aos>();
+    use_table<cairn::split_soa>();
+    use_slot_table();
+    use_pools();
+    use_arenas();
+    use_owners();
+    use_polymorphic_store();
+    use_movable();
+    return failures;
+}
+
+}  // namespace user_code
