@@ -1,13 +1,33 @@
 // Cold half of cairn/alloc/scratch.hpp.
 #include <cairn/alloc/scratch.hpp>
 
+#include <cstddef>
+#include <initializer_list>
+#include <new>
+
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+namespace {
+
+/// Ends with the thread, after the thread-locals that were made later. Destructors of thread-locals
+/// that were made earlier may still use the arenas: these have no memory then, and take none.
+struct end_of_thread {
+    detail::scratch_pair& mine;
+    ~end_of_thread() {
+        for (growing_arena* const a : {&mine.first, &mine.second}) {
+            a->reset(reset_policy::release());
+            a->set_growth(growing_arena::growth::forbidden);
+        }
+    }
+};
+
+}  // namespace
+
 detail::scratch_pair& detail::this_threads_scratch() noexcept {
-    // Made by the first call in each thread; its arenas take no memory before they are asked for
-    // some, and give it back when the thread ends.
-    thread_local scratch_pair mine;
-    return mine;
+    // Made by the first call in each thread, and never destroyed: see end_of_thread.
+    alignas(scratch_pair) thread_local constinit std::byte memory[sizeof(scratch_pair)]{};
+    thread_local const end_of_thread guard{*::new (static_cast<void*>(memory)) scratch_pair};
+    return guard.mine;
 }
 
 void release_scratch() noexcept {

@@ -1,5 +1,6 @@
 // What cairn/alloc/locked.hpp and cairn/os/mutex.hpp promise.
 #include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/budget.hpp>
 #include <cairn/alloc/heap.hpp>
 #include <cairn/alloc/locked.hpp>
 #include <cairn/alloc/pool.hpp>
@@ -10,6 +11,7 @@
 #include <mutex>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "support/allocator_contract.hpp"
@@ -33,7 +35,7 @@ static_assert(frees_without_size<locked<cairn::heap<>&>> &&
               knows_usable_size<locked<cairn::heap<>&>>);
 static_assert(!frees_without_size<locked<cairn::arena>> &&
               !knows_usable_size<locked<cairn::arena>>);
-static_assert(sizeof(locked<pool&>) == 2 * sizeof(void*));
+static_assert(sizeof(locked<pool&>) == (cairn::asserts_enabled ? 3 : 2) * sizeof(void*));
 
 struct watched {
     int* resets;
@@ -143,6 +145,48 @@ TEST(locked, makes_a_pool_safe_for_many_threads) {
     int elsewhere = 0;
     EXPECT_FALSE(slots.owns(&elsewhere));
     EXPECT_EQ(slots.good_size(1, alignment{1}), sizeof(std::int64_t));
+}
+
+struct sounds {
+    void* oldest = nullptr;
+    void* wrapper = nullptr;
+    void* inside = nullptr;
+};
+using limited = cairn::budget<cairn::system_allocator>;
+
+TEST(locked, lets_the_handler_of_a_budget_free_through_the_budget_inside) {
+    locked<limited> memory{std::size_t{1000}};
+    sounds kept;
+    memory.with([&](limited& b) {
+        kept.inside = &b;
+        b.set_handler(
+            [](void* context, const cairn::budget_request&) noexcept {
+                auto& s = *static_cast<sounds*>(context);
+                static_cast<limited*>(s.inside)->deallocate(std::exchange(s.oldest, nullptr), 800);
+                return true;
+            },
+            &kept);
+    });
+    kept.oldest = memory.allocate(800);
+    void* const next = memory.allocate(800);
+    EXPECT_NE(next, nullptr);
+    EXPECT_EQ(kept.oldest, nullptr);
+    memory.deallocate(next, 800);
+}
+
+TEST(locked, stops_a_checked_build_where_a_callback_would_wait_for_its_own_thread) {
+    if (!cairn::asserts_enabled) { GTEST_SKIP(); }
+    const auto comes_back = [] {
+        locked<limited> memory{std::size_t{1000}};
+        memory.with([&](limited&) { (void)memory.allocate(10); });
+    };
+    EXPECT_DEATH(comes_back(), "a callback of a locked allocator uses the allocator inside");
+}
+
+TEST(budget, of_a_limit_alone_limits_the_memory_of_the_c_library) {
+    cairn::budget memory{std::size_t{100}};
+    static_assert(std::is_same_v<decltype(memory), limited>);
+    EXPECT_EQ(memory.allocate(101), nullptr);
 }
 
 }  // namespace

@@ -2,7 +2,11 @@
 #include <cairn/alloc/pool_of.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/test_upstream.hpp"
@@ -43,6 +47,60 @@ TEST(pool_of, destroy_all_runs_the_destructor_of_each_live_object) {
     for (int i = 0; i < 5; ++i) { (void)pool.make(&ended); }
     pool.destroy_all();
     EXPECT_EQ(ended, 5);
+}
+
+/// A node that destroys its children, which lie in the same pool.
+template <class Number>
+struct tree_node {
+    static inline cairn::pool_of<tree_node>* all;
+    static inline int ended[64];
+    static inline tree_node* children[64][2];
+    Number id;
+    explicit tree_node(int i) : id{static_cast<Number>(i)} {}
+    ~tree_node() {
+        ++ended[id];
+        for (tree_node*& child : children[id]) {
+            if (child != nullptr) { all->destroy(std::exchange(child, nullptr)); }
+        }
+    }
+};
+
+template <class Number>
+void end_a_tree(bool children_first, bool with_free_slots) {
+    using node = tree_node<Number>;
+    cairn::pool_of<node> pool{cairn::system_memory(), {.slots_per_chunk = 8}};
+    node::all = &pool;
+    node* nodes[64];
+    node* gaps[64];
+    for (int i = 0; i < 64; ++i) {
+        node::ended[i] = 0;
+        gaps[i] = with_free_slots ? pool.make(63) : nullptr;
+        nodes[i] = pool.make(children_first ? 63 - i : i);
+    }
+    for (int i = 0; with_free_slots && i < 64; ++i) { pool.destroy(gaps[i]); }
+    if (children_first) { std::reverse(nodes, nodes + 64); }
+    node::ended[63] = 0;
+    for (int i = 0; 2 * i + 2 < 63; ++i) {
+        node::children[i][0] = nodes[2 * i + 1];
+        node::children[i][1] = nodes[2 * i + 2];
+    }
+    pool.destroy_all();
+    for (int i = 0; i < 64; ++i) { EXPECT_EQ(node::ended[i], 1) << i; }
+    EXPECT_EQ(pool.stats().live_count, 0u);
+    pool.validate();
+    std::set<void*> different;
+    for (int i = 0; i < 64; ++i) { different.insert(pool.allocate()); }
+    EXPECT_EQ(different.size(), 64u);
+    pool.reset();
+}
+
+TEST(pool_of, destroy_all_runs_each_destructor_once_where_destructors_destroy_other_objects) {
+    for (const bool children_first : {false, true}) {
+        for (const bool with_free_slots : {false, true}) {
+            end_a_tree<std::uint64_t>(children_first, with_free_slots);
+            if (cairn::asserts_enabled) { end_a_tree<std::uint8_t>(children_first, false); }
+        }
+    }
 }
 
 }  // namespace

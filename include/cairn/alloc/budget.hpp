@@ -19,11 +19,14 @@
 // be the allocator of another budget: a request passes when all of them have room.
 // Cost:    an addition, a compare and a maximum for each request, a subtraction for each free.
 // Threads: those of A while one thread at a time uses the budget; locked<budget<A>> for several.
+//          The mutex of locked<> is held while the handler runs. The handler then frees through the
+//          budget inside, which locked::with() shows, and not through the locked<> wrapper.
 #pragma once
 
 #include <cstddef>
 
 #include <cairn/core/inside/counts_live.hpp>
+#include <cairn/os/system_allocator.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -106,5 +109,7 @@ private:
 
 template <class A>
 budget(std::size_t, A&) -> budget<A&>;
+/// `budget{64_MiB}` limits memory of the C library.
+budget(std::size_t) -> budget<system_allocator>;
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -111,10 +111,12 @@ public:
                            allocator_ref upstream = system_memory()) noexcept
         : growing_arena{first_block_size, upstream, options{}} {}
     growing_arena(std::size_t first_block_size, allocator_ref upstream, options how) noexcept;
+    /// Blocks of 64 KiB at first, from `upstream`.
+    explicit growing_arena(allocator_ref upstream) noexcept : growing_arena{64_KiB, upstream} {}
 
     ~growing_arena() { release_all(); }
 
-    growing_arena(const growing_arena&) = delete;
+    growing_arena(const growing_arena&) = delete;  // a child: growing_arena{allocator_ref{parent}}
     growing_arena& operator=(const growing_arena&) = delete;
     // Written out: `from` may be used again, with a first block of the size that it had at first.
     growing_arena(growing_arena&& from) noexcept;

@@ -19,18 +19,54 @@
 
 #include <cairn/core/inside/forwards.hpp>
 #include <cairn/os/mutex.hpp>
+#include <cairn/os/thread_identity.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
+/// Checked builds: the thread that holds a mutex. Relaxed accesses: a thread sees its own address
+/// only where it stored that address itself.
+class mutex_holder {
+public:
+#if CAIRN_ASSERTS
+    void expect_other() const noexcept {
+        CAIRN_ASSERT(__atomic_load_n(&thread_, __ATOMIC_RELAXED) != &this_thread,
+                     "a callback of a locked allocator uses the allocator inside, not the "
+                     "wrapper, whose mutex this thread already holds",
+                     {.object = this, .type = "locked"});
+    }
+    void enter() noexcept { __atomic_store_n(&thread_, &this_thread, __ATOMIC_RELAXED); }
+    void leave() noexcept { __atomic_store_n(&thread_, nullptr, __ATOMIC_RELAXED); }
+
+private:
+    const void* thread_ = nullptr;
+#else
+    void expect_other() const noexcept {}
+    void enter() noexcept {}
+    void leave() noexcept {}
+#endif
+};
+
 /// Each call holds the mutex.
 template <class Mutex>
 struct one_at_a_time {
-    struct scope : lock_scope<Mutex> {
-        explicit scope(one_at_a_time& a) noexcept : lock_scope<Mutex>{a.mutex} {}
+    struct scope {
+        explicit scope(one_at_a_time& a) noexcept : all{a} {
+            a.holder.expect_other();
+            a.mutex.lock();
+            a.holder.enter();
+        }
+        ~scope() {
+            all.holder.leave();
+            all.mutex.unlock();
+        }
+        scope(const scope&) = delete;
+        scope& operator=(const scope&) = delete;
+        one_at_a_time& all;
     };
     Mutex mutex;
+    [[no_unique_address]] mutex_holder holder;
 };
 
 }  // namespace detail
@@ -39,6 +75,7 @@ struct one_at_a_time {
 /// Mutex: anything with lock() and unlock(), std::mutex included.
 template <byte_allocator A, class Mutex = mutex>
 class locked : detail::forwards<A, detail::one_at_a_time<Mutex>> {
+    friend struct detail::wrapped_in;
     using base = detail::forwards<A, detail::one_at_a_time<Mutex>>;
 
 public:
@@ -56,7 +93,9 @@ public:
     using base::validate;
 
     /// Calls f(allocator) while no other thread is in it: batches, reserve(), statistics, all that
-    /// has no function here. `f` must not come back through this wrapper. Returns: what f returns.
+    /// has no function here. Returns: what f returns.
+    /// Requires: `f` does not call this wrapper, whose mutex is held. The same is true of callbacks
+    ///           of the allocator inside, such as the handler of a budget: they use that allocator.
     template <class F>
     decltype(auto) with(F&& f) {
         const typename detail::one_at_a_time<Mutex>::scope held{this->around_};

@@ -165,6 +165,12 @@ protected:
     /// Checked builds: `p` may be given back. Asked before a destructor runs, which would run
     /// twice.
     void check_destroyed(const void* p, call_site from) noexcept;
+    /// Calls destroy(p) once for each live slot, by address, without freeing it. `destroy` may free
+    /// other slots, which are then left out; it may not allocate. reset() must follow.
+    void destroy_each(void (*destroy)(void*) noexcept) noexcept;
+    /// True within destroy_each(); has_ended() then says for which slots it need not be called.
+    [[nodiscard]] bool is_ending() const noexcept { return is_ending_; }
+    [[nodiscard]] bool has_ended(const void* p) const noexcept;
 
 private:
     friend struct pool_checks;
@@ -190,6 +196,7 @@ private:
     void select(std::size_t index) noexcept;
     void park_selected() noexcept;
     std::size_t sort_free() noexcept;
+    std::size_t number_entries(std::size_t first) noexcept;
     std::size_t free_count() const noexcept {
         return static_cast<std::size_t>(top_ - floor_) + (latest_ != nullptr ? 1 : 0);
     }
@@ -238,7 +245,8 @@ private:
     options options_;
     allocator_ref upstream_;
     alignment align_;
-    bool fixed_ = false;  // over a buffer: nothing goes back
+    bool fixed_ = false;      // over a buffer: nothing goes back
+    bool is_ending_ = false;  // destroy_each() is running
     [[no_unique_address]] detail::allocator_watch watch_;
 #if CAIRN_ASSERTS
     // The chunk that was found last: most slots are found there without a search.

@@ -64,6 +64,9 @@ public:
     /// Destroys `object` and frees its slot; nullptr does nothing.
     void destroy(T* object, call_site from = call_site::current()) noexcept {
         if (object == nullptr) { return; }
+        if constexpr (!std::is_trivially_destructible_v<T>) {
+            if (is_ending() && has_ended(object)) [[unlikely]] { return; }
+        }
         if constexpr (asserts_enabled && !std::is_trivially_destructible_v<T>) {
             check_destroyed(object, from);
         }
@@ -78,11 +81,13 @@ public:
         for_each_live([&f](void* p) { f(*static_cast<T*>(p)); });
     }
 
-    /// Runs every live object's destructor and frees all slots. Requires: every live slot holds a
-    /// T.
+    /// Runs every live object's destructor, by address, and frees all slots. A destructor may
+    /// destroy() other objects of this pool, such as its children: each destructor runs once,
+    /// whichever comes first (in unchecked builds for T of 8 bytes and more).
+    /// Requires: every live slot holds a T; no destructor makes a new object here.
     void destroy_all() noexcept {
         if constexpr (!std::is_trivially_destructible_v<T>) {
-            for_each([](T& object) { object.~T(); });
+            destroy_each([](void* p) noexcept { static_cast<T*>(p)->~T(); });
         }
         reset();
     }

@@ -16,7 +16,8 @@
 //
 // Cost:    a thread-local address, one or two compares, and an arena_scope. Nothing is allocated on
 //          a thread before its first use; 64 KiB blocks from system_memory() then, kept until the
-//          thread ends or release_scratch().
+//          thread ends or release_scratch(). In the destructor of a thread-local that was made
+//          before the thread's first scratch(), a scratch arena refuses every request.
 // Threads: any; each has its own two arenas, and in each plugin that contains a cairn of its own
 //          two more (docs/plugins.md).
 #pragma once
@@ -25,6 +26,7 @@
 
 #include <cairn/alloc/arena_scope.hpp>
 #include <cairn/alloc/growing_arena.hpp>
+#include <cairn/core/inside/forwards.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -38,9 +40,17 @@ struct scratch_pair {
 /// This thread's two arenas. Out of line: thread-locals with destructors cost a guard anyway.
 [[nodiscard]] CAIRN_DETAIL_MODULE_LOCAL scratch_pair& this_threads_scratch() noexcept;
 
+/// The arena behind wrappers (budget, tracked, array_recycler, locked ...), scopes and
+/// std_allocators.
 template <class T>
 [[nodiscard]] const void* address_of_arena(const T& allocator) noexcept {
-    return &allocator;
+    static_assert(!std::is_same_v<T, allocator_ref>,
+                  "an allocator_ref does not say which arena is behind it");
+    if constexpr (requires { wrapped_in::of(allocator); }) {
+        return address_of_arena(wrapped_in::of(allocator));
+    } else {
+        return &allocator;
+    }
 }
 template <class Arena>
 [[nodiscard]] const void* address_of_arena(const arena_scope<Arena>& scope) noexcept {
@@ -49,9 +59,9 @@ template <class Arena>
 
 }  // namespace detail
 
-/// A scope on a thread-local arena that is none of `avoid` (arenas or scopes; whatever is not one
-/// of the thread's two arenas never conflicts). An allocator_ref is refused at compile time: it
-/// does not say which arena is behind it.
+/// A scope on a thread-local arena that is none of `avoid` (arenas, scopes, or wrappers of them;
+/// whatever is not one of the thread's two arenas never conflicts). An allocator_ref is refused at
+/// compile time: it does not say which arena is behind it.
 /// Requires: `avoid` does not name both of the thread's scratch arenas.
 /// Returns: the scope; its end frees its memory and runs destructors of its objects.
 template <class... Avoid>

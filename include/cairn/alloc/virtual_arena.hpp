@@ -64,7 +64,7 @@ public:
 
     /// Reserves `reserve_size` bytes of addresses. Takes no memory before the first allocation.
     /// When the system refuses, capacity() is 0 and every allocation is refused.
-    explicit virtual_arena(std::size_t reserve_size) noexcept
+    explicit virtual_arena(std::size_t reserve_size = 1_GiB) noexcept
         : virtual_arena{reserve_size, options{}} {}
     virtual_arena(std::size_t reserve_size, options how) noexcept;
 

@@ -130,6 +130,7 @@ private:
 /// first byte too far is one too far.
 template <byte_allocator A>
 class guarded : detail::forwards<A> {
+    friend struct detail::wrapped_in;
     using base = detail::forwards<A>;
     using base::inner_;
 

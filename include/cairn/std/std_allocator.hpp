@@ -24,7 +24,9 @@
 //                                                                          element by element
 //  ==                     same allocator object (is_always_equal: false)
 //
-// There is no default constructor: memory never comes from somewhere by accident. Traps
+// A std_allocator that is default-constructed refers to no allocator and refuses every request, as
+// an exhausted one does: memory never comes from somewhere by accident. Containers that hold a
+// default-constructed container (EnTT's views, the mapped type of an unordered_map) need it. Traps
 // (docs/std.md): a container must die before its memory does, and a copy lives where the original
 // lives.
 //
@@ -34,11 +36,14 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <type_traits>
+#if __cplusplus > 202002L
+#    include <memory>  // std::allocation_result
+#endif
 
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/inside/bits.hpp>
+#include <cairn/core/null_allocator.hpp>
 #include <cairn/std/inside/bad_alloc.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -50,19 +55,23 @@ namespace detail {
 template <byte_allocator A>
 class held_allocator {
 public:
+    constexpr held_allocator() noexcept = default;
     constexpr held_allocator(A& allocator) noexcept : pointer_{&allocator} {}
     [[nodiscard]] constexpr A& get() const noexcept { return *pointer_; }
+    [[nodiscard]] constexpr bool refuses() const noexcept { return pointer_ == nullptr; }
     friend constexpr bool operator==(held_allocator, held_allocator) noexcept = default;
 
 private:
-    A* pointer_;
+    A* pointer_ = nullptr;
 };
 
 template <>
 class held_allocator<allocator_ref> {
 public:
+    held_allocator() noexcept : ref_{no_memory()} {}
     held_allocator(allocator_ref allocator) noexcept : ref_{allocator} {}
     [[nodiscard]] const allocator_ref& get() const noexcept { return ref_; }
+    [[nodiscard]] static constexpr bool refuses() noexcept { return false; }
     friend bool operator==(held_allocator, held_allocator) noexcept = default;
 
 private:
@@ -97,6 +106,9 @@ public:
         using other = std_allocator<U, A>;
     };
 
+    /// Refers to no allocator: each request of memory throws std::bad_alloc.
+    std_allocator() noexcept = default;
+
     /// Refers to `allocator`, which must outlive every container that uses it. Implicit, so that
     /// `vector{memory}` works. With A = allocator_ref: any allocator, or a ref by value.
     std_allocator(A& allocator CAIRN_DETAIL_LIFETIMEBOUND) noexcept
@@ -124,6 +136,7 @@ public:
         if (count > size_max / sizeof(T)) [[unlikely]] {
             detail::refuse_length(count, alignment::of<T>());
         }
+        if (held_.refuses()) [[unlikely]] { detail::refuse(count * sizeof(T), alignment::of<T>()); }
         void* const p = held_.get().allocate(count * sizeof(T), alignment::of<T>());
         if (p == nullptr) [[unlikely]] { detail::refuse(count * sizeof(T), alignment::of<T>()); }
         return static_cast<T*>(p);
@@ -140,7 +153,7 @@ public:
     /// C++23 on. Throws as allocate().
     [[nodiscard]] detail::allocation_result<T> allocate_at_least(std::size_t count) {
         if constexpr (has_good_size<A>) {
-            if (count <= size_max / sizeof(T)) [[likely]] {
+            if (count <= size_max / sizeof(T) && !held_.refuses()) [[likely]] {
                 const std::size_t good =
                     held_.get().good_size(count * sizeof(T), alignment::of<T>()) / sizeof(T);
                 count = good > count ? good : count;

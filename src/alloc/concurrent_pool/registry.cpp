@@ -18,6 +18,7 @@ namespace {
 
 using detail::pool_cache;
 using detail::pool_home;
+using detail::second_table;
 using detail::thread_caches;
 using detail::thread_record;
 
@@ -141,15 +142,30 @@ pool_cache* concurrent_pool_registry::find(const concurrent_pool& pool) noexcept
     thread_caches& mine = pool.home_->caches();
     thread_caches::entry& entry = mine.entries[pool.entry()];
     if (entry.serial == pool.serial_) { return entry.cache; }  // asked by another module
-    // Another pool has the entry, or none has: the caches of this thread are few, and are gone
-    // through. The entry is this pool's from now on.
     if (mine.record == nullptr) { return nullptr; }
-    const lock_scope held{pool.home_->lock};  // a pool may be dying on another thread
-    for (pool_cache* c = mine.record->first; c != nullptr; c = c->next_of_thread) {
-        if (c->serial == pool.serial_) {
-            entry = {pool.serial_, c};
-            return c;
+    // Another pool has the entry, or none has. The entry is this pool's from now on.
+    if (second_table* const second = mine.record->second; second != nullptr) {
+        if (second->of(pool.serial_).serial == pool.serial_) {
+            entry = second->of(pool.serial_);
+            return entry.cache;
         }
+    }
+    pool_cache* const c = find_in_list(pool, *mine.record);
+    if (c == nullptr) { return nullptr; }
+    entry = {pool.serial_, c};
+    // Two pools share an entry of the first table. Without memory the list is searched again.
+    if (mine.record->second == nullptr) {
+        mine.record->second = static_cast<second_table*>(std::calloc(1, sizeof(second_table)));
+    }
+    if (mine.record->second != nullptr) { mine.record->second->of(pool.serial_) = entry; }
+    return c;
+}
+
+pool_cache* concurrent_pool_registry::find_in_list(const concurrent_pool& pool,
+                                                   const thread_record& record) noexcept {
+    const lock_scope held{pool.home_->lock};  // a pool may be dying on another thread
+    for (pool_cache* c = record.first; c != nullptr; c = c->next_of_thread) {
+        if (c->serial == pool.serial_) { return c; }
     }
     return nullptr;
 }
@@ -159,7 +175,11 @@ void concurrent_pool_registry::detach(concurrent_pool& pool) noexcept {
     if (c != nullptr) {
         const lock_scope held{pool.home_->lock};  // for both: a fork in between would lose it
         unlink(*c);
-        pool.home_->caches().entries[pool.entry()] = {0, nullptr};
+        thread_caches& mine = pool.home_->caches();
+        mine.entries[pool.entry()] = {0, nullptr};
+        if (second_table* const second = mine.record->second; second != nullptr) {
+            second->of(pool.serial_) = {0, nullptr};
+        }
         pool.give_cache_back(*c);
     }
 }
@@ -184,6 +204,7 @@ void concurrent_pool_registry::exit_thread(home& of, thread_record& record) noex
     for (auto& e : mine.entries) { e = {0, nullptr}; }
     mine.record = nullptr;
     mine.exiting = true;
+    std::free(record.second);
     std::free(&record);
 }
 

@@ -39,6 +39,8 @@ struct CAIRN_DETAIL_MODULE_LOCAL concurrent_pool_registry {
 
     /// Returns: the calling thread's cache of `pool`, or nullptr.
     static detail::pool_cache* find(const concurrent_pool& pool) noexcept;
+    static detail::pool_cache* find_in_list(const concurrent_pool& pool,
+                                            const detail::thread_record& record) noexcept;
     /// Makes `c` the calling thread's. Returns: false when it is ending, or there was no memory.
     static bool attach(concurrent_pool& pool, detail::pool_cache& c) noexcept;
     /// The calling thread gives up its cache of `pool`, if it has one.

@@ -69,6 +69,9 @@ struct pool_checks {
     }
     static detail::address_place place_of(const void* object, const void* address) noexcept;
 
+    static void forget_live(const pool& p, const pool::chunk& c, const void* slot) noexcept {
+        if (c.live != nullptr) { c.live[index(p, c, slot)] = false; }
+    }
     static bool is_live(const pool::chunk& c, std::size_t i) noexcept { return c.live[i]; }
 
     /// The state of the slot that begins at `slot`.

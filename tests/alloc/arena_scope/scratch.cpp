@@ -1,9 +1,17 @@
 // Sentences of cairn/alloc/scratch.hpp.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/arena_scope.hpp>
+#include <cairn/alloc/array_recycler.hpp>
+#include <cairn/alloc/budget.hpp>
 #include <cairn/alloc/growing_arena.hpp>
+#include <cairn/alloc/locked.hpp>
+#include <cairn/alloc/monotonic.hpp>
 #include <cairn/alloc/scratch.hpp>
 #include <cairn/core/sizes.hpp>
+#include <cairn/debug/failing.hpp>
+#include <cairn/debug/guarded.hpp>
+#include <cairn/debug/tracked.hpp>
+#include <cairn/std/std_allocator.hpp>
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -81,4 +89,54 @@ TEST(scratch, is_not_asked_to_avoid_what_cannot_say_which_arena_it_is) {
     static_assert(can_be_avoided<arena> && can_be_avoided<growing_arena> &&
                   can_be_avoided<arena_scope<growing_arena>>);
     static_assert(!can_be_avoided<allocator_ref>);
+}
+
+template <class Result>
+void expect_other_arena(const arena_scope<growing_arena>& mine, const Result& result) {
+    auto temporary = scratch(result);
+    EXPECT_NE(&temporary.arena(), &mine.arena());
+}
+
+TEST(scratch, finds_the_arena_of_the_result_through_wrappers) {
+    auto mine = scratch();
+    budget limited{1_MiB, mine};
+    expect_other_arena(mine, limited);
+    tracked counted{mine, {.report_leaks = false}};
+    expect_other_arena(mine, counted);
+    array_recycler recycled{mine};
+    expect_other_arena(mine, recycled);
+    monotonic growing{mine};
+    expect_other_arena(mine, growing);
+    locked shared{mine};
+    expect_other_arena(mine, shared);
+    failing refused{mine};
+    expect_other_arena(mine, refused);
+    guarded fenced{mine};
+    expect_other_arena(mine, fenced);
+    budget both{1_MiB, recycled};
+    expect_other_arena(mine, both);
+    expect_other_arena(mine, std_allocator<int, arena_scope<growing_arena>>{mine});
+}
+
+struct uses_scratch_at_the_end {
+    void* got = &got;
+    void** to = nullptr;
+    ~uses_scratch_at_the_end() {
+        auto late = scratch();
+        *to = late.allocate(100);
+    }
+};
+
+TEST(scratch, has_no_memory_in_destructors_that_run_after_its_own_end) {
+    test_upstream upstream;
+    void* late = &upstream;
+    std::thread{[&] {
+        thread_local uses_scratch_at_the_end first;
+        first.to = &late;
+        configure_scratch(1024, upstream);
+        auto s = scratch();
+        EXPECT_NE(s.allocate(100), nullptr);
+    }}.join();
+    EXPECT_EQ(late, nullptr);
+    EXPECT_EQ(upstream.live_count(), 0u) << "all memory of the thread went back";
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <random>
 #include <set>
 #include <thread>
@@ -48,6 +49,33 @@ TEST(concurrent_pool, a_serial_leads_to_its_entry_of_a_threads_table) {
         }
     }
     EXPECT_EQ(serials.size(), 4 * thread_caches::entry_count) << "none comes twice";
+}
+
+TEST(concurrent_pool, keeps_its_cache_of_a_thread_that_uses_more_pools_than_its_table_has_entries) {
+    std::vector<std::unique_ptr<concurrent_pool>> pools;
+    std::vector<void*> last;
+    for (int i = 0; i < 100; ++i) {
+        pools.push_back(std::make_unique<concurrent_pool>(std::size_t{64}));
+        last.push_back(pools.back()->allocate());
+    }
+    for (int turn = 0; turn < 3; ++turn) {
+        for (std::size_t i = 0; i < pools.size(); ++i) {
+            pools[i]->deallocate(last[i]);
+            EXPECT_EQ(pools[i]->allocate(), last[i]) << "the slot that this thread freed last";
+        }
+    }
+    // A pool that this thread leaves, and one that ends, are not found by their old entries.
+    pools[7]->deallocate(last[7]);
+    pools[7]->release_this_thread();
+    pools[7]->deallocate(pools[7]->allocate());
+    pools[8]->deallocate(last[8]);
+    pools[8] = std::make_unique<concurrent_pool>(std::size_t{32});
+    pools[8]->deallocate(pools[8]->allocate());
+    for (std::size_t i = 0; i < pools.size(); ++i) {
+        if (i != 7 && i != 8) { pools[i]->deallocate(last[i]); }
+        pools[i]->validate();
+        EXPECT_EQ(pools[i]->stats().live_count, 0u) << i;
+    }
 }
 
 TEST(concurrent_pool, keeps_the_contract_of_all_allocators) {

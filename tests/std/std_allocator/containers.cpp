@@ -12,6 +12,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <new>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -108,14 +109,25 @@ TEST(std_allocator, every_container_works_when_it_is_chosen_at_run_time) {
     use_every_container<in_any>();
 }
 
+template <class Allocator>
+void refuse_by_default() {
+    static_assert(std::is_nothrow_default_constructible_v<Allocator>);
+    std::vector<int, Allocator> none;
+    EXPECT_THROW(none.push_back(1), std::bad_alloc);
+    EXPECT_EQ(none.get_allocator(), Allocator{});
+}
+
+TEST(std_allocator, refuses_every_request_when_it_was_default_constructed) {
+    refuse_by_default<in_test<int>>();
+    refuse_by_default<in_any<int>>();
+}
+
 TEST(std_allocator, the_table_of_propagation_is_true) {
     using traits = std::allocator_traits<in_test<int>>;
     static_assert(traits::propagate_on_container_move_assignment::value);
     static_assert(traits::propagate_on_container_swap::value);
     static_assert(!traits::propagate_on_container_copy_assignment::value);
     static_assert(!traits::is_always_equal::value);
-    static_assert(!std::is_default_constructible_v<in_test<int>>, "no memory by accident");
-    static_assert(!std::is_default_constructible_v<in_any<int>>);
     static_assert(std::is_convertible_v<test_upstream&, in_test<int>>);
     static_assert(std::is_convertible_v<test_upstream&, in_any<int>>);
     static_assert(std::is_convertible_v<allocator_ref, in_any<int>>);

@@ -1,7 +1,8 @@
 // cairn/alloc/concurrent_pool/thread_caches.hpp - what a thread holds of a pool, and its way there.
 //
 //      serial of a pool --> entry of the thread's table --> cache: two magazines
-//                           (32 entries)        `--other serial: the list of all caches is searched
+//                           (32 entries)        `--other serial: the second table (1,024 entries),
+//                                                  then the list of all caches of the thread
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,7 @@ class concurrent_pool;
 namespace detail {
 
 struct thread_record;
+struct second_table;
 
 /// What one thread or view holds of one pool.
 struct pool_cache : basic_cache<std_atoms> {
@@ -35,6 +37,7 @@ struct pool_cache : basic_cache<std_atoms> {
 /// ended unseen.
 struct thread_record {
     pool_cache* first = nullptr;
+    second_table* second = nullptr;  // see thread_caches; nullptr: not needed yet
 };
 
 /// Where a pool was made: the module's lock, list of pools and way to its thread-local memory.
@@ -56,10 +59,24 @@ struct thread_caches {
     static constexpr std::size_t entry_of(std::uint64_t serial) noexcept {
         return serial / sizeof(entry) % entry_count;
     }
+    static constexpr std::uint64_t number_of(std::uint64_t serial) noexcept {
+        return serial / sizeof(entry) / entry_count;
+    }
     entry entries[entry_count];
     thread_record* record;  // all of them; nullptr: none yet
     bool exiting;           // they have gone back already
 };
+
+/// For a thread that uses more than 32 pools: pools that were made one after the other have
+/// different entries here. 16 KiB from malloc(), read and written by the thread alone.
+struct second_table {
+    static constexpr std::size_t entry_count = 1024;
+    thread_caches::entry entries[entry_count];
+    [[nodiscard]] thread_caches::entry& of(std::uint64_t serial) noexcept {
+        return entries[thread_caches::number_of(serial) % entry_count];
+    }
+};
+
 #if CAIRN_SHARED
 extern constinit thread_local thread_caches my_caches;
 #else  // defined where it is used: the compiler then knows its offset from the thread pointer

@@ -31,6 +31,23 @@ struct straight {
 };
 
 /// Owns an A, or refers to one where A is a reference type.
+/// The allocator in a wrapper, also in one that does not show it (locked, guarded).
+struct wrapped_in {
+    template <class W>
+    [[nodiscard]] static const auto& of(const W& wrapper) noexcept
+        requires requires { wrapper.inner(); }
+    {
+        return wrapper.inner();
+    }
+    template <class W>
+    [[nodiscard]] static const auto& of(const W& wrapper) noexcept
+        requires(
+            !requires { wrapper.inner(); } && requires { wrapper.inner_; })
+    {
+        return wrapper.inner_;
+    }
+};
+
 template <byte_allocator A, class Around = straight>
 class forwards {
     using inner_type = std::remove_reference_t<A>;
@@ -133,8 +150,11 @@ public:
 
     /// The allocator that is wrapped.
     [[nodiscard]] inner_type& inner() noexcept { return inner_; }
+    [[nodiscard]] const inner_type& inner() const noexcept { return inner_; }
 
 protected:
+    friend struct wrapped_in;
+
     A inner_;
     [[no_unique_address]] mutable Around around_;
 };
