@@ -46,6 +46,7 @@
 
 #include <cairn/containers/polymorphic_store/look_ups.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/inside/begin_anew.hpp>
 #include <cairn/storage/clone.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -86,6 +87,15 @@ public:
     explicit polymorphic_store(allocator_ref upstream = system_memory(),
                                const options& how = {}) noexcept
         : look_ups{upstream, how} {}
+    polymorphic_store(const polymorphic_store&) = delete;             // clone()
+    polymorphic_store& operator=(const polymorphic_store&) = delete;  // clone()
+    polymorphic_store(polymorphic_store&& other) noexcept = default;
+    /// `other` may be part of an object of this store: the old objects are destroyed last.
+    polymorphic_store& operator=(polymorphic_store&& other) noexcept {
+        polymorphic_store source{std::move(other)};
+        swap(source);
+        return *this;
+    }
 
     // ---- room ---------------------------------------------------------------------------------
 
@@ -109,7 +119,8 @@ public:
     // ---- inserting ----------------------------------------------------------------------------
 
     /// A new T, built in place.
-    /// Returns: its handle; null when exhausted, nothing has changed then.
+    /// Returns: its handle; null when exhausted, or when an open store would hold objects of more
+    ///          than 256 types. Nothing has changed then.
     /// Throws:  what the constructor throws; nothing has changed then.
     template <class T, class... Args>
     [[nodiscard]] handle_type emplace(Args&&... args) {
@@ -232,7 +243,11 @@ public:
         return types_.copy_from(other.types_);
     }
 
-    void swap(polymorphic_store& other) noexcept { std::swap(*this, other); }
+    void swap(polymorphic_store& other) noexcept {
+        types between{std::move(types_)};
+        detail::begin_anew(types_, other.types_);
+        detail::begin_anew(other.types_, between);
+    }
     friend void swap(polymorphic_store& a, polymorphic_store& b) noexcept { a.swap(b); }
 
 private:

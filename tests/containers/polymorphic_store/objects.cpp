@@ -3,6 +3,8 @@
 #include <cairn/containers/polymorphic_store.hpp>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -231,4 +233,34 @@ TYPED_TEST(polymorphic, a_handle_that_finds_nothing_stops_the_program_and_says_w
         const disc elsewhere{1};
         EXPECT_DEATH((void)store.handle_of(elsewhere), "the object lives in this store");
     }
+}
+
+namespace {
+struct shape {
+    int number;
+    std::unique_ptr<polymorphic_store<shape>> parts;
+    explicit shape(int n) : number{n} {}
+    shape(shape&&) noexcept = default;
+    shape& operator=(shape&&) noexcept = default;
+    shape* operator&() { return nullptr; }              // NOLINT
+    const shape* operator&() const { return nullptr; }  // NOLINT
+};
+template <std::size_t>
+struct kind : shape {
+    using shape::shape;
+};
+}  // namespace
+
+TEST(polymorphic_store, may_be_moved_from_a_part_of_its_own_object_and_from_itself) {
+    polymorphic_store<shape> store;
+    const auto h = store.emplace<shape>(1);
+    store[h].parts = std::make_unique<polymorphic_store<shape>>();
+    const auto part = store[h].parts->emplace<kind<1>>(2);
+    store = std::move(*store[h].parts);
+    ASSERT_EQ(store.size(), 1u);
+    EXPECT_EQ(store[part].number, 2);
+    auto& same = store;
+    store = std::move(same);
+    EXPECT_EQ(store[part].number, 2);
+    EXPECT_EQ(store.handle_of(store[part]), part) << "an object may hide its address";
 }

@@ -83,9 +83,11 @@ public:
         CAIRN_DETAIL_STEP();
         const std::uint32_t index = ready_[top_];
         const std::uint32_t soon = ready_[top_ + lookahead];  // behind the end: any slot
-        __builtin_prefetch(table()[soon >> rules.slots_log2].objects +
-                               (soon & rules.slot_mask()) * rules.object_size,
-                           1);
+        // As a number: the chunk of that slot may have no block.
+        const auto objects =
+            reinterpret_cast<std::uintptr_t>(table()[soon >> rules.slots_log2].objects);
+        __builtin_prefetch(
+            reinterpret_cast<void*>(objects + (soon & rules.slot_mask()) * rules.object_size), 1);
         ++top_;
         ++begun_count_;
         const entry chunk = table()[index >> rules.slots_log2];
