@@ -30,6 +30,9 @@
 // Cost:      push_back: one compare and a store per column; amortised one copy of each column per
 //            doubling. swap_erase: one row's fields. No column pointer is stored.
 // Threads:   as std::vector.
+// Callbacks: a function that for_each, each, erase_if, swap_erase_if or sort calls may read other
+//            tables and write its own row. It does not add or remove rows of this table: checked
+//            builds stop with a sentence then.
 // Errors:    out of memory is `false`, the table unchanged. A constructor that throws in push_back
 //            or emplace_back leaves the table as it was. Moves of fields are taken as noexcept: a
 //            move that throws ends the program.
@@ -318,6 +321,7 @@ public:
     }
     template <class F>
     void for_each(F f) {
+        [[maybe_unused]] const detail::unchanged_rows guard{m_};
         view().for_each(std::move(f));
     }
     template <class F>
@@ -326,6 +330,7 @@ public:
     }
     template <auto... Members, class F>
     void each(F f) {
+        [[maybe_unused]] const detail::unchanged_rows guard{m_};
         view().template each<Members...>(std::move(f));
     }
     template <auto... Members, class F>
@@ -411,6 +416,7 @@ private:
             } asked{*this, pred};
             const auto ask = [](void* at, std::size_t first, std::size_t count, bool* is_removed) {
                 const question& asking = *static_cast<question*>(at);
+                [[maybe_unused]] const detail::unchanged_rows guard{asking.rows.m_};
                 asking.rows.view().subview(first, count).ask(asking.pred, is_removed);
             };
             // Rows in one piece or in blocks of lanes: without a branch, each row is copied, and
@@ -452,6 +458,8 @@ private:
     template <class FindOrder>
     [[nodiscard]] bool sorted(FindOrder find_order) {
         return detail::sort_rows(size(), upstream(), find_order, 0, [this](auto order, void*) {
+            CAIRN_ASSERT(order.size() == size(),
+                         "a comparison of rows does not add or remove rows");
             return m_.permute(desc(), order.data());
         });
     }

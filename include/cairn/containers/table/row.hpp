@@ -132,9 +132,9 @@ constexpr To& assign_fields(To& to, From&& from) {
     to.cairn_visit_fields([&](auto&... mine) {
         visit_fields<Count>(from, [&](auto&... theirs) {
             if constexpr (std::is_lvalue_reference_v<From>) {
-                ((mine = theirs), ...);
+                (static_cast<void>(mine = theirs), ...);
             } else {
-                ((mine = std::move(theirs)), ...);
+                (static_cast<void>(mine = std::move(theirs)), ...);
             }
         });
     });
