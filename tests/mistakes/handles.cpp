@@ -50,8 +50,13 @@ void f() {
     m.erase(m.emplace(1));
 }
 
+//= mistake: positions of a slot map are compared, as std::sort does
+//= says: slot_map::sort() takes the handles along; std::sort does not
+bool f(cairn::slot_map<int>& m) { return m.begin() < m.end(); }
+
 //= mistake: a slot map of tables
 //= says: handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>
+//= lines: 24
 void f() {
     cairn::slot_map<cairn::table<enemy, cairn::soa>> m;
     m.erase(m.emplace(1));

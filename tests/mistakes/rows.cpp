@@ -20,7 +20,7 @@ void f() {
 
 //= mistake: a layout that is a number type, in a slot table
 //= says: a layout is aos, soa, split_soa, aosoa<a power of two>, or a struct with the members of soa
-//= lines: 22
+//= lines: 22, clang 28
 void f() {
     cairn::slot_table<point, int> t;
     (void)t.emplace(1.0f, 2.0f);

@@ -83,7 +83,12 @@ public:
     // A copy needs memory and can fail: copy_from(), or cairn::clone().
     packed_array(const packed_array&) = delete;
     packed_array& operator=(const packed_array&) = delete;
-    ~packed_array() { clear(); }
+    ~packed_array() {
+        static_assert(std::is_move_constructible_v<T>,  // here, where T is complete
+                      "rows move when others are erased; stable_slot_map keeps objects where they "
+                      "are");
+        clear();
+    }
 
     // ---- room ---------------------------------------------------------------------------------
 

@@ -95,7 +95,14 @@ public:
     friend constexpr std::ptrdiff_t operator-(row_iterator a, row_iterator b) noexcept {
         return a.row_ - b.row_;
     }
-    friend constexpr auto operator<=>(row_iterator, row_iterator) noexcept = default;
+    friend constexpr bool operator==(row_iterator, row_iterator) noexcept = default;
+    /// std::sort and its like compare positions, and would leave the handles behind.
+    template <std::same_as<row_iterator> Other>
+    friend constexpr std::strong_ordering operator<=>(row_iterator, Other) noexcept {
+        static_assert(!std::is_same_v<Other, row_iterator>,
+                      "slot_map::sort() takes the handles along; std::sort does not");
+        return std::strong_ordering::equal;
+    }
 
 private:
     T* row_ = nullptr;
@@ -159,6 +166,35 @@ concept tells_its_handle = requires(const T& object) {
     { object.handle() } -> std::same_as<Handle>;
 };
 
+/// Set while a map changes. Constructors, destructors and moves of objects, predicates and orders
+/// run meanwhile; in a checked build one that changes the same map stops the program.
+class change_mark {
+public:
+#if CAIRN_ASSERTS
+    class scope {
+    public:
+        explicit scope(bool& is_set) : is_set_{is_set} {
+            CAIRN_ASSERT(!is_set,
+                         "a slot map is not changed by a constructor, destructor, move or "
+                         "predicate that it calls: rows move under them");
+            is_set_ = true;
+        }
+        scope(const scope&) = delete;
+        ~scope() { is_set_ = false; }
+
+    private:
+        bool& is_set_;
+    };
+    [[nodiscard, gnu::always_inline]] scope begin() noexcept { return scope{is_set_}; }
+
+private:
+    bool is_set_ = false;
+#else
+    struct scope {};
+    [[nodiscard, gnu::always_inline]] static constexpr scope begin() noexcept { return {}; }
+#endif
+};
+
 /// Packed rows, their handles and their slots, which change together. slot_map (rows are objects)
 /// and slot_table (rows are columns) derive from it; all that both have stands here, once.
 ///
@@ -177,12 +213,13 @@ concept tells_its_handle = requires(const T& object) {
 template <class Parts, class Policy>
 class slot_rows {
     static_assert(names_handles<Policy>, "a policy of a slot map is a slot_policy<...>");
+    using rules = std::conditional_t<names_handles<Policy>, Policy, slot_policy<>>;
 
 protected:
     using rows_type = typename Parts::rows;
 
 public:
-    using handle_type = typename Policy::template handle_type<typename Parts::value>;
+    using handle_type = typename rules::template handle_type<typename Parts::value>;
     using value_type = typename Parts::value;
     using size_type = std::size_t;
     using difference_type = std::ptrdiff_t;
@@ -199,7 +236,7 @@ public:
     /// An empty map, which takes no memory yet.
     explicit slot_rows(allocator_ref upstream = system_memory(), const options& how = {}) noexcept
         : slots_{{static_cast<std::uint32_t>(max_size()), handle_type::generation_max,
-                  Policy::free_min, how.first_generation},
+                  rules::free_min, how.first_generation},
                  upstream},
           handle_memory_{cache_line_alignment, upstream},
           rows_{upstream},
@@ -218,11 +255,27 @@ public:
           limbo_{std::move(other.limbo_)} {
         other.slots_.set_live_max(0);
     }
-    slot_rows& operator=(slot_rows&& other) noexcept { return detail::begin_anew(*this, other); }
+    slot_rows& operator=(slot_rows&& other) noexcept {
+        if (this != &other) {
+            [[maybe_unused]] const auto change = mark_.begin();
+            slot_rows taken{std::move(other)};  // `other` may be owned by an object here
+            slots_ = std::move(taken.slots_);
+            handles_ = std::exchange(taken.handles_, nullptr);
+            handle_capacity_ = std::exchange(taken.handle_capacity_, 0);
+            handle_memory_ = std::move(taken.handle_memory_);
+            rows_ = std::move(taken.rows_);
+            limbo_ = std::move(taken.limbo_);
+        }
+        return *this;
+    }
     // A copy needs memory and can fail: clone() of the map, or copy_from().
     slot_rows(const slot_rows&) = delete;
     slot_rows& operator=(const slot_rows&) = delete;
-    ~slot_rows() = default;
+    ~slot_rows() {
+        [[maybe_unused]] const auto change = mark_.begin();
+        rows_.clear();
+        limbo_.clear();
+    }
 
     [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
@@ -377,6 +430,7 @@ public:
     /// Throws:  what the row's constructor throws; nothing has changed then.
     template <class... Args>
     [[nodiscard, gnu::always_inline]] handle_type emplace(Args&&... args) {
+        [[maybe_unused]] const auto change = mark_.begin();
         if (!slots_.is_ready()) [[unlikely]] {
             const handle_type h = next_handle_growing();
             if (!h || !rows_.emplace_growing(std::forward<Args>(args)...)) { return {}; }
@@ -393,6 +447,7 @@ public:
     /// As emplace otherwise. `make` must not change this map.
     template <class Make>
     [[nodiscard]] handle_type emplace_with(Make&& make) {
+        [[maybe_unused]] const auto change = mark_.begin();
         const handle_type h = next_handle();
         if (!h || !emplace_made([&]() -> value_type { return make(h); })) [[unlikely]] {
             return {};
@@ -421,6 +476,7 @@ public:
     template <class... Args>
     [[nodiscard]] pointer fulfil(handle_type h, Args&&... args) {
         CAIRN_ASSERT(is_promised(h), "only a promised handle can be fulfilled");
+        [[maybe_unused]] const auto change = mark_.begin();
         if (!make_room() || !rows_.emplace_back(std::forward<Args>(args)...)) [[unlikely]] {
             return pointer{};
         }
@@ -451,6 +507,7 @@ public:
         std::uint32_t row;
         if (!find_row(h, row)) [[unlikely]] { return false; }
         (void)own_row(rows_, h, row);
+        [[maybe_unused]] const auto change = mark_.begin();
         erase_row(row, h);
         return true;
     }
@@ -458,17 +515,20 @@ public:
     ///     for (auto it = m.begin(); it != m.end();) { it = dead(*it) ? m.erase(it) : it + 1; }
     iterator erase(const_iterator where) {
         const std::size_t row = row_number(where);
+        [[maybe_unused]] const auto change = mark_.begin();
         erase_row(row);
         return begin() + static_cast<std::ptrdiff_t>(row);
     }
     iterator erase(const_iterator first, const_iterator last) {
         const std::size_t row = row_number(first);
+        [[maybe_unused]] const auto change = mark_.begin();
         for (std::size_t end = row_number(last); end != row; --end) { erase_row(end - 1); }
         return begin() + static_cast<std::ptrdiff_t>(row);
     }
     /// Erases every row that `predicate` is true for; each is asked once. Returns: how many.
     template <class Predicate>
     std::size_t erase_if(Predicate&& predicate) {
+        [[maybe_unused]] const auto change = mark_.begin();
         static_assert(std::is_invocable_v<Predicate&, reference>,
                       "the predicate takes a row: auto&&");
         std::size_t erased_count = 0;
@@ -487,6 +547,7 @@ public:
         std::optional<value_type> taken;  // one for every return: built where the caller wants it
         std::uint32_t row;
         if (find_row(h, row)) [[likely]] {
+            [[maybe_unused]] const auto change = mark_.begin();
             taken.emplace(moved_out(row));
             erase_row(row, h);
         }
@@ -495,6 +556,7 @@ public:
     /// Every row is destroyed and every handle is stale, promised ones too. Keeps the memory.
     /// What is retired still waits for its fence. O(rows).
     void clear() noexcept {
+        [[maybe_unused]] const auto change = mark_.begin();
         for (std::size_t r = size(); r != 0; --r) { slots_.vacate(handles_[r - 1].index()); }
         slots_.vacate_promised();
         rows_.clear();
@@ -508,6 +570,7 @@ public:
     [[nodiscard]] bool retire(handle_type h, std::uint64_t fence) {
         std::uint32_t row;
         if (!find_row(h, row)) [[unlikely]] { return false; }
+        [[maybe_unused]] const auto change = mark_.begin();
         if (limbo_.emplace_from([&] { return waiting{moved_out(row), fence}; }) == nullptr) {
             return false;
         }
@@ -516,6 +579,7 @@ public:
     }
     /// Destroys what was retired with a fence <= completed. Returns: how many. O(pending).
     std::size_t collect(std::uint64_t completed) {
+        [[maybe_unused]] const auto change = mark_.begin();
         return limbo_.erase_if([=](const waiting& w) { return w.fence <= completed; });
     }
     /// Rows that wait for their fence.
@@ -546,6 +610,7 @@ public:
     /// Exchanges two rows; handles, and columns attached to a table, follow.
     void swap_rows(std::size_t a, std::size_t b) {
         CAIRN_ASSERT(a < size() && b < size(), "a row is below size()");
+        [[maybe_unused]] const auto change = mark_.begin();
         rows_.swap_rows(a, b);
         const handle_type first = handles_[a];
         lead(a, handles_[b]);
@@ -623,7 +688,7 @@ protected:
         std::uint32_t row;
         const bool is_there = slots_.find(h.index(), h.generation(), row);
         if constexpr (std::is_pointer_v<Pointer>) {
-            return is_there ? not_null(own(h, address_of(rows, row))) : nullptr;
+            return is_there ? detail::not_null(own(h, address_of(rows, row))) : nullptr;
         } else {
             return is_there ? Pointer{rows[row]} : Pointer{};
         }
@@ -663,6 +728,7 @@ protected:
     /// The rows take the order that `find_order` finds (sort_rows.hpp), and so do their handles.
     template <class FindOrder>
     [[nodiscard]] bool sorted(FindOrder find_order) {
+        [[maybe_unused]] const auto change = mark_.begin();
         const auto use = [this](std::span<std::uint32_t> order, void* spare) {
             // Before permute(), which spoils `order`; into a copy, since a refusal there must
             // change no handle.
@@ -765,8 +831,8 @@ private:
             return handle_memory_.grow(rows * sizeof(handle_type), size() * sizeof(handle_type));
         };
         if (count <= handle_capacity_) { return true; }
-        if (!grow_room(handle_capacity_, count, max_size(),
-                       !geometric || handle_memory_.is_reserved(), attempt)) {
+        if (!cairn::grow_room(handle_capacity_, count, max_size(),
+                              !geometric || handle_memory_.is_reserved(), attempt)) {
             return false;
         }
         handles_ = reinterpret_cast<handle_type*>(handle_memory_.data());
@@ -780,7 +846,7 @@ protected:
     //  for each row r < size():  slots_ finds r with the handle handles_[r]
     //  slots_.live_count() == rows_.size(), but between the two halves of an insertion or erasure
     //  slots_.is_ready() compares with min(handle_capacity_, rows_.capacity()), too
-    slot_directory<order_for(Policy::order, handle_type::generation_bits)> slots_;
+    slot_directory<order_for(rules::order, handle_type::generation_bits)> slots_;
     handle_type* handles_ = nullptr;   // of each row
     std::size_t handle_capacity_ = 0;  // handles that fit handle_memory_
     growable_memory handle_memory_;
@@ -788,6 +854,7 @@ protected:
 
 private:
     packed_array<waiting> limbo_;  // what was retired
+    [[no_unique_address]] change_mark mark_;
 };
 
 template <class T>

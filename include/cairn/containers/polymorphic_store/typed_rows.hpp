@@ -15,8 +15,9 @@
 #include <span>
 #include <type_traits>
 
+#include <cairn/core/handle.hpp>  // first: messages about handles come through few files
+
 #include <cairn/containers/slot_map.hpp>
-#include <cairn/core/handle.hpp>
 #include <cairn/storage/generations.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {

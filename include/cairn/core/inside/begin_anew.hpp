@@ -1,12 +1,17 @@
-// cairn/core/inside/begin_anew.hpp - an assignment that takes memory over: what was there ends
-// first.
+// cairn/core/inside/begin_anew.hpp - a move assignment: the old value of the target ends, and the
+// target takes the value of the source.
 //
 //      T& operator=(T&& from) noexcept { return detail::begin_anew(*this, from); }
 //
-// So a class that owns memory lists its members once, in the constructor that moves; where these
-// are moved<> (moved.hpp), nowhere.
+//      root = std::move(root[0].children);      the source may lie inside of the target
 //
-// Cost: that of the destructor and of the constructor.
+//      1. from -> taken      before anything ends
+//      2. object ends        and with it `from`, where it was inside
+//      3. taken -> object
+//
+// A class that owns memory lists its members once, in the constructor that moves.
+//
+// Cost: that of the destructor, and of two moves.
 #pragma once
 
 #include <new>
@@ -15,7 +20,7 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
-/// `object` ends, and begins anew as what `from` was; where both are one, nothing happens.
+/// `object` takes the value of `from`; where both are one, nothing happens.
 /// `from` may lie in memory that `object` owns, and end with it: it is moved out first.
 /// Requires: `object` is complete, or a member; not a base.
 template <class T>

@@ -1,7 +1,7 @@
 // cairn/storage/inside/two_level_bitmap.hpp - up to 4,096 bits: the first that is set at or above
 // a given one, in two looks.
 //
-//      words     0 0 w 0 w                one bit each: bin 130 is not empty, slot 130 is free
+//      words     0 0 w 0 w                one bit each: bin 130 is not empty
 //                    |   |
 //      summary   . . 1 . 1                one bit per word: this word is not zero
 //
