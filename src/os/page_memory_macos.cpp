@@ -1,6 +1,6 @@
 // macOS half of cairn/os/page_memory.hpp.
 //
-// Written from the manual pages and the XNU sources; not compiled yet (no machine).
+// Untested: written from the manual pages and the XNU sources; no machine has compiled it yet.
 //
 // The one real difference to Linux: MADV_DONTNEED is only advice here and MADV_FREE(_REUSABLE) may
 // keep the old content until memory is short. What is promised is zeros, so decommit and discard

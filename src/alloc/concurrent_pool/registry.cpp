@@ -91,8 +91,8 @@ void concurrent_pool_registry::enter(concurrent_pool& pool) noexcept {
                                                      [] { after_fork_in_child(this_module); });
     }
     ++home.pool_count;
-    // More live pools than entries share them: then a switch between two costs a look into the
-    // list.
+    // Where more pools live than there are entries, pools share entries. A thread that changes from
+    // one such pool to another then looks into its second table (find()).
     constexpr std::size_t count = thread_caches::entry_count;
     static_assert(count == 32, "a bit for each in taken_entries");
     const auto lowest = static_cast<std::size_t>(std::countr_one(home.taken_entries));
