@@ -165,21 +165,22 @@ struct freed_pattern {
     return true;
 }
 
-inline void* pool::allocate() noexcept {
+[[gnu::always_inline]] inline void* pool::allocate() noexcept {
     if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
         if (void* const slot = allocate_short(); slot != nullptr) [[likely]] { return slot; }
     }
     return allocate_checked();
 }
 
-inline void pool::deallocate(void* p, call_site from) noexcept {
+[[gnu::always_inline]] inline void pool::deallocate(void* p, call_site from) noexcept {
     if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
         if (deallocate_short(p)) [[likely]] { return; }
     }
     deallocate_checked(p, from);
 }
 
-inline void pool::deallocate(void* p, std::size_t size, alignment align, call_site from) noexcept {
+[[gnu::always_inline]] inline void pool::deallocate(void* p, std::size_t size, alignment align,
+                                                    call_site from) noexcept {
     if (CAIRN_CALLER_IS_OPTIMIZED && size <= stride_ && align <= align_) [[likely]] {
         return deallocate(p, from);
     }
