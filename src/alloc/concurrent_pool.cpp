@@ -125,8 +125,8 @@ std::size_t concurrent_pool::allocate_n(slice<void*> out) noexcept {
     return detail::allocate_each(*this, out);
 }
 
-void concurrent_pool::deallocate_n(slice<void* const> slots) noexcept {
-    for (void* const p : slots) { deallocate(p); }
+void concurrent_pool::deallocate_n(slice<void* const> freed) noexcept {
+    for (void* const p : freed) { deallocate(p); }
 }
 
 // ------------------------------------------------------------------------------------------------

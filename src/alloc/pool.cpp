@@ -144,8 +144,8 @@ std::size_t pool::allocate_n(slice<void*> out) noexcept {
     return detail::allocate_each(*this, out);
 }
 
-void pool::deallocate_n(slice<void* const> slots) noexcept {
-    for (void* const p : slots) { deallocate(p); }
+void pool::deallocate_n(slice<void* const> freed) noexcept {
+    for (void* const p : freed) { deallocate(p); }
 }
 
 /// Carving goes on where chunk `index` was left.

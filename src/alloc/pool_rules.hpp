@@ -26,10 +26,10 @@ inline alignment chunk_alignment(alignment align) noexcept {
 /// Slots of the chunk that follows one of `slots`: twice as many, up to options.chunk_size_max
 /// bytes.
 template <class Options>
-std::size_t next_chunk_slots(std::size_t slots, std::size_t stride,
+std::size_t next_chunk_slots(std::size_t slot_count, std::size_t stride,
                              const Options& options) noexcept {
     const std::size_t cap = std::max(options.slots_per_chunk, options.chunk_size_max / stride);
-    return std::min(detail::saturating_multiply(slots, 2), cap);
+    return std::min(detail::saturating_multiply(slot_count, 2), cap);
 }
 
 /// Fills `out` from the front. Returns: how many slots it got.

@@ -108,7 +108,7 @@ public:
 
     /// Fills `out` from the front. Returns: how many slots it got; fewer only when exhausted.
     [[nodiscard]] std::size_t allocate_n(slice<void*> out) noexcept;
-    void deallocate_n(slice<void* const> slots) noexcept;
+    void deallocate_n(slice<void* const> freed) noexcept;
 
     class local_view;
 

@@ -77,7 +77,7 @@ struct basic_good_fit {
         if (std::is_constant_evaluated() || granules > small_max) {
             return size_of_class(class_of_request(granules));
         }
-        return small.sizes[granules];
+        return by_granules.sizes[granules];
     }
 
     class alignas(8) index {
@@ -102,7 +102,7 @@ struct basic_good_fit {
         [[nodiscard, gnu::always_inline]] inline detail::hole find(
             blocks, std::uint32_t size) const noexcept {
             const std::uint32_t c =
-                size <= small_max ? small.classes[size] : class_of_request(size);
+                size <= small_max ? by_granules.classes[size] : class_of_request(size);
             if (c >= bin_count_) [[unlikely]] { return {}; }
             const std::uint32_t bin = lists_.bin_from(c);  // bits beyond the bins are never set
             if (bin == detail::no_block) [[unlikely]] { return {}; }
@@ -174,7 +174,7 @@ private:
         }
     };
     static_assert(class_of_request(small_max) <= 255);
-    static constexpr small_table small{};
+    static constexpr small_table by_granules{};
 };
 
 /// The default: freed blocks wait in lists of their size, within a bound, and merge later.

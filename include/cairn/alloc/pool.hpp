@@ -115,7 +115,7 @@ public:
     [[nodiscard]] std::size_t allocate_n(slice<void*> out) noexcept;
 
     /// Gives all slots of `slots` back. Requires: as deallocate(), each one once.
-    void deallocate_n(slice<void* const> slots) noexcept;
+    void deallocate_n(slice<void* const> freed) noexcept;
 
     /// Frees every slot at once and keeps the chunks. Invalidates: every slot.
     /// Cost: O(chunks).
@@ -207,8 +207,8 @@ private:
     const chunk* find_chunk(const void* p) const noexcept;
     std::size_t side_size() const noexcept;
     std::size_t block_size(const chunk& c) const noexcept;
-    static std::size_t side_size_for(std::size_t chunks, std::size_t slots) noexcept;
-    void move_side_to(std::byte* side, std::size_t chunks, std::size_t slots) noexcept;
+    static std::size_t side_size_for(std::size_t chunks, std::size_t slot_count) noexcept;
+    void move_side_to(std::byte* side, std::size_t chunks, std::size_t slot_count) noexcept;
     bool side_is_embedded() const noexcept {
         return chunks_ != nullptr && reinterpret_cast<std::byte*>(chunks_) == embedded_side_;
     }
@@ -285,14 +285,14 @@ constexpr std::size_t pool::required_size(std::size_t count, std::size_t slot_si
                                           alignment align) noexcept {
     const std::size_t stride = round_up(slot_size != 0 ? slot_size : 1, align);
     // [ slots | up to 7 bytes | chunk record | pad | stack ]
-    const std::size_t slots = detail::saturating_multiply(count, stride);
+    const std::size_t slot_bytes = detail::saturating_multiply(count, stride);
     const std::size_t links =
         detail::saturating_multiply(detail::saturating_add(lookahead, count), sizeof(void*));
     // no upstream has that much
     constexpr std::size_t absurd = SIZE_MAX;
-    if (stride < slot_size || slots > absurd - sizeof(void*)) { return absurd; }
+    if (stride < slot_size || slot_bytes > absurd - sizeof(void*)) { return absurd; }
     return detail::saturating_add(
-        detail::saturating_add(round_up(slots, alignment::of<void*>()), sizeof(chunk)), links);
+        detail::saturating_add(round_up(slot_bytes, alignment::of<void*>()), sizeof(chunk)), links);
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

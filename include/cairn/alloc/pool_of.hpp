@@ -57,8 +57,8 @@ public:
     /// throws.
     template <class... Args>
     [[nodiscard]] T* make(Args&&... args) {
-        slots_of_t slots{*this};
-        return cairn::make<T>(slots, std::forward<Args>(args)...);
+        slots_of_t slot_source{*this};
+        return cairn::make<T>(slot_source, std::forward<Args>(args)...);
     }
 
     /// Destroys `object` and frees its slot; nullptr does nothing.

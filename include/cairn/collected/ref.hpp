@@ -44,10 +44,10 @@ public:
     ref(T* target) noexcept : name_{detail::name_of(target)} {
         if constexpr (asserts_enabled) { detail::check_new_ref(this, target); }
     }
-    template <class U>
-        requires std::convertible_to<U*, T*>
-    ref(const ref<U>& other) = delete;  // a ref is not copied: write T* or root<T>
-    ref(const ref& other) = delete;     // a ref is not copied: write T* or root<T>
+    template <class Other>
+        requires std::convertible_to<Other*, T*>
+    ref(const ref<Other>& other) = delete;  // a ref is not copied: write T* or root<T>
+    ref(const ref& other) = delete;         // a ref is not copied: write T* or root<T>
 
     /// Requires: as the constructor; `target` lives.
     ref& operator=(T* target) noexcept {

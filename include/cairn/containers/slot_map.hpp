@@ -655,9 +655,9 @@ protected:
         return asserts_enabled && tells_its_handle<value_type, handle_type>;
     }
     /// `object`, which `h` has found. Checked builds ask it for its handle, where it can tell.
-    template <class U>
-    [[nodiscard]] [[gnu::always_inline]] static U* own([[maybe_unused]] handle_type h,
-                                                       U* object) noexcept {
+    template <class Other>
+    [[nodiscard]] [[gnu::always_inline]] static Other* own([[maybe_unused]] handle_type h,
+                                                           Other* object) noexcept {
         if constexpr (asks_objects()) {
             [[maybe_unused]] const handle_type stored = object->handle();
             CAIRN_ASSERT(

@@ -78,27 +78,27 @@ inline constexpr stable_rules stable_rules_of =
 /// words and in the chunks behind. What an iterator keeps of its word is right while no object has
 /// ended: ++ compares the map's count of ended objects, and looks the word up anew when that has
 /// changed.
-template <class U, class Handle>
+template <class Other, class Handle>
 class stable_iterator {
 public:
-    using value_type = std::remove_const_t<U>;
+    using value_type = std::remove_const_t<Other>;
     using difference_type = std::ptrdiff_t;
-    using reference = U&;
-    using pointer = U*;
+    using reference = Other&;
+    using pointer = Other*;
 
     stable_iterator() noexcept = default;
     /// The first object at or after `index`, or the end.
-    stable_iterator(const stable_slots* slots, std::size_t index) noexcept : slots_{slots} {
+    stable_iterator(const stable_slots* all, std::size_t index) noexcept : slots_{all} {
         seek(index);
     }
     /// The end.
-    explicit stable_iterator(const stable_slots* slots) noexcept : slots_{slots} {}
+    explicit stable_iterator(const stable_slots* all) noexcept : slots_{all} {}
 
     /// To const.
-    operator stable_iterator<const U, Handle>() const noexcept
-        requires(!std::is_const_v<U>)
+    operator stable_iterator<const Other, Handle>() const noexcept
+        requires(!std::is_const_v<Other>)
     {
-        stable_iterator<const U, Handle> same;
+        stable_iterator<const Other, Handle> same;
         same.slots_ = slots_;
         same.first_ = first_;
         same.left_ = left_;
@@ -108,12 +108,12 @@ public:
     }
 
     /// Requires: not end().
-    [[nodiscard]] U& operator*() const noexcept {
+    [[nodiscard]] Other& operator*() const noexcept {
         CAIRN_ASSERT(left_ != 0, "an iterator is used before the end");
         return objects_[bit()];
     }
     /// Requires: not end().
-    [[nodiscard]] U* operator->() const noexcept {
+    [[nodiscard]] Other* operator->() const noexcept {
         CAIRN_ASSERT(left_ != 0, "an iterator is used before the end");
         return objects_ + bit();
     }
@@ -144,7 +144,7 @@ public:
     }
 
 private:
-    friend class stable_iterator<std::remove_const_t<U>, Handle>;
+    friend class stable_iterator<std::remove_const_t<Other>, Handle>;
 
     [[nodiscard]] std::size_t bit() const noexcept {
         if (left_ == 0) { __builtin_unreachable(); }  // so that a scan of 0 needs no code
@@ -158,14 +158,14 @@ private:
         left_ = word.live;
         if (left_ == 0) { return; }
         std::byte* const objects = slots_->table()[first_ >> rules.slots_log2].objects;
-        objects_ = reinterpret_cast<U*>(objects) + (first_ & rules.slot_mask());
+        objects_ = reinterpret_cast<Other*>(objects) + (first_ & rules.slot_mask());
         ended_count_ = slots_->ended_count();
     }
 
     const stable_slots* slots_ = nullptr;
     std::size_t first_ = stable_slots::no_index;
     std::uint64_t left_ = 0;  // the lowest bit: the object here
-    U* objects_ = nullptr;
+    Other* objects_ = nullptr;
     std::size_t ended_count_ = 0;  // of the map, when left_ was loaded
 };
 
@@ -209,7 +209,7 @@ class stable_slot_map {
     static_assert(Policy::order == reuse::usual,
                   "a stable_slot_map chooses the order in which slots are reused: leave "
                   "reuse::usual in its policy, which is the default");
-    using slots = detail::stable_slots;
+    using slot_set = detail::stable_slots;
     using chunk = detail::stable_chunk;
 
 public:
@@ -232,7 +232,7 @@ public:
     static constexpr std::size_t slots_per_chunk = rules.slot_count();
     /// Steps (step_counter.hpp) of one insertion or one erasure, whatever the size of the map. A
     /// new chunk is on top, when an insertion needs one.
-    static constexpr std::uint64_t step_count_max = slots::step_count_max(rules);
+    static constexpr std::uint64_t step_count_max = slot_set::step_count_max(rules);
 
     explicit stable_slot_map(allocator_ref upstream = system_memory(),
                              const options& how = {}) noexcept
@@ -309,7 +309,7 @@ public:
     /// Returns: null when exhausted.
     [[nodiscard]] handle_type promise_handle() noexcept {
         if (!slots_.ready()) [[unlikely]] { return {}; }
-        const slots::place at = slots_.take(rules);
+        const slot_set::place at = slots_.take(rules);
         slots_.promise(at);
         return handle_type::make(at.index, slots_.life(at.index) & ~chunk::vacant);
     }
@@ -436,12 +436,12 @@ public:
     bool erase(handle_type h) noexcept {
         const std::size_t p = h.index() >> rules.slots_log2;
         if (p >= chunk_count()) [[unlikely]] { return false; }
-        const slots::entry at = slots_.table()[p];
+        const slot_set::entry at = slots_.table()[p];
         const std::uint32_t slot = h.index() & rules.slot_mask();
         const std::uint32_t generation = h.generation();
         std::uint32_t& life = at.state->lives(rules)[slot];
         if (life != generation) [[unlikely]] { return false; }
-        life = slots::after(rules, generation);  // first: ~T() may come back here
+        life = slot_set::after(rules, generation);  // first: ~T() may come back here
         destroy(reinterpret_cast<T*>(at.objects) + slot);
         slots_.leave<rules.slots_log2>(rules, h.index(), at.state, generation);
         return true;
@@ -511,7 +511,7 @@ public:
         std::size_t count = 0;
         for (std::size_t at = 0;; ++count) {
             const std::uint32_t index = slots_.next_due(completed, at);
-            if (index == slots::no_slot) { return count; }
+            if (index == slot_set::no_slot) { return count; }
             destroy(slot_of(index));  // out of the list before: ~T() may come back here
             slots_.finish(index);
         }
@@ -555,7 +555,7 @@ public:
         return true;
     }
     void swap(stable_slot_map& other) noexcept {
-        slots between{std::move(slots_)};
+        slot_set between{std::move(slots_)};
         detail::begin_anew(slots_, other.slots_);
         detail::begin_anew(other.slots_, between);
     }
@@ -578,7 +578,7 @@ private:
     [[nodiscard]] T* locate(handle_type h) const noexcept {
         const std::size_t p = h.index() >> rules.slots_log2;
         if (p < chunk_count()) [[likely]] {
-            const slots::entry& at = slots_.table()[p];
+            const slot_set::entry& at = slots_.table()[p];
             const std::uint32_t slot = h.index() & rules.slot_mask();
             if (at.state->lives(rules)[slot] == h.generation()) [[likely]] {
                 return detail::not_null(reinterpret_cast<T*>(at.objects) + slot);
@@ -603,7 +603,7 @@ private:
     template <bool IsNothrow, class Build>
     handle_type insert_in_place(Build&& build) {
         if (!slots_.ready()) [[unlikely]] { return {}; }
-        const slots::place at = slots_.take(rules);
+        const slot_set::place at = slots_.take(rules);
         std::uint32_t& life = at.state->lives(rules)[at.slot];
         const std::uint32_t generation = life & ~chunk::vacant;
         const handle_type h = handle_type::make(at.index, generation);
@@ -623,16 +623,17 @@ private:
         return h;
     }
 
-    template <class U, class F>
+    template <class Other, class F>
     void visit_chunk(std::size_t p, F& f) const {
         chunk* const state = slots_.table()[p].state;
         for (std::uint64_t used = state->used; used != 0; used &= used - 1) {
             const auto w = static_cast<std::uint32_t>(std::countr_zero(used));
             // Asked again for each word: `f` may insert and erase.
-            U* const objects = as_it_is(reinterpret_cast<U*>(slots_.table()[p].objects) + w * 64);
+            Other* const objects =
+                as_it_is(reinterpret_cast<Other*>(slots_.table()[p].objects) + w * 64);
             for (std::uint64_t live = state->objects_in(rules, w); live != 0; live &= live - 1) {
                 const auto bit = static_cast<std::uint32_t>(std::countr_zero(live));
-                if constexpr (std::is_invocable_v<F&, handle_type, U&>) {
+                if constexpr (std::is_invocable_v<F&, handle_type, Other&>) {
                     const std::uint32_t slot = w * 64 + bit;
                     f(handle_type::make(static_cast<std::uint32_t>(p * slots_per_chunk + slot),
                                         state->lives(rules)[slot]),
@@ -657,15 +658,15 @@ private:
     }
     /// A pointer that the compiler keeps in a register as it is. gcc would compute
     /// base + first * 64 + bit anew at each bit.
-    template <class U>
-    [[nodiscard]] static U* as_it_is(U* p) noexcept {
+    template <class Other>
+    [[nodiscard]] static Other* as_it_is(Other* p) noexcept {
 #if defined(__GNUC__)
         __asm__("" : "+r"(p));
 #endif
         return p;
     }
 
-    slots slots_;
+    slot_set slots_;
 };
 
 template <class T, class Policy>

@@ -165,9 +165,9 @@ public:
 
 private:
     friend class relocatable_heap;
-    template <class U>
+    template <class Other>
     friend class relocatable;
-    template <class U>
+    template <class Other>
     friend class pinned;
 
     pinned(relocatable_heap& heap, relocatable_heap::handle_type h, T* object) noexcept

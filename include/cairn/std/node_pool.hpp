@@ -118,22 +118,22 @@ public:
     using is_always_equal = std::false_type;
 
     node_allocator(node_pool& nodes) noexcept : nodes_{&nodes} {}  // implicit: containers take it
-    template <class U>
-    node_allocator(const node_allocator<U>& other) noexcept : nodes_{&other.nodes()} {}
+    template <class Other>
+    node_allocator(const node_allocator<Other>& other) noexcept : nodes_{&other.nodes()} {}
 
     /// Throws: std::bad_alloc when exhausted, std::bad_array_new_length when count * sizeof(T)
     /// overflows.
     [[nodiscard]] T* allocate(std::size_t count) {
         if constexpr (node_pool::has_pool_for<T>) {
             if (count == 1) [[likely]] {
-                return check(nodes_->template pool_for<sizeof(T)>().allocate(), sizeof(T));
+                return or_throw(nodes_->template pool_for<sizeof(T)>().allocate(), sizeof(T));
             }
         }
         if (count > static_cast<std::size_t>(PTRDIFF_MAX) / sizeof(T)) {
             detail::refuse_length(count, alignment::of<T>());
         }
-        return check(nodes_->upstream().allocate(count * sizeof(T), alignment::of<T>()),
-                     count * sizeof(T));
+        return or_throw(nodes_->upstream().allocate(count * sizeof(T), alignment::of<T>()),
+                        count * sizeof(T));
     }
 
     void deallocate(T* p, std::size_t count) noexcept {
@@ -149,13 +149,13 @@ public:
     /// Where its nodes come from.
     [[nodiscard]] node_pool& nodes() const noexcept { return *nodes_; }
 
-    template <class U>
-    friend bool operator==(const node_allocator& a, const node_allocator<U>& b) noexcept {
+    template <class Other>
+    friend bool operator==(const node_allocator& a, const node_allocator<Other>& b) noexcept {
         return &a.nodes() == &b.nodes();
     }
 
 private:
-    static T* check(void* p, std::size_t size) {
+    static T* or_throw(void* p, std::size_t size) {
         if (p == nullptr) [[unlikely]] { detail::refuse(size, alignment::of<T>()); }
         return static_cast<T*>(p);
     }

@@ -101,9 +101,9 @@ public:
     using propagate_on_container_copy_assignment = std::false_type;
     using is_always_equal = std::false_type;
 
-    template <class U>
+    template <class Other>
     struct rebind {
-        using other = std_allocator<U, A>;
+        using other = std_allocator<Other, A>;
     };
 
     /// Refers to no allocator: each request of memory throws std::bad_alloc.
@@ -126,8 +126,8 @@ public:
                   call_site made_at = call_site::current()) noexcept
         : held_{allocator_ref{allocator, made_at}} {}
 
-    template <class U>
-    std_allocator(const std_allocator<U, A>& other) noexcept : held_{other.held()} {}
+    template <class Other>
+    std_allocator(const std_allocator<Other, A>& other) noexcept : held_{other.held()} {}
 
     /// Uninitialized memory for `count` objects of type T.
     /// Throws: std::bad_alloc when the allocator is exhausted, std::bad_array_new_length when their
@@ -180,8 +180,9 @@ private:
 };
 
 /// The same allocator object behind both: what one allocated, the other can free.
-template <class T, class U, byte_allocator A>
-[[nodiscard]] bool operator==(const std_allocator<T, A>& a, const std_allocator<U, A>& b) noexcept {
+template <class T, class Other, byte_allocator A>
+[[nodiscard]] bool operator==(const std_allocator<T, A>& a,
+                              const std_allocator<Other, A>& b) noexcept {
     return a.held() == b.held();
 }
 

@@ -105,8 +105,9 @@ void concurrent_pool::validate() const noexcept {
     std::size_t cache_total = 0;
     for (const auto* c = depot_.first_cache(); c != nullptr; c = c->next) {
         ++cache_total;
-        CAIRN_ASSERT(c->floor == c->loaded->slots && c->floor <= c->top && c->top <= c->ceiling,
-                     "a cache works inside its loaded magazine");
+        CAIRN_ASSERT(
+            c->floor == c->loaded->first_slot && c->floor <= c->top && c->top <= c->ceiling,
+            "a cache works inside its loaded magazine");
         [[maybe_unused]] const std::size_t spare =
             c->spare.load(detail::memory_order::acquire)->count;
         CAIRN_ASSERT(spare == 0 || spare == depot_.magazine_size(),

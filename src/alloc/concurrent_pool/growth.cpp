@@ -81,7 +81,7 @@ concurrent_pool::magazine& concurrent_pool::make_magazine(std::byte*& memory) no
     // take() reads 8 entries below the top, to prefetch: below the lowest slot it finds null.
     auto** const below = reinterpret_cast<void**>(memory + magazine_head);
     std::memset(below, 0, lookahead * sizeof(void*));
-    m->slots = below + lookahead;
+    m->first_slot = below + lookahead;
     depot_.magazines().append(*m);
     memory += magazine_bytes();
     return *m;

@@ -104,18 +104,18 @@ bool pool::add_chunk(std::size_t slot_count) noexcept {
 bool pool::make_room_in_side(std::size_t chunk_count, std::size_t slot_count) noexcept {
     if (chunk_count <= chunk_capacity_ && slot_count <= stack_capacity_) { return true; }
     // The first one is exact, as is the last one of a bounded pool; in between they double.
-    std::size_t slots = std::max(slot_count, detail::saturating_multiply(stack_capacity_, 2));
-    slots = std::max(slot_count, std::min(slots, options_.slot_count_max));
+    std::size_t stack_slots = std::max(slot_count, detail::saturating_multiply(stack_capacity_, 2));
+    stack_slots = std::max(slot_count, std::min(stack_slots, options_.slot_count_max));
     const std::size_t chunks = std::max({chunk_count, chunk_capacity_ * 2, first_chunk_capacity});
     auto* const side = static_cast<std::byte*>(
-        upstream_.allocate(side_size_for(chunks, slots), default_alignment));
+        upstream_.allocate(side_size_for(chunks, stack_slots), default_alignment));
     if (side == nullptr) { return false; }
-    move_side_to(side, chunks, slots);
+    move_side_to(side, chunks, stack_slots);
     return true;
 }
 
 /// The side block is `side` from now on, with room for `chunks` and `slots`; the old one goes back.
-void pool::move_side_to(std::byte* side, std::size_t chunks, std::size_t slots) noexcept {
+void pool::move_side_to(std::byte* side, std::size_t chunks, std::size_t stack_slots) noexcept {
     auto* const new_chunks = reinterpret_cast<chunk*>(side);
     auto** const new_floor = reinterpret_cast<void**>(side + chunks * sizeof(chunk)) + lookahead;
     const auto free_count = static_cast<std::size_t>(top_ - floor_);
@@ -128,7 +128,7 @@ void pool::move_side_to(std::byte* side, std::size_t chunks, std::size_t slots) 
     floor_ = new_floor;
     top_ = new_floor + free_count;
     chunk_capacity_ = chunks;
-    stack_capacity_ = slots;
+    stack_capacity_ = stack_slots;
 }
 
 bool pool::reserve(std::size_t count) noexcept {
@@ -142,8 +142,8 @@ bool pool::reserve(std::size_t count) noexcept {
 // ------------------------------------------------------------------------------------------------
 // giving back
 
-std::size_t pool::side_size_for(std::size_t chunks, std::size_t slots) noexcept {
-    return chunks * sizeof(chunk) + (lookahead + slots) * sizeof(void*);
+std::size_t pool::side_size_for(std::size_t chunks, std::size_t stack_slots) noexcept {
+    return chunks * sizeof(chunk) + (lookahead + stack_slots) * sizeof(void*);
 }
 
 std::size_t pool::side_size() const noexcept {

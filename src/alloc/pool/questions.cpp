@@ -37,7 +37,7 @@ pool_stats pool::stats() const noexcept {
 void pool::validate() const noexcept {
     CAIRN_ASSERT(floor_ <= top_ && free_count() <= stack_capacity_,
                  "the stack of free slots has room for every slot");
-    std::size_t slots = 0;
+    std::size_t all_slots = 0;
     std::size_t live = 0;
     bool every_bit_known = true;
     for (std::size_t i = 0; i < chunk_count_; ++i) {
@@ -46,11 +46,11 @@ void pool::validate() const noexcept {
         CAIRN_ASSERT(is_aligned(c.first, align_), "slots are aligned");
         CAIRN_ASSERT(c.first <= carved_end(i) && carved_end(i) <= c.first + c.slot_count * stride_,
                      "carving stays inside its chunk");
-        slots += c.slot_count;
+        all_slots += c.slot_count;
         every_bit_known = every_bit_known && c.live != nullptr;
         live += c.live != nullptr ? pool_checks::count(c) : 0;
     }
-    CAIRN_ASSERT(slots == slot_count_, "slot_count_ counts the slots of all chunks");
+    CAIRN_ASSERT(all_slots == slot_count_, "slot_count_ counts the slots of all chunks");
     for (std::size_t i = 0; i < lookahead && floor_ != nullptr; ++i) {
         CAIRN_ASSERT(floor_[-1 - static_cast<std::ptrdiff_t>(i)] == nullptr,
                      "below the stack lie null entries");

@@ -37,7 +37,7 @@ struct world {
     }
     magazine& fresh_magazine() {
         const std::size_t i = depot.magazines().size();
-        all[i].slots = pointers.data() + 2 * i;
+        all[i].first_slot = pointers.data() + 2 * i;
         depot.magazines().append(all[i]);
         return all[i];
     }

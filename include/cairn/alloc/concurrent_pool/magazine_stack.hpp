@@ -69,7 +69,7 @@ struct basic_magazine {
     typename Atoms::template atomic<std::uint32_t> next{0};  // index + 1 of the one below; 0: none
     std::uint32_t index = 0;                                 // its place in the table
     typename Atoms::template plain<std::size_t> count{std::size_t{0}};  // slots, while not loaded
-    slot* slots = nullptr;
+    slot* first_slot = nullptr;
     bool found = false;  // only in the child of a fork, which looks for magazines in their places
 };
 

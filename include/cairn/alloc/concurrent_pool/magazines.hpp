@@ -50,7 +50,7 @@ struct basic_cache {
 
     void load(magazine* m, std::size_t magazine_size) noexcept {
         loaded = m;
-        floor = m->slots;
+        floor = m->first_slot;
         top = floor + static_cast<std::size_t>(m->count);
         ceiling = floor + magazine_size;
     }

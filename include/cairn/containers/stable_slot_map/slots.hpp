@@ -141,7 +141,7 @@ public:
     /// For clear(): the live slots of word `w` in chunk `p` end their lives and wait.
     [[nodiscard]] std::uint64_t hide_word(std::size_t p, std::uint32_t w) noexcept;
     /// The objects of those slots are destroyed: the slots are free.
-    void free_word(std::size_t p, std::uint32_t w, std::uint64_t slots) noexcept;
+    void free_word(std::size_t p, std::uint32_t w, std::uint64_t freed) noexcept;
     /// See stable_slot_map::recycle_slots().
     std::size_t recycle() noexcept;
 

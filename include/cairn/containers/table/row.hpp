@@ -92,12 +92,12 @@ template <class Layout, bool IsConst>
 struct row_kind {
     template <class T>
     static auto find() {
-        using U = unmarked<T>;
+        using Other = unmarked<T>;
         constexpr auto list = list_columns<Layout>(type_list<declared<T>>{});
         if constexpr (list.at[0].component != list.whole) {
-            return std::type_identity<split_ref<U, IsConst>>{};
+            return std::type_identity<split_ref<Other, IsConst>>{};
         } else {
-            return std::type_identity<std::conditional_t<IsConst, const U&, U&>>{};
+            return std::type_identity<std::conditional_t<IsConst, const Other&, Other&>>{};
         }
     }
     template <class T>

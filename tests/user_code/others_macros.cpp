@@ -1,0 +1,47 @@
+// Macros of <windows.h>, Qt, Unreal, X11 and older C libraries, defined in front of all of cairn. The headers
+// of the standard library come first: they are other people's business.
+#include "std_headers.inc"
+
+#define max(a, b) ((a) > (b) ? (a) : (b))
+#define min(a, b) ((a) < (b) ? (a) : (b))
+#define small char
+#define near
+#define far
+#define interface struct
+#define ERROR 0
+#define IN
+#define OUT
+#define OPTIONAL
+#define TRUE 1
+#define FALSE 0
+#define DELETE 0x00010000L
+#define slots
+#define signals public
+#define emit
+#define check(expression)     \
+    {                         \
+        if (!(expression)) {} \
+    }
+#define verify(expression)    \
+    {                         \
+        if (!(expression)) {} \
+    }
+#define None 0L
+#define Bool int
+#define Status int
+#define Success 0
+#define Always 2
+#define _C 0x10
+#define _B 0x20
+#define U 1
+
+#include "cairn/testing/expect_broken_promise.hpp"
+#include "cairn_headers.inc"
+
+namespace game {
+#include "game.hpp"
+}
+
+#include "uses.hpp"
+
+int main() { return user_code::use_all(); }
