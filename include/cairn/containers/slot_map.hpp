@@ -686,11 +686,13 @@ protected:
     template <class Pointer, class Rows>
     [[nodiscard]] [[gnu::always_inline]] Pointer find_in(Rows& rows, handle_type h) const noexcept {
         std::uint32_t row;
-        const bool is_there = slots_.find(h.index(), h.generation(), row);
-        if constexpr (std::is_pointer_v<Pointer>) {
-            return is_there ? detail::not_null(own(h, address_of(rows, row))) : nullptr;
+        if constexpr (requires { rows.data(); }) {
+            auto* const all = rows.data();  // before the question: loops keep it in a register
+            return find_row(h, row) ? detail::not_null(own(h, all + row)) : nullptr;
+        } else if constexpr (std::is_pointer_v<Pointer>) {
+            return find_row(h, row) ? detail::not_null(own(h, address_of(rows, row))) : nullptr;
         } else {
-            return is_there ? Pointer{rows[row]} : Pointer{};
+            return find_row(h, row) ? Pointer{rows[row]} : Pointer{};
         }
     }
     template <class Rows>
