@@ -31,7 +31,7 @@ tested_elsewhere = {
     "core/version": "numbers, which core/flavour_test.cpp compares with the names",
 }
 # Of several nouns: what is inlined into callers, without and with checks.
-may_be_namesakes = {"hot_path.hpp", "checked.hpp", "iterator.hpp", "look_ups.hpp", "ranges.hpp"}
+may_be_namesakes = {"hot_path.hpp", "checked.hpp"}
 include = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
