@@ -42,10 +42,8 @@ exempt = {
     "page_allocator": "its options alone",
     "pmr_resource": "what is inside is shown as such",
     "reset_policy": "a constant in the options of an arena",
-    "directory_slot": "a word and a value: two numbers",
     "std_allocator": "one allocator_ref or pointer",
     "system_allocator": "has no state",
-    "thread_exit": "for the library's own use",
     "visitor": "a function of the collector, for the time of one trace()",
 }
 
