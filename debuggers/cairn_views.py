@@ -102,7 +102,7 @@ members = {
     "node_pool": {"pools": "pools_"},
     "heap": {
         "count": "regions_.count_", "regions": "regions_.entries_",
-        "joined": "bins_.surplus_.joined_", "left": "bins_.surplus_.left_"},
+        "joined": "bins_.books_.joined_", "left": "bins_.books_.left_"},
     "heap_entry": {"region": "region"},
     "relocatable_heap": {
         "base": "base_", "slots": "slots_", "size": "region_size_", "lowest": "map_.lowest_",

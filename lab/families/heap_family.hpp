@@ -39,6 +39,13 @@ struct cairn_heap {
     void deallocate(void* p, std::size_t size) { heap.deallocate(p, size); }
 };
 
+/// As a user constructs it who does not think of a size.
+struct default_heap {
+    cairn::heap<> heap;
+    void* allocate(std::size_t size) { return heap.allocate(size); }
+    void deallocate(void* p, std::size_t size) { heap.deallocate(p, size); }
+};
+
 struct general_malloc {
     void* allocate(std::size_t size) { return std::malloc(size); }
     void deallocate(void* p, std::size_t) { std::free(p); }
@@ -164,6 +171,7 @@ template <class Make>
 void add_heaps(comparison& c, Make make, who w = {}) {
     c.limit("size-class lifo, no merging", make(adapter_tag<size_class_lifo>{}));
     c.cairn("cairn::heap<good_fit>", make(adapter_tag<cairn_heap<cairn::good_fit>>{}));
+    c.cairn("cairn::heap<> as constructed", make(adapter_tag<default_heap>{}));
     c.cairn("cairn::heap<quick_fit>", make(adapter_tag<cairn_heap<cairn::quick_fit>>{}));
     if (w.fits) {
         c.cairn("cairn::heap<strict_good_fit>",

@@ -36,7 +36,7 @@ template <class Fit>
     std::uint64_t merging = 0;
     if constexpr (Fit::deferred_max != 0) {
         bins = Fit::class_of_free(Fit::small_max) + 1;
-        merging = detail::deferred_blocks_max<Fit>() *
+        merging = detail::deferred_blocks_max<Fit>(region_count > 1) *
                   (Fit::deallocate_steps_max + 2 * check_steps + 8);  // 8: whose region is it?
     }
     return 2 * regions * (worst + 2 * check_steps) + regions * (3 * regions + 2 * bins) + bins +

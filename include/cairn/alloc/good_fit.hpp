@@ -35,11 +35,11 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// `DeferredMax`: how many freed blocks of one class may always wait unmerged (0: all merge at
-/// once). `DeferredShare`: the part of the heap that they may withhold is one in this many, and no
+/// once). They may withhold one part in `DeferredShare` of the live bytes, but always 4 KiB, and no
 /// more than `DeferredSize` bytes. More may wait while the heap is smaller than it has been: see
-/// deferred.hpp.
-template <unsigned MantissaBits, std::uint32_t DeferredMax, std::uint32_t DeferredShare = 2048,
-          std::uint32_t DeferredSize = 6 * 1024>
+/// heap/waiting_blocks.hpp.
+template <unsigned MantissaBits, std::uint32_t DeferredMax, std::uint32_t DeferredShare = 128,
+          std::uint32_t DeferredSize = 24 * 1024>
 struct basic_good_fit {
     using steps = detail::size_class<MantissaBits>;
 
@@ -121,6 +121,9 @@ struct basic_good_fit {
             lists_.give(heads(), links{b, code_}, class_of_free, left_size, at, size, right_size);
         }
 
+        /// The class of the largest free block; no_block: none is free.
+        [[nodiscard]] std::uint32_t highest_class() const noexcept { return lists_.highest_bin(); }
+
         /// Size of the largest free block; looks at every block of the highest bin. Diagnostic.
         [[nodiscard]] std::uint32_t largest(blocks b) const noexcept {
             const std::uint32_t bin = lists_.highest_bin();
@@ -183,7 +186,7 @@ using good_fit = basic_good_fit<4, 64>;
 /// More of them wait: fewer operations reach the exact core, and 3 to 4 % more memory is held after
 /// churn. (docs/decisions/0030-a-heap-defers-merging-within-a-bound.md)
 /// Source: C. B. Weinstock and W. A. Wulf, Quick Fit, SIGPLAN Notices 23(10), 1988.
-using quick_fit = basic_good_fit<4, 64, 512, 24 * 1024>;
+using quick_fit = basic_good_fit<4, 64, 32, 48 * 1024>;
 
 /// Every block merges as it is freed: no last resort, one small bound for every operation.
 using strict_good_fit = basic_good_fit<4, 0>;

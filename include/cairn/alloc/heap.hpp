@@ -8,7 +8,7 @@
 //      +-----------------------------+
 //      | h|used |h|free |h|used |h|..|      8 bytes of header a block, granules of 16
 //      +-----------------------------+
-//        one region, or up to 64 that come from upstream as needed and go back when empty
+//        one region, or up to 64 that come from upstream as needed
 //
 //      good_fit         default; constant time; freed blocks wait a little before they merge
 //      quick_fit        the same, more of them and longer: faster churn, more memory
@@ -55,11 +55,12 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-/// Says that a heap takes blocks of at least `block_size` bytes from its upstream as it needs them.
-/// Each is also at least a quarter of what the heap already has, so that 64 blocks reach anywhere.
-/// A block that becomes empty goes back; one spare and the first stay until trim(). With good_fit a
-/// block of which some part waits unmerged (heap/waiting_blocks.hpp) is not empty before that part
-/// merges: trim() between two levels gives all of it back.
+/// Says that a heap takes regions of at least `block_size` bytes from its upstream as it needs them.
+/// Each is also at least an eighth of what the heap has, from the 32nd on a quarter and from the
+/// 48th on a half: 64 of them hold 200 GiB. A region that becomes empty goes back after 4,000
+/// operations of the core in which no request used it, so that a burst that repeats keeps its
+/// memory; the first one stays until trim(). With good_fit a block that waits unmerged
+/// (heap/waiting_blocks.hpp) holds its region until it merges: trim() gives all of it back at once.
 struct grow_by {
     std::size_t block_size;
 };
@@ -130,6 +131,10 @@ public:
     /// A heap that takes nothing now and grows as needed.
     explicit heap(grow_by growth, allocator_ref upstream = system_memory(),
                   const options& how = {}) noexcept;
+
+    /// A heap that takes nothing now and grows as needed from `upstream`, as the default does from
+    /// the system.
+    explicit heap(allocator_ref upstream, const options& how = {}) noexcept;
 
     /// The heap whose region these bytes are: mapped shared memory, a saved region read back.
     /// Its blocks are where they were, counted from the start of the bytes.
@@ -277,6 +282,9 @@ private:
     void start(region_type* home, std::size_t size) noexcept;
     [[nodiscard]] bool grow(std::uint32_t granules, alignment align) noexcept;
     void remove_region(region_type* r) noexcept;
+    void regions_changed() noexcept;
+    void rank(std::uint32_t i) noexcept;
+    void count_operation() noexcept;
 
     // -------------------------------------------------------------------- the core
     [[nodiscard]] void* allocate_from_core(std::size_t size, alignment align) noexcept;
@@ -296,8 +304,8 @@ private:
     // -------------------------------------------------------------------- what waits
     bool merge_deferred() noexcept;
     bool merge_newest(bin& b) noexcept;
-    void merge_surplus() noexcept;
-    void count_surplus() noexcept;
+    bool merge_one(bool any) noexcept;
+    void count_anew() noexcept;
 
     // -------------------------------------------------------------------- checked builds
     [[nodiscard]] void* allocate_and_report(std::size_t size, alignment align) noexcept;
@@ -324,6 +332,7 @@ public:
 heap(byte_slice, heap_options = {}) -> heap<>;
 heap(std::size_t, allocator_ref = system_memory(), heap_options = {}) -> heap<>;
 heap(grow_by, allocator_ref = system_memory(), heap_options = {}) -> heap<>;
+heap(allocator_ref, heap_options = {}) -> heap<>;
 
 static_assert(detail::block_header_size <= 8 && detail::granule_size <= 32);
 

@@ -1,9 +1,11 @@
 // Cold half of cairn/alloc/heap/heap_memory.hpp: regions, and reports about them.
 //
-// What is kept beside the regions, and must go with them: spare_ and home_ point into the set,
+// What is kept beside the regions, and must go with them: home_ points into the set,
 // recent_ is a copy of where one of them lies, and Valgrind's number stands in its entry. So
-// give_back() forgets recent_ whatever it is, and its callers mend the other two.
+// give_back() forgets recent_ whatever it is, and its callers mend home_.
 #include <cairn/alloc/heap/heap_memory.hpp>
+
+#include <cairn/alloc/heap/waiting_blocks.hpp>
 
 #include <cairn/core/alignment.hpp>
 
@@ -22,7 +24,8 @@ void forget([[maybe_unused]] region_set::entry& entry) noexcept {
 
 heap_memory::heap_memory(heap_memory&& other) noexcept
     : home_{other.home_},
-      spare_{other.spare_},
+      core_operations_{other.core_operations_},
+      next_return_{other.next_return_},
       upstream_{other.upstream_},
       block_size_{other.block_size_},
       owned_{other.owned_},
@@ -31,7 +34,7 @@ heap_memory::heap_memory(heap_memory&& other) noexcept
     // The regions stay where they are, and with them the bins: blocks keep their addresses. recent_
     // is found again by the first check.
     regions_.take_all(other.regions_);
-    other.home_ = other.spare_ = nullptr;
+    other.home_ = nullptr;
     other.recent_ = {};
     other.ends_empty_ = false;
 }
@@ -55,12 +58,7 @@ heap_memory::~heap_memory() {
 // ---------------------------------------------------------------------------- regions
 
 std::byte* heap_memory::take(std::size_t needed, std::size_t& size) noexcept {
-    constexpr std::size_t size_max = std::size_t{granule_count_max} * granule_size;
-    const std::size_t held = regions_.held();
-    //     size = max(block_size_, held / 4), at most 16 GiB, and at least what the request needs
-    // A quarter of the held bytes, so that 64 regions reach any size.
-    size = block_size_ > held / 4 ? block_size_ : held / 4;
-    size = size < size_max ? size : size_max;
+    size = next_region_size(block_size_, regions_.held(), regions_.count());
     size = size > needed ? size : needed;
     void* memory = upstream_.allocate(size, alignment{granule_size});
     if (memory == nullptr && size > needed) {  // an upstream near its end may have just enough
@@ -87,7 +85,7 @@ void heap_memory::give_back(region_base* r) noexcept {
 void heap_memory::give_all_back() noexcept {
     // From the last one down: nothing in the set moves.
     while (regions_.count() != 0) { give_back(regions_.region(regions_.count() - 1)); }
-    home_ = spare_ = nullptr;
+    home_ = nullptr;
 }
 
 // ---------------------------------------------------------------------------- checks

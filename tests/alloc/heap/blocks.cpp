@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -262,4 +263,15 @@ TEST(heap, all_of_usable_size_may_be_used_once_it_was_asked_for) {
         ASSERT_EQ(is_poisoned(p), detail::poison_is_queryable);
     }
     h.validate();
+}
+
+TEST(heap, an_upstream_alone_makes_a_heap_that_grows) {
+    test_upstream upstream;
+    heap<> h{upstream};
+    static_assert(std::is_same_v<decltype(heap{allocator_ref{upstream}}), heap<>>);
+    EXPECT_EQ(upstream.live_count(), 0u);
+    void* const p = h.allocate(100);
+    ASSERT_NE(p, nullptr);
+    EXPECT_EQ(upstream.live_size(), 64_KiB);
+    h.deallocate(p, 100);
 }

@@ -9,11 +9,13 @@
 #include <cstddef>
 #include <cstring>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "alloc/heap/pieces.hpp"
 #include "support/heap_model.hpp"
 #include "support/sanitizers.hpp"
+#include "support/test_upstream.hpp"
 
 using namespace cairn;
 using namespace cairn::literals;
@@ -88,8 +90,8 @@ void expect_what_waits_is_bounded() {
     std::vector<void*> live;
     for (std::size_t i = 0; i < 12'000; ++i) { live.push_back(h.allocate(i % 1000)); }
     for (std::size_t i = 0; i < live.size(); ++i) { h.deallocate(live[i], i % 1000); }
-    EXPECT_GE(h.stats().deferred_count, detail::deferred_surplus::surplus_max);
-    EXPECT_LE(h.stats().deferred_count, detail::deferred_blocks_max<Fit>());
+    EXPECT_GE(h.stats().deferred_count, 2048u);
+    EXPECT_LE(h.stats().deferred_count, detail::deferred_blocks_max<Fit>(false));
     h.validate();
     h.trim();
     EXPECT_EQ(h.stats().deferred_count, 0u);
@@ -100,28 +102,43 @@ TEST(heap, what_waits_is_bounded) {
     expect_what_waits_is_bounded<quick_fit>();
 }
 
-// Its share of a class, and the surplus, which has the same bound: first the one, then the other.
-TEST(heap, a_quick_fit_always_keeps_24_KiB_of_a_class_and_a_good_fit_6) {
-    const auto kept = []<class Fit>(Fit, std::size_t region_size) {
-        test_region memory{region_size};
-        heap<Fit> h{memory.span()};
-        std::vector<void*> live;
-        void* const large = h.allocate(region_size / 4);
-        h.deallocate(large, region_size / 4);  // merged: too large to wait
-        for (int i = 0; i < 64; ++i) { live.push_back(h.allocate(1000)); }
-        std::vector<void*> others;  // so much in use that nothing beyond the shares may wait
-        while (void* const p = h.allocate(4000)) { others.push_back(p); }
-        for (void* const p : live) { h.deallocate(p, 1000); }
-        const std::size_t count = h.stats().deferred_count;
-        for (void* const p : others) { h.deallocate(p, 4000); }
-        h.reset();
-        return count;
-    };
-    EXPECT_EQ(kept(good_fit{}, 64_MiB), 6 * 1024 / 1024u);
-    EXPECT_EQ(kept(quick_fit{}, 64_MiB), 24 * 1024 / 1024u);
-    // One part in 2,048 of a small heap, or one in 512.
-    EXPECT_EQ(kept(good_fit{}, 4_MiB), 2u);
-    EXPECT_EQ(kept(quick_fit{}, 4_MiB), 8u);
+// Blocks of 1000 bytes that wait while so much is in use that nothing beyond the shares may.
+template <class Fit>
+std::size_t kept_of_a_class(std::size_t live_size, int freed) {
+    test_region memory{2 * live_size};
+    heap<Fit> h{memory.span()};
+    std::vector<void*> live;
+    for (int i = 0; i < freed; ++i) { live.push_back(h.allocate(1000)); }
+    std::vector<void*> others;
+    for (std::size_t size = 0; size < live_size; size += 8000) {
+        others.push_back(h.allocate(8000));
+    }
+    while (h.allocate(8000) != nullptr) {}  // 7/8 of the heap and more
+    for (void* const p : live) { h.deallocate(p, 1000); }
+    const std::size_t count = h.stats().deferred_count;
+    h.validate();
+    h.reset();
+    return count;
+}
+TEST(heap, a_class_keeps_a_128th_of_what_lives_at_least_4_KiB_and_at_most_24) {
+    const std::size_t block = 1008;  // the last one may reach beyond the share
+    EXPECT_EQ(kept_of_a_class<good_fit>(100'000, 12), (4_KiB + block - 1) / block);
+    EXPECT_EQ(kept_of_a_class<good_fit>(64_MiB, 64), (24_KiB + block - 1) / block);
+    EXPECT_GT(kept_of_a_class<quick_fit>(64_MiB, 64), kept_of_a_class<good_fit>(64_MiB, 64));
+}
+
+TEST(heap, nothing_waits_after_a_peak_when_nothing_lives) {
+    test_upstream upstream;
+    heap<> h{grow_by{64_KiB}, upstream};
+    std::vector<std::pair<void*, std::size_t>> live;
+    for (std::size_t i = 0; i < 60'000; ++i) {
+        live.push_back({h.allocate(16 + i % 500), 16 + i % 500});
+    }
+    std::mt19937 random{3};
+    std::shuffle(live.begin(), live.end(), random);
+    for (const auto& [p, size] : live) { h.deallocate(p, size); }
+    EXPECT_LT(h.stats().deferred_size, 4_KiB);
+    h.validate();
 }
 
 template <class Fit>
@@ -132,7 +149,6 @@ void expect_no_more_than_its_shares() {
     std::vector<piece> live(1000, piece{nullptr, 0, default_alignment, {}});
     std::size_t used = 0;
     std::size_t most = 0;
-    const std::size_t shares = 81 * 4_MiB / Fit::deferred_share;
     for (int step = 0; step < 30'000; ++step) {
         piece& p = live[random() % live.size()];
         if (p.data != nullptr) {
@@ -145,7 +161,7 @@ void expect_no_more_than_its_shares() {
         used += h.good_size(p.size) + h.header_size;
         most = std::max(most, used);
         const heap_stats s = h.stats();
-        ASSERT_LE(s.capacity - s.free_size, most + most / 32 + shares);
+        ASSERT_LE(s.capacity - s.free_size, 2 * most + most / 32) << "as much waits as lives";
     }
     h.reset();
 }
@@ -187,18 +203,24 @@ TEST(heap, a_write_into_a_block_that_waits_is_noticed) {
     h.deallocate(guard, 100);
 }
 
-TEST(deferred_surplus, a_heap_wants_to_shrink_when_more_waits_than_is_in_use) {
-    detail::deferred_surplus surplus;
+TEST(waiting_books, a_heap_of_several_regions_that_needs_few_of_them_wants_to_shrink) {
+    detail::waiting_books<good_fit> books;
     detail::deferred_bin bin;
-    surplus.start(1000, 100, 0, 0);
-    surplus.set_may_shrink(true);
-    ASSERT_TRUE(surplus.joined(bin, 30));
-    ASSERT_TRUE(surplus.joined(bin, 30));
-    surplus.left(bin, 30);
-    EXPECT_EQ(surplus.waiting(), 30u);
-    EXPECT_FALSE(surplus.wants_to_shrink()) << "what has left waits no longer";
-    ASSERT_TRUE(surplus.joined(bin, 30));
-    EXPECT_TRUE(surplus.wants_to_shrink()) << "60 of 100";
-    surplus.set_may_shrink(false);
-    EXPECT_FALSE(surplus.wants_to_shrink());
+    bin.waiting = 30 + detail::block_header::deferred_bit;
+    books.set_capacity(1000, true);
+    books.start(100, 0, 0, true);
+    ASSERT_TRUE(books.joined(bin, bin.waiting));
+    books.left(bin, bin.waiting);
+    EXPECT_EQ(books.waiting(), 0u);
+    ASSERT_TRUE(books.joined(bin, bin.waiting));
+    EXPECT_EQ(books.waiting(), 30u);
+    EXPECT_EQ(books.count(), 1u);
+    EXPECT_FALSE(books.wants_to_shrink()) << "70 of 100 live";
+    ASSERT_TRUE(books.joined(bin, bin.waiting));
+    EXPECT_TRUE(books.wants_to_shrink()) << "40 of 100 live";
+    EXPECT_FALSE(books.joined(bin, bin.waiting)) << "more waits than lives";
+    books.set_capacity(300, true);
+    EXPECT_FALSE(books.wants_to_shrink()) << "a third of the heap is not little";
+    books.set_capacity(1000, false);
+    EXPECT_FALSE(books.wants_to_shrink()) << "one region stays";
 }

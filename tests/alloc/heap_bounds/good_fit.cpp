@@ -18,7 +18,7 @@ template <class Fit>
 void expect_steps_with_and_without_the_last_resort() {
     const steps_seen worst = worst_steps<Fit>();
     // The last resort merges everything deferred: the shares of the classes and the surplus.
-    const std::uint64_t blocks = detail::deferred_blocks_max<Fit>();
+    const std::uint64_t blocks = detail::deferred_blocks_max<Fit>(false);
     EXPECT_LE(worst.allocate, blocks * (32u + checks) + 200u);
     EXPECT_LE(worst.deallocate, Fit::deallocate_steps_max + checks);
 

@@ -97,3 +97,16 @@ TYPED_TEST(heap_hardening, a_block_freed_twice_is_not_given_out_twice) {
     });
     expect_second_free_is_told<TypeParam>(said);
 }
+
+TYPED_TEST(heap_hardening, a_pointer_from_elsewhere_is_named_as_such_and_not_as_an_overrun) {
+    // Too large to wait: its free is one of the core.
+    const std::string said = sentence_of([] {
+        test_region memory{memory_size};
+        test_region elsewhere{memory_size};
+        heap<TypeParam> h{memory.span()};
+        (void)h.allocate(9000);
+        h.deallocate(elsewhere.span().data() + 1024, 9000);
+    });
+    EXPECT_EQ(said, "a block is freed to the heap it came from");
+    EXPECT_EQ(kind, misuse_kind::foreign_pointer);
+}

@@ -5,7 +5,7 @@
 // every memory checker, and reports what is wrong in a sentence. Unchecked builds have
 // heap_hot_path.hpp instead.
 //
-// Not inlined: a program calls the compiled functions of the library for cairn's fits, optimized
+// Not inlined: a program calls what the library has compiled for the fits of cairn, optimized
 // in every build.
 #pragma once
 

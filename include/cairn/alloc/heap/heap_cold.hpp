@@ -67,6 +67,10 @@ heap<Fit>::heap(grow_by growth, allocator_ref upstream, const options& how) noex
     : heap{upstream, growth.block_size < 1024 ? 1024 : growth.block_size, true, how} {}
 
 template <class Fit>
+heap<Fit>::heap(allocator_ref upstream, const options& how) noexcept
+    : heap{grow_by{64_KiB}, upstream, how} {}
+
+template <class Fit>
 heap<Fit> heap<Fit>::adopt(byte_slice memory) noexcept {
     heap h{no_memory(), 0, false, {}};
     if (region_type* const home = find_home(memory)) { h.start(home, home->total_size()); }
@@ -118,20 +122,32 @@ auto heap<Fit>::find_home(byte_slice memory) noexcept -> region_type* {
 /// `home`, in `size` bytes, is the first region.
 template <class Fit>
 void heap<Fit>::start(region_type* home, std::size_t size) noexcept {
-    // In this order: the bins count their links from the lowest region, shares come from the size,
-    // and what may wait from both.
     home_ = home;
     add(home, size);
-    bins_.use(home->extra(), regions_.begin_of_memory(), regions_.reach());
-    bins_.set_share(bins::share_of(home->granules()));
-    count_surplus();
+    bins_.use(home->extra(), regions_.begin_of_memory(), regions_.reach(),
+              home->granules() - home->free_granules(), block_size_ != 0);
+    regions_changed();
+}
+
+/// The heap has a region more or less.
+template <class Fit>
+void heap<Fit>::regions_changed() noexcept {
+    bins_.set_reach(regions_.begin_of_memory(), regions_.reach());
+    if constexpr (Fit::deferred_max != 0) {
+        bins_.books().set_capacity(regions_.granules(), regions_.count() > 1);
+    }
+    for (std::uint32_t i = 0; i < regions_.count(); ++i) { rank(i); }
+}
+
+/// Writes down anew how large the largest free block of a region is.
+template <class Fit>
+void heap<Fit>::rank(std::uint32_t i) noexcept {
+    if constexpr (detail::has_size_classes<Fit>) { regions_.set_rank(i, region(i)->rank()); }
 }
 
 template <class Fit>
 bool heap<Fit>::grow(std::uint32_t granules, alignment align) noexcept {
     if (block_size_ == 0 || regions_.count() == detail::region_set::count_max) { return false; }
-    CAIRN_ASSERT(home_ == nullptr || bins_.surplus().waiting() == 0,
-                 "a heap grows only when nothing waits: links count from the lowest region");
     // first region   | region | index | bins | blocks ... |
     // all others     | region | index | blocks ......... |
     // Only the home region has bins, as many as any heap can use.
@@ -156,18 +172,38 @@ bool heap<Fit>::grow(std::uint32_t granules, alignment align) noexcept {
     add(region_type::create(memory, region_type::granules_in(size, 0), 0,
                             detail::region_key(memory)),
         size);
-    // The new region may be the lowest: links count from there now. The shares only grow; what was
-    // most in use is counted anew with them.
-    bins_.set_reach(regions_.begin_of_memory(), regions_.reach());
-    bins_.set_share(bins::share_of(regions_.held() / detail::granule_size));
-    count_surplus();
+    regions_changed();
     return true;
 }
 
 template <class Fit>
 void heap<Fit>::remove_region(region_type* r) noexcept {
     give_back(r);
-    count_surplus();
+    regions_changed();
+}
+
+/// Counts an operation of the core, and gives a region back that has been empty for long.
+template <class Fit>
+void heap<Fit>::count_operation() noexcept {
+    if (++core_operations_ < next_return_) [[likely]] { return; }
+    // The one that is empty longest goes back; the others come at one of the next operations.
+    region_type* oldest = nullptr;
+    std::uint64_t first = UINT64_MAX;  // of all, and of all others: when it may go
+    std::uint64_t second = UINT64_MAX;
+    for (std::uint32_t i = 0; i < regions_.count(); ++i) {
+        if (region(i) == home_ || !region(i)->is_empty()) { continue; }
+        const std::uint64_t due = regions_[i].empty_since + detail::empty_region_delay;
+        if (due < first) {
+            second = first;
+            first = due;
+            oldest = region(i);
+        } else if (due < second) {
+            second = due;
+        }
+    }
+    const bool goes = first <= core_operations_;
+    next_return_ = goes ? second : first;
+    if (goes) { remove_region(oldest); }
 }
 
 // ---------------------------------------------------------------------------- the core
@@ -198,6 +234,11 @@ void* heap<Fit>::allocate_in_regions(std::uint32_t granules, std::size_t size,
     if constexpr (detail::takes_smallest_of_all_regions<Fit>) {
         i = region_of_best_fit(granules, align);
     }
+    if constexpr (detail::has_size_classes<Fit>) {
+        if (align <= alignment{detail::granule_size}) {
+            i = regions_.fullest(Fit::class_of_request(granules) + 1);
+        }
+    }
     // From the best one on, where that was asked for; from the first where no region has a fit.
     for (; i < regions_.count(); ++i) {
         region_type* const r = region(i);
@@ -205,8 +246,8 @@ void* heap<Fit>::allocate_in_regions(std::uint32_t granules, std::size_t size,
                                     ? r->allocate(granules)
                                     : r->allocate_aligned(granules, align);
         if (g != detail::no_block) {
-            // It is empty no more. The next region that runs empty is kept in its place.
-            if (r == spare_) { spare_ = nullptr; }
+            rank(i);
+            count_operation();
             return given_out(r->map().payload(g), granules, size);
         }
     }
@@ -219,7 +260,7 @@ inline void* heap<Fit>::given_out(void* p, [[maybe_unused]] std::uint32_t granul
                                   std::size_t size) noexcept {
     unpoison(p, size);
     if constexpr (Fit::deferred_max != 0) {
-        if (bins_.surplus().took(granules)) [[unlikely]] { merge_surplus(); }
+        if (bins_.books().took(granules)) [[unlikely]] { (void)merge_one(false); }
     }
     return p;
 }
@@ -253,40 +294,48 @@ void* heap<Fit>::allocate_with_effort(std::uint32_t granules, std::size_t size,
                                       alignment align) noexcept {
     if (align.bytes() > size_max) { return nullptr; }
     if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
-    // What costs nothing first, what costs time next, what costs memory last.
-    // The last resort: a waiting block may fit, or merge into one that fits.
-    if (merge_deferred()) {
-        if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
+    // A heap that can grow does not merge what waits. One that cannot merges all of it: the last
+    // resort. What waited may fit, or merge into something that does.
+    if (grow(granules, align) || merge_deferred()) {
+        return allocate_in_regions(granules, size, align);
     }
-    return grow(granules, align) ? allocate_in_regions(granules, size, align) : nullptr;
+    return nullptr;
 }
 
 template <class Fit>
 void heap<Fit>::free_in_core(void* p) noexcept {
     if (regions_.count() == 1) [[likely]] { return free_in(home(), p); }
     give_to_core(p);
-    // More bytes wait than are in use: waiting blocks keep regions that no live block needs.
-    if (Fit::deferred_max != 0 && bins_.surplus().wants_to_shrink()) { merge_surplus(); }
+    if constexpr (Fit::deferred_max != 0) {
+        // What waits must not hold regions that nothing in use needs: one block at a time, so that
+        // the oldest of a list goes, too, or eight where more waits than lives.
+        const auto& books = bins_.books();
+        if (books.is_sparse() && merge_one(true)) {
+            for (unsigned n = 1; n < 8 && books.wants_to_shrink() && merge_one(true); ++n) {}
+        }
+    }
+    count_operation();
 }
 
 template <class Fit>
 void heap<Fit>::give_to_core(void* p) noexcept {
     // After free_in() r may be one free block; nothing of `p` is read from here on.
-    auto* const r = static_cast<region_type*>(regions_.at(p));
+    const std::uint32_t i = regions_.index_of(p);
+    region_type* const r = region(i);
     free_in(r, p);
+    rank(i);
     if (block_size_ != 0 && r->is_empty() && r != home_) [[unlikely]] {
-        // One empty region stays, so that a free and an allocation at the edge do not call
-        // upstream.
-        if (spare_ != nullptr) {
-            remove_region(r);
-        } else {
-            spare_ = r;
-        }
+        regions_[i].empty_since = core_operations_;
+        const std::uint64_t due = core_operations_ + detail::empty_region_delay;
+        next_return_ = due < next_return_ ? due : next_return_;
     }
 }
 
 template <class Fit>
 [[gnu::always_inline]] inline void heap<Fit>::free_in(region_type* r, void* p) noexcept {
+    if (!r->contains(p)) [[unlikely]] {
+        detail::heap_is_corrupt(detail::heap_promise::freed_here, r);
+    }
     const auto b = r->map();
     const std::uint32_t g = b.block_of(p);
     // Before free(): afterwards the header may be that of a larger block, and the links of the fit
@@ -295,7 +344,7 @@ template <class Fit>
         poison(p, detail::payload_size(b.header(g).size()));
     }
     const std::uint32_t size = r->free(g);
-    if constexpr (Fit::deferred_max != 0) { bins_.surplus().gave_back(size); }
+    if constexpr (Fit::deferred_max != 0) { bins_.books().gave_back(size); }
 }
 
 template <class Fit>
@@ -320,13 +369,15 @@ bool heap<Fit>::try_resize(void* p, [[maybe_unused]] std::size_t old_size, std::
                            alignment) noexcept {
     if constexpr (asserts_enabled) { expect_live(p, granules_of(old_size), old_size, {}); }
     if (new_size > size_max) { return false; }
-    auto* const r = static_cast<region_type*>(regions_.at(p));
+    const std::uint32_t i = regions_.count() == 0 ? 0 : regions_.index_of(p);
+    region_type* const r = region(i);
     // What the core has given away changes by the difference, in either direction.
     const std::uint32_t before = r->free_granules();
     if (!r->resize(r->map().block_of(p), granules_of(new_size))) { return false; }
     if constexpr (Fit::deferred_max != 0) {
-        bins_.surplus().gave_back(std::size_t{r->free_granules()} - before);  // wraps when it grew
+        bins_.books().gave_back(std::size_t{r->free_granules()} - before);  // wraps when it grew
     }
+    rank(i);
     if constexpr (detail::poison_is_watched) {
         auto* const end = static_cast<std::byte*>(p) + new_size;
         if (new_size < old_size) {
@@ -351,37 +402,44 @@ void* heap<Fit>::allocate_unwaited(std::size_t size, const bin& b) noexcept {
 
 /// Returns: false when no block waits in `b`.
 template <class Fit>
-bool heap<Fit>::merge_newest(bin& b) noexcept {
-    std::byte* const p = bins_.take_newest(b);
-    if (p == nullptr) {
+bool heap<Fit>::merge_newest([[maybe_unused]] bin& b) noexcept {
+    if constexpr (Fit::deferred_max != 0) {
+        if (std::byte* const p = bins_.take_newest(b)) {
+            give_to_core(p);
+            return true;
+        }
         bins_.expect_none(b);
-        return false;
     }
-    give_to_core(p);
-    return true;
+    return false;
 }
 
-/// Merges one block that waits beyond the share of its class, if one of the next bins has one.
+/// Merges one block that waits beyond the share of its class, or, where `any`, any block, if one of
+/// the next eight bins has one. Returns: false when none of them has.
 template <class Fit>
-void heap<Fit>::merge_surplus() noexcept {
-    if (bin* const b = bins_.next_surplus()) { (void)merge_newest(*b); }
+bool heap<Fit>::merge_one(bool any) noexcept {
+    if constexpr (Fit::deferred_max != 0) {
+        bin* const b = bins_.next_to_merge(any);
+        return b != nullptr && merge_newest(*b);
+    }
+    return false;
 }
 
-/// After a change of the regions or of the shares.
+/// After the regions were emptied, or all that waited was merged.
 template <class Fit>
-void heap<Fit>::count_surplus() noexcept {
-    if (Fit::deferred_max == 0 || home_ == nullptr) { return; }
-    const std::size_t granules = regions_.granules();
-    bins_.recount(granules, granules - regions_.free_granules(), regions_.count() > 1);
+void heap<Fit>::count_anew() noexcept {
+    if (home_ == nullptr) { return; }
+    bins_.count_anew(regions_.granules() - regions_.free_granules(), block_size_ != 0);
+    regions_changed();
 }
 
 /// Returns: true when there was something to merge.
 template <class Fit>
 bool heap<Fit>::merge_deferred() noexcept {
-    // Afterwards nothing waits, in any bin: what grow() asks for.
     bool any = false;
-    for (std::uint32_t c = 0; c < bins_.count(); ++c) {
-        while (merge_newest(bins_[c])) { any = true; }
+    if constexpr (Fit::deferred_max != 0) {
+        for (std::uint32_t c = 0; c < bins_.count(); ++c) {
+            while (merge_newest(bins_[c])) { any = true; }
+        }
     }
     return any;
 }
@@ -392,20 +450,20 @@ void heap<Fit>::reset() noexcept {
         region(i)->clear(detail::region_key(region(i)));
     }
     bins_.clear();
-    count_surplus();
+    count_anew();
 }
 
 template <class Fit>
 void heap<Fit>::trim() noexcept {
     merge_deferred();
-    count_surplus();  // resets the peak
+    count_anew();  // what was most is forgotten
     if (block_size_ == 0) { return; }
     // Downwards: removing one moves those behind it, which were looked at before.
     for (std::uint32_t i = regions_.count(); i-- != 0;) {
         region_type* const r = region(i);
         if (r != home_ && r->is_empty()) { remove_region(r); }
     }
-    spare_ = nullptr;
+    next_return_ = UINT64_MAX;
     // Home last, and only alone: the bins of all the others lie in it.
     if (regions_.count() == 1 && home_->is_empty()) {
         give_all_back();
@@ -455,8 +513,9 @@ void heap<Fit>::validate() const noexcept {
             ++listed;
         });
         CAIRN_ASSERT(listed == marked, "every deferred block waits in a bin");
-        if (Fit::deferred_max != 0) {
-            CAIRN_ASSERT(regions_.granules() - regions_.free_granules() == bins_.surplus().taken(),
+        if constexpr (Fit::deferred_max != 0) {
+            CAIRN_ASSERT(home_ == nullptr || regions_.granules() - regions_.free_granules() ==
+                                                 bins_.books().taken(),
                          "what is in use is counted");
         }
     }

@@ -1,7 +1,7 @@
 // cairn/alloc/heap/heap_memory.hpp - the regions of a heap and their data:
 // the part of a heap that no fit changes.
 //
-//      upstream <---> | home | region | spare | ...      regions_, sorted by address
+//      upstream <---> | home | region | region | ...     regions_, sorted by address
 //                        ^ the first one, which holds the bins
 //
 // Compiled once: taking memory and giving it back, the name, and what checked builds say.
@@ -17,6 +17,10 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/storage/allocator_watch.hpp>
+
+#if defined(__SSE2__)
+#    include <emmintrin.h>
+#endif
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
@@ -156,7 +160,8 @@ public:
 
     struct entry {
         region_base* region;
-        std::size_t size;  // as asked from upstream
+        std::size_t size;               // as asked from upstream
+        std::uint64_t empty_since = 0;  // operations of the core; where the region is empty
 #if CAIRN_ASSERTS
         unsigned description = 0;  // Valgrind's number for it
 #endif
@@ -168,7 +173,10 @@ public:
 
     /// The last region that begins at or before `p`, else the first; nullptr when there is none.
     [[nodiscard]] region_base* at(const void* p) const noexcept {
-        if (count_ <= 1) { return count_ == 0 ? nullptr : entries_[0].region; }
+        return count_ == 0 ? nullptr : entries_[index_of(p)].region;
+    }
+    /// Which of them that is. Requires: count() != 0.
+    [[nodiscard]] std::uint32_t index_of(const void* p) const noexcept {
         // The last entry that begins at or below p lies in [first, first + count); where none does,
         // the first one is left over. No branch depends on p, and 64 entries are six steps.
         std::uint32_t first = 0;
@@ -178,8 +186,19 @@ public:
             first += right ? half : 0;
             count = right ? count - half : half;
         }
-        return entries_[first].region;
+        return first;
     }
+
+    // A rank says how large the largest free block of a region is; 0: there is none. Kept by heaps
+    // whose fit has classes, while they have several regions.
+
+    void set_rank(std::uint32_t i, std::uint32_t rank) noexcept {
+        ranks_[i] = static_cast<std::uint16_t>(rank);
+    }
+    /// The region of the lowest rank that is `wanted` or more, which is the fullest that serves;
+    /// count_max: there is none. All ranks are 128 bytes: the work is the same for any number of
+    /// regions.
+    [[nodiscard]] std::uint32_t fullest(std::uint32_t wanted) const noexcept;
 
     /// Requires: count() < count_max.
     entry& insert(region_base* r, std::size_t size) noexcept {
@@ -188,8 +207,10 @@ public:
         std::uint32_t at = count_++;
         for (; at != 0 && address(at - 1) > reinterpret_cast<std::uintptr_t>(r); --at) {
             entries_[at] = entries_[at - 1];
+            ranks_[at] = ranks_[at - 1];
         }
         entries_[at] = {r, size};
+        ranks_[at] = 0;
         return entries_[at];
     }
 
@@ -198,14 +219,22 @@ public:
         std::uint32_t at = 0;
         while (entries_[at].region != r) { ++at; }
         const entry removed = entries_[at];
-        for (--count_; at < count_; ++at) { entries_[at] = entries_[at + 1]; }
+        for (--count_; at < count_; ++at) {
+            entries_[at] = entries_[at + 1];
+            ranks_[at] = ranks_[at + 1];
+        }
+        ranks_[count_] = 0;
         return removed;
     }
 
     /// Moves what `other` has here, where nothing is.
     void take_all(region_set& other) noexcept {
         count_ = other.count_;
-        for (std::uint32_t i = 0; i < count_; ++i) { entries_[i] = other.entries_[i]; }
+        for (std::uint32_t i = 0; i < count_max; ++i) {
+            ranks_[i] = other.ranks_[i];
+            other.ranks_[i] = 0;
+            if (i < count_) { entries_[i] = other.entries_[i]; }
+        }
         other.count_ = 0;
     }
 
@@ -240,9 +269,51 @@ private:
         return total;
     }
 
+    alignas(16) std::uint16_t ranks_[count_max] = {};
     std::uint32_t count_ = 0;
     entry entries_[count_max];
 };
+
+inline std::uint32_t region_set::fullest(std::uint32_t wanted) const noexcept {
+    CAIRN_DETAIL_STEP();
+#if defined(__SSE2__)
+    // rank - wanted wraps for ranks that are too low: the smallest is that of the region wanted.
+    // SSE2 has the minimum of signed words only, so the highest bit is turned.
+    const __m128i less = _mm_set1_epi16(static_cast<short>(wanted + 0x8000u));
+    const auto* const all = reinterpret_cast<const __m128i*>(ranks_);
+    __m128i distances[8];
+    for (int i = 0; i < 8; ++i) { distances[i] = _mm_sub_epi16(_mm_load_si128(all + i), less); }
+    const __m128i low = _mm_min_epi16(_mm_min_epi16(distances[0], distances[1]),
+                                      _mm_min_epi16(distances[2], distances[3]));
+    const __m128i high = _mm_min_epi16(_mm_min_epi16(distances[4], distances[5]),
+                                       _mm_min_epi16(distances[6], distances[7]));
+    __m128i least = _mm_min_epi16(low, high);
+    least = _mm_min_epi16(least, _mm_shuffle_epi32(least, _MM_SHUFFLE(1, 0, 3, 2)));
+    least = _mm_min_epi16(least, _mm_shuffle_epi32(least, _MM_SHUFFLE(2, 3, 0, 1)));
+    least = _mm_min_epi16(least, _mm_shufflelo_epi16(least, _MM_SHUFFLE(2, 3, 0, 1)));
+    least = _mm_set1_epi16(static_cast<short>(_mm_extract_epi16(least, 0)));
+    const auto distance =
+        static_cast<std::uint16_t>(static_cast<unsigned>(_mm_extract_epi16(least, 0)) ^ 0x8000u);
+    if (distance + wanted > 0xFFFF) { return count_max; }
+    std::uint64_t equal = 0;
+    for (int i = 0; i < 8; i += 2) {
+        const __m128i pair = _mm_packs_epi16(_mm_cmpeq_epi16(distances[i], least),
+                                             _mm_cmpeq_epi16(distances[i + 1], least));
+        equal |= std::uint64_t{static_cast<std::uint32_t>(_mm_movemask_epi8(pair))} << i * 8;
+    }
+    return static_cast<std::uint32_t>(__builtin_ctzll(equal));
+#else
+    std::uint32_t best = count_max;
+    std::uint32_t best_rank = 0xFFFF'FFFF;
+    for (std::uint32_t i = 0; i < count_; ++i) {
+        if (ranks_[i] >= wanted && ranks_[i] < best_rank) {
+            best = i;
+            best_rank = ranks_[i];
+        }
+    }
+    return best;
+#endif
+}
 
 class heap_memory {
 public:
@@ -300,8 +371,11 @@ public:
 
     // ------------------------------------------------------------------------ data
 
-    region_base* home_ = nullptr;   // the first one, which holds the bins
-    region_base* spare_ = nullptr;  // the one empty region that is kept
+    region_base* home_ = nullptr;  // the first one, which holds the bins
+    // Operations of the core, while there are several regions; and from which of them on an empty
+    // region may go back.
+    std::uint64_t core_operations_ = 0;
+    std::uint64_t next_return_ = UINT64_MAX;
     allocator_ref upstream_;
     std::size_t block_size_;
     bool owned_;

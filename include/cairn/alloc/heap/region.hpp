@@ -217,6 +217,8 @@ public:
         return blocks{const_cast<std::byte*>(reinterpret_cast<const std::byte*>(this)) +
                       blocks_offset_};
     }
+    /// One more than the class of the largest free block; 0: no block is free.
+    [[nodiscard]] std::uint32_t rank() const noexcept { return index_.highest_class() + 1; }
     [[nodiscard]] std::uint32_t largest_free() const noexcept { return index_.largest(map()); }
     /// False when these bytes cannot be a region with `size` bytes of bins in front of its blocks.
     [[nodiscard]] bool extra_fits(std::size_t size) const noexcept {

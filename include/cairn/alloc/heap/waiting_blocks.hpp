@@ -5,39 +5,42 @@
 //                  |       |
 //                 [ ]     [ ]          the header says `deferred`: neighbours do not merge with it
 //                  |
-//                 [ ]                  at most `room` more, then frees go to the exact core
+//                 [ ]                  no more than the rules below, then frees go to the core
 //
 // Programs free and allocate the same few sizes over and over. To merge a block with its neighbours
-// and cut it out again costs five cache misses. So freed blocks of each class wait here, whole, in
-// two parts:
+// and cut it out again costs five cache misses. So freed blocks of each class wait here, whole.
 //
-// Share:   what a class may always keep waiting. The least of three:
-//            64 blocks        deferred_max of the fit: a list longer than that is rarely used up
-//            heap / 2048      80 classes withhold 1/25 of a small heap (quick_fit: / 512, 1/6)
-//            6 KiB            decision 0030 (quick_fit: 24 KiB)
-// Surplus: what waits beyond the shares: blocks of all classes together, 2048 at most, so that the
-//          last resort (below) ends. More may join only while
+// Share:   what a class may always keep waiting: 1/128 of the live bytes, at least 4 KiB, at most
+//          24 KiB and 64 blocks, while no more waits in all classes than lives.
+// Surplus: what waits beyond that, at most 2,048 blocks in all, or 8,192 in a heap that grows. More
+//          may join while
 //
 //            in use + waiting <= most          in granules; the heap does not grow by what waits
 //
-//            most: the largest "in use" so far, and 7/8 of the heap at most: the last eighth is
-//                  given out without a surplus, so that little of it is left at the last resort
+//            most: the largest "in use", and 7/8 of the heap at most: the last eighth is given out
+//                  without a surplus. A heap that grows forgets what was most in use after 4,096
+//                  operations of the core.
 //
 //          A level that is left and loaded again, a burst that ends, a frame: all of it waits, and
 //          is had again at the price of a list.
 //
-// Who gives way:
+// When waiting blocks merge:
 //   in use + waiting > most + most / 64      each request that reaches the core merges one block
-//                                            of the surplus; by the 64th part not at every step
-//   several regions, waiting > in use        no new surplus; each free that reaches the core merges
-//                                            one: what is not used goes back to upstream
-//   the core refuses a request               all that waits merges: the last resort
+//   a heap of several regions uses less      each free that reaches the core merges one block,
+//   than a quarter of them                   and up to eight while more waits than lives, so that
+//                                            regions become empty; no surplus joins
+//   the core refuses a request and the       all blocks merge: the last resort. At most
+//   heap cannot grow                         deferred_blocks_max() of them wait
 //
-// Links: heads and links are an offset in bytes from the lowest region, plus the region's key. A
-//        link lies in a freed block, so before its block is given out it must lead into the
-//        regions, and the header there must say that it waits, and of which size it is. A head
-//        becomes a link as it is. The heap grows only when nothing waits: then a new region may
-//        become the lowest.
+// Growth:  a region more is at least what grow_by says, and 1/8 of what the heap holds; from the
+//          32nd region on 1/4, from the 48th on 1/2, so that 64 regions reach 200 GiB. Growing
+//          merges nothing. An empty region goes back to upstream after 4,000 operations of the core
+//          in which no request used it.
+//
+// Links: heads and links are an offset in bytes from the first region, plus the region's key; they
+//        stay when a region is added. A link lies in a freed block, so before its block is given
+//        out it must lead into the regions, and the header there must say that it waits, and of
+//        which size it is. A head becomes a link as it is.
 #pragma once
 
 #include <cstddef>
@@ -50,11 +53,11 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
-inline constexpr std::uint64_t no_waiting_block = UINT64_MAX;  // no region reaches that far
+inline constexpr std::uint64_t no_waiting_block = std::uint64_t{1} << 63;  // an offset
 
 struct deferred_bin {
     std::uint64_t head = 0;     // offset of the newest block's payload, encoded like the links
-    std::int32_t room = 0;      // left of its share; below 0: so many wait beyond it
+    std::uint32_t held = 0;     // granules that wait here
     std::uint32_t waiting = 0;  // first half of the header of each block that waits here
 
     [[nodiscard]] std::uint32_t granules() const noexcept {  // of each block of this class
@@ -79,121 +82,166 @@ struct deferred_offsets {
 template <class Fit>
 inline constexpr deferred_offsets<Fit> deferred_offsets<Fit>::table{};
 
-/// Counts what waits beyond the shares, and says whether more may.
-class deferred_surplus {
-public:
-    static constexpr std::uint32_t surplus_max = 2048;  // blocks
+/// Bytes that the next region of a heap should have, which has `region_count` of them with `held`
+/// bytes and was told to take `block_size` at least.
+[[nodiscard]] constexpr std::size_t next_region_size(std::size_t block_size, std::size_t held,
+                                                     std::uint32_t region_count) noexcept {
+    constexpr std::size_t size_max = std::size_t{granule_count_max} * granule_size;
+    const std::size_t step = held / (region_count < 32 ? 8 : region_count < 48 ? 4 : 2);
+    const std::size_t size = block_size > step ? block_size : step;
+    return size < size_max ? size : size_max;
+}
 
+/// Operations of the core after which an empty region goes back when no request has used it.
+inline constexpr std::uint64_t empty_region_delay = 4'000;
+
+/// How many blocks may wait in all: what the last resort may have to merge.
+template <class Fit>
+[[nodiscard]] constexpr std::uint32_t deferred_blocks_max(bool grows) noexcept {
+    std::uint32_t total = grows ? 8192 : 2048;
+    constexpr std::uint32_t share = Fit::deferred_size_max / granule_size;
+    for (std::uint32_t c = 0; Fit::size_of_class(c) <= Fit::small_max; ++c) {
+        const std::uint32_t fits = share / Fit::size_of_class(c) + 1;
+        total += fits < Fit::deferred_max ? fits : Fit::deferred_max;
+    }
+    return total;
+}
+
+/// Counts what waits, and says whether more may.
+template <class Fit>
+class waiting_books {
+    static constexpr std::uint32_t share_min = 4096 / granule_size;
+    static constexpr std::uint32_t share_max = Fit::deferred_size_max / granule_size;
+    static constexpr std::uint32_t forget_after = 4096;  // operations of the core
+    static_assert(Fit::deferred_max % 2 == 0, "joined() relies on it");
+
+public:
     /// One more block of `bin`, whose `waiting` this is, waits, if it may.
-    [[nodiscard]] bool joined(deferred_bin& bin, std::uint64_t waiting) noexcept {
-        // Asked before it is written: a free that goes to the core stores nothing here.
-        if (bin.room <= 0) {
-            if (count_ >= end_) { return false; }
-            ++count_;
+    [[nodiscard, gnu::always_inline]] inline bool joined(deferred_bin& bin,
+                                                         std::uint64_t waiting) noexcept {
+        // Asked before anything is written: a free that goes to the core stores nothing here.
+        // The bit of `waiting` drops out of the product.
+        const std::uint32_t cap = static_cast<std::uint32_t>(waiting) * Fit::deferred_max;
+        const std::uint32_t share = share_ < cap ? share_ : cap;
+        if (bin.held >= share || this->waiting() >= half_) [[unlikely]] {
+            if (count() >= end_) { return false; }
         }
-        --bin.room;
+        bin.held += static_cast<std::uint32_t>(waiting) - block_header::deferred_bit;
         joined_ += waiting;
         return true;
     }
     /// One block of `bin`, whose `waiting` this is, waits no longer.
-    void left(deferred_bin& bin, std::uint64_t waiting) noexcept {
-        if (bin.room < 0) { --count_; }
-        ++bin.room;
+    [[gnu::always_inline]] inline void left(deferred_bin& bin, std::uint64_t waiting) noexcept {
+        bin.held -= static_cast<std::uint32_t>(waiting) - block_header::deferred_bit;
         left_ += waiting;
+    }
+    /// More waits in `bin` than its share.
+    [[nodiscard]] bool is_beyond(const deferred_bin& bin) const noexcept {
+        const std::uint32_t cap = bin.granules() * Fit::deferred_max;
+        return bin.held > (share_ < cap ? share_ : cap);
     }
 
     /// The core gave `granules` away.
-    /// Returns: true when the heap is larger than it has been by 1/64: some surplus should merge.
+    /// Returns: true when the heap is larger than it has been by 1/64: a block should merge.
     [[nodiscard]] bool took(std::size_t granules) noexcept {
         taken_ += granules;
-        if (taken_ <= most_) [[likely]] { return false; }  // nothing changes: more may wait
-        const std::size_t used = taken_ - waiting();
-        if (used > most_) { most_ = used < roof_ ? used : roof_; }
-        return decide() && taken_ > most_ + most_ / 64;
+        decide();
+        return taken_ > most_ + most_ / 64 && count() != 0;
     }
     /// The core got `granules` back.
     void gave_back(std::size_t granules) noexcept {
         taken_ -= granules;
-        (void)decide();
+        decide();
+    }
+    /// The heap has several regions and needs less than a quarter of them.
+    [[nodiscard]] bool is_sparse() const noexcept { return several_ && taken_ < capacity_ / 4; }
+
+    /// A heap of several regions would rather give one back than have much wait in it.
+    [[nodiscard]] bool wants_to_shrink() const noexcept {
+        return is_sparse() && waiting() > taken_ - waiting();
     }
 
-    /// The heap has this many granules now; these are not in the core, of them `waiting` wait, and
-    /// `count` blocks beyond the shares.
-    void start(std::size_t capacity, std::size_t taken, std::size_t waiting,
-               std::uint32_t count) noexcept {
-        roof_ = capacity - capacity / 8;
-        taken_ = taken;
-        joined_ = waiting;
-        left_ = 0;
-        count_ = count;
-        most_ = taken - waiting < roof_ ? taken - waiting : roof_;
-        (void)decide();
+    /// The heap has this many granules now, in several regions or in one.
+    void set_capacity(std::size_t granules, bool several) noexcept {
+        capacity_ = granules;
+        several_ = several;
+        decide();
     }
-    [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+    /// These granules are not in the core, of them `held` in `blocks` blocks wait. What was most is
+    /// forgotten.
+    void start(std::size_t taken, std::size_t held, std::size_t blocks, bool grows) noexcept {
+        taken_ = taken;
+        joined_ = held + blocks * block_header::deferred_bit;
+        left_ = 0;
+        grows_ = grows;
+        most_ = peak_ = 0;
+        decide();
+    }
+    /// Blocks that wait.
+    [[nodiscard]] std::size_t count() const noexcept {
+        return (joined_ - left_) / block_header::deferred_bit;
+    }
     [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
+    /// Granules that wait.
     [[nodiscard]] std::size_t waiting() const noexcept {
         return (joined_ - left_) % block_header::deferred_bit;
     }
 
-    /// The heap has several regions, and would rather give one back than have much wait in it.
-    void set_may_shrink(bool may) noexcept { may_shrink_ = may; }
-    [[nodiscard]] bool wants_to_shrink() const noexcept {
-        return may_shrink_ && count_ != 0 && waiting() > taken_ - waiting();
-    }
-
-    std::uint32_t cursor = 0;  // the bin from which a surplus is looked for
+    std::uint32_t cursor = 0;  // the bin from which blocks to merge are looked for
 
 private:
-    /// Returns: true when there is a surplus and there should be none.
-    bool decide() noexcept {
-        const bool room = taken_ <= most_;
-        end_ = room && !wants_to_shrink() ? surplus_max : 0;
-        return !room && count_ != 0;
+    /// After each change of the core.
+    void decide() noexcept {
+        const std::size_t live = taken_ - waiting();
+        const std::size_t roof = capacity_ - capacity_ / 8;
+        half_ = taken_ / 2;
+        const std::size_t share = live / Fit::deferred_share;
+        share_ = share < share_min   ? share_min
+                 : share < share_max ? static_cast<std::uint32_t>(share)
+                                     : share_max;
+        peak_ = live > peak_ ? live : peak_;
+        most_ = peak_ > most_ ? peak_ : most_;
+        if (grows_ && ++operations_ == forget_after) [[unlikely]] {
+            operations_ = 0;
+            most_ = peak_;
+            peak_ = live;
+        }
+        most_ = most_ < roof ? most_ : roof;
+        end_ = taken_ > most_ || is_sparse() ? 0 : grows_ ? 8192u : 2048u;
     }
 
     //   in use + waiting = taken_                what the core gave away and has not got back
     //          waiting   = joined_ - left_
-    //   another block joins the surplus while count_ < end_
-    //   end_ = surplus_max where taken_ <= most_, else 0
-    std::uint32_t count_ = 0;  // blocks of the surplus
+    //   another block joins beyond the shares while count() < end_
     std::uint32_t end_ = 0;
-    bool may_shrink_ = false;  // the heap has several regions
+    std::uint32_t share_ = 0;       // granules that a class may always keep
+    std::uint32_t operations_ = 0;  // of the core since most_ was forgotten
+    bool several_ = false;          // the heap has several regions
+    bool grows_ = false;
     // Granules that ever came, and that left again: one number would be one chain of additions.
     // Each block counts with its bit: what waits is far less than 2^31 granules, so the bits are
     // above it.
     std::size_t joined_ = 0;
     std::size_t left_ = 0;
+    std::size_t half_ = 0;   // granules: what waits in all classes is below this, or a surplus
     std::size_t taken_ = 0;  // granules
-    std::size_t most_ = 0;   // granules: most in use so far, roof_ at most
-    std::size_t roof_ = 0;   // granules: 7/8 of the heap
+    std::size_t most_ = 0;   // granules: most in use so far
+    std::size_t peak_ = 0;   // granules: most in use since operations_ was 0
+    std::size_t capacity_ = 0;
 };
+
+template <class Fit>
+    requires(Fit::deferred_max == 0)
+class waiting_books<Fit> {};
 
 /// In front of the bins, in the home region.
 struct deferred_header {
     std::uint64_t magic = 0;       // which kind of heap this is, for adopt()
     std::uint64_t total_size = 0;  // of the region, for adopt()
     std::uint32_t bin_count = 0;   // classes 0 .. bin_count - 1 may wait
-    std::uint32_t share = 0;       // granules that one class may withhold
-    std::uint64_t link_key = 0;    // of the links between waiting blocks
+    std::uint32_t unused = 0;
+    std::uint64_t link_key = 0;  // of the links between waiting blocks
 };
-
-/// How many blocks of `granules` may wait when one class may withhold `share` granules.
-[[nodiscard]] constexpr std::uint32_t deferred_cap(std::uint32_t share, std::uint32_t granules,
-                                                   std::uint32_t cap_max) noexcept {
-    const std::uint32_t fits = share / granules;
-    return fits < cap_max ? fits : cap_max;
-}
-
-/// How many blocks may wait in all, in a heap of any size: what the last resort may have to merge.
-template <class Fit>
-[[nodiscard]] constexpr std::uint32_t deferred_blocks_max() noexcept {
-    std::uint32_t total = deferred_surplus::surplus_max;
-    constexpr std::uint32_t share = Fit::deferred_size_max / granule_size;
-    for (std::uint32_t c = 0; Fit::size_of_class(c) <= share; ++c) {
-        total += deferred_cap(share, Fit::size_of_class(c), Fit::deferred_max);
-    }
-    return total;
-}
 
 // ---------------------------------------------------------------------------- the bins
 
@@ -210,24 +258,16 @@ class waiting_blocks {
 public:
     // ------------------------------------------------------------------------ how large
 
-    /// Granules that one class may withhold in a heap of `granules`.
-    [[nodiscard]] static constexpr std::uint32_t share_of(std::size_t granules) noexcept {
-        if constexpr (!used) {
-            return 0;
-        } else {
-            constexpr std::size_t most = Fit::deferred_size_max / granule_size;
-            const std::size_t share = granules / Fit::deferred_share;
-            return static_cast<std::uint32_t>(share < most ? share : most);
-        }
-    }
-    /// How many classes have a bin there.
+    /// How many classes have a bin in a region of `granules`: those of blocks up to 1/32 of it.
     [[nodiscard]] static constexpr std::uint32_t count_for(std::size_t granules) noexcept {
         if constexpr (!used) {
             return 0;
         } else {
-            const std::uint32_t share = share_of(granules);
-            if (share == 0) { return 0; }
-            return Fit::class_of_free(share < Fit::small_max ? share : Fit::small_max) + 1;
+            const std::size_t largest = granules / 32;
+            if (largest == 0) { return 0; }
+            return Fit::class_of_free(largest < Fit::small_max ? static_cast<std::uint32_t>(largest)
+                                                               : Fit::small_max) +
+                   1;
         }
     }
     [[nodiscard]] static constexpr std::size_t size_of(std::uint32_t bin_count) noexcept {
@@ -239,7 +279,7 @@ public:
 
     // ------------------------------------------------------------------------ life
 
-    /// Writes empty bins without a share, and a new key, into `room`.
+    /// Writes empty bins and a new key into `room`.
     static void make(std::byte* room, std::uint32_t bin_count, std::uint64_t magic,
                      std::uint64_t total_size) noexcept {
         auto* const header = ::new (room) deferred_header{};
@@ -256,44 +296,48 @@ public:
         }
     }
 
-    /// Uses the bins in `room`, of a heap whose memory reaches from `begin` `size` bytes far.
-    void use(std::byte* room, std::byte* begin, std::size_t size) noexcept {
+    /// Uses the bins in `room`, of a heap whose first region is at `begin` and has `size` bytes;
+    /// `taken` of its granules are not in the core.
+    void use(std::byte* room, std::byte* begin, std::size_t size, std::size_t taken,
+             bool grows) noexcept {
         header_ = reinterpret_cast<deferred_header*>(room);
         bins_ = reinterpret_cast<deferred_bin*>(header_ + 1);
-        link_key_ = header_->link_key;
+        zero_ = reinterpret_cast<std::uintptr_t>(begin) - header_->link_key;
         if constexpr (used) {
             size_end_ = header_->bin_count == 0
                             ? 0
                             : payload_size(Fit::size_of_class(header_->bin_count - 1)) + 1;
         }
         set_reach(begin, size);
+        count_anew(taken, grows);
     }
 
-    /// Links count from the lowest region: that may change only while nothing waits.
+    /// The memory of the heap reaches from `begin` `size` bytes far. Links stay what they are.
     void set_reach(std::byte* begin, std::size_t size) noexcept {
         begin_ = begin;
         reach_ = size;
-        zero_ = reinterpret_cast<std::uintptr_t>(begin) - link_key_;
+        first_ = reinterpret_cast<std::uintptr_t>(begin) - zero_;
     }
 
-    void set_share(std::uint32_t share) noexcept {
-        // Shares never fall, so room never has to be taken back: a bin that is over its share stays
-        // a part of the surplus.
-        if (share <= header_->share) { return; }
-        for (std::uint32_t c = 0; c < count(); ++c) {
-            CAIRN_DETAIL_STEP();
-            const std::uint32_t before = cap(bins_[c]);
-            bins_[c].room += static_cast<std::int32_t>(
-                deferred_cap(share, bins_[c].granules(), Fit::deferred_max) - before);
+    /// Counts what waits, and forgets what was most in use. O(bins).
+    void count_anew(std::size_t taken, bool grows) noexcept {
+        if constexpr (used) {
+            std::size_t granules = 0;
+            std::size_t blocks = 0;
+            for (std::uint32_t c = 0; c < count(); ++c) {
+                CAIRN_DETAIL_STEP();
+                granules += bins_[c].held;
+                blocks += waiting_in(bins_[c]);
+            }
+            books_.start(taken, granules, blocks, grows);
         }
-        header_->share = share;
     }
 
     /// Forgets what waits.
     void clear() noexcept {
         for (std::uint32_t c = 0; c < count(); ++c) {
-            bins_[c].head = no_waiting_block + link_key_;
-            bins_[c].room = static_cast<std::int32_t>(cap(bins_[c]));
+            bins_[c].head = no_waiting_block + header_->link_key;
+            bins_[c].held = 0;
         }
     }
 
@@ -319,7 +363,7 @@ public:
     /// The newest block of `bin`; nullptr: there is none, or the link leads out of the heap.
     [[nodiscard, gnu::always_inline]] inline std::byte* newest(
         const deferred_bin& bin) const noexcept {
-        const std::uint64_t at = bin.head - link_key_;
+        const std::uint64_t at = bin.head - first_;
         return at < reach_ ? begin_ + at : nullptr;
     }
 
@@ -327,7 +371,7 @@ public:
     /// expect_none() tells them apart.
     [[nodiscard, gnu::always_inline]] inline std::byte* take_newest(deferred_bin& bin) noexcept {
         CAIRN_DETAIL_STEP();
-        const std::uint64_t at = bin.head - link_key_;
+        const std::uint64_t at = bin.head - first_;
         if (at >= reach_) { return nullptr; }
         std::byte* const p = begin_ + at;
         return take(bin, p) ? p : nullptr;
@@ -348,7 +392,7 @@ public:
         bin.head = load_hidden<std::uint64_t, Watched>(p);
         store_hidden<std::uint32_t, Watched>(
             header, static_cast<std::uint32_t>(waiting) - block_header::deferred_bit);
-        surplus_.left(bin, waiting);
+        books_.left(bin, waiting);
         return true;
     }
 
@@ -360,7 +404,7 @@ public:
         CAIRN_DETAIL_STEP();
         // Asked first: a refusal leaves the block as it was, for the core. Then the link, the
         // header, and at last the head.
-        if (!surplus_.joined(bin, waiting)) [[unlikely]] { return false; }
+        if (!books_.joined(bin, waiting)) [[unlikely]] { return false; }
         if constexpr (Watched) { poison(p, payload_size(bin.granules())); }
         CAIRN_DETAIL_STEP();
         store_hidden<std::uint64_t, Watched>(p, bin.head);
@@ -371,39 +415,27 @@ public:
 
     /// No block was to be had of `bin`: because there is none, or a look found something else.
     void expect_none(const deferred_bin& bin) const noexcept {
-        if (bin.head - link_key_ != no_waiting_block) [[unlikely]] {
+        if (bin.head != no_waiting_block + header_->link_key) [[unlikely]] {
             heap_is_corrupt(heap_promise::waiting, begin_);
         }
     }
 
     // ------------------------------------------------------------------------ books
 
-    [[nodiscard]] deferred_surplus& surplus() noexcept { return surplus_; }
-    [[nodiscard]] const deferred_surplus& surplus() const noexcept { return surplus_; }
+    [[nodiscard]] waiting_books<Fit>& books() noexcept { return books_; }
+    [[nodiscard]] const waiting_books<Fit>& books() const noexcept { return books_; }
 
-    /// Counts anew, for a heap of `capacity` granules of which the core has given away `taken`.
-    void recount(std::size_t capacity, std::size_t taken, bool may_shrink) noexcept {
-        std::uint32_t beyond = 0;
-        std::size_t granules = 0;
-        for (std::uint32_t c = 0; c < count(); ++c) {
-            CAIRN_DETAIL_STEP();
-            granules += std::size_t{waiting_in(bins_[c])} * bins_[c].granules();
-            beyond += bins_[c].room < 0 ? static_cast<std::uint32_t>(-bins_[c].room) : 0;
-        }
-        surplus_.set_may_shrink(may_shrink);
-        surplus_.start(capacity, taken, granules, beyond);
-    }
-
-    /// One of the next eight bins that has a surplus, or nullptr.
-    [[nodiscard]] deferred_bin* next_surplus() noexcept {
-        // Eight at most, so that a request does not pay for bins without a surplus; the cursor goes
-        // on there at the next request, and comes round.
+    /// One of the next eight bins in which more waits than its share, or, where `any`, one block;
+    /// nullptr: none of them.
+    [[nodiscard]] deferred_bin* next_to_merge(bool any) noexcept {
+        // Eight at most, so that a request does not pay for bins without one; the cursor goes on
+        // there at the next request, and comes round.
         for (unsigned tries = 8; tries != 0; --tries) {
             CAIRN_DETAIL_STEP();
-            if (surplus_.cursor == 0) { surplus_.cursor = count(); }
-            deferred_bin& bin = bins_[surplus_.cursor - 1];
-            if (bin.room < 0) { return &bin; }
-            --surplus_.cursor;  // the largest first: most memory for a merge
+            if (books_.cursor == 0) { books_.cursor = count(); }
+            deferred_bin& bin = bins_[books_.cursor - 1];
+            if (any ? bin.held != 0 : books_.is_beyond(bin)) { return &bin; }
+            --books_.cursor;  // the largest first: most memory for a merge
         }
         return nullptr;
     }
@@ -413,47 +445,45 @@ public:
     }
     [[nodiscard]] deferred_bin& operator[](std::uint32_t c) const noexcept { return bins_[c]; }
     [[nodiscard]] std::uint32_t waiting_in(const deferred_bin& bin) const noexcept {
-        return cap(bin) - static_cast<std::uint32_t>(bin.room);
+        return bin.held / bin.granules();
     }
 
     /// Calls visit(bin, p) for each block that waits, and checks the links and counts on the way.
     template <class Visit>
     void validate(Visit visit) const noexcept {
         std::size_t granules = 0;
-        std::uint32_t beyond = 0;
+        std::size_t blocks = 0;
         for (std::uint32_t c = 0; c < count(); ++c) {
             const deferred_bin& bin = bins_[c];
             std::uint32_t n = 0;
-            for (std::uint64_t at = bin.head - link_key_; at != no_waiting_block; ++n) {
-                CAIRN_ASSERT(n < cap(bin) + deferred_surplus::surplus_max,
-                             "a class withholds its share and the surplus at most");
+            for (std::uint64_t link = bin.head; link != no_waiting_block + header_->link_key; ++n) {
+                CAIRN_ASSERT(n < waiting_in(bin), "a bin knows how many blocks wait in it");
+                const std::uint64_t at = link - first_;
                 CAIRN_ASSERT(at < reach_, "a deferred block lies in the heap");
                 visit(bin, begin_ + at);
-                at = load_hidden<std::uint64_t>(begin_ + at) - link_key_;
+                link = load_hidden<std::uint64_t>(begin_ + at);
             }
             CAIRN_ASSERT(n == waiting_in(bin), "a bin knows how many blocks wait in it");
             granules += std::size_t{n} * bin.granules();
-            beyond += n > cap(bin) ? n - cap(bin) : 0;
+            blocks += n;
         }
-        CAIRN_ASSERT(granules == surplus_.waiting(), "what waits is counted");
-        CAIRN_ASSERT(beyond == surplus_.count() && beyond <= deferred_surplus::surplus_max,
-                     "what waits beyond the shares is counted, and bounded");
+        if constexpr (used) {
+            CAIRN_ASSERT(granules == books_.waiting(), "what waits is counted");
+            CAIRN_ASSERT(blocks == books_.count() && blocks <= deferred_blocks_max<Fit>(true),
+                         "the blocks that wait are counted, and bounded");
+        }
     }
 
 private:
-    [[nodiscard]] std::uint32_t cap(const deferred_bin& bin) const noexcept {
-        return deferred_cap(header_->share, bin.granules(), Fit::deferred_max);
-    }
-
-    //  link or head = (address - begin_) + link_key_ = address - zero_
-    //  it leads into the heap where link - link_key_ < reach_; no_waiting_block never does
+    //  link or head = (address - first region) + key = address - zero_
+    //  it leads into the heap where link - first_ < reach_; no_waiting_block never does
     deferred_bin* bins_ = nullptr;  // in the first region
     std::size_t size_end_ = 0;      // smaller sizes have a bin
-    std::byte* begin_ = nullptr;    // links count from here, the lowest region
+    std::byte* begin_ = nullptr;    // the lowest region
     std::uint64_t reach_ = 0;       // bytes from there to the end of the highest region
-    std::uint64_t link_key_ = 0;    // a link: this, and an offset
-    std::uintptr_t zero_ = 0;       // begin_ - link_key_: an address less this is a link
-    deferred_surplus surplus_;      // what waits beyond the shares of the bins
+    std::uint64_t first_ = 0;       // begin_ - zero_: the link to the lowest region
+    std::uintptr_t zero_ = 0;       // first region - key: an address less this is a link
+    [[no_unique_address]] waiting_books<Fit> books_;
     deferred_header* header_ = nullptr;
 };
 

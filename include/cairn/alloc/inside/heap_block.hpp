@@ -114,13 +114,18 @@ template <class T, bool Watched = detail::poison_is_watched>
 /// What should have been true. Arrays, which have one address in the program: kinds go by it.
 struct heap_promise {
     static constexpr char waiting[] =
-        "a block that waits is as the heap wrote it: nothing overran it, and nothing wrote into it "
-        "after it was freed";
+        "a block that waits is as the heap wrote it: nothing overran it, nothing wrote into it "
+        "after "
+        "it was freed, and what was freed was a block of this heap, with the size it was asked "
+        "with";
     static constexpr char links[] =
         "a free block is as the heap wrote it: nothing wrote into it after it was freed";
     static constexpr char free_header[] =
         "a free block is as the heap wrote it: nothing overran it";
-    static constexpr char header[] = "a block's header is as the heap wrote it: nothing overran it";
+    static constexpr char header[] =
+        "a block's header is as the heap wrote it: nothing overran it, and what is freed is a "
+        "block "
+        "of this heap, with the size that it was asked with";
     static constexpr char freed_once[] = "a block is freed once";
     static constexpr char freed_here[] = "a block is freed to the heap it came from";
     static constexpr char freed_size[] = "a block is freed with the size that it was asked with";
