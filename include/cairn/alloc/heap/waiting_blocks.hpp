@@ -36,11 +36,6 @@
 //          32nd region on 1/4, from the 48th on 1/2, so that 64 regions reach 200 GiB. Growing
 //          merges nothing. An empty region goes back to upstream after 4,000 operations of the core
 //          in which no request used it.
-//
-// Links: heads and links are an offset in bytes from the first region, plus the region's key; they
-//        stay when a region is added. A link lies in a freed block, so before its block is given
-//        out it must lead into the regions, and the header there must say that it waits, and of
-//        which size it is. A head becomes a link as it is.
 #pragma once
 
 #include <cstddef>
@@ -248,6 +243,10 @@ struct deferred_header {
 //      | region | index | header, bin, bin, bin ... | blocks ...
 //                         ^ room that the first region leaves for its owner: extra()
 //
+// Links: heads and links are an offset in bytes from the first region, plus the region's key; they
+//        stay when a region is added. A link lies in a freed block, so before its block is given
+//        out it must lead into the regions, and the header there must say that it waits, and of
+//        which size it is. A head becomes a link as it is.
 // Cost:    take, put: one bin, the first line of the block. The rest: O(bins).
 // Misuse:  a link that leads out of the regions is not followed, a header that does not say that
 //          its block waits in the bin makes take() return false; both end in expect_none().
