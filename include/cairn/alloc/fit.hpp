@@ -122,7 +122,7 @@ concept has_size_classes = requires(std::uint32_t n) {
 /// Freed blocks wait before they merge (deferred.hpp): that needs classes.
 template <class F>
 concept defers = has_size_classes<F> && F::deferred_max != 0 && requires {
-    // What waits in one class is at most one part in this many of the heap.
+    // The blocks that wait in one class are at most one part in this many of the heap.
     { F::deferred_share } -> std::convertible_to<std::uint32_t>;
     // Nor more than so many bytes.
     { F::deferred_size_max } -> std::convertible_to<std::uint32_t>;

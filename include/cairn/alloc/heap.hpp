@@ -210,7 +210,7 @@ public:
     /// Forgets every block and keeps the regions. O(index of each region).
     void reset() noexcept;
 
-    /// Merges what waits and gives empty regions back to upstream: all of them when nothing lives.
+    /// Merges waiting blocks and gives empty regions back to upstream: all of them when nothing lives.
     void trim() noexcept;
 
     // -------------------------------------------------------------------- queries
@@ -301,7 +301,7 @@ private:
     void give_to_core(void* p) noexcept;
     void free_in(region_type* r, void* p) noexcept;
 
-    // -------------------------------------------------------------------- what waits
+    // -------------------------------------------------------------------- waiting blocks
     bool merge_deferred() noexcept;
     bool merge_newest(bin& b) noexcept;
     bool merge_one(bool any) noexcept;

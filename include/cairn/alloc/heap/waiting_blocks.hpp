@@ -12,10 +12,10 @@
 //
 // Share:   what a class may always keep waiting: 1/128 of the live bytes, at least 4 KiB, at most
 //          24 KiB and 64 blocks, while no more waits in all classes than lives.
-// Surplus: what waits beyond that, at most 2,048 blocks in all, or 8,192 in a heap that grows. More
+// Surplus: blocks beyond the shares, at most 2,048 in all, or 8,192 in a heap that grows. More
 //          may join while
 //
-//            in use + waiting <= most          in granules; the heap does not grow by what waits
+//            in use + waiting <= most          in granules; the heap does not grow by it
 //
 //            most: the largest "in use", and 7/8 of the heap at most: the last eighth is given out
 //                  without a surplus. A heap that grows forgets what was most in use after 4,096
@@ -78,7 +78,7 @@ template <class Fit>
 inline constexpr deferred_offsets<Fit> deferred_offsets<Fit>::table{};
 
 /// Bytes that the next region of a heap should have, which has `region_count` of them with `held`
-/// bytes and was told to take `block_size` at least.
+/// bytes and takes `block_size` at least.
 [[nodiscard]] constexpr std::size_t next_region_size(std::size_t block_size, std::size_t held,
                                                      std::uint32_t region_count) noexcept {
     constexpr std::size_t size_max = std::size_t{granule_count_max} * granule_size;
@@ -102,7 +102,7 @@ template <class Fit>
     return total;
 }
 
-/// Counts what waits, and says whether more may.
+/// Counts waiting blocks, and says whether more may.
 template <class Fit>
 class waiting_books {
     static constexpr std::uint32_t share_min = 4096 / granule_size;
@@ -318,7 +318,7 @@ public:
         first_ = reinterpret_cast<std::uintptr_t>(begin) - zero_;
     }
 
-    /// Counts what waits, and forgets what was most in use. O(bins).
+    /// Counts waiting blocks, and forgets what was most in use. O(bins).
     void count_anew(std::size_t taken, bool grows) noexcept {
         if constexpr (used) {
             std::size_t granules = 0;
@@ -332,7 +332,7 @@ public:
         }
     }
 
-    /// Forgets what waits.
+    /// Forgets all waiting blocks.
     void clear() noexcept {
         for (std::uint32_t c = 0; c < count(); ++c) {
             bins_[c].head = no_waiting_block + header_->link_key;
