@@ -117,7 +117,7 @@ protected:
     block_counts validate_blocks() const noexcept;
 
     [[nodiscard]] std::byte* first_block() const noexcept {
-        // A holder of the region writes to it; whether a caller may is decided by the heap's own const.
+        // A holder writes to the region; whether a caller may is decided by the heap's own const.
         return const_cast<std::byte*>(reinterpret_cast<const std::byte*>(this)) + blocks_offset_;
     }
 
