@@ -210,7 +210,7 @@ public:
     /// Forgets every block and keeps the regions. O(index of each region).
     void reset() noexcept;
 
-    /// Merges waiting blocks and gives empty regions back to upstream: all of them when nothing lives.
+    /// Merges waiting blocks and gives empty regions back: all of them when nothing lives.
     void trim() noexcept;
 
     // -------------------------------------------------------------------- queries
