@@ -55,7 +55,7 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-/// Says that a heap takes regions of at least `block_size` bytes from its upstream as it needs them.
+/// A heap takes regions of at least `block_size` bytes from its upstream as it needs them.
 /// Each is also at least an eighth of what the heap has, from the 32nd on a quarter and from the
 /// 48th on a half: 64 of them hold 200 GiB. A region that becomes empty goes back after 4,000
 /// operations of the core in which no request used it, so that a burst that repeats keeps its
