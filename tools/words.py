@@ -8,8 +8,7 @@ Decisions, dead ends, the changelog and the vocabulary itself tell history and m
 In the library it also shows comments wider than 100 columns. In the library and the documents it shows the
 manner of riddles (`riddles` below): a sentence whose subject is left out, a private verb, an idiom.
 
-Usage: tools/words.py              exit status 0: nothing was found; 1: something was; 2: it cannot tell
-       tools/words.py --riddles    lists the riddles, and fails when there are any
+Usage: tools/words.py    exit status 0: nothing was found; 1: something was; 2: it cannot tell
 """
 import pathlib
 import re
@@ -83,11 +82,7 @@ def riddles_found():
                     yield f"{name}:{number}: \"{found[0].strip()}\": {cure}: {line.strip()[:100]}"
 
 
-if "--riddles" in sys.argv[1:]:
-    found = list(riddles_found())
-    print("\n".join(found) or "no riddle")
-    sys.exit(bool(found))
 words = retired_words()
-found = list(findings(words))
-print("\n".join(found) or f"none of the {len(words)} retired words is in use")
+found = [*findings(words), *riddles_found()]
+print("\n".join(found) or f"none of the {len(words)} retired words is in use, and no riddle was found")
 sys.exit(bool(found))

@@ -25,8 +25,8 @@ namespace {
 constexpr std::size_t object_count = 10000;
 constexpr double interrupt_us = 20;  // the longest of many readings has one in it, or has not
 
-/// An object that counts how often it was told. The counters are what keeps the calls alive.
-struct told {
+/// An object that counts how often a hook was called. The compiler keeps the calls for these counters.
+struct hooked {
     void on_exit_free_list() { ++uses; }
     void on_enter_free_list() { --uses; }
     float position[3] = {};
@@ -35,10 +35,10 @@ struct told {
 };
 
 struct come {
-    void operator()(told& object) const { ++object.uses; }
+    void operator()(hooked& object) const { ++object.uses; }
 };
 struct go {
-    void operator()(told& object) const { --object.uses; }
+    void operator()(hooked& object) const { --object.uses; }
 };
 
 /// take(k) and give(k) for all objects, first in, first out.
@@ -55,10 +55,10 @@ void round_trip(lab::sample& s, Take take, Give give) {
 template <class Hooks, cairn::hook_rules Rules>
 auto pool_with(Hooks hooks) {
     return [hooks] {
-        auto made = std::make_unique<cairn::object_pool<told, Hooks, Rules>>(hooks);
+        auto made = std::make_unique<cairn::object_pool<hooked, Hooks, Rules>>(hooks);
         (void)made->prewarm(object_count);
         return [pool = std::move(made),
-                held = std::vector<told*>(object_count)](lab::sample& s) mutable {
+                held = std::vector<hooked*>(object_count)](lab::sample& s) mutable {
             round_trip(
                 s, [&](std::size_t k) { lab::keep(held[k] = pool->acquire_raw()); },
                 [&](std::size_t k) { pool->release(held[k]); });
@@ -70,15 +70,15 @@ auto pool_with(Hooks hooks) {
 template <bool IsTold>
 auto stack_of_pointers() {
     return [] {
-        auto objects = std::make_unique<std::vector<told>>(object_count);
-        std::vector<told*> free;
-        for (told& object : *objects) { free.push_back(&object); }
+        auto objects = std::make_unique<std::vector<hooked>>(object_count);
+        std::vector<hooked*> free;
+        for (hooked& object : *objects) { free.push_back(&object); }
         return [objects = std::move(objects), free = std::move(free),
-                held = std::vector<told*>(object_count)](lab::sample& s) mutable {
+                held = std::vector<hooked*>(object_count)](lab::sample& s) mutable {
             round_trip(
                 s,
                 [&](std::size_t k) {
-                    told* const object = free.back();
+                    hooked* const object = free.back();
                     free.pop_back();
                     if constexpr (IsTold) { object->on_exit_free_list(); }
                     lab::keep(held[k] = object);
@@ -94,11 +94,10 @@ auto stack_of_pointers() {
 void add_hooks(lab::comparison& c) {
     using cairn::hook_rules;
     using both = cairn::pool_hooks<come, go>;
-    using erased = cairn::pool_hooks<std::function<void(told&)>, std::function<void(told&)>>;
-    c.limit("stack of pointers, nothing told", stack_of_pointers<false>());
-    c.limit("stack of pointers, told by hand", stack_of_pointers<true>());
-    c.cairn("cairn::object_pool, nothing told",
-            pool_with<cairn::pool_hooks<>, hook_rules::none>({}));
+    using erased = cairn::pool_hooks<std::function<void(hooked&)>, std::function<void(hooked&)>>;
+    c.limit("stack of pointers, no hooks", stack_of_pointers<false>());
+    c.limit("stack of pointers, hooks by hand", stack_of_pointers<true>());
+    c.cairn("cairn::object_pool, no hooks", pool_with<cairn::pool_hooks<>, hook_rules::none>({}));
     c.cairn("cairn::object_pool, members", pool_with<cairn::pool_hooks<>, hook_rules::members>({}));
     c.cairn("cairn::object_pool, functions", pool_with<both, hook_rules::functions>({}));
     c.cairn("cairn::object_pool, members and functions", pool_with<both, hook_rules::all>({}));
@@ -191,7 +190,7 @@ const lab::registration hooks_and_growth{
     "hooks-and-growth",
     "What do hooks, growth and lines of their own cost a pool of built objects?",
     [](lab::experiment& e) {
-        add_hooks(e.compare("objects that are told", {.unit = "ns/object"}));
+        add_hooks(e.compare("objects with hooks", {.unit = "ns/object"}));
 
         lab::comparison& growth = e.compare(
             "longest acquire, 10000 objects from nothing",

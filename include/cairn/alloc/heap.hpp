@@ -68,10 +68,9 @@ struct grow_by {
 struct heap_options {
     /// For reports of checked builds and the memory checkers; not copied. nullptr: none.
     const char* name = nullptr;
-    /// The end of this heap (and of the one that it is moved to) with live blocks is a broken
-    /// promise: for a subsystem that frees what it takes. Off at first, because leaving everything
-    /// at once is a use of a heap. Checked builds count the blocks then, O(blocks); others do not
-    /// look.
+    /// Checked builds stop when this heap, or the heap that it was moved to, ends with live blocks:
+    /// for a subsystem that frees every block. False by default, because ending a heap with all its
+    /// blocks is a common use. The count costs O(blocks).
     bool all_back_at_end = false;
 };
 

@@ -68,7 +68,7 @@ template <class T, class Handle>
 inline constexpr stable_rules stable_rules_of =
     stable_rules_for(sizeof(T), alignof(T), Handle::index_max, Handle::generation_max);
 
-/// A position in a map: a slot, and what lives behind it in the same word.
+/// A position in a map: a slot, and the live slots behind it in the same word.
 ///
 ///      first_     index of the word's first slot                 left_    0 0 1 1 0 1 0 0
 ///      objects_   address of that slot                                              |

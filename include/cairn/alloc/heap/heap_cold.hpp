@@ -186,7 +186,7 @@ void heap<Fit>::remove_region(region_type* r) noexcept {
 template <class Fit>
 void heap<Fit>::count_operation() noexcept {
     if (++core_operations_ < next_return_) [[likely]] { return; }
-    // The one that is empty longest goes back; the others come at one of the next operations.
+    // The region that has been empty longest goes back; the next operations return the others.
     region_type* oldest = nullptr;
     std::uint64_t first = UINT64_MAX;  // of all, and of all others: when it may go
     std::uint64_t second = UINT64_MAX;
@@ -294,8 +294,8 @@ void* heap<Fit>::allocate_with_effort(std::uint32_t granules, std::size_t size,
                                       alignment align) noexcept {
     if (align.bytes() > size_max) { return nullptr; }
     if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
-    // A heap that can grow does not merge what waits. One that cannot merges all of it: the last
-    // resort. What waited may fit, or merge into something that does.
+    // A heap that can grow merges no waiting block. A heap that cannot grow merges all of them: the
+    // last resort. A merged block may be large enough for this request.
     if (grow(granules, align) || merge_deferred()) {
         return allocate_in_regions(granules, size, align);
     }
@@ -307,8 +307,8 @@ void heap<Fit>::free_in_core(void* p) noexcept {
     if (regions_.count() == 1) [[likely]] { return free_in(home(), p); }
     give_to_core(p);
     if constexpr (Fit::deferred_max != 0) {
-        // What waits must not hold regions that nothing in use needs: one block at a time, so that
-        // the oldest of a list goes, too, or eight where more waits than lives.
+        // Waiting blocks must not keep regions in which no block is in use. Each call merges one
+        // block, so that the oldest of a list merge too, or eight where more waits than lives.
         const auto& books = bins_.books();
         if (books.is_sparse() && merge_one(true)) {
             for (unsigned n = 1; n < 8 && books.wants_to_shrink() && merge_one(true); ++n) {}

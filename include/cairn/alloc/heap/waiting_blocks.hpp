@@ -214,11 +214,11 @@ private:
     bool several_ = false;          // the heap has several regions
     bool grows_ = false;
     // Granules that ever came, and that left again: one number would be one chain of additions.
-    // Each block counts with its bit: what waits is far less than 2^31 granules, so the bits are
-    // above it.
+    // Each block adds its `deferred` bit, too. Waiting blocks have far less than 2^31 granules, so
+    // the sum of the bits stands above the sum of the granules.
     std::size_t joined_ = 0;
     std::size_t left_ = 0;
-    std::size_t half_ = 0;   // granules: what waits in all classes is below this, or a surplus
+    std::size_t half_ = 0;   // granules: waiting blocks of all classes beyond this are a surplus
     std::size_t taken_ = 0;  // granules
     std::size_t most_ = 0;   // granules: most in use so far
     std::size_t peak_ = 0;   // granules: most in use since operations_ was 0
@@ -467,7 +467,8 @@ public:
             blocks += n;
         }
         if constexpr (used) {
-            CAIRN_ASSERT(granules == books_.waiting(), "what waits is counted");
+            CAIRN_ASSERT(granules == books_.waiting(),
+                         "the granules of the waiting blocks are counted");
             CAIRN_ASSERT(blocks == books_.count() && blocks <= deferred_blocks_max<Fit>(true),
                          "the blocks that wait are counted, and bounded");
         }

@@ -172,7 +172,7 @@ struct alignas(cache_line_size) stable_chunk {
 };
 static_assert(sizeof(stable_chunk) == cache_line_size, "the counts lie in one cache line");
 
-/// An array of plain values that grows by copying; for the table of chunks and what waits.
+/// An array of plain values that grows by copying; for the table of chunks and the waiting slots.
 template <class V>
 struct plain_list {
     V* data = nullptr;

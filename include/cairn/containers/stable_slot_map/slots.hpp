@@ -156,7 +156,7 @@ public:
     /// for each object.
     [[nodiscard]] bool copy_chunks(const stable_slots& other) noexcept;
     void enter_copy(std::uint32_t index, std::uint32_t generation) noexcept;
-    /// What waits in `other` and not in its copy is free here.
+    /// Slots that wait in `other` and not in its copy become free here.
     void finish_waiting_of(const stable_slots& other) noexcept;
     /// Requires: no slot is live, waiting or promised.
     void release() noexcept;
