@@ -4,6 +4,8 @@
 
 #include <cairn/alloc/pool.hpp>
 
+#if !CAIRN_ASSERTS
+
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 inline void* pool::allocate() noexcept {
@@ -51,3 +53,5 @@ inline void pool::deallocate(void* p, std::size_t, alignment, call_site from) no
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR
+
+#endif
