@@ -11,7 +11,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 namespace {
 
-constexpr std::uint64_t bit_of(std::uint32_t n) noexcept { return std::uint64_t{1} << (n & 63); }
+constexpr std::uint64_t slot_bit(std::uint32_t n) noexcept { return std::uint64_t{1} << (n & 63); }
 
 /// Writes the indices of the bits of a word whose first slot is `first`; up to five of any value
 /// behind them.
@@ -71,7 +71,7 @@ bool stable_slots::gather() noexcept {
         const std::uint64_t bits = from.free(rules_, w);
         open &= open - 1;
         if (bits == 0) { continue; }
-        used |= bit_of(w);
+        used |= slot_bit(w);
         from.live()[w] |= bits;
         from.held(rules_)[w] |= bits;
         append(ready_ + end_, bits, first + w * 64);
@@ -160,7 +160,7 @@ std::uint32_t stable_slots::next_life(std::uint32_t generation) const noexcept {
 void stable_slots::slot_is_free(std::uint32_t index) noexcept {
     stable_chunk& state = state_of(index);
     freed_chunk_ = index >> rules_.slots_log2;
-    state.open |= bit_of((index & rules_.slot_mask()) / 64);
+    state.open |= slot_bit((index & rules_.slot_mask()) / 64);
     ++state.free_count;
     enter_room(freed_chunk_);
 }
@@ -268,7 +268,7 @@ std::uint64_t stable_slots::hide_word(std::size_t p, std::uint32_t w) noexcept {
         life = next_life(life);
     }
     state.live()[w] &= ~hidden;
-    if (state.live()[w] == 0) { state.used &= ~bit_of(w); }
+    if (state.live()[w] == 0) { state.used &= ~slot_bit(w); }
     state.blocked(rules_)[w] |= hidden;
     state.live_count -= number;
     state.waiting_count += number;
@@ -288,7 +288,7 @@ void stable_slots::free_word(std::size_t p, std::uint32_t w, std::uint64_t hidde
     state.blocked(rules_)[w] &= ~freed;
     state.waiting_count -= static_cast<std::uint32_t>(std::popcount(hidden));
     state.free_count += static_cast<std::uint32_t>(std::popcount(freed));
-    if (freed != 0) { state.open |= bit_of(w); }
+    if (freed != 0) { state.open |= slot_bit(w); }
     enter_room(p);
     chunk_is_empty(static_cast<std::uint32_t>(p << rules_.slots_log2));
 }
@@ -379,7 +379,7 @@ void stable_slots::validate() const noexcept {
     for (std::uint32_t i = 0; i < count() << rules_.slots_log2; ++i) {
         stable_chunk& state = state_of(i);
         const std::uint32_t slot = i & rules_.slot_mask();
-        const bool is_live = (state.objects_in(rules_, slot / 64) & bit_of(slot)) != 0;
+        const bool is_live = (state.objects_in(rules_, slot / 64) & slot_bit(slot)) != 0;
         CAIRN_ASSERT(is_live == ((life(i) & stable_chunk::vacant) == 0),
                      "handles find the live slots, and no others");
         live_count += is_live;
