@@ -258,7 +258,8 @@ def __lldb_init_module(debugger, _dictionary):
     here = __name__
     for name in cairn_views.views:
         outer = cairn_views.inside.get(name)
-        pattern = f'"{prefix}{outer}(<.*>)?::{name}$"' if outer else f'"{prefix}{name}(<.*>)?$"'
+        pattern = (f'"{prefix}({"|".join(outer)})(<.*>)?::{name}$"' if outer else
+                   f'"{prefix}{name}(<.*>)?$"')
         debugger.HandleCommand(f"type summary add -w cairn -p -e -F {here}.summary -x {pattern}")
         debugger.HandleCommand(f"type synthetic add -w cairn -p -l {here}.Children -x {pattern}")
     debugger.HandleCommand("type category enable cairn")

@@ -1273,7 +1273,8 @@ class Views:
             total += granules
             free += free_granules
             regions += 1
-        waiting = (m.integer("joined") - m.integer("left")) & 0x7FFF_FFFF
+        # A fit whose freed blocks do not wait has no such numbers.
+        waiting = (m.integer("joined") - m.integer("left")) & 0x7FFF_FFFF if m.has("joined") else 0
         used = total - free - waiting
         if not (0 <= free <= total and 0 <= used):
             raise Unreadable(f"{free} free granules of {total}")

@@ -71,8 +71,8 @@ def headers_of_the_next_version(folder):
     """The two headers that say which version this is, as 0.2 would have them; found before the others."""
     core = pathlib.Path(arguments.include[0]) / "cairn/core"
     changes = {"version.hpp": [("CAIRN_VERSION_MINOR 1", "CAIRN_VERSION_MINOR 2")],
-               "flavour.hpp": [("v0_1", "v0_2"), ("cairn_0_1_", "cairn_0_2_"), ("CAIRN_VERSION / 100 == 1", "CAIRN_VERSION / 100 == 2")]}
-    (folder / "next/cairn/core").mkdir(parents=True)
+               "inside/flavour.hpp": [("v0_1", "v0_2"), ("cairn_0_1_", "cairn_0_2_"), ("CAIRN_VERSION / 100 == 1", "CAIRN_VERSION / 100 == 2")]}
+    (folder / "next/cairn/core/inside").mkdir(parents=True)
     for name, replacements in changes.items():
         text = (core / name).read_text()
         for old, new in replacements:

@@ -232,12 +232,12 @@ construction_scope::construction_scope(collected_region& r, void* slot, std::siz
 construction_scope::~construction_scope() { region_.under_construction = outer_; }
 
 void construction_scope::check_listed(const collected_type&, void* object) noexcept {
-    const reference_rows& begun = region_.under_construction.begun;
-    check_all_listed(region_, name_of(object), begun);
+    const reference_rows& rows = region_.under_construction.begun;
+    check_all_listed(region_, name_of(object), rows);
     const chunk_record& c = region_.chunks[name_of(object) / chunk_size];
     reference_rows& of_type = region_.rows[c.type - region_.types];
     // What the first object showed holds for all of the type: refs are members, at the same places.
-    if (of_type.count == 0) { of_type = begun; }
+    if (of_type.count == 0) { of_type = rows; }
 }
 
 void verify_listed(collected_region& r) noexcept {

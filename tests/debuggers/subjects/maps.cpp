@@ -39,10 +39,6 @@ void maps() {
     //        [1:5] = {hp = 20, speed = 2.5}}
     //= gone: 0:5, not in foes, bosses
     //= target: 1:5, alive in foes
-    auto found = foes.find(target);
-    //= found: 0x.. = {[object] = {hp = 20, speed = 2.5}}
-    auto lost = foes.find(gone);
-    //= lost: null
     auto each = foes.begin();
     //= each: 0x.. = {[object] = {hp = 30, speed = 3.5}}
     cairn::slot_map<int, cairn::slot_policy<32, 20, cairn::reuse::lifo>> small{
@@ -90,13 +86,11 @@ void maps() {
     (void)bosses.erase(first);
     auto where = bosses.begin();
     auto at_end = bosses.end();
-    auto last = bosses.find(boss);
     //= bosses: stable_slot_map of 2 objects in 1 chunk = {[1:9] = {hp = 2, speed = 2},
     //          [2:9] = {hp = 3, speed = 3}}
     //= boss: 1:9, alive in bosses
     //= where: at slot 1 = {[object] = {hp = 2, speed = 2}}
     //= at_end: at the end
-    //= last: 0x.. = {[object] = {hp = 2, speed = 2}}
     cairn::stable_slot_map<boulder> large{cairn::system_memory(), from_5};
     for (int i = 0; i < 100; ++i) { (void)large.emplace(i); }
     //= large: stable_slot_map of 100 objects in 2 chunks = {[0:5] = {weight = 0},
@@ -107,7 +101,7 @@ void maps() {
     slots.occupy(slots.peek(), 7);
     //= slots: slot_directory of 1 live slot, capacity 16 = {[0:5] = 7}
     look();
-    (void)found, (void)where, (void)each, (void)lost, (void)at_end;
+    (void)where, (void)each, (void)at_end;
     (void)taker.abandon(promised);
 }
 
