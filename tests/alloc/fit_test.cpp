@@ -75,7 +75,7 @@ struct toy_fit {
         }
 
         std::uint32_t granules_ = 0;
-        std::uint32_t padding_ = 0;
+        [[maybe_unused]] std::uint32_t padding_ = 0;
     };
 };
 

@@ -69,6 +69,18 @@ consteval bool names_each_field(const column_list<FieldCount, CountMax>& list) {
     return is_right;
 }
 
+/// True when the rows in Layout are one array of Row. Known without a row, which may be incomplete.
+template <class Layout>
+consteval bool stores_whole_rows() {
+    if constexpr (table_layout<Layout>) {
+        column_list<1, 1> list{};
+        Layout::columns(list);
+        return list.at[0].field == list.all_fields;
+    } else {
+        return false;
+    }
+}
+
 [[nodiscard]] constexpr std::size_t largest_power_of_two_in(std::size_t value) noexcept {
     return value & (~value + 1);
 }
@@ -97,7 +109,9 @@ struct layout_of {
 
     /// True when the rows are one array of Row, and a row is a real Row&.
     static constexpr bool rows_are_whole = list.at[0].field == list.all_fields;
+    static constexpr bool rows_are_alike = rows_are_whole == stores_whole_rows<Layout>();
     static constexpr bool blocks_have_columns = !rows_are_whole || lanes == 0;
+    static_assert(rows_are_alike, "a layout stores whole rows of every row type, or of none");
     static_assert(blocks_have_columns, "an array of rows has no blocks: lanes is 0");
 
     /// The columns that a field lies in.
@@ -263,9 +277,10 @@ consteval bool check_layout() {
     return is_a_layout;
 }
 /// layout_of for a row and a layout that keep the rules. Where one breaks a rule, the sentence of
-/// the rule is the only error: a row of one int, or soa, takes the place.
+/// the rule is the only error: a row of one int, or soa, takes the place. A class, not an alias:
+/// the fields are counted when a member is used, so a row may own rows of its own table.
 template <class Row, class Layout>
-using layout_for = layout_of<std::conditional_t<check_row<Row>(), Row, stand_in_row<Row>>,
-                             std::conditional_t<check_layout<Layout>(), Layout, soa>>;
+struct layout_for : layout_of<std::conditional_t<check_row<Row>(), Row, stand_in_row<Row>>,
+                              std::conditional_t<check_layout<Layout>(), Layout, soa>> {};
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -244,9 +244,9 @@ void run_disjoint(F& f, Answers answers, std::size_t count, P*... p) {
 
 /// The type of t[i]. (Compilers show this name where a row is bound to auto&.)
 template <class Row, class Layout, bool IsConst>
-using row_proxy = std::conditional_t<layout_for<Row, Layout>::rows_are_whole,
-                                     std::conditional_t<IsConst, const Row, Row>&,
-                                     table_row<Row, Layout, IsConst>>;
+using row_proxy =
+    std::conditional_t<stores_whole_rows<Layout>(), std::conditional_t<IsConst, const Row, Row>&,
+                       table_row<Row, Layout, IsConst>>;
 
 }  // namespace detail
 
