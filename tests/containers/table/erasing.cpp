@@ -13,8 +13,7 @@
 #include "containers/table/rows.hpp"
 
 using namespace cairn;
-using table_tests::table_in;
-using table_tests::vec3;
+using namespace table_tests;
 
 namespace {
 

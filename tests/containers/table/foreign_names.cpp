@@ -73,7 +73,7 @@ row make(int i) { return {odd{i}, i, odd{i}}; }
 using namespace cairn;
 using greedy::odd;
 using greedy::row;
-using table_tests::table_in;
+using namespace table_tests;
 
 TYPED_TEST(table_in, functions_and_operators_of_the_fields_are_not_called) {
     table<row, TypeParam> t;
