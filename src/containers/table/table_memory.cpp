@@ -282,22 +282,22 @@ public:
         }
     }
     /// Writes `offset` plus the number of each row that stays, found without a branch.
-    std::size_t list(std::uint32_t* rows, std::size_t offset) const noexcept {
+    std::size_t list(std::size_t* rows, std::size_t offset) const noexcept {
         std::size_t n = 0;
         for (std::size_t i = 0; i < asked_; ++i) {
-            rows[n] = static_cast<std::uint32_t>(offset + i);
+            rows[n] = offset + i;
             n += is_removed_[i] ? 0u : 1u;
         }
         return n;
     }
     /// The same for the rows that go.
-    std::size_t list_removed(std::uint32_t* rows, std::size_t offset) const noexcept {
+    std::size_t list_removed(std::size_t* rows, std::size_t offset) const noexcept {
         std::size_t n = 0;
         for (std::size_t first = 0; first < asked_; first += 8) {
             if (eight(first) == 0) { continue; }
             const std::size_t last = asked_ - first < 8 ? asked_ : first + 8;
             for (std::size_t i = first; i < last; ++i) {
-                rows[n] = static_cast<std::uint32_t>(offset + i);
+                rows[n] = offset + i;
                 n += is_removed_[i] ? 1u : 0u;
             }
         }
@@ -347,7 +347,7 @@ void with_width(std::size_t width, Use use) {
 /// Row to[k] becomes what row from[k] was in column c, for k = 0 ... count - 1. Requires: to[k] <
 /// from[k], and both rise; or no row is in both.
 void move_each_in_column(const table_memory& m, const layout_desc& desc, std::size_t c,
-                         const std::uint32_t* to, const std::uint32_t* from,
+                         const std::size_t* to, const std::size_t* from,
                          std::size_t count) noexcept {
     const column_desc& column = desc.columns[c];
     if (column.relocate != nullptr || desc.lanes != 0) {
@@ -366,8 +366,9 @@ void move_each_in_column(const table_memory& m, const layout_desc& desc, std::si
     });
 }
 /// The same in all columns.
-void move_each(table_memory& m, const layout_desc& desc, const std::uint32_t* to,
-               const std::uint32_t* from, std::size_t count) noexcept {
+void move_each(table_memory& m, const layout_desc& desc, const std::size_t* to,
+               const std::size_t* from, std::size_t count) noexcept {
+    if (count == 0) { return; }
     for (std::size_t c = 0; c < desc.column_count; ++c) {
         move_each_in_column(m, desc, c, to, from, count);
     }
@@ -474,14 +475,12 @@ void keep_rows(table_memory& m, const layout_desc& desc, const row_question& que
     const bool by_runs = all_close || those.are_long_runs();
     const bool by_rows = question.keep != nullptr && (desc.lanes != 0 || !by_runs);
     if (by_rows) { question.keep(question.context, to, first, those.asked(), those.is_removed()); }
-    std::uint32_t from[row_question::rows_max];
-    std::uint32_t target[row_question::rows_max];
+    std::size_t from[row_question::rows_max];
+    std::size_t target[row_question::rows_max];
     std::size_t still = 0;  // rows at the front that do not move
     if (!by_runs && !by_rows) {
         those.list(from, first);
-        for (std::size_t k = 0; k < those.count(); ++k) {
-            target[k] = static_cast<std::uint32_t>(to + k);
-        }
+        for (std::size_t k = 0; k < those.count(); ++k) { target[k] = to + k; }
         while (still < those.count() && from[still] == target[still]) { ++still; }
     }
     for (std::size_t c = 0; c < desc.column_count && !by_rows; ++c) {
@@ -532,7 +531,7 @@ void table_memory::swap_erase_if(const layout_desc& desc, row_question question)
     //      | asked, some are holes | not asked yet | asked, some stay: `late` | destroyed |
     //      0                       front           back
     struct rows {
-        std::uint32_t at[row_question::rows_max];
+        std::size_t at[row_question::rows_max];
         std::size_t begin = 0;
         std::size_t end = 0;
         [[nodiscard]] std::size_t count() const noexcept { return end - begin; }
@@ -544,12 +543,12 @@ void table_memory::swap_erase_if(const layout_desc& desc, row_question question)
     // At the end, also when the question throws: `late` moves to `back`, and the last rows fill the
     // holes.
     rollback finish{[&]() noexcept {
-        std::uint32_t to[row_question::rows_max];
-        std::uint32_t from[row_question::rows_max];
+        std::size_t to[row_question::rows_max];
+        std::size_t from[row_question::rows_max];
         std::size_t end = back;
         while (late.count() != 0) {
             from[end - back] = late.at[--late.end];
-            to[end - back] = static_cast<std::uint32_t>(end);
+            to[end - back] = end;
             ++end;
         }
         std::size_t still = 0;
@@ -562,7 +561,7 @@ void table_memory::swap_erase_if(const layout_desc& desc, row_question question)
                 --holes.end;
             } else {
                 to[count] = holes.at[holes.begin++];
-                from[count++] = static_cast<std::uint32_t>(end);
+                from[count++] = end;
             }
         }
         move_each(*this, desc, to, from, count);
