@@ -3,9 +3,9 @@
 #include <cairn/collected/marking_worker.hpp>
 #include <cairn/core/sizes.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <stop_token>
 #include <thread>
 
 using namespace cairn::literals;
@@ -32,8 +32,9 @@ int main() {
     // [worker]
     cairn::marking_worker worker;
     if (!heap.mark_on(worker)) { return 1; }  // false: no memory for what the threads share
-    std::jthread thread{[&](std::stop_token stop) {
-        while (!stop.stop_requested()) {
+    std::atomic<bool> ends = false;
+    std::thread thread{[&] {
+        while (!ends) {
             // False: nothing to mark now. Marking goes on after the next step().
             if (!worker.run()) { std::this_thread::sleep_for(std::chrono::microseconds{100}); }
         }
@@ -41,7 +42,7 @@ int main() {
     for (std::size_t frame = 0; frame < 1'000; ++frame) {
         for (std::size_t i = 0; i < 300; ++i) {  // the program makes, stores and reads as before
             unit* const u = heap.make<unit>();
-            if (u == nullptr) { return 1; }
+            if (u == nullptr) { break; }
             u->leader = all->units[0];
             u->target = all->units[(frame * 7 + i) % 50'000];
             all->units.set((frame * 300 + i) % 50'000, u);
@@ -49,8 +50,9 @@ int main() {
         heap.step({.bytes = 32_KiB});  // pays for what the worker has not marked
     }
     heap.mark_alone();  // from here on the heap marks by itself
+    ends = true;
+    thread.join();
     // [/worker]
-    thread.request_stop();
     const auto last = heap.stats().last_cycle;
     std::printf("%llu cycles; of the last one's work the worker did %llu of %llu bytes\n",
                 static_cast<unsigned long long>(last.number),

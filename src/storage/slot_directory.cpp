@@ -10,8 +10,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
-directory_numbers::directory_numbers(directory_numbers&& other) noexcept
-    : directory_numbers{std::as_const(other)} {
+directory_numbers::directory_numbers(directory_numbers&& other) noexcept {
+    copy_numbers(other);
     other.copy_numbers({});
 }
 

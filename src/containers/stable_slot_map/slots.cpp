@@ -36,7 +36,7 @@ void append(std::uint32_t* to, std::uint64_t bits, std::uint32_t first) noexcept
 }  // namespace
 
 stable_slots::stable_slots(stable_slots&& other) noexcept
-    : stable_chunks{std::move(other)},
+    : stable_chunks{static_cast<stable_chunks&&>(other)},
       top_{std::exchange(other.top_, 0)},
       end_{std::exchange(other.end_, 0)},
       front_end_{std::exchange(other.front_end_, 0)},
