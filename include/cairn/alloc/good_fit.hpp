@@ -34,8 +34,8 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-/// `DeferredMax`: how many freed blocks of one class may always wait unmerged (0: all merge at
-/// once). They may withhold one part in `DeferredShare` of the live bytes, but always 4 KiB, and no
+/// `DeferredMax`: how many freed blocks of one class may always wait unmerged, an even number (0: all
+/// merge at once). They may withhold one part in `DeferredShare` of the live bytes, but always 4 KiB, and no
 /// more than `DeferredSize` bytes. More may wait while the heap is smaller than it has been: see
 /// heap/waiting_blocks.hpp.
 template <unsigned MantissaBits, std::uint32_t DeferredMax, std::uint32_t DeferredShare = 128,
@@ -68,6 +68,7 @@ struct basic_good_fit {
     static constexpr std::uint32_t deallocate_steps_max = DeferredMax == 0 ? 30 : 35;
     static constexpr std::uint32_t shape =
         MantissaBits | DeferredShare << 8 | DeferredSize / 1024 << 24;
+    static_assert(DeferredMax % 2 == 0, "an even number of blocks of a class may wait");
     static_assert(MantissaBits < 1 << 8 && DeferredShare < 1 << 16 && DeferredSize < 256 * 1024 &&
                       DeferredSize % 1024 == 0,
                   "each has its place in the shape");

@@ -115,7 +115,7 @@ public:
     [[nodiscard, gnu::always_inline]] inline bool joined(deferred_bin& bin,
                                                          std::uint64_t waiting) noexcept {
         // Asked before anything is written: a free that goes to the core stores nothing here.
-        // The bit of `waiting` drops out of the product.
+        // The highest bit of `waiting` drops out of the product, because deferred_max is even.
         const std::uint32_t cap = static_cast<std::uint32_t>(waiting) * Fit::deferred_max;
         const std::uint32_t share = share_ < cap ? share_ : cap;
         if (bin.held >= share || this->waiting() >= half_) [[unlikely]] {
