@@ -68,6 +68,7 @@ void f() {
 
 //= mistake: a private member
 //= says: a row is an aggregate: public fields only, no constructors, no virtual functions
+//= lines: 20, clang 24
 class account {
     int money = 0;
 
@@ -83,6 +84,7 @@ void f() {
 
 //= mistake: a virtual function
 //= says: a row is an aggregate: public fields only, no constructors, no virtual functions
+//= lines: 20, clang 24
 struct animal {
     int legs = 4;
     virtual void speak() {}
@@ -106,6 +108,7 @@ void f() {
 
 //= mistake: a base class
 //= says: a row has no base class
+//= lines: 20, clang 24
 struct circle : point {
     float r = 0;
 };
@@ -117,6 +120,7 @@ void f() {
 
 //= mistake: an array of the language
 //= says: a row has no C array: use std::array
+//= lines: 20, clang 24
 struct matrix {
     float m[16];
 };

@@ -80,7 +80,7 @@ public:
 
     /// An empty table, which takes no memory yet.
     explicit table(allocator_ref upstream = system_memory()) noexcept : m_{upstream} {}
-    ~table() { m_.release(desc()); }
+    ~table() { m_.release(layout::desc); }
 
     /// Takes the rows, the memory and the attached columns of `other`, which is empty afterwards.
     table(table&& other) noexcept : m_{other.m_.upstream} { m_.take(other.m_); }

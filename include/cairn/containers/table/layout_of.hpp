@@ -276,11 +276,15 @@ consteval bool check_layout() {
                   "members of soa");
     return is_a_layout;
 }
-/// layout_of for a row and a layout that keep the rules. Where one breaks a rule, the sentence of
-/// the rule is the only error: a row of one int, or soa, takes the place. A class, not an alias:
-/// the fields are counted when a member is used, so a row may own rows of its own table.
+/// layout_of for a row that keeps the rules. Where it breaks one, the sentence of the rule is the
+/// only error: a row of one int takes the place. A class, not an alias: the fields are counted when
+/// a member is used, so a row may own rows of its own table.
 template <class Row, class Layout>
-struct layout_for : layout_of<std::conditional_t<check_row<Row>(), Row, stand_in_row<Row>>,
-                              std::conditional_t<check_layout<Layout>(), Layout, soa>> {};
+struct layout_for_row
+    : layout_of<std::conditional_t<check_row<Row>(), Row, stand_in_row<Row>>, Layout> {};
+
+/// The same; soa takes the place of what is no layout.
+template <class Row, class Layout>
+using layout_for = layout_for_row<Row, std::conditional_t<check_layout<Layout>(), Layout, soa>>;
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail
