@@ -23,7 +23,7 @@ steps_seen worst_of_growing(std::size_t step, std::size_t regions) {
     std::mt19937 random{5};
     std::vector<piece> live;
     // A block in each region: none goes back.
-    for (std::size_t held = 0; h.stats().region_count < regions; ++held) {
+    while (h.stats().region_count < regions) {
         live.push_back({h.allocate(1000), 1000});
     }
     const std::size_t kept = live.size();
