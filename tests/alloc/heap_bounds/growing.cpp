@@ -23,9 +23,7 @@ steps_seen worst_of_growing(std::size_t step, std::size_t regions) {
     std::mt19937 random{5};
     std::vector<piece> live;
     // A block in each region: none goes back.
-    while (h.stats().region_count < regions) {
-        live.push_back({h.allocate(1000), 1000});
-    }
+    while (h.stats().region_count < regions) { live.push_back({h.allocate(1000), 1000}); }
     const std::size_t kept = live.size();
     steps_seen worst;
     for (int i = 0; i < 60'000; ++i) {
