@@ -185,7 +185,8 @@ TEST(slot_directory, refuses_more_slots_than_the_handle_has_indices_for) {
 }
 
 TEST(slot_directory, moved_from_is_empty_and_usable) {
-    slot_directory<reuse::lifo> a{{1000, 15, 0}};
+    // From life 1 on: a life in sixteen is followed by an exchange of slots.
+    slot_directory<reuse::lifo> a{{1000, 15, 0, 1}};
     for (std::uint32_t i = 0; i < 100; ++i) { a.occupy(a.next(), i); }
     a.vacate(50);
     slot_directory<reuse::lifo> b{std::move(a)};
