@@ -9,7 +9,7 @@ set(umbrella "// cairn/cairn.hpp - everything but cairn/std/, which brings heavi
 
 ")
 foreach(header ${headers})
-    if(header MATCHES "include/(cairn/(core|os|storage|alloc|movable|owners|containers|collected|debug)/[a-z0-9_]+[.]hpp)$")
+    if(header MATCHES "include/(cairn/(core|os|storage|alloc|movable|owners|containers|collected|debug|adapt)/[a-z0-9_]+[.]hpp)$")
         string(APPEND umbrella "#include <${CMAKE_MATCH_1}>\n")
     endif()
 endforeach()

@@ -6,6 +6,7 @@
 // cairn::asserts_enabled, and its own -DCAIRN_ASSERTS means nothing for what it imports. docs/packages.md.
 module;
 
+#include <cairn/adapt/hooks.hpp>
 #include <cairn/alloc/any_arena.hpp>
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/arena_scope.hpp>
@@ -88,6 +89,7 @@ module;
 #include <cairn/owners/lease.hpp>
 #include <cairn/owners/shared_handle.hpp>
 #include <cairn/owners/unique_handle.hpp>
+#include <cairn/std/allocator_for.hpp>
 #include <cairn/std/deferred_in.hpp>
 #include <cairn/std/format.hpp>
 #include <cairn/std/node_pool.hpp>
@@ -110,6 +112,7 @@ export namespace cairn {
 
 using cairn::after_visit;
 using cairn::alignment;
+using cairn::allocator_for;
 using cairn::allocator_ref;
 using cairn::any_arena;
 using cairn::aos;
@@ -160,6 +163,7 @@ using cairn::concurrent_pool_options;
 using cairn::concurrent_pool_stats;
 using cairn::concurrent_relocatable_heap;
 using cairn::configure_scratch;
+using cairn::context_hooks;
 using cairn::default_alignment;
 using cairn::default_create;
 using cairn::deferred_deleter;
@@ -210,6 +214,8 @@ using cairn::heap_options;
 using cairn::heap_stats;
 using cairn::held;
 using cairn::hook_rules;
+using cairn::hook_sizes;
+using cairn::hooks;
 using cairn::index_iterator;
 using cairn::installed_handler;
 using cairn::is_aligned;

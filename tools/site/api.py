@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ET
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 xml_folder = root / "build/docs/doxygen/xml"
-layers = ["core", "os", "storage", "alloc", "movable", "owners", "containers", "collected", "debug", "std", "testing"]
+layers = ["core", "os", "storage", "alloc", "movable", "owners", "containers", "collected", "debug", "std", "adapt", "testing"]
 layer_words = {
     "core": "Words that everything else uses: alignment, handles, slices, asserts, the allocator interface.",
     "os": "Pages, threads and clocks: everything that a system does in its own way.",
@@ -26,6 +26,7 @@ layer_words = {
     "collected": "Objects that refer to each other in cycles, collected in a budget.",
     "debug": "Wrappers that find who leaks, who overruns, and who cannot cope with refusal.",
     "std": "The standard library on cairn's memory.",
+    "adapt": "Other libraries on cairn's memory.",
     "testing": "For tests of programs that use cairn: the target cairn::testing.",
 }
 usual = {
