@@ -45,8 +45,7 @@ struct value {
 static_assert(std::is_empty_v<here<int>> && std::is_trivially_copyable_v<here<int>>);
 static_assert(sizeof(std::vector<int, here<int>>) == sizeof(std::vector<int>));
 static_assert(std::allocator_traits<here<int>>::is_always_equal::value);
-static_assert(
-    std::is_same_v<std::allocator_traits<here<int>>::rebind_alloc<char>, here<char>>);
+static_assert(std::is_same_v<std::allocator_traits<here<int>>::rebind_alloc<char>, here<char>>);
 static_assert(std::is_same_v<here<int>::rebind<char>::other, here<char>>);
 
 }  // namespace
@@ -55,10 +54,10 @@ TEST(allocator_for, gives_containers_the_memory_that_it_names) {
     {
         std::vector<int, here<int>> numbers(100, 7);
         EXPECT_EQ(memory.live_size(), 400u);
-        std::unordered_map<int, std::basic_string<char, std::char_traits<char>, here<char>>,
-                           std::hash<int>, std::equal_to<>,
-                           here<std::pair<const int, std::basic_string<
-                                                         char, std::char_traits<char>, here<char>>>>>
+        std::unordered_map<
+            int, std::basic_string<char, std::char_traits<char>, here<char>>, std::hash<int>,
+            std::equal_to<>,
+            here<std::pair<const int, std::basic_string<char, std::char_traits<char>, here<char>>>>>
             names;
         names[3] = "a name that is longer than what a string keeps inside";
         std::vector<int, here<int>> moved = std::move(numbers);
