@@ -72,7 +72,7 @@ void* concurrent_pool::take_cold(cache& which) noexcept {
     if (!filled) { return take_shared(); }
     // Those that take() does not fetch ahead: its view ends at the magazine.
     for (std::size_t i = 2; i <= lookahead; ++i) {
-        detail::prefetch_for_writing(c->top[-static_cast<std::ptrdiff_t>(i)]);
+        compiler::prefetch_from_other_core(c->top[-static_cast<std::ptrdiff_t>(i)]);
     }
     return take(*c);
 }

@@ -191,7 +191,7 @@ collected_heap_stats collected_heap::stats() const noexcept {
     s.type_count = r.type_count;
     s.allocated_size = r.allocated_size;
     s.cycle_count = r.cycle_count;
-    s.set_aside_count = detail::in_place{r.set_aside_count}.load(detail::memory_order::relaxed);
+    s.set_aside_count = compiler::load(r.set_aside_count, compiler::memory_order::relaxed);
     s.work_in_make = r.work_in_make;
     s.last_cycle = r.last_cycle;
     s.slowest_speed = r.slowest_speed;

@@ -18,7 +18,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 /// Reports `invariant`, which should have been true at `where`, with the details that `format`
 /// (printf) spells out as its condition, and aborts.
 #if defined(__GNUC__) && !defined(_WIN32)  // there, gcc checks against a printf without %zu
-[[gnu::format(printf, 4, 5), gnu::cold]]
+[[gnu::format(printf, 4, 5), CAIRN_COLD]]
 #endif
 [[noreturn]] void
 misuse(misuse_kind kind, const std::source_location& where, const char* invariant,

@@ -17,14 +17,6 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace {
 
-void pause() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("isb" ::: "memory");
-#endif
-}
-
 #if defined(_WIN32)
 // Not std::atomic::wait here either: libstdc++ looks at the word before it takes the lock under
 // which it sleeps, and what wakes it in between is lost. From kernelbase (Windows 8), by hand: no
@@ -93,7 +85,7 @@ void mutex::wait_and_lock() noexcept {
     // for a turn instead of 205 with a look after every pause (docs/dead-ends.md). In all about ten
     // microseconds.
     for (int pauses = 4; pauses <= 128; pauses *= 2) {
-        for (int i = 0; i < pauses; ++i) { pause(); }
+        for (int i = 0; i < pauses; ++i) { compiler::pause(); }
         if (state_.load(detail::memory_order::relaxed) == 0 && try_lock()) { return; }
     }
     // 2 from here on: another thread may sleep too, and unlock() must look.

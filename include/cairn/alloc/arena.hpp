@@ -50,7 +50,7 @@ public:
     class marker {
         friend class arena;
         detail::bump_position at_;
-        [[no_unique_address]] detail::mark_stamp stamp_;
+        [[CAIRN_NO_UNIQUE_ADDRESS]] detail::mark_stamp stamp_;
     };
 
     /// Holds nothing: every allocation of more than 0 bytes is refused.
@@ -81,7 +81,7 @@ public:
     /// Returns: nullptr when they do not fit; nothing has changed then.
     /// Size 0:  a non-null pointer that may be freed and not read through.
     /// Cost:    see above; an alignment above 16 costs two more instructions and a compare.
-    [[nodiscard]] [[gnu::always_inline]] void* allocate(
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] void* allocate(
         std::size_t size, alignment align = default_alignment) noexcept {
         if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
             return region_.allocate_or(size, align, [this](std::size_t s, alignment a) noexcept {
@@ -95,7 +95,7 @@ public:
     /// Gives the bytes back at once when `p` is the last block; otherwise at the next rewind.
     /// nullptr does nothing.
     /// Requires: `p` came from allocate(size, ...) of this arena and was not freed or rewound.
-    [[gnu::always_inline]] void deallocate(void* p, std::size_t size, alignment = default_alignment,
+    [[CAIRN_FORCE_INLINE]] void deallocate(void* p, std::size_t size, alignment = default_alignment,
                                            call_site from = call_site::current()) noexcept {
         // A checked build looks closer at a block that is not the last one.
         if (CAIRN_CALLER_IS_OPTIMIZED && (!asserts_enabled || region_.is_last_block(p, size)))
@@ -189,8 +189,8 @@ private:
     void* block_ = nullptr;       // from upstream_; nullptr when the memory is the caller's
     std::size_t block_size_ = 0;  // bytes asked of upstream_
     allocator_ref upstream_ = system_memory();
-    [[no_unique_address]] detail::mark_check marks_;
-    [[no_unique_address]] detail::allocator_watch watch_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::mark_check marks_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::allocator_watch watch_;
 };
 
 static_assert(byte_allocator<arena> && resizes_in_place<arena> && has_good_size<arena>);

@@ -93,7 +93,7 @@ struct basic_best_fit {
         }
 
         // The parts of give(). Inlined by force: gcc decides by what else is in a unit otherwise.
-        [[gnu::always_inline]] inline void insert(blocks b, std::uint32_t g,
+        [[CAIRN_FORCE_INLINE]] inline void insert(blocks b, std::uint32_t g,
                                                   std::uint32_t size) noexcept {
             if (size < ExactBins) {
                 lists_.insert(heads(), links{b, code_}, size, g);

@@ -86,7 +86,7 @@ private:
     [[nodiscard]] bool admits(std::size_t size) noexcept {
         return fits(size) || makes_room_for(size);
     }
-    [[nodiscard, gnu::noinline, gnu::cold]] bool makes_room_for(std::size_t size) noexcept {
+    [[nodiscard, CAIRN_NOINLINE, CAIRN_COLD]] bool makes_room_for(std::size_t size) noexcept {
         // What is larger than the whole budget cannot be helped, and a handler that allocates from
         // the budget is not asked for its own request.
         while (handler_ != nullptr && !is_asking_ && size <= limit_size_) {

@@ -65,7 +65,7 @@ public:
     ///           push_back() may be given one.
     /// Returns: false when the arena is exhausted; nothing has changed then.
     template <class... Args>
-    [[nodiscard, gnu::always_inline]] bool emplace_back(Args&&... args) {
+    [[nodiscard, CAIRN_FORCE_INLINE]] bool emplace_back(Args&&... args) {
         if (end_ == limit_) [[unlikely]] {
             if (!grow()) { return false; }
         }
@@ -75,7 +75,7 @@ public:
     }
 
     /// `value` may be an element of this builder.
-    [[nodiscard, gnu::always_inline]] bool push_back(const T& value)
+    [[nodiscard, CAIRN_FORCE_INLINE]] bool push_back(const T& value)
         requires std::is_copy_constructible_v<T>
     {
         if (end_ != limit_) [[likely]] {
@@ -87,7 +87,7 @@ public:
         return emplace_back(static_cast<T&&>(copy));
     }
     /// By moving from it; a refusal leaves it as it was.
-    [[nodiscard, gnu::always_inline]] bool push_back(T&& value) {
+    [[nodiscard, CAIRN_FORCE_INLINE]] bool push_back(T&& value) {
         if constexpr (std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<T>) {
             return push_back(static_cast<const T&>(value));  // needs no address, as below
         }
@@ -97,7 +97,7 @@ public:
             return true;
         }
         // Growth may move the element that it refers to; a refusal must leave it with the caller.
-        const auto offset = reinterpret_cast<std::uintptr_t>(__builtin_addressof(value)) -
+        const auto offset = reinterpret_cast<std::uintptr_t>(compiler::address_of(value)) -
                             reinterpret_cast<std::uintptr_t>(begin_);
         const bool is_element = offset < size() * sizeof(T);
         if (!grow()) { return false; }
@@ -171,7 +171,7 @@ private:
 
     /// Once per doubling. The first room is taken here, where the constants are known: in a list of
     /// one to three elements a call costs more than all that they need.
-    [[nodiscard, gnu::always_inline]] bool grow() noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] bool grow() noexcept {
         if (begin_ == nullptr) {
             const std::size_t fit = fitting(arena_, capacity_first_);
             void* const first = arena_.allocate(fit * sizeof(T), alignment::of<T>());
@@ -201,8 +201,8 @@ private:
     /// Cold. Takes and returns values, in registers, and not `this`: so a builder that is a local
     /// variable may live in registers while it collects.
     /// Returns: the old room when the arena is exhausted.
-    [[nodiscard, gnu::noinline]] static room grown(reference arena, T* begin, T* end, T* limit,
-                                                   std::size_t capacity_first) noexcept {
+    [[nodiscard, CAIRN_NOINLINE]] static room grown(reference arena, T* begin, T* end, T* limit,
+                                                    std::size_t capacity_first) noexcept {
         const auto capacity = static_cast<std::size_t>(limit - begin);
         // Twice the room; near the end of the arena what can be had of that, and the last elements
         // one by one only where they need no copy.

@@ -46,7 +46,7 @@
 
 #include <cairn/alloc/concurrent_pool/thread_caches.hpp>
 #include <cairn/core/allocator_ref.hpp>
-#include <cairn/core/inside/prefetch.hpp>
+#include <cairn/core/inside/compiler.hpp>
 #include <cairn/core/poison.hpp>
 #include <cairn/core/slice.hpp>
 #include <cairn/os/mutex.hpp>
@@ -214,8 +214,8 @@ private:
     const chunk* find_chunk(const void* p) const noexcept;
     template <class F>
     void visit_chunks(F&& f) const noexcept;
-    [[nodiscard]] [[gnu::cold]] evidence about_size(std::size_t freed,
-                                                    call_site from) const noexcept;
+    [[nodiscard]] [[CAIRN_COLD]] evidence about_size(std::size_t freed,
+                                                     call_site from) const noexcept;
 
     static constexpr std::size_t unknown = SIZE_MAX;
     std::size_t known_live_count() const noexcept;
@@ -263,7 +263,7 @@ private:
     concurrent_pool** live_link_ = nullptr;
 
     // Of the name alone: any thread may be inside.
-    [[no_unique_address]] detail::allocator_watch watch_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::allocator_watch watch_;
 };
 
 /// A cache that belongs to this object; one thread at a time.

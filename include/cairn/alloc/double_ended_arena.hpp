@@ -36,7 +36,7 @@ public:
     class marker {
         friend class arena_high_end;
         detail::bump_position at_;
-        [[no_unique_address]] detail::mark_stamp stamp_;
+        [[CAIRN_NO_UNIQUE_ADDRESS]] detail::mark_stamp stamp_;
     };
 
     /// As arena::allocate; the bytes lie below everything allocated here before.
@@ -161,8 +161,8 @@ private:
     std::uintptr_t limit_;            // end of the whole region
     std::size_t peak_ = 0;            // highest used_size() at any retreat
     std::uintptr_t large_begin_ = 0;  // start of the newest page-multiple block
-    [[no_unique_address]] detail::mark_check marks_;
-    [[no_unique_address]] detail::allocator_watch watch_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::mark_check marks_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::allocator_watch watch_;
 };
 
 class double_ended_arena {

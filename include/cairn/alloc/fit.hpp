@@ -67,7 +67,7 @@ concept fit_index = requires(Index& index, const Index& looked_at, block_map b, 
 /// give() for an index that has insert(b, g, size), remove(b, g, size) and
 /// change(b, from, from_size, to, to_size).
 template <class Index>
-[[gnu::always_inline]] inline void give_by_change(Index& index, block_map b,
+[[CAIRN_FORCE_INLINE]] inline void give_by_change(Index& index, block_map b,
                                                   std::uint32_t left_size, std::uint32_t at,
                                                   std::uint32_t size,
                                                   std::uint32_t right_size) noexcept {

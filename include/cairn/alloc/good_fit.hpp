@@ -100,7 +100,7 @@ struct basic_good_fit {
 
         /// A free block of at least `size` granules: the head of the first bin that is not empty,
         /// all of whose blocks are large enough. O(1).
-        [[nodiscard, gnu::always_inline]] inline detail::hole find(
+        [[nodiscard, CAIRN_FORCE_INLINE]] inline detail::hole find(
             blocks, std::uint32_t size) const noexcept {
             const std::uint32_t c =
                 size <= small_max ? by_granules.classes[size] : class_of_request(size);
@@ -109,14 +109,14 @@ struct basic_good_fit {
             if (bin == detail::no_block) [[unlikely]] { return {}; }
             return {heads()[bin], bin};
         }
-        [[gnu::always_inline]] inline void take(blocks b, detail::hole h) noexcept {
+        [[CAIRN_FORCE_INLINE]] inline void take(blocks b, detail::hole h) noexcept {
             lists_.take(heads(), links{b, code_}, class_of_free, h);
         }
-        [[gnu::always_inline]] inline void keep_rest(blocks b, detail::hole h,
+        [[CAIRN_FORCE_INLINE]] inline void keep_rest(blocks b, detail::hole h,
                                                      std::uint32_t used) noexcept {
             lists_.keep_rest(heads(), links{b, code_}, class_of_free, h, used);
         }
-        [[gnu::always_inline]] inline void give(blocks b, std::uint32_t left_size, std::uint32_t at,
+        [[CAIRN_FORCE_INLINE]] inline void give(blocks b, std::uint32_t left_size, std::uint32_t at,
                                                 std::uint32_t size,
                                                 std::uint32_t right_size) noexcept {
             lists_.give(heads(), links{b, code_}, class_of_free, left_size, at, size, right_size);

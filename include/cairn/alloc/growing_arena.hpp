@@ -96,7 +96,7 @@ public:
     class marker {
         friend class growing_arena;
         detail::block_position at_;
-        [[no_unique_address]] detail::mark_stamp stamp_;
+        [[CAIRN_NO_UNIQUE_ADDRESS]] detail::mark_stamp stamp_;
     };
 
     struct options {
@@ -128,7 +128,7 @@ public:
     /// Size 0:  a non-null pointer that may be freed and not read through.
     /// Cost:    as arena; a request that does not fit takes a spare block, or asks the
     ///          upstream once. An alignment above 16 costs two more instructions and a compare.
-    [[nodiscard]] [[gnu::always_inline]] void* allocate(
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] void* allocate(
         std::size_t size, alignment align = default_alignment) noexcept {
         if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
             return region_.allocate_or(size, align, [this](std::size_t s, alignment a) noexcept {
@@ -141,7 +141,7 @@ public:
 
     /// As arena::deallocate: the last block's bytes come back at once, and so do those of a block
     /// that one large request has for itself.
-    [[gnu::always_inline]] void deallocate(void* p, std::size_t size, alignment = default_alignment,
+    [[CAIRN_FORCE_INLINE]] void deallocate(void* p, std::size_t size, alignment = default_alignment,
                                            call_site from = call_site::current()) noexcept {
         // A checked build looks closer at a block that is not the last one.
         if (CAIRN_CALLER_IS_OPTIMIZED &&
@@ -267,8 +267,8 @@ private:
     allocator_ref upstream_;
     options how_;
     growth growth_ = growth::allowed;
-    [[no_unique_address]] detail::mark_check marks_;
-    [[no_unique_address]] detail::allocator_watch watch_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::mark_check marks_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::allocator_watch watch_;
 };
 
 static_assert(byte_allocator<growing_arena> && resizes_in_place<growing_arena>);

@@ -94,7 +94,7 @@ struct half_fit {
     private:
         [[nodiscard]] static std::uint32_t bin_of(std::uint32_t size) noexcept {
             if (size == 0) {
-                __builtin_unreachable();
+                compiler::unreachable();
             }  // no block has no granule: nothing compares
             return detail::floor_log2(size);
         }

@@ -17,6 +17,7 @@
 // then.
 #pragma once
 
+#include <cairn/core/inside/atomic.hpp>
 #include <cairn/core/inside/forwards.hpp>
 #include <cairn/os/mutex.hpp>
 #include <cairn/os/thread_identity.hpp>
@@ -31,16 +32,16 @@ class mutex_holder {
 public:
 #if CAIRN_ASSERTS
     void expect_other() const noexcept {
-        CAIRN_ASSERT(__atomic_load_n(&thread_, __ATOMIC_RELAXED) != &this_thread,
+        CAIRN_ASSERT(thread_.load(memory_order::relaxed) != &this_thread,
                      "a callback of a locked allocator uses the allocator inside, not the "
                      "wrapper, whose mutex this thread already holds",
                      {.object = this, .type = "locked"});
     }
-    void enter() noexcept { __atomic_store_n(&thread_, &this_thread, __ATOMIC_RELAXED); }
-    void leave() noexcept { __atomic_store_n(&thread_, nullptr, __ATOMIC_RELAXED); }
+    void enter() noexcept { thread_.store(&this_thread, memory_order::relaxed); }
+    void leave() noexcept { thread_.store(nullptr, memory_order::relaxed); }
 
 private:
-    const void* thread_ = nullptr;
+    atomic<const void*> thread_;
 #else
     void expect_other() const noexcept {}
     void enter() noexcept {}
@@ -66,7 +67,7 @@ struct one_at_a_time {
         one_at_a_time& all;
     };
     Mutex mutex;
-    [[no_unique_address]] mutex_holder holder;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] mutex_holder holder;
 };
 
 }  // namespace detail

@@ -95,19 +95,19 @@ public:
     ///          more; the pool is unchanged then.
     /// Cost:    4 instructions for the slot that was freed last, 11 for another one from the stack,
     ///          12 for an untouched one; when all are taken, a chunk from the upstream.
-    [[nodiscard]] [[gnu::always_inline]] void* allocate() noexcept;
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] void* allocate() noexcept;
 
     /// Gives a slot back; nullptr does nothing. Never fails, never touches the slot.
     /// Requires: `p` came from allocate() of this pool and is live.
     /// Cost:     6 instructions, and 4 more where the slot freed before has not been taken since.
-    [[gnu::always_inline]] void deallocate(void* p, call_site from = call_site::current()) noexcept;
+    [[CAIRN_FORCE_INLINE]] void deallocate(void* p, call_site from = call_site::current()) noexcept;
 
     /// As a byte_allocator: a slot, when `size` bytes at `align` fit into one.
     /// Returns: nullptr when they do not fit, or as allocate().
     [[nodiscard]] void* allocate(std::size_t size, alignment align) noexcept {
         return size <= stride_ && align <= align_ ? allocate() : nullptr;
     }
-    [[gnu::always_inline]] void deallocate(void* p, std::size_t size, alignment align,
+    [[CAIRN_FORCE_INLINE]] void deallocate(void* p, std::size_t size, alignment align,
                                            call_site from = call_site::current()) noexcept;
 
     /// Fills `out` from the front. Returns: how many slots it got: fewer than asked for only when
@@ -247,7 +247,7 @@ private:
     alignment align_;
     bool fixed_ = false;      // over a buffer: nothing goes back
     bool is_ending_ = false;  // destroy_each() is running
-    [[no_unique_address]] detail::allocator_watch watch_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::allocator_watch watch_;
 #if CAIRN_ASSERTS
     // The chunk that was found last: most slots are found there without a search.
     struct seen_chunk {

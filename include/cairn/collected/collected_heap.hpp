@@ -250,8 +250,7 @@ template <std::size_t SlotSize>
     const std::uint64_t free = record->free_bits;
     if (free == 0) [[unlikely]] { return take_from_next_word(r, *record); }
     record->free_bits = free & (free - 1);
-    std::byte* const slot =
-        record->word_begin + static_cast<unsigned>(__builtin_ctzll(free)) * slot_size_min;
+    std::byte* const slot = record->word_begin + compiler::trailing_zeros(free) * slot_size_min;
     unpoison(slot, SlotSize);
     return slot;
 }

@@ -234,14 +234,36 @@ struct text_part {
     const char* begin;
     std::uint32_t length;
 };
+constexpr bool begins_with(const char* text, const char* word) noexcept {
+    while (*word != 0 && *text == *word) { ++text, ++word; }
+    return *word == 0;
+}
+/// The first template argument in the signature of name_of_type():
+///     gcc      "... name_of_type() [with T = node; ...]"
+///     clang    "... name_of_type() [T = node]"
+///     MSVC     "... name_of_type<struct node>(void)"
+constexpr text_part first_argument_in(const char* text) noexcept {
+    const char* end = text;
+    for (const char* p = text; *p != 0; ++p) {
+        if (begins_with(p, "T = ")) {
+            const char* const name = p + 4;
+            for (end = name; *end != ']' && *end != ';' && *end != 0; ++end) {}
+            return {name, static_cast<std::uint32_t>(end - name)};
+        }
+        if (*p == '>') { end = p; }
+    }
+    constexpr const char* before[] = {"name_of_type<", "struct ", "class ", "enum ", "union "};
+    while (text != end && !begins_with(text, before[0])) { ++text; }
+    for (const char* word : before) {
+        if (begins_with(text, word)) {
+            while (*word != 0) { ++text, ++word; }
+        }
+    }
+    return {text, static_cast<std::uint32_t>(end - text)};
+}
 template <class T>
 constexpr text_part name_of_type() {
-    const char* text = __PRETTY_FUNCTION__;  // "... [with T = node]", "... [T = node]"
-    while (text[0] != 'T' || text[1] != ' ' || text[2] != '=') { ++text; }
-    text += 4;
-    std::uint32_t length = 0;
-    while (text[length] != ']' && text[length] != ';' && text[length] != 0) { ++length; }
-    return {text, length};
+    return first_argument_in(CAIRN_SIGNATURE);
 }
 
 template <class T>

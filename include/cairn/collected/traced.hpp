@@ -91,7 +91,7 @@ public:
     /// For reading.
     [[nodiscard]] const Container& get() const noexcept { return container_; }
     const Container& operator*() const noexcept { return container_; }
-    const Container* operator->() const noexcept { return __builtin_addressof(container_); }
+    const Container* operator->() const noexcept { return compiler::address_of(container_); }
 
     /// For changing, until the next safe point. While marking, O(references) once a cycle.
     [[nodiscard]] Container& edit() noexcept {

@@ -55,7 +55,7 @@ public:
         };
         link_.moved = [](detail::table_follower& f, std::size_t to, std::size_t from,
                          std::size_t count) noexcept {
-            __builtin_memmove(self(f).data() + to, self(f).data() + from, count * sizeof(T));
+            compiler::move_bytes(self(f).data() + to, self(f).data() + from, count * sizeof(T));
         };
         link_.swapped = [](detail::table_follower& f, std::size_t a, std::size_t b) noexcept {
             const T held = self(f).data()[a];

@@ -138,7 +138,7 @@ public:
         detail::tell_released<Rules>(hooks_, *object);
         give_slot(s);
     }
-    void release(T& object) noexcept { release(__builtin_addressof(object)); }
+    void release(T& object) noexcept { release(compiler::address_of(object)); }
 
     /// Builds until the pool has `count` objects in all, on `thread_count` threads. Each builds in
     /// slots of its own; they share no cache line. Other threads may work meanwhile.
@@ -232,7 +232,7 @@ private:
 
     detail::zeroed_memory upstream_;
     concurrent_pool slots_;
-    [[no_unique_address]] Hooks hooks_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] Hooks hooks_;
     std::size_t object_count_max_;
     detail::atomic<slot*> built_{nullptr};
     detail::atomic<std::size_t> built_count_{0};

@@ -134,7 +134,7 @@ public:
         push(slot);
     }
     /// As release() of its address.
-    void release(T& object) noexcept { release(__builtin_addressof(object)); }
+    void release(T& object) noexcept { release(compiler::address_of(object)); }
 
     /// Makes room for `count` objects in all; builds none. Returns: false when they would be more
     /// than the pool's maximum, or the allocator is exhausted; nothing has changed then.
@@ -272,14 +272,14 @@ private:
     std::size_t built_count_ = 0;
     std::size_t peak_count_ = 0;
     std::size_t miss_count_ = 0;
-    [[no_unique_address]] Hooks hooks_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] Hooks hooks_;
     options options_;
 };
 
 // ------- cold
 
 template <class T, class Hooks, hook_rules Rules>
-[[gnu::noinline]] T* object_pool<T, Hooks, Rules>::acquire_lowest() {
+[[CAIRN_NOINLINE]] T* object_pool<T, Hooks, Rules>::acquire_lowest() {
     if (slots_.idle_count_ == 0) {
         ++miss_count_;
         if (!build_one()) { return nullptr; }

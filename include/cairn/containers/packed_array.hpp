@@ -136,8 +136,8 @@ public:
     /// All objects. Starts at a cache line. Dies with the next growth.
     [[nodiscard]] std::span<T> values() noexcept { return {rows_, size_}; }
     [[nodiscard]] std::span<const T> values() const noexcept { return {rows_, size_}; }
-    [[nodiscard]] [[gnu::always_inline]] T* data() noexcept { return rows_; }
-    [[nodiscard]] [[gnu::always_inline]] const T* data() const noexcept { return rows_; }
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] T* data() noexcept { return rows_; }
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] const T* data() const noexcept { return rows_; }
 
     /// values() in pieces of about `rows_per_batch` whose boundaries share no cache line.
     [[nodiscard]] row_batches<std::span<T>> batches(std::size_t rows_per_batch) noexcept {
@@ -154,12 +154,12 @@ public:
     [[nodiscard]] const T* end() const noexcept { return rows_ + size_; }
 
     /// Requires: row < size().
-    [[nodiscard]] [[gnu::always_inline]] T& operator[](std::size_t row) noexcept {
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] T& operator[](std::size_t row) noexcept {
         CAIRN_ASSERT(row < size_, "a row is below size()",
                      detail::beyond_end(this, "packed_array", row, size_));
         return rows_[row];
     }
-    [[nodiscard]] [[gnu::always_inline]] const T& operator[](std::size_t row) const noexcept {
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] const T& operator[](std::size_t row) const noexcept {
         CAIRN_ASSERT(row < size_, "a row is below size()",
                      detail::beyond_end(this, "packed_array", row, size_));
         return rows_[row];
@@ -193,7 +193,7 @@ public:
     /// Returns: nullptr when exhausted; nothing has changed then.
     /// Throws:  what T's constructor throws; nothing has changed then.
     template <class... Args>
-    [[nodiscard, gnu::always_inline]] T* emplace(Args&&... args) {
+    [[nodiscard, CAIRN_FORCE_INLINE]] T* emplace(Args&&... args) {
         if (size_ == capacity_) [[unlikely]] {
             return emplace_growing(std::forward<Args>(args)...);
         }
@@ -201,7 +201,7 @@ public:
     }
     /// As emplace, for a caller who knows that there is room. Requires: size() < capacity().
     template <class... Args>
-    [[gnu::always_inline]] T* emplace_in_room(Args&&... args) {
+    [[CAIRN_FORCE_INLINE]] T* emplace_in_room(Args&&... args) {
         CAIRN_ASSERT(size_ < capacity_, "there is room");
         T* const row = rows_ + size_;
         cairn::unpoison(row, sizeof(T));
@@ -211,7 +211,7 @@ public:
     }
     /// As emplace, for a caller who knows that there is none, or probably none.
     template <class... Args>
-    [[gnu::always_inline]] T* emplace_growing(Args&&... args) {
+    [[CAIRN_FORCE_INLINE]] T* emplace_growing(Args&&... args) {
         return add_growing<std::is_nothrow_constructible_v<T, Args...>>([&](T* row) {
             detail::construct_at<T>(static_cast<void*>(row), std::forward<Args>(args)...);
         });
@@ -233,11 +233,11 @@ public:
     }
     /// As emplace, in the words of table: true, or false when exhausted.
     template <class... Args>
-    [[nodiscard, gnu::always_inline]] bool emplace_back(Args&&... args) {
+    [[nodiscard, CAIRN_FORCE_INLINE]] bool emplace_back(Args&&... args) {
         return emplace(std::forward<Args>(args)...) != nullptr;
     }
-    [[nodiscard, gnu::always_inline]] bool push_back(const T& value) { return emplace_back(value); }
-    [[nodiscard, gnu::always_inline]] bool push_back(T&& value) {
+    [[nodiscard, CAIRN_FORCE_INLINE]] bool push_back(const T& value) { return emplace_back(value); }
+    [[nodiscard, CAIRN_FORCE_INLINE]] bool push_back(T&& value) {
         return emplace_back(std::move(value));
     }
 
@@ -367,7 +367,7 @@ private:
 
     /// Adds the object that build_at(row) makes, after growth where there is no room.
     template <bool IsNothrow, class BuildAt>
-    [[gnu::always_inline]] T* add_growing(BuildAt build_at) {
+    [[CAIRN_FORCE_INLINE]] T* add_growing(BuildAt build_at) {
         const growable_memory::room room = find_next_room();
         if (room.size == 0) { return nullptr; }
         T* const row = (room.block ? reinterpret_cast<T*>(room.block) : rows_) + size_;
@@ -382,7 +382,7 @@ private:
         }
         return finish_growth(room);
     }
-    [[nodiscard, gnu::noinline, gnu::cold]] growable_memory::room find_next_room() noexcept {
+    [[nodiscard, CAIRN_NOINLINE, CAIRN_COLD]] growable_memory::room find_next_room() noexcept {
         growable_memory::room room{nullptr, memory_.size()};
         if (size_ == capacity_) {
             room = memory_.find_room_for_more(size_, sizeof(T));
@@ -394,14 +394,14 @@ private:
         return room;
     }
     /// Object size() was built; where it stands in a block, the others move there.
-    [[gnu::noinline, gnu::cold]] T* finish_growth(growable_memory::room room) noexcept {
+    [[CAIRN_NOINLINE, CAIRN_COLD]] T* finish_growth(growable_memory::room room) noexcept {
         if (room.block != nullptr) { adopt(room, 1); }
         ++size_;
         return rows_ + (size_ - 1);
     }
     /// The rows move into the block, where there is one and `made` objects stand behind them, and
     /// all the memory that is there counts.
-    [[gnu::noinline]] void adopt(growable_memory::room room, std::size_t made) noexcept {
+    [[CAIRN_NOINLINE]] void adopt(growable_memory::room room, std::size_t made) noexcept {
         if (room.block != nullptr) {
             if constexpr (std::is_trivially_copyable_v<T>) {
                 memory_.finish_copy(room.block, room.size, size_ * sizeof(T), made * sizeof(T));

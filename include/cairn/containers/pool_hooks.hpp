@@ -42,9 +42,9 @@ struct default_create {};
 /// The function objects of a pool: on_acquire(T&), on_release(T&), and create(), which returns a T.
 template <class Acquire = no_hook, class Release = no_hook, class Create = default_create>
 struct pool_hooks {
-    [[no_unique_address]] Acquire on_acquire{};
-    [[no_unique_address]] Release on_release{};
-    [[no_unique_address]] Create create{};
+    [[CAIRN_NO_UNIQUE_ADDRESS]] Acquire on_acquire{};
+    [[CAIRN_NO_UNIQUE_ADDRESS]] Release on_release{};
+    [[CAIRN_NO_UNIQUE_ADDRESS]] Create create{};
 };
 template <class A>
 pool_hooks(A) -> pool_hooks<A>;
@@ -68,7 +68,7 @@ void construct_pooled(Hooks& hooks, void* slot) {
 }
 
 /// Stops the program: the released object is not live in the pool.
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_release() {
+[[noreturn, CAIRN_COLD, CAIRN_NOINLINE]] inline void refuse_release() {
     assert_failed("the object is live in this pool",
                   "an object is released once, to the pool it came from");
 }

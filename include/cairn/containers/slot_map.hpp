@@ -185,13 +185,13 @@ public:
     private:
         bool& is_set_;
     };
-    [[nodiscard, gnu::always_inline]] scope begin() noexcept { return scope{is_set_}; }
+    [[nodiscard, CAIRN_FORCE_INLINE]] scope begin() noexcept { return scope{is_set_}; }
 
 private:
     bool is_set_ = false;
 #else
     struct scope {};
-    [[nodiscard, gnu::always_inline]] static constexpr scope begin() noexcept { return {}; }
+    [[nodiscard, CAIRN_FORCE_INLINE]] static constexpr scope begin() noexcept { return {}; }
 #endif
 };
 
@@ -292,10 +292,10 @@ public:
 
     /// The row that `h` names; null when it is gone. Any handle may be asked for.
     ///     if (auto e = map.find(h)) { e->health = 0; }
-    [[nodiscard]] [[gnu::always_inline]] pointer find(handle_type h) noexcept {
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] pointer find(handle_type h) noexcept {
         return find_in<pointer>(rows_, h);
     }
-    [[nodiscard]] [[gnu::always_inline]] const_pointer find(handle_type h) const noexcept {
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] const_pointer find(handle_type h) const noexcept {
         return find_in<const_pointer>(rows_, h);
     }
     [[nodiscard]] bool contains(handle_type h) const noexcept {
@@ -304,10 +304,10 @@ public:
     }
     /// Requires: contains(h). Any other handle stops a checked build, with a message that names the
     /// caller's line and what is wrong: null, of another map, not fulfilled yet, stale.
-    [[nodiscard]] [[gnu::always_inline]] reference operator[](asked<handle_type> h) noexcept {
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] reference operator[](asked<handle_type> h) noexcept {
         return own_row(rows_, h, live_row(h, detail::line_of(h)));
     }
-    [[nodiscard]] [[gnu::always_inline]] const_reference operator[](
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] const_reference operator[](
         asked<handle_type> h) const noexcept {
         return own_row(rows_, h, live_row(h, detail::line_of(h)));
     }
@@ -429,7 +429,7 @@ public:
     /// Returns: its handle; null when exhausted, nothing has changed then.
     /// Throws:  what the row's constructor throws; nothing has changed then.
     template <class... Args>
-    [[nodiscard, gnu::always_inline]] handle_type emplace(Args&&... args) {
+    [[nodiscard, CAIRN_FORCE_INLINE]] handle_type emplace(Args&&... args) {
         [[maybe_unused]] const auto change = mark_.begin();
         if (!slots_.is_ready()) [[unlikely]] {
             const handle_type h = next_handle_growing();
@@ -454,10 +454,10 @@ public:
         }
         return commit(h.index(), h.generation());
     }
-    [[nodiscard, gnu::always_inline]] handle_type insert(const value_type& value) {
+    [[nodiscard, CAIRN_FORCE_INLINE]] handle_type insert(const value_type& value) {
         return emplace(value);
     }
-    [[nodiscard, gnu::always_inline]] handle_type insert(value_type&& value) {
+    [[nodiscard, CAIRN_FORCE_INLINE]] handle_type insert(value_type&& value) {
         return emplace(std::move(value));
     }
 
@@ -656,7 +656,7 @@ protected:
     }
     /// `object`, which `h` has found. Checked builds ask it for its handle, where it can tell.
     template <class Other>
-    [[nodiscard]] [[gnu::always_inline]] static Other* own([[maybe_unused]] handle_type h,
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] static Other* own([[maybe_unused]] handle_type h,
                                                            Other* object) noexcept {
         if constexpr (asks_objects()) {
             [[maybe_unused]] const handle_type stored = object->handle();
@@ -670,21 +670,21 @@ protected:
         return object;
     }
     /// True when `h` is alive; `row` is its row then.
-    [[nodiscard]] [[gnu::always_inline]] bool find_row(handle_type h,
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] bool find_row(handle_type h,
                                                        std::uint32_t& row) const noexcept {
         return slots_.find(h.index(), h.generation(), row);
     }
     template <class Rows>
-    [[nodiscard]] [[gnu::always_inline]] static auto* address_of(Rows& rows,
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] static auto* address_of(Rows& rows,
                                                                  std::size_t row) noexcept {
         if constexpr (requires { rows.data(); }) {
             return rows.data() + row;  // the row was found: it is not compared with size()
         } else {
-            return __builtin_addressof(rows[row]);
+            return compiler::address_of(rows[row]);
         }
     }
     template <class Pointer, class Rows>
-    [[nodiscard]] [[gnu::always_inline]] Pointer find_in(Rows& rows, handle_type h) const noexcept {
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] Pointer find_in(Rows& rows, handle_type h) const noexcept {
         std::uint32_t row;
         if constexpr (requires { rows.data(); }) {
             auto* const all = rows.data();  // before the question: loops keep it in a register
@@ -696,7 +696,7 @@ protected:
         }
     }
     template <class Rows>
-    [[nodiscard]] [[gnu::always_inline]] static decltype(auto) own_row(Rows& rows, handle_type h,
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] static decltype(auto) own_row(Rows& rows, handle_type h,
                                                                        std::size_t row) noexcept {
         if constexpr (rows_are_objects) {
             return *own(h, address_of(rows, row));
@@ -705,7 +705,7 @@ protected:
         }
     }
     /// The row of `h`. Requires: contains(h).
-    [[nodiscard]] [[gnu::always_inline]] std::uint32_t live_row(
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] std::uint32_t live_row(
         handle_type h, [[maybe_unused]] call_site from) const noexcept {
         const std::uint32_t row = slots_.find(h.index(), h.generation());
 #if CAIRN_ASSERTS
@@ -713,14 +713,14 @@ protected:
 #endif
         return row;
     }
-    [[nodiscard]] [[gnu::always_inline]] std::uint32_t found_or_stop(
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] std::uint32_t found_or_stop(
         handle_type h, call_site from) const noexcept {
         std::uint32_t row;
         if (!find_row(h, row)) [[unlikely]] { refuse(h, from); }
         return row;
     }
     /// Stops the program and names what is wrong with `h`. Requires: it finds nothing.
-    [[noreturn, gnu::cold, gnu::noinline]] void refuse(handle_type h, call_site from) const {
+    [[noreturn, CAIRN_COLD, CAIRN_NOINLINE]] void refuse(handle_type h, call_site from) const {
         slots_.refuse(h.index(), h.generation(), this, Parts::name, from);
     }
     [[nodiscard]] std::size_t row_number(const_iterator where) const noexcept {
@@ -781,7 +781,7 @@ private:
 
     /// The slot, which the next insertion was to take, comes alive in the row that was just built.
     /// Returns: its handle.
-    [[gnu::always_inline]] handle_type commit(std::uint32_t slot, std::uint32_t life) noexcept {
+    [[CAIRN_FORCE_INLINE]] handle_type commit(std::uint32_t slot, std::uint32_t life) noexcept {
         const std::uint32_t row = slots_.live_count();
         const handle_type h = handle_type::make(slot, life);
         slots_.occupy(slot, life, row);
@@ -796,10 +796,10 @@ private:
     }
     /// The two halves of an insertion that grows, around the building of the row: calls that take
     /// nothing of the caller's (packed_array.hpp says why).
-    [[nodiscard, gnu::noinline, gnu::cold]] handle_type next_handle_growing() noexcept {
+    [[nodiscard, CAIRN_NOINLINE, CAIRN_COLD]] handle_type next_handle_growing() noexcept {
         return next_handle();
     }
-    [[gnu::noinline, gnu::cold]] void commit_growing(handle_type h) noexcept {
+    [[CAIRN_NOINLINE, CAIRN_COLD]] void commit_growing(handle_type h) noexcept {
         commit(h.index(), h.generation());
         set_row_max();
     }
@@ -856,7 +856,7 @@ protected:
 
 private:
     packed_array<waiting> limbo_;  // what was retired
-    [[no_unique_address]] change_mark mark_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] change_mark mark_;
 };
 
 template <class T>
@@ -887,7 +887,7 @@ public:
     /// The handle of an object that lives here. Requires: `object` is in values().
     [[nodiscard]] handle_type handle_of(const T& object) const noexcept {
         return this->handle_at(
-            static_cast<std::size_t>(__builtin_addressof(object) - this->rows_.data()));
+            static_cast<std::size_t>(compiler::address_of(object) - this->rows_.data()));
     }
 
     /// All objects, packed, from a cache line on, in the order of handles().

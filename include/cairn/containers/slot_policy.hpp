@@ -81,21 +81,21 @@ class asked {
 public:
     constexpr asked(call_site from = call_site::current()) noexcept : from_{from} {}  // map[{}]
     template <std::convertible_to<Handle> H>
-    [[gnu::always_inline]] constexpr asked(const H& h,
+    [[CAIRN_FORCE_INLINE]] constexpr asked(const H& h,
                                            call_site from = call_site::current()) noexcept
         : handle_{h}, from_{from} {}
 
-    [[nodiscard]] [[gnu::always_inline]] constexpr operator Handle() const noexcept {
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] constexpr operator Handle() const noexcept {
         return handle_;
     }
-    [[nodiscard]] [[gnu::always_inline]] constexpr call_site from() const noexcept { return from_; }
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] constexpr call_site from() const noexcept { return from_; }
 
 private:
     Handle handle_{};
     call_site from_;
 };
 template <class Handle>
-[[nodiscard]] [[gnu::always_inline]] constexpr call_site line_of(const asked<Handle>& h) noexcept {
+[[nodiscard]] [[CAIRN_FORCE_INLINE]] constexpr call_site line_of(const asked<Handle>& h) noexcept {
     return h.from();
 }
 #else
@@ -110,10 +110,8 @@ template <class Handle>
 /// For the compiler: an object that was found has an address, so that the caller's own null test
 /// vanishes where it follows ours.
 template <class T>
-[[nodiscard]] [[gnu::always_inline]] inline T* not_null(T* object) noexcept {
-#if defined(__GNUC__)
-    if (object == nullptr) { __builtin_unreachable(); }
-#endif
+[[nodiscard]] [[CAIRN_FORCE_INLINE]] inline T* not_null(T* object) noexcept {
+    if (object == nullptr) { compiler::unreachable(); }
     return object;
 }
 

@@ -67,7 +67,7 @@ public:
     [[nodiscard]] constexpr auto* operator->() const noexcept {
         CAIRN_ASSERT(is_there_, "a row is used when it was found",
                      {.kind = misuse_kind::null_handle});
-        return __builtin_addressof(holder_.row);
+        return compiler::address_of(holder_.row);
     }
     friend constexpr bool operator==(const found_row& f, std::nullptr_t) noexcept {
         return !f.is_there_;

@@ -147,7 +147,7 @@ private:
     friend class stable_iterator<std::remove_const_t<Other>, Handle>;
 
     [[nodiscard]] std::size_t bit() const noexcept {
-        if (left_ == 0) { __builtin_unreachable(); }  // so that a scan of 0 needs no code
+        if (left_ == 0) { compiler::unreachable(); }  // so that a scan of 0 needs no code
         return static_cast<std::size_t>(std::countr_zero(left_));
     }
     [[nodiscard]] std::size_t index() const noexcept { return first_ + bit(); }
@@ -358,7 +358,7 @@ public:
     }
     /// The handle of an object that lives here. Requires: `object` is in this map. Cost: O(chunks).
     [[nodiscard]] handle_type handle_of(const T& object) const noexcept {
-        const auto address = reinterpret_cast<std::uintptr_t>(__builtin_addressof(object));
+        const auto address = reinterpret_cast<std::uintptr_t>(compiler::address_of(object));
         for (std::size_t p = 0; p < chunk_count(); ++p) {
             const auto first = reinterpret_cast<std::uintptr_t>(slots_.table()[p].objects);
             if (first != 0 && address - first < slots_per_chunk * sizeof(T)) {
@@ -660,9 +660,7 @@ private:
     /// base + first * 64 + bit anew at each bit.
     template <class Other>
     [[nodiscard]] static Other* as_it_is(Other* p) noexcept {
-#if defined(__GNUC__)
-        __asm__("" : "+r"(p));
-#endif
+        compiler::hide(p);
         return p;
     }
 

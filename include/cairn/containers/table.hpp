@@ -157,7 +157,7 @@ public:
     /// Returns: false when the allocator is exhausted; the table and the arguments are unchanged.
     /// Throws:  what a field's constructor throws; the table is unchanged then.
     template <class... Args>
-    [[nodiscard, gnu::always_inline]] bool emplace_back(Args&&... args) {
+    [[nodiscard, CAIRN_FORCE_INLINE]] bool emplace_back(Args&&... args) {
         if (m_.size == m_.capacity) [[unlikely]] {
             return emplace_growing(static_cast<Args&&>(args)...);
         }
@@ -167,7 +167,7 @@ public:
     /// As emplace_back, for a caller who knows that there is no room, or probably none. Growth is
     /// calls without the arguments (packed_array.hpp has the reason).
     template <class... Args>
-    [[nodiscard, gnu::always_inline]] bool emplace_growing(Args&&... args) {
+    [[nodiscard, CAIRN_FORCE_INLINE]] bool emplace_growing(Args&&... args) {
         const detail::table_memory::block room = m_.begin_growth(desc());
         if (room.base == nullptr) { return false; }
         detail::rollback undo{[&]() noexcept { m_.cancel_growth(desc(), room); }};
@@ -178,15 +178,15 @@ public:
     }
     /// As emplace_back, for a caller who knows that there is room. Requires: size() < capacity().
     template <class... Args>
-    [[gnu::always_inline]] void emplace_in_room(Args&&... args) {
+    [[CAIRN_FORCE_INLINE]] void emplace_in_room(Args&&... args) {
         CAIRN_ASSERT(m_.size < m_.capacity, "there is room");
         if (detail::poison_is_seen()) { m_.watch(desc(), m_.size + 1); }
         rows_in_place().construct(m_.size, static_cast<Args&&>(args)...);
         ++m_.size;
         if (m_.followers != nullptr) { m_.tell_added(m_.size - 1, 1); }
     }
-    [[nodiscard, gnu::always_inline]] bool push_back(const Row& row) { return emplace_back(row); }
-    [[nodiscard, gnu::always_inline]] bool push_back(Row&& row) {
+    [[nodiscard, CAIRN_FORCE_INLINE]] bool push_back(const Row& row) { return emplace_back(row); }
+    [[nodiscard, CAIRN_FORCE_INLINE]] bool push_back(Row&& row) {
         return emplace_back(std::move(row));
     }
 
@@ -397,7 +397,7 @@ private:
     [[nodiscard]] static constexpr const detail::layout_desc& desc() noexcept {
         return layout::desc;
     }
-    [[nodiscard, gnu::always_inline]] cells rows_in_place() const noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] cells rows_in_place() const noexcept {
         return {m_.base, m_.pitch};
     }
 

@@ -32,12 +32,6 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/core/byte_allocator.hpp>
 
-#if defined(__clang__)
-#    define CAIRN_DETAIL_LIFETIMEBOUND [[clang::lifetimebound]]
-#else
-#    define CAIRN_DETAIL_LIFETIMEBOUND
-#endif
-
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
@@ -136,7 +130,7 @@ public:
     /// Refers to `allocator`, which must outlive this ref and every copy of it.
     template <byte_allocator A>
         requires(!std::same_as<std::remove_const_t<A>, allocator_ref> && !std::is_const_v<A>)
-    allocator_ref(A& allocator CAIRN_DETAIL_LIFETIMEBOUND,
+    allocator_ref(A& allocator CAIRN_LIFETIMEBOUND,
                   call_site made_at = call_site::current()) noexcept
         : self_{&allocator}, ops_{&detail::allocator_ops_of<A>}, made_at_{made_at} {}
     template <byte_allocator A>
@@ -201,7 +195,7 @@ public:
 private:
     void* self_;
     const detail::allocator_ops* ops_;
-    [[no_unique_address]] call_site made_at_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] call_site made_at_;
 };
 
 static_assert(sizeof(allocator_ref) == 2 * sizeof(void*) || asserts_enabled);

@@ -111,15 +111,15 @@ public:
     }
 
     /// All bits, for files, networks and void* user data; from_raw() is the way back.
-    [[nodiscard]] [[gnu::always_inline]] constexpr word_type raw() const noexcept { return raw_; }
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] constexpr word_type raw() const noexcept { return raw_; }
 
     /// The slot that it names.
-    [[nodiscard]] [[gnu::always_inline]] constexpr std::uint32_t index() const noexcept {
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] constexpr std::uint32_t index() const noexcept {
         return static_cast<std::uint32_t>(raw_ & index_mask);
     }
 
     /// 0 for the null handle only. Cost: a shift where there are no user bits.
-    [[nodiscard]] [[gnu::always_inline]] constexpr std::uint32_t generation() const noexcept {
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] constexpr std::uint32_t generation() const noexcept {
         const std::uint64_t shifted = static_cast<std::uint64_t>(raw_) >> IndexBits;
         return static_cast<std::uint32_t>(UserBits == 0 ? shifted : shifted & generation_max);
     }

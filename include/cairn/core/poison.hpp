@@ -65,7 +65,7 @@ inline constexpr bool poison_is_watched = CAIRN_DETAIL_ASAN != 0 || CAIRN_DETAIL
 inline constexpr bool poison_is_queryable = CAIRN_DETAIL_ASAN != 0;
 
 /// True when a checker watches poisoned bytes in this run of the program.
-[[nodiscard]] [[gnu::always_inline]] inline bool poison_is_seen() noexcept {
+[[nodiscard]] [[CAIRN_FORCE_INLINE]] inline bool poison_is_seen() noexcept {
 #if CAIRN_DETAIL_VALGRIND
     return on_valgrind;
 #else
@@ -76,7 +76,7 @@ inline constexpr bool poison_is_queryable = CAIRN_DETAIL_ASAN != 0;
 }  // namespace detail
 
 /// From now on a read or write in [address, address + size) is an error, until it is unpoisoned.
-[[gnu::always_inline]] inline void poison([[maybe_unused]] const void* address,
+[[CAIRN_FORCE_INLINE]] inline void poison([[maybe_unused]] const void* address,
                                           [[maybe_unused]] std::size_t size) noexcept {
 #if CAIRN_DETAIL_ASAN
     __asan_poison_memory_region(address, size);
@@ -86,7 +86,7 @@ inline constexpr bool poison_is_queryable = CAIRN_DETAIL_ASAN != 0;
 }
 
 /// The bytes are in use again; their content is undefined.
-[[gnu::always_inline]] inline void unpoison([[maybe_unused]] const void* address,
+[[CAIRN_FORCE_INLINE]] inline void unpoison([[maybe_unused]] const void* address,
                                             [[maybe_unused]] std::size_t size) noexcept {
 #if CAIRN_DETAIL_ASAN
     __asan_unpoison_memory_region(address, size);
@@ -99,7 +99,7 @@ namespace detail {
 
 /// The bytes are in use and hold data that the allocator itself put there (a free-list
 /// link, a header): readable, and their content counts as defined.
-[[gnu::always_inline]] inline void unpoison_defined([[maybe_unused]] const void* address,
+[[CAIRN_FORCE_INLINE]] inline void unpoison_defined([[maybe_unused]] const void* address,
                                                     [[maybe_unused]] std::size_t size) noexcept {
 #if CAIRN_DETAIL_ASAN
     __asan_unpoison_memory_region(address, size);

@@ -118,7 +118,7 @@ private:
 
     block_record recent_[recent_max];  // the last blocks freed, to tell a double free from a stray
     std::size_t recent_next_ = 0;
-    [[no_unique_address]] allocator_watch watch_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] allocator_watch watch_;
 };
 
 }  // namespace detail
@@ -143,7 +143,7 @@ public:
     explicit guarded(options how, Args&&... args)
         : base(static_cast<Args&&>(args)...), guard_{how, inner_} {}
 
-    explicit guarded(std::type_identity_t<A>& allocator CAIRN_DETAIL_LIFETIMEBOUND,
+    explicit guarded(std::type_identity_t<A>& allocator CAIRN_LIFETIMEBOUND,
                      options how = {}) noexcept
         requires std::is_reference_v<A>
         : base(allocator), guard_{how, inner_} {}

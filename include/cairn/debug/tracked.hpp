@@ -133,7 +133,7 @@ private:
     track_options options_;
     track_stats stats_;
     block_table blocks_;
-    [[no_unique_address]] allocator_watch watch_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] allocator_watch watch_;
 };
 
 }  // namespace detail
@@ -154,7 +154,7 @@ public:
     explicit tracked(options how, Args&&... args)
         : base(static_cast<Args&&>(args)...), tracker_{how} {}
 
-    explicit tracked(std::type_identity_t<A>& allocator CAIRN_DETAIL_LIFETIMEBOUND,
+    explicit tracked(std::type_identity_t<A>& allocator CAIRN_LIFETIMEBOUND,
                      options how = {}) noexcept
         requires std::is_reference_v<A>
         : base(allocator), tracker_{how} {}

@@ -192,10 +192,8 @@ public:
         const directory_slot& s = table_[h.index()];
         if (s.word != h.generation()) [[unlikely]] { return nullptr; }
         std::byte* const object = base + std::size_t{s.value} * place_unit;
-#if defined(__GNUC__)
         // Spares the caller's `if (p != nullptr)` a second compare.
-        if (object == nullptr) { __builtin_unreachable(); }
-#endif
+        if (object == nullptr) { compiler::unreachable(); }
         return object;
     }
     /// True while `h` is live. Any handle is allowed.
@@ -341,7 +339,7 @@ private:
         return map_.hole_count() > 1 && !planner_.is_settled();
     }
     struct progress;
-    [[gnu::always_inline]] inline bool go_on(compaction_view& map, detail::work_meter& meter,
+    [[CAIRN_FORCE_INLINE]] inline bool go_on(compaction_view& map, detail::work_meter& meter,
                                              progress& p) noexcept;
     bool apply(const move& m) noexcept;
     void carry(std::byte* to, std::byte* from, const detail::object_entry& e,

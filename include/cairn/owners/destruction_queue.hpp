@@ -69,7 +69,7 @@ public:
     /// Requires: make() of a queue has made it, and this is the first end().
     static void end(T& object) noexcept {
         auto* const bytes = reinterpret_cast<std::byte*>(
-            const_cast<std::remove_cv_t<T>*>(__builtin_addressof(object)));
+            const_cast<std::remove_cv_t<T>*>(compiler::address_of(object)));
         link* const it = reinterpret_cast<link*>(bytes - offset());
         destruction_queue& queue = *it->queue;
         it->next = queue.first_;

@@ -203,7 +203,7 @@ private:
     detail::cell_blocks cells_;
     Map map_;  // ends first: its objects may own others of this store and count down their cells
     std::uint32_t ended_ = 0;  // first object without an owner, by index + 1; this thread's list
-    [[no_unique_address]] std::conditional_t<
+    [[CAIRN_NO_UNIQUE_ADDRESS]] std::conditional_t<
         Count::is_atomic, detail::basic_ended_list<detail::std_atoms>, no_list> ended_elsewhere_;
     destroys when_;
     bool is_erasing_ = false;

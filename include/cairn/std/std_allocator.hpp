@@ -111,7 +111,7 @@ public:
 
     /// Refers to `allocator`, which must outlive every container that uses it. Implicit, so that
     /// `vector{memory}` works. With A = allocator_ref: any allocator, or a ref by value.
-    std_allocator(A& allocator CAIRN_DETAIL_LIFETIMEBOUND) noexcept
+    std_allocator(A& allocator CAIRN_LIFETIMEBOUND) noexcept
         requires(!std::is_same_v<A, allocator_ref>)
         : held_{allocator} {}
 
@@ -122,7 +122,7 @@ public:
     template <byte_allocator B>
         requires(std::is_same_v<A, allocator_ref> && !std::is_const_v<B> &&
                  !std::is_same_v<B, allocator_ref>)
-    std_allocator(B& allocator CAIRN_DETAIL_LIFETIMEBOUND,
+    std_allocator(B& allocator CAIRN_LIFETIMEBOUND,
                   call_site made_at = call_site::current()) noexcept
         : held_{allocator_ref{allocator, made_at}} {}
 

@@ -41,7 +41,7 @@ public:
     growable_memory& operator=(growable_memory&& other) noexcept;
     ~growable_memory() { release(); }
 
-    [[nodiscard]] [[gnu::always_inline]] std::byte* data() const noexcept { return data_; }
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] std::byte* data() const noexcept { return data_; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] allocator_ref upstream() const noexcept { return upstream_; }
 

@@ -34,7 +34,7 @@ public:
     /// What operator-> returns: holds a proxy, so that it->field works.
     struct arrow {
         reference row;
-        constexpr auto* operator->() noexcept { return __builtin_addressof(row); }
+        constexpr auto* operator->() noexcept { return compiler::address_of(row); }
     };
 
     constexpr index_iterator() noexcept = default;

@@ -121,7 +121,7 @@ public:
 
     /// The value of slot `index` if it is in life `generation`, else none.
     /// Any arguments are allowed: null, stale, from elsewhere, forged.
-    [[nodiscard]] [[gnu::always_inline]] std::uint32_t find(
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] std::uint32_t find(
         std::uint32_t index, std::uint32_t generation) const noexcept {
         const slot* const all = slots_;  // before the question: loops keep it in a register
         if (index < capacity_) [[likely]] {
@@ -130,7 +130,7 @@ public:
         return none;
     }
     /// The same as a question: true, and `value` is that of the slot. One branch for the caller.
-    [[nodiscard]] [[gnu::always_inline]] bool find(std::uint32_t index, std::uint32_t generation,
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] bool find(std::uint32_t index, std::uint32_t generation,
                                                    std::uint32_t& value) const noexcept {
         const slot* const all = slots_;
         if (index >= capacity_) [[unlikely]] { return false; }
@@ -171,8 +171,8 @@ public:
                                         std::uint32_t generation) const noexcept;
     /// Stops the program and names what is wrong with (index, generation), a handle of `map`, which
     /// is a `type`. Requires: it finds nothing.
-    [[noreturn, gnu::cold]] void refuse(std::uint32_t index, std::uint32_t generation,
-                                        const void* map, const char* type, call_site from) const;
+    [[noreturn, CAIRN_COLD]] void refuse(std::uint32_t index, std::uint32_t generation,
+                                         const void* map, const char* type, call_site from) const;
 
     // ---- counting -----------------------------------------------------------------------------
 
@@ -308,7 +308,7 @@ private:
         give_back(index);
     }
 
-    [[gnu::cold]] void exchange(std::uint32_t index) noexcept;
+    [[CAIRN_COLD]] void exchange(std::uint32_t index) noexcept;
     void wear_out(std::uint32_t index) noexcept;
     void end_promise(std::uint32_t index) noexcept;
     void set_limit() noexcept;

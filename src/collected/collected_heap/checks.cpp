@@ -30,11 +30,11 @@ public:
     regions_lock& operator=(const regions_lock&) = delete;
 };
 
-[[gnu::noinline]] collected_region* find_region(const void* inside) noexcept {
+[[CAIRN_NOINLINE]] collected_region* find_region(const void* inside) noexcept {
     const regions_lock lock;
     for (collected_region* r = first_region; r != nullptr; r = r->next_region) {
         if (region_bits(r) != region_bits(inside)) { continue; }
-        __atomic_store_n(&last_region, r, __ATOMIC_RELEASE);
+        compiler::atomic_ref{last_region}.store(r, compiler::memory_order::release);
         return r;
     }
     return nullptr;
@@ -42,7 +42,8 @@ public:
 
 /// The region that `inside` lies in, which may be any address. Returns: nullptr when it is none.
 collected_region* known_region(const void* inside) noexcept {
-    collected_region* const last = __atomic_load_n(&last_region, __ATOMIC_ACQUIRE);
+    collected_region* const last =
+        compiler::atomic_ref{last_region}.load(compiler::memory_order::acquire);
     const bool is_last = last != nullptr && region_bits(last) == region_bits(inside);
     return is_last ? last : find_region(inside);
 }
@@ -155,7 +156,7 @@ void add_to_known_regions(collected_region& r) noexcept {
 
 void remove_from_known_regions(collected_region& r) noexcept {
     const regions_lock lock;
-    __atomic_store_n(&last_region, nullptr, __ATOMIC_RELEASE);
+    compiler::atomic_ref{last_region}.store(nullptr, compiler::memory_order::release);
     collected_region** at = &first_region;
     while (*at != &r) { at = &(*at)->next_region; }
     *at = r.next_region;

@@ -52,7 +52,7 @@ std::size_t trace_by_call(collected_region& r, object_name object, const chunk_r
 }
 
 /// An object whose references are not at places that are known. Returns: bytes of work.
-[[gnu::noinline]] std::size_t trace_otherwise(collected_region& r, object_name object) noexcept {
+[[CAIRN_NOINLINE]] std::size_t trace_otherwise(collected_region& r, object_name object) noexcept {
     chunk_record& c = r.chunks[object / chunk_size];
     if (c.way == tracing::all_words) {
         r.piece = object;
@@ -134,13 +134,13 @@ name_set::word name_set::take() noexcept {
     return {};
 }
 
-[[gnu::noinline]] void set_object_aside(collected_region& r, object_name object) noexcept {
+[[CAIRN_NOINLINE]] void set_object_aside(collected_region& r, object_name object) noexcept {
     r.set_aside.add(object);
     // stats() reads it while a worker marks.
-    in_place{r.set_aside_count}.store(r.set_aside_count + 1, memory_order::relaxed);
+    compiler::atomic_ref{r.set_aside_count}.store(r.set_aside_count + 1, memory_order::relaxed);
 }
 
-[[gnu::noinline]] void take_objects_back(collected_region& r) noexcept {
+[[CAIRN_NOINLINE]] void take_objects_back(collected_region& r) noexcept {
     while (!r.set_aside.is_empty()) {
         name_set::word word = r.set_aside.take();
         for (; word.bits != 0; word.bits &= word.bits - 1) {
@@ -172,7 +172,7 @@ void scan_roots(collected_region& r, allowance& left) noexcept {
     while (r.next_root != &r.roots && !left.is_used_up()) {
         see_one(r, name_of(r.next_root->object));
         r.next_root = r.next_root->next;
-        __builtin_prefetch(r.next_root->next);
+        compiler::prefetch(r.next_root->next);
         left.pay(root_price);
     }
 }
@@ -209,7 +209,7 @@ bool trace_deferred(collected_region& r, allowance& left) noexcept {
 namespace {
 
 /// Apart, so that the way that is taken nearly always saves no registers.
-[[gnu::noinline]] void overwrite_with_full_log(object_name& place, object_name name) noexcept {
+[[CAIRN_NOINLINE]] void overwrite_with_full_log(object_name& place, object_name name) noexcept {
     empty_log(region_of(&place));
     overwrite_while_marking(place, name);  // beside a worker the value is logged once more
 }
@@ -226,7 +226,8 @@ void overwrite_while_marking(object_name& place, object_name name) noexcept {
             return;
         }
     }
-    publish(in_place{place}, name);  // a worker may read it: a new object is marked before
+    // A worker may read it: a new object is marked before.
+    publish(compiler::atomic_ref{place}, name);
 }
 
 /// A root that has not been looked at was reachable when the cycle began.

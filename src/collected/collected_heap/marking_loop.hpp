@@ -33,43 +33,43 @@ void take_objects_back(collected_region& r) noexcept;
 
 /// The heap is this thread's alone.
 struct marks_alone {
-    [[gnu::always_inline]] static std::uint64_t marks(const std::uint64_t& word) noexcept {
+    [[CAIRN_FORCE_INLINE]] static std::uint64_t marks(const std::uint64_t& word) noexcept {
         return word;
     }
     /// `bit` was not in `seen`. Returns: true when it is this call that sets it.
-    [[gnu::always_inline]] static bool mark(std::uint64_t& word, std::uint64_t seen,
+    [[CAIRN_FORCE_INLINE]] static bool mark(std::uint64_t& word, std::uint64_t seen,
                                             std::uint64_t bit) noexcept {
         word = seen | bit;
         return true;
     }
-    [[gnu::always_inline]] static object_name read(const object_name& place) noexcept {
+    [[CAIRN_FORCE_INLINE]] static object_name read(const object_name& place) noexcept {
         return place;
     }
 };
 /// The program runs meanwhile.
 struct marks_beside_program {
-    [[gnu::always_inline]] static std::uint64_t marks(const std::uint64_t& word) noexcept {
-        return in_place{word}.load(memory_order::relaxed);
+    [[CAIRN_FORCE_INLINE]] static std::uint64_t marks(const std::uint64_t& word) noexcept {
+        return compiler::load(word, memory_order::relaxed);
     }
-    [[gnu::always_inline]] static bool mark(std::uint64_t& word, std::uint64_t,
+    [[CAIRN_FORCE_INLINE]] static bool mark(std::uint64_t& word, std::uint64_t,
                                             std::uint64_t bit) noexcept {
-        return set_mark(in_place{word}, bit);
+        return set_mark(compiler::atomic_ref{word}, bit);
     }
-    [[gnu::always_inline]] static object_name read(const object_name& place) noexcept {
-        return follow(in_place{place});
+    [[CAIRN_FORCE_INLINE]] static object_name read(const object_name& place) noexcept {
+        return follow(compiler::atomic_ref{const_cast<object_name&>(place)});
     }
 };
 
 /// True when a small object begins at `name`: the rest of the quotient is less than one.
 /// (Lemire, Kaser and Kurz 2019.)
-[[gnu::always_inline]] inline bool is_slot_start(const chunk_record& c, object_name name) noexcept {
+[[CAIRN_FORCE_INLINE]] inline bool is_slot_start(const chunk_record& c, object_name name) noexcept {
     return name % chunk_size * c.reciprocal % (std::uint64_t{1} << 32) < c.reciprocal;
 }
 
 /// Marks the large object at `name`, or that of which a base lies there.
 /// Returns: the object; 0 when it was marked.
 template <class Way>
-[[gnu::noinline]] object_name mark_around(collected_region& r, object_name name) noexcept {
+[[CAIRN_NOINLINE]] object_name mark_around(collected_region& r, object_name name) noexcept {
     const object_name object = start_of(r, name);
     std::uint64_t& word = r.marks[object / word_span];
     const std::uint64_t marks = Way::marks(word);
@@ -103,7 +103,7 @@ public:
     }
 
     /// Marks the object that `name` lies in. 0 is marked always.
-    [[gnu::always_inline]] void see(object_name name) noexcept {
+    [[CAIRN_FORCE_INLINE]] void see(object_name name) noexcept {
         const auto number = static_cast<object_name>(name / word_span);
         const unsigned bit = name / slot_size_min % 64;
         const std::uint64_t marks = Way::marks(marks_[number]);
@@ -124,7 +124,7 @@ public:
     }
 
     /// The object that entered the queue first, once the queue is full or the stack empty. 0: none.
-    [[gnu::always_inline]] object_name next() noexcept {
+    [[CAIRN_FORCE_INLINE]] object_name next() noexcept {
         if (top_ == region_.stack && queue_count_ == 0 && !region_.set_aside.is_empty())
             [[unlikely]] {
             save();
@@ -133,7 +133,7 @@ public:
         }
         while (queue_count_ < queue_size && top_ != region_.stack) {
             const object_name object = *--top_;
-            __builtin_prefetch(base_ + object);
+            compiler::prefetch(base_ + object);
             region_.queue[(queue_first_ + queue_count_++) % queue_size] = object;
         }
         if (queue_count_ == 0) { return 0; }
@@ -144,7 +144,7 @@ public:
     }
 
     template <class Type>
-    [[gnu::always_inline]] void trace_places(object_name object, const Type& t) noexcept {
+    [[CAIRN_FORCE_INLINE]] void trace_places(object_name object, const Type& t) noexcept {
         const std::byte* const from = base_ + object;
         const std::uint16_t* const end = t.places + t.place_count;
         for (const std::uint16_t* place = t.places; place != end; ++place) {
@@ -153,7 +153,7 @@ public:
     }
 
     /// The next part of the array that is on. Returns: bytes of work.
-    [[gnu::always_inline]] std::size_t trace_piece() noexcept {
+    [[CAIRN_FORCE_INLINE]] std::size_t trace_piece() noexcept {
         const object_name left = region_.piece_end - region_.piece;
         const object_name size = left < piece_size ? left : piece_size;
         const auto* const words = reinterpret_cast<const object_name*>(base_ + region_.piece);
@@ -175,9 +175,9 @@ public:
 
 private:
     /// What see() will look at.
-    [[gnu::always_inline]] void prefetch(object_name name) const noexcept {
-        __builtin_prefetch(&marks_[name / word_span]);
-        __builtin_prefetch(&chunks_[name / chunk_size]);
+    [[CAIRN_FORCE_INLINE]] void prefetch(object_name name) const noexcept {
+        compiler::prefetch(&marks_[name / word_span]);
+        compiler::prefetch(&chunks_[name / chunk_size]);
     }
 
     static constexpr std::size_t ahead = 24;  // references of an array: about a miss to memory

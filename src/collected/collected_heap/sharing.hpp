@@ -69,7 +69,7 @@ std::size_t count_work_of_worker(collected_region& r) noexcept;
 inline void mark_births(const collected_region& r, std::uint64_t& word,
                         std::uint64_t slots) noexcept {
     if (r.is_shared) {
-        in_place{word}.fetch_or(slots, memory_order::relaxed);
+        compiler::atomic_ref{word}.fetch_or(slots, memory_order::relaxed);
     } else {
         word |= slots;
     }

@@ -17,7 +17,7 @@ constexpr std::size_t work_per_look_of_worker = 2048;  // at the clock; then ste
 
 /// The places of the chunk's type, from the worker's own copy: what make() writes lies beside the
 /// original, and the line would travel with each object. Returns: nullptr when it has no places.
-[[gnu::always_inline]] inline const marking_share::places* places_of(
+[[CAIRN_FORCE_INLINE]] inline const marking_share::places* places_of(
     const collected_region& r, marking_share& share, const chunk_record& c) noexcept {
     if (c.way != tracing::places && c.way != tracing::unlearned) { return nullptr; }
     marking_share::places& copy = share.types[c.type - r.types];
@@ -32,8 +32,8 @@ constexpr std::size_t work_per_look_of_worker = 2048;  // at the clock; then ste
 }
 
 /// An object that the worker has no places for. Returns: bytes of work.
-[[gnu::noinline]] std::size_t trace_otherwise_beside_program(collected_region& r,
-                                                             object_name object) noexcept {
+[[CAIRN_NOINLINE]] std::size_t trace_otherwise_beside_program(collected_region& r,
+                                                              object_name object) noexcept {
     const chunk_record& c = r.chunks[object / chunk_size];
     if (c.way == tracing::all_words) {
         r.piece = object;

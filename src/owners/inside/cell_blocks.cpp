@@ -26,7 +26,8 @@ bool cell_blocks::add(std::size_t b) noexcept {
     if (block == nullptr) { return false; }
     std::memset(block, 0, bytes);
     // Release: a thread that finds the block finds its zeros.
-    __atomic_store_n(&blocks_[b], static_cast<std::byte*>(block), __ATOMIC_RELEASE);
+    compiler::atomic_ref{blocks_[b]}.store(static_cast<std::byte*>(block),
+                                           compiler::memory_order::release);
     return true;
 }
 

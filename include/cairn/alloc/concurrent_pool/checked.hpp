@@ -9,14 +9,14 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
-[[gnu::always_inline]] inline void concurrent_pool::note_taken(cache& c, void* p) noexcept {
+[[CAIRN_FORCE_INLINE]] inline void concurrent_pool::note_taken(cache& c, void* p) noexcept {
     if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
         if (c.seen.give_out(p, number_)) [[likely]] { return; }
     }
     check_taken(c, p);
 }
 
-[[gnu::always_inline]] inline void concurrent_pool::note_freed(cache& c, void* p,
+[[CAIRN_FORCE_INLINE]] inline void concurrent_pool::note_freed(cache& c, void* p,
                                                                call_site from) noexcept {
     if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
         if (c.seen.take_back(p, number_)) [[likely]] { return; }

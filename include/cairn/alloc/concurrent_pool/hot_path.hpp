@@ -11,7 +11,7 @@ inline void* concurrent_pool::take(cache& c) noexcept {
     void* const ahead = top[-static_cast<std::ptrdiff_t>(lookahead)];
     c.top = top - 1;
     // Written to soon: its line arrives while the slots before it are being filled.
-    detail::prefetch_for_writing(ahead);
+    compiler::prefetch_from_other_core(ahead);
     void* const p = top[-1];
     if constexpr (asserts_enabled) { note_taken(c, p); }
     unpoison(p, stride_);

@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    [[nodiscard]] [[gnu::always_inline]] bool change(const void* p, slot_numbers number,
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] bool change(const void* p, slot_numbers number,
                                                      bool live) noexcept {
         const std::size_t distance = reinterpret_cast<std::uintptr_t>(p) - first_;
         if (distance >= size_) [[unlikely]] { return false; }

@@ -29,7 +29,7 @@ struct pool_cache : basic_cache<std_atoms> {
     pool_cache** link = nullptr;  // what points here in the thread's list
     pool_cache* next_idle = nullptr;
     bool is_view = false;  // of no_view alone
-    [[no_unique_address]] chunk_lookup seen{};
+    [[CAIRN_NO_UNIQUE_ADDRESS]] chunk_lookup seen{};
 };
 
 /// Head of the list of a thread's caches, guarded by the lock of the pool's home. Not in

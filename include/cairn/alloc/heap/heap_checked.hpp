@@ -45,7 +45,8 @@ void heap<Fit>::deallocate(void* p, std::size_t size, alignment, call_site from)
 }
 
 template <class Fit>
-[[gnu::noinline]] void* heap<Fit>::allocate_and_report(std::size_t size, alignment align) noexcept {
+[[CAIRN_NOINLINE]] void* heap<Fit>::allocate_and_report(std::size_t size,
+                                                        alignment align) noexcept {
     if constexpr (Fit::deferred_max != 0) {
         bin* const b = bins_.bin_for(size);
         if (b != nullptr && align <= default_alignment) [[likely]] {
@@ -67,8 +68,8 @@ template <class Fit>
 }
 
 template <class Fit>
-[[gnu::noinline]] void heap<Fit>::deallocate_and_report(void* p, std::size_t size,
-                                                        call_site from) noexcept {
+[[CAIRN_NOINLINE]] void heap<Fit>::deallocate_and_report(void* p, std::size_t size,
+                                                         call_site from) noexcept {
     if (p == nullptr) { return; }
     if constexpr (Fit::deferred_max != 0) {
         if (bin* const b = bins_.bin_for(size)) [[likely]] {

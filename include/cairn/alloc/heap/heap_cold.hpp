@@ -332,7 +332,7 @@ void heap<Fit>::give_to_core(void* p) noexcept {
 }
 
 template <class Fit>
-[[gnu::always_inline]] inline void heap<Fit>::free_in(region_type* r, void* p) noexcept {
+[[CAIRN_FORCE_INLINE]] inline void heap<Fit>::free_in(region_type* r, void* p) noexcept {
     if (!r->contains(p)) [[unlikely]] {
         detail::heap_is_corrupt(detail::heap_promise::freed_here, r);
     }

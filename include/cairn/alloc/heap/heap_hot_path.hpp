@@ -18,7 +18,7 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 template <class Fit>
-[[gnu::always_inline]] inline void* heap<Fit>::allocate(std::size_t size,
+[[CAIRN_FORCE_INLINE]] inline void* heap<Fit>::allocate(std::size_t size,
                                                         alignment align) noexcept {
     if constexpr (Fit::deferred_max != 0) {
         // One compare of the size finds out whether there is a bin; its number is in a table.
@@ -35,7 +35,7 @@ template <class Fit>
 }
 
 template <class Fit>
-[[gnu::always_inline]] inline void heap<Fit>::deallocate(void* p, std::size_t size, alignment,
+[[CAIRN_FORCE_INLINE]] inline void heap<Fit>::deallocate(void* p, std::size_t size, alignment,
                                                          call_site) noexcept {
     // The block is as large as its size says, wherever its alignment made it start.
     if (p == nullptr) { return; }

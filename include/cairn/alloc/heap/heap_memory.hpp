@@ -80,7 +80,7 @@ public:
     /// one of the region, is that of a block of `size` granules in this `state` (its bits), and
     /// both neighbours agree about it.
     /// Requires: a block of that size ends in the region; poison_is_seen() says no.
-    [[nodiscard, gnu::always_inline]] static inline bool stands(const std::byte* at,
+    [[nodiscard, CAIRN_FORCE_INLINE]] static inline bool stands(const std::byte* at,
                                                                 std::size_t offset,
                                                                 std::uint32_t size,
                                                                 std::uint32_t state) noexcept {
@@ -104,7 +104,7 @@ public:
 
     /// Reports block `g`, which is to be freed and is not in use, or has another size than its
     /// owner says.
-    [[noreturn, gnu::cold, gnu::noinline]] void freed_wrongly(std::uint32_t g) const noexcept;
+    [[noreturn, CAIRN_COLD, CAIRN_NOINLINE]] void freed_wrongly(std::uint32_t g) const noexcept;
 
 protected:
     region_base() = default;
@@ -139,7 +139,7 @@ private:
     }
     [[nodiscard]] static std::uint32_t half_at(const std::byte* at) noexcept {
         std::uint32_t half;
-        __builtin_memcpy(&half, at, sizeof half);
+        compiler::copy_bytes<sizeof half>(&half, at);
         return half;
     }
     [[nodiscard]] bool is_plausible(std::uint32_t g, block_header h) const noexcept {
@@ -301,7 +301,7 @@ inline std::uint32_t region_set::fullest(std::uint32_t wanted) const noexcept {
                                              _mm_cmpeq_epi16(distances[i + 1], least));
         equal |= std::uint64_t{static_cast<std::uint32_t>(_mm_movemask_epi8(pair))} << i * 8;
     }
-    return static_cast<std::uint32_t>(__builtin_ctzll(equal));
+    return compiler::trailing_zeros(equal);
 #else
     std::uint32_t best = count_max;
     std::uint32_t best_rank = 0xFFFF'FFFF;
@@ -345,7 +345,7 @@ public:
     void check_waiting(const void* p, std::uint32_t granules) const noexcept;
 
     /// `p` lies in the region that was looked at last, where a block may begin.
-    [[nodiscard, gnu::always_inline]] inline bool is_recent(const void* p) const noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline bool is_recent(const void* p) const noexcept {
         const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - recent_.first;
         return offset < recent_.size && offset % granule_size == 0;
     }
@@ -354,7 +354,7 @@ public:
 
     /// The checks of a block about which all is well, which nearly every one is: it has `granules`,
     /// and `state` beside its size in its header. Requires: is_recent(p); poison_is_seen() says no.
-    [[nodiscard, gnu::always_inline]] inline bool stands(const void* p, std::uint32_t granules,
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline bool stands(const void* p, std::uint32_t granules,
                                                          std::uint32_t state) const noexcept {
         const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - recent_.first;
         return std::size_t{granules} * granule_size <= recent_.size - offset &&
@@ -380,7 +380,7 @@ public:
     std::size_t block_size_;
     bool owned_;
     bool ends_empty_ = false;  // live blocks at the end are a mistake
-    [[no_unique_address]] allocator_watch watch_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] allocator_watch watch_;
     struct payloads {
         std::uintptr_t first = 0;
         std::size_t size = 0;  // bytes; 0: no region

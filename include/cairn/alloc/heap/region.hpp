@@ -100,7 +100,7 @@ public:
 
     /// A block of exactly `size` granules, or no_block; nothing has changed then. Inlined: a call
     /// would save and restore what its caller does not need.
-    [[nodiscard, gnu::always_inline]] inline std::uint32_t allocate(std::uint32_t size) noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline std::uint32_t allocate(std::uint32_t size) noexcept {
         const blocks b = map();
         hole h = index_.find(b, size);
         if (h.block == no_block) [[unlikely]] { return no_block; }
@@ -157,7 +157,7 @@ public:
 
     /// Gives a block back and merges it with its free neighbours.
     /// Returns: how many granules it had.
-    [[gnu::always_inline]] inline std::uint32_t free(std::uint32_t g) noexcept {
+    [[CAIRN_FORCE_INLINE]] inline std::uint32_t free(std::uint32_t g) noexcept {
         const blocks b = map();
         const std::uint32_t size = expect_live(b, g);
         const std::uint32_t right_at = g + size;
@@ -316,7 +316,7 @@ private:
         return size;
     }
     /// [ ---- free ---- ] => [ used: size ][ free: rest ]
-    [[gnu::always_inline]] inline void take_front(blocks b, hole h, std::uint32_t size) noexcept {
+    [[CAIRN_FORCE_INLINE]] inline void take_front(blocks b, hole h, std::uint32_t size) noexcept {
         // The index first, headers after: a new header may lie where the old block kept its links.
         free_granules_ -= size;
         const std::uint32_t g = h.block;

@@ -112,7 +112,7 @@ class waiting_books {
 
 public:
     /// One more block of `bin`, whose `waiting` this is, waits, if it may.
-    [[nodiscard, gnu::always_inline]] inline bool joined(deferred_bin& bin,
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline bool joined(deferred_bin& bin,
                                                          std::uint64_t waiting) noexcept {
         // Asked before anything is written: a free that goes to the core stores nothing here.
         // The highest bit of `waiting` drops out of the product, because deferred_max is even.
@@ -126,7 +126,7 @@ public:
         return true;
     }
     /// One block of `bin`, whose `waiting` this is, waits no longer.
-    [[gnu::always_inline]] inline void left(deferred_bin& bin, std::uint64_t waiting) noexcept {
+    [[CAIRN_FORCE_INLINE]] inline void left(deferred_bin& bin, std::uint64_t waiting) noexcept {
         bin.held -= static_cast<std::uint32_t>(waiting) - block_header::deferred_bit;
         left_ += waiting;
     }
@@ -343,16 +343,16 @@ public:
     // ------------------------------------------------------------------------ blocks
 
     /// The bin in which blocks of a request of `size` wait; nullptr: they do not wait.
-    [[nodiscard, gnu::always_inline]] inline deferred_bin* bin_for(
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline deferred_bin* bin_for(
         std::size_t size) const noexcept {
         if constexpr (used) {
             if (size < size_end_) [[likely]] {
                 const std::size_t granules = granules_for(size);
                 // The comparison implies it; without it gcc warns where it inlines a constant.
-                if (granules > Fit::small_max) { __builtin_unreachable(); }
+                if (granules > Fit::small_max) { compiler::unreachable(); }
                 auto* const at =
                     reinterpret_cast<std::byte*>(bins_) + deferred_offsets<Fit>::table.of[granules];
-                if (at == nullptr) { __builtin_unreachable(); }
+                if (at == nullptr) { compiler::unreachable(); }
                 return reinterpret_cast<deferred_bin*>(at);
             }
         }
@@ -360,7 +360,7 @@ public:
     }
 
     /// The newest block of `bin`; nullptr: there is none, or the link leads out of the heap.
-    [[nodiscard, gnu::always_inline]] inline std::byte* newest(
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline std::byte* newest(
         const deferred_bin& bin) const noexcept {
         const std::uint64_t at = bin.head - first_;
         return at < reach_ ? begin_ + at : nullptr;
@@ -368,7 +368,7 @@ public:
 
     /// The newest block of `bin`, taken out. nullptr: none, or a look found something else; then
     /// expect_none() tells them apart.
-    [[nodiscard, gnu::always_inline]] inline std::byte* take_newest(deferred_bin& bin) noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline std::byte* take_newest(deferred_bin& bin) noexcept {
         CAIRN_DETAIL_STEP();
         const std::uint64_t at = bin.head - first_;
         if (at >= reach_) { return nullptr; }
@@ -380,7 +380,7 @@ public:
     /// looked at when its turn comes: no pair of a free and a request waits for that.
     /// Returns: false when its header does not say that it waits there; nothing has changed then.
     template <bool Watched = detail::poison_is_watched>
-    [[nodiscard, gnu::always_inline]] inline bool take(deferred_bin& bin, std::byte* p) noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline bool take(deferred_bin& bin, std::byte* p) noexcept {
         // The header before the link: what stands in a block is a link only where the header says
         // that it waits here. Then the block is in use, before anything of it is given out.
         const std::uint64_t waiting = bin.waiting;
@@ -397,7 +397,7 @@ public:
 
     /// `p` waits in `bin` now. Returns: false when it may not; nothing has changed then.
     template <bool Watched = detail::poison_is_watched>
-    [[nodiscard, gnu::always_inline]] inline bool put(deferred_bin& bin, std::byte* p) noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline bool put(deferred_bin& bin, std::byte* p) noexcept {
         const std::uint64_t waiting = bin.waiting;
         std::byte* const header = p - block_header_size;
         CAIRN_DETAIL_STEP();
@@ -483,7 +483,7 @@ private:
     std::uint64_t reach_ = 0;       // bytes from there to the end of the highest region
     std::uint64_t first_ = 0;       // begin_ - zero_: the link to the lowest region
     std::uintptr_t zero_ = 0;       // first region - key: an address less this is a link
-    [[no_unique_address]] waiting_books<Fit> books_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] waiting_books<Fit> books_;
     deferred_header* header_ = nullptr;
 };
 

@@ -145,7 +145,7 @@ struct arena_access {
     template <class Position>
     struct scope_mark {
         Position at;
-        [[no_unique_address]] scope_stamp stamp;
+        [[CAIRN_NO_UNIQUE_ADDRESS]] scope_stamp stamp;
     };
     template <class Arena>
     [[nodiscard]] static auto open_scope(Arena& arena) noexcept {

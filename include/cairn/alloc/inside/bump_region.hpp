@@ -68,7 +68,7 @@ public:
     // always_inline: with the alignment known half of the code folds away, which clang 19's inliner
     // does not foresee.
     template <class Elsewhere>
-    [[nodiscard]] [[gnu::always_inline]] void* allocate_or(std::size_t size, alignment align,
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] void* allocate_or(std::size_t size, alignment align,
                                                            Elsewhere elsewhere) noexcept {
         std::uintptr_t p = top_;
         std::size_t available = end_ - p;
@@ -87,7 +87,7 @@ public:
     }
 
     /// Returns: nullptr when the request does not fit; nothing has changed then.
-    [[nodiscard]] [[gnu::always_inline]] void* allocate(std::size_t size,
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] void* allocate(std::size_t size,
                                                         alignment align) noexcept {
         return allocate_or(size, align,
                            [](std::size_t, alignment) noexcept -> void* { return nullptr; });
@@ -110,7 +110,7 @@ public:
 
     /// Gives the bytes back when the block is the last one; otherwise they wait for a rewind.
     /// nullptr does nothing: it is never the last block, not even of an empty region.
-    [[gnu::always_inline]] void deallocate(void* p, std::size_t size) noexcept {
+    [[CAIRN_FORCE_INLINE]] void deallocate(void* p, std::size_t size) noexcept {
         if (is_last(p, size)) {
             raise_peak();
             top_ = reinterpret_cast<std::uintptr_t>(p);
@@ -137,7 +137,7 @@ public:
     }
 
     /// Requires: begin() <= to <= top().
-    [[gnu::always_inline]] void rewind(std::uintptr_t to) noexcept {
+    [[CAIRN_FORCE_INLINE]] void rewind(std::uintptr_t to) noexcept {
         raise_peak();
         poison(reinterpret_cast<void*>(to), top_ - to);
         top_ = to;

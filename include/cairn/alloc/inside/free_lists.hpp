@@ -72,7 +72,7 @@ public:
     }
 
     template <class Links>
-    [[gnu::always_inline]] inline void insert(std::uint32_t* heads, const Links& links,
+    [[CAIRN_FORCE_INLINE]] inline void insert(std::uint32_t* heads, const Links& links,
                                               std::size_t bin, std::uint32_t id) noexcept {
         const std::uint32_t old = heads[bin];
         links.set_both(id, old, none);
@@ -85,7 +85,7 @@ public:
     }
 
     template <class Links>
-    [[gnu::always_inline]] inline void remove(std::uint32_t* heads, const Links& links,
+    [[CAIRN_FORCE_INLINE]] inline void remove(std::uint32_t* heads, const Links& links,
                                               std::size_t bin, std::uint32_t id) noexcept {
         const std::uint32_t next = links.next(id);
         const std::uint32_t prev = links.prev(id);
@@ -101,7 +101,7 @@ public:
 
     /// Takes out `id`, the head of its bin: no block is before it.
     template <class Links>
-    [[gnu::always_inline]] inline void remove_head(std::uint32_t* heads, const Links& links,
+    [[CAIRN_FORCE_INLINE]] inline void remove_head(std::uint32_t* heads, const Links& links,
                                                    std::size_t bin, std::uint32_t id) noexcept {
         CAIRN_ASSERT(heads[bin] == id, "the head of a bin is taken out as its head");
         const std::uint32_t next = links.next(id);
@@ -132,7 +132,7 @@ public:
 
     /// As replace, where `from` is the head of its bin.
     template <class Links>
-    [[gnu::always_inline]] inline void replace_head(std::uint32_t* heads, const Links& links,
+    [[CAIRN_FORCE_INLINE]] inline void replace_head(std::uint32_t* heads, const Links& links,
                                                     std::size_t bin, std::uint32_t from,
                                                     std::uint32_t to) noexcept {
         CAIRN_ASSERT(heads[bin] == from, "the head of a bin is replaced as its head");
@@ -147,7 +147,7 @@ public:
 
     /// The hole `h` is used: as the head of its bin where `where` says so.
     template <class Links, class BinOf>
-    [[gnu::always_inline]] inline void take(std::uint32_t* heads, const Links& links, BinOf bin_of,
+    [[CAIRN_FORCE_INLINE]] inline void take(std::uint32_t* heads, const Links& links, BinOf bin_of,
                                             hole h) noexcept {
         if (h.where != none) [[likely]] { return remove_head(heads, links, h.where, h.block); }
         remove(heads, links, bin_of(h.size), h.block);
@@ -155,7 +155,7 @@ public:
 
     /// The first `used` granules of `h` are used, the rest stays free.
     template <class Links, class BinOf>
-    [[gnu::always_inline]] inline void keep_rest(std::uint32_t* heads, const Links& links,
+    [[CAIRN_FORCE_INLINE]] inline void keep_rest(std::uint32_t* heads, const Links& links,
                                                  BinOf bin_of, hole h,
                                                  std::uint32_t used) noexcept {
         const std::uint32_t rest_bin = bin_of(h.size - used);
@@ -174,7 +174,7 @@ public:
 
     /// The block of `size` at `at` and its free neighbours (0: not free) become one free block.
     template <class Links, class BinOf>
-    [[gnu::always_inline]] inline void give(std::uint32_t* heads, const Links& links, BinOf bin_of,
+    [[CAIRN_FORCE_INLINE]] inline void give(std::uint32_t* heads, const Links& links, BinOf bin_of,
                                             std::uint32_t left_size, std::uint32_t at,
                                             std::uint32_t size, std::uint32_t right_size) noexcept {
         const std::uint32_t start = at - left_size;
@@ -226,7 +226,7 @@ private:
 
     /// Returns: false when no block comes after `id`.
     template <class Links>
-    [[nodiscard, gnu::always_inline]] inline bool is_after(
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline bool is_after(
         const Links& links, std::uint32_t next, [[maybe_unused]] std::uint32_t id) const noexcept {
         if constexpr (requires { links.is_block(next); }) {
             if (links.is_block(next)) [[likely]] {
@@ -243,7 +243,7 @@ private:
     }
     /// Returns: false when no block comes before `id`.
     template <class Links>
-    [[nodiscard, gnu::always_inline]] inline bool is_before(
+    [[nodiscard, CAIRN_FORCE_INLINE]] inline bool is_before(
         const Links& links, std::uint32_t prev, [[maybe_unused]] std::uint32_t id) const noexcept {
         if constexpr (requires { links.is_block(prev); }) {
             if (links.is_block(prev)) {

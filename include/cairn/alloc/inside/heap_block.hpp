@@ -61,7 +61,7 @@ private:
 
 // Out of line: Valgrind is not there, nearly always.
 template <class T>
-[[gnu::noinline, gnu::cold]] T load_under_valgrind(const std::byte* at) noexcept {
+[[CAIRN_NOINLINE, CAIRN_COLD]] T load_under_valgrind(const std::byte* at) noexcept {
     const uncovered_word open{at};
     T value;
     std::memcpy(&value, at, sizeof(T));
@@ -69,7 +69,7 @@ template <class T>
 }
 
 template <class T>
-[[gnu::noinline, gnu::cold]] void store_under_valgrind(std::byte* at, T value) noexcept {
+[[CAIRN_NOINLINE, CAIRN_COLD]] void store_under_valgrind(std::byte* at, T value) noexcept {
     const uncovered_word open{at};
     std::memcpy(at, &value, sizeof(T));
 }
@@ -77,7 +77,7 @@ template <class T>
 /// Requires: `at` is a multiple of sizeof(T) from an address that is a multiple of 8. Watched:
 ///           false where the caller has asked poison_is_seen(), which said no.
 template <class T, bool Watched = detail::poison_is_watched>
-[[nodiscard, gnu::always_inline]] inline T load_hidden(const std::byte* at) noexcept {
+[[nodiscard, CAIRN_FORCE_INLINE]] inline T load_hidden(const std::byte* at) noexcept {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);
     T value;
     if constexpr (detail::poison_is_queryable) {
@@ -91,7 +91,7 @@ template <class T, bool Watched = detail::poison_is_watched>
 }
 
 template <class T, bool Watched = detail::poison_is_watched>
-[[gnu::always_inline]] inline void store_hidden(std::byte* at, T value) noexcept {
+[[CAIRN_FORCE_INLINE]] inline void store_hidden(std::byte* at, T value) noexcept {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8);
     if constexpr (detail::poison_is_queryable) {
         const uncovered_word open{at};
@@ -108,8 +108,8 @@ template <class T, bool Watched = detail::poison_is_watched>
 
 /// Calls the assert handler with `sentence`, in unchecked builds too, then aborts. Takes no memory.
 /// `memory`: an address in front of the blocks of the region that is corrupt, for the report.
-[[noreturn, gnu::cold, gnu::noinline]] void heap_is_corrupt(const char* sentence,
-                                                            const void* memory) noexcept;
+[[noreturn, CAIRN_COLD, CAIRN_NOINLINE]] void heap_is_corrupt(const char* sentence,
+                                                              const void* memory) noexcept;
 
 /// What should have been true. Arrays, which have one address in the program: kinds go by it.
 struct heap_promise {

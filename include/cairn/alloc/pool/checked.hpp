@@ -38,46 +38,35 @@ inline constexpr unsigned char freed_slot_byte = 0xDD;
 /// pattern when it is taken for the second time, whatever the user has written to it.
 inline constexpr unsigned given_out_word = 0xCDCD'CDCD;
 
-[[gnu::always_inline]] inline void mark_given_out(void* slot) noexcept {
-    __builtin_memcpy(slot, &given_out_word, sizeof given_out_word);
+[[CAIRN_FORCE_INLINE]] inline void mark_given_out(void* slot) noexcept {
+    compiler::copy_bytes<sizeof given_out_word>(slot, &given_out_word);
 }
 
 struct freed_pattern {
-    using chunk16 = unsigned char __attribute__((vector_size(16)));
-
-    static constexpr chunk16 pattern{
-        freed_slot_byte, freed_slot_byte, freed_slot_byte, freed_slot_byte,
-        freed_slot_byte, freed_slot_byte, freed_slot_byte, freed_slot_byte,
-        freed_slot_byte, freed_slot_byte, freed_slot_byte, freed_slot_byte,
-        freed_slot_byte, freed_slot_byte, freed_slot_byte, freed_slot_byte};
-
-    [[gnu::always_inline]] static void write(std::byte* at) noexcept {
-        __builtin_memcpy(at, &pattern, sizeof pattern);
-    }
+    using chunk16 = compiler::bytes16;
     static constexpr unsigned long long word = freed_slot_byte * 0x0101'0101'0101'0101ull;
-    [[gnu::always_inline]] static void write_word(std::byte* at) noexcept {
-        __builtin_memcpy(at, &word, sizeof word);
+    static constexpr chunk16 pattern = compiler::two_words(word, word);
+
+    [[CAIRN_FORCE_INLINE]] static void write(std::byte* at,
+                                             const chunk16& value = pattern) noexcept {
+        compiler::copy_bytes<sizeof value>(at, &value);
     }
-    [[nodiscard]] [[gnu::always_inline]] static bool is_word(const std::byte* at) noexcept {
+    [[CAIRN_FORCE_INLINE]] static void write_word(std::byte* at) noexcept {
+        compiler::copy_bytes<sizeof word>(at, &word);
+    }
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] static bool is_word(const std::byte* at) noexcept {
         unsigned long long seen;
-        __builtin_memcpy(&seen, at, sizeof seen);
+        compiler::copy_bytes<sizeof seen>(&seen, at);
         return seen == word;
     }
     /// In each byte: all bits where it is as in a free slot, none where it is not.
-    [[nodiscard]] [[gnu::always_inline]] static chunk16 same(const std::byte* at) noexcept {
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] static chunk16 same(const std::byte* at) noexcept {
         chunk16 seen;
-        __builtin_memcpy(&seen, at, sizeof seen);
-        return reinterpret_cast<chunk16>(seen == pattern);
+        compiler::copy_bytes<sizeof seen>(&seen, at);
+        return compiler::equal_bytes(seen, pattern);
     }
-    [[nodiscard]] [[gnu::always_inline]] static bool is_all(chunk16 same) noexcept {
-#if defined(__SSE2__)
-        using signed16 = char __attribute__((vector_size(16)));
-        return __builtin_ia32_pmovmskb128(reinterpret_cast<signed16>(same)) == 0xFFFF;
-#else
-        unsigned long long halves[2];
-        __builtin_memcpy(halves, &same, sizeof halves);
-        return (halves[0] & halves[1]) == ~0ull;
-#endif
+    [[nodiscard]] [[CAIRN_FORCE_INLINE]] static bool is_all(chunk16 same) noexcept {
+        return compiler::all_equal(same);
     }
 };
 
@@ -89,7 +78,7 @@ struct freed_pattern {
 //
 // The size is a reference: gcc loads it only where it is asked for then.
 
-[[gnu::always_inline]] inline void fill_short_slot(void* slot, std::size_t tail,
+[[CAIRN_FORCE_INLINE]] inline void fill_short_slot(void* slot, std::size_t tail,
                                                    const std::size_t& size) noexcept {
     auto* const bytes = static_cast<std::byte*>(slot);
     freed_pattern::write(bytes);
@@ -100,18 +89,20 @@ struct freed_pattern {
         return;
     }
     // An odd 8 bytes at the end are a piece of their own; other ends are 16 bytes that may overlap.
+    auto pattern = freed_pattern::pattern;
+    compiler::hide(pattern);  // or gcc loads the constant for each piece of the loop
     const bool ends_in_word = size % 16 == 8;
     const std::size_t end = size - (ends_in_word ? 8 : 16);
     for (std::size_t i = 16; i < end; i += 16) {
-        freed_pattern::write(bytes + i);
-        __asm__("" : "+r"(i));  // or gcc makes a call of memset()
+        freed_pattern::write(bytes + i, pattern);
+        compiler::hide(i);  // or gcc makes a call of memset()
     }
     if (ends_in_word) { return freed_pattern::write_word(bytes + end); }
-    freed_pattern::write(bytes + end);
+    freed_pattern::write(bytes + end, pattern);
 }
 
 /// True when no byte of a short slot has changed since it was filled.
-[[nodiscard]] [[gnu::always_inline]] inline bool is_short_slot_as_filled(
+[[nodiscard]] [[CAIRN_FORCE_INLINE]] inline bool is_short_slot_as_filled(
     const void* slot, std::size_t tail, const std::size_t& size) noexcept {
     const auto* const bytes = static_cast<const std::byte*>(slot);
     auto same = freed_pattern::same(bytes);
@@ -131,7 +122,7 @@ struct freed_pattern {
 }  // namespace detail
 
 /// Returns: nullptr when the slot on top of the stack is not handled here.
-[[gnu::always_inline]] inline void* pool::allocate_short() noexcept {
+[[CAIRN_FORCE_INLINE]] inline void* pool::allocate_short() noexcept {
     void** const top = top_;
     if (top == floor_) [[unlikely]] { return nullptr; }
     void* const slot = top[-1];
@@ -148,38 +139,36 @@ struct freed_pattern {
 }
 
 /// Returns: false when the slot is not handled here.
-[[gnu::always_inline]] inline bool pool::deallocate_short(void* p) noexcept {
+[[CAIRN_FORCE_INLINE]] inline bool pool::deallocate_short(void* p) noexcept {
     const std::size_t distance = reinterpret_cast<std::uintptr_t>(p) - seen_.first;
     if (distance >= seen_.short_size) [[unlikely]] { return false; }
     // distance = q * stride + r: the product is q * 2^64 + q * e + r * inverse, where e is below
     // the stride. So its lower half is below the inverse where r is 0: q * e is below 2^52, the
     // inverse of a short stride at least 2^56.
-    const auto number = detail::slot_numbers::product{distance} * seen_.number.inverse;
-    bool* const live = seen_.live + static_cast<std::size_t>(number >> 64);
-    if (static_cast<std::uint64_t>(number) >= seen_.number.inverse || !*live) [[unlikely]] {
-        return false;
-    }
+    const compiler::product number{distance, seen_.number.inverse};
+    bool* const live = seen_.live + number.high;
+    if (number.low >= seen_.number.inverse || !*live) [[unlikely]] { return false; }
     *live = false;
     detail::fill_short_slot(p, seen_.tail, stride_);
     *top_++ = p;
     return true;
 }
 
-[[gnu::always_inline]] inline void* pool::allocate() noexcept {
+[[CAIRN_FORCE_INLINE]] inline void* pool::allocate() noexcept {
     if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
         if (void* const slot = allocate_short(); slot != nullptr) [[likely]] { return slot; }
     }
     return allocate_checked();
 }
 
-[[gnu::always_inline]] inline void pool::deallocate(void* p, call_site from) noexcept {
+[[CAIRN_FORCE_INLINE]] inline void pool::deallocate(void* p, call_site from) noexcept {
     if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
         if (deallocate_short(p)) [[likely]] { return; }
     }
     deallocate_checked(p, from);
 }
 
-[[gnu::always_inline]] inline void pool::deallocate(void* p, std::size_t size, alignment align,
+[[CAIRN_FORCE_INLINE]] inline void pool::deallocate(void* p, std::size_t size, alignment align,
                                                     call_site from) noexcept {
     if (CAIRN_CALLER_IS_OPTIMIZED && size <= stride_ && align <= align_) [[likely]] {
         return deallocate(p, from);

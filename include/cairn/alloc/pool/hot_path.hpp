@@ -21,7 +21,7 @@ inline void* pool::allocate() noexcept {
     void* const ahead = top[-static_cast<std::ptrdiff_t>(lookahead)];
     top_ = top - 1;
     // Written to soon: its line arrives while the slots before it are being filled.
-    __builtin_prefetch(ahead, 1);
+    compiler::prefetch_for_writing(ahead);
     void* const p = top[-1];
     unpoison(p, stride_);
     return p;

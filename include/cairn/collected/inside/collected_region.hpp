@@ -296,7 +296,8 @@ struct collected_region {
 [[nodiscard]] inline bool is_marked(const collected_region& r, object_name name) noexcept {
     // Relaxed: a worker may be setting bits. One that is not seen yet costs a second look at the
     // object; a mark that is seen means that the worker traces it.
-    const std::uint64_t marks = __atomic_load_n(&r.marks[name / word_span], __ATOMIC_RELAXED);
+    const std::uint64_t marks =
+        compiler::load(r.marks[name / word_span], compiler::memory_order::relaxed);
     return (marks >> (name / slot_size_min % 64) & 1) != 0;
 }
 
@@ -325,7 +326,7 @@ inline void keep_for_this_cycle(collected_region& r, object_name old) noexcept {
 void overwrite_while_marking(object_name& place, object_name name) noexcept;
 
 /// A store of a reference, with the barrier. `place` lies in the heap.
-[[gnu::always_inline]] inline void overwrite(object_name& place, object_name name) noexcept {
+[[CAIRN_FORCE_INLINE]] inline void overwrite(object_name& place, object_name name) noexcept {
     if (region_of(&place).is_marking) [[unlikely]] {
         overwrite_while_marking(place, name);
     } else {

@@ -88,7 +88,7 @@ inline constexpr std::size_t field_count = count_fields<T>();
 
 /// visitor(first field, second field, ...) of an aggregate with `Count` fields; an lvalue each.
 template <std::size_t Count, class T, class Visitor>
-[[gnu::always_inline]] constexpr decltype(auto) with_fields(T& row, Visitor&& visitor) {
+[[CAIRN_FORCE_INLINE]] constexpr decltype(auto) with_fields(T& row, Visitor&& visitor) {
     if constexpr (Count == 1) {
         auto& [f0] = row;
         return visitor(f0);
@@ -221,13 +221,13 @@ struct argument_behind<std::index_sequence<Before...>> {
         constexpr any(T&) noexcept {}
     };
     template <class T, class... Rest>
-    [[gnu::always_inline]] static constexpr T& find(any<Before>..., T& found, Rest&...) noexcept {
+    [[CAIRN_FORCE_INLINE]] static constexpr T& find(any<Before>..., T& found, Rest&...) noexcept {
         return found;
     }
 };
 /// The I-th argument.
 template <std::size_t I, class... T>
-[[gnu::always_inline]] constexpr auto& pick(T&... arguments) noexcept {
+[[CAIRN_FORCE_INLINE]] constexpr auto& pick(T&... arguments) noexcept {
     return argument_behind<std::make_index_sequence<I>>::find(arguments...);
 }
 
@@ -242,10 +242,10 @@ struct list_types {
 template <class T>
 using field_types = decltype(with_fields<field_count<T>>(std::declval<T&>(), list_types{}));
 
+// No variable of that name is defined: only its address is asked for.
 #if defined(__clang__)
-#    pragma clang diagnostic push
-#    pragma clang diagnostic ignored "-Wundefined-var-template"  // never defined: that is the idea
-#    pragma clang diagnostic ignored "-Wundefined-internal"
+CAIRN_WARNING_OFF("-Wundefined-var-template")
+CAIRN_WARNING_OFF("-Wundefined-internal")
 #endif
 
 /// Has an address for the compiler and none for the linker: no object of type T is made.
@@ -258,11 +258,11 @@ extern const never_defined<T> never_defined_of;
 
 template <class T, class Member>
 consteval std::size_t index_of_member(Member T::* member) {
-    const void* const wanted = __builtin_addressof(never_defined_of<T>.object.*member);
+    const void* const wanted = compiler::address_of(never_defined_of<T>.object.*member);
     return with_fields<field_count<T>>(never_defined_of<T>.object, [wanted](const auto&... fields) {
         std::size_t found = sizeof...(fields);
         std::size_t index = 0;
-        ((found = static_cast<const void*>(__builtin_addressof(fields)) == wanted ? index : found,
+        ((found = static_cast<const void*>(compiler::address_of(fields)) == wanted ? index : found,
           ++index),
          ...);
         return found;
@@ -270,7 +270,8 @@ consteval std::size_t index_of_member(Member T::* member) {
 }
 
 #if defined(__clang__)
-#    pragma clang diagnostic pop
+CAIRN_WARNING_ON
+CAIRN_WARNING_ON
 #endif
 
 template <class T>

@@ -41,7 +41,7 @@ void replace(T& hole, T& from) noexcept {
         hole = std::move(from);
     } else {
         hole.~T();
-        ::new (static_cast<void*>(__builtin_addressof(hole))) T(std::move(from));
+        ::new (static_cast<void*>(compiler::address_of(hole))) T(std::move(from));
     }
 }
 

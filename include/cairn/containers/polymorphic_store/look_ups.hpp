@@ -83,14 +83,14 @@ public:
         types::each(types_, [&](const auto& rows, std::size_t number) {
             const base_rows<const Base> all = rows.rows();
             const std::size_t offset =
-                reinterpret_cast<std::uintptr_t>(__builtin_addressof(object)) -
+                reinterpret_cast<std::uintptr_t>(compiler::address_of(object)) -
                 reinterpret_cast<std::uintptr_t>(all.first);
             if (all.count != 0 && offset < all.count * all.stride) {
                 h = all.handles[offset / all.stride].with_user(number);
             }
         });
         CAIRN_ASSERT(h, "the object lives in this store",
-                     {.object = __builtin_addressof(object), .type = "object"});
+                     {.object = compiler::address_of(object), .type = "object"});
         return h;
     }
 
@@ -221,7 +221,7 @@ protected:
         if (object == nullptr) [[unlikely]] { self.refuse(h, from); }
         return not_null(object);
     }
-    [[noreturn, gnu::cold, gnu::noinline]] void refuse(handle_type h, call_site from) const {
+    [[noreturn, CAIRN_COLD, CAIRN_NOINLINE]] void refuse(handle_type h, call_site from) const {
         (void)types::at(types_, type_number(h), false, [&](const auto& rows) -> bool {
             rows.refuse(h, this, from);
             return false;

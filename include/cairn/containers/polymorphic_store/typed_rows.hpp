@@ -80,7 +80,7 @@ public:
     void swap_erase(std::size_t row) { core::erase(rows_.data() + row); }
 
     /// Stops the program and names what is wrong with `h`. Requires: it finds nothing.
-    [[noreturn, gnu::cold]] void refuse(handle_type h, const void* store, call_site from) const {
+    [[noreturn, CAIRN_COLD]] void refuse(handle_type h, const void* store, call_site from) const {
         core::slots_.refuse(h.index(), h.generation(), store, "polymorphic_store", from);
     }
 };

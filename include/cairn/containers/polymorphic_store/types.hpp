@@ -277,7 +277,7 @@ private:
         return number;
     }
     template <class T>
-    [[nodiscard, gnu::noinline, gnu::cold]] numbered_rows<Base, T> add() noexcept {
+    [[nodiscard, CAIRN_NOINLINE, CAIRN_COLD]] numbered_rows<Base, T> add() noexcept {
         const std::size_t number = count();
         if (number == type_count_max || !entries_.reserve(number + 1)) { return {nullptr, 0}; }
         allocator_ref memory = upstream();

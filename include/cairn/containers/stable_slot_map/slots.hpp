@@ -79,15 +79,15 @@ public:
     [[nodiscard]] bool ready() noexcept { return top_ != end_ || gather(); }
     /// A slot for a new object. No handle finds it until its generation is written.
     /// Requires: ready().
-    [[nodiscard, gnu::always_inline]] place take(const stable_rules& rules) noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] place take(const stable_rules& rules) noexcept {
         CAIRN_DETAIL_STEP();
         const std::uint32_t index = ready_[top_];
         const std::uint32_t soon = ready_[top_ + lookahead];  // behind the end: any slot
         // As a number: the chunk of that slot may have no block.
         const auto objects =
             reinterpret_cast<std::uintptr_t>(table()[soon >> rules.slots_log2].objects);
-        __builtin_prefetch(
-            reinterpret_cast<void*>(objects + (soon & rules.slot_mask()) * rules.object_size), 1);
+        compiler::prefetch_for_writing(
+            reinterpret_cast<void*>(objects + (soon & rules.slot_mask()) * rules.object_size));
         ++top_;
         ++begun_count_;
         const entry chunk = table()[index >> rules.slots_log2];
@@ -98,7 +98,7 @@ public:
     }
     /// The object of slot `index` has ended, and life `generation` with it; the word says so.
     template <std::uint32_t SlotsLog2>
-    [[gnu::always_inline]] void leave(const stable_rules& rules, std::uint32_t index,
+    [[CAIRN_FORCE_INLINE]] void leave(const stable_rules& rules, std::uint32_t index,
                                       stable_chunk* state, std::uint32_t generation) noexcept {
         CAIRN_DETAIL_STEP();
         ++ended_count_;
@@ -168,8 +168,8 @@ public:
     [[nodiscard]] handle_fault fault_of(std::uint32_t index,
                                         std::uint32_t generation) const noexcept;
     /// Stops the program and names what is wrong with a handle of `map`.
-    [[noreturn, gnu::cold]] void refuse(std::uint32_t index, std::uint32_t generation,
-                                        const void* map, call_site from) const;
+    [[noreturn, CAIRN_COLD]] void refuse(std::uint32_t index, std::uint32_t generation,
+                                         const void* map, call_site from) const;
     /// The generation word of slot `index`. Requires: there is such a slot.
     [[nodiscard]] std::uint32_t life(std::uint32_t index) const noexcept { return life_of(index); }
 
@@ -180,8 +180,8 @@ private:
 
     /// A call of its own: erase() is inlined without it.
     template <std::uint32_t SlotsLog2>
-    [[gnu::noinline]] void leave_free(std::uint32_t index, stable_chunk& state,
-                                      std::uint32_t generation) noexcept {
+    [[CAIRN_NOINLINE]] void leave_free(std::uint32_t index, stable_chunk& state,
+                                       std::uint32_t generation) noexcept {
         constexpr stable_rules rules{1, alignment{1}, SlotsLog2, 0, 0};
         const std::uint32_t slot = index & rules.slot_mask();
         state.leave(slot);

@@ -33,14 +33,10 @@ struct table_cells {
     std::byte* base;
     std::size_t capacity;
 
-#if defined(__GNUC__)
-#    pragma GCC diagnostic push
-#    pragma GCC diagnostic ignored \
-        "-Wmissing-field-initializers"  // Row{args...} may leave out some
-#endif
+    CAIRN_WARNING_OFF("-Wmissing-field-initializers")  // Row{args...} may leave out some
     /// Builds row i. Throws: what a field's constructor throws; row i is not built then.
     template <class... Args>
-    [[gnu::always_inline]] void construct(std::size_t i, Args&&... args) const {
+    [[CAIRN_FORCE_INLINE]] void construct(std::size_t i, Args&&... args) const {
         constexpr bool one_a_field =
             !layout::rows_are_whole && sizeof...(Args) == layout::field_count;
         constexpr bool keeps_rules = fault_of_row<Row> == row_fault::none;
@@ -71,9 +67,7 @@ struct table_cells {
             construct_from_row(i, Row{static_cast<Args&&>(args)...});
         }
     }
-#if defined(__GNUC__)
-#    pragma GCC diagnostic pop
-#endif
+    CAIRN_WARNING_ON
 
     /// Destroys the fields of row i.
     void destroy(std::size_t i) const noexcept {
@@ -82,7 +76,7 @@ struct table_cells {
         }
     }
     /// Row `to` becomes what row `from` was.
-    [[gnu::always_inline]] void move(std::size_t to, std::size_t from) const noexcept {
+    [[CAIRN_FORCE_INLINE]] void move(std::size_t to, std::size_t from) const noexcept {
         for_each_part([&]<std::size_t F>() { move_field(field<F>(to), field<F>(from)); });
     }
     /// Exchanges two rows.
@@ -104,12 +98,12 @@ struct table_cells {
 
 private:
     template <std::size_t F>
-    [[nodiscard, gnu::always_inline]] decltype(auto) field(std::size_t i) const noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] decltype(auto) field(std::size_t i) const noexcept {
         return field_refs<Row, Layout, false>::template at<F>(base, capacity, i);
     }
     /// f<0>(), f<1>(), ... for each field, or once for the row of aos.
     template <class F>
-    [[gnu::always_inline]] static void for_each_part(F f) {
+    [[CAIRN_FORCE_INLINE]] static void for_each_part(F f) {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             (f.template operator()<I>(), ...);
         }(parts{});
@@ -138,11 +132,11 @@ private:
     template <class T>
     static void destroy_field(const split_ref<T>&) noexcept {}
     template <class T, class Arg>
-    [[gnu::always_inline]] static void construct_field(T& field, Arg&& arg) {
-        ::new (static_cast<void*>(__builtin_addressof(field))) T(static_cast<Arg&&>(arg));
+    [[CAIRN_FORCE_INLINE]] static void construct_field(T& field, Arg&& arg) {
+        ::new (static_cast<void*>(compiler::address_of(field))) T(static_cast<Arg&&>(arg));
     }
     template <class T, class Arg>
-    [[gnu::always_inline]] static void construct_field(const split_ref<T>& field, Arg&& arg) {
+    [[CAIRN_FORCE_INLINE]] static void construct_field(const split_ref<T>& field, Arg&& arg) {
         field.store(static_cast<Arg&&>(arg));
     }
 
@@ -158,7 +152,7 @@ private:
         }
     };
     template <std::size_t... F, class... Args>
-    [[gnu::always_inline]] void construct_fields(std::index_sequence<F...>, std::size_t i,
+    [[CAIRN_FORCE_INLINE]] void construct_fields(std::index_sequence<F...>, std::size_t i,
                                                  Args&&... args) const {
         if constexpr (std::is_trivially_destructible_v<Row>) {
             (construct_field(field<F>(i), static_cast<Args&&>(args)), ...);
@@ -169,10 +163,10 @@ private:
         }
     }
     template <class R>
-    [[gnu::always_inline]] void construct_from_row(std::size_t i, R&& row) const {
+    [[CAIRN_FORCE_INLINE]] void construct_from_row(std::size_t i, R&& row) const {
         if constexpr (std::is_same_v<std::remove_cvref_t<R>, Row>) {
             with_fields<layout::field_count>(
-                row, [&]<class... T>(T&... fields) __attribute__((always_inline)) {
+                row, [&]<class... T>(T&... fields) CAIRN_INLINE_LAMBDA {
                     if constexpr (std::is_lvalue_reference_v<R>) {
                         construct_fields(each_field{}, i, fields...);
                     } else {

@@ -51,7 +51,7 @@ struct field_refs {
     /// Field F of the row whose element of column C is at `column.operator()<C>()`: a T&, or a
     /// split_ref.
     template <std::size_t F, class Column>
-    [[nodiscard, gnu::always_inline]] static decltype(auto) in(Column column) noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] static decltype(auto) in(Column column) noexcept {
         using T = typename layout::template field_type<F>;
         using E = std::conditional_t<IsConst, const T, T>;
         constexpr std::size_t first = layout::first_column(F);
@@ -69,7 +69,7 @@ struct field_refs {
     }
     /// Field F of row i; whole_row: the row itself, in aos.
     template <std::size_t F>
-    [[nodiscard, gnu::always_inline]] static decltype(auto) at(std::byte* base,
+    [[nodiscard, CAIRN_FORCE_INLINE]] static decltype(auto) at(std::byte* base,
                                                                std::size_t capacity,
                                                                std::size_t i) noexcept {
         if constexpr (F == layout::whole_row) {
@@ -160,7 +160,7 @@ public:
 
     /// Row `cairn_row` of a loop whose columns are the fields.
     template <std::size_t... I, class... T>
-    [[gnu::always_inline]] constexpr table_row(
+    [[CAIRN_FORCE_INLINE]] constexpr table_row(
         const detail::loop_columns<std::index_sequence<I...>, T...>& cairn_columns,
         std::size_t cairn_row) noexcept
         : cairn_fields{

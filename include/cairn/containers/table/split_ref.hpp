@@ -63,10 +63,10 @@ public:
         requires(!IsConst)
     {
         // Component by component, not as an array that a function returns (local_copy says why).
-        const auto* const bytes = reinterpret_cast<const std::byte*>(__builtin_addressof(value));
+        const auto* const bytes = reinterpret_cast<const std::byte*>(compiler::address_of(value));
         for (std::size_t i = 0; i < component_count; ++i) {
             component_type component;
-            __builtin_memcpy(&component, bytes + i * sizeof component, sizeof component);
+            compiler::copy_bytes<sizeof component>(&component, bytes + i * sizeof component);
             *components_[i] = component;
         }
     }

@@ -221,8 +221,8 @@ struct table_memory {
     /// Room for one row more: a larger block, or the block in which the rows lie (base). The caller
     /// builds row `size` in that block, then finishes or cancels.
     /// Returns: a null base when the allocator or a follower is exhausted.
-    [[nodiscard]] [[gnu::cold]] block begin_growth(const layout_desc& desc) noexcept;
-    [[gnu::cold]] void cancel_growth(const layout_desc& desc, block room) noexcept;
+    [[nodiscard]] [[CAIRN_COLD]] block begin_growth(const layout_desc& desc) noexcept;
+    [[CAIRN_COLD]] void cancel_growth(const layout_desc& desc, block room) noexcept;
     /// Moves the other rows to the block and counts the new row.
     void finish_growth(const layout_desc& desc, block room) noexcept;
 

@@ -115,7 +115,7 @@ copied_argument<Writes, T, IsConst> as_argument(split_ref<T, IsConst> field) noe
 }
 
 template <std::size_t N, class T>
-[[gnu::always_inline]] inline T* column_number(const loop_column<N, T>& column) noexcept {
+[[CAIRN_FORCE_INLINE]] inline T* column_number(const loop_column<N, T>& column) noexcept {
     return column.cells;
 }
 
@@ -154,7 +154,7 @@ struct row_loop {
     /// nullptr. Where each field is a column, the body is one expression, so that an unoptimized
     /// build calls f and nothing else. Step: `count` as a constant, or 0.
     template <std::size_t Step, class F, class Answers, std::size_t... N, class... T>
-    [[gnu::always_inline]] static void run(
+    [[CAIRN_FORCE_INLINE]] static void run(
         F& f, Answers answers, std::size_t count,
         const loop_columns<std::index_sequence<N...>, T...>& cells) {
         constexpr auto fields = std::make_index_sequence<sizeof...(Fields)>{};
@@ -177,7 +177,7 @@ struct row_loop {
 
 private:
     template <class F, std::size_t... A, class Cells>
-    [[gnu::always_inline]] static auto call(F& f, std::index_sequence<A...>, const Cells& cells,
+    [[CAIRN_FORCE_INLINE]] static auto call(F& f, std::index_sequence<A...>, const Cells& cells,
                                             std::size_t i) {
         if constexpr (std::is_void_v<Value>) {
             return f(
@@ -190,7 +190,7 @@ private:
     }
     /// Field F of row i; the pointers to its columns begin with number `First`.
     template <std::size_t F, std::size_t First, class Cells>
-    [[gnu::always_inline]] static decltype(auto) field(const Cells& cells, std::size_t i) noexcept {
+    [[CAIRN_FORCE_INLINE]] static decltype(auto) field(const Cells& cells, std::size_t i) noexcept {
         return Refs::template in<F>([&]<std::size_t C>() {
             return column_number<First + C - layout::first_column(F)>(cells) + i;
         });
@@ -210,12 +210,13 @@ inline constexpr std::size_t rows_in_step = 16;
 /// Calls for rows 0 to count - 1; `p` are the elements of row 0.
 /// Not always_inline: clang inlines those first of all, and forgets `__restrict` then.
 template <class Loop, class F, class Answers, class... P>
-inline void run_here(F& f, Answers answers, std::size_t count, P* __restrict... p) {
+inline void run_here(F& f, Answers answers, std::size_t count, P* CAIRN_RESTRICT... p) {
     Loop::template run<0>(f, answers, count,
                           loop_columns<std::index_sequence_for<P...>, P...>{{p}...});
 }
 template <class Loop, class F, class Answers, class... P>
-[[gnu::noinline]] void run_called(F& f, Answers answers, std::size_t count, P* __restrict... p) {
+[[CAIRN_NOINLINE]] void run_called(F& f, Answers answers, std::size_t count,
+                                   P* CAIRN_RESTRICT... p) {
     using columns = loop_columns<std::index_sequence_for<P...>, P...>;
     std::size_t first = 0;
     if constexpr (rows_in_step != 0 && Loop::gains_from_steps) {
@@ -282,7 +283,7 @@ public:
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
     /// Row i. Requires: i < size().
-    [[nodiscard, gnu::always_inline]] reference operator[](std::size_t i) const noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] reference operator[](std::size_t i) const noexcept {
         CAIRN_ASSERT(i < size_, "a row is read inside the table",
                      detail::beyond_end(this, "table_view", i, size_));
         if constexpr (layout::rows_are_whole) {
@@ -383,7 +384,7 @@ public:
 
     /// Field number F of row i: a reference, or a split_ref.
     template <std::size_t F>
-    [[nodiscard, gnu::always_inline]] decltype(auto) field(std::size_t i) const noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] decltype(auto) field(std::size_t i) const noexcept {
         return field_refs::template at<F>(base_, capacity_, first_ + i);
     }
 
@@ -391,7 +392,7 @@ private:
     friend class table_view<Row, Layout, true>;
 
     template <std::size_t... F>
-    [[gnu::always_inline]] reference named_row(std::size_t i,
+    [[CAIRN_FORCE_INLINE]] reference named_row(std::size_t i,
                                                std::index_sequence<F...>) const noexcept {
         return reference{detail::from_fields{},
                          field_refs::template at<F>(base_, capacity_, first_ + i)...};
@@ -399,7 +400,7 @@ private:
 
     template <std::size_t F>
     [[nodiscard]] auto* field_pointer() const noexcept {
-        return __builtin_addressof(field<F>(0));
+        return compiler::address_of(field<F>(0));
     }
 
     template <std::size_t... Fields, class F>

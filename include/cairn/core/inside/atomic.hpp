@@ -18,14 +18,8 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
-/// As std::memory_order: what other threads may see before or after the operation.
-enum class memory_order : int {
-    relaxed = __ATOMIC_RELAXED,
-    acquire = __ATOMIC_ACQUIRE,
-    release = __ATOMIC_RELEASE,
-    acq_rel = __ATOMIC_ACQ_REL,
-    seq_cst = __ATOMIC_SEQ_CST,
-};
+using compiler::memory_order;
+using compiler::signal_fence;
 
 /// One word that threads share: the operations of std::atomic<T> that the library uses, each with
 /// its order named.
@@ -41,83 +35,55 @@ public:
     atomic(const atomic&) = delete;
     atomic& operator=(const atomic&) = delete;
 
-    [[nodiscard, gnu::always_inline]] T load(memory_order order) const noexcept {
-        T seen;
-        __atomic_load(&value_, &seen, static_cast<int>(order));
-        return seen;
+    [[nodiscard, CAIRN_FORCE_INLINE]] T load(memory_order order) const noexcept {
+        return compiler::load(value_, order);
     }
-    [[gnu::always_inline]] void store(T value, memory_order order) noexcept {
-        __atomic_store(&value_, &value, static_cast<int>(order));
+    [[CAIRN_FORCE_INLINE]] void store(T value, memory_order order) noexcept {
+        word().store(value, order);
     }
     /// Returns: what was there.
-    [[gnu::always_inline]] T exchange(T value, memory_order order) noexcept {
-        T old;
-        __atomic_exchange(&value_, &value, &old, static_cast<int>(order));
-        return old;
+    [[CAIRN_FORCE_INLINE]] T exchange(T value, memory_order order) noexcept {
+        return word().exchange(value, order);
     }
     /// Of an integer. Returns: what was there.
-    [[gnu::always_inline]] T fetch_add(T value, memory_order order) noexcept
+    [[CAIRN_FORCE_INLINE]] T fetch_add(T value, memory_order order) noexcept
         requires std::is_integral_v<T>
     {
-        return __atomic_fetch_add(&value_, value, static_cast<int>(order));
+        return word().fetch_add(value, order);
     }
-    [[gnu::always_inline]] T fetch_sub(T value, memory_order order) noexcept
+    [[CAIRN_FORCE_INLINE]] T fetch_sub(T value, memory_order order) noexcept
         requires std::is_integral_v<T>
     {
-        return __atomic_fetch_sub(&value_, value, static_cast<int>(order));
+        return word().fetch_sub(value, order);
     }
-    [[gnu::always_inline]] T fetch_or(T bits, memory_order order) noexcept
+    [[CAIRN_FORCE_INLINE]] T fetch_or(T bits, memory_order order) noexcept
         requires std::is_integral_v<T>
     {
-        return __atomic_fetch_or(&value_, bits, static_cast<int>(order));
+        return word().fetch_or(bits, order);
     }
-    [[gnu::always_inline]] T fetch_and(T bits, memory_order order) noexcept
+    [[CAIRN_FORCE_INLINE]] T fetch_and(T bits, memory_order order) noexcept
         requires std::is_integral_v<T>
     {
-        return __atomic_fetch_and(&value_, bits, static_cast<int>(order));
+        return word().fetch_and(bits, order);
     }
     /// Stores `desired` where `expected` is. Returns: false when something else was there, which
     /// `expected` is then; the weak one also without a reason.
-    [[gnu::always_inline]] bool compare_exchange_weak(T& expected, T desired, memory_order success,
+    [[CAIRN_FORCE_INLINE]] bool compare_exchange_weak(T& expected, T desired, memory_order success,
                                                       memory_order failure) noexcept {
-        return __atomic_compare_exchange(&value_, &expected, &desired, true,
-                                         static_cast<int>(success), static_cast<int>(failure));
+        return word().compare_exchange_weak(expected, desired, success, failure);
     }
-    [[gnu::always_inline]] bool compare_exchange_strong(T& expected, T desired,
+    [[CAIRN_FORCE_INLINE]] bool compare_exchange_strong(T& expected, T desired,
                                                         memory_order success,
                                                         memory_order failure) noexcept {
-        return __atomic_compare_exchange(&value_, &expected, &desired, false,
-                                         static_cast<int>(success), static_cast<int>(failure));
+        return word().compare_exchange_strong(expected, desired, success, failure);
     }
 
 private:
+    [[CAIRN_FORCE_INLINE]] compiler::atomic_ref<T> word() noexcept {
+        return compiler::atomic_ref<T>{value_};
+    }
+
     alignas(sizeof(T)) T value_{};
 };
-
-/// As std::atomic_ref: a plain integer elsewhere, shared for one operation. (std::atomic_ref is
-/// younger than some of the standard libraries.)
-template <class T>
-class in_place {
-public:
-    explicit in_place(T& data) noexcept : data_{data} {}
-
-    [[nodiscard]] T load(memory_order order) const noexcept {
-        return __atomic_load_n(&data_, static_cast<int>(order));
-    }
-    void store(T value, memory_order order) noexcept {
-        __atomic_store_n(&data_, value, static_cast<int>(order));
-    }
-    T fetch_or(T bits, memory_order order) noexcept {
-        return __atomic_fetch_or(&data_, bits, static_cast<int>(order));
-    }
-
-private:
-    T& data_;
-};
-
-/// As std::atomic_signal_fence: keeps the compiler, and not the processor, from moving accesses.
-[[gnu::always_inline]] inline void signal_fence(memory_order order) noexcept {
-    __atomic_signal_fence(static_cast<int>(order));
-}
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -48,7 +48,7 @@ struct bytes_of_object {
 template <class T>
 concept same_at_any_address = std::is_trivially_default_constructible_v<T> || requires {
     typename std::enable_if_t<(
-        static_cast<void>(__builtin_bit_cast(bytes_of_object<T>, default_value<T>())), true)>;
+        static_cast<void>(compiler::bit_cast<bytes_of_object<T>>(default_value<T>())), true)>;
 } || requires { typename std::integral_constant<T, default_value<T>()>; };
 template <class T>
 concept built_by_stores =
@@ -68,13 +68,13 @@ using stores_of = store_numbers<__integer_pack((sizeof(T) + store_width - 1) / s
 /// Copies T() in pieces of constant size, the last two of which may overlap. The compiler sees what
 /// is in them, so that they are stores of zeros or of constants.
 template <class T, std::size_t... I>
-[[gnu::always_inline]] inline T* construct_default(void* memory, store_numbers<I...>) noexcept {
+[[CAIRN_FORCE_INLINE]] inline T* construct_default(void* memory, store_numbers<I...>) noexcept {
     constexpr std::size_t last = sizeof(T) - store_width;
     static constexpr T object = T();
-    const auto* const from = reinterpret_cast<const std::byte*>(__builtin_addressof(object));
+    const auto* const from = reinterpret_cast<const std::byte*>(compiler::address_of(object));
     auto* const to = static_cast<std::byte*>(memory);
-    (__builtin_memcpy(to + (I * store_width < last ? I * store_width : last),
-                      from + (I * store_width < last ? I * store_width : last), store_width),
+    (compiler::copy_bytes<store_width>(to + (I * store_width < last ? I * store_width : last),
+                                       from + (I * store_width < last ? I * store_width : last)),
      ...);
     return std::launder(static_cast<T*>(memory));
 }
@@ -82,10 +82,7 @@ template <class T, std::size_t... I>
 #endif
 
 // An aggregate of more fields than arguments is what the caller wrote, and no slip.
-#if defined(__GNUC__)
-#    pragma GCC diagnostic push
-#    pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-#endif
+CAIRN_WARNING_OFF("-Wmissing-field-initializers")
 
 // static_cast<Args&&> is std::forward<Args> without the 1,500 lines of <utility>.
 template <class T, class... Args>
@@ -105,8 +102,6 @@ T* construct_at(void* memory, Args&&... args) {
     }
 }
 
-#if defined(__GNUC__)
-#    pragma GCC diagnostic pop
-#endif
+CAIRN_WARNING_ON
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

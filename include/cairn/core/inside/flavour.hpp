@@ -26,6 +26,7 @@
 // Cost: 8 bytes and one relocation in a linked program; nothing at run time.
 #pragma once
 
+#include <cairn/core/inside/compiler.hpp>
 #include <cairn/core/inside/supported.hpp>
 #include <cairn/core/version.hpp>
 
@@ -78,10 +79,8 @@ static_assert(CAIRN_VERSION / 100 == 1, "the names above are those of version 0.
 #endif
 #if CAIRN_SHARED
 #    define CAIRN_DETAIL_MODULE_LOCAL
-#elif defined(__GNUC__) && !defined(_WIN32)
-#    define CAIRN_DETAIL_MODULE_LOCAL [[gnu::visibility("hidden")]]
 #else
-#    define CAIRN_DETAIL_MODULE_LOCAL
+#    define CAIRN_DETAIL_MODULE_LOCAL CAIRN_HIDDEN
 #endif
 
 /// Defined by the library of the same flavour (src/core/inside/flavour.cpp), and by no other.
@@ -89,15 +88,7 @@ extern "C" const char CAIRN_DETAIL_FLAVOUR_MARK;
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
-// `used` keeps the reference when no code needs it; `retain` keeps it from --gc-sections, for which
-// an undefined symbol in a section that goes is no error.
-#if defined(__has_cpp_attribute)
-#    if __has_cpp_attribute(gnu::retain)
-[[gnu::used, gnu::retain]]
-#    elif __has_cpp_attribute(gnu::used)
-[[gnu::used]]
-#    endif
-#endif
-CAIRN_DETAIL_MODULE_LOCAL inline const char* const flavour_mark = &CAIRN_DETAIL_FLAVOUR_MARK;
+CAIRN_KEPT CAIRN_DETAIL_MODULE_LOCAL inline const char* const flavour_mark =
+    &CAIRN_DETAIL_FLAVOUR_MARK;
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -156,7 +156,7 @@ protected:
     friend struct wrapped_in;
 
     A inner_;
-    [[no_unique_address]] mutable Around around_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] mutable Around around_;
 };
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail

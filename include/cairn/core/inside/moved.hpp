@@ -27,18 +27,18 @@ public:
         value_ = value;
         return *this;
     }
-    [[gnu::always_inline]] constexpr moved& operator=(T value) noexcept {
+    [[CAIRN_FORCE_INLINE]] constexpr moved& operator=(T value) noexcept {
         value_ = value;
         return *this;
     }
 
     // By value: no reference to the plain number leaves.
-    [[gnu::always_inline]] constexpr operator T() const noexcept { return value_; }
-    [[gnu::always_inline]] constexpr T operator++() noexcept { return ++value_; }
-    [[gnu::always_inline]] constexpr T operator++(int) noexcept { return value_++; }
-    [[gnu::always_inline]] constexpr T operator--() noexcept { return --value_; }
-    [[gnu::always_inline]] constexpr T operator+=(T value) noexcept { return value_ += value; }
-    [[gnu::always_inline]] constexpr T operator->() const noexcept { return value_; }  // a pointer
+    [[CAIRN_FORCE_INLINE]] constexpr operator T() const noexcept { return value_; }
+    [[CAIRN_FORCE_INLINE]] constexpr T operator++() noexcept { return ++value_; }
+    [[CAIRN_FORCE_INLINE]] constexpr T operator++(int) noexcept { return value_++; }
+    [[CAIRN_FORCE_INLINE]] constexpr T operator--() noexcept { return --value_; }
+    [[CAIRN_FORCE_INLINE]] constexpr T operator+=(T value) noexcept { return value_ += value; }
+    [[CAIRN_FORCE_INLINE]] constexpr T operator->() const noexcept { return value_; }  // a pointer
 
 private:
     T value_ = Empty;

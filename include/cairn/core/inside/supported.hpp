@@ -6,7 +6,7 @@
 //      thread's before their destructors run (its PR 80816)
 //
 // Heaps keep two halves of a word where a little-endian load finds both, handles and counts are 64
-// bits wide, and arenas and pools count on [[no_unique_address]], which the Microsoft ABI ignores.
+// bits wide.
 // What is tested, where and by which command: docs/platforms.md.
 #pragma once
 

@@ -50,7 +50,7 @@ public:
     [[nodiscard]] void* find(std::size_t index) const noexcept {
         const std::size_t block = block_of(index);
         if (block >= block_count_max) [[unlikely]] { return nullptr; }
-        std::byte* const first = __atomic_load_n(&blocks_[block], __ATOMIC_ACQUIRE);
+        std::byte* const first = compiler::load(blocks_[block], compiler::memory_order::acquire);
         return first != nullptr ? in_block(first, block, index) : nullptr;
     }
 

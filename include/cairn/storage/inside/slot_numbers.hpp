@@ -21,11 +21,10 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 struct slot_numbers {
     explicit constexpr slot_numbers(std::size_t slot_stride) noexcept
         : stride{slot_stride}, inverse{UINT64_MAX / slot_stride + 1} {}
-    __extension__ using product = unsigned __int128;
 
     /// The number of the slot that has the byte at `distance`.
     [[nodiscard]] std::size_t operator()(std::size_t distance) const noexcept {
-        return static_cast<std::size_t>(product{distance} * inverse >> 64);
+        return compiler::product{distance, inverse}.high;
     }
 
     std::size_t stride;

@@ -33,13 +33,13 @@ public:
     static constexpr std::uint32_t word_count = (Bits + 63) / 64;
     static_assert(word_count <= 64, "one summary word has 64 bits");
 
-    [[gnu::always_inline]] inline void set(std::size_t bit) noexcept {
+    [[CAIRN_FORCE_INLINE]] inline void set(std::size_t bit) noexcept {
         CAIRN_DETAIL_STEP();
         words_[bit / 64] |= std::uint64_t{1} << (bit % 64);
         if constexpr (word_count > 1) { words_[summary] |= std::uint64_t{1} << (bit / 64); }
     }
 
-    [[gnu::always_inline]] inline void clear(std::size_t bit) noexcept {
+    [[CAIRN_FORCE_INLINE]] inline void clear(std::size_t bit) noexcept {
         CAIRN_DETAIL_STEP();
         const std::uint64_t word = words_[bit / 64] & ~(std::uint64_t{1} << (bit % 64));
         words_[bit / 64] = word;
@@ -60,7 +60,7 @@ public:
         const std::uint64_t here = words_[first] >> (bit % 64);
         if (here != 0) [[likely]] {
             const std::uint32_t found = bit + static_cast<std::uint32_t>(std::countr_zero(here));
-            if (found == none) { __builtin_unreachable(); }  // no caller compares again
+            if (found == none) { compiler::unreachable(); }  // no caller compares again
             return found;
         }
         if constexpr (word_count == 1) { return none; }
