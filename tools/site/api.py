@@ -14,7 +14,8 @@ import xml.etree.ElementTree as ET
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 xml_folder = root / "build/docs/doxygen/xml"
-layers = ["core", "os", "storage", "alloc", "movable", "owners", "containers", "collected", "debug", "std", "adapt", "testing"]
+# In the order of the sidebar: what users open first comes first.
+layers = ["alloc", "containers", "owners", "movable", "collected", "debug", "std", "adapt", "testing", "core", "os", "storage"]
 layer_words = {
     "core": "Words that everything else uses: alignment, handles, slices, asserts, the allocator interface.",
     "os": "Pages, threads and clocks: everything that a system does in its own way.",
@@ -29,6 +30,7 @@ layer_words = {
     "adapt": "Other libraries on cairn's memory.",
     "testing": "For tests of programs that use cairn: the target cairn::testing.",
 }
+types_of_a_class = "The types that it names."   # all of them are one list
 usual = {
     **dict.fromkeys(["value_type", "element_type", "key_type", "mapped_type", "size_type", "difference_type",
                      "reference", "const_reference", "pointer", "const_pointer", "iterator", "const_iterator",
@@ -36,7 +38,8 @@ usual = {
                      "const_view_type", "handle_type", "options", "upstream_type", "allocator_type", "fit_type",
                      "growth", "map_type", "shared_type", "lease_type", "offset_type", "is_always_equal",
                      "propagate_on_container_copy_assignment", "propagate_on_container_move_assignment",
-                     "propagate_on_container_swap", "rebind", "other"], "A type, as its name says."),
+                     "propagate_on_container_swap", "rebind", "other", "reverse_iterator",
+                     "const_reverse_iterator", "type", "object_type", "tag_type"], types_of_a_class),
     "begin": "The first element.", "cbegin": "The first element.", "end": "Behind the last element.",
     "cend": "Behind the last element.", "size": "How many there are.", "empty": "True when there are none.",
     "data": "The first element's address.", "front": "The first element. Requires: there is one.",
@@ -79,8 +82,6 @@ usual = {
     "used_size": "Bytes in use.", "free_size": "Bytes that are free.", "live_count": "How many are live.",
     "high_water_size": "The most bytes that were in use at one time.",
     "reset_high_water": "Lets the high water begin at what is in use now.",
-    "reverse_iterator": "A type, as its name says.", "const_reverse_iterator": "A type, as its name says.",
-    "type": "A type, as its name says.", "object_type": "A type, as its name says.", "tag_type": "A type, as its name says.",
     "lock": "Waits until it owns the mutex.", "try_lock": "Returns: false when another thread owns the mutex.",
     "unlock": "Requires: this thread owns the mutex.",
     "view": "All of it, as a view.", "c_str": "The text, ended by a 0.",
@@ -224,8 +225,13 @@ class source:
 
 # ---- words to Markdown ---------------------------------------------------------------------------------
 
-label = re.compile(r"^(Requires|Returns|Cost|Threads|Invalidates|Size 0|Invariant|Order|Use it for|Look elsewhere for|"
-                   r"Failure|Throws|Memory|Growth|Bound|Source|Handles|Example|Limits):\s*(.*)$")
+# "Cost: ...", "While iterating: ...": each is a paragraph. Four words at most, the first with a capital.
+label = re.compile(r"^([A-Z][A-Za-z0-9-]*(?: [a-z0-9]+){0,3}):(?:\s+(.*))?$")
+
+
+def is_column(line):
+    """A list in columns: "emplace(args)    constructs in place"."""
+    return bool(re.search(r"^(?!\w+:)\S.*?\S {3,}\S", line))
 
 
 def is_drawing(line):
@@ -264,9 +270,13 @@ def as_markdown(lines):
                 drawing.append(line)
         elif found:
             end_drawing(), end_paragraph()
-            paragraph.append(f"**{found[1]}:** {as_text(found[2])}")
+            paragraph.append(f"**{found[1]}:** {as_text(found[2] or '')}".rstrip())
             after_label = True
-        elif (drawing or not paragraph) and is_drawing(line) and not after_label:
+        elif re.match(r"(- |\d+\. )", line.strip()) and not drawing:
+            end_paragraph()
+            paragraph.append(as_text(line.strip()[:2]).replace("\\", "") + as_text(line.strip()[2:]))
+            after_label = True
+        elif (drawing or not paragraph) and (is_drawing(line) or is_column(line)) and not after_label:
             end_paragraph()
             drawing.append(line)
         else:
@@ -387,7 +397,11 @@ class reference:
     @staticmethod
     def print_members(groups, depth):
         text = []
-        for comment, those in groups:
+        types = [t for c, those in groups if c == [types_of_a_class] for t in those]
+        for comment, those in [g for g in groups if g[0] != [types_of_a_class]] + ([([types_of_a_class], types)] if types else []):
+            if comment == [types_of_a_class]:
+                text += [f"{'#' * depth} Types\n", "```cpp\n" + "\n".join(dict.fromkeys(s + ";" for _, s in those)) + "\n```\n"]
+                continue
             names = list(dict.fromkeys(re.sub(r"\s+", " ", n) for n, _ in those))
             heading = ", ".join(names)
             text.append(f"{'#' * depth} {as_text(heading)}\n")
@@ -424,8 +438,6 @@ class reference:
         """The page of a public header."""
         layer, name = file.split("/")[-2:]
         out = [f"# {name.removesuffix('.hpp')}\n", f"```cpp\n#include <{included_as(file)}>\n```\n",
-               f"[The header](../../source/{file}.txt){{ .md-button }}" +
-               "".join(f" · [{pathlib.PurePath(t).stem}](../../source/{t}.txt)" for t in tests) + "\n",
                as_markdown(source(file).essay())]
         groups, classes = [], []
         for c in self.compounds.values():
@@ -442,6 +454,8 @@ class reference:
             out += self.write_class(c)
         if groups:
             out += ["## Functions and constants\n" if classes else ""] + self.print_members(groups, 3 if classes else 2)
+        out.append(f"[The header](../../source/{file}.txt){{ .md-button }}" +
+                   "".join(f" · [{pathlib.PurePath(t).stem}](../../source/{t}.txt)" for t in tests) + "\n")
         return "\n".join(out)
 
 

@@ -106,19 +106,58 @@ def documents():
         text = re.sub(r"^<!-- snippet: .*-->\n", "", (root / file).read_text(), flags=re.M)
         # Code that is only indented has no language; mkdocs wants lists and blocks set off by a line.
         text = re.sub(r"(?m)^(?!\s*(?:[-*|>]|\d+\.))(\S.*)\n(- )", r"\1\n\n\2", text)
-        write(site_path(file), search_rank(file) + relinked(file, text))
+        write(site_path(file), search_rank(file) + heading_escaped(relinked(file, text)))
     cost = root / "build/check/header-cost.md"   # by tools/header_cost.py
     if cost.is_file():
         write("docs/header-cost.md", cost.read_text())
 
 
-def search_rank(file):
-    """The front matter that ranks a document in the site's search: guides first, history last."""
-    if re.match(r"docs/(guides/|(choosing|gotchas|platforms|containers|std|debugging)\.md)", file):
-        return "---\nsearch:\n  boost: 4\n---\n"
-    if re.match(r"docs/(decisions/|(dead-ends|coverage|lab-schema|measuring)\.md)|CONTRIBUTING|CHANGELOG|tests/|lab/", file):
-        return "---\nsearch:\n  boost: 0.2\n---\n"
-    return ""
+# What people type, and the page that they look for: the search finds these words before all others.
+typed = {
+    "docs/guides/out-of-memory.md": ["out of memory", "bad_alloc", "allocation failed", "null"],
+    "docs/guides/owners.md": ["smart pointer", "linked list", "unique_ptr", "shared_ptr", "ownership"],
+    "docs/guides/threads.md": ["threads", "multithreading", "fibers", "lock-free"],
+    "docs/guides/crash.md": ["crash", "assert", "segfault"],
+    "docs/guides/collecting.md": ["garbage collection", "garbage collector", "gc", "cycles"],
+    "docs/guides/game-frame.md": ["game loop", "frame allocator"],
+    "docs/what-cairn-does-not-have.md": ["hash map", "unordered map", "json", "serialization", "savegame", "job system", "fps", "timer",
+                                         "malloc replacement", "jemalloc", "mimalloc", "ld_preload", "unreal", "unity", "godot",
+                                         "string", "deque", "ring buffer", "small vector", "set"],
+    "docs/platforms.md": ["windows", "msvc", "macos", "android", "arm64", "visual studio", "console"],
+    "docs/gotchas.md": ["compile error", "mistakes", "does not compile"],
+    "docs/choosing.md": ["which allocator", "free memory", "how do I free"],
+    "docs/debugging.md": ["gdb", "lldb", "natvis", "valgrind", "address sanitizer", "asan"],
+    "docs/packages.md": ["vcpkg", "conan", "cmake", "install", "fetchcontent"],
+    "api/alloc/pool.md": ["pool size", "block pool", "slab"],
+    "api/alloc/locked.md": ["mutex", "lock"],
+    "api/alloc/arena.md": ["stack allocator", "linear allocator", "bump allocator"],
+    "api/alloc/frame_arena.md": ["double buffer"],
+    "api/os/page_allocator.md": ["huge pages", "mmap", "virtual memory"],
+    "api/containers/object_pool.md": ["object pool"],
+    "api/containers/slot_map.md": ["slot map", "generational index"],
+    "api/containers/table.md": ["structure of arrays", "soa"],
+    "api/debug/tracked.md": ["leak", "memory leak", "statistics"],
+    "api/movable/relocatable_heap.md": ["fragmentation", "defragmentation", "compaction"],
+    "examples/particles.md": ["particles"],
+}
+# Guides and the words of users first; insides and history last.
+ranks = [(4, r"docs/(guides/|(choosing|gotchas|platforms|containers|std|debugging|what-cairn-does-not-have)\.md)"),
+         (0.2, r"docs/(decisions/|(dead-ends|coverage|lab-schema|measuring)\.md)|CONTRIBUTING|CHANGELOG|tests/|lab/|api/(storage|os)/"),
+         (2, r"api/(alloc|containers)/"), (0.7, r"api/core/")]
+
+
+def search_rank(page):
+    """The front matter that ranks a page in the site's search."""
+    boost = next((b for b, pattern in ranks if re.match(pattern, page)), 1)
+    lines = [f"search:\n  boost: {boost}"]
+    if page in typed:
+        lines.append("tags:\n" + "\n".join(f"  - {json.dumps(words)}" for words in typed[page]))
+    return "---\n" + "\n".join(lines) + "\n---\n"
+
+
+def heading_escaped(text):
+    """A name such as <atomic> in a heading is an element for a browser, which then takes the page for its title."""
+    return re.sub(r"(?m)^(#+ .*)$", lambda m: re.sub(r"(`[^`]*`)|<", lambda x: x[1] or "&lt;", m[1]), text)
 
 
 def title_of(page):
@@ -145,7 +184,7 @@ def reference():
             needed(file)
             for t in proof:
                 needed(t)
-            write(site_path(file), ref.page(file, proof))
+            write(site_path(file), search_rank(site_path(file)) + ref.page(file, proof))
             stem = pathlib.PurePath(file).stem
             names = list(dict.fromkeys(n for _, n in ref.pages.get(file, []) if "::" not in n and "operator" not in n))
             index.append(f"| [{stem}]({layer}/{stem}.md) | {', '.join(f'`{n}`' for n in names[:14])} |")
@@ -178,7 +217,7 @@ def examples(built):
             if done.returncode != 0:
                 wrong.append(f"{file} ends with {done.returncode}")
         title = stem.replace("_", " ").capitalize()
-        write(f"examples/{stem}.md", f"# {title}\n\n{api.as_markdown(words)}\n```cpp\n" + "\n".join(lines).strip() +
+        write(f"examples/{stem}.md", search_rank(f"examples/{stem}.md") + f"# {title}\n\n{api.as_markdown(words)}\n```cpp\n" + "\n".join(lines).strip() +
               f"\n```\n\nIts output:\n\n```text\n{output}\n```\n")
         index.append(f"- [{title}]({stem}.md): {api.as_text(' '.join(words)[:160])}")
         nav.append({title: f"examples/{stem}.md"})
@@ -226,12 +265,15 @@ def main():
         (pages / "docs/guides").exists() else []
     guides = sorted(guides, key=lambda g: ("README" not in g, "start" not in g, g))
     decisions = sorted(str(p.relative_to(pages)) for p in (pages / "docs/decisions").glob("*.md"))
-    listed = {"docs/choosing.md", "docs/containers.md", "docs/std.md", "docs/gotchas.md", "docs/debugging.md", "docs/hardening.md",
+    for page in typed:
+        if not (pages / page).exists():
+            wrong.append(f"tools/site/pages.py: no page is called {page}")
+    listed = {"docs/choosing.md", "docs/what-cairn-does-not-have.md", "docs/containers.md", "docs/std.md", "docs/gotchas.md", "docs/debugging.md", "docs/hardening.md",
               "docs/plugins.md", "docs/platforms.md"}
     others = sorted(str(p.relative_to(pages)) for p in (pages / "docs").glob("*.md"))
     nav = [{"Start": [{"cairn": "index.md"}, *those(*guides)]},
-           {"Choose": [*choose_nav, *those("docs/choosing.md")]},
-           {"Guides": those(*sorted(listed - {"docs/choosing.md"}))},
+           {"Choose": [*choose_nav, *those("docs/choosing.md", "docs/what-cairn-does-not-have.md")]},
+           {"Guides": those(*sorted(listed - {"docs/choosing.md", "docs/what-cairn-does-not-have.md"}))},
            {"Reference": api_nav},
            {"Examples": example_nav},
            {"Figures": [{"Figures": "figures/index.md"}, *those("docs/measuring.md", "docs/header-cost.md", "lab/README.md",

@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { Browser, findBrowser } from "../../report/test/browser.mjs";
+import { searches } from "./searches.mjs";
 
 const site = resolve(process.argv[2] ?? "build/docs/site");
 let failures = 0;
@@ -75,6 +76,22 @@ try {
   holds("search finds 'erase while iterating'", erase.some(r => /erase while iterating/i.test(r)), erase.slice(0, 3).join(" | "));
   const magazine = await finds("concurrent_pool");
   holds("search finds a name of the reference", magazine.some(r => /api\/alloc\/concurrent_pool/.test(r)), magazine.slice(0, 3).join(" | "));
+
+  // What people type: the first hit leads where they wanted to go.
+  const wrong = [];
+  for (const [words, expected] of searches) {
+    const type = text => tab.run(`(() => { const i = document.querySelector('.md-search__input'); i.focus(); i.value = ${JSON.stringify(text)}; i.dispatchEvent(new Event('keyup', { bubbles: true })); i.dispatchEvent(new Event('input', { bubbles: true })); })()`);
+    await type("");
+    await until(tab, "document.querySelectorAll('.md-search-result__link').length === 0");
+    await type(words);
+    await until(tab, "document.querySelectorAll('.md-search-result__link').length > 0");
+    const first = await tab.run("(document.querySelector('.md-search-result__link')?.href ?? '')");
+    if (!expected.test(relative(site, decodeURIComponent(first.replace(/^file:\/\//, "").replace(/[?#].*/, ""))))) wrong.push(`${words}: ${first.split("/").slice(-2).join("/")}`);
+  }
+  console.log(`     ${searches.length - wrong.length} of ${searches.length} words lead to their page`);
+  holds("at least 36 of 40 words have the right first hit", searches.length === 40 && wrong.length <= 4, wrong.join(" | "));
+  const lazy = pages.filter(p => readFileSync(join(site, p), "utf8").includes("A type, as its name says"));
+  holds("no entry of the reference says only that it is a type", lazy.length === 0, lazy.slice(0, 5).join(" "));
 
   // By the keyboard from question to answer.
   await open(tab, "choose/index.html");
