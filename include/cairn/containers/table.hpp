@@ -419,22 +419,18 @@ private:
                 [[maybe_unused]] const detail::unchanged_rows guard{asking.rows.m_};
                 asking.rows.view().subview(first, count).ask(asking.pred, is_removed);
             };
-            // Rows in one piece or in blocks of lanes: without a branch, each row is copied, and
-            // the next one overwrites it unless it stays.
-            const auto keep = [](void* at, std::size_t to, std::size_t first, std::size_t count,
-                                 const bool* is_removed) {
-                const cells those = static_cast<question*>(at)->rows.rows_in_place();
-                for (std::size_t i = 0; i < count; ++i) {
-                    those.move(to, first + i);
-                    to += is_removed[i] ? 0u : 1u;
-                }
-            };
-            if constexpr (std::is_trivially_copyable_v<Row> &&
-                          (layout::rows_are_whole || layout::lanes != 0)) {
-                (m_.*remove)(desc(), {&asked, ask, keep});
-            } else {
-                (m_.*remove)(desc(), {&asked, ask, nullptr});
+            void (*keep)(void*, std::size_t, std::size_t, const std::uint8_t*, std::size_t) =
+                nullptr;
+            if constexpr (layout::lanes != 0 && std::is_trivially_copyable_v<Row>) {
+                keep = [](void* at, std::size_t to, std::size_t first, const std::uint8_t* numbers,
+                          std::size_t count) {
+                    const cells those = static_cast<question*>(at)->rows.rows_in_place();
+                    for (std::size_t k = 0; k < count; ++k) {
+                        those.move(to + k, first + numbers[k]);
+                    }
+                };
             }
+            (m_.*remove)(desc(), {&asked, ask, keep});
         }
         return before - size();
     }

@@ -234,88 +234,116 @@ void table_memory::move_rows(const layout_desc& desc, std::size_t to, std::size_
 }
 
 // ------- rows that a predicate removes
+//
+//      rows       a  -  c  d  -  -  g  h     eight answers make a mask of the rows that stay, and
+//      mask       1  0  1  1  0  0  1  1     the numbers of its bits are read from a table, so that
+//      numbers    0  2  3  6  7              no branch depends on an answer
 
 namespace {
 
-struct nothing {
-    void operator()(std::size_t, std::size_t) const noexcept {}
+/// Of each mask: how many bits are 1, and their numbers in order.
+struct bit_orders {
+    alignas(64) std::uint8_t at[256][8];
+    std::uint8_t count[256];
+};
+constexpr bit_orders orders = [] {
+    bit_orders result{};
+    for (unsigned mask = 0; mask < 256; ++mask) {
+        for (std::uint8_t bit = 0; bit < 8; ++bit) {
+            if ((mask >> bit & 1) != 0) { result.at[mask][result.count[mask]++] = bit; }
+        }
+    }
+    return result;
+}();
+static_assert(orders.at[0b1100'1101][3] == 6 && orders.count[0b1100'1101] == 5);
+static_assert(std::endian::native == std::endian::little, "a multiplication gathers the answers");
+
+/// Numbers of rows of one question, in order.
+struct row_numbers {
+    std::uint8_t at[row_question::rows_max + 8];
+    std::size_t count = 0;
+
+    /// Adds row 8 * group + k for each bit k of `mask`. Writes eight numbers, whatever the mask.
+    void add(std::size_t group, std::uint8_t mask) noexcept {
+        std::uint64_t numbers = 0;
+        std::memcpy(&numbers, orders.at[mask], sizeof numbers);
+        numbers += group * 8 * 0x0101'0101'0101'0101u;
+        std::memcpy(at + count, &numbers, sizeof numbers);
+        count += orders.count[mask];
+    }
+};
+constexpr row_numbers all_numbers = [] {
+    row_numbers result{};
+    for (std::size_t i = 0; i < row_question::rows_max; ++i) {
+        result.at[i] = static_cast<std::uint8_t>(i);
+    }
+    return result;
+}();
+
+struct row_run {
+    std::size_t first;
+    std::size_t count;
 };
 
-/// The rows of a question that stay.
-class survivors {
+/// The answers to one question.
+class answers {
 public:
-    /// Requires: is_removed has room for a multiple of eight answers.
-    survivors(bool* is_removed, std::size_t asked) noexcept
-        : is_removed_{is_removed}, asked_{asked} {
+    /// Asks for the rows [first, first + asked).
+    answers(const row_question& question, std::size_t first, std::size_t asked)
+        : first_{first}, asked_{asked} {
+        bool is_removed[row_question::rows_max];
+        question.ask(question.context, first, asked, is_removed);
         for (std::size_t i = asked; i % 8 != 0; ++i) { is_removed[i] = true; }
-        for (std::size_t i = 0; i < asked; i += 8) {
-            // The multiplications gather the lowest bits of the eight bytes, and add the bytes.
-            const std::uint64_t word = eight(i);
-            masks_[i / 8] = static_cast<std::uint8_t>(~((word * 0x0102'0408'1020'4080u) >> 56));
-            before_[i / 8] = static_cast<std::uint16_t>(count_);
-            count_ += 8 - static_cast<std::size_t>((word * 0x0101'0101'0101'0101u) >> 56);
+        for (std::size_t g = 0; g < groups(); ++g) {
+            // The multiplication gathers the lowest bits of the eight bytes.
+            std::uint64_t eight = 0;
+            std::memcpy(&eight, is_removed + g * 8, sizeof eight);
+            stay_[g] = static_cast<std::uint8_t>(~((eight * 0x0102'0408'1020'4080u) >> 56));
+            count_ += orders.count[stay_[g]];
         }
     }
+    [[nodiscard]] std::size_t first() const noexcept { return first_; }
     [[nodiscard]] std::size_t asked() const noexcept { return asked_; }
+    [[nodiscard]] std::size_t groups() const noexcept { return (asked_ + 7) / 8; }
+    /// How many rows stay.
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
-    [[nodiscard]] bool are_all() const noexcept { return count_ == asked_; }
-    /// True when copying runs is cheaper than copying single elements.
-    [[nodiscard]] bool are_long_runs() const noexcept { return asked_ - count_ <= asked_ / 24; }
     /// Bit k: row 8 * group + k stays.
-    [[nodiscard]] std::uint8_t mask(std::size_t group) const noexcept { return masks_[group]; }
-    /// How many of the rows before this group of eight stay.
-    [[nodiscard]] std::size_t before(std::size_t group) const noexcept { return before_[group]; }
+    [[nodiscard]] std::uint8_t stay(std::size_t group) const noexcept { return stay_[group]; }
 
-    [[nodiscard]] const bool* is_removed() const noexcept { return is_removed_; }
-
-    /// visit(first row, rows) for each run of rows that stay, gap(first row, rows) for the others.
-    template <class Visit, class Gap = nothing>
-    void for_each_run(Visit visit, Gap gap = {}) const {
-        for (std::size_t i = 0; i < asked_;) {
-            const std::size_t removed = i;
-            while (i < asked_ && is_removed_[i]) { ++i; }
-            if (i != removed) { gap(removed, i - removed); }
-            const std::size_t first = i;
-            while (asked_ - i >= 8 && eight(i) == 0) { i += 8; }
-            while (i < asked_ && !is_removed_[i]) { ++i; }
-            if (i != first) { visit(first, i - first); }
-        }
+    void list_staying(row_numbers& list) const noexcept {
+        list.count = 0;
+        for (std::size_t g = 0; g < groups(); ++g) { list.add(g, stay_[g]); }
     }
-    /// Writes `offset` plus the number of each row that stays, found without a branch.
-    std::size_t list(std::size_t* rows, std::size_t offset) const noexcept {
-        std::size_t n = 0;
+    void list_removed(row_numbers& list) const noexcept {
+        list.count = 0;
+        for (std::size_t g = 0; g < groups() && count_ != asked_; ++g) {
+            list.add(g, static_cast<std::uint8_t>(~stay_[g]));
+        }
+        list.count = asked_ - count_;  // without those behind the last row
+    }
+    /// visit(first row, rows) for each run of rows that stay, or of removed rows.
+    template <class Visit>
+    void for_each_run(bool staying, Visit visit) const {
+        row_run run{0, 0};
         for (std::size_t i = 0; i < asked_; ++i) {
-            rows[n] = offset + i;
-            n += is_removed_[i] ? 0u : 1u;
-        }
-        return n;
-    }
-    /// The same for the rows that go.
-    std::size_t list_removed(std::size_t* rows, std::size_t offset) const noexcept {
-        std::size_t n = 0;
-        for (std::size_t first = 0; first < asked_; first += 8) {
-            if (eight(first) == 0) { continue; }
-            const std::size_t last = asked_ - first < 8 ? asked_ : first + 8;
-            for (std::size_t i = first; i < last; ++i) {
-                rows[n] = offset + i;
-                n += is_removed_[i] ? 1u : 0u;
+            if (staying && i % 8 == 0 && stay_[i / 8] == 0xFF) {
+                run.count += 8;
+                i += 7;
+            } else if (((stay_[i / 8] >> i % 8 & 1) != 0) == staying) {
+                ++run.count;
+            } else {
+                if (run.count != 0) { visit(first_ + run.first, run.count); }
+                run = {i + 1, 0};
             }
         }
-        return n;
+        if (run.count != 0) { visit(first_ + run.first, run.count); }
     }
 
 private:
-    /// Eight answers, a byte of 0 or 1 each; those behind the last row are 1.
-    [[nodiscard]] std::uint64_t eight(std::size_t i) const noexcept {
-        std::uint64_t word = 0;
-        std::memcpy(&word, is_removed_ + i, sizeof word);
-        return word;
-    }
-    const bool* is_removed_;
+    std::size_t first_;
     std::size_t asked_;
     std::size_t count_ = 0;
-    std::uint8_t masks_[row_question::rows_max / 8];
-    std::uint16_t before_[row_question::rows_max / 8];
+    std::uint8_t stay_[row_question::rows_max / 8];
 };
 
 /// Calls use.operator()<Width>() with the width of an element as a constant, 0 for rare widths:
@@ -343,164 +371,246 @@ void with_width(std::size_t width, Use use) {
             return use.template operator()<0>();
     }
 }
-
-/// Row to[k] becomes what row from[k] was in column c, for k = 0 ... count - 1. Requires: to[k] <
-/// from[k], and both rise; or no row is in both.
-void move_each_in_column(const table_memory& m, const layout_desc& desc, std::size_t c,
-                         const std::size_t* to, const std::size_t* from,
-                         std::size_t count) noexcept {
-    const column_desc& column = desc.columns[c];
-    if (column.relocate != nullptr || desc.lanes != 0) {
-        for (std::size_t k = 0; k < count; ++k) {
-            relocate(column, element_of(desc, m.base, m.pitch, c, to[k]),
-                     element_of(desc, m.base, m.pitch, c, from[k]), 1);
-        }
-        return;
+/// Copies one element. Large ones in steps of 16 bytes, the last of which may overlap another.
+template <std::size_t Width>
+void copy_element(std::byte* to, const std::byte* from, std::size_t width) noexcept {
+    if constexpr (Width != 0) {
+        std::memcpy(to, from, Width);
+    } else if (width < 16) {
+        std::memcpy(to, from, width);
+    } else {
+        for (std::size_t i = 0; i + 16 < width; i += 16) { std::memcpy(to + i, from + i, 16); }
+        std::memcpy(to + width - 16, from + width - 16, 16);
     }
-    std::byte* const begin = element_of(desc, m.base, m.pitch, c, 0);
-    with_width(column.size, [&]<std::size_t Constant>() {
-        const std::size_t width = Constant != 0 ? Constant : column.size;
-        for (std::size_t k = 0; k < count; ++k) {
-            std::memcpy(begin + to[k] * width, begin + from[k] * width, width);
+}
+
+/// Columns side by side whose elements are bytes of one width.
+struct equal_columns {
+    static constexpr std::size_t count_max = 16;
+    std::size_t width;
+    std::size_t count = 0;
+    std::byte* begin[count_max];  // where each column begins
+};
+/// use(columns) for all columns whose elements are bytes, other(number) for each other column.
+template <class Use, class Other>
+void for_each_equal(const table_memory& m, const layout_desc& desc, Use use, Other other) {
+    for (std::size_t c = 0; c < desc.column_count;) {
+        if (desc.columns[c].relocate != nullptr) {
+            other(c++);
+            continue;
+        }
+        equal_columns those{desc.columns[c].size, 0, {}};
+        while (c < desc.column_count && those.count < equal_columns::count_max &&
+               desc.columns[c].size == those.width && desc.columns[c].relocate == nullptr) {
+            those.begin[those.count++] = element_of(desc, m.base, m.pitch, c++, 0);
+        }
+        use(those);
+    }
+}
+
+/// Where the element of a row lies, in bytes behind the first element of its column.
+template <bool InBlocks>
+struct element_offset {
+    std::size_t row_mask;  // lanes - 1
+    unsigned lanes_log2;
+    std::size_t block_size;
+    std::size_t width;
+    [[nodiscard]] std::size_t operator()(std::size_t row) const noexcept {
+        return InBlocks ? (row >> lanes_log2) * block_size + (row & row_mask) * width : row * width;
+    }
+};
+/// use.operator()<Width>(offset): Width is that of an element, as a constant where it is frequent.
+template <class Use>
+void with_offset(const layout_desc& desc, std::size_t width, Use use) {
+    with_width(width, [&]<std::size_t Width>() {
+        const std::size_t constant = Width != 0 ? Width : width;
+        if (desc.lanes == 0) {
+            use.template operator()<Width>(element_offset<false>{0, 0, 0, constant});
+        } else {
+            use.template operator()<Width>(element_offset<true>{
+                desc.lanes - 1, static_cast<unsigned>(std::countr_zero(desc.lanes)),
+                desc.block_size, constant});
         }
     });
 }
-/// The same in all columns.
-void move_each(table_memory& m, const layout_desc& desc, const std::size_t* to,
-               const std::size_t* from, std::size_t count) noexcept {
-    if (count == 0) { return; }
-    for (std::size_t c = 0; c < desc.column_count; ++c) {
-        move_each_in_column(m, desc, c, to, from, count);
+template <std::size_t Width>
+inline void copy_row(const equal_columns& columns, std::size_t count, std::size_t to,
+                     std::size_t from, std::size_t width) noexcept {
+    copy_element<Width>(columns.begin[0] + to, columns.begin[0] + from, width);
+    for (std::size_t c = 1; c < count; ++c) {
+        copy_element<Width>(columns.begin[c] + to, columns.begin[c] + from, width);
     }
-    for (std::size_t k = 0; k < count && m.followers != nullptr; ++k) {
-        m.tell_moved(to[k], from[k], 1);
+}
+
+/// Rows that move one by one: row to + to_numbers[k] becomes what row from + from_numbers[k] was,
+/// for k = 0 ... count - 1.
+struct row_moves {
+    std::size_t to;
+    const std::uint8_t* to_numbers;
+    std::size_t from;
+    const std::uint8_t* from_numbers;
+    std::size_t count;
+};
+void move_each(const layout_desc& desc, const equal_columns& columns,
+               const row_moves& moves) noexcept {
+    with_offset(desc, columns.width, [&]<std::size_t Width>(auto offset) {
+        // Copies, because a store of bytes could change what a reference leads to.
+        const row_moves all = moves;
+        const std::size_t column_count = columns.count;
+        for (std::size_t k = 0; k < all.count; ++k) {
+            copy_row<Width>(columns, column_count, offset(all.to + all.to_numbers[k]),
+                            offset(all.from + all.from_numbers[k]), offset.width);
+        }
+    });
+}
+/// Rows first + numbers[k] move to row `to` and behind it.
+void keep_each(const layout_desc& desc, const equal_columns& columns, std::size_t to,
+               std::size_t first, const row_numbers& numbers) noexcept {
+    with_offset(desc, columns.width, [&]<std::size_t Width>(auto offset) {
+        const std::size_t count = numbers.count;
+        const std::size_t column_count = columns.count;
+        const std::uint8_t* const at = numbers.at;
+        for (std::size_t k = 0; k < count; ++k) {
+            copy_row<Width>(columns, column_count, offset(to + k), offset(first + at[k]),
+                            offset.width);
+        }
+    });
+}
+/// The same in all columns. Requires: no row that moves is also a target, or numbers and targets
+/// rise and each target is below its row.
+void move_each(table_memory& m, const layout_desc& desc, const row_moves& moves) noexcept {
+    if (moves.count == 0) { return; }
+    const auto for_each_move = [&](auto use) {
+        for (std::size_t k = 0; k < moves.count; ++k) {
+            use(moves.to + moves.to_numbers[k], moves.from + moves.from_numbers[k]);
+        }
+    };
+    for_each_equal(
+        m, desc, [&](const equal_columns& columns) { detail::move_each(desc, columns, moves); },
+        [&](std::size_t c) {
+            for_each_move([&](std::size_t to, std::size_t from) {
+                relocate(desc.columns[c], element_of(desc, m.base, m.pitch, c, to),
+                         element_of(desc, m.base, m.pitch, c, from), 1);
+            });
+        });
+    if (m.followers != nullptr) {
+        for_each_move([&](std::size_t to, std::size_t from) { m.tell_moved(to, from, 1); });
     }
 }
 
 #if defined(__x86_64__)
 
-//      rows      a  -  c  d  -  -  g  h        in groups of eight: one load, one permutation by a
-//      stay      1  0  1  1  0  0  1  1        table of 256 orders, and one store for each column
-//      column    a  c  d  g  h  ?  ?  ?        the next group overwrites what is behind the last
-//      one
-
-/// orders[mask]: the numbers of the bits of `mask` that are 1, in order.
-struct bit_orders {
-    alignas(64) std::uint8_t at[256][8];
-};
-constexpr bit_orders orders = [] {
-    bit_orders result{};
-    for (unsigned mask = 0; mask < 256; ++mask) {
-        std::size_t n = 0;
-        for (std::uint8_t bit = 0; bit < 8; ++bit) {
-            if ((mask >> bit & 1) != 0) { result.at[mask][n++] = bit; }
-        }
-    }
-    return result;
-}();
+//      column    a  -  c  d  -  -  g  h    one load, one permutation by the order of the mask, and
+//                a  c  d  g  h  ?  ?  ?    one store, which the next group partly overwrites
 
 /// True when close_gaps() can do it: the processor can, and eight rows may always be touched.
-bool closes_gaps(const layout_desc& desc, const column_desc& column) noexcept {
-    return column.relocate == nullptr && (column.size == 4 || column.size == 8) &&
-           desc.lanes == 0 && desc.tail >= 8 && __builtin_cpu_supports("avx2") != 0;
+bool closes_gaps(const layout_desc& desc, std::size_t width) noexcept {
+    return (width == 4 || width == 8) && desc.lanes == 0 && desc.tail >= 8 &&
+           __builtin_cpu_supports("avx2") != 0;
 }
 [[gnu::target("avx2")]] inline __m128i load_order(std::size_t mask) noexcept {
     return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(orders.at[mask]));
 }
-[[gnu::target("avx2")]] inline void move_words(std::byte* to, const std::byte* from,
-                                               __m256i order) noexcept {
-    const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permutevar8x32_epi32(words, order));
-}
-/// Elements of 4 bytes that stay move from `from` to `to`. Requires: to <= from.
-[[gnu::target("avx2")]] void close_gaps_of_4(std::byte* to, const std::byte* from,
-                                             const survivors& those) noexcept {
-    for (std::size_t g = 0; g * 8 < those.asked(); ++g) {
-        move_words(to + those.before(g) * 4, from + g * 32,
-                   _mm256_cvtepu8_epi32(load_order(those.mask(g))));
+/// In all columns, the eight words that begin `from` bytes behind the first element move in `order`
+/// to the eight words that begin `to` bytes behind it.
+[[gnu::target("avx2")]] inline void move_words(const equal_columns& columns, std::size_t to,
+                                               std::size_t from, __m256i order) noexcept {
+    for (std::size_t c = 0; c < columns.count; ++c) {
+        std::byte* const begin = columns.begin[c];
+        const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(begin + from));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(begin + to),
+                            _mm256_permutevar8x32_epi32(words, order));
     }
 }
-/// The same for 8 bytes: two words an element, four elements a step.
-[[gnu::target("avx2")]] void close_gaps_of_8(std::byte* to, const std::byte* from,
-                                             const survivors& those) noexcept {
-    for (std::size_t half = 0; half * 4 < those.asked(); ++half) {
-        const std::size_t mask = those.mask(half / 2);
-        const std::size_t low = mask & 15;
-        const std::size_t before =
-            those.before(half / 2) +
-            (half % 2 != 0 ? static_cast<std::size_t>(std::popcount(low)) : 0);
-        // Words 2r and 2r + 1 for each row r.
-        const __m256i rows = _mm256_cvtepu8_epi64(load_order(half % 2 != 0 ? mask >> 4 : low));
-        const __m256i even = _mm256_add_epi64(rows, rows);
-        const __m256i odd = _mm256_slli_epi64(_mm256_add_epi64(even, _mm256_set1_epi64x(1)), 32);
-        move_words(to + before * 8, from + half * 32, _mm256_or_si256(even, odd));
+/// The rows that stay move to row `to` and behind it. Requires: to <= those.first().
+[[gnu::target("avx2")]] void close_gaps(const equal_columns& columns, std::size_t to,
+                                        const answers& those) noexcept {
+    for (std::size_t g = 0; g < those.groups(); ++g) {
+        const std::size_t mask = those.stay(g);
+        const std::size_t from = those.first() + g * 8;
+        if (columns.width == 4) {
+            move_words(columns, to * 4, from * 4, _mm256_cvtepu8_epi32(load_order(mask)));
+            to += orders.count[mask];
+            continue;
+        }
+        // 8 bytes: two words an element, 2r and 2r + 1 for each row r, and four rows a step.
+        for (std::size_t half = 0; half < 2; ++half) {
+            const std::size_t four = half == 0 ? mask & 15 : mask >> 4;
+            const __m256i rows = _mm256_cvtepu8_epi64(load_order(four));
+            const __m256i even = _mm256_add_epi64(rows, rows);
+            const __m256i odd =
+                _mm256_slli_epi64(_mm256_add_epi64(even, _mm256_set1_epi64x(1)), 32);
+            move_words(columns, to * 8, (from + half * 4) * 8, _mm256_or_si256(even, odd));
+            to += orders.count[four];
+        }
     }
-}
-void close_gaps(std::byte* to, const std::byte* from, std::size_t width,
-                const survivors& those) noexcept {
-    width == 4 ? close_gaps_of_4(to, from, those) : close_gaps_of_8(to, from, those);
 }
 
 #else
 
-bool closes_gaps(const layout_desc&, const column_desc&) noexcept { return false; }
-void close_gaps(std::byte*, const std::byte*, std::size_t, const survivors&) noexcept {}
+bool closes_gaps(const layout_desc&, std::size_t) noexcept { return false; }
+void close_gaps(const equal_columns&, std::size_t, const answers&) noexcept {}
 
 #endif
 
 /// Destroys the rows of a question that go. Rows that are only bytes have no destructor.
-void destroy_removed(table_memory& m, const layout_desc& desc, std::size_t first,
-                     const survivors& those) noexcept {
+void destroy_removed(table_memory& m, const layout_desc& desc, const answers& those) noexcept {
     bool are_bytes = true;
     for (std::size_t c = 0; c < desc.column_count; ++c) {
         are_bytes = are_bytes && desc.columns[c].destroy == nullptr;
     }
     if (are_bytes) { return; }
-    those.for_each_run(nothing{},
-                       [&](std::size_t i, std::size_t n) { m.destroy_rows(desc, first + i, n); });
+    those.for_each_run(false,
+                       [&](std::size_t first, std::size_t n) { m.destroy_rows(desc, first, n); });
 }
 
 /// The rows of a question that stay move to row `to` and behind it; the others are destroyed.
 void keep_rows(table_memory& m, const layout_desc& desc, const row_question& question,
-               std::size_t to, std::size_t first, const survivors& those) noexcept {
-    if (those.are_all()) {
-        if (to != first) { m.move_rows(desc, to, first, those.count()); }
-        return;
+               std::size_t to, const answers& those) noexcept {
+    if (those.count() == those.asked()) {
+        if (to == those.first()) { return; }
+        if (desc.lanes == 0) { return m.move_rows(desc, to, those.first(), those.count()); }
     }
-    destroy_removed(m, desc, first, those);
-    bool all_close = true;
-    for (std::size_t c = 0; c < desc.column_count; ++c) {
-        all_close = all_close && closes_gaps(desc, desc.columns[c]);
-    }
-    const bool by_runs = all_close || those.are_long_runs();
-    const bool by_rows = question.keep != nullptr && (desc.lanes != 0 || !by_runs);
-    if (by_rows) { question.keep(question.context, to, first, those.asked(), those.is_removed()); }
-    std::size_t from[row_question::rows_max];
-    std::size_t target[row_question::rows_max];
-    std::size_t still = 0;  // rows at the front that do not move
-    if (!by_runs && !by_rows) {
-        those.list(from, first);
-        for (std::size_t k = 0; k < those.count(); ++k) { target[k] = to + k; }
-        while (still < those.count() && from[still] == target[still]) { ++still; }
-    }
-    for (std::size_t c = 0; c < desc.column_count && !by_rows; ++c) {
-        if (closes_gaps(desc, desc.columns[c])) {
-            close_gaps(element_of(desc, m.base, m.pitch, c, to),
-                       element_of(desc, m.base, m.pitch, c, first), desc.columns[c].size, those);
-        } else if (!by_runs) {
-            move_each_in_column(m, desc, c, target + still, from + still, those.count() - still);
+    destroy_removed(m, desc, those);
+    const auto in_runs = [&](auto move) {
+        std::size_t at = to;
+        those.for_each_run(true, [&](std::size_t first, std::size_t n) {
+            if (at != first) { move(at, first, n); }
+            at += n;
+        });
+    };
+    // Few rows go: the runs between them are long, and each is one memmove a column.
+    const bool are_long_runs =
+        desc.lanes == 0 && those.asked() - those.count() <= those.asked() / 24;
+    row_numbers staying;
+    const auto keep_bytes = [&](const equal_columns& columns) {
+        if (closes_gaps(desc, columns.width)) {
+            close_gaps(columns, to, those);
+        } else if (!are_long_runs) {
+            if (staying.count == 0) { those.list_staying(staying); }
+            keep_each(desc, columns, to, those.first(), staying);
         } else {
-            those.for_each_run([&, at = to](std::size_t i, std::size_t n) mutable {
-                if (at != first + i) { move_in_column(m, desc, c, at, first + i, n); }
-                at += n;
+            in_runs([&](std::size_t at, std::size_t first, std::size_t n) {
+                for (std::size_t c = 0; c < columns.count; ++c) {
+                    std::memmove(columns.begin[c] + at * columns.width,
+                                 columns.begin[c] + first * columns.width, n * columns.width);
+                }
             });
         }
+    };
+    const auto keep_objects = [&](std::size_t c) {
+        in_runs([&](std::size_t at, std::size_t first, std::size_t n) {
+            move_in_column(m, desc, c, at, first, n);
+        });
+    };
+    if (question.keep != nullptr) {
+        those.list_staying(staying);
+        question.keep(question.context, to, those.first(), staying.at, staying.count);
+    } else {
+        for_each_equal(m, desc, keep_bytes, keep_objects);
     }
     if (m.followers == nullptr) { return; }
-    those.for_each_run([&, at = to](std::size_t i, std::size_t n) mutable {
-        if (at != first + i) { m.tell_moved(at, first + i, n); }
-        at += n;
-    });
+    in_runs([&](std::size_t at, std::size_t first, std::size_t n) { m.tell_moved(at, first, n); });
 }
 
 }  // namespace
@@ -515,15 +625,11 @@ void table_memory::erase_if(const layout_desc& desc, row_question question) {
         if (kept != first) { move_rows(desc, kept, first, size - first); }
         forget_rows_from(desc, kept + size - first);
     }};
-    bool is_removed[row_question::rows_max];
     while (first != size) {
-        const std::size_t asked =
-            size - first < row_question::rows_max ? size - first : row_question::rows_max;
-        question.ask(question.context, first, asked, is_removed);
-        const survivors those{is_removed, asked};
-        keep_rows(*this, desc, question, kept, first, those);
+        const answers those{question, first, std::min(size - first, row_question::rows_max)};
+        keep_rows(*this, desc, question, kept, those);
         kept += those.count();
-        first += asked;
+        first += those.asked();
     }
 }
 
@@ -531,64 +637,66 @@ void table_memory::swap_erase_if(const layout_desc& desc, row_question question)
     //      | asked, some are holes | not asked yet | asked, some stay: `late` | destroyed |
     //      0                       front           back
     struct rows {
-        std::size_t at[row_question::rows_max];
+        row_numbers numbers;
+        std::size_t base = 0;
         std::size_t begin = 0;
-        std::size_t end = 0;
-        [[nodiscard]] std::size_t count() const noexcept { return end - begin; }
+        [[nodiscard]] std::size_t count() const noexcept { return numbers.count - begin; }
+        [[nodiscard]] const std::uint8_t* next() const noexcept { return numbers.at + begin; }
     };
     rows holes;
-    rows late;  // from the last to the first
+    rows late;
     std::size_t front = 0;
     std::size_t back = size;
+    const auto fill_holes = [&](std::size_t count) noexcept {
+        move_each(*this, desc, {holes.base, holes.next(), late.base, late.next(), count});
+        holes.begin += count;
+        late.begin += count;
+    };
     // At the end, also when the question throws: `late` moves to `back`, and the last rows fill the
     // holes.
     rollback finish{[&]() noexcept {
-        std::size_t to[row_question::rows_max];
-        std::size_t from[row_question::rows_max];
-        std::size_t end = back;
-        while (late.count() != 0) {
-            from[end - back] = late.at[--late.end];
-            to[end - back] = end;
-            ++end;
-        }
         std::size_t still = 0;
-        while (still < end - back && from[still] == to[still]) { ++still; }
-        move_each(*this, desc, to + still, from + still, end - back - still);
-        std::size_t count = 0;
+        while (still < late.count() && late.base + late.next()[still] == back + still) { ++still; }
+        move_each(
+            *this, desc,
+            {back + still, all_numbers.at, late.base, late.next() + still, late.count() - still});
+        std::size_t end = back + late.count();
+        late.numbers = all_numbers;
+        late.begin = 0;
+        // The rows between the last hole and the end are no holes; at most as many as holes move.
         while (holes.count() != 0) {
-            --end;
-            if (holes.at[holes.end - 1] == end) {
-                --holes.end;
+            const std::size_t last = holes.base + holes.numbers.at[holes.numbers.count - 1];
+            const std::size_t count = std::min(holes.count(), end - last - 1);
+            if (count == 0) {
+                --holes.numbers.count;
+                --end;
             } else {
-                to[count] = holes.at[holes.begin++];
-                from[count++] = end;
+                end -= count;
+                late.base = end;
+                fill_holes(count);
+                late.begin = 0;
             }
         }
-        move_each(*this, desc, to, from, count);
         forget_rows_from(desc, end);
     }};
-    bool is_removed[row_question::rows_max];
     while (true) {
-        const std::size_t count = holes.count() < late.count() ? holes.count() : late.count();
-        move_each(*this, desc, holes.at + holes.begin, late.at + late.begin, count);
-        holes.begin += count;
-        late.begin += count;
+        fill_holes(std::min(holes.count(), late.count()));
         if (front == back) { break; }
-        const std::size_t asked =
-            back - front < row_question::rows_max ? back - front : row_question::rows_max;
-        rows& list = holes.count() == 0 ? holes : late;
-        const std::size_t first = holes.count() == 0 ? front : back - asked;
-        question.ask(question.context, first, asked, is_removed);
-        const survivors those{is_removed, asked};
-        destroy_removed(*this, desc, first, those);
-        list.begin = 0;
-        if (&list == &holes) {
-            holes.end = those.list_removed(holes.at, first);
+        const std::size_t asked = std::min(back - front, row_question::rows_max);
+        if (holes.count() == 0) {
+            const answers those{question, front, asked};
+            destroy_removed(*this, desc, those);
+            those.list_removed(holes.numbers);
+            holes.base = front;
+            holes.begin = 0;
             front += asked;
         } else {
-            late.end = those.list(late.at, first);
-            std::reverse(late.at, late.at + late.end);
+            const answers those{question, back - asked, asked};
+            destroy_removed(*this, desc, those);
+            those.list_staying(late.numbers);
             back -= asked;
+            late.base = back;
+            late.begin = 0;
         }
     }
 }

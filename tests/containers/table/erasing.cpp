@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -36,6 +37,12 @@ struct owners {
     field<K, std::string> name;
     field<K, std::unique_ptr<int>> owned;
 };
+template <class K = value>
+struct large {  // columns of 4, 19 and 44 bytes, rows of 68
+    field<K, int> id;
+    field<K, std::array<char, 19>> name;
+    field<K, std::array<int, 11>> parts;
+};
 struct pair_of_ints {
     int id;
     int twice;
@@ -52,6 +59,12 @@ words<> make(int id, words<>*) { return {id, id * 0.5}; }
 owners<> make(int id, owners<>*) {
     return {id, "a name that is not short: " + std::to_string(id), std::make_unique<int>(id)};
 }
+large<> make(int id, large<>*) {
+    large<> made{id, {}, {}};
+    made.name.fill(static_cast<char>(id % 128));
+    made.parts.fill(id);
+    return made;
+}
 pair_of_ints make(int id, pair_of_ints*) { return {id, 2 * id}; }
 
 bool is_whole(const auto& row, int id, bytes<>*) {
@@ -62,6 +75,10 @@ bool is_whole(const auto& row, int id, bytes<>*) {
 bool is_whole(const auto& row, int id, words<>*) { return row.half == id * 0.5; }
 bool is_whole(const auto& row, int id, owners<>*) {
     return row.name == "a name that is not short: " + std::to_string(id) && *row.owned == id;
+}
+bool is_whole(const auto& row, int id, large<>*) {
+    const large<> expected = make(id, static_cast<large<>*>(nullptr));
+    return row.name == expected.name && row.parts == expected.parts;
 }
 bool is_whole(const auto& row, int id, pair_of_ints*) {
     return get<&pair_of_ints::twice>(row) == 2 * id;
@@ -120,6 +137,7 @@ TYPED_TEST(table_in, erase_if_removes_what_a_vector_removes_and_keeps_the_order)
     compare_with_a_vector<bytes<>, TypeParam>(true, in_order);
     compare_with_a_vector<words<>, TypeParam>(true, in_order);
     compare_with_a_vector<owners<>, TypeParam>(true, in_order);
+    compare_with_a_vector<large<>, TypeParam>(true, in_order);
     compare_with_a_vector<pair_of_ints, TypeParam>(true, in_order);
 }
 
@@ -127,6 +145,7 @@ TYPED_TEST(table_in, swap_erase_if_removes_the_same_rows_in_any_order) {
     compare_with_a_vector<bytes<>, TypeParam>(false, in_any_order);
     compare_with_a_vector<words<>, TypeParam>(false, in_any_order);
     compare_with_a_vector<owners<>, TypeParam>(false, in_any_order);
+    compare_with_a_vector<large<>, TypeParam>(false, in_any_order);
     compare_with_a_vector<pair_of_ints, TypeParam>(false, in_any_order);
 }
 

@@ -152,16 +152,16 @@ struct reserve_step {
     [[nodiscard]] bool operator()() const { return run == nullptr || run(context); }
 };
 
-/// Which rows are to be removed, and how the others move.
+/// Which rows are to be removed, and how rows in blocks of lanes move.
 struct row_question {
     static constexpr std::size_t rows_max = 256;
     void* context;
     /// Answers for the rows [first, first + count). Requires: count <= rows_max.
     void (*ask)(void* context, std::size_t first, std::size_t count, bool* is_removed);
-    /// The rows of [first, first + count) that stay move to row `to` and behind it, row by row.
-    /// Null: they move column by column.
-    void (*keep)(void* context, std::size_t to, std::size_t first, std::size_t count,
-                 const bool* is_removed);
+    /// Rows first + numbers[k] move to row `to` and behind it, for k = 0 ... count - 1: here, where
+    /// the blocks are known to the compiler. Null: they move column by column.
+    void (*keep)(void* context, std::size_t to, std::size_t first, const std::uint8_t* numbers,
+                 std::size_t count);
 };
 
 /// The rows of one table: a block of memory and the number of rows in it.
