@@ -13,6 +13,7 @@ namespace detail {
 directory_numbers::directory_numbers(directory_numbers&& other) noexcept {
     copy_numbers(other);
     other.copy_numbers({});
+    other.turn_mask_ = turn_mask_;
 }
 
 directory_numbers& directory_numbers::operator=(directory_numbers&& other) noexcept {
@@ -38,10 +39,11 @@ constexpr std::uint32_t turn_mask(std::uint32_t generation_max) noexcept {
 template <reuse Order>
 slot_directory<Order>::slot_directory(slot_rules rules, allocator_ref upstream) noexcept
     : lives_{rules.generation_max, rules.first_generation},
-      turn_mask_{turn_mask(rules.generation_max)},
       rules_{rules},
       slot_memory_{cache_line_alignment, upstream},
-      line_memory_{cache_line_alignment, upstream} {}
+      line_memory_{cache_line_alignment, upstream} {
+    turn_mask_ = turn_mask(rules.generation_max);
+}
 
 template <reuse Order>
 bool slot_directory<Order>::copy_from(const slot_directory& other) noexcept {

@@ -19,8 +19,32 @@
 #include <cairn/core/inside/flavour.hpp>
 
 //= mistake: the compiler of Microsoft
-//= says: cairn needs gcc 12 or clang 16
+//= says: cairn was never compiled by Visual C++: use clang-cl, or define CAIRN_UNTESTED_COMPILER=1
 //= with: -D_MSC_VER=1940
+//= only: gcc
+#include <cairn/core/inside/flavour.hpp>
+
+//= mistake: an older compiler of Microsoft, whatever the program defines
+//= says: cairn needs Visual C++ 19.38 (Visual Studio 2022 17.8) or newer, or clang-cl 18
+//= with: -D_MSC_VER=1937 -DCAIRN_UNTESTED_COMPILER=1
+//= only: gcc
+#include <cairn/core/inside/flavour.hpp>
+
+//= mistake: the compiler of Microsoft for C++17, whose __cplusplus says nothing
+//= says: cairn needs C++20
+//= with: -D_MSC_VER=1940 -D_MSVC_LANG=201703L -DCAIRN_UNTESTED_COMPILER=1
+//= only: gcc
+#include <cairn/core/inside/supported.hpp>
+
+//= fine: the compiler of Microsoft, where the program takes what was never compiled by it
+//= with: -D_MSC_VER=1940 -D_MSVC_LANG=202002L -D_WIN64 -DCAIRN_UNTESTED_COMPILER=1
+//= only: gcc
+#include <cairn/core/inside/supported.hpp>
+
+//= mistake: an older clang-cl
+//= says: cairn needs clang-cl 18 or newer for the Microsoft ABI: this clang is older
+//= with: -D_MSC_VER=1940 -U__clang_major__ -D__clang_major__=17
+//= only: clang
 #include <cairn/core/inside/flavour.hpp>
 
 //= mistake: an older gcc

@@ -258,7 +258,10 @@ public:
             return (realloc)(memory, p, size);
         } else {
             if (p == nullptr) { return get(memory, size, default_alignment); }
-            if (size == 0) { return free_sized(memory, p, old_size), nullptr; }
+            if (size == 0) {
+                free_sized(memory, p, old_size);
+                return nullptr;
+            }
             if constexpr (resizes_in_place<A>) {
                 if (at(memory).try_resize(p, old_size, size, default_alignment)) { return p; }
             }
@@ -325,7 +328,9 @@ public:
             return size == 0 ? nullptr : (hooks::malloc)(size);
         }
         [[nodiscard]] void* Realloc(void* p, std::size_t, std::size_t size) noexcept {
-            return size == 0 ? (Free(p), nullptr) : (hooks::realloc)(p, size);
+            if (size != 0) { return (hooks::realloc)(p, size); }
+            Free(p);
+            return nullptr;
         }
         static void Free(void* p) noexcept { (hooks::free)(p); }
         friend bool operator==(const rapidjson&, const rapidjson&) noexcept = default;

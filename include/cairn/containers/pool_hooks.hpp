@@ -46,6 +46,14 @@ struct pool_hooks {
     [[CAIRN_NO_UNIQUE_ADDRESS]] Release on_release{};
     [[CAIRN_NO_UNIQUE_ADDRESS]] Create create{};
 };
+/// Empty in every ABI: Microsoft's gives a byte to a class whose members are all empty.
+template <>
+struct pool_hooks<> {
+    constexpr pool_hooks(no_hook = {}, no_hook = {}, default_create = {}) noexcept {}
+    static constexpr no_hook on_acquire{};
+    static constexpr no_hook on_release{};
+    static constexpr default_create create{};
+};
 template <class A>
 pool_hooks(A) -> pool_hooks<A>;
 template <class A, class R>
@@ -58,7 +66,7 @@ namespace detail {
 /// Builds an object of a pool: by T(), or by the create of its hooks.
 template <class T, class Hooks>
 void construct_pooled(Hooks& hooks, void* slot) {
-    if constexpr (std::is_same_v<decltype(hooks.create), default_create>) {
+    if constexpr (std::is_same_v<std::remove_const_t<decltype(Hooks::create)>, default_create>) {
         constexpr bool fit = std::is_default_constructible_v<T>;
         static_assert(fit, "an object of a pool is built by T(), or by the create of its hooks");
         if constexpr (fit) { construct_at<T>(slot); }
@@ -83,8 +91,8 @@ inline constexpr bool has_hooks =
     (calls(Rules, hook_rules::members) &&
      (has_on_exit_free_list<T> || has_on_enter_free_list<T> || has_reset<T>)) ||
     (calls(Rules, hook_rules::functions) &&
-     !(std::is_same_v<decltype(Hooks::on_acquire), no_hook> &&
-       std::is_same_v<decltype(Hooks::on_release), no_hook>));
+     !(std::is_same_v<std::remove_const_t<decltype(Hooks::on_acquire)>, no_hook> &&
+       std::is_same_v<std::remove_const_t<decltype(Hooks::on_release)>, no_hook>));
 
 template <hook_rules Rules, class Hooks, class T>
 constexpr void tell_acquired(Hooks& hooks, T& object) {

@@ -49,8 +49,9 @@ private:
     std::uint8_t log2_;
 };
 
-/// What malloc gives, and what every allocator here gives when no alignment is named: 16 bytes.
-inline constexpr alignment default_alignment{alignof(std::max_align_t)};
+/// What malloc and new give, and what every allocator here gives when no alignment is named: 16
+/// bytes. (Not that of std::max_align_t, which has 8 bytes in the Microsoft ABI.)
+inline constexpr alignment default_alignment{__STDCPP_DEFAULT_NEW_ALIGNMENT__};
 
 /// Size of the unit in which processors share memory; two cores writing within one such line
 /// slow each other down. 128 bytes on Apple's arm64, 64 elsewhere.
@@ -87,7 +88,7 @@ namespace detail {
     return (reinterpret_cast<std::uintptr_t>(pointer) & to.mask()) == 0;
 }
 
-static_assert(sizeof(alignment) == 1);
+static_assert(sizeof(alignment) == 1 && default_alignment.bytes() == 16);
 static_assert(detail::padding_to(0, alignment{16}) == 0);
 static_assert(detail::padding_to(1, alignment{16}) == 15);
 static_assert(detail::padding_to(16, alignment{16}) == 0);

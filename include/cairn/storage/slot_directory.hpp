@@ -86,6 +86,9 @@ struct directory_numbers {
     std::uint32_t worn_out_count_ = 0;
     std::uint32_t worn_out_head_ = 0xffff'ffff;  // the worn-out slots are chained by their values
     std::uint32_t live_max_ = 0xffff'ffff;       // what set_live_max() was given
+    // Of the rules, kept by a directory that was moved from. It stands here because the Microsoft
+    // ABI puts no member of a derived class into the room at the end of a base.
+    std::uint32_t turn_mask_ = 0;  // lifo: so many lives, less one, before a slot is exchanged
 
 private:
     directory_numbers(const directory_numbers&) = default;
@@ -318,7 +321,6 @@ private:
     void widen_line(std::uint32_t count) noexcept;
 
     detail::generations lives_;
-    std::uint32_t turn_mask_;  // lifo: so many lives, less one, before a slot is exchanged
     slot_rules rules_;
     growable_memory slot_memory_;
     growable_memory line_memory_;

@@ -35,6 +35,8 @@
 // Cost: each function is inlined in every build by gcc and clang; that of the instruction.
 #pragma once
 
+#include <cairn/core/inside/supported.hpp>  // first: what is refused is refused in one sentence
+
 #include <cstddef>
 #include <cstdint>
 

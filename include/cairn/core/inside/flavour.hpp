@@ -27,7 +27,6 @@
 #pragma once
 
 #include <cairn/core/inside/compiler.hpp>
-#include <cairn/core/inside/supported.hpp>
 #include <cairn/core/version.hpp>
 
 // The one build option. The package files carry its value to the users of a library; a unit that is
