@@ -12,7 +12,7 @@ if(BUILD_SHARED_LIBS)
 endif()
 
 set(cairn_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cairn)
-install(TARGETS cairn EXPORT cairn-targets FILE_SET HEADERS
+install(TARGETS cairn EXPORT cairn-targets FILE_SET HEADERS FILE_SET adapters
         LIBRARY COMPONENT cairn_runtime NAMELINK_COMPONENT cairn_dev)
 install(TARGETS cairn_testing EXPORT cairn-targets FILE_SET HEADERS)
 install(EXPORT cairn-targets NAMESPACE cairn:: DESTINATION ${cairn_package_dir})

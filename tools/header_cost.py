@@ -22,6 +22,8 @@ import shutil
 import subprocess
 import sys
 
+from public_headers import public_headers
+
 root = pathlib.Path(__file__).resolve().parent.parent
 page = root / "build/check/header-cost.md"   # the site takes it from there
 
@@ -50,11 +52,6 @@ bars = [
 
 def promise(header):
     return next(((lines, ms) for start, lines, ms in bars if header.startswith(start)), (None, None))
-
-
-def public_headers():
-    folder = root / "include"
-    return sorted(str(path.relative_to(folder)) for path in folder.glob("cairn/*/*.hpp"))
 
 
 def all_rows():

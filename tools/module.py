@@ -13,15 +13,13 @@ import subprocess
 import sys
 import tempfile
 
+from public_headers import public_headers
+
 root = pathlib.Path(__file__).resolve().parent.parent
 module = root / "src/cairn.cppm"
 # As clang writes them: without inline namespaces.
 name_of = re.compile(r"cairn::((?:page_memory::)?(?:\w+|operator\W+\w*))$")
 no_names = re.compile(r"(detail|literals|page_memory|v\d+_\d+\w*)$")
-
-
-def public_headers():
-    return sorted(h.relative_to(root / "include").as_posix() for h in root.glob("include/cairn/*/*.hpp"))
 
 
 def ask(clang, asserts, code, *options):

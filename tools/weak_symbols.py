@@ -23,6 +23,8 @@ import subprocess
 import sys
 import tempfile
 
+from public_headers import public_headers
+
 root = pathlib.Path(__file__).resolve().parent.parent
 program = root / "tests/tools/weak_symbols_program.cpp"
 asking_header = root / "include/cairn/core/inside/compiler.hpp"
@@ -37,8 +39,7 @@ def run(*command, **options):
 
 def preprocessed(compiler, *options):
     """{header: [(line number, text)]} of cairn's own headers."""
-    headers = sorted(root.glob("include/cairn/*/*.hpp"))
-    source = "".join(f"#include <{h.relative_to(root / 'include')}>\n" for h in headers)
+    source = "".join(f"#include <{header}>\n" for header in public_headers())
     out = run(compiler, "-std=c++20", "-E", f"-I{root / 'include'}", *options, "-x", "c++", "-", input=source)
     lines = collections.defaultdict(list)
     file, number = "", 0

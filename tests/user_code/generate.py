@@ -13,6 +13,9 @@ import re
 import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(root / "tools"))
+from public_headers import is_adapter  # noqa: E402
+
 folder = pathlib.Path(sys.argv[1])
 # swap and get are looked up by their arguments: users customize them. The others are no functions.
 no_functions = set("""swap get if for while switch return sizeof alignof alignas decltype noexcept requires catch throw
@@ -25,7 +28,7 @@ def without_comments(text):
     return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', " ", text, flags=re.S)
 
 
-headers = sorted((root / "include/cairn").rglob("*.hpp"))
+headers = sorted(path for path in (root / "include/cairn").rglob("*.hpp") if not is_adapter(path))
 code = {path: path.read_text() for path in headers}
 names, standard = set(), set()
 for text in code.values():

@@ -190,7 +190,7 @@ public:
     [[nodiscard]] static void*(malloc)(void* memory, std::size_t size) noexcept {
         return get(memory, size, default_alignment);
     }
-    /// `count` times `size` bytes, all zero. Returns: nullptr, too, when that product does not exist.
+    /// `count` times `size` bytes, all zero. Returns: nullptr, too, when there is no such size.
     /// Cost: clears the bytes, unless the allocator has allocate_zeroed() and knows them as fresh.
     [[nodiscard]] static void*(calloc)(void* memory, std::size_t count, std::size_t size) noexcept {
         if (size != 0 && count > SIZE_MAX / size) { return nullptr; }
@@ -273,7 +273,7 @@ public:
 };
 
 /// The functions without a context, for the one allocator that `Memory` names: an object with
-/// static storage, or a function that returns a reference to it. context_hooks<> says what each does.
+/// static storage, or a function that returns a reference to it. What each does: context_hooks<>.
 template <auto& Memory, hook_sizes Sizes = hook_sizes::untrusted>
 class hooks {
     using in = context_hooks<detail::named_memory_type<Memory>, Sizes>;
@@ -320,7 +320,8 @@ public:
         return in::realloc_sized(memory(), p, old_size, size);
     }
 
-    /// An allocator of RapidJSON, whose names these are: rapidjson::GenericDocument<rapidjson::UTF8<>,
+    /// An allocator of RapidJSON, whose names these are:
+    /// rapidjson::GenericDocument<rapidjson::UTF8<>,
     /// hooks<memory>::rapidjson, hooks<memory>::rapidjson>. It asks for 0 bytes and wants nullptr.
     struct rapidjson {
         static constexpr bool kNeedFree = true;

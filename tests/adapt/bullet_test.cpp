@@ -1,0 +1,76 @@
+// Sentences of cairn/adapt/bullet.hpp, with the real Bullet.
+#include <cairn/adapt/bullet.hpp>
+#include <cairn/alloc/budget.hpp>
+#include <cairn/debug/failing.hpp>
+#include <gtest/gtest.h>
+
+#include <btBulletDynamicsCommon.h>
+#include <memory>
+#include <vector>
+
+#include "support/death_words.hpp"
+
+using namespace cairn;
+
+namespace {
+
+failing<heap<>> memory;
+budget<heap<>> small_memory{100'000};
+
+/// Boxes fall on a floor for 60 steps. Returns: the height of the lowest.
+double drop_boxes() {
+    btDefaultCollisionConfiguration configuration;
+    btCollisionDispatcher dispatcher{&configuration};
+    btDbvtBroadphase broadphase;
+    btSequentialImpulseConstraintSolver solver;
+    btDiscreteDynamicsWorld world{&dispatcher, &broadphase, &solver, &configuration};
+    btStaticPlaneShape floor{{0, 1, 0}, 0};
+    btBoxShape box{{1, 1, 1}};
+    std::vector<std::unique_ptr<btRigidBody>> bodies;
+    bodies.push_back(std::make_unique<btRigidBody>(0, nullptr, &floor));
+    for (int i = 0; i < 40; ++i) {
+        bodies.push_back(std::make_unique<btRigidBody>(1, nullptr, &box));
+        btTransform at{btQuaternion::getIdentity(), {0, btScalar(3 * i + 2), 0}};
+        bodies.back()->setWorldTransform(at);
+    }
+    for (auto& body : bodies) { world.addRigidBody(body.get()); }
+    for (int i = 0; i < 60; ++i) { world.stepSimulation(btScalar(1) / 60); }
+    const double lowest = bodies[1]->getWorldTransform().getOrigin().y();
+    for (auto& body : bodies) { world.removeRigidBody(body.get()); }
+    return lowest;
+}
+
+}  // namespace
+
+TEST(bullet, simulates_in_a_memory_of_its_own) {
+    set_bullet_memory<memory>("physics");
+    EXPECT_GT(drop_boxes(), 0.5) << "the floor holds";
+    EXPECT_GT(memory.request_count(), 50u);
+    EXPECT_EQ(memory.live_size(), 0u);
+}
+
+TEST(bullet, gets_the_alignment_that_it_asks_for) {
+    set_bullet_memory<memory>("physics");
+    for (const int align : {16, 32, 64, 256}) {
+        void* const p = btAlignedAllocInternal(100, align);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % unsigned(align), 0u);
+        btAlignedFreeInternal(p);
+    }
+}
+
+TEST(bullet_death, names_the_memory_the_size_and_the_limit_of_a_refusal) {
+    set_bullet_memory<small_memory>("physics");
+    EXPECT_DEATH(drop_boxes(), in_this_order({"Bullet asked for ",
+                                              " bytes, which its memory "
+                                              "'physics'",
+                                              "100000", "refused"}));
+}
+
+TEST(bullet_death, ends_at_each_of_the_first_refusals) {
+    set_bullet_memory<memory>("physics");
+    for (std::size_t n = 0; n < 200; n = n < 5 ? n + 1 : n * 2) {
+        memory.refuse_from(memory.request_count() + n);
+        EXPECT_DEATH(drop_boxes(), "its memory 'physics' refused") << n;
+        memory.refuse_nothing();
+    }
+}
