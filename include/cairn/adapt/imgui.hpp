@@ -25,8 +25,7 @@ template <byte_allocator A>
 class imgui_memory {
 public:
     /// `name`: of the memory, in the sentence of a refusal; it must exist as long as this object.
-    explicit imgui_memory(A& memory CAIRN_LIFETIMEBOUND,
-                          const char* name = "Dear ImGui") noexcept
+    explicit imgui_memory(A& memory CAIRN_LIFETIMEBOUND, const char* name = "Dear ImGui") noexcept
         : memory_{&memory}, name_{name} {
         ImGui::GetAllocatorFunctions(&old_allocate_, &old_free_, &old_context_);
         ImGui::SetAllocatorFunctions(&allocate, &deallocate, this);

@@ -34,16 +34,16 @@ struct png_hooks {
 /// As png_create_read_struct(), with `memory` for the struct, its info and the decompression.
 /// Returns: nullptr when the memory refuses.
 template <byte_allocator A>
-[[nodiscard]] png_structp new_png_reader(A& memory CAIRN_LIFETIMEBOUND,
-                                         void* context = nullptr, png_error_ptr error = nullptr,
+[[nodiscard]] png_structp new_png_reader(A& memory CAIRN_LIFETIMEBOUND, void* context = nullptr,
+                                         png_error_ptr error = nullptr,
                                          png_error_ptr warning = nullptr) {
     return png_create_read_struct_2(PNG_LIBPNG_VER_STRING, context, error, warning, &memory,
                                     &png_hooks<A>::allocate, &png_hooks<A>::deallocate);
 }
 /// As png_create_write_struct(), likewise.
 template <byte_allocator A>
-[[nodiscard]] png_structp new_png_writer(A& memory CAIRN_LIFETIMEBOUND,
-                                         void* context = nullptr, png_error_ptr error = nullptr,
+[[nodiscard]] png_structp new_png_writer(A& memory CAIRN_LIFETIMEBOUND, void* context = nullptr,
+                                         png_error_ptr error = nullptr,
                                          png_error_ptr warning = nullptr) {
     return png_create_write_struct_2(PNG_LIBPNG_VER_STRING, context, error, warning, &memory,
                                      &png_hooks<A>::allocate, &png_hooks<A>::deallocate);
