@@ -76,7 +76,6 @@ module;
 #include <cairn/movable/relocatable_heap.hpp>
 #include <cairn/movable/relocation.hpp>
 #include <cairn/movable/trivial_relocation.hpp>
-#include <cairn/os/clock.hpp>
 #include <cairn/os/mutex.hpp>
 #include <cairn/os/page_allocator.hpp>
 #include <cairn/os/page_memory.hpp>
@@ -100,10 +99,6 @@ module;
 #include <cairn/storage/allocator_watch.hpp>
 #include <cairn/storage/clone.hpp>
 #include <cairn/storage/generations.hpp>
-#include <cairn/storage/growable_memory.hpp>
-#include <cairn/storage/growth.hpp>
-#include <cairn/storage/index_iterator.hpp>
-#include <cairn/storage/slot_directory.hpp>
 #include <cairn/storage/work_limit.hpp>
 
 export module cairn;

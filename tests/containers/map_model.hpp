@@ -1,7 +1,7 @@
 // tests/containers/map_model.hpp - random operations on a map with handles, against a std model.
 #pragma once
 
-#include <cairn/storage/slot_directory.hpp>
+#include <cairn/storage/inside/slot_directory.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>

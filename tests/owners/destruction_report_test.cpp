@@ -1,6 +1,6 @@
 // Sentences of cairn/owners/destruction_report.hpp. What each store does with a limit is in the
 // store's own test.
-#include <cairn/os/clock.hpp>
+#include <cairn/os/inside/clock.hpp>
 #include <cairn/owners/destruction_report.hpp>
 #include <gtest/gtest.h>
 

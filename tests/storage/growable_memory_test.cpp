@@ -1,8 +1,8 @@
-// Sentences of cairn/storage/growable_memory.hpp.
+// Sentences of cairn/storage/inside/growable_memory.hpp.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/core/sizes.hpp>
 #include <cairn/os/page_allocator.hpp>
-#include <cairn/storage/growable_memory.hpp>
+#include <cairn/storage/inside/growable_memory.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Sentences of cairn/storage/growth.hpp, and what the containers that grow by it do where memory
+// Sentences of cairn/storage/inside/growth.hpp, and what the containers that grow by it do where memory
 // ends.
 #include <cairn/alloc/arena.hpp>
 #include <cairn/alloc/builder.hpp>
@@ -9,7 +9,7 @@
 #include <cairn/containers/slot_table.hpp>
 #include <cairn/containers/stable_slot_map.hpp>
 #include <cairn/containers/table.hpp>
-#include <cairn/storage/growth.hpp>
+#include <cairn/storage/inside/growth.hpp>
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,5 +1,5 @@
-// Sentences of cairn/storage/slot_directory.hpp; the maps built on it have the large model tests.
-#include <cairn/storage/slot_directory.hpp>
+// Sentences of cairn/storage/inside/slot_directory.hpp; the maps built on it have the large model tests.
+#include <cairn/storage/inside/slot_directory.hpp>
 #include <cairn/testing/expect_broken_promise.hpp>
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-// In which order slots are used again (cairn/storage/slot_directory.hpp, `Reuse`), and which order
+// In which order slots are used again (cairn/storage/inside/slot_directory.hpp, `Reuse`), and which order
 // is the usual one of a map.
 #include <cairn/containers/slot_map.hpp>
 #include <cairn/containers/slot_table.hpp>
-#include <cairn/storage/slot_directory.hpp>
+#include <cairn/storage/inside/slot_directory.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Sentences of cairn/storage/work_limit.hpp.
-#include <cairn/os/clock.hpp>
+#include <cairn/os/inside/clock.hpp>
 #include <cairn/storage/work_limit.hpp>
 #include <gtest/gtest.h>
 

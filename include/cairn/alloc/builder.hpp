@@ -34,7 +34,7 @@
 #include <cairn/core/inside/bits.hpp>
 #include <cairn/core/inside/construct.hpp>
 #include <cairn/core/slice.hpp>
-#include <cairn/storage/growth.hpp>
+#include <cairn/storage/inside/growth.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -21,7 +21,7 @@
 
 #include <cairn/core/alignment.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/storage/index_iterator.hpp>
+#include <cairn/storage/inside/index_iterator.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

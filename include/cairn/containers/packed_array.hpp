@@ -38,7 +38,7 @@
 #include <cairn/core/inside/construct.hpp>
 #include <cairn/core/inside/rollback.hpp>
 #include <cairn/core/poison.hpp>
-#include <cairn/storage/growable_memory.hpp>
+#include <cairn/storage/inside/growable_memory.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

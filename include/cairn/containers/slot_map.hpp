@@ -45,9 +45,9 @@
 #include <cairn/containers/packed_array.hpp>
 #include <cairn/containers/slot_policy.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/storage/growable_memory.hpp>
-#include <cairn/storage/index_iterator.hpp>
-#include <cairn/storage/slot_directory.hpp>
+#include <cairn/storage/inside/growable_memory.hpp>
+#include <cairn/storage/inside/index_iterator.hpp>
+#include <cairn/storage/inside/slot_directory.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -54,7 +54,7 @@
 #include <cairn/movable/relocatable_heap/object_map.hpp>
 #include <cairn/movable/relocation.hpp>
 #include <cairn/os/system_allocator.hpp>
-#include <cairn/storage/slot_directory.hpp>
+#include <cairn/storage/inside/slot_directory.hpp>
 #include <cairn/storage/work_limit.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {

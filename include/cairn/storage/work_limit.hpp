@@ -19,7 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <cairn/os/clock.hpp>
+#include <cairn/os/inside/clock.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

@@ -10,7 +10,7 @@
 
 #include <cairn/core/assert.hpp>
 #include <cairn/core/poison.hpp>
-#include <cairn/storage/growth.hpp>
+#include <cairn/storage/inside/growth.hpp>
 #include <cairn/storage/inside/step_counter.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {

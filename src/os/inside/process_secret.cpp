@@ -12,7 +12,7 @@
 #    include <sys/auxv.h>
 #endif
 
-#include <cairn/os/clock.hpp>
+#include <cairn/os/inside/clock.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 namespace {

@@ -4,7 +4,7 @@
 // one live handle must find its value and one dead handle must find nothing.
 #pragma once
 
-#include <cairn/storage/slot_directory.hpp>
+#include <cairn/storage/inside/slot_directory.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Sentences of cairn/os/clock.hpp.
-#include <cairn/os/clock.hpp>
+// Sentences of cairn/os/inside/clock.hpp.
+#include <cairn/os/inside/clock.hpp>
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Sentences of cairn/storage/index_iterator.hpp.
-#include <cairn/storage/index_iterator.hpp>
+// Sentences of cairn/storage/inside/index_iterator.hpp.
+#include <cairn/storage/inside/index_iterator.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -29,7 +29,7 @@
 #include <utility>
 
 #include <cairn/core/assert.hpp>
-#include <cairn/storage/growable_memory.hpp>
+#include <cairn/storage/inside/growable_memory.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

@@ -18,7 +18,7 @@
 
 #include <cairn/containers/table/split_ref.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/storage/index_iterator.hpp>
+#include <cairn/storage/inside/index_iterator.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

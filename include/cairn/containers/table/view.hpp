@@ -39,7 +39,7 @@
 #include <cairn/containers/table/column.hpp>
 #include <cairn/containers/table/row.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/storage/index_iterator.hpp>
+#include <cairn/storage/inside/index_iterator.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

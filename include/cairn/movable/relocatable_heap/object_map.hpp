@@ -27,7 +27,7 @@
 
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/movable/relocation.hpp>
-#include <cairn/storage/growable_memory.hpp>
+#include <cairn/storage/inside/growable_memory.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 

@@ -1,4 +1,4 @@
-// cairn/storage/growth.hpp - how much more a container asks for, and what it settles for.
+// cairn/storage/inside/growth.hpp - how much more a container asks for, and what it settles for.
 //
 //      now      needed                    wish
 //      |--------|-|-----------------------|      twice as much ...

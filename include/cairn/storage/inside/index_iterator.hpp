@@ -1,4 +1,4 @@
-// cairn/storage/index_iterator.hpp - a random-access iterator over anything with operator[].
+// cairn/storage/inside/index_iterator.hpp - a random-access iterator over anything with operator[].
 //
 //      +------------------------+-------+
 //      | view: base, capacity   | index |      ++ adds one to the index; *it is view[index]

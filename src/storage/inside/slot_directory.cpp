@@ -1,6 +1,6 @@
-// Cold half of cairn/storage/slot_directory.hpp: growth, the ends of promises and of slots, checks;
+// Cold half of cairn/storage/inside/slot_directory.hpp: growth, the ends of promises and of slots, checks;
 // compiled for both orders here.
-#include <cairn/storage/slot_directory.hpp>
+#include <cairn/storage/inside/slot_directory.hpp>
 
 #include <bit>
 #include <cstring>

@@ -1,4 +1,4 @@
-// cairn/os/clock.hpp - nanoseconds that only grow.
+// cairn/os/inside/clock.hpp - nanoseconds that only grow.
 //
 //      before = monotonic_nanoseconds();   work();   took = monotonic_nanoseconds() - before;
 //

@@ -1,5 +1,5 @@
-// Cold half of cairn/os/clock.hpp.
-#include <cairn/os/clock.hpp>
+// Cold half of cairn/os/inside/clock.hpp.
+#include <cairn/os/inside/clock.hpp>
 
 #include <chrono>
 

@@ -1,4 +1,4 @@
-// cairn/storage/growable_memory.hpp - one run of bytes that grows, by copying or where it stands.
+// cairn/storage/inside/growable_memory.hpp - one run of bytes that grows, by copying or where it stands.
 //
 //      through an upstream (default)             inside reserved addresses
 //      +--------+                                |<------- reserve_address_space(max) ------->|
@@ -26,7 +26,7 @@
 #include <cairn/core/allocator_ref.hpp>
 #include <cairn/os/page_memory.hpp>
 #include <cairn/os/system_allocator.hpp>
-#include <cairn/storage/growth.hpp>
+#include <cairn/storage/inside/growth.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 

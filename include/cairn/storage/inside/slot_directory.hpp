@@ -1,4 +1,4 @@
-// cairn/storage/slot_directory.hpp - the slots that handles point at: generations, values, reuse.
+// cairn/storage/inside/slot_directory.hpp - the slots that handles point at: generations, values, reuse.
 //
 //     handle {index 2, generation 5}
 //                   |                                  +------------------------------------------+
@@ -44,7 +44,7 @@
 
 #include <cairn/core/assert.hpp>
 #include <cairn/storage/generations.hpp>
-#include <cairn/storage/growable_memory.hpp>
+#include <cairn/storage/inside/growable_memory.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
