@@ -19,6 +19,7 @@ root = pathlib.Path(__file__).resolve().parent.parent
 module = root / "src/cairn.cppm"
 # As clang writes them: without inline namespaces.
 name_of = re.compile(r"cairn::((?:page_memory::)?(?:\w+|operator\W+\w*))$")
+names_max = 255   # a name that only the library uses belongs in cairn::detail
 no_names = re.compile(r"(detail|literals|page_memory|v\d+_\d+\w*)$")
 
 
@@ -117,6 +118,9 @@ def main():
         print(f"src/cairn.cppm lacks {name}: tools/module.py --write")
     if not missing and module.read_text() != text(there):
         print("src/cairn.cppm is not what tools/module.py --write writes")
+        missing = {""}
+    if len(there) > names_max:
+        print(f"src/cairn.cppm exports {len(there)} names, and {names_max} are enough: users write none of cairn::detail")
         missing = {""}
     if missing:
         sys.exit(1)

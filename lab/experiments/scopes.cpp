@@ -180,7 +180,7 @@ struct by_pmr {
     struct memory {
         std::pmr::memory_resource* resource;
         void* allocate(std::size_t size, cairn::alignment align) {
-            return resource->allocate(size, cairn::round_up(1, align));
+            return resource->allocate(size, cairn::detail::round_up(1, align));
         }
     };
     [[gnu::noinline]] static words f(std::pmr::memory_resource& out, unsigned depth, word seed) {

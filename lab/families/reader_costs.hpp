@@ -28,7 +28,7 @@ using handle = cairn::relocatable_heap::handle_type;
 
 inline constexpr std::size_t object_count = 2'000;
 inline constexpr std::size_t region_size = std::size_t{32} << 20;
-inline constexpr cairn::relocatable_heap_options room{.object_count = 2 * object_count};
+inline constexpr cairn::relocatable_heap::options room{.object_count = 2 * object_count};
 
 struct pinning {
     cairn::concurrent_relocatable_heap heap{region_size, cairn::system_memory(), room};

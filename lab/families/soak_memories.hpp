@@ -67,7 +67,7 @@ struct relocatable {
     double fragmentation() const { return heap.stats().fragmentation() * 100; }
     std::size_t end_of_last() const {
         std::size_t end = 0;
-        heap.for_each_range([&](const cairn::relocatable_range& r) {
+        heap.for_each_range([&](const cairn::relocatable_heap::range& r) {
             if (!r.is_free) end = r.offset + r.size;
         });
         return end;
@@ -134,7 +134,7 @@ inline lab::series strip(const cairn::relocatable_heap& heap, std::string name) 
     const std::size_t least = heap.capacity() / 1000;
     std::size_t from = 0;
     std::size_t used = 0;
-    heap.for_each_range([&](const cairn::relocatable_range& r) {
+    heap.for_each_range([&](const cairn::relocatable_heap::range& r) {
         used += r.is_free ? 0 : r.size;
         const std::size_t end = r.offset + r.size;
         if (end - from < least && end != heap.capacity()) return;

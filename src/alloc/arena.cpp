@@ -10,8 +10,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 detail::bump_region::bump_region(void* address, std::size_t size) noexcept {
     const auto first = reinterpret_cast<std::uintptr_t>(address);
-    const std::uintptr_t begin = round_up(first, bump_granule);
-    const std::uintptr_t end = round_down(first + size, bump_granule);
+    const std::uintptr_t begin = detail::round_up(first, bump_granule);
+    const std::uintptr_t end = detail::round_down(first + size, bump_granule);
     if (begin < end) {
         begin_ = top_ = peak_ = begin;
         end_ = end;
@@ -39,7 +39,7 @@ void detail::bump_region::validate() const noexcept {
 arena::arena(std::size_t size, allocator_ref upstream, options how) noexcept : upstream_{upstream} {
     // Cache-line aligned: the first block then starts a line, whatever the upstream's habits.
     // A refusal leaves an empty region, which refuses every request: capacity() is 0.
-    void* const block = upstream_.allocate(size, cache_line_alignment);
+    void* const block = upstream_.allocate(size, detail::cache_line_alignment);
     if (block == nullptr) { return; }
     region_ = detail::bump_region{block, size};
     block_ = block;
@@ -102,7 +102,7 @@ void arena::release() noexcept {
     watch_.forget_region();
     if (block_ != nullptr) {
         upstream_.deallocate(std::exchange(block_, nullptr), std::exchange(block_size_, 0),
-                             cache_line_alignment);
+                             detail::cache_line_alignment);
     }
 }
 

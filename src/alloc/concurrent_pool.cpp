@@ -13,7 +13,8 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {
 
-std::size_t magazine_size_for(std::size_t stride, const concurrent_pool_options& o) noexcept {
+std::size_t magazine_size_for(std::size_t stride,
+                              const detail::concurrent_pool_options& o) noexcept {
     std::size_t size =
         std::min(o.magazine_size, std::size_t{1} << 20);  // more is absurd, and wraps
     if (size == 0) {
@@ -29,7 +30,7 @@ std::size_t magazine_size_for(std::size_t stride, const concurrent_pool_options&
         const std::size_t even = std::size_t{1}
                                  << detail::lowest_bit(stride);  // stride is a multiple of it
         const std::size_t period = even < cache_line_size ? cache_line_size / even : 1;
-        size = round_up(size, alignment{period});
+        size = detail::round_up(size, alignment{period});
     }
     return size;
 }

@@ -63,7 +63,7 @@ void* growing_arena::allocate_elsewhere(std::size_t size, alignment align) noexc
     const std::size_t padding = align > detail::bump_granule ? align.bytes() - 16 : 0;
     if (size > PTRDIFF_MAX - 15 || padding > PTRDIFF_MAX - size) { return nullptr; }
     // A payload begins at a multiple of 16: that much padding suffices wherever the block lies.
-    const std::size_t needed = round_up(size, detail::bump_granule) + padding;
+    const std::size_t needed = detail::round_up(size, detail::bump_granule) + padding;
     block* b = nullptr;
     if (needed > (next_size_ - block::header_size) / 2) {
         b = take_spare(needed, true);
@@ -177,7 +177,7 @@ bool growing_arena::reserve(std::size_t size) noexcept {
         if (!b->oversized && b->payload_size() >= size) { return true; }
     }
     if (size > PTRDIFF_MAX - block::header_size - 15) { return false; }
-    const std::size_t needed = round_up(size, detail::bump_granule) + block::header_size;
+    const std::size_t needed = detail::round_up(size, detail::bump_granule) + block::header_size;
     block* const b = ask_upstream(needed > next_size_ ? needed : next_size_);
     if (b == nullptr) { return false; }
     b->next = spare_;

@@ -62,7 +62,7 @@ pool::pool(slice<std::byte> buffer, std::size_t slot_size, alignment align) noex
     }
     if (count == 0) { return; }
     std::byte* const first = buffer.data() + lost;
-    std::byte* const side = first + round_up(count * stride_, alignment::of<void*>());
+    std::byte* const side = first + detail::round_up(count * stride_, alignment::of<void*>());
     chunks_ = reinterpret_cast<chunk*>(side);
     chunk_count_ = chunk_capacity_ = 1;
     floor_ = top_ = reinterpret_cast<void**>(side + sizeof(chunk)) + lookahead;

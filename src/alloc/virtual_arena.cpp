@@ -30,7 +30,7 @@ virtual_arena::virtual_arena(std::size_t reserve_size, options how) noexcept : h
     // Twice the step: rounding up adds less than one, the guard is one page, and a step is that or
     // more.
     if (reserve_size == 0 || reserve_size > PTRDIFF_MAX - 2 * step) { return; }
-    const std::size_t usable = round_up(reserve_size, alignment{step});
+    const std::size_t usable = detail::round_up(reserve_size, alignment{step});
     const std::size_t guard_size = how.end_guard == guard::page_at_end ? page_memory::size() : 0;
 
     void* const base = page_memory::reserve(usable + guard_size, alignment{step});
@@ -44,7 +44,7 @@ virtual_arena::virtual_arena(std::size_t reserve_size, options how) noexcept : h
     if (how.name != default_name && how.name != nullptr) { set_name(how.name); }
     // From here on both steps are usable as they are: 0 < min <= max, min a multiple of `step`.
     const std::size_t least = how.commit_step_min < usable ? how.commit_step_min : usable;
-    how_.commit_step_min = round_up(least == 0 ? 1 : least, alignment{step});
+    how_.commit_step_min = detail::round_up(least == 0 ? 1 : least, alignment{step});
     if (how_.commit_step_max < how_.commit_step_min) {
         how_.commit_step_max = how_.commit_step_min;
     }
@@ -90,7 +90,7 @@ bool virtual_arena::commit_up_to(std::size_t size_needed, std::size_t size_wante
     for (std::size_t size : {size_wanted, size_needed}) {
         // `size_wanted` may be SIZE_MAX, a sum that was cut off: cut again before it is rounded.
         size = size > capacity() ? capacity() : size;
-        size = round_up(size, alignment{page});  // capacity() is a whole number of them
+        size = detail::round_up(size, alignment{page});  // capacity() is a whole number of them
         if (size < size_needed) { continue; }
         if (page_memory::commit(address_of(region_.end()), size - have)) {
             // Poisoned before the region has it: no moment at which free bytes look allocated.
@@ -136,7 +136,8 @@ void* virtual_arena::allocate_elsewhere(std::size_t size, alignment align) noexc
     // here, not only what is committed.
     const std::size_t padding = detail::padding_to(region_.top(), align);
     if (size > free_size() || padding > free_size() - size) { return nullptr; }
-    const std::size_t needed = round_up(region_.used_size() + padding + size, detail::bump_granule);
+    const std::size_t needed =
+        detail::round_up(region_.used_size() + padding + size, detail::bump_granule);
     // Colouring is not counted in: it moves a block only where there is room for it.
     if (!commit_up_to(needed, detail::saturating_add(needed, next_step_))) { return nullptr; }
     raise_step();
@@ -149,7 +150,7 @@ bool virtual_arena::commit_and_resize(void* p, std::size_t old_size,
     // is not used for them: is_last() says no first.
     const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - region_.begin();
     if (!region_.is_last(p, old_size) || new_size > capacity() - offset) { return false; }
-    const std::size_t needed = round_up(offset + new_size, detail::bump_granule);
+    const std::size_t needed = detail::round_up(offset + new_size, detail::bump_granule);
     if (!commit_up_to(needed, detail::saturating_add(needed, next_step_))) { return false; }
     raise_step();
     return region_.try_resize(p, old_size, new_size);
@@ -158,7 +159,7 @@ bool virtual_arena::commit_and_resize(void* p, std::size_t old_size,
 void virtual_arena::decommit_above_retained() noexcept {
     const std::size_t page =
         how_.huge == huge_pages::advised ? page_memory::huge_size() : page_memory::size();
-    const std::size_t kept = round_up(how_.retain_size, alignment{page});
+    const std::size_t kept = detail::round_up(how_.retain_size, alignment{page});
     // reset() has asked before whether capacity() > retain_size: so the default, SIZE_MAX, is never
     // rounded here.
     if (kept >= region_.capacity()) { return; }

@@ -172,10 +172,10 @@ std::size_t collected_heap::capacity() const noexcept {
     return region_ == nullptr ? 0 : detail::capacity_of(*region_);
 }
 
-collected_heap_stats collected_heap::stats() const noexcept {
+detail::collected_heap_stats collected_heap::stats() const noexcept {
     if (region_ == nullptr) { return {}; }
     const detail::collected_region& r = *region_;
-    collected_heap_stats s{};
+    detail::collected_heap_stats s{};
     s.capacity = capacity();
     s.used_size = r.used_size;
     s.free_size = s.capacity - r.used_size;

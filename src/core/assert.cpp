@@ -60,10 +60,10 @@ constinit std::atomic<unsigned> version{0};
 constinit std::atomic<assert_handler> current_handler{&print_to_stderr};
 constinit std::atomic<void*> current_context{nullptr};
 
-installed_handler installed() noexcept {
+detail::installed_handler installed() noexcept {
     // reader   version even --- handler --- context --- the same version: a pair of one writer
     // A version that has changed, or is odd, means that it may be half of each: look again.
-    installed_handler seen;
+    detail::installed_handler seen;
     for (int tries = 0; tries < 2000; ++tries) {
         // A writer that was interrupted between its two stores needs a processor to go on.
         if (tries >= 1000) { std::this_thread::sleep_for(std::chrono::milliseconds{1}); }
@@ -78,7 +78,7 @@ installed_handler installed() noexcept {
 
 }  // namespace
 
-installed_handler set_assert_handler(assert_handler handler, void* context) noexcept {
+detail::installed_handler set_assert_handler(assert_handler handler, void* context) noexcept {
     // version   even: the pair is whole     odd: one thread is writing it
     // Installers wait for each other here; each takes an even version to the odd one behind it.
     unsigned even = version.load(std::memory_order_relaxed) & ~1u;
@@ -88,7 +88,7 @@ installed_handler set_assert_handler(assert_handler handler, void* context) noex
     }
     // acq_rel: what the installer wrote before installing is visible to the thread that fails, and
     // the odd version is visible to a reader that sees either of the two.
-    const installed_handler before{
+    const detail::installed_handler before{
         current_handler.exchange(handler != nullptr ? handler : &print_to_stderr,
                                  std::memory_order_acq_rel),
         current_context.exchange(handler != nullptr ? context : nullptr,
@@ -112,7 +112,7 @@ std::size_t describe(const broken_promise& broken, char* text, std::size_t size)
             }
             between = ", ";
         }
-        for (const named_value& v : broken.values) {
+        for (const detail::named_value& v : broken.values) {
             if (v.name == nullptr) { break; }
             out.add("%s%s %llu", between, v.name, v.value);
             between = ", ";

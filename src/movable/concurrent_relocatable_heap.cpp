@@ -15,7 +15,7 @@
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 namespace {
 
-relocatable_heap_options with_count(relocatable_heap_options o) noexcept {
+detail::relocatable_heap_options with_count(detail::relocatable_heap_options o) noexcept {
     if (o.object_count == 0) { o.object_count = 65'536; }
     return o;
 }
@@ -41,7 +41,7 @@ void concurrent_relocatable_heap::make_pin_words(allocator_ref upstream) noexcep
     // A word for each slot there will ever be. Without them take() refuses everything.
     const std::uint32_t count = heap_.slot_count();
     if (count == 0) { return; }
-    void* const memory = upstream.allocate(count * sizeof(pin_word), cache_line_alignment);
+    void* const memory = upstream.allocate(count * sizeof(pin_word), detail::cache_line_alignment);
     if (memory == nullptr) { return; }
     pin_words_ = static_cast<pin_word*>(memory);
     pin_word_count_ = count;
@@ -67,7 +67,8 @@ concurrent_relocatable_heap::~concurrent_relocatable_heap() {
         pin_words_[i].~pin_word();
     }
     if (pin_words_ != nullptr) {
-        upstream_.deallocate(pin_words_, pin_word_count_ * sizeof(pin_word), cache_line_alignment);
+        upstream_.deallocate(pin_words_, pin_word_count_ * sizeof(pin_word),
+                             detail::cache_line_alignment);
     }
 }
 

@@ -16,7 +16,7 @@ using detail::object_granules_max;
 
 namespace {
 
-constexpr slot_rules rules(std::uint32_t first_generation) noexcept {
+constexpr detail::slot_rules rules(std::uint32_t first_generation) noexcept {
     return {relocatable_heap::handle_type::index_max, relocatable_heap::handle_type::generation_max,
             0, first_generation};
 }
@@ -27,7 +27,7 @@ constexpr std::size_t page = 4096 / object_granule;
 /// What is aligned on one side is aligned on the other one, too: up to a page, or up to the largest
 /// alignment that a smaller side holds.
 constexpr std::size_t distance_for(std::size_t side) noexcept {
-    return round_up(side, alignment{side < page ? std::bit_ceil(side) : page});
+    return detail::round_up(side, alignment{side < page ? std::bit_ceil(side) : page});
 }
 
 }  // namespace
@@ -76,11 +76,11 @@ relocatable_heap::relocatable_heap(std::size_t size, allocator_ref upstream,
       upstream_{upstream},
       largest_movable_{how.largest_movable} {
     if (size > SIZE_MAX / 2 - 256) { return; }
-    const std::size_t wanted = round_up(size, alignment{object_granule}) / object_granule;
+    const std::size_t wanted = detail::round_up(size, alignment{object_granule}) / object_granule;
     const std::size_t granules = wanted < object_granules_max ? wanted : object_granules_max;
     const two_sides r{granules, how.stress_relocate ? distance_for(granules) : 0};
     const std::size_t total = object_granule * (r.side + r.distance);
-    void* const memory = upstream.allocate(total, cache_line_alignment);
+    void* const memory = upstream.allocate(total, detail::cache_line_alignment);
     if (memory == nullptr) { return; }
     owned_ = static_cast<std::byte*>(memory);
     owned_size_ = total;
@@ -121,10 +121,10 @@ void relocatable_heap::release() noexcept {
     map_.release();
     // A directory that is assigned to begins its lives elsewhere: old handles find nothing in what
     // comes next.
-    slots_ = slot_directory<reuse::lifo>{rules(0), upstream_};
+    slots_ = detail::slot_directory<reuse::lifo>{rules(0), upstream_};
     use_table();
     if (owned_ != nullptr) {
-        upstream_.deallocate(owned_, owned_size_, cache_line_alignment);
+        upstream_.deallocate(owned_, owned_size_, detail::cache_line_alignment);
         owned_ = nullptr;
     }
     base_ = nullptr;
@@ -132,7 +132,7 @@ void relocatable_heap::release() noexcept {
 }
 
 relocatable_heap::relocatable_heap(relocatable_heap&& other) noexcept
-    : slots_{static_cast<slot_directory<reuse::lifo>&&>(other.slots_)},
+    : slots_{static_cast<detail::slot_directory<reuse::lifo>&&>(other.slots_)},
       map_{static_cast<detail::object_map&&>(other.map_)},
       upstream_{other.upstream_},
       largest_movable_{other.largest_movable_} {
@@ -273,8 +273,8 @@ void relocatable_heap::leave(std::byte* from, std::size_t kept, std::size_t size
 
 // ---------------------------------------------------------------------------- looking
 
-relocatable_heap_stats relocatable_heap::stats() const noexcept {
-    relocatable_heap_stats s{};
+detail::relocatable_heap_stats relocatable_heap::stats() const noexcept {
+    detail::relocatable_heap_stats s{};
     s.capacity = capacity();
     s.free_size = free_size();
     s.largest_free = std::size_t{map_.largest_hole()} * object_granule;
@@ -292,7 +292,7 @@ relocatable_heap_stats relocatable_heap::stats() const noexcept {
 
 std::size_t relocatable_heap::unusable_for(std::size_t size) const noexcept {
     std::size_t total = 0;
-    for_each_range([&](const relocatable_range& r) {
+    for_each_range([&](const range& r) {
         if (r.is_free && r.size < size) { total += r.size; }
     });
     return total;
@@ -309,7 +309,7 @@ void relocatable_heap::validate() const noexcept {
             CAIRN_ASSERT(slots_.is_alive(i), "an object in the map has a live handle");
             CAIRN_ASSERT(place(i) == e.place || place(i) == e.place + other_side_,
                          "a handle leads to the place of its object");
-            CAIRN_ASSERT(is_aligned(address(i), alignment{std::size_t{1} << e.align_log2}),
+            CAIRN_ASSERT(detail::is_aligned(address(i), alignment{std::size_t{1} << e.align_log2}),
                          "an object is aligned as it was asked");
             ++count;
             pinned += e.pins != 0 ? 1 : 0;

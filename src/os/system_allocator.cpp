@@ -21,7 +21,7 @@ void* system_allocator::allocate(std::size_t size, alignment align) noexcept {
     if (align <= default_alignment) { return std::malloc(asked); }
     // aligned_alloc wants a multiple of the alignment; rounding cannot wrap below PTRDIFF_MAX
     // unless the alignment itself is absurd.
-    const std::size_t rounded = round_up(asked, align);
+    const std::size_t rounded = detail::round_up(asked, align);
     return rounded < asked ? nullptr : std::aligned_alloc(align.bytes(), rounded);
 #endif
 }

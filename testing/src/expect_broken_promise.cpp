@@ -39,7 +39,7 @@ struct promise_catcher {
     static caught_promise run(void (*call)(void*) noexcept, void* function) noexcept {
         caught_promise caught;
         // Before the run: a child of fork() takes it along, and Windows' other stack needs it here.
-        const installed_handler before = set_assert_handler(&report);
+        const detail::installed_handler before = set_assert_handler(&report);
         const detail::aside_end how = detail::run_aside(call, function, &caught, sizeof caught);
         (void)set_assert_handler(before.handler, before.context);
         switch (how) {

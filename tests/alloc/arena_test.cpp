@@ -83,7 +83,7 @@ TEST(arena, an_upstream_that_refuses_leaves_an_empty_usable_arena) {
 TEST(arena, alignment_up_to_4096_is_served) {
     arena a{64_KiB};
     for (std::size_t align = 1; align <= 4096; align *= 2) {
-        EXPECT_TRUE(is_aligned(a.allocate(1, alignment{align}), alignment{align}));
+        EXPECT_TRUE(detail::is_aligned(a.allocate(1, alignment{align}), alignment{align}));
     }
     const std::size_t before = a.used_size();
     EXPECT_EQ(a.allocate(1, alignment{std::size_t{1} << 40}), nullptr);

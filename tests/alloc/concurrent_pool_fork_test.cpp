@@ -101,7 +101,7 @@ TEST(concurrent_pool_fork, the_child_goes_on_while_others_take_and_free) {
 // another thread is inside a growth
 
 constexpr std::size_t slot_count = 12;
-constexpr cairn::concurrent_pool_options tiny{
+constexpr cairn::concurrent_pool::options tiny{
     .slots_per_chunk = 2,
     .chunk_size_max = 64,
     .slot_count_max = slot_count,

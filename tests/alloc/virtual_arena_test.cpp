@@ -108,7 +108,7 @@ TEST(virtual_arena, huge_pages_are_a_wish) {
     virtual_arena a{64_MiB, {.huge = virtual_arena::huge_pages::advised}};
     std::memset(a.allocate(4_MiB), 1, 4_MiB);
     EXPECT_EQ(a.committed_size() % page_memory::huge_size(), 0u);
-    EXPECT_TRUE(is_aligned(a.data(), alignment{page_memory::huge_size()}));
+    EXPECT_TRUE(detail::is_aligned(a.data(), alignment{page_memory::huge_size()}));
 }
 
 TEST(virtual_arena, moves_with_its_reservation) {

@@ -31,7 +31,7 @@ struct habits {
 
 class model {
 public:
-    model(std::uint32_t seed, std::size_t size, const collected_heap_options& options,
+    model(std::uint32_t seed, std::size_t size, const collected_heap::options& options,
           const habits& how = {})
         : random_{seed}, how_{how}, heap_{size, options} {}
     ~model() {

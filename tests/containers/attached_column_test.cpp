@@ -94,8 +94,8 @@ TEST(attached_column, values_are_as_aligned_as_their_type_asks) {
         const attached_column<page_of_heat> wide{rows};
         const attached_column<char> narrow{rows};
         ASSERT_TRUE(wide.is_attached() && narrow.is_attached());
-        EXPECT_TRUE(is_aligned(&wide[0], alignment{256}));
-        EXPECT_TRUE(is_aligned(narrow.values().data(), cache_line_alignment));
+        EXPECT_TRUE(detail::is_aligned(&wide[0], alignment{256}));
+        EXPECT_TRUE(detail::is_aligned(narrow.values().data(), detail::cache_line_alignment));
         EXPECT_EQ(wide.values().size(), 5u);
     }
 }

@@ -51,11 +51,11 @@ TEST(assert_handler, is_called_once_with_the_sentence_and_its_context) {
 TEST(assert_handler, is_given_back_with_its_context_by_the_next_installation) {
     int context = 0;
     const assert_handler mine = [](const broken_promise&, void*) {};
-    const installed_handler first = set_assert_handler(mine, &context);
-    const installed_handler second = set_assert_handler(nullptr, &context);
+    const detail::installed_handler first = set_assert_handler(mine, &context);
+    const detail::installed_handler second = set_assert_handler(nullptr, &context);
     EXPECT_EQ(second.handler, mine);
     EXPECT_EQ(second.context, &context);
-    const installed_handler third = set_assert_handler(first.handler, first.context);
+    const detail::installed_handler third = set_assert_handler(first.handler, first.context);
     EXPECT_EQ(third.handler, first.handler) << "nullptr installs the default";
     EXPECT_EQ(third.context, nullptr) << "which has no context";
 }
@@ -159,7 +159,7 @@ TEST(CAIRN_ASSERT, evaluates_nothing_when_the_condition_holds) {
     [[maybe_unused]] int calls = 0;
     [[maybe_unused]] const auto details = [&] {
         ++calls;
-        return evidence{};
+        return detail::evidence{};
     };
     CAIRN_ASSERT(true, "true is true", details());
     EXPECT_EQ(calls, 0);

@@ -45,7 +45,7 @@ void run(const std::uint8_t* at, const std::uint8_t* end, std::size_t region, bo
             const alignment align{std::size_t{1} << (at[0] / 8 % 16 < 10 ? 4 : at[0] / 8 % 16)};
             auto* const data = static_cast<std::byte*>(h.allocate(size, align));
             if (data == nullptr) { continue; }
-            require(is_aligned(data, align) && h.owns(data) && h.usable_size(data) >= size);
+            require(detail::is_aligned(data, align) && h.owns(data) && h.usable_size(data) >= size);
             live.push_back({data, size, align, std::byte{at[2]}});
             if (size != 0) { std::memset(data, at[2], size); }
         } else if (!live.empty()) {

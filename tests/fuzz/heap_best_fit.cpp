@@ -3,5 +3,5 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace cairn;
-    return fuzzing::run_one_of<best_fit, basic_best_fit<2>>(data, size);
+    return fuzzing::run_one_of<best_fit, detail::basic_best_fit<2>>(data, size);
 }

@@ -3,6 +3,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace cairn;
-    return fuzzing::run_one_of<good_fit, quick_fit, strict_good_fit, basic_good_fit<2, 4, 16>>(
-        data, size);
+    return fuzzing::run_one_of<good_fit, quick_fit, strict_good_fit,
+                               detail::basic_good_fit<2, 4, 16>>(data, size);
 }

@@ -78,4 +78,4 @@
 #    define __aarch64__ 1
 #endif
 #include <cairn/core/alignment.hpp>
-static_assert(cairn::cache_line_size == 128 && cairn::cache_line_alignment.bytes() == 128);
+static_assert(cairn::cache_line_size == 128 && cairn::detail::cache_line_alignment.bytes() == 128);

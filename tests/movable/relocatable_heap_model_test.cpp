@@ -15,7 +15,6 @@ namespace {
 using cairn::alignment;
 using cairn::pinned;
 using cairn::relocatable_heap;
-using cairn::relocatable_heap_options;
 using cairn::work_limit;
 using handle = relocatable_heap::handle_type;
 
@@ -49,7 +48,7 @@ struct object {
 
 class model {
 public:
-    model(std::uint64_t seed, std::size_t region, const relocatable_heap_options& options,
+    model(std::uint64_t seed, std::size_t region, const relocatable_heap::options& options,
           bool only_bytes = false)
         : random_{seed}, only_bytes_{only_bytes}, heap_{region, upstream_, options} {}
 
@@ -148,7 +147,7 @@ private:
             const alignment align{std::size_t{1} << (!only_bytes_ && any(5) == 0 ? any(8) : 4)};
             o.h = heap_.allocate(o.size, align);
             if (o.h) {
-                EXPECT_TRUE(cairn::is_aligned(heap_.get(o.h), align));
+                EXPECT_TRUE(cairn::detail::is_aligned(heap_.get(o.h), align));
                 auto* const bytes = static_cast<unsigned char*>(heap_.get(o.h));
                 for (std::size_t i = 0; i < o.size; ++i) {
                     bytes[i] = static_cast<unsigned char>(mix(o.number + i));

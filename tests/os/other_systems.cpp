@@ -47,7 +47,7 @@ void pages() {
 
     for (std::size_t align = 1; align <= std::size_t{64} << 20; align *= 2) {
         void* const p = page_memory::reserve(3 * page, alignment{align});
-        check(p != nullptr && is_aligned(p, alignment{align}),
+        check(p != nullptr && detail::is_aligned(p, alignment{align}),
               "alignments above a page are honoured");
         if (p != nullptr) { page_memory::release(p, 3 * page); }
     }
@@ -80,7 +80,7 @@ void allocators() {
     }
     system_allocator heap;
     void* const s = heap.allocate(100, alignment{256});
-    check(s != nullptr && is_aligned(s, alignment{256}), "malloc's memory is aligned");
+    check(s != nullptr && detail::is_aligned(s, alignment{256}), "malloc's memory is aligned");
     heap.deallocate(s, 100, alignment{256});
     growing_arena arena;
     for (int i = 0; i < 10000; ++i) { check(arena.allocate(100) != nullptr, "an arena grows"); }

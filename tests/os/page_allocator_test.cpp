@@ -35,7 +35,7 @@ TEST(page_allocator, gives_whole_pages_of_zeros) {
     EXPECT_EQ(pages.good_size(SIZE_MAX), SIZE_MAX);
     auto* const p = static_cast<std::byte*>(pages.allocate(100));
     ASSERT_NE(p, nullptr);
-    EXPECT_TRUE(is_aligned(p, alignment{page}));
+    EXPECT_TRUE(detail::is_aligned(p, alignment{page}));
     for (std::size_t i = 0; i < page; ++i) { ASSERT_EQ(p[i], std::byte{0}); }
     std::memset(p, 1, pages.good_size(100));
     pages.deallocate(p, 100);
@@ -105,7 +105,7 @@ TEST(page_allocator, blocks_that_may_have_huge_pages_are_aligned_to_one) {
     void* const big = pages.allocate(huge + 1);
     void* const small = pages.allocate(page);
     ASSERT_TRUE(big != nullptr && small != nullptr);
-    EXPECT_TRUE(is_aligned(big, alignment{huge}));
+    EXPECT_TRUE(detail::is_aligned(big, alignment{huge}));
     pages.deallocate(big, huge + 1);
     pages.deallocate(small, page);
 }
@@ -116,7 +116,7 @@ TEST(page_allocator, a_block_of_just_one_huge_page_is_aligned_to_it) {
     const std::size_t huge = page_memory::huge_size();
     for (int i = 0; i < 4; ++i) {  // by chance one could be
         void* const p = memory.allocate(huge);
-        EXPECT_TRUE(is_aligned(p, alignment{huge}));
+        EXPECT_TRUE(detail::is_aligned(p, alignment{huge}));
         memory.deallocate(p, huge);
         void* const other = memory.allocate(page);  // moves the next addresses
         memory.deallocate(other, page);

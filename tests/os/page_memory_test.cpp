@@ -71,7 +71,7 @@ TEST(page_memory, alignments_above_a_page_are_honoured) {
     for (std::size_t align = 1; align <= 64_MiB; align *= 2) {
         reservation r{3 * page, alignment{align}};
         ASSERT_NE(r.data, nullptr);
-        EXPECT_TRUE(is_aligned(r.data, alignment{align})) << align;
+        EXPECT_TRUE(detail::is_aligned(r.data, alignment{align})) << align;
         EXPECT_TRUE(page_memory::commit(r.data, 3 * page));
         write_byte(r.data);
         write_byte(r.data + 3 * page - 1);
@@ -84,7 +84,7 @@ TEST(page_memory,
         auto* const first =
             static_cast<std::byte*>(page_memory::reserve_committed(3 * page - 1, alignment{align}));
         ASSERT_NE(first, nullptr);
-        EXPECT_TRUE(is_aligned(first, alignment{align}));
+        EXPECT_TRUE(detail::is_aligned(first, alignment{align}));
         for (std::size_t i = 0; i != 3 * page; ++i) { ASSERT_EQ(first[i], std::byte{0}); }
         first[3 * page - 1] = std::byte{7};
         ASSERT_TRUE(page_memory::commit(first, 3 * page));

@@ -65,7 +65,7 @@ TEST(per_thread, each_value_is_alone_on_its_cache_lines) {
     };
     per_thread<odd> values{4};
     for (std::size_t i = 0; i < 4; ++i) {
-        EXPECT_TRUE(is_aligned(&values.at(i), cache_line_alignment));
+        EXPECT_TRUE(detail::is_aligned(&values.at(i), detail::cache_line_alignment));
     }
     EXPECT_GE(reinterpret_cast<char*>(&values.at(1)) - reinterpret_cast<char*>(&values.at(0)), 128);
 }

@@ -12,8 +12,8 @@ using namespace cairn;
 namespace {
 
 void pass(std::uint64_t nanoseconds) {
-    const std::uint64_t begin = monotonic_nanoseconds();
-    while (monotonic_nanoseconds() - begin < nanoseconds) {}
+    const std::uint64_t begin = detail::monotonic_nanoseconds();
+    while (detail::monotonic_nanoseconds() - begin < nanoseconds) {}
 }
 
 /// Destroys objects that take `nanoseconds` each.

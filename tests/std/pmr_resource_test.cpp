@@ -62,7 +62,7 @@ TEST(pmr_resource, passes_size_and_alignment_on_exactly) {
     pmr_resource resource{memory};
     for (std::size_t align = 1; align <= 4096; align *= 2) {
         void* const p = resource.allocate(align * 3, align);
-        EXPECT_TRUE(is_aligned(p, alignment{align}));
+        EXPECT_TRUE(detail::is_aligned(p, alignment{align}));
         resource.deallocate(p, align * 3, align);
     }
 }

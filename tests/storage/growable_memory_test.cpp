@@ -11,6 +11,7 @@
 #include "support/test_upstream.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 
 TEST(growable_memory, grows_by_copying_through_the_upstream) {
     test_upstream upstream;

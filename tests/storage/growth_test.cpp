@@ -23,11 +23,11 @@ namespace {
 /// The counts that grow_by_halves() tries when none is served.
 std::vector<std::size_t> attempts(std::size_t now, std::size_t needed, std::size_t wish) {
     std::vector<std::size_t> all;
-    EXPECT_EQ(grow_by_halves(now, needed, wish,
-                             [&](std::size_t count) {
-                                 all.push_back(count);
-                                 return false;
-                             }),
+    EXPECT_EQ(detail::grow_by_halves(now, needed, wish,
+                                     [&](std::size_t count) {
+                                         all.push_back(count);
+                                         return false;
+                                     }),
               0u);
     return all;
 }
@@ -88,8 +88,9 @@ TEST(growth, a_wish_that_is_refused_is_halved_down_to_an_eighth) {
 }
 
 TEST(growth, what_is_served_first_is_taken) {
-    EXPECT_EQ(grow_by_halves(1000, 1001, 2000, [](std::size_t n) { return n <= 1300; }), 1250u);
-    EXPECT_EQ(grow_by_halves(1000, 1001, 2000, [](std::size_t) { return true; }), 2000u);
+    EXPECT_EQ(detail::grow_by_halves(1000, 1001, 2000, [](std::size_t n) { return n <= 1300; }),
+              1250u);
+    EXPECT_EQ(detail::grow_by_halves(1000, 1001, 2000, [](std::size_t) { return true; }), 2000u);
 }
 
 TEST(growth, packed_arrays_and_maps_end_with_memory_and_do_not_copy_all_for_each_insertion) {
@@ -162,9 +163,11 @@ TEST(growth, tables_and_their_columns_end_with_memory_and_do_not_copy_all_for_ea
 TEST(growth, slots_alone_end_with_memory_too) {
     for (const std::size_t limit : {100'000u, 140'000u, 200'000u, 333'333u}) {
         limited_memory memory{limit};
-        slot_directory<reuse::lifo> slots{{0xffff'fffd, 0x7fff'ffff, 0}, memory};
+        detail::slot_directory<reuse::lifo> slots{{0xffff'fffd, 0x7fff'ffff, 0}, memory};
         std::size_t count = 0;
-        for (; slots.next() != slot_directory<>::none; ++count) { slots.occupy(slots.next(), 0); }
+        for (; slots.next() != detail::slot_directory<>::none; ++count) {
+            slots.occupy(slots.next(), 0);
+        }
         EXPECT_GE(count * 12, limit / 4);
         EXPECT_LE(memory.served_count, 60u);
         slots.validate();

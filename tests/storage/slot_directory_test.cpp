@@ -10,6 +10,7 @@
 #include "support/test_upstream.hpp"
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 constexpr std::uint32_t none = slot_directory<>::none;

@@ -10,6 +10,7 @@
 #include <vector>
 
 using namespace cairn;
+using namespace cairn::detail;
 
 namespace {
 

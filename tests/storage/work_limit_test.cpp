@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-using cairn::monotonic_nanoseconds;
 using cairn::work_limit;
+using cairn::detail::monotonic_nanoseconds;
 using cairn::detail::work_meter;
 
 namespace {

@@ -53,7 +53,8 @@ std::vector<block> allocate_blocks(A& a, unsigned seed, const options& o) {
                                                       : random() % (o.align_log2_max + 1))};
         auto* const data = static_cast<std::byte*>(a.allocate(size, align));
         if (data == nullptr) { break; }
-        EXPECT_TRUE(cairn::is_aligned(data, align)) << "size " << size << ", " << align.bytes();
+        EXPECT_TRUE(cairn::detail::is_aligned(data, align))
+            << "size " << size << ", " << align.bytes();
         const auto fill = static_cast<std::byte>(i * 37 + 11);
         if (size != 0) { std::memset(data, static_cast<int>(fill), size); }
         blocks.push_back({data, size, align, fill});

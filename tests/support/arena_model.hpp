@@ -66,7 +66,7 @@ void check_arena_against_model(Arena& a, unsigned seed, arena_model_options o = 
                 a.validate();
                 continue;
             }
-            ASSERT_TRUE(cairn::is_aligned(p, align)) << "step " << step;
+            ASSERT_TRUE(cairn::detail::is_aligned(p, align)) << "step " << step;
             live.push_back({p, size, align, next_fill++});
             fill(live.back());
         } else if (dice < 70) {  // free the newest: its bytes come back

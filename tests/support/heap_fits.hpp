@@ -18,8 +18,8 @@ using named_fits =
 
 /// Beside them, the shapes that reach what a small region otherwise does not: nearly every free
 /// block is a node of the trie; much waits.
-using trie_fit = basic_best_fit<2>;
-using deferring_fit = basic_good_fit<4, 64, 16>;
+using trie_fit = detail::basic_best_fit<2>;
+using deferring_fit = detail::basic_good_fit<4, 64, 16>;
 using all_fits = testing::Types<good_fit, quick_fit, strict_good_fit, best_fit, first_fit, half_fit,
                                 trie_fit, deferring_fit>;
 

@@ -24,7 +24,7 @@ struct stopping_upstream {
             stopped = true;
             while (!may_go_on) { std::this_thread::yield(); }
         }
-        const std::size_t begin = cairn::round_up(used, align);
+        const std::size_t begin = cairn::detail::round_up(used, align);
         if (size > sizeof memory || begin > sizeof memory - size) { return nullptr; }
         used = begin + size;
         return memory + begin;

@@ -110,9 +110,9 @@ TEST(expect_broken_promise, sees_the_wrappers_sentences_in_every_build) {
 TEST(expect_broken_promise, gives_the_handler_back) {
     int context = 0;
     const assert_handler mine = [](const broken_promise&, void*) {};
-    const installed_handler before = set_assert_handler(mine, &context);
+    const detail::installed_handler before = set_assert_handler(mine, &context);
     (void)expect_broken_promise([] {});
-    const installed_handler after = set_assert_handler(before.handler, before.context);
+    const detail::installed_handler after = set_assert_handler(before.handler, before.context);
     EXPECT_EQ(after.handler, mine);
     EXPECT_EQ(after.context, &context);
 }

@@ -7,6 +7,7 @@ value_type, a move constructor) is said once, in `usual`.
 
 A public name with neither is undocumented; `undocumented` lists them, and the site is not built.
 """
+import functools
 import html
 import pathlib
 import re
@@ -35,7 +36,7 @@ usual = {
     **dict.fromkeys(["value_type", "element_type", "key_type", "mapped_type", "size_type", "difference_type",
                      "reference", "const_reference", "pointer", "const_pointer", "iterator", "const_iterator",
                      "iterator_concept", "iterator_category", "hasher", "key_equal", "layout_type", "view_type",
-                     "const_view_type", "handle_type", "options", "upstream_type", "allocator_type", "fit_type",
+                     "const_view_type", "handle_type", "options", "stats_type", "upstream_type", "allocator_type", "fit_type",
                      "growth", "map_type", "shared_type", "lease_type", "offset_type", "is_always_equal",
                      "propagate_on_container_copy_assignment", "propagate_on_container_move_assignment",
                      "propagate_on_container_swap", "rebind", "other", "reverse_iterator",
@@ -411,6 +412,7 @@ class reference:
 
     def write_class(self, compound, depth=2):
         name = compound.find("compoundname").text.removeprefix("cairn::")
+        name = public_names().get(name, name)
         file, line = self.place(compound)
         # (A fit's index is what the concept of fits says.)
         if re.search(r"detail|<|@|::index$", name) or not is_public_header(file):
@@ -441,8 +443,9 @@ class reference:
                as_markdown(source(file).essay())]
         groups, classes = [], []
         for c in self.compounds.values():
+            name = c.find("compoundname").text.removeprefix("cairn::")
             if c.get("kind") in ("class", "struct", "union", "concept") and self.place(c)[0] == file and \
-                    "::" not in c.find("compoundname").text.removeprefix("cairn::"):
+                    ("::" not in name or name in public_names()):
                 classes.append((self.place(c)[1], c))
         own = {c.find("compoundname").text.removeprefix("cairn::") for _, c in classes}
         for m in self.compounds["namespacecairn"].iter("memberdef"):
@@ -457,6 +460,16 @@ class reference:
         out.append(f"[The header](../../source/{file}.txt){{ .md-button }}" +
                    "".join(f" · [{pathlib.PurePath(t).stem}](../../source/{t}.txt)" for t in tests) + "\n")
         return "\n".join(out)
+
+
+@functools.cache
+def public_names():
+    """Of a struct of cairn::detail that a class names for its users: `using options = detail::pool_options;`."""
+    names = {}
+    for header in sorted((root / "include/cairn").rglob("*.hpp")):
+        for alias, inside in re.findall(r"^    using (options|stats_type) = (detail::\w+)\b", header.read_text(), re.M):
+            names.setdefault(inside, f"{header.stem}::{alias}")
+    return names
 
 
 def tests_of(file, all_tests):

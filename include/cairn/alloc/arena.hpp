@@ -37,14 +37,18 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+namespace detail {
+
 struct arena_options {
     /// For reports of checked builds and the memory checkers; not copied. nullptr: none.
     const char* name = nullptr;
 };
 
+}  // namespace detail
+
 class arena : public detail::makes_objects<arena> {
 public:
-    using options = arena_options;
+    using options = detail::arena_options;
 
     /// A point in the arena's life to rewind to; dies with a rewind to an older one, or a reset.
     class marker {

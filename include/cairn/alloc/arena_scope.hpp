@@ -124,7 +124,8 @@ private:
 
     // node, then the objects at their alignment
     template <class T>
-    static constexpr std::size_t objects_offset = round_up(sizeof(node), alignment::of<T>());
+    static constexpr std::size_t objects_offset =
+        detail::round_up(sizeof(node), alignment::of<T>());
     template <class T>
     static constexpr alignment node_align{alignof(T) > alignof(node) ? alignof(T) : alignof(node)};
 

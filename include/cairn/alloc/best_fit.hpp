@@ -25,6 +25,8 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+namespace detail {
+
 /// `ExactBins`: sizes below this many granules have a bin each. At least 2: a node of the trie
 /// needs two granules.
 template <std::uint32_t ExactBins>
@@ -45,8 +47,8 @@ struct basic_best_fit {
     }
 
     class alignas(8) index {
-        using blocks = detail::block_map;
-        using links = detail::links_in_blocks;
+        using blocks = block_map;
+        using links = links_in_blocks;
 
         [[nodiscard]] static constexpr std::uint32_t bins_for(std::uint32_t granules) noexcept {
             return granules < ExactBins ? granules + 1 : ExactBins;
@@ -67,21 +69,21 @@ struct basic_best_fit {
 
         /// The smallest free block of at least `size` granules, the newest of equals. where: its
         /// bin, ExactBins for one of the trie.
-        [[nodiscard]] detail::hole find(blocks b, std::uint32_t size) const noexcept {
+        [[nodiscard]] hole find(blocks b, std::uint32_t size) const noexcept {
             if (size < bin_count_) [[likely]] {
                 const std::uint32_t bin = lists_.bin_from(size);
-                if (bin != detail::no_block) [[likely]] { return {heads()[bin], bin}; }
+                if (bin != no_block) [[likely]] { return {heads()[bin], bin}; }
             }
             return {large_.find(b, size), ExactBins};
         }
-        void take(blocks b, detail::hole h) noexcept {
+        void take(blocks b, hole h) noexcept {
             if (h.where < ExactBins) {
                 lists_.remove_head(heads(), links{b, code_}, h.where, h.block);
             } else {
                 remove(b, h.block, h.size);
             }
         }
-        void keep_rest(blocks b, detail::hole h, std::uint32_t used) noexcept {
+        void keep_rest(blocks b, hole h, std::uint32_t used) noexcept {
             const std::uint32_t rest = h.size - used;
             if (h.where >= ExactBins) { return change(b, h.block, h.size, h.block + used, rest); }
             lists_.remove_head(heads(), links{b, code_}, h.where, h.block);
@@ -89,7 +91,7 @@ struct basic_best_fit {
         }
         void give(blocks b, std::uint32_t left_size, std::uint32_t at, std::uint32_t size,
                   std::uint32_t right_size) noexcept {
-            detail::give_by_change(*this, b, left_size, at, size, right_size);
+            give_by_change(*this, b, left_size, at, size, right_size);
         }
 
         // The parts of give(). Inlined by force: gcc decides by what else is in a unit otherwise.
@@ -144,15 +146,17 @@ struct basic_best_fit {
             return reinterpret_cast<const std::uint32_t*>(this + 1);
         }
 
-        detail::free_lists<ExactBins> lists_;
-        detail::size_trie large_;
-        detail::link_code code_;
+        free_lists<ExactBins> lists_;
+        size_trie large_;
+        link_code code_;
         std::uint32_t bin_count_ = 0;
     };
 };
 
+}  // namespace detail
+
 /// The one to take: blocks below 16 KiB have a bin for each size.
-using best_fit = basic_best_fit<1024>;
+struct best_fit : detail::basic_best_fit<1024> {};
 
 // Compiled once, in src/alloc/heap/other_fits.cpp.
 extern template class heap<best_fit>;

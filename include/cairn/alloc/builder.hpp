@@ -212,7 +212,7 @@ private:
             return larger.limit != limit;
         };
         const std::size_t wish = begin == nullptr ? capacity_first : capacity * 2;
-        if (grow_by_halves(capacity, capacity + 1, wish, attempt) != 0) { return larger; }
+        if (detail::grow_by_halves(capacity, capacity + 1, wish, attempt) != 0) { return larger; }
         return grown_to(arena, begin, end, limit, capacity + 1, false);
     }
 

@@ -55,6 +55,8 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+namespace detail {
+
 struct concurrent_pool_options {
     std::size_t slots_per_chunk = 0;  // slots in the first chunk; 0: four magazines
     std::size_t chunk_size_max = std::size_t{4} << 20;  // bytes up to which chunks double
@@ -78,9 +80,12 @@ struct concurrent_pool_stats {
     bool has_lost_threads = false;     // in the child of a fork: who may hold slots, is gone
 };
 
+}  // namespace detail
+
 class concurrent_pool {
 public:
-    using options = concurrent_pool_options;
+    using options = detail::concurrent_pool_options;
+    using stats_type = detail::concurrent_pool_stats;
 
     /// A pool of slots of `slot_size` bytes at multiples of `align`; takes no memory yet.
     /// Slots lie slot_size bytes apart, rounded up to a multiple of `align`; 0 counts as 1.
@@ -156,12 +161,12 @@ public:
         return size <= stride_ ? stride_ : size;
     }
 
-    /// As concurrent_pool_options::name. Requires: no other thread uses the pool.
+    /// As options::name. Requires: no other thread uses the pool.
     void set_name(const char* name) noexcept;
     [[nodiscard]] const char* name() const noexcept { return options_.name; }
 
     /// Requires: no other thread uses the pool; those that did may still be ending.
-    [[nodiscard]] concurrent_pool_stats stats() const noexcept;
+    [[nodiscard]] stats_type stats() const noexcept;
     void validate() const noexcept;
 
 private:
@@ -214,12 +219,12 @@ private:
     const chunk* find_chunk(const void* p) const noexcept;
     template <class F>
     void visit_chunks(F&& f) const noexcept;
-    [[nodiscard]] [[CAIRN_COLD]] evidence about_size(std::size_t freed,
-                                                     call_site from) const noexcept;
+    [[nodiscard]] [[CAIRN_COLD]] detail::evidence about_size(std::size_t freed,
+                                                             call_site from) const noexcept;
 
     static constexpr std::size_t unknown = SIZE_MAX;
     std::size_t known_live_count() const noexcept;
-    concurrent_pool_stats count() const noexcept;  // stats(), with the home's lock held
+    detail::concurrent_pool_stats count() const noexcept;  // stats(), with the home's lock held
     void remember(cache& which, const chunk& c) noexcept;
     // Checked builds: each slot is live or free. concurrent_pool/checked.hpp.
     void note_taken(cache& c, void* p) noexcept;

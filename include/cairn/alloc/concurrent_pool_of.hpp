@@ -35,7 +35,7 @@ public:
     ~concurrent_pool_of() {
         if constexpr (asserts_enabled && !std::is_trivially_destructible_v<T>) {
             // After a fork the objects of lost threads cannot be destroyed by anyone here.
-            const concurrent_pool_stats now = stats();
+            const concurrent_pool::stats_type now = stats();
             CAIRN_ASSERT(now.live_count == 0 || now.has_lost_threads,
                          "objects with a destructor are destroyed before their pool ends",
                          {.kind = misuse_kind::leak,

@@ -45,7 +45,7 @@ public:
         detail::bump_region& gap = low_->region_;
         if (size > gap.free_size()) [[unlikely]] { return nullptr; }
         const alignment at_least = align > detail::bump_granule ? align : detail::bump_granule;
-        std::uintptr_t p = round_down(gap.end() - size, at_least);
+        std::uintptr_t p = detail::round_down(gap.end() - size, at_least);
         if (p < gap.top()) [[unlikely]] { return nullptr; }
         if (size >= detail::colour_page) [[unlikely]] { p = coloured(p, size, align); }
         gap.set_end(p);
@@ -60,7 +60,7 @@ public:
         CAIRN_ASSERT(p == nullptr || size == 0 || owns(p),
                      "a block comes back to the end that it was allocated from",
                      call_of(from).about(misuse_kind::foreign_pointer));
-        const std::size_t step = round_up(size, detail::bump_granule);
+        const std::size_t step = detail::round_up(size, detail::bump_granule);
         if (reinterpret_cast<std::uintptr_t>(p) == low_->region_.end()) {
             note_peak();
             low_->region_.set_end(reinterpret_cast<std::uintptr_t>(p) + step);
@@ -148,7 +148,7 @@ private:
     /// See bump_region: consecutive page-multiple blocks start one cache line apart.
     [[nodiscard]] std::uintptr_t coloured(std::uintptr_t p, std::size_t size,
                                           alignment align) noexcept {
-        if (align > cache_line_alignment) { return p; }  // one line away it would not be aligned
+        if (align.bytes() > cache_line_size) { return p; }  // one line away is not aligned
         if (size % detail::colour_page == 0 && low_->region_.end() == large_begin_ &&
             p - low_->region_.top() >= cache_line_size) {
             p -= cache_line_size;

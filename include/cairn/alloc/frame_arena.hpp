@@ -136,7 +136,7 @@ private:
     struct buffer_of_all {
         byte_slice bytes;
         [[nodiscard]] byte_slice part(std::size_t i) const noexcept {
-            const std::size_t size = round_down(bytes.size() / N, detail::bump_granule);
+            const std::size_t size = detail::round_down(bytes.size() / N, detail::bump_granule);
             return {bytes.data() + i * size, size};
         }
     };

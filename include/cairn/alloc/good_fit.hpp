@@ -34,6 +34,8 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+namespace detail {
+
 /// `DeferredMax`: how many freed blocks of one class may always wait unmerged, an even number (0:
 /// all merge at once). They may withhold one part in `DeferredShare` of the live bytes, but always
 /// 4 KiB, and no more than `DeferredSize` bytes. More may wait while the heap is smaller than it
@@ -41,7 +43,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 template <unsigned MantissaBits, std::uint32_t DeferredMax, std::uint32_t DeferredShare = 128,
           std::uint32_t DeferredSize = 24 * 1024>
 struct basic_good_fit {
-    using steps = detail::size_class<MantissaBits>;
+    using steps = size_class<MantissaBits>;
 
     /// Classes are counted from one granule on, so that a power of two plus its header, the most
     /// common size there is, falls on the start of a class: 4096 B take 257 granules, not 272.
@@ -56,7 +58,7 @@ struct basic_good_fit {
     }
 
     /// Blocks of more granules never wait: 4 KiB and a header.
-    static constexpr std::uint32_t small_max = 4096 / detail::granule_size + 1;
+    static constexpr std::uint32_t small_max = 4096 / granule_size + 1;
 
     static constexpr const char* name = "good_fit";
     static constexpr std::uint32_t deferred_max = DeferredMax;
@@ -82,9 +84,9 @@ struct basic_good_fit {
     }
 
     class alignas(8) index {
-        static constexpr std::uint32_t bin_count_max = class_of_free(detail::granule_count_max) + 1;
-        using blocks = detail::block_map;
-        using links = detail::links_in_blocks;
+        static constexpr std::uint32_t bin_count_max = class_of_free(granule_count_max) + 1;
+        using blocks = block_map;
+        using links = links_in_blocks;
 
     public:
         [[nodiscard]] static constexpr std::size_t array_size(std::uint32_t granules) noexcept {
@@ -100,19 +102,19 @@ struct basic_good_fit {
 
         /// A free block of at least `size` granules: the head of the first bin that is not empty,
         /// all of whose blocks are large enough. O(1).
-        [[nodiscard, CAIRN_FORCE_INLINE]] inline detail::hole find(
-            blocks, std::uint32_t size) const noexcept {
+        [[nodiscard, CAIRN_FORCE_INLINE]] inline hole find(blocks,
+                                                           std::uint32_t size) const noexcept {
             const std::uint32_t c =
                 size <= small_max ? by_granules.classes[size] : class_of_request(size);
             if (c >= bin_count_) [[unlikely]] { return {}; }
             const std::uint32_t bin = lists_.bin_from(c);  // bits beyond the bins are never set
-            if (bin == detail::no_block) [[unlikely]] { return {}; }
+            if (bin == no_block) [[unlikely]] { return {}; }
             return {heads()[bin], bin};
         }
-        [[CAIRN_FORCE_INLINE]] inline void take(blocks b, detail::hole h) noexcept {
+        [[CAIRN_FORCE_INLINE]] inline void take(blocks b, hole h) noexcept {
             lists_.take(heads(), links{b, code_}, class_of_free, h);
         }
-        [[CAIRN_FORCE_INLINE]] inline void keep_rest(blocks b, detail::hole h,
+        [[CAIRN_FORCE_INLINE]] inline void keep_rest(blocks b, hole h,
                                                      std::uint32_t used) noexcept {
             lists_.keep_rest(heads(), links{b, code_}, class_of_free, h, used);
         }
@@ -130,7 +132,7 @@ struct basic_good_fit {
             const std::uint32_t bin = lists_.highest_bin();
             std::uint32_t best = 0;
             if (bin >= bin_count_) { return best; }
-            for (std::uint32_t g = heads()[bin]; g != detail::no_block;
+            for (std::uint32_t g = heads()[bin]; g != no_block;
                  g = lists_.next_of(links{b, code_}, g)) {
                 const std::uint32_t size = b.header(g).size();
                 if (size > best) { best = size; }
@@ -158,8 +160,8 @@ struct basic_good_fit {
             return reinterpret_cast<const std::uint32_t*>(this + 1);
         }
 
-        detail::free_lists<bin_count_max> lists_;
-        detail::link_code code_;
+        free_lists<bin_count_max> lists_;
+        link_code code_;
         std::uint32_t bin_count_ = 0;
         std::uint32_t padding_ = 0;
     };
@@ -181,15 +183,17 @@ private:
     static constexpr small_table by_granules{};
 };
 
+}  // namespace detail
+
 /// The default: freed blocks wait in lists of their size, within a bound, and merge later.
-using good_fit = basic_good_fit<4, 64>;
+struct good_fit : detail::basic_good_fit<4, 64> {};
 
 /// More of them wait: fewer operations reach the exact core, and 3 to 4 % more memory is held after
 /// churn. (docs/decisions/0030-a-heap-defers-merging-within-a-bound.md)
 /// Source: C. B. Weinstock and W. A. Wulf, Quick Fit, SIGPLAN Notices 23(10), 1988.
-using quick_fit = basic_good_fit<4, 64, 32, 48 * 1024>;
+struct quick_fit : detail::basic_good_fit<4, 64, 32, 48 * 1024> {};
 
 /// Every block merges as it is freed: no last resort, one small bound for every operation.
-using strict_good_fit = basic_good_fit<4, 0>;
+struct strict_good_fit : detail::basic_good_fit<4, 0> {};
 
 }}  // namespace cairn::CAIRN_FLAVOUR

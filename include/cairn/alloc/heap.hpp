@@ -65,6 +65,8 @@ struct grow_by {
     std::size_t block_size;
 };
 
+namespace detail {
+
 struct heap_options {
     /// For reports of checked builds and the memory checkers; not copied. nullptr: none.
     const char* name = nullptr;
@@ -73,6 +75,8 @@ struct heap_options {
     /// blocks is a common use. The count costs O(blocks).
     bool all_back_at_end = false;
 };
+
+}  // namespace detail
 
 /// What a block is: given out, freed and waiting unmerged, free.
 enum class block_state : std::uint8_t { used, deferred, free };
@@ -84,6 +88,8 @@ struct heap_block {
     block_state state;
 };
 
+namespace detail {
+
 struct heap_stats {
     std::size_t capacity;        // bytes that blocks and their headers can take
     std::size_t free_size;       // bytes that are free and merged, headers included
@@ -91,6 +97,8 @@ struct heap_stats {
     std::size_t deferred_count;  // blocks that wait
     std::size_t region_count;
 };
+
+}  // namespace detail
 
 #if CAIRN_ASSERTS
 #    define CAIRN_DETAIL_HOT  // a call of the library, which is optimized in every build
@@ -108,7 +116,8 @@ class heap : private detail::heap_memory {
     using bin = detail::deferred_bin;
 
 public:
-    using options = heap_options;
+    using options = detail::heap_options;
+    using stats_type = detail::heap_stats;
 
     /// Regions that one heap can have; bytes that blocks are multiples of; bytes in front of each.
     static constexpr std::size_t region_count_max = detail::region_set::count_max;
@@ -236,7 +245,7 @@ public:
     /// Payload bytes of the largest free block, deferred ones not merged. O(its bin).
     [[nodiscard]] std::size_t largest_free() const noexcept;
 
-    [[nodiscard]] heap_stats stats() const noexcept;
+    [[nodiscard]] stats_type stats() const noexcept;
 
     /// Calls visit(const heap_block&) for each block: region by region, in address order.
     /// Requires: visit does not call the heap.
@@ -328,10 +337,10 @@ public:
     using heap<good_fit>::heap;
 };
 
-heap(byte_slice, heap_options = {}) -> heap<>;
-heap(std::size_t, allocator_ref = system_memory(), heap_options = {}) -> heap<>;
-heap(grow_by, allocator_ref = system_memory(), heap_options = {}) -> heap<>;
-heap(allocator_ref, heap_options = {}) -> heap<>;
+heap(byte_slice, detail::heap_options = {}) -> heap<>;
+heap(std::size_t, allocator_ref = system_memory(), detail::heap_options = {}) -> heap<>;
+heap(grow_by, allocator_ref = system_memory(), detail::heap_options = {}) -> heap<>;
+heap(allocator_ref, detail::heap_options = {}) -> heap<>;
 
 static_assert(detail::block_header_size <= 8 && detail::granule_size <= 32);
 

@@ -46,6 +46,8 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+namespace detail {
+
 struct pool_options {
     std::size_t slots_per_chunk = 0;  // slots in the first chunk; 0: as many as fit 16 KiB
     std::size_t chunk_size_max = std::size_t{4} << 20;  // bytes up to which chunks double
@@ -65,9 +67,12 @@ struct pool_stats {
     std::size_t upstream_size = 0;  // bytes taken from the upstream, side block included
 };
 
+}  // namespace detail
+
 class pool {
 public:
-    using options = pool_options;
+    using options = detail::pool_options;
+    using stats_type = detail::pool_stats;
 
     /// A pool of slots of `slot_size` bytes at multiples of `align`; takes no memory yet.
     /// Slots lie slot_size bytes apart, rounded up to a multiple of `align`; 0 counts as 1.
@@ -150,9 +155,9 @@ public:
     }
 
     /// Cost: O(chunks).
-    [[nodiscard]] pool_stats stats() const noexcept;
+    [[nodiscard]] stats_type stats() const noexcept;
 
-    /// As pool_options::name; nullptr: none.
+    /// As options::name; nullptr: none.
     void set_name(const char* name) noexcept;
     [[nodiscard]] const char* name() const noexcept { return options_.name; }
 
@@ -283,7 +288,7 @@ void pool::for_each_live(F&& f) {
 
 constexpr std::size_t pool::required_size(std::size_t count, std::size_t slot_size,
                                           alignment align) noexcept {
-    const std::size_t stride = round_up(slot_size != 0 ? slot_size : 1, align);
+    const std::size_t stride = detail::round_up(slot_size != 0 ? slot_size : 1, align);
     // [ slots | up to 7 bytes | chunk record | pad | stack ]
     const std::size_t slot_bytes = detail::saturating_multiply(count, stride);
     const std::size_t links =
@@ -292,7 +297,8 @@ constexpr std::size_t pool::required_size(std::size_t count, std::size_t slot_si
     constexpr std::size_t absurd = SIZE_MAX;
     if (stride < slot_size || slot_bytes > absurd - sizeof(void*)) { return absurd; }
     return detail::saturating_add(
-        detail::saturating_add(round_up(slot_bytes, alignment::of<void*>()), sizeof(chunk)), links);
+        detail::saturating_add(detail::round_up(slot_bytes, alignment::of<void*>()), sizeof(chunk)),
+        links);
 }
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -59,6 +59,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 class marking_worker;
 
+namespace detail {
+
 /// Options of a heap.
 struct collected_heap_options {
     /// Bytes of work that make() may do between two steps, when memory is short: they bound
@@ -82,10 +84,13 @@ struct collected_heap_options {
     bool verify = false;
 };
 
+}  // namespace detail
+
 class collected_heap {
 public:
-    /// See collected_heap_options.
-    using options = collected_heap_options;
+    /// See `options`.
+    using options = detail::collected_heap_options;
+    using stats_type = detail::collected_heap_stats;
     /// Bytes for objects where no size is given: 64 MiB of addresses, and memory as it is touched.
     static constexpr std::size_t size_default = std::size_t{64} << 20;
 
@@ -192,7 +197,7 @@ public:
     }
     [[nodiscard]] bool owns(const void* p) const noexcept;
     [[nodiscard]] std::size_t capacity() const noexcept;
-    [[nodiscard]] collected_heap_stats stats() const noexcept;
+    [[nodiscard]] stats_type stats() const noexcept;
     /// What keeps `object` alive: calls visit(const collected_keeper&) for the objects on a
     /// shortest way from a root to it, which is the last. The buffer of a ref_array counts, too.
     /// For debugging: O(objects), 8 bytes of system memory for each 16 of the heap in use; at any

@@ -2,7 +2,7 @@
 //
 //      collection_report     one step(), collect() or compact()
 //      collection_cycle      one cycle: options::cycle_ended, stats().last_cycle
-//      collected_heap_stats  the heap, at any time
+//      stats_type            the heap, at any time
 //      collected_keeper      one object on the way from a root: who_keeps()
 #pragma once
 
@@ -56,6 +56,8 @@ struct collected_keeper {
     std::source_location root_line;
 };
 
+namespace detail {
+
 /// The result of stats().
 struct collected_heap_stats {
     std::size_t capacity;          // bytes for objects
@@ -74,5 +76,7 @@ struct collected_heap_stats {
     /// Bytes of work a microsecond, in the slowest cycle whose steps had a limit of time; 0: none.
     double slowest_speed;
 };
+
+}  // namespace detail
 
 }}  // namespace cairn::CAIRN_FLAVOUR

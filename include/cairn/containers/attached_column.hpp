@@ -123,8 +123,8 @@ private:
         if (memory_.is_reserved()) { return grow(capacity); }
         // A table inside reserved addresses grows by small steps; copying at each would be O(n^2).
         const std::size_t twice = capacity_ <= SIZE_MAX / 2 ? 2 * capacity_ : capacity;
-        return grow_by_halves(capacity_, capacity, capacity > twice ? capacity : twice,
-                              [this](std::size_t count) { return grow(count); }) != 0;
+        return detail::grow_by_halves(capacity_, capacity, capacity > twice ? capacity : twice,
+                                      [this](std::size_t count) { return grow(count); }) != 0;
     }
     [[nodiscard]] bool grow(std::size_t capacity) noexcept {
         if (capacity > SIZE_MAX / 2 / sizeof(T)) { return false; }
@@ -133,7 +133,7 @@ private:
         return true;
     }
 
-    growable_memory memory_;
+    detail::growable_memory memory_;
     std::size_t capacity_ = 0;  // rows
     detail::table_memory* rows_ = nullptr;
     T initial_;

@@ -25,14 +25,14 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+namespace detail {
+
 /// Smallest number of rows after which rows of `row_size` bytes start a cache line again.
 [[nodiscard]] constexpr std::size_t rows_per_line_boundary(std::size_t row_size) noexcept {
     std::size_t rows = cache_line_size;  // line / gcd(line, row_size), and a line is a power of two
     while (rows > 1 && (rows / 2 * row_size) % cache_line_size == 0) { rows /= 2; }
     return rows;
 }
-
-namespace detail {
 
 /// Rows from one common begin of a line to the next: of a table, which may have a column of bytes,
 /// as many as a line has bytes; of a span, what its elements need.
@@ -83,8 +83,8 @@ public:
         }
     }
 
-    [[nodiscard]] auto begin() const noexcept { return index_iterator{*this, 0}; }
-    [[nodiscard]] auto end() const noexcept { return index_iterator{*this, size()}; }
+    [[nodiscard]] auto begin() const noexcept { return detail::index_iterator{*this, 0}; }
+    [[nodiscard]] auto end() const noexcept { return detail::index_iterator{*this, size()}; }
 
 private:
     static constexpr std::size_t boundary = detail::batch_boundary<Rows>;
@@ -93,10 +93,10 @@ private:
     std::size_t step_ = boundary;
 };
 
-static_assert(rows_per_line_boundary(cache_line_size) == 1);
-static_assert(rows_per_line_boundary(24) == cache_line_size / 8);
-static_assert(rows_per_line_boundary(1) == cache_line_size);
-static_assert(rows_per_line_boundary(12) == cache_line_size / 4);
+static_assert(detail::rows_per_line_boundary(cache_line_size) == 1);
+static_assert(detail::rows_per_line_boundary(24) == cache_line_size / 8);
+static_assert(detail::rows_per_line_boundary(1) == cache_line_size);
+static_assert(detail::rows_per_line_boundary(12) == cache_line_size / 4);
 
 }}  // namespace cairn::CAIRN_FLAVOUR
 

@@ -51,6 +51,8 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+namespace detail {
+
 struct concurrent_object_pool_options {
     /// A pool of this many objects refuses to build more.
     std::size_t object_count_max = SIZE_MAX;
@@ -63,13 +65,16 @@ struct concurrent_object_pool_stats {
     std::size_t misses;  // acquires that built an object, or were refused
 };
 
+}  // namespace detail
+
 template <class T, class Hooks = pool_hooks<>, hook_rules Rules = hook_rules::all>
 class concurrent_object_pool {
 public:
     using value_type = T;
     using lease_type = lease<concurrent_object_pool>;
 
-    using options = concurrent_object_pool_options;
+    using options = detail::concurrent_object_pool_options;
+    using stats_type = detail::concurrent_object_pool_stats;
 
     explicit concurrent_object_pool(allocator_ref upstream = system_memory(),
                                     const options& how = {}) noexcept
@@ -163,7 +168,7 @@ public:
     void release_this_thread() noexcept { slots_.release_this_thread(); }
 
     /// O(objects). Requires: no other thread uses the pool.
-    [[nodiscard]] concurrent_object_pool_stats stats() const noexcept {
+    [[nodiscard]] stats_type stats() const noexcept {
         const counts now = count();
         return {now.live, now.built - now.live, now.built, miss_count()};
     }
@@ -171,7 +176,7 @@ public:
     void validate() const noexcept {
         slots_.validate();
         [[maybe_unused]] const counts now = count();
-        [[maybe_unused]] const concurrent_pool_stats s = slots_.stats();
+        [[maybe_unused]] const concurrent_pool::stats_type s = slots_.stats();
         CAIRN_ASSERT(
             s.has_lost_threads || (now.live == s.live_count && now.built == object_count()),
             "each object is live or its slot is free");

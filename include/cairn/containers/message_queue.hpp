@@ -60,7 +60,7 @@ public:
         : upstream_{upstream} {
         if (capacity > capacity_max) { return; }
         const std::size_t count = std::bit_ceil(capacity < 2 ? std::size_t{2} : capacity);
-        void* const memory = upstream_.allocate(count * sizeof(cell), cache_line_alignment);
+        void* const memory = upstream_.allocate(count * sizeof(cell), detail::cache_line_alignment);
         if (memory == nullptr) { return; }
         capacity_ = count;
         cells_ = static_cast<cell*>(memory);
@@ -72,7 +72,7 @@ public:
     /// Messages that were not popped are dropped. Requires: no thread uses the queue.
     ~message_queue() {
         if (cells_ != nullptr) {
-            upstream_.deallocate(cells_, capacity_ * sizeof(cell), cache_line_alignment);
+            upstream_.deallocate(cells_, capacity_ * sizeof(cell), detail::cache_line_alignment);
         }
     }
     message_queue(const message_queue&) = delete;

@@ -45,6 +45,8 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+namespace detail {
+
 struct object_pool_options {
     /// Objects of the first block; later blocks double the pool. No block exceeds object_count_max.
     std::size_t first_block = 64;
@@ -60,6 +62,8 @@ struct object_pool_stats {
     std::size_t peak;    // most that were live at once
     std::size_t misses;  // acquires that found no idle object: built one, or were refused
 };
+
+}  // namespace detail
 
 template <class T, class Hooks = pool_hooks<>, hook_rules Rules = hook_rules::all>
 class object_pool {
@@ -77,7 +81,8 @@ public:
     using value_type = T;
     using lease_type = lease<object_pool>;
 
-    using options = object_pool_options;
+    using options = detail::object_pool_options;
+    using stats_type = detail::object_pool_stats;
 
     explicit object_pool(allocator_ref upstream = system_memory(), const options& how = {}) noexcept
         : object_pool{Hooks{}, upstream, how} {}
@@ -88,7 +93,7 @@ public:
         : slots_{slot_size, state_offset, alignment{block_alignment}, upstream},
           hooks_{std::move(hooks)},
           options_{how} {}
-    /// A number of objects is an option: object_pool_options{.first_block = 32}, or reserve().
+    /// A number of objects is an option: options{.first_block = 32}, or reserve().
     explicit object_pool(std::size_t, allocator_ref = system_memory()) = delete;
     object_pool(const object_pool&) = delete;
     object_pool& operator=(const object_pool&) = delete;
@@ -167,7 +172,7 @@ public:
         note_fewer_idle();
     }
 
-    [[nodiscard]] object_pool_stats stats() const noexcept {
+    [[nodiscard]] stats_type stats() const noexcept {
         const std::size_t now = built_count_ - idle_count_min_;
         return {live_count(), slots_.idle_count_, now > peak_count_ ? now : peak_count_,
                 miss_count_};

@@ -108,7 +108,7 @@ public:
     template <class Also>
     [[nodiscard]] bool reserve_with(std::size_t count, Also&& also) {
         if (count <= capacity_) { return also(); }
-        const growable_memory::room room = memory_.find_room(count, sizeof(T));
+        const detail::growable_memory::room room = memory_.find_room(count, sizeof(T));
         if (room.size == 0) { return false; }
         if (!also()) {
             if (room.block != nullptr) { memory_.cancel_move(room.block, room.size); }
@@ -368,7 +368,7 @@ private:
     /// Adds the object that build_at(row) makes, after growth where there is no room.
     template <bool IsNothrow, class BuildAt>
     [[CAIRN_FORCE_INLINE]] T* add_growing(BuildAt build_at) {
-        const growable_memory::room room = find_next_room();
+        const detail::growable_memory::room room = find_next_room();
         if (room.size == 0) { return nullptr; }
         T* const row = (room.block ? reinterpret_cast<T*>(room.block) : rows_) + size_;
         if constexpr (IsNothrow) {
@@ -382,8 +382,9 @@ private:
         }
         return finish_growth(room);
     }
-    [[nodiscard, CAIRN_NOINLINE, CAIRN_COLD]] growable_memory::room find_next_room() noexcept {
-        growable_memory::room room{nullptr, memory_.size()};
+    [[nodiscard, CAIRN_NOINLINE, CAIRN_COLD]] detail::growable_memory::room
+    find_next_room() noexcept {
+        detail::growable_memory::room room{nullptr, memory_.size()};
         if (size_ == capacity_) {
             room = memory_.find_room_for_more(size_, sizeof(T));
             if (room.size == 0) { return room; }
@@ -394,14 +395,14 @@ private:
         return room;
     }
     /// Object size() was built; where it stands in a block, the others move there.
-    [[CAIRN_NOINLINE, CAIRN_COLD]] T* finish_growth(growable_memory::room room) noexcept {
+    [[CAIRN_NOINLINE, CAIRN_COLD]] T* finish_growth(detail::growable_memory::room room) noexcept {
         if (room.block != nullptr) { adopt(room, 1); }
         ++size_;
         return rows_ + (size_ - 1);
     }
     /// The rows move into the block, where there is one and `made` objects stand behind them, and
     /// all the memory that is there counts.
-    [[CAIRN_NOINLINE]] void adopt(growable_memory::room room, std::size_t made) noexcept {
+    [[CAIRN_NOINLINE]] void adopt(detail::growable_memory::room room, std::size_t made) noexcept {
         if (room.block != nullptr) {
             if constexpr (std::is_trivially_copyable_v<T>) {
                 memory_.finish_copy(room.block, room.size, size_ * sizeof(T), made * sizeof(T));
@@ -420,7 +421,7 @@ private:
     T* rows_ = nullptr;
     std::size_t size_ = 0;
     std::size_t capacity_ = 0;
-    growable_memory memory_;
+    detail::growable_memory memory_;
 };
 
 }}  // namespace cairn::CAIRN_FLAVOUR

@@ -81,7 +81,7 @@ class polymorphic_store : public detail::polymorphic_look_ups<Base, Types...> {
 
 public:
     using typename look_ups::handle_type;
-    using options = slot_map_options;  // of each type's map
+    using options = detail::slot_map_options;  // of each type's map
 
     /// An empty store, which takes no memory yet.
     explicit polymorphic_store(allocator_ref upstream = system_memory(),

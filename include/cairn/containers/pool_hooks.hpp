@@ -24,23 +24,33 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 /// Which hooks a pool calls. (Thesis: Object_Notifier_Rules.)
 enum class hook_rules : unsigned char { none = 0, members = 1, functions = 2, all = 3 };
 
+namespace detail {
+
 template <class T>
 concept has_on_exit_free_list = requires(T& object) { object.on_exit_free_list(); };
+
 template <class T>
 concept has_on_enter_free_list = requires(T& object) { object.on_enter_free_list(); };
+
 template <class T>
 concept has_reset = requires(T& object) { object.reset(); };
+
+}  // namespace detail
 
 struct no_hook {
     template <class T>
     constexpr void operator()(T&) const noexcept {}
 };
 
+namespace detail {
+
 /// How a pool builds an object by default: with T's default constructor.
 struct default_create {};
 
+}  // namespace detail
+
 /// The function objects of a pool: on_acquire(T&), on_release(T&), and create(), which returns a T.
-template <class Acquire = no_hook, class Release = no_hook, class Create = default_create>
+template <class Acquire = no_hook, class Release = no_hook, class Create = detail::default_create>
 struct pool_hooks {
     [[CAIRN_NO_UNIQUE_ADDRESS]] Acquire on_acquire{};
     [[CAIRN_NO_UNIQUE_ADDRESS]] Release on_release{};
@@ -49,10 +59,10 @@ struct pool_hooks {
 /// Empty in every ABI: Microsoft's gives a byte to a class whose members are all empty.
 template <>
 struct pool_hooks<> {
-    constexpr pool_hooks(no_hook = {}, no_hook = {}, default_create = {}) noexcept {}
+    constexpr pool_hooks(no_hook = {}, no_hook = {}, detail::default_create = {}) noexcept {}
     static constexpr no_hook on_acquire{};
     static constexpr no_hook on_release{};
-    static constexpr default_create create{};
+    static constexpr detail::default_create create{};
 };
 template <class A>
 pool_hooks(A) -> pool_hooks<A>;

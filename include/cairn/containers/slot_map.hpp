@@ -51,6 +51,8 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+namespace detail {
+
 /// A position in a slot_map: a pointer in a class of its own, so that find(), which returns null,
 /// is not compared with end() by mistake.
 template <class T>
@@ -107,8 +109,6 @@ public:
 private:
     T* row_ = nullptr;
 };
-
-namespace detail {
 
 // clang-format off: a member a line, with its sentence
 /// Rows 0 ... size() - 1 without holes, which slot_rows keeps in step with their handles.
@@ -833,8 +833,8 @@ private:
             return handle_memory_.grow(rows * sizeof(handle_type), size() * sizeof(handle_type));
         };
         if (count <= handle_capacity_) { return true; }
-        if (!cairn::grow_room(handle_capacity_, count, max_size(),
-                              !geometric || handle_memory_.is_reserved(), attempt)) {
+        if (!cairn::detail::grow_room(handle_capacity_, count, max_size(),
+                                      !geometric || handle_memory_.is_reserved(), attempt)) {
             return false;
         }
         handles_ = reinterpret_cast<handle_type*>(handle_memory_.data());

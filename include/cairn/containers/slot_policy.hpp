@@ -52,12 +52,16 @@ struct slot_policy {
     };
 };
 
+namespace detail {
+
 /// A handle and its object, as items() of a map names them: for (auto [h, object] : map.items()).
 template <class Handle, class Reference>
 struct slot_item {
     Handle handle;
     Reference object;
 };
+
+}  // namespace detail
 
 template <class Row, class Layout>
 class table;

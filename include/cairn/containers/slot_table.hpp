@@ -42,6 +42,8 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+namespace detail {
+
 /// A row, or nothing: what find() returns where rows have no addresses. It tests as a bool, and is
 /// used as a pointer. In aos find() returns a pointer.
 /// Cost:     the references of a row and one flag, in registers.
@@ -82,8 +84,6 @@ private:
     } holder_;
     bool is_there_ = false;
 };
-
-namespace detail {
 
 template <class Row, class Layout>
 struct slot_table_parts {

@@ -222,7 +222,7 @@ public:
     using const_reference = const T&;
     using iterator = detail::stable_iterator<T, handle_type>;
     using const_iterator = detail::stable_iterator<const T, handle_type>;
-    using options = slot_map_options;
+    using options = detail::slot_map_options;
 
 private:
     static constexpr const detail::stable_rules& rules = detail::stable_rules_of<T, handle_type>;
@@ -412,11 +412,11 @@ public:
     [[nodiscard]] const_iterator cend() const noexcept { return end(); }
     /// Handle and object of each, by slot: for (auto [h, object] : map.items()).
     [[nodiscard]] auto items() noexcept {
-        return detail::stable_items<iterator, slot_item<handle_type, T&>>{begin(), end()};
+        return detail::stable_items<iterator, detail::slot_item<handle_type, T&>>{begin(), end()};
     }
     [[nodiscard]] auto items() const noexcept {
-        return detail::stable_items<const_iterator, slot_item<handle_type, const T&>>{begin(),
-                                                                                      end()};
+        return detail::stable_items<const_iterator, detail::slot_item<handle_type, const T&>>{
+            begin(), end()};
     }
     /// True when the same handles find equal objects in both.
     friend bool operator==(const stable_slot_map& a, const stable_slot_map& b)
@@ -528,7 +528,7 @@ public:
     /// Brings worn-out slots back with their first generation. O(slots).
     /// Requires: no handle of any object that ever lived in them is left, anywhere.
     /// Returns: how many came back.
-    std::size_t recycle_slots(no_handles_left_t) noexcept { return slots_.recycle(); }
+    std::size_t recycle_slots(detail::no_handles_left_t) noexcept { return slots_.recycle(); }
 
     /// A copy in which every handle finds what it finds here; a promised one can be fulfilled in
     /// both. What is retired stays here. Handles that either map gives out later may find another

@@ -388,7 +388,8 @@ public:
         CAIRN_ASSERT((m_.base == nullptr) == (m_.pitch == 0), "no block, no rows in it");
         CAIRN_ASSERT(m_.is_reserved || m_.capacity == m_.pitch, "a block has memory");
         CAIRN_ASSERT(m_.capacity % layout::desc.granule == 0, "capacity is whole granules");
-        CAIRN_ASSERT(is_aligned(m_.base, alignment{layout::desc.line}), "columns are aligned");
+        CAIRN_ASSERT(detail::is_aligned(m_.base, alignment{layout::desc.line}),
+                     "columns are aligned");
     }
 
 private:

@@ -60,17 +60,15 @@ inline constexpr std::size_t cache_line_size = 128;
 #else
 inline constexpr std::size_t cache_line_size = 64;
 #endif
+namespace detail {
+
 /// As an alignment: what begins there shares no line with what lies in front of it.
 inline constexpr alignment cache_line_alignment{cache_line_size};
-
-namespace detail {
 
 /// Bytes to add to `address` to reach the next multiple of `to` (0 when already there).
 [[nodiscard]] constexpr std::size_t padding_to(std::uintptr_t address, alignment to) noexcept {
     return (0 - address) & to.mask();
 }
-
-}  // namespace detail
 
 /// `value` rounded up to a multiple of `to`. Wraps to 0 within `to` of SIZE_MAX: compare the
 /// unrounded value first.
@@ -88,11 +86,13 @@ namespace detail {
     return (reinterpret_cast<std::uintptr_t>(pointer) & to.mask()) == 0;
 }
 
+}  // namespace detail
+
 static_assert(sizeof(alignment) == 1 && default_alignment.bytes() == 16);
 static_assert(detail::padding_to(0, alignment{16}) == 0);
 static_assert(detail::padding_to(1, alignment{16}) == 15);
 static_assert(detail::padding_to(16, alignment{16}) == 0);
-static_assert(round_up(17, alignment{16}) == 32);
-static_assert(round_down(17, alignment{16}) == 16);
+static_assert(detail::round_up(17, alignment{16}) == 32);
+static_assert(detail::round_down(17, alignment{16}) == 16);
 
 }}  // namespace cairn::CAIRN_FLAVOUR

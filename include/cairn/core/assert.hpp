@@ -55,6 +55,8 @@ enum class misuse_kind : unsigned char {
     out_of_range,     // an index beyond the end
 };
 
+namespace detail {
+
 /// An integer of a report: "slot 4".
 struct named_value {
     const char* name = nullptr;
@@ -71,8 +73,10 @@ struct evidence {
     named_value values[3] = {};     // up to the first without a name
 };
 
+}  // namespace detail
+
 /// What is known about a broken promise. Lives as long as the handler's call.
-struct broken_promise : evidence {
+struct broken_promise : detail::evidence {
     const char* condition = nullptr;  // the expression that was false, as written
     const char* invariant = nullptr;  // the sentence that should have been true
     std::source_location where{};     // the caller's line where it is known, else that of the check
@@ -84,16 +88,21 @@ struct broken_promise : evidence {
 /// Threads: several may break promises at once; each calls the handler.
 using assert_handler = void (*)(const broken_promise& broken, void* context);
 
+namespace detail {
+
 /// A handler and its context, as they were installed together.
 struct installed_handler {
     assert_handler handler = nullptr;
     void* context = nullptr;
 };
 
+}  // namespace detail
+
 /// Installs `handler` (nullptr: the default, which prints describe() to stderr) with its context,
 /// and returns what was there before.
 /// Threads: any; a thread that fails meanwhile sees the old pair or the new one.
-installed_handler set_assert_handler(assert_handler handler, void* context = nullptr) noexcept;
+detail::installed_handler set_assert_handler(assert_handler handler,
+                                             void* context = nullptr) noexcept;
 
 /// Writes the paragraph of the drawing above into `text`, ended by 0, cut off after `size` bytes.
 /// Returns: bytes written, the 0 not counted.

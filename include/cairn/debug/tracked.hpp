@@ -48,6 +48,8 @@ struct track_options {
     void* sink_context = nullptr;  // passed through to the sink
 };
 
+namespace detail {
+
 struct track_stats {
     std::size_t live_count = 0;  // blocks
     std::size_t live_size = 0;
@@ -59,8 +61,6 @@ struct track_stats {
     std::size_t refused_size = 0;    // the largest of them
     std::size_t unlisted_count = 0;  // blocks that the list had no memory for
 };
-
-namespace detail {
 
 /// The part of tracked<A> that does not know A.
 class tracker {
@@ -147,6 +147,7 @@ class tracked : public detail::forwards<A> {
 
 public:
     using options = track_options;
+    using stats_type = detail::track_stats;
 
     /// The options stand first here: the last ones are those of the A.
     template <class... Args>
@@ -252,7 +253,7 @@ public:
         return call_site_allocator{this, label, where};
     }
 
-    [[nodiscard]] const track_stats& stats() const noexcept { return tracker_.stats(); }
+    [[nodiscard]] const stats_type& stats() const noexcept { return tracker_.stats(); }
 
     /// Reports live blocks to the sink; with the list by caller, largest first. Silent when
     /// there are none.

@@ -137,7 +137,7 @@ public:
         static_assert(
             std::is_nothrow_constructible_v<T, Args...> || !detail::is_made_from<T, Args...>,
             "a constructor that other threads wait for does not throw");
-        return allocate(sizeof(T), alignment::of<T>(), relocation_of<T>,
+        return allocate(sizeof(T), alignment::of<T>(), detail::relocation_of<T>,
                         [&](void* p) { detail::construct_at<T>(p, static_cast<Args&&>(args)...); });
     }
 

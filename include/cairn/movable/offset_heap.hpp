@@ -45,9 +45,12 @@ class basic_offset_heap {
 
 public:
     using offset_type = Offset;
-    using options = offset_heap_options;
+    using options = detail::offset_heap_options;
+    using stats_type = detail::offset_heap_stats<Offset>;
+    using range = detail::offset_range<Offset>;
+    using limits_type = detail::plan_limits<Offset>;
     /// A move that a plan proposes.
-    using move = offset_move<Offset>;
+    using move = detail::offset_move<Offset>;
     /// As a number of allocations: as many as memory has nodes for.
     static constexpr std::uint32_t unlimited = 0xFFFF'FFFF;
     /// Steps (step_counter.hpp) of allocate or deallocate; doubling the nodes comes on top.
@@ -116,17 +119,16 @@ public:
     [[nodiscard]] Offset capacity() const noexcept { return capacity_; }
     /// How many live.
     [[nodiscard]] std::size_t allocation_count() const noexcept { return live_count_; }
-    [[nodiscard]] offset_heap_stats<Offset> stats() const noexcept;  // O(ranges)
+    [[nodiscard]] stats_type stats() const noexcept;  // O(ranges)
 
-    /// Calls visit(const offset_range<Offset>&) for each range in address order.
+    /// Calls visit(const range&) for each range in address order.
     template <class Visit>
     void for_each_range(Visit visit) const {
         for (std::uint32_t i = first_; i != none; i = nodes_[i].next) {
             const node& n = nodes_[i];
             const bool used = is_used(n.kind);
-            visit(offset_range<Offset>{
-                used ? offset_allocation{i, n.generation} : offset_allocation{}, n.offset, n.size,
-                used ? n.user() : 0, n.kind == state::free});
+            visit(range{used ? offset_allocation{i, n.generation} : offset_allocation{}, n.offset,
+                        n.size, used ? n.user() : 0, n.kind == state::free});
         }
     }
 
@@ -149,7 +151,7 @@ public:
     /// Cost:    at most limits.step_count_max nodes, each with at most four probes of holes; it
     ///          goes on where the last call stopped.
     [[nodiscard]] std::size_t plan(move* out, std::size_t out_count,
-                                   const plan_limits<Offset>& limits) noexcept;
+                                   const limits_type& limits) noexcept;
 
     /// The copy is done: the allocation is at `m.to` now. Its name stays.
     void commit(const move& m) noexcept;

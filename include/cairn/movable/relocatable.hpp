@@ -200,7 +200,7 @@ pinned<T> relocatable<T>::pin() const noexcept {
 
 template <class T, class... Args>
 relocatable<T> relocatable_heap::make(Args&&... args) {
-    const handle_type h = allocate(sizeof(T), alignment::of<T>(), relocation_of<T>);
+    const handle_type h = allocate(sizeof(T), alignment::of<T>(), detail::relocation_of<T>);
     if (!h) [[unlikely]] { return {}; }
     const detail::code_of_program runs{built_count_};
     if constexpr (std::is_nothrow_constructible_v<T, Args...>) {

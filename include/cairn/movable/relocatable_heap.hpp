@@ -68,6 +68,8 @@ class pinned;
 template <class T>
 class frame_ptr;
 
+namespace detail {
+
 struct relocatable_heap_options {
     /// Larger objects do not move. Moving an object of this size may exceed a frame's limit
     /// by its time: about 25 to 60 microseconds for 256 KiB. Unlimited: SIZE_MAX.
@@ -79,7 +81,7 @@ struct relocatable_heap_options {
     /// first use. (Not objects larger than largest_movable, or aligned to more than 4096.) Takes
     /// the region twice: capacity() is half of it, less a page at most.
     bool stress_relocate = false;
-    /// The first life of every slot; see slot_map_options. 0: a number of the heap's own.
+    /// The first life of every slot; see slot_map::options. 0: a number of the heap's own.
     std::uint32_t first_generation = 0;
 };
 
@@ -117,6 +119,8 @@ struct relocatable_range {
     bool is_free;
 };
 
+}  // namespace detail
+
 /// What one compact() did. What stress_relocate copies is not counted here; stats() counts it.
 struct compaction_report {
     std::size_t bytes = 0;          // copied
@@ -150,7 +154,9 @@ private:
 class relocatable_heap {
 public:
     using handle_type = handle<relocatable_heap>;
-    using options = relocatable_heap_options;
+    using options = detail::relocatable_heap_options;
+    using stats_type = detail::relocatable_heap_stats;
+    using range = detail::relocatable_range;
 
     /// Over memory of the caller, of which it uses 16 GiB at most; tables come from `upstream`.
     /// An upstream that refuses makes a heap that refuses everything.
@@ -189,7 +195,7 @@ public:
         CAIRN_ASSERT(!h || h.index() < slots_.capacity(), "a handle is used with its own heap");
         // Before the question: a loop can then keep it in a register (gcc: 1.91 -> 1.48 ns).
         std::byte* const base = base_;
-        const directory_slot& s = table_[h.index()];
+        const detail::directory_slot& s = table_[h.index()];
         if (s.word != h.generation()) [[unlikely]] { return nullptr; }
         std::byte* const object = base + std::size_t{s.value} * place_unit;
         // Spares the caller's `if (p != nullptr)` a second compare.
@@ -265,11 +271,11 @@ public:
     [[nodiscard]] std::uint32_t slot_count() const noexcept { return slots_.capacity(); }
     /// How many more objects it has room for without growth.
     [[nodiscard]] std::uint32_t free_slot_count() const noexcept { return slots_.free_count(); }
-    [[nodiscard]] relocatable_heap_stats stats() const noexcept;  // O(1)
+    [[nodiscard]] stats_type stats() const noexcept;  // O(1)
     /// Bytes in holes too small for a request of `size`. O(objects).
     [[nodiscard]] std::size_t unusable_for(std::size_t size) const noexcept;
 
-    /// Calls visit(const relocatable_range&) for each object and hole in order of address.
+    /// Calls visit(const range&) for each object and hole in order of address.
     template <class Visit>
     void for_each_range(Visit visit) const;
 
@@ -302,7 +308,7 @@ private:
     // The table counts in units of 8 bytes, two to a granule: processors multiply by 8 for free.
     static constexpr std::size_t place_unit = 8;
     static constexpr std::uint32_t units = detail::object_granule / place_unit;
-    static constexpr directory_slot no_slot{0xFFFF'FFFF, 0};  // no handle matches it
+    static constexpr detail::directory_slot no_slot{0xFFFF'FFFF, 0};  // no handle matches it
     using spot = detail::object_map::spot;
     struct move;
     struct compaction_view;
@@ -350,9 +356,9 @@ private:
 
     //  address of an object = base_ + place * 16,  value of its slot = place * 2
     //  place = e.place, or e.place + other_side_ where stress_relocate has it on the other side
-    const directory_slot* table_ = &no_slot;  // slots_.data(), never nullptr
+    const detail::directory_slot* table_ = &no_slot;  // slots_.data(), never nullptr
     std::byte* base_ = nullptr;
-    slot_directory<reuse::lifo> slots_;  // value: its place in units of 8 bytes from base_
+    detail::slot_directory<reuse::lifo> slots_;  // value: its place in units of 8 bytes from base_
     detail::object_map map_;
     detail::compaction_planner planner_;
     move_observer observer_;
@@ -386,13 +392,12 @@ void relocatable_heap::for_each_range(Visit visit) const {
     std::uint32_t end = 0;
     for (std::uint32_t i = map_.lowest();; i = map_.entry(i).after) {
         if (const std::uint32_t start = map_.start_of(i); start != end) {
-            visit(relocatable_range{end * unit, (start - end) * unit, {}, false, false, true});
+            visit(range{end * unit, (start - end) * unit, {}, false, false, true});
         }
         if (i == none) { return; }
         const detail::object_entry& e = map_.entry(i);
-        visit(relocatable_range{e.place * unit, e.granules * unit,
-                                handle_type::make(i, slots_.generation(i)), e.pins != 0, e.is_fixed,
-                                false});
+        visit(range{e.place * unit, e.granules * unit, handle_type::make(i, slots_.generation(i)),
+                    e.pins != 0, e.is_fixed, false});
         end = map_.end_of(i);
     }
 }
@@ -401,7 +406,7 @@ template <class Sink>
 void relocatable_heap::write_json(Sink sink) const {
     const detail::code_of_program runs{visitor_count_};  // the sink
     detail::map_json<Sink> json{sink, capacity()};
-    for_each_range([&](const relocatable_range& r) {
+    for_each_range([&](const range& r) {
         json.begin_range(r.offset, r.size);
         if (!r.is_free) { json.user(r.object.index()); }
         if (r.is_pinned) { json.flag("pinned"); }

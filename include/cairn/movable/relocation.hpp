@@ -88,10 +88,10 @@ consteval relocation make_relocation() {
     return how;
 }
 
-}  // namespace detail
-
 /// How a T moves: see the table above.
 template <class T>
 inline constexpr relocation relocation_of = detail::make_relocation<T>();
+
+}  // namespace detail
 
 }}  // namespace cairn::CAIRN_FLAVOUR

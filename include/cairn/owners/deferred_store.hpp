@@ -53,7 +53,7 @@ class deferred_store {
 public:
     using map_type = Map;
     using handle_type = typename detail::store_traits<Map>::handle_type;
-    using options = slot_map_options;  // of the map
+    using options = detail::slot_map_options;  // of the map
     /// What make() returns: its end erases the object.
     using owner_type = unique_handle<deferred_store>;
 

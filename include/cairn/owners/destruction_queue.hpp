@@ -111,7 +111,7 @@ private:
 
     // Functions: T may be incomplete where an owner is a member.
     [[nodiscard]] static constexpr std::size_t offset() noexcept {
-        return round_up(sizeof(link), alignment::of<T>());
+        return detail::round_up(sizeof(link), alignment::of<T>());
     }
     [[nodiscard]] static constexpr alignment block_alignment() noexcept {
         return alignment{alignof(T) > alignof(link) ? alignof(T) : alignof(link)};

@@ -59,7 +59,7 @@ class shared_store {
 public:
     using map_type = Map;
     using handle_type = typename detail::store_traits<Map>::handle_type;
-    using options = slot_map_options;  // of the map
+    using options = detail::slot_map_options;  // of the map
     using shared_type = shared_handle<shared_store>;
 
     /// `when` says what the last owner does; with atomic_count it is destroys::in_collect always.
@@ -256,7 +256,7 @@ public:
         return store_->pointer_to(handle_);
     }
     /// Do both own the same object, or nothing? (Handles of two stores may be alike:
-    /// slot_map_options.)
+    /// slot_map::options.)
     friend bool operator==(const shared_handle& a, const shared_handle& b) noexcept {
         return a.handle_ == b.handle_ && (a.store_ == b.store_ || !a.handle_);
     }

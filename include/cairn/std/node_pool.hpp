@@ -42,7 +42,7 @@ public:
     /// Nodes of up to this many bytes come from pools.
     static constexpr std::size_t node_size_max = 512;
 
-    using options = pool_options;  // of each pool: slot_count_max bounds the nodes of one size
+    using options = pool::options;  // of each pool: slot_count_max bounds the nodes of one size
 
     explicit node_pool(allocator_ref upstream = system_memory(), options how = {}) noexcept
         : node_pool{upstream, how, std::make_index_sequence<class_count>{}} {}
@@ -75,10 +75,10 @@ public:
     }
 
     /// Of all pools together.
-    [[nodiscard]] pool_stats stats() const noexcept {
-        pool_stats sum;
+    [[nodiscard]] pool::stats_type stats() const noexcept {
+        pool::stats_type sum;
         for (const pool& p : pools_) {
-            const pool_stats s = p.stats();
+            const pool::stats_type s = p.stats();
             sum.live_count += s.live_count;
             sum.slot_count += s.slot_count;
             sum.chunk_count += s.chunk_count;

@@ -103,7 +103,7 @@ private:
     /// libstdc++'s pool resources (gcc 12) misalign requests whose size is no multiple of their
     /// alignment: 21 bytes aligned to 16 come from a pool of 24-byte slots.
     static std::size_t asked(std::size_t size, alignment align) noexcept {
-        return round_up(size, align);
+        return detail::round_up(size, align);
     }
 
     std::pmr::memory_resource* resource_;

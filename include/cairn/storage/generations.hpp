@@ -31,7 +31,7 @@
 // A slot walks the ring once and is worn out then: it has as many lives wherever it begins. The
 // numbers differ from process to process and between the modules of one, as far as the system
 // places them at random. Where two machines must count alike (lockstep), name the first life: see
-// slot_map_options. Two maps that are given the same number do not tell each other's handles.
+// slot_map::options. Two maps that are given the same number do not tell each other's handles.
 //
 // Cost:    nothing at look-ups. Drawing: one atomic addition and four multiplications, at first
 //          growth.
@@ -53,6 +53,8 @@ enum class handle_fault : unsigned char {
     stale,     // its object is gone
 };
 
+namespace detail {
+
 /// The choices of a map at run time.
 struct slot_map_options {
     /// The first life of every slot, up to handle_type::generation_max. 0: a number of the map's
@@ -64,16 +66,23 @@ struct slot_map_options {
     std::uint32_t first_generation = 0;
 };
 
+}  // namespace detail
+
 /// Which free slot begins its next life: slot_directory.hpp. `usual` depends on the handle: lifo,
 /// the fastest, where a generation has 28 bits or more; fifo, which spreads lives best, below.
 enum class reuse { fifo, lifo, usual };
+
+namespace detail {
 
 /// The proof that recycle_slots() of a map asks for: write it only where it is true.
 struct no_handles_left_t {
     explicit no_handles_left_t() = default;
 };
+
+}  // namespace detail
+
 /// The proof, as a value.
-inline constexpr no_handles_left_t no_handles_left{};
+inline constexpr detail::no_handles_left_t no_handles_left{};
 
 namespace detail {
 

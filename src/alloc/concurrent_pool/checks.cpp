@@ -56,13 +56,13 @@ const concurrent_pool::chunk* concurrent_pool::find_chunk(const void* p) const n
     return c;
 }
 
-concurrent_pool_stats concurrent_pool::stats() const noexcept {
+detail::concurrent_pool_stats concurrent_pool::stats() const noexcept {
     const lock_scope held{concurrent_pool_registry::lock_of(*this)};
     return count();
 }
 
-concurrent_pool_stats concurrent_pool::count() const noexcept {
-    concurrent_pool_stats s;
+detail::concurrent_pool_stats concurrent_pool::count() const noexcept {
+    detail::concurrent_pool_stats s;
     s.slot_count = depot_.untouched().slot_count();
     s.cache_count = held_cache_count();
     s.has_lost_threads = has_lost_threads_;
@@ -164,7 +164,7 @@ void concurrent_pool::remember(cache& which, const chunk& c) noexcept {
 
 #endif
 
-evidence concurrent_pool::about_size(std::size_t freed, call_site from) const noexcept {
+detail::evidence concurrent_pool::about_size(std::size_t freed, call_site from) const noexcept {
     return {.kind = misuse_kind::wrong_size,
             .object = this,
             .type = "concurrent_pool",

@@ -33,8 +33,8 @@ struct concurrent_pool_checks {
         }
         return before + index(p, c, slot);
     }
-    static evidence about(const concurrent_pool& p, misuse_kind kind,
-                          std::source_location from) noexcept {
+    static detail::evidence about(const concurrent_pool& p, misuse_kind kind,
+                                  std::source_location from) noexcept {
         return {.kind = kind,
                 .object = &p,
                 .type = "concurrent_pool",
@@ -42,9 +42,10 @@ struct concurrent_pool_checks {
                 .caller = from,
                 .values = {{"bytes of a slot", p.stride_}}};
     }
-    static evidence about(const concurrent_pool& p, misuse_kind kind, std::source_location from,
-                          const chunk& c, const void* slot) noexcept {
-        evidence known = about(p, kind, from);
+    static detail::evidence about(const concurrent_pool& p, misuse_kind kind,
+                                  std::source_location from, const chunk& c,
+                                  const void* slot) noexcept {
+        detail::evidence known = about(p, kind, from);
         known.values[1] = known.values[0];
         known.values[0] = {"slot", number(p, c, slot)};
         return known;

@@ -51,7 +51,7 @@ concurrent_pool::~concurrent_pool() {
     while (blocks_ != nullptr) {
         block* const b = blocks_;
         blocks_ = b->next;
-        upstream_.deallocate(b, b->size, cache_line_alignment);
+        upstream_.deallocate(b, b->size, detail::cache_line_alignment);
     }
 }
 
@@ -72,8 +72,8 @@ bool concurrent_pool::grow(std::size_t seen_slot_count) noexcept {
 /// [ head | next magazine index, count, slots | 8 null pointers | magazine_size pointers ]
 std::size_t concurrent_pool::magazine_bytes() const noexcept {
     static_assert(sizeof(magazine) <= magazine_head);
-    return round_up(magazine_head + (lookahead + depot_.magazine_size()) * sizeof(void*),
-                    cache_line_alignment);
+    return detail::round_up(magazine_head + (lookahead + depot_.magazine_size()) * sizeof(void*),
+                            detail::cache_line_alignment);
 }
 
 concurrent_pool::magazine& concurrent_pool::make_magazine(std::byte*& memory) noexcept {
@@ -99,7 +99,8 @@ void concurrent_pool::equip(cache& c, std::byte*& memory) noexcept {
 /// Returns: nullptr when the upstream refuses. The block exists until the pool ends.
 std::byte* concurrent_pool::take_block(std::size_t size) noexcept {
     const std::size_t whole = detail::saturating_add(size, cache_line_size);
-    auto* const memory = static_cast<std::byte*>(upstream_.allocate(whole, cache_line_alignment));
+    auto* const memory =
+        static_cast<std::byte*>(upstream_.allocate(whole, detail::cache_line_alignment));
     if (memory == nullptr) { return nullptr; }
     static_assert(sizeof(block) <= cache_line_size);
     block* const head = ::new (static_cast<void*>(memory)) block{blocks_, whole};
@@ -115,7 +116,7 @@ void concurrent_pool::give_newest_block_back() noexcept {
     blocks_ = b->next;
     finish_step();
     upstream_size_ -= b->size;
-    upstream_.deallocate(b, b->size, cache_line_alignment);
+    upstream_.deallocate(b, b->size, detail::cache_line_alignment);
 }
 
 bool concurrent_pool::make_room_in_table(std::size_t more) noexcept {
@@ -150,8 +151,10 @@ bool concurrent_pool::add_chunk(std::size_t slot_count) noexcept {
     auto* const first =
         static_cast<std::byte*>(upstream_.allocate(size, detail::chunk_alignment(align_)));
     if (first == nullptr) { return false; }
-    constexpr std::size_t chunk_room = round_up(sizeof(chunk), cache_line_alignment);
-    constexpr std::size_t cache_room = round_up(sizeof(cache), cache_line_alignment);
+    constexpr std::size_t chunk_room =
+        detail::round_up(sizeof(chunk), detail::cache_line_alignment);
+    constexpr std::size_t cache_room =
+        detail::round_up(sizeof(cache), detail::cache_line_alignment);
     std::byte* memory = take_block(chunk_room + (needs_shared ? cache_room : 0) +
                                    detail::saturating_multiply(magazines, magazine_bytes()));
     if (memory == nullptr || !make_room_in_table(magazines)) {
@@ -220,7 +223,8 @@ bool concurrent_pool::reserve(std::size_t slot_count, std::size_t cache_count) n
 /// Returns: nullptr when the upstream refuses.
 concurrent_pool::cache* concurrent_pool::make_cache() noexcept {
     const lock_scope held{grow_lock_};
-    constexpr std::size_t cache_room = round_up(sizeof(cache), cache_line_alignment);
+    constexpr std::size_t cache_room =
+        detail::round_up(sizeof(cache), detail::cache_line_alignment);
     if (!make_room_in_table(2)) { return nullptr; }
     // A table that has grown for nothing is used by the next growth.
     std::byte* memory = take_block(cache_room + 2 * magazine_bytes());

@@ -43,7 +43,8 @@ struct growing_arena::block {
     // Sizes are as upstream was asked, in any number of bytes: the rest behind the last granule is
     // not used.
     [[nodiscard]] std::uintptr_t end() const noexcept {
-        return round_down(reinterpret_cast<std::uintptr_t>(this) + size, detail::bump_granule);
+        return detail::round_down(reinterpret_cast<std::uintptr_t>(this) + size,
+                                  detail::bump_granule);
     }
     [[nodiscard]] std::size_t payload_size() const noexcept { return end() - begin(); }
     [[nodiscard]] detail::bump_region fresh_region() const noexcept {

@@ -33,8 +33,8 @@ void growing_arena::deallocate_in_full_block(void* p, std::size_t size,
             if (b->oversized &&
                 // It is the block's one request when it ends where the live bytes end. (A request
                 // that was shrunk there is not recognized: its block waits for the next reset.)
-                round_up(reinterpret_cast<std::uintptr_t>(p) + size, detail::bump_granule) ==
-                    b->top &&
+                detail::round_up(reinterpret_cast<std::uintptr_t>(p) + size,
+                                 detail::bump_granule) == b->top &&
                 reinterpret_cast<std::uintptr_t>(p) >= b->begin()) {
                 *link = b->next;
                 full_size_ -= b->top - b->begin();
@@ -45,7 +45,7 @@ void growing_arena::deallocate_in_full_block(void* p, std::size_t size,
             }
         }
     }
-    poison(p, round_up(size, detail::bump_granule));
+    poison(p, detail::round_up(size, detail::bump_granule));
 }
 
 /// Moves the block at the head of the used list to the spares.

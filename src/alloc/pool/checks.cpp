@@ -170,7 +170,7 @@ void pool::check_destroyed(const void* p, call_site from) noexcept {
 
 void pool::check_end() const noexcept {
     CAIRN_ASSERT(!options_.all_back_at_end || stats().live_count == 0,
-                 "every slot comes back before the pool ends (pool_options::all_back_at_end)",
+                 "every slot comes back before the pool ends (pool::options::all_back_at_end)",
                  {.kind = misuse_kind::leak,
                   .object = this,
                   .type = "pool",

@@ -51,8 +51,8 @@ struct pool_checks {
         return before + index(p, c, slot);
     }
     /// What reports say of a pool, and of a slot of it.
-    static evidence about(const pool& p, misuse_kind kind,
-                          std::source_location from = {}) noexcept {
+    static detail::evidence about(const pool& p, misuse_kind kind,
+                                  std::source_location from = {}) noexcept {
         return {.kind = kind,
                 .object = &p,
                 .type = "pool",
@@ -60,9 +60,9 @@ struct pool_checks {
                 .caller = from,
                 .values = {{"bytes of a slot", p.stride_}}};
     }
-    static evidence about(const pool& p, misuse_kind kind, std::source_location from,
-                          const pool::chunk* c, const void* slot) noexcept {
-        evidence known = about(p, kind, from);
+    static detail::evidence about(const pool& p, misuse_kind kind, std::source_location from,
+                                  const pool::chunk* c, const void* slot) noexcept {
+        detail::evidence known = about(p, kind, from);
         known.values[1] = known.values[0];
         known.values[0] = {"slot", number(p, *c, slot)};
         return known;

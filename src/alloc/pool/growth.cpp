@@ -62,7 +62,7 @@ bool pool::add_chunk(std::size_t slot_count) noexcept {
     // The first chunk brings the side block along: one request instead of two. (The next one makes
     // it move out: the stack must have room for every slot.)
     const bool brings_side = chunks_ == nullptr;
-    const std::size_t side_begin = round_up(slots_size, alignment::of<void*>());
+    const std::size_t side_begin = detail::round_up(slots_size, alignment::of<void*>());
     const std::size_t size =
         brings_side
             ? detail::saturating_add(side_begin, side_size_for(first_chunk_capacity, slot_count))
@@ -156,7 +156,7 @@ std::size_t pool::block_size(const chunk& c) const noexcept {
     // The chunk that the side block came with is known by its place: where the slots of this one
     // end, it begins. It stays marked so when the side block has moved out, for its bytes go back
     // with it.
-    const std::byte* const behind = c.first + round_up(slots_size, alignment::of<void*>());
+    const std::byte* const behind = c.first + detail::round_up(slots_size, alignment::of<void*>());
     return slots_size + (behind == embedded_side_ ? embedded_size_ : 0);
 }
 

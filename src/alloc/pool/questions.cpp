@@ -22,8 +22,8 @@ const pool::chunk* pool::find_chunk(const void* p) const noexcept {
     return address - begin_of(*c) < c->slot_count * stride_ ? c : nullptr;
 }
 
-pool_stats pool::stats() const noexcept {
-    pool_stats s;
+detail::pool_stats pool::stats() const noexcept {
+    detail::pool_stats s;
     s.slot_count = slot_count_;
     // Each slot is untouched, free or live: what is not counted is left over.
     s.live_count = slot_count_ - untouched_count() - free_count();
@@ -43,7 +43,7 @@ void pool::validate() const noexcept {
     for (std::size_t i = 0; i < chunk_count_; ++i) {
         const chunk& c = chunks_[i];
         CAIRN_ASSERT(i == 0 || std::less<>{}(chunks_[i - 1].first, c.first), "chunks are sorted");
-        CAIRN_ASSERT(is_aligned(c.first, align_), "slots are aligned");
+        CAIRN_ASSERT(detail::is_aligned(c.first, align_), "slots are aligned");
         CAIRN_ASSERT(c.first <= carved_end(i) && carved_end(i) <= c.first + c.slot_count * stride_,
                      "carving stays inside its chunk");
         all_slots += c.slot_count;

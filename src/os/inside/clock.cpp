@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-namespace cairn { inline namespace CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 std::uint64_t monotonic_nanoseconds() noexcept {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -11,4 +11,4 @@ std::uint64_t monotonic_nanoseconds() noexcept {
         std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
-}}  // namespace cairn::CAIRN_FLAVOUR
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

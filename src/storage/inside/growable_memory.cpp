@@ -14,7 +14,7 @@
 #include <cairn/os/page_allocator.hpp>
 #include <cairn/os/page_memory.hpp>
 
-namespace cairn { inline namespace CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 namespace {
 
@@ -39,7 +39,7 @@ growable_memory::growable_memory(growable_memory&& other) noexcept
       how_{other.how_} {}
 
 growable_memory& growable_memory::operator=(growable_memory&& other) noexcept {
-    return detail::begin_anew(*this, other);
+    return begin_anew(*this, other);
 }
 
 /// Huge pages come whole, into committed ranges that hold them whole.
@@ -91,7 +91,7 @@ bool growable_memory::try_grow_in_place(std::size_t size) noexcept {
 
 growable_memory::room growable_memory::find_room(std::size_t count,
                                                  std::size_t element_size) noexcept {
-    const std::size_t size = detail::saturating_multiply(count, element_size);
+    const std::size_t size = saturating_multiply(count, element_size);
     if (try_grow_in_place(size)) { return {nullptr, size_}; }
     std::byte* const block = begin_move(size);
     return {block, block != nullptr ? size : 0};
@@ -106,7 +106,7 @@ growable_memory::room growable_memory::find_room_for_more(std::size_t count,
     };
     // The last elements of all come one by one only where they need no copy.
     if (!grow_room(count, count + 1, SIZE_MAX, is_reserved(), attempt) &&
-        try_grow_in_place(detail::saturating_multiply(count + 1, element_size))) {
+        try_grow_in_place(saturating_multiply(count + 1, element_size))) {
         found = {nullptr, size_};
     }
     return found;
@@ -175,4 +175,4 @@ void growable_memory::release() noexcept {
     size_ = reserved_ = 0;
 }
 
-}}  // namespace cairn::CAIRN_FLAVOUR
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

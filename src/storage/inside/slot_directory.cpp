@@ -6,9 +6,7 @@
 #include <cstring>
 #include <utility>
 
-namespace cairn { inline namespace CAIRN_FLAVOUR {
-
-namespace detail {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 directory_numbers::directory_numbers(directory_numbers&& other) noexcept {
     copy_numbers(other);
@@ -23,8 +21,6 @@ directory_numbers& directory_numbers::operator=(directory_numbers&& other) noexc
 }
 
 void directory_numbers::copy_numbers(const directory_numbers& other) noexcept { *this = other; }
-
-}  // namespace detail
 
 namespace {
 
@@ -259,8 +255,8 @@ template <reuse Order>
 void slot_directory<Order>::refuse(std::uint32_t index, std::uint32_t generation, const void* map,
                                    const char* type, call_site from) const {
     const std::uint32_t life = index < capacity_ ? slots_[index].word & ~vacant : 0;
-    detail::refuse_handle(
-        {fault_of(index, generation), map, type, index, capacity_, life, generation}, from);
+    refuse_handle({fault_of(index, generation), map, type, index, capacity_, life, generation},
+                  from);
 }
 
 template <reuse Order>
@@ -298,4 +294,4 @@ void slot_directory<Order>::validate() const noexcept {
 template class slot_directory<reuse::fifo>;
 template class slot_directory<reuse::lifo>;
 
-}}  // namespace cairn::CAIRN_FLAVOUR
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

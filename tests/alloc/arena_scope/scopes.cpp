@@ -87,7 +87,7 @@ TEST(arena_scope, destroys_arrays_and_over_aligned_objects) {
         ASSERT_EQ(objects.size(), 50u);
         EXPECT_EQ(objects[49].payload, 5);
         wide* const w = scope.make<wide>();
-        EXPECT_TRUE(is_aligned(w, alignment{128}));
+        EXPECT_TRUE(detail::is_aligned(w, alignment{128}));
         EXPECT_EQ(counted::alive, 51);
     }
     EXPECT_EQ(counted::alive, 0);
@@ -98,7 +98,7 @@ TEST(arena_scope, an_object_costs_itself_and_one_node) {
     arena a{1_KiB};
     arena_scope scope{a};
     (void)scope.make<noisy>(&log, 'a');
-    EXPECT_EQ(a.used_size(), round_up(3 * sizeof(void*) + sizeof(noisy), alignment{16}));
+    EXPECT_EQ(a.used_size(), detail::round_up(3 * sizeof(void*) + sizeof(noisy), alignment{16}));
 }
 
 TEST(arena_scope, an_exhausted_arena_constructs_nothing) {

@@ -99,7 +99,7 @@ TEST(concurrent_pool, any_number_of_pools_live_side_by_side) {
     for (int i = 0; i < 70; ++i) {
         pools.push_back(std::make_unique<concurrent_pool>(
             std::size_t{16}, alignment{16}, cairn::system_memory(),
-            cairn::concurrent_pool_options{.slot_count_max = 10}));
+            cairn::concurrent_pool::options{.slot_count_max = 10}));
     }
     for (int round = 0; round < 5; ++round) {
         std::vector<void*> slots;

@@ -119,8 +119,10 @@ TEST(double_ended_arena, neighbours_of_a_page_multiple_keep_an_alignment_above_a
     double_ended_arena a{1_MiB};
     for (const std::size_t bytes : {std::size_t{128}, std::size_t{4096}, std::size_t{16384}}) {
         for (int i = 0; i < 4; ++i) {
-            EXPECT_TRUE(is_aligned(a.high().allocate(16384, alignment{bytes}), alignment{bytes}));
-            EXPECT_TRUE(is_aligned(a.low().allocate(16384, alignment{bytes}), alignment{bytes}));
+            EXPECT_TRUE(
+                detail::is_aligned(a.high().allocate(16384, alignment{bytes}), alignment{bytes}));
+            EXPECT_TRUE(
+                detail::is_aligned(a.low().allocate(16384, alignment{bytes}), alignment{bytes}));
         }
     }
 }

@@ -28,7 +28,7 @@ TEST(heap, adopts_no_region_of_a_fit_of_another_shape) {
     test_region memory{64_KiB};
     heap<best_fit> h{memory.span()};
     EXPECT_EQ(heap<best_fit>::adopt(memory.span()).stats().region_count, 1u);
-    EXPECT_EQ(heap<basic_best_fit<1000>>::adopt(memory.span()).stats().region_count, 0u);
+    EXPECT_EQ(heap<detail::basic_best_fit<1000>>::adopt(memory.span()).stats().region_count, 0u);
 }
 
 TEST(heap, adopting_bytes_that_are_no_heap_reads_only_these_bytes) {

@@ -160,7 +160,7 @@ void expect_no_more_than_its_shares() {
         ASSERT_NE(p.data, nullptr);
         used += h.good_size(p.size) + h.header_size;
         most = std::max(most, used);
-        const heap_stats s = h.stats();
+        const heap<>::stats_type s = h.stats();
         ASSERT_LE(s.capacity - s.free_size, 2 * most + most / 32) << "as much waits as lives";
     }
     h.reset();

@@ -58,8 +58,8 @@ void random_run(Heap& h, unsigned seed, int steps, std::size_t size_max, int eve
             const alignment align{std::size_t{1} << (random() % 8 == 0 ? random() % 10 : 4)};
             auto* const data = static_cast<std::byte*>(h.allocate(size, align));
             if (data != nullptr) {
-                ASSERT_TRUE(is_aligned(data, align));
-                ASSERT_TRUE(is_aligned(data, alignment{16}));
+                ASSERT_TRUE(detail::is_aligned(data, align));
+                ASSERT_TRUE(detail::is_aligned(data, alignment{16}));
                 ASSERT_TRUE(h.owns(data));
                 ASSERT_GE(h.usable_size(data), size);
                 ASSERT_EQ(h.usable_size(data), h.good_size(size));

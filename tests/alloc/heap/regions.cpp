@@ -80,7 +80,7 @@ TYPED_TEST(heap_test, takes_one_block_for_a_request_that_exceeds_the_block_size)
     EXPECT_EQ(upstream.live_count(), 1u);
     void* const q = h.allocate(300, alignment{4096});
     ASSERT_NE(q, nullptr);
-    EXPECT_TRUE(is_aligned(q, alignment{4096}));
+    EXPECT_TRUE(detail::is_aligned(q, alignment{4096}));
     h.deallocate(p, 1_MiB);
     h.deallocate(q, 300, alignment{4096});
 }
@@ -148,7 +148,7 @@ TYPED_TEST(heap_test, the_first_request_of_a_growing_heap_may_be_over_aligned) {
             heap<TypeParam> h{grow_by{1_KiB}, upstream};
             void* const p = h.allocate(size, alignment{align});
             ASSERT_NE(p, nullptr) << size << " bytes at " << align;
-            EXPECT_TRUE(is_aligned(p, alignment{align}));
+            EXPECT_TRUE(detail::is_aligned(p, alignment{align}));
             h.deallocate(p, size, alignment{align});
         }
     }

@@ -30,7 +30,7 @@ constexpr std::size_t link_bytes = 8;
 template <>
 constexpr std::size_t link_bytes<first_fit> = 0;
 template <>
-constexpr std::size_t link_bytes<basic_best_fit<2>> = 20;
+constexpr std::size_t link_bytes<detail::basic_best_fit<2>> = 20;
 
 struct live_block {
     std::uint32_t at;

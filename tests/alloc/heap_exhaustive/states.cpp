@@ -74,7 +74,7 @@ TEST(heap_exhaustive, among_many_holes_the_exact_fits_are_the_oracle_too) {
     for (unsigned seed = 1; seed <= 4; ++seed) {
         follow_the_oracle<first_fit>(oracle_rule::first, seed);
         follow_the_oracle<best_fit>(oracle_rule::best, seed);
-        follow_the_oracle<basic_best_fit<2>>(oracle_rule::best, seed);
+        follow_the_oracle<detail::basic_best_fit<2>>(oracle_rule::best, seed);
     }
 }
 
@@ -85,14 +85,14 @@ TEST(heap_exhaustive, best_fit_is_the_oracle_in_every_state) {
     explore_all<best_fit>(oracle_rule::best, true, 60);
 }
 TEST(heap_exhaustive, best_fit_with_nearly_all_sizes_in_the_trie_is_the_oracle_in_every_state) {
-    explore_all<basic_best_fit<2>>(oracle_rule::best, true, 100);
+    explore_all<detail::basic_best_fit<2>>(oracle_rule::best, true, 100);
 }
 TEST(heap_exhaustive, good_fit_keeps_its_invariants_in_every_state) {
     explore_all<strict_good_fit>(oracle_rule::best, false, 60);
-    explore_all<basic_good_fit<1, 0>>(oracle_rule::best, false, 60);
+    explore_all<detail::basic_good_fit<1, 0>>(oracle_rule::best, false, 60);
 }
 TEST(heap_exhaustive, deferring_keeps_the_invariants_in_every_state) {
-    explore_all<basic_good_fit<2, 2, 4>>(oracle_rule::best, false, 200);
+    explore_all<detail::basic_good_fit<2, 2, 4>>(oracle_rule::best, false, 200);
 }
 TEST(heap_exhaustive, half_fit_keeps_its_invariants_in_every_state) {
     explore_all<half_fit>(oracle_rule::best, false, 60);

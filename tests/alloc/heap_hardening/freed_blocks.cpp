@@ -58,7 +58,7 @@ bool goes_on_correctly(holes<Fit>& w) {
         auto* const p = static_cast<std::byte*>(w.h.allocate(size));
         if (p == nullptr) { continue; }
         const block b{p, size};
-        if (p < begin || p + size > begin + memory_size || !is_aligned(p, alignment{16})) {
+        if (p < begin || p + size > begin + memory_size || !detail::is_aligned(p, alignment{16})) {
             return false;
         }
         for (const block& l : w.live) {

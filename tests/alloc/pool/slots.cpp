@@ -59,7 +59,7 @@ TEST(pool, any_size_from_one_byte_and_any_alignment) {
             for (int i = 0; i < 40; ++i) {
                 auto* const s = static_cast<std::byte*>(p.allocate());
                 ASSERT_NE(s, nullptr);
-                EXPECT_TRUE(cairn::is_aligned(s, alignment{align}));
+                EXPECT_TRUE(cairn::detail::is_aligned(s, alignment{align}));
                 std::memset(s, 0x5A, size);
                 const auto next = seen.lower_bound(s);
                 if (next != seen.end()) { EXPECT_GE(*next - s, std::ptrdiff_t(p.slot_size())); }

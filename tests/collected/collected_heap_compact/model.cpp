@@ -21,7 +21,7 @@ struct expected {
 
 class world {
 public:
-    explicit world(const cairn::collected_heap_options& how) : heap_{3 << 20, how} {
+    explicit world(const cairn::collected_heap::options& how) : heap_{3 << 20, how} {
         fleet_ = heap_.make<fleet>();
         root<ship> s = heap_.make<ship>();
         s->number = 77;
@@ -149,7 +149,7 @@ private:
     std::size_t moved_count_ = 0;
 };
 
-void play(const cairn::collected_heap_options& how, int changes, int steps_every) {
+void play(const cairn::collected_heap::options& how, int changes, int steps_every) {
     world w{how};
     for (int i = 1; i <= changes; ++i) {
         w.change();

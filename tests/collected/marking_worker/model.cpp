@@ -28,11 +28,11 @@ constexpr graphs::habits slow_cycles{.makes = 50,
 
 /// A model, and what its worker has done.
 struct shared_graph {
-    shared_graph(std::uint32_t seed, std::size_t size, cairn::collected_heap_options options)
+    shared_graph(std::uint32_t seed, std::size_t size, cairn::collected_heap::options options)
         : graph{seed, size, counting(options), slow_cycles} {
         EXPECT_TRUE(graph.heap().mark_on(worker));
     }
-    cairn::collected_heap_options counting(cairn::collected_heap_options options) {
+    cairn::collected_heap::options counting(cairn::collected_heap::options options) {
         options.cycle_ended = [](void* work, const cairn::collection_cycle& c) {
             *static_cast<std::uint64_t*>(work) += c.work_by_worker;
         };
@@ -50,7 +50,7 @@ struct shared_graph {
     void run(int operations) {
         graph.run(operations, 500, [this](model& m) { change_workers(m); });
     }
-    [[nodiscard]] cairn::collected_heap_stats stats() { return graph.heap().stats(); }
+    [[nodiscard]] cairn::collected_heap::stats_type stats() { return graph.heap().stats(); }
 
     std::uint64_t work_by_worker = 0;  // bytes
     marking_worker worker;

@@ -229,7 +229,7 @@ struct nest {
 
 TEST(object_pool, constructors_that_acquire_are_refused_at_the_maximum_too) {
     for (const std::size_t first_block : {1u, 2u, 64u}) {
-        object_pool_options options;
+        detail::object_pool_options options;
         options.object_count_max = 2;
         options.first_block = first_block;
         object_pool<nest> pool{system_memory(), options};

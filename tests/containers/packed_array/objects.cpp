@@ -81,7 +81,7 @@ TEST(packed_array, batches_cover_every_row_and_split_at_cache_lines) {
     EXPECT_EQ(batches.rows_per_batch(), 64u);
     std::size_t rows = 0;
     for (std::size_t k = 0; k < batches.size(); ++k) {
-        EXPECT_TRUE(is_aligned(batches[k].data(), cache_line_alignment));
+        EXPECT_TRUE(detail::is_aligned(batches[k].data(), detail::cache_line_alignment));
         rows += batches[k].size();
     }
     EXPECT_EQ(rows, 1000u);

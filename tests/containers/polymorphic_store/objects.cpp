@@ -163,7 +163,7 @@ TYPED_TEST(polymorphic, a_handle_of_another_store_finds_nothing) {
 }
 
 TYPED_TEST(polymorphic, options_go_where_the_objects_go) {
-    const auto options = slot_map_options{.first_generation = 5};
+    const auto options = detail::slot_map_options{.first_generation = 5};
     TypeParam alike{system_memory(), options};
     TypeParam moved{system_memory(), options};
     add(alike, 0, 1);

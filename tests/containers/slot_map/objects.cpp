@@ -219,7 +219,7 @@ TEST(slot_map, batches_never_share_a_cache_line) {
     const auto batches = map.batches(100);
     std::size_t rows = 0;
     for (std::size_t k = 0; k < batches.size(); ++k) {
-        EXPECT_TRUE(is_aligned(batches[k].data(), cache_line_alignment));
+        EXPECT_TRUE(detail::is_aligned(batches[k].data(), detail::cache_line_alignment));
         rows += batches[k].size();
     }
     EXPECT_EQ(rows, 1000u);

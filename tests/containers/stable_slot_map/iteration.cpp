@@ -111,7 +111,7 @@ TEST(stable_slot_map, a_loop_goes_on_when_its_chunk_goes_back_and_gets_another_b
     for (std::size_t i = per_chunk; i < 2 * per_chunk; ++i) { map.erase(handles[i]); }
     EXPECT_EQ(map.chunks_with_memory(), 1u);
     const std::size_t block_size = per_chunk * sizeof(large);
-    void* const taken = upstream.allocate(block_size, cache_line_alignment);
+    void* const taken = upstream.allocate(block_size, detail::cache_line_alignment);
     for (std::size_t i = 0; i < 2 * per_chunk; ++i) { ASSERT_TRUE(map.emplace()); }
     std::size_t visited = 0;
     while (++it != map.end()) {
@@ -119,7 +119,7 @@ TEST(stable_slot_map, a_loop_goes_on_when_its_chunk_goes_back_and_gets_another_b
         EXPECT_EQ(map.find(it.handle()), &*it);
     }
     EXPECT_EQ(visited, per_chunk - 1);
-    upstream.deallocate(taken, block_size, cache_line_alignment);
+    upstream.deallocate(taken, block_size, detail::cache_line_alignment);
 }
 
 TEST(stable_slot_map, a_loop_visits_each_object_that_lives_through_it_once_and_no_dead_one) {

@@ -171,7 +171,7 @@ TEST(clone, continues_where_lockstep_asks_for_equal_handles) {
             }
         }
     };
-    const slot_map_options options{.first_generation = 5};
+    const detail::slot_map_options options{.first_generation = 5};
     continues(slot_map<unit<>>{system_memory(), options});
     continues(slot_map<unit<>, slot_policy<64, 32, reuse::fifo>>{system_memory(), options});
     continues(slot_map<unit<>, slot_policy<64, 32, reuse::fifo>>{system_memory(), options});

@@ -7,9 +7,9 @@
 using namespace cairn;
 
 TEST(alignment, rounds_both_ways_and_knows_its_padding) {
-    EXPECT_EQ(round_up(0, alignment{64}), 0u);
-    EXPECT_EQ(round_up(1, alignment{64}), 64u);
-    EXPECT_EQ(round_down(127, alignment{64}), 64u);
+    EXPECT_EQ(detail::round_up(0, alignment{64}), 0u);
+    EXPECT_EQ(detail::round_up(1, alignment{64}), 64u);
+    EXPECT_EQ(detail::round_down(127, alignment{64}), 64u);
     EXPECT_EQ(detail::padding_to(65, alignment{64}), 63u);
     EXPECT_EQ(alignment::of<double>().bytes(), alignof(double));
 }

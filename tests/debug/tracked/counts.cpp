@@ -33,7 +33,7 @@ TEST(tracked, counts_what_is_live_the_most_there_was_and_what_was_refused) {
     memory.deallocate(a, 100);
     void* const c = memory.allocate(20);
     EXPECT_EQ(memory.allocate(SIZE_MAX), nullptr);
-    const track_stats& s = memory.stats();
+    const detail::track_stats& s = memory.stats();
     EXPECT_EQ(s.live_count, 2u);
     EXPECT_EQ(s.live_size, 70u);
     EXPECT_EQ(s.peak_size, 150u);

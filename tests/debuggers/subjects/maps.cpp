@@ -96,7 +96,7 @@ void maps() {
     //= large: stable_slot_map of 100 objects in 2 chunks = {[0:5] = {weight = 0},
     //         ..[63:5] = {weight = 63}, [64:5] = {weight = 64}, .., [99:5] = {weight = 99}}
 
-    cairn::slot_directory<> slots{{1000, 100, 0, 5}};
+    cairn::detail::slot_directory<> slots{{1000, 100, 0, 5}};
     (void)slots.reserve(10);
     slots.occupy(slots.peek(), 7);
     //= slots: slot_directory of 1 live slot, capacity 16 = {[0:5] = 7}

@@ -64,8 +64,8 @@ struct own_policy {
     static constexpr std::uint32_t free_min = 0;
 };
 
-[[maybe_unused]] constexpr cairn::slot_map_options from_5{.first_generation = 5};
-[[maybe_unused]] constexpr cairn::slot_map_options from_9{.first_generation = 9};
+[[maybe_unused]] constexpr cairn::detail::slot_map_options from_5{.first_generation = 5};
+[[maybe_unused]] constexpr cairn::detail::slot_map_options from_9{.first_generation = 9};
 
 }  // namespace
 

@@ -85,7 +85,7 @@ void arrays() {
     (void)mail.try_push({2, 20});
     (void)mail.try_pop(taken);
     //= mail: message_queue of 1, capacity 4 = {{kind = 2, value = 20}}
-    cairn::growable_memory bytes;
+    cairn::detail::growable_memory bytes;
     (void)bytes.grow(4096, 0);
     //= bytes: 4 KiB at 0x..
     cairn::per_thread<int> counters{3};

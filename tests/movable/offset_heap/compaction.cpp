@@ -45,7 +45,7 @@ TYPED_TEST(offset_heap_test, planned_moves_bring_the_free_memory_together) {
             live.pop_back();
         }
         using move = typename basic_offset_heap<TypeParam>::move;
-        const plan_limits<TypeParam> limits{3, 2000, 50};
+        const typename basic_offset_heap<TypeParam>::limits_type limits{3, 2000, 50};
         int idle_rounds = 0;
         int calls = 0;
         std::size_t moved = 0;

@@ -169,7 +169,7 @@ TEST(relocatable_heap_death_test, a_visitor_changes_nothing) {
     relocatable_heap heap{4_KiB};
     const handle h = heap.allocate(64);
     const auto visits = [&](auto change) {
-        heap.for_each_range([&](const cairn::relocatable_range&) { change(); });
+        heap.for_each_range([&](const cairn::relocatable_heap::range&) { change(); });
     };
     EXPECT_DEATH(visits([&] { heap.deallocate(h); }), "a visitor of for_each_range");
     EXPECT_DEATH(visits([&] { (void)heap.allocate(8); }), "a visitor of for_each_range");
@@ -184,7 +184,7 @@ TEST(relocatable_heap_test, a_visitor_that_throws_leaves_the_heap_as_it_was) {
 #if defined(__cpp_exceptions)
     relocatable_heap heap{4_KiB};
     const handle h = heap.allocate(64);
-    EXPECT_THROW(heap.for_each_range([](const cairn::relocatable_range&) { throw 1; }), int);
+    EXPECT_THROW(heap.for_each_range([](const cairn::relocatable_heap::range&) { throw 1; }), int);
     heap.deallocate(h);
     heap.validate();
 #endif

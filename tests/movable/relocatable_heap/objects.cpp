@@ -147,7 +147,7 @@ TEST(relocatable_heap_test, every_alignment_is_kept_before_and_after_moves) {
     for (std::size_t i = 0; i < all.size(); i += 2) { heap.deallocate(all[i].first); }
     for (int round = 0; round < 2; ++round) {
         for (std::size_t i = 1; i < all.size(); i += 2) {
-            EXPECT_TRUE(cairn::is_aligned(heap.get(all[i].first), all[i].second));
+            EXPECT_TRUE(cairn::detail::is_aligned(heap.get(all[i].first), all[i].second));
         }
         heap.compact(everything);
         heap.validate();

@@ -60,7 +60,7 @@ TEST(relocatable_heap_test, stress_relocate_destroys_what_it_leaves) {
 TEST(relocatable_heap_test, stress_relocate_keeps_every_alignment_up_to_a_page_over_any_region) {
     for (std::size_t size = 16; size < 40'000; size += size < 3000 ? 48 : 1136) {
         relocatable_heap heap{size, cairn::system_memory(), {.stress_relocate = true}};
-        EXPECT_EQ(heap.capacity(), cairn::round_up(size, alignment{16}));
+        EXPECT_EQ(heap.capacity(), cairn::detail::round_up(size, alignment{16}));
         for (std::size_t align = 1; align <= 4096; align *= 2) {
             const handle h = heap.allocate(16, alignment{align});
             if (!h) { continue; }
@@ -68,7 +68,7 @@ TEST(relocatable_heap_test, stress_relocate_keeps_every_alignment_up_to_a_page_o
                 const std::uintptr_t before = address(heap, h);
                 heap.compact({.steps = 0});
                 EXPECT_NE(address(heap, h), before) << align << " in " << size;
-                EXPECT_TRUE(cairn::is_aligned(heap.get(h), alignment{align}));
+                EXPECT_TRUE(cairn::detail::is_aligned(heap.get(h), alignment{align}));
             }
             heap.deallocate(h);
         }

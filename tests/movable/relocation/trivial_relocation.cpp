@@ -17,7 +17,7 @@ using namespace cairn::literals;
 using cairn::frame_ptr;
 using cairn::relocatable;
 using cairn::relocatable_heap;
-using cairn::relocation_of;
+using cairn::detail::relocation_of;
 
 struct forgets_noexcept {
     void on_relocated(forgets_noexcept*) {}

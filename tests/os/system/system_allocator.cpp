@@ -13,7 +13,7 @@ TEST(system_allocator, serves_every_alignment_and_refuses_the_absurd) {
     for (std::size_t align = 1; align <= 4096; align *= 2) {
         void* const p = system.allocate(3, alignment{align});
         ASSERT_NE(p, nullptr);
-        EXPECT_TRUE(is_aligned(p, alignment{align}));
+        EXPECT_TRUE(detail::is_aligned(p, alignment{align}));
         system.deallocate(p, 3, alignment{align});
     }
     EXPECT_EQ(system.allocate(SIZE_MAX), nullptr);

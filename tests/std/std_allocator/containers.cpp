@@ -174,7 +174,7 @@ TEST(std_allocator, over_aligned_elements_are_aligned) {
     vector_in<line> lines{memory};
     for (int i = 0; i < 20; ++i) {
         lines.emplace_back();
-        EXPECT_TRUE(is_aligned(lines.data(), alignment{64}));
+        EXPECT_TRUE(detail::is_aligned(lines.data(), alignment{64}));
     }
 }
 

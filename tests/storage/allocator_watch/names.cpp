@@ -49,7 +49,7 @@ TEST(a_name, ends_without_the_others_that_were_given_before_and_after) {
     std::vector<std::unique_ptr<arena>> all;
     std::vector<const void*> addresses;
     for (int i = 0; i < 5; ++i) {
-        all.push_back(std::make_unique<arena>(256, system_memory(), arena_options{.name = "one"}));
+        all.push_back(std::make_unique<arena>(256, system_memory(), arena::options{.name = "one"}));
         addresses.push_back(all.back()->allocate(16));
     }
     for (const std::size_t gone : {2u, 0u, 4u, 1u, 3u}) {

@@ -45,9 +45,9 @@ struct columns {
     row operator[](std::size_t i) const { return row{keys[i], names[i]}; }
 };
 
-using over_columns = index_iterator<columns>;
-using over_objects = index_iterator<std::span<int>>;
-using over_const = index_iterator<std::span<const int>>;
+using over_columns = detail::index_iterator<columns>;
+using over_objects = detail::index_iterator<std::span<int>>;
+using over_const = detail::index_iterator<std::span<const int>>;
 
 }  // namespace
 

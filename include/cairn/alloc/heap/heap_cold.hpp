@@ -101,7 +101,7 @@ auto heap<Fit>::make_home(void* memory, std::size_t size, std::uint32_t bin_coun
 /// `memory`, whatever stands there.
 template <class Fit>
 auto heap<Fit>::find_home(byte_slice memory) noexcept -> region_type* {
-    if (!is_aligned(memory.data(), alignment{detail::granule_size}) ||
+    if (!detail::is_aligned(memory.data(), alignment{detail::granule_size}) ||
         memory.size() < region_type::size_for(1, bins::size_for(1))) {
         return nullptr;
     }
@@ -484,8 +484,8 @@ std::size_t heap<Fit>::largest_free() const noexcept {
 }
 
 template <class Fit>
-heap_stats heap<Fit>::stats() const noexcept {
-    heap_stats s{};
+detail::heap_stats heap<Fit>::stats() const noexcept {
+    detail::heap_stats s{};
     s.region_count = regions_.count();
     s.capacity = regions_.granules() * granule_size;
     s.free_size = regions_.free_granules() * granule_size;

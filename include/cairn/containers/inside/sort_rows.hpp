@@ -151,9 +151,10 @@ template <class FindOrder, class Use>
                              std::size_t spare_size, Use use) {
     if (count < 2) { return true; }
     CAIRN_ASSERT(count <= UINT32_MAX, "at most 2^32 - 1 rows are sorted");
-    const std::size_t order_at = cairn::round_up(find_order.scratch_size(), cache_line_alignment);
+    const std::size_t order_at =
+        cairn::detail::round_up(find_order.scratch_size(), cache_line_alignment);
     const std::size_t spare_at =
-        order_at + cairn::round_up(count * sizeof(std::uint32_t), cache_line_alignment);
+        order_at + cairn::detail::round_up(count * sizeof(std::uint32_t), cache_line_alignment);
     growable_memory scratch{cache_line_alignment, upstream};
     if (!scratch.grow(spare_at + spare_size, 0)) { return false; }
     const std::span order{reinterpret_cast<std::uint32_t*>(scratch.data() + order_at), count};

@@ -24,7 +24,8 @@ bool object_pool<T, Hooks, Rules>::prewarm(std::size_t count, std::size_t thread
     // Vacant slots one by one, and fresh ones up to the beginning of a cache line.
     while (slots_.idle_count_ < count &&
            (slots_.vacant_count_ != 0 ||
-            (slots_.fresh_count_ != 0 && !is_aligned(slots_.fresh_, cache_line_alignment)))) {
+            (slots_.fresh_count_ != 0 &&
+             !detail::is_aligned(slots_.fresh_, detail::cache_line_alignment)))) {
         if (!build_one()) { return false; }
     }
     while (slots_.idle_count_ < count) {

@@ -41,8 +41,8 @@ public:
                      detail::beyond_end(this, "column", i, count_));
         return *reinterpret_cast<T*>(first_ + i * stride_);
     }
-    [[nodiscard]] auto begin() const noexcept { return index_iterator{*this, 0}; }
-    [[nodiscard]] auto end() const noexcept { return index_iterator{*this, count_}; }
+    [[nodiscard]] auto begin() const noexcept { return detail::index_iterator{*this, 0}; }
+    [[nodiscard]] auto end() const noexcept { return detail::index_iterator{*this, count_}; }
 
 private:
     bytes* first_ = nullptr;
@@ -75,8 +75,8 @@ public:
         CAIRN_ASSERT(b < block_count(), "a block is read inside the rows");
         return std::span<T, Lanes>{reinterpret_cast<T*>(first_ + b * block_size_), Lanes};
     }
-    [[nodiscard]] auto begin() const noexcept { return index_iterator{*this, 0}; }
-    [[nodiscard]] auto end() const noexcept { return index_iterator{*this, count_}; }
+    [[nodiscard]] auto begin() const noexcept { return detail::index_iterator{*this, 0}; }
+    [[nodiscard]] auto end() const noexcept { return detail::index_iterator{*this, count_}; }
 
 private:
     bytes* first_ = nullptr;
@@ -119,8 +119,8 @@ public:
     [[nodiscard]] std::span<component_type> part() const noexcept {
         return component(detail::own_component<V, Member>());
     }
-    [[nodiscard]] auto begin() const noexcept { return index_iterator{*this, 0}; }
-    [[nodiscard]] auto end() const noexcept { return index_iterator{*this, count_}; }
+    [[nodiscard]] auto begin() const noexcept { return detail::index_iterator{*this, 0}; }
+    [[nodiscard]] auto end() const noexcept { return detail::index_iterator{*this, count_}; }
 
 private:
     component_type* components_[component_count] = {};

@@ -365,6 +365,8 @@ struct key_of {
 template <auto Member>
 inline constexpr key_of<Member> key{};
 
+namespace detail {
+
 /// Fields F... of row `index`, for structured bindings: the result of table_view::row<...>(i).
 template <class View, std::size_t... F>
 class selected_fields {
@@ -380,6 +382,8 @@ private:
     View view_;
     std::size_t index_;
 };
+
+}  // namespace detail
 
 }}  // namespace cairn::CAIRN_FLAVOUR
 
@@ -413,11 +417,11 @@ struct std::tuple_element<I, cairn::table_row<Row, Layout, IsConst>> {
 };
 
 template <class View, std::size_t... F>
-struct std::tuple_size<cairn::selected_fields<View, F...>>
+struct std::tuple_size<cairn::detail::selected_fields<View, F...>>
     : std::integral_constant<std::size_t, sizeof...(F)> {};
 
 template <std::size_t I, class View, std::size_t... F>
-struct std::tuple_element<I, cairn::selected_fields<View, F...>> {
-    using type =
-        decltype(std::declval<const cairn::selected_fields<View, F...>&>().template get<I>());
+struct std::tuple_element<I, cairn::detail::selected_fields<View, F...>> {
+    using type = decltype(std::declval<const cairn::detail::selected_fields<View, F...>&>()
+                              .template get<I>());
 };

@@ -263,7 +263,7 @@ public:
     using value_type = Row;
     using layout_type = Layout;
     using reference = detail::row_proxy<Row, Layout, IsConst>;
-    using iterator = index_iterator<table_view>;
+    using iterator = detail::index_iterator<table_view>;
 
     constexpr table_view() noexcept = default;
     constexpr table_view(std::byte* base, std::size_t capacity, std::size_t first,
@@ -343,7 +343,7 @@ public:
     [[nodiscard]] auto row(std::size_t i) const noexcept {
         CAIRN_ASSERT(i < size_, "a row is read inside the table",
                      detail::beyond_end(this, "table_view", i, size_));
-        return selected_fields<table_view, detail::own_field<Row, Members>()...>{*this, i};
+        return detail::selected_fields<table_view, detail::own_field<Row, Members>()...>{*this, i};
     }
 
     /// f(row) for every row, in order.

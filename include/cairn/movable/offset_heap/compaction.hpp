@@ -64,7 +64,7 @@ struct basic_offset_heap<Offset>::compaction_view {
 
 template <std::unsigned_integral Offset>
 std::size_t basic_offset_heap<Offset>::plan(move* out, std::size_t out_count,
-                                            const plan_limits<Offset>& limits) noexcept {
+                                            const limits_type& limits) noexcept {
     static_assert(detail::compaction_map<compaction_view, move>);
     const std::size_t count_max =
         out_count < limits.move_count_max ? out_count : limits.move_count_max;

@@ -24,9 +24,11 @@ struct offset_allocation {
 
 static_assert(sizeof(offset_allocation) == 8);
 
+namespace detail {
+
 struct offset_heap_options {
     /// The first generation of all names. 0: a number of the heap's own. A number makes equal names
-    /// on two machines that do the same; see slot_map_options.
+    /// on two machines that do the same; see slot_map::options.
     std::uint32_t first_generation = 0;
 };
 
@@ -68,5 +70,7 @@ struct offset_heap_stats {
     std::size_t allocation_count;
     std::size_t free_range_count;
 };
+
+}  // namespace detail
 
 }}  // namespace cairn::CAIRN_FLAVOUR

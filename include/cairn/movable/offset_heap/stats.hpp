@@ -11,8 +11,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 // ---------------------------------------------------------------------------- looking
 
 template <std::unsigned_integral Offset>
-offset_heap_stats<Offset> basic_offset_heap<Offset>::stats() const noexcept {
-    offset_heap_stats<Offset> s{capacity_, 0, 0, live_count_, 0};
+detail::offset_heap_stats<Offset> basic_offset_heap<Offset>::stats() const noexcept {
+    detail::offset_heap_stats<Offset> s{capacity_, 0, 0, live_count_, 0};
     for (std::uint32_t i = first_; i != none; i = nodes_[i].next) {
         const node& n = nodes_[i];
         if (n.kind != state::free) { continue; }
@@ -27,7 +27,7 @@ template <std::unsigned_integral Offset>
 template <class Sink>
 void basic_offset_heap<Offset>::write_json(Sink sink) const {
     detail::map_json<Sink> json{sink, capacity_};
-    for_each_range([&](const offset_range<Offset>& r) {
+    for_each_range([&](const range& r) {
         json.begin_range(r.offset, r.size);
         if (r.allocation) {
             json.user(r.user_data);

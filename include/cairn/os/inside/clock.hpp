@@ -13,9 +13,9 @@
 
 #include <cairn/core/inside/flavour.hpp>
 
-namespace cairn { inline namespace CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Nanoseconds since some moment in the past; never less than an earlier answer.
 [[nodiscard]] std::uint64_t monotonic_nanoseconds() noexcept;
 
-}}  // namespace cairn::CAIRN_FLAVOUR
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -28,7 +28,7 @@
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/storage/inside/growth.hpp>
 
-namespace cairn { inline namespace CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 class growable_memory {
 public:
@@ -107,4 +107,4 @@ private:
     page_options how_;  // reserved addresses alone
 };
 
-}}  // namespace cairn::CAIRN_FLAVOUR
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -21,7 +21,7 @@
 
 #include <cairn/core/inside/flavour.hpp>
 
-namespace cairn { inline namespace CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 /// Geometric growth: at least `needed`, at least twice `now`, and not absurdly little at first.
 [[nodiscard]] constexpr std::size_t grown_count(std::size_t now, std::size_t needed) noexcept {
@@ -61,4 +61,4 @@ constexpr bool grow_room(std::size_t now, std::size_t needed, std::size_t max, b
     return grow_by_halves(now, needed, wish < max ? wish : max, attempt) != 0;
 }
 
-}}  // namespace cairn::CAIRN_FLAVOUR
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -18,7 +18,7 @@
 
 #include <cairn/core/inside/flavour.hpp>
 
-namespace cairn { inline namespace CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 template <class View>
 class index_iterator {
@@ -113,4 +113,4 @@ private:
     difference_type index_ = 0;
 };
 
-}}  // namespace cairn::CAIRN_FLAVOUR
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -46,7 +46,7 @@
 #include <cairn/storage/generations.hpp>
 #include <cairn/storage/inside/growable_memory.hpp>
 
-namespace cairn { inline namespace CAIRN_FLAVOUR {
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
 struct slot_rules {
     std::uint32_t slot_count_max;  // index_max + 1 of the handle
@@ -61,8 +61,6 @@ struct directory_slot {
     std::uint32_t value;
 };
 static_assert(sizeof(directory_slot) == 8);
-
-namespace detail {
 
 /// The numbers of a directory. A directory that was moved from has those of an empty one.
 struct directory_numbers {
@@ -95,11 +93,9 @@ private:
     directory_numbers& operator=(const directory_numbers&) = default;
 };
 
-}  // namespace detail
-
 /// `Order`: fifo or lifo. Both are compiled once, in the library.
 template <reuse Order = reuse::fifo>
-class slot_directory : private detail::directory_numbers {
+class slot_directory : private directory_numbers {
     static_assert(Order != reuse::usual,
                   "what is usual depends on the handle, which a directory does not know");
 
@@ -273,7 +269,7 @@ public:
     void validate() const noexcept;
 
 private:
-    static constexpr std::uint32_t vacant = detail::generations::vacant;
+    static constexpr std::uint32_t vacant = generations::vacant;
     static constexpr std::uint32_t promised_mark = value_max + 1;
 
     /// Slot `index`, which is next, is free no more.
@@ -320,7 +316,7 @@ private:
     [[nodiscard]] bool grow_exactly(std::uint32_t count) noexcept;
     void widen_line(std::uint32_t count) noexcept;
 
-    detail::generations lives_;
+    generations lives_;
     slot_rules rules_;
     growable_memory slot_memory_;
     growable_memory line_memory_;
@@ -329,4 +325,4 @@ private:
 extern template class slot_directory<reuse::fifo>;
 extern template class slot_directory<reuse::lifo>;
 
-}}  // namespace cairn::CAIRN_FLAVOUR
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail
