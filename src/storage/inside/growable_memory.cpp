@@ -1,4 +1,4 @@
-// Cold half of cairn/storage/inside/growable_memory.hpp: two ways to grow, which one object never mixes.
+// Cold half of cairn/storage/inside/growable_memory.hpp: two ways to grow, which never mix.
 //
 //     reserved_ == 0   one block of upstream_; to grow it is resized, or copied to another one
 //     reserved_ != 0   addresses of the system; to grow, the next pages get memory, nothing moves

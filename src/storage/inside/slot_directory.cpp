@@ -1,4 +1,4 @@
-// Cold half of cairn/storage/inside/slot_directory.hpp: growth, the ends of promises and of slots, checks;
+// Cold half of cairn/storage/inside/slot_directory.hpp: growth, ends of promises and slots, checks;
 // compiled for both orders here.
 #include <cairn/storage/inside/slot_directory.hpp>
 

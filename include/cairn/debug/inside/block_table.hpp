@@ -7,7 +7,8 @@
 // Beside the blocks, not in headers in front of them: a wild write cannot damage it, the layout of
 // the blocks stays the same, and a foreign pointer is not found.
 //
-// Cost:    insert, find, erase O(1) on average; the slots come from `upstream`, 40 bytes and a source_location for each.
+// Cost:    insert, find, erase O(1) on average; the slots come from `upstream`, 40 bytes and a
+//          source_location for each.
 // Threads: none, like the wrappers.
 // Source:  linear probing with deletion by backward shift, Knuth 6.4, algorithm R.
 #pragma once

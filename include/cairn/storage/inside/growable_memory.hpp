@@ -1,4 +1,4 @@
-// cairn/storage/inside/growable_memory.hpp - one run of bytes that grows, by copying or where it stands.
+// cairn/storage/inside/growable_memory.hpp - bytes that grow, by copying or where they stand.
 //
 //      through an upstream (default)             inside reserved addresses
 //      +--------+                                |<------- reserve_address_space(max) ------->|

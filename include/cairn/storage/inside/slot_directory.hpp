@@ -1,4 +1,4 @@
-// cairn/storage/inside/slot_directory.hpp - the slots that handles point at: generations, values, reuse.
+// cairn/storage/inside/slot_directory.hpp - the slots that handles name: lives, values, reuse.
 //
 //     handle {index 2, generation 5}
 //                   |                                  +------------------------------------------+
