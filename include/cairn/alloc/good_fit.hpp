@@ -38,9 +38,9 @@ namespace detail {
 
 /// `DeferredMax`: how many freed blocks of one class may always wait unmerged, an even number (0:
 /// all merge at once). They may withhold one part in `DeferredShare` of the live bytes, but always
-/// 4 KiB, and no more than `DeferredSize` bytes. More may wait while the heap is smaller than it
-/// has been: see heap/waiting_blocks.hpp.
-template <unsigned MantissaBits, std::uint32_t DeferredMax, std::uint32_t DeferredShare = 128,
+/// 8 KiB, and no more than `DeferredSize` bytes. More may wait while the heap is smaller than it
+/// has been: see heap/waiting_rules.hpp.
+template <unsigned MantissaBits, std::uint32_t DeferredMax, std::uint32_t DeferredShare = 64,
           std::uint32_t DeferredSize = 24 * 1024>
 struct basic_good_fit {
     using steps = size_class<MantissaBits>;

@@ -60,7 +60,7 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 /// 48th on a half: 64 of them hold 200 GiB. A region that becomes empty goes back after 4,000
 /// operations of the core in which no request used it, so that a burst that repeats keeps its
 /// memory; the first one stays until trim(). With good_fit a block that waits unmerged
-/// (heap/waiting_blocks.hpp) holds its region until it merges: trim() gives all of it back at once.
+/// (heap/waiting_rules.hpp) holds its region until it merges: trim() gives all of it back at once.
 struct grow_by {
     std::size_t block_size;
 };

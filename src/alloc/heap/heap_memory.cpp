@@ -5,7 +5,7 @@
 // give_back() forgets recent_ whatever it is, and its callers mend home_.
 #include <cairn/alloc/heap/heap_memory.hpp>
 
-#include <cairn/alloc/heap/waiting_blocks.hpp>
+#include <cairn/alloc/heap/waiting_rules.hpp>
 
 #include <cairn/core/alignment.hpp>
 

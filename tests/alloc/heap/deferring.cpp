@@ -120,9 +120,9 @@ std::size_t kept_of_a_class(std::size_t live_size, int freed) {
     h.reset();
     return count;
 }
-TEST(heap, a_class_keeps_a_128th_of_what_lives_at_least_4_KiB_and_at_most_24) {
+TEST(heap, a_class_keeps_a_64th_of_what_lives_at_least_8_KiB_and_at_most_24) {
     const std::size_t block = 1008;  // the last one may reach beyond the share
-    EXPECT_EQ(kept_of_a_class<good_fit>(100'000, 12), (4_KiB + block - 1) / block);
+    EXPECT_EQ(kept_of_a_class<good_fit>(100'000, 12), (8_KiB + block - 1) / block);
     EXPECT_EQ(kept_of_a_class<good_fit>(64_MiB, 64), (24_KiB + block - 1) / block);
     EXPECT_GT(kept_of_a_class<quick_fit>(64_MiB, 64), kept_of_a_class<good_fit>(64_MiB, 64));
 }
@@ -139,6 +139,74 @@ TEST(heap, nothing_waits_after_a_peak_when_nothing_lives) {
     for (const auto& [p, size] : live) { h.deallocate(p, size); }
     EXPECT_LT(h.stats().deferred_size, 4_KiB);
     h.validate();
+}
+
+/// Blocks of a burst, freed in random order.
+struct burst {
+    explicit burst(std::size_t count) : blocks(count) {
+        for (std::size_t i = 0; i < count; ++i) { order.push_back(i); }
+        std::shuffle(order.begin(), order.end(), std::mt19937{3});
+    }
+    static std::size_t size_of(std::size_t i) { return 16 + i % 240; }
+    void run(heap<>& h) {
+        for (std::size_t i = 0; i < blocks.size(); ++i) { blocks[i] = h.allocate(size_of(i)); }
+        for (const std::size_t i : order) { h.deallocate(blocks[i], size_of(i)); }
+    }
+    std::vector<void*> blocks;
+    std::vector<std::size_t> order;
+};
+
+TEST(heap, a_burst_that_repeats_waits_whole) {
+    for (const std::size_t count : {1000u, 4000u, 16'000u, 64'000u, 128'000u}) {
+        heap<> h;
+        burst work{count};
+        work.run(h);
+        EXPECT_LT(h.stats().deferred_count, 8192u + 4096u) << "the first one of " << count;
+        for (int i = 0; i < 4; ++i) { work.run(h); }
+        EXPECT_EQ(h.stats().deferred_count, count);
+        h.validate();
+        const std::size_t free_size = h.stats().free_size;
+        for (int i = 0; i < 20; ++i) { work.run(h); }
+        EXPECT_EQ(h.stats().free_size, free_size) << "the core had nothing to do";
+        EXPECT_EQ(h.stats().deferred_count, count);
+    }
+}
+
+TEST(heap, a_burst_that_no_longer_repeats_goes_back) {
+    test_upstream upstream;
+    heap<> h{upstream};
+    burst work{64'000};
+    for (int i = 0; i < 5; ++i) { work.run(h); }
+    const std::size_t held = upstream.live_size();
+    ASSERT_EQ(h.stats().deferred_count, 64'000u);
+    std::mt19937 random{5};
+    std::vector<std::pair<void*, std::size_t>> live(100);
+    for (int i = 0; i < 100'000; ++i) {
+        auto& [p, size] = live[random() % live.size()];
+        if (p != nullptr) { h.deallocate(p, size); }
+        size = 16 + random() % 1000;
+        p = h.allocate(size);
+    }
+    EXPECT_LT(upstream.live_size(), held / 8);
+    h.validate();
+    for (const auto& [p, size] : live) {
+        if (p != nullptr) { h.deallocate(p, size); }
+    }
+}
+
+TEST(heap, keeps_a_smaller_surplus_after_upstream_refused) {
+    test_upstream upstream;
+    heap<> h{upstream};
+    burst work{32'000};
+    for (int i = 0; i < 4; ++i) { work.run(h); }
+    ASSERT_EQ(h.stats().deferred_count, 32'000u);
+    upstream.refuse_larger(0);
+    EXPECT_EQ(h.allocate(64_MiB), nullptr);
+    EXPECT_EQ(h.stats().deferred_count, 0u) << "the last resort";
+    for (int i = 0; i < 4; ++i) { work.run(h); }
+    EXPECT_LE(h.stats().deferred_count, detail::deferred_blocks_max<good_fit>(false));
+    h.validate();
+    upstream.refuse_larger(test_upstream::never);
 }
 
 template <class Fit>

@@ -296,10 +296,9 @@ void* heap<Fit>::allocate_with_effort(std::uint32_t granules, std::size_t size,
     if (void* const p = allocate_in_regions(granules, size, align)) { return p; }
     // A heap that can grow merges no waiting block. A heap that cannot grow merges all of them: the
     // last resort. A merged block may be large enough for this request.
-    if (grow(granules, align) || merge_deferred()) {
-        return allocate_in_regions(granules, size, align);
-    }
-    return nullptr;
+    const bool grown = grow(granules, align);
+    if constexpr (Fit::deferred_max != 0) { bins_.books().set_growing(grown); }
+    return grown || merge_deferred() ? allocate_in_regions(granules, size, align) : nullptr;
 }
 
 template <class Fit>
