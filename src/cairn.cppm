@@ -30,6 +30,7 @@ module;
 #include <cairn/alloc/pool_of.hpp>
 #include <cairn/alloc/required_size.hpp>
 #include <cairn/alloc/scratch.hpp>
+#include <cairn/alloc/tagged_arenas.hpp>
 #include <cairn/alloc/virtual_arena.hpp>
 #include <cairn/collected/collected_heap.hpp>
 #include <cairn/collected/collection_report.hpp>
@@ -286,6 +287,7 @@ using cairn::table;
 using cairn::table_layout;
 using cairn::table_row;
 using cairn::table_view;
+using cairn::tagged_arenas;
 using cairn::take;
 using cairn::thread_number;
 using cairn::thread_serial;

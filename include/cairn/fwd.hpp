@@ -27,6 +27,7 @@ class double_ended_arena;
 class growing_arena;
 class pool;
 class relocatable_heap;
+class tagged_arenas;
 class virtual_arena;
 template <class Arena>
 class arena_scope;
