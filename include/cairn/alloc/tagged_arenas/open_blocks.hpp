@@ -50,7 +50,7 @@ public:
         return false;
     }
 
-    /// Forgets the blocks. Requires: nobody else is here.
+    /// Forgets the blocks. Requires: no other thread uses this object.
     void clear() noexcept {
         for (auto& word : words_) { word.store(nullptr, memory_order::relaxed); }
     }
