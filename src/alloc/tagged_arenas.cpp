@@ -206,7 +206,7 @@ void* tagged_arenas::allocate_large(record& r, std::size_t size, alignment align
     // The upstream's blocks are aligned to 64 bytes: an alignment above is made here.
     block* const b = block_from_upstream(size + 2 * lead);
     if (b == nullptr) { return nullptr; }
-    const std::uintptr_t at = round_up(begin_of(*b), align);
+    const std::uintptr_t at = detail::round_up(begin_of(*b), align);
     unpoison(reinterpret_cast<void*>(at), size);
     const lock_scope held{mutex_};
     b->next = r.large;
