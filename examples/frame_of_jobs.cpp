@@ -77,7 +77,9 @@ int main() {
             jobs.submit([&, part] {
                 auto mine = memory.local(t);
                 depths[part] = mine.make_array<float>(visible[part].size());
-                for (std::size_t i = 0; i < 100; ++i) { depths[part][i] = 0.5F * float(visible[part][i]); }
+                for (std::size_t i = 0; i < 100; ++i) {
+                    depths[part][i] = 0.5F * float(visible[part][i]);
+                }
             });
         }
         jobs.wait();
