@@ -10,12 +10,22 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
 #include <string>
 #include <string_view>
 
 using namespace cairn;
 
 namespace {
+
+/// The next kilobyte that `memory` gives out is full of '#': no zero is there by chance.
+template <class Arena>
+void soil(Arena& memory) {
+    void* const p = memory.allocate(1_KiB);
+    ASSERT_NE(p, nullptr);
+    std::memset(p, '#', 1_KiB);
+    memory.deallocate(p, 1_KiB);
+}
 
 template <class Arena>
 void expect_copies(Arena& memory) {
@@ -36,13 +46,18 @@ void expect_copies(Arena& memory) {
 
 TEST(makes_objects, every_arena_copies_strings) {
     arena fixed{64_KiB};
+    soil(fixed);
     expect_copies(fixed);
     growing_arena growing;
+    soil(growing);
     expect_copies(growing);
     virtual_arena large{1_MiB};
+    soil(large);
     expect_copies(large);
     double_ended_arena both{64_KiB};
+    soil(both.low());
     expect_copies(both.low());
+    soil(fixed);
     arena_scope scope{fixed};
     expect_copies(scope);
 }

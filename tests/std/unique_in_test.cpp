@@ -56,6 +56,27 @@ TEST(unique_in, is_three_words_and_two_when_the_allocator_type_is_named) {
     EXPECT_EQ(&p.get_deleter().inner(), &memory);
 }
 
+TEST(unique_in, destroys_the_objects_of_an_array_last_one_first) {
+    struct numbered {
+        std::string* log = nullptr;
+        char name = 0;
+        ~numbered() {
+            if (log != nullptr) { log->push_back(name); }
+        }
+    };
+    std::string log;
+    test_upstream memory;
+    {
+        auto objects = make_unique_in<numbered[]>(memory, 4);
+        ASSERT_NE(objects, nullptr);
+        for (std::size_t i = 0; i != 4; ++i) {
+            objects[i].name = static_cast<char>('a' + i);
+            objects[i].log = &log;
+        }
+    }
+    EXPECT_EQ(log, "dcba");
+}
+
 TEST(unique_in, a_derived_pointer_does_not_become_a_base_pointer) {
     struct base {
         virtual ~base() = default;

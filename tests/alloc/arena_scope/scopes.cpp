@@ -93,6 +93,28 @@ TEST(arena_scope, destroys_arrays_and_over_aligned_objects) {
     EXPECT_EQ(counted::alive, 0);
 }
 
+TEST(arena_scope, destroys_the_objects_of_an_array_last_one_first) {
+    struct numbered {
+        std::string* log = nullptr;
+        char name = 0;
+        ~numbered() {
+            if (log != nullptr) { log->push_back(name); }
+        }
+    };
+    std::string log;
+    arena a{1_KiB};
+    {
+        arena_scope scope{a};
+        const slice<numbered> objects = scope.make_array<numbered>(4);
+        ASSERT_EQ(objects.size(), 4u);
+        for (std::size_t i = 0; i != 4; ++i) {
+            objects[i].name = static_cast<char>('a' + i);
+            objects[i].log = &log;
+        }
+    }
+    EXPECT_EQ(log, "dcba");
+}
+
 TEST(arena_scope, an_object_costs_itself_and_one_node) {
     std::string log;  // outlives the object that writes to it as it ends
     arena a{1_KiB};

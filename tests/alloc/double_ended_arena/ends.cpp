@@ -52,6 +52,17 @@ TEST(double_ended_arena, the_ends_share_one_gap_to_the_last_byte) {
     EXPECT_NE(a.low().allocate(192), nullptr) << "what one end gives back the other may take";
 }
 
+TEST(double_ended_arena, reset_forgets_what_both_ends_hold) {
+    double_ended_arena a{1_KiB};
+    ASSERT_NE(a.low().allocate(64), nullptr);
+    ASSERT_NE(a.high().allocate(96), nullptr);
+    a.reset();
+    EXPECT_EQ(a.low().used_size(), 0u);
+    EXPECT_EQ(a.high().used_size(), 0u);
+    EXPECT_EQ(a.free_size(), 1_KiB) << "all of it is free for either end";
+    EXPECT_NE(a.low().allocate(1_KiB), nullptr);
+}
+
 TEST(double_ended_arena, ends_without_memory_take_nullptr_back_and_still_have_none) {
     test_upstream upstream;
     upstream.refuse_from(0);

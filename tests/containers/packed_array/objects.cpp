@@ -96,6 +96,26 @@ TEST(packed_array, batches_cover_every_row_and_split_at_cache_lines) {
     }
 }
 
+TEST(packed_array, clear_destroys_the_last_object_first) {
+    struct numbered {
+        std::string* log;
+        char name;
+        numbered(std::string* to, char n) : log{to}, name{n} {}
+        numbered(numbered&& other) noexcept
+            : log{std::exchange(other.log, nullptr)}, name{other.name} {}
+        numbered& operator=(numbered&&) = delete;
+        ~numbered() {
+            if (log != nullptr) { log->push_back(name); }
+        }
+    };
+    std::string log;
+    packed_array<numbered> a;
+    for (const char name : {'a', 'b', 'c'}) { ASSERT_NE(a.emplace(&log, name), nullptr); }
+    a.clear();
+    EXPECT_EQ(log, "cba");
+    EXPECT_TRUE(a.empty());
+}
+
 TEST(sort_indices, sorts_and_keeps_the_order_of_equal_rows) {
     std::mt19937 random{3};
     for (const std::size_t count : {0u, 1u, 2u, 7u, 8u, 9u, 63u, 64u, 1000u, 4097u}) {
