@@ -20,7 +20,6 @@ void f() {
 
 //= mistake: a layout that is a number type, in a slot table
 //= says: a layout is aos, soa, split_soa, aosoa<a power of two>, or a struct with the members of soa
-//= lines: 22, clang 28
 void f() {
     cairn::slot_table<point, int> t;
     (void)t.emplace(1.0f, 2.0f);
@@ -35,7 +34,6 @@ void f() {
 
 //= mistake: a layout of one's own that leaves out a field
 //= says: a layout lists each field once: whole, or as all of its components
-//= lines: 20, clang 22
 struct first_field {
     static constexpr std::size_t lanes = 0;
     static consteval void columns(auto& list) { list.add(0); }
@@ -44,7 +42,6 @@ cairn::table<point, first_field> t;
 
 //= mistake: a layout of one's own that stores rows whole and in blocks
 //= says: an array of rows has no blocks: lanes is 0
-//= lines: 20, clang 22
 struct blocks_of_rows : cairn::aos {
     static constexpr std::size_t lanes = 8;
 };
@@ -52,7 +49,6 @@ cairn::table<point, blocks_of_rows> t;
 
 //= mistake: a field marked split that has no components
 //= says: split<T> needs a T made of equal components
-//= lines: 20, clang 22
 template <class K = cairn::value>
 struct torn {
     cairn::field<K, cairn::split<std::string>> name;
@@ -68,7 +64,6 @@ void f() {
 
 //= mistake: a private member
 //= says: a row is an aggregate: public fields only, no constructors, no virtual functions
-//= lines: 20, clang 24
 class account {
     int money = 0;
 
@@ -84,7 +79,6 @@ void f() {
 
 //= mistake: a virtual function
 //= says: a row is an aggregate: public fields only, no constructors, no virtual functions
-//= lines: 20, clang 24
 struct animal {
     int legs = 4;
     virtual void speak() {}
@@ -108,7 +102,6 @@ void f() {
 
 //= mistake: a base class
 //= says: a row has no base class
-//= lines: 20, clang 24
 struct circle : point {
     float r = 0;
 };
@@ -120,7 +113,6 @@ void f() {
 
 //= mistake: an array of the language
 //= says: a row has no C array: use std::array
-//= lines: 20, clang 24
 struct matrix {
     float m[16];
 };
@@ -156,7 +148,7 @@ void f() {
 //= mistake: an array of the language in a row of a slot table
 //= says: a row has no C array: use std::array
 //= only: clang
-//= lines: 36
+//= lines: 22
 struct line {
     char text[80];
     int length;
@@ -173,6 +165,29 @@ struct follower {
     float distance;
 };
 void f() { cairn::table<follower> t; }
+
+//= mistake: a field whose destructor is private
+//= says: no field that cannot be destroyed
+class endless {
+    ~endless();
+};
+struct keeps_endless {
+    int number;
+    endless* other;
+    endless field;
+};
+void f() { cairn::table<keeps_endless> t; }
+
+//= mistake: a volatile field
+//= says: a row has no volatile field
+struct port {
+    volatile int word;
+    int number;
+};
+void f() {
+    cairn::table<port> t;
+    (void)t.push_back({});
+}
 
 //= mistake: twenty-five fields
 //= says: a row has 1 to 24 fields

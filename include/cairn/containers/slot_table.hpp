@@ -98,14 +98,18 @@ struct slot_table_parts {
     using const_iterator = typename rows::const_iterator;
     static constexpr const char* name = "slot_table";
 };
+/// The same; soa takes the place of what is no layout, so that one sentence is the only error.
+template <class Row, class Layout>
+using parts_of_slot_table =
+    slot_table_parts<Row, std::conditional_t<check_layout<Layout>(), Layout, soa>>;
 
 }  // namespace detail
 
 /// The members that slot_map has, too (find, emplace, erase, sort ...), stand in slot_map.hpp, in
 /// slot_rows.
 template <class Row, class Layout = soa, class Policy = slot_policy<>>
-class slot_table : public detail::slot_rows<detail::slot_table_parts<Row, Layout>, Policy> {
-    using base = detail::slot_rows<detail::slot_table_parts<Row, Layout>, Policy>;
+class slot_table : public detail::slot_rows<detail::parts_of_slot_table<Row, Layout>, Policy> {
+    using base = detail::slot_rows<detail::parts_of_slot_table<Row, Layout>, Policy>;
     using base::rows_;
 
 public:

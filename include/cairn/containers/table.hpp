@@ -79,7 +79,8 @@ public:
     using difference_type = std::ptrdiff_t;
 
     /// An empty table, which takes no memory yet.
-    explicit table(allocator_ref upstream = system_memory()) noexcept : m_{upstream} {}
+    table() noexcept : table{system_memory()} {}
+    explicit table(allocator_ref upstream) noexcept : m_{upstream} {}
     ~table() { m_.release(layout::desc); }
 
     /// Takes the rows, the memory and the attached columns of `other`, which is empty afterwards.

@@ -5,6 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <any>
+#include <cstddef>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "containers/table/rows.hpp"
@@ -103,6 +107,95 @@ TYPED_TEST(table_in, functions_and_operators_of_the_fields_are_not_called) {
     EXPECT_EQ(t.size(), 99u);
     EXPECT_EQ((t.template column<&row::first>()[0].value), value.number);
     t.validate();
+}
+
+namespace {
+
+/// Is made from anything.
+struct greedy_field {
+    int value = 0;
+    greedy_field() = default;
+    template <class Anything>
+    greedy_field(Anything&&) : value{1} {}
+};
+/// Can be moved to new memory, and not assigned.
+struct fixed_value {
+    const int value;
+};
+template <class Field>
+struct beside {
+    Field first;
+    int number = 0;
+    Field last;
+};
+
+/// Rows with fields of type Field go through all operations; `make` and `value_of` convert numbers.
+template <class Layout, class Field, class Make, class ValueOf>
+void expect_that_fields_keep_values(Make make, ValueOf value_of) {
+    using row = beside<Field>;
+    table<row, Layout> t;
+    for (int i = 0; i < 300; ++i) {
+        const int n = i * 7 % 300;
+        ASSERT_TRUE(t.push_back(row{make(n), n, make(n + 1)}));
+    }
+    ASSERT_TRUE(t.insert(3, row{make(400), 400, make(401)}));
+    t.erase(5);
+    t.swap_erase(7);
+    t.swap_rows(1, 9);
+    ASSERT_TRUE(t.template sort_by<&row::number>());
+    t.erase_if([](auto&& r) { return get<&row::number>(r) % 3 == 0; });
+    t.swap_erase_if([](auto&& r) { return get<&row::number>(r) % 5 == 0; });
+    const auto copy = t.clone();
+    ASSERT_TRUE(copy);
+    for (std::size_t i = 0; i < t.size(); ++i) {
+        const int n = get<&row::number>(t[i]);
+        ASSERT_EQ(value_of(get<&row::first>(t[i])), n);
+        ASSERT_EQ(value_of(get<&row::last>(t[i])), n + 1);
+        ASSERT_EQ(value_of(get<&row::last>((*copy)[i])), n + 1);
+    }
+}
+
+/// A row that owns tables of its own type, which begin empty.
+struct branch {
+    int number = 0;
+    table<branch> twigs = {};
+    table<branch, aos> leaves{};
+};
+
+}  // namespace
+
+TYPED_TEST(table_in, fields_that_are_made_from_anything_keep_their_values) {
+    expect_that_fields_keep_values<TypeParam, std::any>(
+        [](int n) { return std::any{n}; }, [](const std::any& a) { return std::any_cast<int>(a); });
+    expect_that_fields_keep_values<TypeParam, std::optional<greedy_field>>(
+        [](int n) {
+            std::optional<greedy_field> made{std::in_place};
+            made->value = n;
+            return made;
+        },
+        [](const std::optional<greedy_field>& f) { return f->value; });
+    expect_that_fields_keep_values<TypeParam, greedy_field>(
+        [](int n) {
+            greedy_field made;
+            made.value = n;
+            return made;
+        },
+        [](const greedy_field& f) { return f.value; });
+}
+
+TYPED_TEST(table_in, fields_that_cannot_be_assigned_move_by_construction) {
+    expect_that_fields_keep_values<TypeParam, fixed_value>(
+        [](int n) { return fixed_value{n}; }, [](const fixed_value& f) { return f.value; });
+}
+
+TEST(table, a_row_may_own_tables_of_its_own_type) {
+    table<branch> tree;
+    ASSERT_TRUE(tree.push_back({}));
+    auto [number, twigs, leaves] = tree[0];
+    ASSERT_TRUE(twigs.push_back({.number = 7}));
+    ASSERT_TRUE(leaves.emplace_back());
+    tree.validate();
+    EXPECT_EQ(get<&branch::number>(twigs[0]) + number, 7);
 }
 
 TYPED_TEST(table_in, an_order_that_contradicts_itself_loses_no_row) {

@@ -26,6 +26,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/core/inside/compiler.hpp>
 #include <cairn/core/inside/flavour.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -300,12 +301,18 @@ inline constexpr bool names_field_of<Row, Member Row::*> = !std::is_function_v<M
 /// Converts to the bases of T, and to nothing else.
 template <class T>
 struct any_base_of {
+    any_base_of(const any_base_of&) = delete;  // so that std::any does not take one
     template <class Base>
         requires(std::is_base_of_v<Base, T> && !std::is_same_v<Base, T>)
     operator Base() const noexcept;
 };
+/// Converts to nothing: only a first field that is made from anything takes it.
+struct nothing_like_it {
+    nothing_like_it(const nothing_like_it&) = delete;
+};
 template <class T>
-concept has_base_class = requires { T{any_base_of<T>{}}; };
+concept has_base_class = requires { T{std::declval<any_base_of<T>>()}; } &&
+                         !requires { T{std::declval<nothing_like_it>()}; };
 
 /// {} in the place of field number Before..., and After... fields behind it.
 template <class T, std::size_t... Before, std::size_t... After>
@@ -344,11 +351,14 @@ enum class row_fault {
     c_array,
     field_count,
     fixed_field,
+    volatile_field,
 };
 
 template <class... T>
-consteval bool can_move(type_list<T...>) {
-    return (std::is_move_constructible_v<T> && ...);
+consteval row_fault fault_of_fields(type_list<T...>) {
+    return (std::is_volatile_v<T> || ...)             ? row_fault::volatile_field
+           : (std::is_move_constructible_v<T> && ...) ? row_fault::none
+                                                      : row_fault::fixed_field;
 }
 
 template <class Row>
@@ -366,7 +376,7 @@ consteval row_fault find_row_fault() {
     } else if constexpr (field_count<Row> > field_count_max) {
         return row_fault::field_count;
     } else {
-        return can_move(field_types<Row>{}) ? row_fault::none : row_fault::fixed_field;
+        return fault_of_fields(field_types<Row>{});
     }
 }
 
@@ -374,11 +384,33 @@ consteval row_fault find_row_fault() {
 template <class Row>
 inline constexpr row_fault fault_of_row = find_row_fault<Row>();
 
+/// False for the rule that Row breaks. (A name, because compilers explain comparisons.)
+template <class Row, row_fault Rule>
+inline constexpr bool keeps_rule = fault_of_row<Row> != Rule;
+
+/// States the rule that Row breaks. Returns: whether Row keeps all rules.
+template <class Row>
+consteval bool check_row() {
+    static_assert(keeps_rule<Row, row_fault::no_struct>, "a row is a struct, without const");
+    static_assert(
+        keeps_rule<Row, row_fault::no_aggregate>,
+        "a row is an aggregate: public fields only, no constructors, no virtual functions");
+    static_assert(keeps_rule<Row, row_fault::base_class>,
+                  "a row has no base class: put its fields into the row, or make it a field");
+    static_assert(keeps_rule<Row, row_fault::reference>,
+                  "a row has no reference (use a pointer) and no field that cannot be destroyed");
+    static_assert(keeps_rule<Row, row_fault::c_array>, "a row has no C array: use std::array");
+    static_assert(keeps_rule<Row, row_fault::field_count>, "a row has 1 to 24 fields");
+    static_assert(keeps_rule<Row, row_fault::fixed_field>, "each field of a row can be moved");
+    static_assert(keeps_rule<Row, row_fault::volatile_field>, "a row has no volatile field");
+    return fault_of_row<Row> == row_fault::none;
+}
+
 /// The position of the field that `Member` names in a Row: it is &Row::name. 0 after an error: of a
 /// row that breaks a rule, the sentence of the rule is enough.
 template <class Row, auto Member>
 consteval std::size_t own_field() {
-    if constexpr (fault_of_row<Row> != row_fault::none) {
+    if constexpr (!check_row<Row>()) {
         return 0;
     } else {
         constexpr bool is_own = names_field_of<Row, std::remove_cv_t<decltype(Member)>>;

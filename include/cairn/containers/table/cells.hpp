@@ -19,7 +19,9 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/containers/inside/sort_rows.hpp>
 #include <cairn/containers/table/row.hpp>
+#include <cairn/core/inside/compiler.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
@@ -84,7 +86,7 @@ struct table_cells {
         for_each_part([&]<std::size_t F>() {
             auto held = take(field<F>(a));
             move_field(field<F>(a), field<F>(b));
-            field<F>(b) = std::move(held);
+            put_back(field<F>(b), held);
         });
     }
     /// Rows [first, last) become rows [first + 1, last], and row `first` what `last` was.
@@ -92,7 +94,7 @@ struct table_cells {
         for_each_part([&]<std::size_t F>() {
             auto held = take(field<F>(last));
             for (std::size_t i = last; i > first; --i) { move_field(field<F>(i), field<F>(i - 1)); }
-            field<F>(first) = std::move(held);
+            put_back(field<F>(first), held);
         });
     }
 
@@ -119,11 +121,19 @@ private:
     }
     template <class T>
     static void move_field(T& to, T& from) {
-        to = std::move(from);
+        detail::replace(to, from);
     }
     template <class T>
     static void move_field(const split_ref<T>& to, const split_ref<T>& from) {
         to = from;
+    }
+    template <class T>
+    static void put_back(T& to, T& held) {
+        detail::replace(to, held);
+    }
+    template <class T>
+    static void put_back(const split_ref<T>& to, T& held) {
+        to = held;
     }
     template <class T>
     static void destroy_field(T& field) noexcept {

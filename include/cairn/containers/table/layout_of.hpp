@@ -23,6 +23,7 @@
 #include <cairn/containers/layout.hpp>
 #include <cairn/containers/table/table_memory.hpp>
 #include <cairn/core/alignment.hpp>
+#include <cairn/core/inside/compiler.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
@@ -221,8 +222,8 @@ struct layout_of {
 
     /// Element i of column C. Requires: the block is not null.
     template <std::size_t C>
-    [[nodiscard]] static type_at<C, column_types>* element(std::byte* base, std::size_t capacity,
-                                                           std::size_t i) noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] static type_at<C, column_types>* element(
+        std::byte* base, std::size_t capacity, std::size_t i) noexcept {
         using T = type_at<C, column_types>;
         if constexpr (lanes != 0) {
             std::byte* const begin = base + columns.at[C].before;
@@ -248,25 +249,6 @@ struct stand_in_row {
 };
 int& stand_in_field() noexcept;  // takes the place of a field; never called, never defined
 
-/// False for the rule that Row breaks. (A name, because compilers explain comparisons.)
-template <class Row, row_fault Rule>
-inline constexpr bool keeps_rule = fault_of_row<Row> != Rule;
-
-/// States the rule that Row breaks. Returns: whether Row keeps all rules.
-template <class Row>
-consteval bool check_row() {
-    static_assert(keeps_rule<Row, row_fault::no_struct>, "a row is a struct, without const");
-    static_assert(
-        keeps_rule<Row, row_fault::no_aggregate>,
-        "a row is an aggregate: public fields only, no constructors, no virtual functions");
-    static_assert(keeps_rule<Row, row_fault::base_class>,
-                  "a row has no base class: put its fields into the row, or make it a field");
-    static_assert(keeps_rule<Row, row_fault::reference>, "a row has no reference: use a pointer");
-    static_assert(keeps_rule<Row, row_fault::c_array>, "a row has no C array: use std::array");
-    static_assert(keeps_rule<Row, row_fault::field_count>, "a row has 1 to 24 fields");
-    static_assert(keeps_rule<Row, row_fault::fixed_field>, "each field of a row can be moved");
-    return fault_of_row<Row> == row_fault::none;
-}
 /// States what a layout is. Returns: whether Layout is one.
 template <class Layout>
 consteval bool check_layout() {

@@ -37,6 +37,7 @@
 
 #include <cairn/containers/table/layout_of.hpp>
 #include <cairn/containers/table/split_ref.hpp>
+#include <cairn/core/inside/compiler.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -56,7 +57,7 @@ struct field_refs {
         using E = std::conditional_t<IsConst, const T, T>;
         constexpr std::size_t first = layout::first_column(F);
         if constexpr (layout::is_split(F)) {
-            return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return [&]<std::size_t... I>(std::index_sequence<I...>) CAIRN_INLINE_LAMBDA {
                 return split_ref<T, IsConst> { column.template operator()<first + I>()... };
             }(std::make_index_sequence<layout::columns_of(F)>{});
         } else if constexpr (layout::rows_are_whole) {
@@ -79,8 +80,9 @@ struct field_refs {
             return static_cast<std::conditional_t<IsConst, const T, T>&>(
                 *layout::template element<F>(base, capacity, i));
         } else {
-            return in<F>(
-                [=]<std::size_t C>() { return layout::template element<C>(base, capacity, i); });
+            return in<F>([=]<std::size_t C>() CAIRN_INLINE_LAMBDA {
+                return layout::template element<C>(base, capacity, i);
+            });
         }
     }
 };
@@ -155,7 +157,7 @@ class [[nodiscard]] table_row
 
 public:
     template <class... F>
-    constexpr table_row(detail::from_fields, F&&... cairn_each) noexcept
+    [[CAIRN_FORCE_INLINE]] constexpr table_row(detail::from_fields, F&&... cairn_each) noexcept
         : cairn_fields{static_cast<F&&>(cairn_each)...} {}
 
     /// Row `cairn_row` of a loop whose columns are the fields.
@@ -341,6 +343,8 @@ template <auto Member, class R>
     constexpr bool is_own = detail::names_field_of<row_type, std::remove_cv_t<decltype(Member)>>;
     if constexpr (requires { row.*Member; }) {
         return (row.*Member);
+    } else if constexpr (!detail::check_row<row_type>()) {
+        return detail::stand_in_field();
     } else if constexpr (!is_own) {
         static_assert(is_own, "a field is named by a member pointer of its own row");
         return detail::stand_in_field();

@@ -23,6 +23,7 @@
 #include <type_traits>
 
 #include <cairn/containers/inside/row_fields.hpp>
+#include <cairn/core/inside/compiler.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -48,7 +49,8 @@ public:
     /// Requires: one pointer per component.
     template <class... P>
         requires(sizeof...(P) == component_count)
-    explicit constexpr split_ref(P*... components) noexcept : components_{components...} {}
+    [[CAIRN_FORCE_INLINE]] explicit constexpr split_ref(P*... components) noexcept
+        : components_{components...} {}
 
     split_ref(const split_ref&) = default;
 

@@ -31,6 +31,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -39,6 +40,7 @@
 #include <cairn/containers/table/column.hpp>
 #include <cairn/containers/table/row.hpp>
 #include <cairn/core/assert.hpp>
+#include <cairn/core/inside/compiler.hpp>
 #include <cairn/storage/inside/index_iterator.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -119,6 +121,17 @@ template <std::size_t N, class T>
     return column.cells;
 }
 
+#if defined(__clang__)
+inline constexpr std::size_t rows_in_step = 0;
+inline constexpr std::size_t strided_row_min = SIZE_MAX;
+#else
+/// gcc 12 vectorises no loop of unknown length at -O2, but a loop of 16 rows.
+inline constexpr std::size_t rows_in_step = 16;
+/// gcc 12 vectorises over rows of aos, eight at a time, by permutations that fill the stack: 4.3
+/// ns a row of 128 bytes, row by row 0.9. Larger rows than this hide their number from it.
+inline constexpr std::size_t strided_row_min = cache_line_size;
+#endif
+
 /// A loop over rows: f(Value{fields...}), or f(field...) where Value is void. Refs is field_refs.
 template <class Refs, class Value, std::size_t... Fields>
 struct row_loop {
@@ -126,9 +139,10 @@ struct row_loop {
     static constexpr std::size_t column_count = (std::size_t{0} + ... + layout::columns_of(Fields));
     static constexpr bool are_columns = (!layout::is_split(Fields) && ...);
     /// Whether the loop gains from steps of rows_in_step rows: not where more pointers than
-    /// registers are spilled, or where rows with split fields are handed out.
-    static constexpr bool gains_from_steps =
-        column_count <= 8 && (are_columns || std::is_void_v<Value>);
+    /// registers are spilled, where rows with split fields are handed out, or in shorter blocks.
+    static constexpr bool gains_from_steps = rows_in_step != 0 && column_count <= 8 &&
+                                             (are_columns || std::is_void_v<Value>) &&
+                                             (layout::lanes == 0 || layout::lanes >= rows_in_step);
 
     /// The columns of the fields, one field after the other.
     struct column_numbers {
@@ -200,13 +214,6 @@ private:
 constexpr std::nullptr_t advanced(std::nullptr_t, std::size_t) noexcept { return nullptr; }
 constexpr bool* advanced(bool* answers, std::size_t rows) noexcept { return answers + rows; }
 
-#if defined(__clang__)
-inline constexpr std::size_t rows_in_step = 0;
-#else
-/// gcc 12 vectorises no loop of unknown length at -O2, but a loop of 16 rows.
-inline constexpr std::size_t rows_in_step = 16;
-#endif
-
 /// Calls for rows 0 to count - 1; `p` are the elements of row 0.
 /// Not always_inline: clang inlines those first of all, and forgets `__restrict` then.
 template <class Loop, class F, class Answers, class... P>
@@ -219,7 +226,7 @@ template <class Loop, class F, class Answers, class... P>
                                    P* CAIRN_RESTRICT... p) {
     using columns = loop_columns<std::index_sequence_for<P...>, P...>;
     std::size_t first = 0;
-    if constexpr (rows_in_step != 0 && Loop::gains_from_steps) {
+    if constexpr (Loop::gains_from_steps) {
         for (; count - first >= rows_in_step; first += rows_in_step) {
             Loop::template run<rows_in_step>(f, advanced(answers, first), 0,
                                              columns{{p + first}...});
@@ -410,9 +417,17 @@ private:
         static_assert(takes_fields, "the function takes the fields that are named, in order");
         if constexpr (!takes_fields) {
         } else if constexpr (layout::rows_are_whole) {
-            for (std::size_t i = 0; i < size_; ++i) { f(field<Fields>(i)...); }
+            for (std::size_t i = 0; i < size_; ++i) {
+                hide_row(i);
+                f(field<Fields>(i)...);
+            }
         } else {
             loop<void>(f, nullptr, std::index_sequence<Fields...>{});
+        }
+    }
+    [[CAIRN_FORCE_INLINE]] static void hide_row(std::size_t& i) noexcept {
+        if constexpr (layout::rows_are_whole && sizeof(Row) > detail::strided_row_min) {
+            compiler::hide(i);
         }
     }
     template <class F, class Answers>
@@ -423,7 +438,10 @@ private:
             for (std::size_t i = 0; i < size_; ++i) { answers[i] = f((*this)[i]); }
         } else {
             in_runs([&](std::size_t first, std::size_t count) {
-                for (std::size_t i = 0; i < count; ++i) { f((*this)[first + i]); }
+                for (std::size_t i = 0; i < count; ++i) {
+                    hide_row(i);
+                    f((*this)[first + i]);
+                }
             });
         }
     }
