@@ -23,7 +23,8 @@
 // Cost:      acquire_raw and release are O(1): a stack of pointers; only release touches the
 //            object's state; the hooks. Overhead: 8 bytes of state (rounded) and 8 bytes of stack
 //            per object. Growth: one block and one stack from upstream; objects are built one by
-//            one as they are needed for the first time, or ahead by prewarm().
+//            one as they are needed for the first time, or ahead by prewarm(). Memory of a peak
+//            goes back by trim().
 // Threads:   one at a time. prewarm() brings its own and ends them before it returns.
 // Errors:    exhausted or full: an empty lease, nullptr. An object that is released twice, to the
 //            wrong pool, or by its own hook or destructor, stops the program in every build. A
@@ -165,11 +166,15 @@ public:
         slots_.for_each_live([&](void* slot) { f(*static_cast<const T*>(slot)); });
     }
 
-    /// Destroys idle objects until `count` are left. Their slots are used again; memory goes back
-    /// when the pool ends.
-    void trim(std::size_t count) noexcept {
+    /// Destroys idle objects until `count` are left, those that came back last first. Then gives
+    /// each block in which no object is left back to upstream; one live or idle object keeps its
+    /// block, and a call by a constructor or destructor of an object keeps all.
+    /// Returns: the bytes that went back.
+    /// Cost:    the destructors, and O(capacity) compares: for a loading screen, not for a frame.
+    std::size_t trim(std::size_t count) noexcept {
         while (slots_.idle_count_ > count) { destroy(slots_.stack_[--slots_.idle_count_]); }
         note_fewer_idle();
+        return slots_.give_back_blocks();
     }
 
     [[nodiscard]] stats_type stats() const noexcept {

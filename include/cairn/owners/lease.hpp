@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <cairn/core/assert.hpp>
+#include <cairn/core/inside/compiler.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -49,14 +50,18 @@ public:
         return std::exchange(object_, nullptr);
     }
 
-    [[nodiscard]] constexpr explicit operator bool() const noexcept { return object_ != nullptr; }
-    [[nodiscard]] constexpr element_type* get() const noexcept { return object_; }
-    [[nodiscard]] constexpr element_type& operator*() const noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] constexpr explicit operator bool() const noexcept {
+        return object_ != nullptr;
+    }
+    [[nodiscard, CAIRN_FORCE_INLINE]] constexpr element_type* get() const noexcept {
+        return object_;
+    }
+    [[nodiscard, CAIRN_FORCE_INLINE]] constexpr element_type& operator*() const noexcept {
         CAIRN_ASSERT(object_ != nullptr, "a lease is used while it holds an object",
                      {.kind = misuse_kind::null_handle, .object = this, .type = "lease"});
         return *object_;
     }
-    [[nodiscard]] constexpr element_type* operator->() const noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] constexpr element_type* operator->() const noexcept {
         CAIRN_ASSERT(object_ != nullptr, "a lease is used while it holds an object",
                      {.kind = misuse_kind::null_handle, .object = this, .type = "lease"});
         return object_;

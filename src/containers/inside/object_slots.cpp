@@ -26,10 +26,10 @@ object_slots::object_slots(std::size_t slot_size, std::size_t state_offset, alig
 object_slots::~object_slots() {
     while (blocks_ != nullptr) {
         header* const next = blocks_->next;
-        upstream_.deallocate(blocks_, first_offset_ + blocks_->count * slot_size_, align_);
+        upstream_.deallocate(blocks_, size_of(*blocks_), align_);
         blocks_ = next;
     }
-    if (stack_ != nullptr) { upstream_.deallocate(stack_, slot_count_ * sizeof(void*)); }
+    if (stack_ != nullptr) { upstream_.deallocate(stack_, stack_size_ * sizeof(void*)); }
 }
 
 bool object_slots::grow(std::size_t wish, std::size_t least, std::size_t total_max) noexcept {
@@ -69,10 +69,10 @@ bool object_slots::add_block(std::size_t added) noexcept {
         std::memcpy(stack, stack_, idle_count_ * sizeof(void*));
         std::memcpy(stack + total - vacant_count_, stack_ + slot_count_ - vacant_count_,
                     vacant_count_ * sizeof(void*));
-        upstream_.deallocate(stack_, slot_count_ * sizeof(void*));
+        upstream_.deallocate(stack_, stack_size_ * sizeof(void*));
     }
     stack_ = stack;
-    slot_count_ = total;
+    slot_count_ = stack_size_ = total;
     blocks_ = ::new (block) header{blocks_, added};
     fresh_ = static_cast<std::byte*>(block) + first_offset_;
     fresh_count_ = added;
@@ -81,6 +81,69 @@ bool object_slots::add_block(std::size_t added) noexcept {
         ::new (static_cast<void*>(&state_of(fresh_ + i * slot_size_))) state{0, 0};
     }
     return true;
+}
+
+bool object_slots::has_objects(const header& block) const noexcept {
+    const std::byte* const first = reinterpret_cast<const std::byte*>(&block) + first_offset_;
+    for (std::size_t i = 0; i < block.count; ++i) {
+        void* const slot = const_cast<std::byte*>(first + i * slot_size_);
+        if (state_of(slot).tag != 0) { return true; }
+    }
+    return false;
+}
+
+void object_slots::forget_slots(header& block) noexcept {
+    std::byte* const begin = reinterpret_cast<std::byte*>(&block) + first_offset_;
+    std::byte* const end = begin + block.count * slot_size_;
+    if (fresh_ >= begin && fresh_ < end) { fresh_count_ = 0; }
+    // before   [ idle idle |      | v v - v - ]      slot_count_ entries; - lies in the block
+    // after    [ idle idle | v v v ]                 fewer, in the same order
+    void** const vacant = stack_ + slot_count_ - vacant_count_;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < vacant_count_; ++i) {
+        auto* const slot = static_cast<std::byte*>(vacant[i]);
+        if (slot < begin || slot >= end) { vacant[kept++] = slot; }
+    }
+    slot_count_ -= block.count;
+    vacant_count_ = kept;
+    std::memmove(stack_ + slot_count_ - kept, vacant, kept * sizeof(void*));
+}
+
+void object_slots::shrink_stack() noexcept {
+    void** smaller = nullptr;
+    if (slot_count_ != 0) {
+        smaller = static_cast<void**>(upstream_.allocate(slot_count_ * sizeof(void*)));
+        if (smaller == nullptr) { return; }
+        std::memcpy(smaller, stack_, slot_count_ * sizeof(void*));
+    }
+    upstream_.deallocate(stack_, stack_size_ * sizeof(void*));
+    stack_ = smaller;
+    stack_size_ = slot_count_;
+}
+
+std::size_t object_slots::give_back_blocks() noexcept {
+    std::size_t built = 0;
+    for_each_built([&](void*) { ++built; });
+    // A constructor or destructor of an object called this: its slot is on no list, and stays.
+    if (built + vacant_count_ + fresh_count_ != slot_count_) { return 0; }
+    std::size_t bytes = 0;
+    for (header** at = &blocks_; *at != nullptr;) {
+        header* const block = *at;
+        if (has_objects(*block)) {
+            at = &block->next;
+            continue;
+        }
+        forget_slots(*block);
+        bytes += size_of(*block);
+        *at = block->next;
+        upstream_.deallocate(block, size_of(*block), align_);
+    }
+    if (bytes != 0) {
+        bytes += (stack_size_ - slot_count_) * sizeof(void*);
+        shrink_stack();
+        bytes -= (stack_size_ - slot_count_) * sizeof(void*);
+    }
+    return bytes;
 }
 
 bool object_slots::reserve(std::size_t count, std::size_t total_max) noexcept {

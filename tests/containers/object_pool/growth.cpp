@@ -48,6 +48,84 @@ TEST(object_pool, grows_by_doubling_or_refuses_or_destroys_the_surplus) {
     lean.validate();
 }
 
+TEST(object_pool, trim_gives_blocks_without_objects_back) {
+    test_upstream upstream;
+    object_pool<counted> pool{upstream, {.first_block = 4}};
+    auto* const first = pool.acquire_raw();
+    const std::size_t least = upstream.live_size();
+    std::vector<counted*> peak;
+    for (int i = 0; i < 1000; ++i) { peak.push_back(pool.acquire_raw()); }
+    const std::size_t most = upstream.live_size();
+    for (counted* const object : peak) { pool.release(object); }
+    EXPECT_EQ(pool.trim(1000), 0u) << "every block has an idle object";
+    const std::size_t bytes = pool.trim(0);
+    EXPECT_EQ(bytes, most - upstream.live_size());
+    EXPECT_LE(upstream.live_size(), least);
+    EXPECT_EQ(pool.capacity(), 4u);
+    pool.validate();
+    // The pool grows again, and each slot is used once.
+    std::set<counted*> again;
+    for (int i = 0; i < 500; ++i) { again.insert(pool.acquire_raw()); }
+    EXPECT_EQ(again.size(), 500u);
+    EXPECT_FALSE(again.contains(first));
+    pool.validate();
+    for (counted* const object : again) { pool.release(object); }
+    pool.release(first);
+    (void)pool.trim(0);
+    EXPECT_EQ(pool.capacity(), 0u);
+    EXPECT_EQ(upstream.live_size(), 0u);
+    auto later = pool.acquire();
+    EXPECT_TRUE(later);
+}
+
+TEST(object_pool, trim_keeps_slots_that_were_never_used_beside_an_object) {
+    object_pool<counted> pool{{.first_block = 4}};
+    ASSERT_TRUE(pool.reserve(64));
+    ASSERT_TRUE(pool.reserve(100));
+    auto lease = pool.acquire();
+    EXPECT_NE(pool.trim(0), 0u) << "the other block has no object";
+    pool.validate();
+    std::vector<object_pool<counted>::lease_type> held;
+    for (int i = 0; i < 200; ++i) { held.push_back(pool.acquire()); }
+    pool.validate();
+}
+
+namespace {
+
+struct trims_in_its_destructor {
+    object_pool<trims_in_its_destructor>* pool = nullptr;
+    ~trims_in_its_destructor() {
+        if (pool != nullptr) { EXPECT_EQ(pool->trim(0), 0u); }
+    }
+};
+
+}  // namespace
+
+TEST(object_pool, a_destructor_that_trims_keeps_its_own_block) {
+    object_pool<trims_in_its_destructor> pool{{.first_block = 1}};
+    auto* const object = pool.acquire_raw();
+    object->pool = &pool;
+    pool.release(object);
+    EXPECT_NE(pool.trim(0), 0u) << "the outer call gives the block back";
+    pool.validate();
+}
+
+TEST(object_pool, a_refused_smaller_stack_keeps_the_larger_one) {
+    test_upstream upstream;
+    object_pool<counted> pool{upstream, {.first_block = 4}};
+    auto* const first = pool.acquire_raw();
+    for (int i = 0; i < 100; ++i) { pool.release(pool.acquire_raw()); }
+    ASSERT_TRUE(pool.reserve(500));
+    upstream.refuse_from(upstream.request_count());
+    EXPECT_NE(pool.trim(0), 0u);
+    EXPECT_EQ(pool.capacity(), 4u);
+    pool.validate();
+    upstream.refuse_nothing();
+    ASSERT_TRUE(pool.reserve(500));
+    pool.release(first);
+    pool.validate();
+}
+
 TEST(object_pool, counts_live_idle_peak_and_misses) {
     object_pool<counted> pool;
     EXPECT_TRUE(pool.prewarm(3));

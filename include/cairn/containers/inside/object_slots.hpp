@@ -90,6 +90,11 @@ public:
         });
     }
 
+    /// Gives each block in which no object is built back to upstream, and the stack that is too
+    /// large then, unless upstream refuses a smaller one. Returns: the bytes that went back.
+    /// Cost: O(slots) compares; one call of upstream per block, and two for the stack.
+    std::size_t give_back_blocks() noexcept;
+
     /// Slots for `count` objects in all. Returns: as grow().
     /// Requires: count > slot_count_.
     [[nodiscard]] bool reserve(std::size_t count, std::size_t total_max) noexcept;
@@ -102,11 +107,19 @@ public:
         header* next;
         std::size_t count;  // slots
     };
+    [[nodiscard]] std::size_t size_of(const header& block) const noexcept {
+        return first_offset_ + block.count * slot_size_;
+    }
+    [[nodiscard]] bool has_objects(const header& block) const noexcept;
+    /// Takes the slots of a block without objects out of the vacant and the fresh slots.
+    void forget_slots(header& block) noexcept;
+    void shrink_stack() noexcept;
 
     //  stack_[0 .. idle_count_)                           idle, the newest last
     //  stack_[slot_count_ - vacant_count_ .. slot_count_) vacant, the newest first
     //  idle_count_ + vacant_count_ <= slot_count_: each slot is at most once in one of both
-    void** stack_ = nullptr;        // slot_count_ entries
+    void** stack_ = nullptr;        // stack_size_ entries, of which slot_count_ are in use
+    std::size_t stack_size_ = 0;
     std::size_t idle_count_ = 0;    // at the bottom of the stack
     std::size_t vacant_count_ = 0;  // at its top
     std::size_t slot_count_ = 0;
