@@ -16,7 +16,7 @@ function(cairn_may_raise result)
     endif()
 endfunction()
 
-if(CAIRN_OPTIMIZED_SOURCES AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC)
+if(CAIRN_OPTIMIZED_SOURCES AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND NOT cairn_options_have_slashes)
     get_directory_property(cairn_directory_flags COMPILE_OPTIONS)   # add_compile_options() of a parent
     cairn_may_raise(raised ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_DEBUG} ${cairn_directory_flags})
     if(raised)

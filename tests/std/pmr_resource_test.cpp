@@ -100,6 +100,17 @@ TEST(from_pmr, keeps_the_shared_contract_and_never_throws) {
     EXPECT_EQ(none.resource(), std::pmr::null_memory_resource());
 }
 
+TEST(from_pmr, asks_for_at_least_one_byte) {
+    test_upstream memory;
+    pmr_resource resource{memory};
+    from_pmr again{&resource};
+    void* const p = again.allocate(0, alignment{1});
+    EXPECT_NE(p, nullptr);
+    EXPECT_EQ(memory.live_size(), 1u);
+    again.deallocate(p, 0, alignment{1});
+    EXPECT_EQ(memory.live_count(), 0u);
+}
+
 TEST(from_pmr, both_ways_at_once_is_the_same_memory) {
     test_upstream memory;
     pmr_resource resource{memory};

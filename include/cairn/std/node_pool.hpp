@@ -23,6 +23,9 @@
 // Threads:   none; one node_pool for each thread, or a concurrent resource.
 // Lifetimes: the node_pool must outlive every container that uses it. release() forgets all nodes
 //            at once, for containers that are never looked at again.
+// Trap:      std::list, map, set and unordered_map of Microsoft's library take a node when they are
+//            made and keep it while they are empty: making one may throw, and is not noexcept to
+//            move; a pool of 10 slots holds 9 elements; release() needs them gone.
 #pragma once
 
 #include <array>

@@ -101,9 +101,10 @@ public:
 
 private:
     /// libstdc++'s pool resources (gcc 12) misalign requests whose size is no multiple of their
-    /// alignment: 21 bytes aligned to 16 come from a pool of 24-byte slots.
+    /// alignment: 21 bytes aligned to 16 come from a pool of 24-byte slots. Microsoft's crash on a
+    /// request of 0 bytes.
     static std::size_t asked(std::size_t size, alignment align) noexcept {
-        return detail::round_up(size, align);
+        return detail::round_up(size == 0 ? 1 : size, align);
     }
 
     std::pmr::memory_resource* resource_;

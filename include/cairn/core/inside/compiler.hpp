@@ -381,7 +381,9 @@ public:
     }
 
 private:
-    T& word_;
+    // A struct of two halves has the alignment of a half, and atomic<T> that of the whole.
+    using aligned [[gnu::aligned(sizeof(T))]] = T;
+    aligned& word_;
 };
 #endif
 
