@@ -29,14 +29,19 @@ begin() {
         { echo "$me: no sources of GoogleTest here (googletest)" >&2; exit 2; }
 }
 
-# Builds the tests and the examples in $build, and runs what is not marked.
-prove_tests() {
-    if [ ! -e "$out/googletest/lib/libgtest_main.a" ]; then
+# GoogleTest for the other system, in $out/googletest.
+make_googletest() {
+    if [ ! -e "$out/googletest/lib/libgtest_main.a" ] && [ ! -e "$out/googletest/lib/gtest_main.lib" ]; then
         configure /usr/src/googletest "$out/googletest-build" -DBUILD_GMOCK=OFF \
             -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$out/googletest" \
             -DCMAKE_INSTALL_LIBDIR=lib ${options[@]+"${options[@]}"}
         cmake --build "$out/googletest-build" --target install >"$out/googletest.log"
     fi
+}
+
+# Builds the tests and the examples in $build, and runs what is not marked.
+prove_tests() {
+    make_googletest
     build=$out/whole
     [ -z "$part" ] || build=$out/part
     configure . "$build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-g0 \
