@@ -44,7 +44,7 @@ int main() {
     PRINT(locked<cairn::pool>);
     PRINT(tracked<cairn::heap<>>);
     PRINT(guarded<cairn::heap<>>);
-    PRINT(growable_memory);
+    PRINT(detail::growable_memory);
     PRINT(offset_heap);
     PRINT(relocatable_heap);
     PRINT(packed_array<thing>);
