@@ -118,7 +118,7 @@ public:
     //  stack_[0 .. idle_count_)                           idle, the newest last
     //  stack_[slot_count_ - vacant_count_ .. slot_count_) vacant, the newest first
     //  idle_count_ + vacant_count_ <= slot_count_: each slot is at most once in one of both
-    void** stack_ = nullptr;        // stack_size_ entries, of which slot_count_ are in use
+    void** stack_ = nullptr;  // stack_size_ entries, of which slot_count_ are in use
     std::size_t stack_size_ = 0;
     std::size_t idle_count_ = 0;    // at the bottom of the stack
     std::size_t vacant_count_ = 0;  // at its top

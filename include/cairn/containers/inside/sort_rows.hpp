@@ -28,8 +28,10 @@
 #include <type_traits>
 #include <utility>
 
+#include <cairn/core/alignment.hpp>
+#include <cairn/core/allocator_ref.hpp>
 #include <cairn/core/assert.hpp>
-#include <cairn/storage/inside/growable_memory.hpp>
+#include <cairn/core/inside/rollback.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
@@ -155,11 +157,14 @@ template <class FindOrder, class Use>
         cairn::detail::round_up(find_order.scratch_size(), cache_line_alignment);
     const std::size_t spare_at =
         order_at + cairn::detail::round_up(count * sizeof(std::uint32_t), cache_line_alignment);
-    growable_memory scratch{cache_line_alignment, upstream};
-    if (!scratch.grow(spare_at + spare_size, 0)) { return false; }
-    const std::span order{reinterpret_cast<std::uint32_t*>(scratch.data() + order_at), count};
-    find_order(order.data(), static_cast<void*>(scratch.data()));
-    return use(order, static_cast<void*>(scratch.data() + spare_at));
+    const std::size_t size = spare_at + spare_size;
+    auto* const scratch = static_cast<std::byte*>(upstream.allocate(size, cache_line_alignment));
+    if (scratch == nullptr) { return false; }
+    const rollback free{
+        [&]() noexcept { upstream.deallocate(scratch, size, cache_line_alignment); }};
+    const std::span order{reinterpret_cast<std::uint32_t*>(scratch + order_at), count};
+    find_order(order.data(), static_cast<void*>(scratch));
+    return use(order, static_cast<void*>(scratch + spare_at));
 }
 
 }}}  // namespace cairn::CAIRN_FLAVOUR::detail
