@@ -1,4 +1,4 @@
-// Rows at the edges of what a row may be (cairn/containers/inside/row_fields.hpp, split_ref.hpp).
+// Rows at the edges of what a row may be (cairn/containers/inside/row_fields.hpp, table/column.hpp).
 #include <cairn/containers/table.hpp>
 #include <gtest/gtest.h>
 

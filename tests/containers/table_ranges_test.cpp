@@ -1,5 +1,5 @@
 // Rows, columns and views as the algorithms of <ranges> see them: the proxies of table/row.hpp and
-// split_ref.hpp, the iterators of index_iterator.hpp. Each for every layout: the same text.
+// the iterators of index_iterator.hpp. Each for every layout: the same text.
 #include <cairn/containers/table.hpp>
 #include <gtest/gtest.h>
 

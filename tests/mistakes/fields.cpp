@@ -1,7 +1,7 @@
 // Member pointers of another struct, and what is no member pointer at all.
 #include <cairn/containers/slot_table.hpp>
 #include <cairn/containers/table.hpp>
-#include <cairn/containers/table/split_ref.hpp>
+#include <cairn/containers/table/column.hpp>
 
 #include <array>
 #include <string>

@@ -50,9 +50,8 @@
 #include <cairn/containers/inside/row_fields.hpp>
 #include <cairn/containers/table/layout_of.hpp>
 
-#include <cairn/containers/inside/sort_keys.hpp>
 #include <cairn/containers/inside/sort_rows.hpp>
-#include <cairn/containers/table/cells.hpp>
+#include <cairn/containers/table/row.hpp>
 #include <cairn/containers/table/view.hpp>
 #include <cairn/core/assert.hpp>
 #include <cairn/core/inside/rollback.hpp>

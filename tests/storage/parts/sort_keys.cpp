@@ -1,5 +1,5 @@
-// Sentences of cairn/containers/inside/sort_keys.hpp. Sorted tables are in table/ranges.cpp.
-#include <cairn/containers/inside/sort_keys.hpp>
+// Sentences of cairn/containers/inside/sort_rows.hpp. Sorted tables are in table/ranges.cpp.
+#include <cairn/containers/inside/sort_rows.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
