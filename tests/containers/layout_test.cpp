@@ -52,6 +52,44 @@ TYPED_TEST(layout_from_outside, serves_a_map_with_handles) {
     world.validate();
 }
 
+namespace {
+
+struct three_floats {
+    float x, y, z;
+};
+struct mote {
+    three_floats position;
+    three_floats velocity;
+    float life;
+};
+
+/// Bytes from the first byte of a table of 64 rows to `life` of row 5.
+template <class Layout>
+std::size_t place_of_life() {
+    table<mote, Layout> t;
+    EXPECT_TRUE(t.reserve(64));
+    for (int i = 0; i < 64; ++i) { EXPECT_TRUE(t.push_back({})); }
+    EXPECT_EQ(t.capacity(), 64u);
+    const auto* const life = compiler::address_of(get<&mote::life>(t[5]));
+    return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(life) -
+                                    t.rows_memory().base);
+}
+
+}  // namespace
+
+TEST(layouts_of_the_library, lie_as_layout_of_hpp_draws_them) {
+    constexpr std::size_t skew = detail::column_skew_lines * cache_line_size;
+    EXPECT_EQ(place_of_life<aos>(), 5u * 28 + 24);
+    EXPECT_EQ(place_of_life<soa>(), 64u * 24 + 2 * skew + 5 * 4);
+    EXPECT_EQ(place_of_life<split_soa>(), 64u * 24 + 6 * skew + 5 * 4);
+    EXPECT_EQ(place_of_life<aosoa<8>>(), 0u * 256 + 192 + 5 * 4);
+    static_assert(detail::layout_of<mote, aosoa<8>>::desc.block_size == 256);
+    static_assert(detail::layout_of<mote, aosoa<8>>::desc.granule == 16);
+    static_assert(detail::layout_of<mote, split_soa>::column_count == 7);
+    static_assert(detail::layout_of<mote, aos>::desc.granule == 1);
+    static_assert(detail::layout_of<mote, soa>::desc.granule == 16);
+}
+
 TEST(layout_from_outside_library, stores_the_fields_where_it_says) {
     table<row<>, last_first> t;
     for (int i = 0; i < 3; ++i) { ASSERT_TRUE(t.push_back(table_model::make_row(i))); }

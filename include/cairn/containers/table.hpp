@@ -262,6 +262,12 @@ public:
         return true;
     }
 
+    // erase_if asks 256 rows, then moves columns. Times the same of a vector of structs (20,000
+    // rows of six floats; 1, 10 and 50 % removed; gcc 12 -O2, 2026-11-26):
+    //
+    //      erase_if          1.5  0.7  0.3     std::erase_if                    at -O0 0.2
+    //      swap_erase_if     0.7  0.4  0.3     the last row fills each hole     at -O0 1.2 0.8 0.4
+
     /// Removes every row for which pred(row) holds, and keeps the order of the others. The
     /// predicate is asked once for each row, in order, 256 rows before any of them moves.
     /// Returns: how many were removed.
@@ -349,6 +355,9 @@ public:
     }
 
     // Order
+
+    // sort_by is a radix sort of (key, number), then each column moves once: a quarter of the time
+    // of sort(), which compares rows n log2 n times (20,000 rows of 15 fields: 33, 127 ns a row).
 
     /// Sorts the rows by one field, smallest first; equal keys keep their order. The keys of that
     /// column are sorted (numbers and enumerations by radix, others by comparing with <), then

@@ -47,6 +47,8 @@ consteval bool accepts_braces(std::index_sequence<I...>) {
     return requires { T{any_field_at<I>{}...}; };
 }
 
+/// More fields have no with_fields() below. A row with more is better off with nested structs,
+/// whose members a loop uses together.
 inline constexpr std::size_t field_count_max = 24;
 
 /// The largest number of values that T's braces accept: at least `Taken`, fewer than `Refused`; 0:
@@ -88,6 +90,8 @@ template <class T>
 inline constexpr std::size_t field_count = count_fields<T>();
 
 /// visitor(first field, second field, ...) of an aggregate with `Count` fields; an lvalue each.
+/// A case for each count, because a structured binding of C++20 names as many variables as there
+/// are fields, and cannot name a pack of them.
 template <std::size_t Count, class T, class Visitor>
 [[CAIRN_FORCE_INLINE]] constexpr decltype(auto) with_fields(T& row, Visitor&& visitor) {
     if constexpr (Count == 1) {
@@ -179,6 +183,8 @@ template <std::size_t Count, class T, class Visitor>
     }
 }
 
+// A list of types, and the type with a number in it. clang has that as a builtin; gcc 12 looks a
+// base class up. A recursion would cost milliseconds for each row type.
 #if __has_builtin(__type_pack_element)
 template <class... T>
 struct type_list {
@@ -249,7 +255,8 @@ CAIRN_WARNING_OFF("-Wundefined-var-template")
 CAIRN_WARNING_OFF("-Wundefined-internal")
 #endif
 
-/// Has an address for the compiler and none for the linker: no object of type T is made.
+/// Has an address for the compiler and none for the linker: no object of type T is made. A member
+/// of it can be named in a constant expression, which compares addresses and reads no value.
 template <class T>
 struct never_defined {
     T object;
@@ -314,6 +321,15 @@ template <class T>
 concept has_base_class = requires { T{std::declval<any_base_of<T>>()}; } &&
                          !requires { T{std::declval<nothing_like_it>()}; };
 
+// A C array takes several values of a list without braces of its own, so that counting braces
+// counts its elements. Which field it is:
+//
+//      struct joint { int parent; float place[3]; std::string name; };      accepts 5 values
+//
+//      {any, any, any, any, any}      parent, place[0], place[1], place[2], name
+//      {any, {}, any, any, any}       does not compile: {} fills place, name gets three values
+//      {any, {}, any}                 compiles: place is an array
+
 /// {} in the place of field number Before..., and After... fields behind it.
 template <class T, std::size_t... Before, std::size_t... After>
 consteval bool accepts_empty_field(std::index_sequence<Before...>, std::index_sequence<After...>) {
@@ -342,16 +358,17 @@ consteval bool has_c_array(std::index_sequence<I...>) {
     }
 }
 
+/// What a struct has that a row has not. check_row() has the sentence of each.
 enum class row_fault {
     none,
-    no_struct,
-    no_aggregate,
-    base_class,
-    reference,
-    c_array,
-    field_count,
-    fixed_field,
-    volatile_field,
+    no_struct,       // a number, a union, a const struct
+    no_aggregate,    // a constructor, a private or a virtual member
+    base_class,      // its fields would have no member pointers of the row
+    reference,       // could not be assigned; or a field without a public destructor
+    c_array,         // cannot be moved as one value
+    field_count,     // none, or more than field_count_max
+    fixed_field,     // std::mutex, std::atomic: rows move when the table grows
+    volatile_field,  // a row is copied as bytes, which volatile forbids
 };
 
 template <class... T>
@@ -361,6 +378,8 @@ consteval row_fault fault_of_fields(type_list<T...>) {
                                                       : row_fault::fixed_field;
 }
 
+/// Each rule is asked only when the rules before it hold: a question about the fields of something
+/// that is no aggregate would be an error of its own.
 template <class Row>
 consteval row_fault find_row_fault() {
     if constexpr (!std::is_class_v<Row> || std::is_const_v<Row> || std::is_volatile_v<Row>) {

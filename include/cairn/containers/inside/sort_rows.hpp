@@ -80,7 +80,10 @@ void permute_range(std::uint32_t* order, std::size_t count, Element element) noe
 /// have changed then.
 template <class Less>
 void sort_indices(std::uint32_t* order, std::uint32_t* scratch, std::size_t count, Less&& less) {
-    constexpr std::size_t run = 8;  // short runs by insertion, then merged
+    //      | 8 | 8 | 8 | 8 | 8 | 3 |      sorted by insertion
+    //      |  16   |  16   |  11   |      merged from `order` into `scratch`, and back, in turn
+    //      |      32       |  11   |
+    constexpr std::size_t run = 8;
     for (std::size_t first = 0; first < count; first += run) {
         const std::size_t last = count - first < run ? count : first + run;
         for (std::size_t i = first; i < last; ++i) {

@@ -45,6 +45,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 namespace detail {
 
+/// The components of a T as an array: std::bit_cast makes a T of it. (A T is not built from its
+/// components one by one here, because a class with constructors has an order of its own.)
 template <class T>
 struct component_values {
     typename components_of<T>::type at[components_of<T>::count];
@@ -139,6 +141,7 @@ inline constexpr bool is_split_ref = false;
 template <class T, bool C>
 inline constexpr bool is_split_ref<split_ref<T, C>> = true;
 
+/// The value that takes part in an operator: a vector itself, or what a split_ref stands for.
 template <class T>
 [[nodiscard]] constexpr const T& plain(const T& value) noexcept {
     return value;
@@ -168,6 +171,8 @@ private:
         : value{from.load()} {}
 };
 
+/// Writes what f leaves in a copy of the vector. Compound assignments of split_refs are this, so
+/// that an operator of T, which wants a T&, is called with one. Returns: `stored`.
 template <class T, class F>
 const split_ref<T>& change(const split_ref<T>& stored, F f) {
     local_copy<T> copy{stored};
@@ -184,6 +189,13 @@ concept one_is_split = split_reference<A> || split_reference<B>;
 }  // namespace detail
 
 // The operators of T, on split_ref. They forward whatever T offers, templates included.
+//
+//      row.position + row.velocity      a T: both are loaded first
+//      row.position += v                the components are loaded, changed and stored
+//      row.position == other            a comparison of loaded values
+//
+// A split_ref on one side is enough. Operators that T does not have do not exist here either, so a
+// compiler names the missing operator of T.
 
 template <class A, class B>
     requires detail::one_is_split<A, B>
@@ -267,6 +279,15 @@ template <auto Member, class V>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
+/// A field of all rows of an aos table: one element in each row.
+///
+///      first
+///      v
+///      | x y life | x y life | x y life |        sizeof(Row) bytes from one element to the next
+///      ^          ^          ^
+///
+/// Cost: a loop loads a cache line for each row or two, whatever the size of the field.
+/// Lifetime: until the table grows or ends, as for a pointer into a vector.
 template <class T>
 class strided_span {
     using bytes = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
@@ -295,6 +316,14 @@ private:
     std::size_t count_ = 0;
 };
 
+/// A field of all rows of an aosoa table: `Lanes` elements together in each block.
+///
+///      first                 block_size bytes               block(1)
+///      v                                                    v
+///      | x0 x1 x2 x3 | y0 y1 y2 y3 | life0 ... life3 |~pad~| x4 x5 x6 x7 | y4 ...
+///
+/// A kernel asks for block(b), whose elements are contiguous: one register of 4 or 8 floats.
+/// Cost: an index is a shift, a mask and an addition, because Lanes is a power of two.
 template <class T, std::size_t Lanes>
 class blocked_span {
     using bytes = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
@@ -329,6 +358,14 @@ private:
     std::size_t count_ = 0;
 };
 
+/// A small vector of all rows that lies in a column per component.
+///
+///      component(0)   x0 x1 x2 x3 ...      64-byte aligned, contiguous
+///      component(1)   y0 y1 y2 y3 ...
+///      component(2)   z0 z1 z2 z3 ...
+///      [i]            a split_ref to (xi, yi, zi): reads and writes as a T&
+///
+/// Cost: one pointer per component and a count; [i] adds i to each pointer.
 template <class T>
 class split_span {
     static constexpr bool is_const = std::is_const_v<T>;

@@ -27,6 +27,16 @@
 
 namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 
+// How a list becomes addresses, for particle<> of two vec3 and a float, 64 rows:
+//
+//      layout       columns   block_size   granule   element 5 of the column of `life`
+//      aos          1 (row)   28           1         base + 5 * 28 + 24
+//      soa          3         28           16        base + 64 * 24 + 2 * skew + 5 * 4
+//      split_soa    7         28           16        base + 64 * 24 + 6 * skew + 5 * 4
+//      aosoa<8>     3         256          16        base + 0 * 256 + 192 + 5 * 4
+//
+// tests/containers/layout_test.cpp compares such addresses with those of real tables.
+
 /// What the fields of Row are declared as: a list of declared<T>.
 template <class Row>
 struct declared_fields {
@@ -90,6 +100,7 @@ consteval bool stores_whole_rows() {
 /// Layout>.
 template <class Row, class Layout>
 struct layout_of {
+    // ---- what the row has: its fields, by number
     using fields = typename declared_fields<Row>::type;
     static constexpr std::size_t field_count = fields::size;
     static constexpr bool is_named = row_template<Row>::is_named;
@@ -98,7 +109,9 @@ struct layout_of {
     template <std::size_t F>
     using field_type = typename type_at<F, fields>::type;
 
+    // ---- what the layout wrote: the columns, in the order in which they lie
     static constexpr auto list = list_columns<Layout>(fields{});
+    /// Arrays in memory: 1 for aos, one per field for soa, more where fields are split.
     static constexpr std::size_t column_count = list.count;
     static constexpr bool split_fields_are_vectors = []<class... D>(type_list<D...>) {
         return ((!D::marked_split || splittable<typename D::type>) && ...);
@@ -115,7 +128,9 @@ struct layout_of {
     static_assert(rows_are_alike, "a layout stores whole rows of every row type, or of none");
     static_assert(blocks_have_columns, "an array of rows has no blocks: lanes is 0");
 
-    /// The columns that a field lies in.
+    // ---- from a field to its columns
+    /// The columns that a field lies in. The components of a split field lie side by side, so their
+    /// columns are `first` and the `count` - 1 behind it.
     struct place {
         std::size_t first = 0;
         std::size_t count = 0;
@@ -142,6 +157,7 @@ struct layout_of {
         }
         return result;
     }();
+    /// True for soa without split fields, and aosoa: column number = field number.
     static constexpr bool columns_are_fields = places_of_fields.are_fields;
     static constexpr std::size_t first_column(std::size_t f) {
         return places_of_fields.at[f].first;
@@ -180,6 +196,9 @@ struct layout_of {
     static constexpr std::size_t whole_row = field_count;
     using parts = std::conditional_t<rows_are_whole, std::index_sequence<whole_row>, field_numbers>;
 
+    // ---- sizes and distances, in bytes, for the code in src/ that does not know the types
+    /// `before` of a column, the bytes of a block, the alignment of all, and the rows that a
+    /// capacity is a multiple of: so many that each column ends with a whole line.
     struct column_descs {
         column_desc at[column_count];
         std::size_t block_size = 0;
@@ -212,8 +231,11 @@ struct layout_of {
         return result;
     }(column_types{});
 
+    /// Bytes between two columns (table_memory.hpp says why). Blocks have none: their columns are
+    /// so short that all of a block lie in a few lines.
     static constexpr std::size_t skew = lanes != 0 ? 0 : column_skew_lines * columns.line;
 
+    /// All of it, for table_memory. One object for each row type and layout, in read-only memory.
     static constexpr layout_desc desc{
         columns.at,   column_count,
         lanes,        columns.block_size,

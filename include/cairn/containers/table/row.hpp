@@ -108,6 +108,7 @@ struct row_kind {
     using type = typename decltype(find<T>())::type;
 };
 
+/// Says that the arguments behind it are the fields of a row, one each.
 struct from_fields {};
 
 /// Pointers to the columns of a loop. Each pointer is a member of a base, so that naming it is no
@@ -174,17 +175,19 @@ public:
 
     void operator&() const = delete;  // a row has no address: take auto&&, or use aos
 
-    /// The fields, an lvalue each.
+    /// f(field...), an lvalue each. Copies, assignments and comparisons of rows go through it.
     template <class F>
     constexpr decltype(auto) cairn_visit_fields(F&& cairn_f) const {
         return detail::with_fields<cairn_field_count>(static_cast<const cairn_fields&>(*this),
                                                       static_cast<F&&>(cairn_f));
     }
 
+    /// A value of the row: a copy of each field.
     constexpr operator Row() const {
         return cairn_visit_fields([](auto&... cairn_each) { return Row{cairn_each...}; });
     }
 
+    // Assignments write the fields, through a const row, too: t[i] = t[j] assigns to a temporary.
     constexpr const table_row& operator=(const table_row& cairn_other) const
         requires(!IsConst)
     {
@@ -208,6 +211,11 @@ public:
 };
 
 /// A row of a plain struct: its fields by position (structured bindings) or by member pointer.
+///
+///      base_, capacity_, index_      three words; get<F>() computes the address of field F
+///
+/// A struct that was not written over a field kind cannot have members that are references, so its
+/// rows have no members with the names of its fields.
 template <class Row, class Layout, bool IsConst>
     requires(!detail::row_template<Row>::is_named)
 class [[nodiscard]] table_row<Row, Layout, IsConst> {
@@ -265,6 +273,7 @@ public:
     }
 
 private:
+    /// The number of the field that `Key` stands for: `Key` itself where it is a number.
     template <auto Key>
     static consteval std::size_t field_named() {
         if constexpr (std::is_integral_v<decltype(Key)>) {
@@ -324,6 +333,7 @@ template <class T, bool C>
     return field;
 }
 
+/// Finds row_of. A row of a table is not the struct itself, and has its fields.
 template <class R>
 struct row_of_impl {
     using type = R;
@@ -374,6 +384,7 @@ inline constexpr key_of<Member> key{};
 namespace detail {
 
 /// Fields F... of row `index`, for structured bindings: the result of table_view::row<...>(i).
+/// Cost: the view's four words and the index, which the compiler dissolves.
 template <class View, std::size_t... F>
 class selected_fields {
 public:
@@ -452,6 +463,8 @@ namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
 /// The cells of a table: its block, laid out for `capacity` rows.
 template <class Row, class Layout>
 struct table_cells {
+    // What moves as one is a part: a field, or the row in aos. A function for each kind of part,
+    // a T& or a split_ref, stands below; for_each_part() calls it for all of them.
     using layout = layout_for<Row, Layout>;
     using parts = typename layout::parts;  // the fields, or the row of aos
     using each_field = typename layout::field_numbers;
@@ -535,6 +548,9 @@ private:
         }(parts{});
     }
 
+    // The same five operations for both kinds of parts: take the value out, move it from another
+    // row, put a value that was taken back, end it, begin it. Components are bytes: they are
+    // copied, and do not end.
     template <class T>
     [[nodiscard]] static T take(T& field) {
         return T{std::move(field)};
