@@ -70,6 +70,7 @@ module;
 #include <cairn/core/version.hpp>
 #include <cairn/debug/failing.hpp>
 #include <cairn/debug/guarded.hpp>
+#include <cairn/debug/registry.hpp>
 #include <cairn/debug/tracked.hpp>
 #include <cairn/movable/concurrent_relocatable_heap.hpp>
 #include <cairn/movable/offset_heap.hpp>
@@ -202,6 +203,9 @@ using cairn::make_shared_in;
 using cairn::make_unique_in;
 using cairn::markable;
 using cairn::marking_worker;
+using cairn::memory_facts;
+using cairn::memory_node;
+using cairn::memory_snapshot;
 using cairn::message_queue;
 using cairn::misuse_kind;
 using cairn::monotonic;
@@ -247,6 +251,7 @@ using cairn::quick_fit;
 using cairn::ref;
 using cairn::ref_array;
 using cairn::refers_to;
+using cairn::registry;
 using cairn::release_scratch;
 using cairn::relocatable;
 using cairn::relocatable_heap;
