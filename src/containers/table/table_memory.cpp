@@ -15,8 +15,16 @@
 #include <cstring>
 #include <utility>
 
-#if defined(__x86_64__)
+// clang 18 has no functions for AVX2 in the Microsoft ABI, unless all code is compiled for it; cl
+// does not define __x86_64__.
+#if defined(__x86_64__) && (!defined(_MSC_VER) || __clang_major__ >= 19)
+#    define CLOSES_GAPS 1
 #    include <immintrin.h>
+#    if defined(_MSC_VER)
+#        include <intrin.h>
+#    endif
+#else
+#    define CLOSES_GAPS 0
 #endif
 
 #include <cairn/core/assert.hpp>
@@ -498,15 +506,30 @@ void move_each(table_memory& m, const layout_desc& desc, const row_moves& moves)
     }
 }
 
-#if defined(__x86_64__)
+#if CLOSES_GAPS
 
 //      column    a  -  c  d  -  -  g  h    one load, one permutation by the order of the mask, and
 //                a  c  d  g  h  ?  ?  ?    one store, which the next group partly overwrites
 
+#    if defined(_MSC_VER)  // __builtin_cpu_supports needs a library that clang-cl does not link
+[[gnu::target("xsave")]] bool ask_for_avx2() noexcept {
+    int leaf[4];
+    __cpuid(leaf, 1);
+    const unsigned saved = static_cast<unsigned>(leaf[2]) >> 27 & 3;  // OSXSAVE, AVX
+    __cpuidex(leaf, 7, 0);
+    return saved == 3 && (leaf[1] & 1 << 5) != 0 && (_xgetbv(0) & 6) == 6;
+}
+bool has_avx2() noexcept {
+    static const bool has = ask_for_avx2();
+    return has;
+}
+#    else
+bool has_avx2() noexcept { return __builtin_cpu_supports("avx2") != 0; }
+#    endif
+
 /// True when close_gaps() can do it: the processor can, and eight rows may always be touched.
 bool closes_gaps(const layout_desc& desc, std::size_t width) noexcept {
-    return (width == 4 || width == 8) && desc.lanes == 0 && desc.tail >= 8 &&
-           __builtin_cpu_supports("avx2") != 0;
+    return (width == 4 || width == 8) && desc.lanes == 0 && desc.tail >= 8 && has_avx2();
 }
 [[gnu::target("avx2")]] inline __m128i load_order(std::size_t mask) noexcept {
     return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(orders.at[mask]));
