@@ -107,7 +107,6 @@ export module cairn;
 
 export namespace cairn {
 
-using cairn::after_visit;
 using cairn::alignment;
 using cairn::allocator_for;
 using cairn::allocator_ref;

@@ -246,7 +246,12 @@ struct cairn_game {
             bullet_pool.destroy(b);
             return true;
         });
-        enemies.erase_if([](const enemy& e) { return e.health <= 0; });
+        const auto is_dead = [](const enemy& e) { return e.health <= 0; };
+        if constexpr (KeepsOrder) {
+            enemies.erase_if(is_dead);
+        } else {
+            enemies.swap_erase_if(is_dead);
+        }
         sparks.for_each([](auto&& s) {  // glow
             s.x += s.dx * (1.0f / 90);
             s.y += s.dy * (1.0f / 90);

@@ -111,6 +111,7 @@ void every_allocation_refused_in_turn() {
             } else {
                 map.validate();
             }
+            if (i % 40 == 39) { (void)map.shrink_to_fit(); }
             if (i % 50 == 0 && !live.empty() && map.retire(live.back(), i)) { live.pop_back(); }
             ASSERT_EQ(map.size(), live.size());
         }

@@ -121,7 +121,7 @@ TEST(stable_slot_map_steps, a_slot_that_comes_back_to_a_chunk_without_memory_is_
         state->lives(rules)[index & 63] = slots::after(rules, 1);
         all.leave<6>(rules, index, state, 1);
     }
-    all.return_empty_chunks();
+    EXPECT_TRUE(all.shrink_to_fit());
     EXPECT_EQ(all.table()[2].objects, nullptr);
     EXPECT_FALSE(all.ready()) << "both are worn out";
     EXPECT_EQ(all.recycle(), 2u);

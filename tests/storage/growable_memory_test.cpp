@@ -148,3 +148,47 @@ TEST(growable_memory, addresses_that_nobody_has_are_refused) {
     EXPECT_FALSE(memory.is_reserved());
     EXPECT_TRUE(memory.grow(10, 0));
 }
+
+TEST(growable_memory, shrinks_through_the_upstream_by_a_copy) {
+    test_upstream upstream;
+    growable_memory memory{cache_line_alignment, upstream};
+    ASSERT_TRUE(memory.grow(10'000, 0));
+    for (int i = 0; i < 100; ++i) { memory.data()[i] = static_cast<std::byte>(i); }
+    EXPECT_FALSE(memory.try_shrink_in_place(100));
+    upstream.refuse_from(upstream.request_count(), 1);
+    EXPECT_FALSE(memory.shrink(100));
+    EXPECT_EQ(memory.size(), 10'000u);
+    EXPECT_TRUE(memory.shrink(100));
+    EXPECT_EQ(upstream.live_size(), 100u);
+    for (int i = 0; i < 100; ++i) { ASSERT_EQ(memory.data()[i], static_cast<std::byte>(i)); }
+    EXPECT_TRUE(memory.shrink(200)) << "there is nothing to give back";
+    EXPECT_EQ(memory.size(), 100u);
+    EXPECT_TRUE(memory.shrink(0));
+    EXPECT_EQ(upstream.live_count(), 0u);
+    EXPECT_EQ(memory.data(), nullptr);
+    EXPECT_TRUE(memory.grow(10, 0));
+}
+
+TEST(growable_memory, shrinks_where_it_stands_over_pages_and_in_reserved_addresses) {
+    growable_memory pages{cache_line_alignment, system_pages()};
+    ASSERT_TRUE(pages.grow(4_MiB, 0));
+    const std::byte* const where = pages.data();
+    pages.data()[0] = std::byte{7};
+    ASSERT_TRUE(pages.shrink(100'000));
+    EXPECT_EQ(pages.data(), where);
+    EXPECT_EQ(pages.data()[0], std::byte{7});
+
+    growable_memory reserved;
+    ASSERT_TRUE(reserved.reserve_address_space(8_MiB));
+    ASSERT_TRUE(reserved.grow(6_MiB, 0));
+    for (std::size_t i = 0; i < 6_MiB; i += 4096) { reserved.data()[i] = std::byte{1}; }
+    const std::byte* const there = reserved.data();
+    ASSERT_TRUE(reserved.shrink(1_MiB + 1));
+    EXPECT_LT(reserved.size(), 2_MiB);
+    EXPECT_TRUE(reserved.is_reserved());
+    ASSERT_TRUE(reserved.shrink(0));
+    EXPECT_EQ(reserved.size(), 0u);
+    ASSERT_TRUE(reserved.grow(8_MiB, 0));
+    EXPECT_EQ(reserved.data(), there);
+    EXPECT_EQ(reserved.data()[4096], std::byte{0}) << "the pages went and came back";
+}

@@ -15,7 +15,8 @@
 // Invariant: rows 0 ... size() - 1 are alive, the rest of the capacity is poisoned.
 // Cost:      emplace: one compare, one construction in place; a T{...} written in the call needs no
 //            memory of its own. swap_erase: one move, one destruction. Growth moves every object
-//            once; after reserve_address_space() it moves none.
+//            once; after reserve_address_space() it moves none. A peak keeps its memory until
+//            shrink_to_fit().
 // References die on growth (not inside reserved addresses); erasing renames the last row only.
 // Re-entrancy: constructors, moves and destructors of objects may read this array and must not
 //              change it.
@@ -49,9 +50,6 @@ struct moved_row {
     /// True when a row moved.
     [[nodiscard]] bool any() const noexcept { return from != to; }
 };
-
-/// What a visitor of for_each_erasing() wants done with the object it has just seen.
-enum class after_visit { keep, erase };
 
 /// Moves of objects are taken as noexcept: a move that throws ends the program.
 template <class T>
@@ -129,6 +127,17 @@ public:
         CAIRN_ASSERT(capacity_ == 0, "addresses are reserved before the first insertion");
         return memory_.reserve_address_space(
             cairn::detail::saturating_multiply(count_max, sizeof(T)), how);
+    }
+
+    /// Gives back the room that no object needs. Cost: moves each object, unless the memory shrinks
+    /// where it stands: inside reserved addresses, where pages go and the addresses stay.
+    /// Returns: false when the upstream has no smaller block; nothing has changed then.
+    [[nodiscard]] bool shrink_to_fit() noexcept {
+        const std::size_t used = size_ * sizeof(T);
+        const bool fits = memory_.try_shrink_in_place(used);
+        std::byte* const block = fits ? nullptr : memory_.begin_move(used);
+        adopt({block, used}, 0);  // without a block nothing moves
+        return fits || block != nullptr;
     }
 
     // ---- reading ------------------------------------------------------------------------------
@@ -249,7 +258,7 @@ public:
                      detail::beyond_end(this, "packed_array", row, size_));
         T* const hole = rows_ + row;
         T* const last = rows_ + (size_ - 1);
-        if constexpr (std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T>) {
+        if constexpr (is_plain) {
             *hole = *last;  // maybe itself: a copy costs less than the question
         } else if (hole != last) {
             detail::replace(*hole, *last);
@@ -268,12 +277,41 @@ public:
         return rows_ + row;
     }
 
-    /// Erases every object that `predicate` is true for. One pass; each object is asked once.
-    /// Returns: how many.
+    /// Erases every object that `predicate` is true for; the others keep their order. Each object
+    /// is asked once, by row, and moves before the next is asked. The predicate reads no other row.
+    /// Returns: how many were erased.
+    /// Throws:  what the predicate throws; some of the objects for which it was true are gone then,
+    ///          no other.
+    /// Cost:    one move of each object behind the first that is erased.
     template <class Predicate>
     std::size_t erase_if(Predicate&& predicate) {
-        return for_each_erasing(
-            [&](T& object) { return predicate(object) ? after_visit::erase : after_visit::keep; });
+        return erase_if(predicate, [](auto...) {});
+    }
+    /// The same for an owner who keeps something beside the rows: follow(row, &is_erased, 1) is
+    /// called with each answer. The rows before have moved then, and this one moves next.
+    template <class Predicate, class Follow>
+    std::size_t erase_if(Predicate& predicate, Follow follow) {
+        const std::size_t before = size_;
+        erase_in_order([&](std::size_t row) {
+            const bool is_erased = static_cast<bool>(predicate(rows_[row]));
+            follow(row, &is_erased, std::size_t{1});
+            return is_erased;
+        });
+        return before - size_;
+    }
+    /// The same where the order does not matter: the last object moves into each hole.
+    /// Cost: one move for each object that is erased.
+    template <class Predicate>
+    std::size_t swap_erase_if(Predicate&& predicate) {
+        const std::size_t before = size_;
+        for (std::size_t row = 0; row < size_;) {
+            if (static_cast<bool>(predicate(rows_[row]))) {
+                swap_erase(row);
+            } else {
+                ++row;
+            }
+        }
+        return before - size_;
     }
 
     /// Calls f(object) for every object, by row. `f` must not change this array.
@@ -284,22 +322,6 @@ public:
     template <class F>
     void for_each(F&& f) const {
         for (const T *row = begin(), *last = end(); row != last; ++row) { f(*row); }
-    }
-
-    /// Calls `f(object)` once for every object; `f` says whether it stays. Objects that `f` inserts
-    /// are visited too. Returns: how many were erased.
-    template <class F>
-    std::size_t for_each_erasing(F&& f) {
-        std::size_t erased_count = 0;
-        for (std::size_t row = 0; row < size_;) {
-            if (f(rows_[row]) == after_visit::erase) {
-                swap_erase(row);
-                ++erased_count;
-            } else {
-                ++row;
-            }
-        }
-        return erased_count;
     }
 
     void swap(packed_array& other) noexcept { std::swap(*this, other); }
@@ -354,6 +376,41 @@ public:
 private:
     [[nodiscard]] static constexpr alignment storage_alignment() noexcept {
         return alignment{alignof(T) > cache_line_size ? alignof(T) : cache_line_size};
+    }
+
+    //      | kept | no objects | not asked yet |
+    //      0      kept         first           size_
+    template <class Answer>
+    void erase_in_order(Answer is_erased) {
+        std::size_t kept = 0;
+        while (kept != size_ && !is_erased(kept)) { ++kept; }
+        if (kept == size_) { return; }
+        if constexpr (!is_plain) { rows_[kept].~T(); }
+        std::size_t first = kept + 1;
+        // At the end, also when the predicate throws: the rows that were not asked close the gap.
+        detail::rollback finish{[&]() noexcept {
+            for (; first != size_; ++first) { bring(kept++, first); }
+            cairn::poison(rows_ + kept, (size_ - kept) * sizeof(T));
+            size_ = kept;
+        }};
+        for (const std::size_t end = size_; first != end; ++first) {
+            if (!is_erased(first)) {
+                bring(kept++, first);
+            } else if constexpr (!is_plain) {
+                rows_[first].~T();
+            }
+        }
+    }
+    static constexpr bool is_plain =
+        std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T>;
+    /// Row `to`, which has no object, becomes what row `from` was.
+    void bring(std::size_t to, std::size_t from) noexcept {
+        if constexpr (is_plain) {
+            rows_[to] = rows_[from];
+        } else {
+            detail::construct_at<T>(static_cast<void*>(rows_ + to), std::move(rows_[from]));
+            rows_[from].~T();
+        }
     }
 
     //  1. room:    in place, or a block beside the old one   [ a | b | c ]   [   |   |   |   |   ]

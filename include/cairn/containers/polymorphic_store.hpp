@@ -116,6 +116,14 @@ public:
         return rows != nullptr && rows->reserve_address_space(count_max, how);
     }
 
+    /// Gives back the memory that no object needs, of each type: as slot_map::shrink_to_fit().
+    /// Returns: false when the upstream has no smaller block; what needs it stays as large then.
+    [[nodiscard]] bool shrink_to_fit() {
+        bool fits = true;
+        types::each(types_, [&](auto& rows, std::size_t) { fits &= rows.shrink_to_fit(); });
+        return fits;
+    }
+
     // ---- inserting ----------------------------------------------------------------------------
 
     /// A new T, built in place.
@@ -164,7 +172,7 @@ public:
         return rows->take(h);
     }
     /// Erases every object that `predicate` is true for; each is asked once, as for_each would
-    /// visit it. Returns: how many.
+    /// visit it. The others of its type keep their order. Returns: how many were erased.
     template <class Predicate>
     std::size_t erase_if(Predicate&& predicate) {
         std::size_t count = 0;
@@ -177,6 +185,21 @@ public:
         look_ups::template check_type<T>();
         auto* const rows = types::template known<T>(types_);
         return rows != nullptr ? rows->erase_if(predicate) : 0;
+    }
+    /// As erase_if where the order does not matter: the last object of the type moves into each
+    /// hole.
+    template <class Predicate>
+    std::size_t swap_erase_if(Predicate&& predicate) {
+        std::size_t count = 0;
+        types::each(types_,
+                    [&](auto& rows, std::size_t) { count += rows.swap_erase_if(predicate); });
+        return count;
+    }
+    template <class T, class Predicate>
+    std::size_t swap_erase_if(Predicate&& predicate) {
+        look_ups::template check_type<T>();
+        auto* const rows = types::template known<T>(types_);
+        return rows != nullptr ? rows->swap_erase_if(predicate) : 0;
     }
     /// Every object is destroyed and every handle is stale. Keeps memory and types.
     void clear() noexcept {

@@ -16,6 +16,7 @@
 //                     (slot_table), no references at all (packed_array).
 //
 // Invariant: handle_at(dense_index(h)) == h for every live h.
+// Memory:    a peak keeps its memory until shrink_to_fit().
 // Cost:      find: one bounds check, one 8-byte load, one compare, and the object.
 //            emplace, erase: about ten loads and stores beside the object's own.
 // Lifetimes: a handle finds its object until that object is erased, whatever moves meanwhile. A
@@ -28,7 +29,7 @@
 // Re-entrancy: constructors, moves and destructors of objects, `make` and predicates may look
 //            things up in this map and must not change it: rows move under them. (stable_slot_map
 //            allows it.) While an object is erased, its own handle and that of the last row must
-//            not be looked up.
+//            not be looked up; while erase_if() erases, destructors look up nothing.
 // Threads:   one at a time; find and iteration from many while no thread changes the map.
 #pragma once
 
@@ -110,6 +111,7 @@ private:
     T* row_ = nullptr;
 };
 
+inline constexpr auto packed_rows_question = [](auto&&) { return false; };
 // clang-format off: a member a line, with its sentence
 /// Rows 0 ... size() - 1 without holes, which slot_rows keeps in step with their handles.
 template <class R, class Value = typename R::value_type>
@@ -123,12 +125,16 @@ concept packed_rows =
     read.begin() + std::ptrdiff_t{};                   // the same, to read
     // room for n rows in all, and then for what the function makes room for; false: exhausted
     { rows.reserve_with(n, [] { return true; }) } -> std::same_as<bool>;
+    { rows.shrink_to_fit() } -> std::same_as<bool>;    // false: no smaller block
     // n rows never move; false: refused
     { rows.reserve_address_space(n, page_options{}) } -> std::same_as<bool>;
     { rows.emplace_back(static_cast<Value&&>(value)) } -> std::same_as<bool>;  // false: exhausted
     rows.emplace_in_room(static_cast<Value&&>(value)); // the same, below capacity()
     rows.emplace_growing(static_cast<Value&&>(value)); // the same, where there is hardly room
     rows.swap_erase(n);                                // the last row moves into row n
+    // the order stays; f(first, answers, count) is called before the rows [first, first + count)
+    // move, and after those before them
+    rows.erase_if(packed_rows_question, [](std::size_t, const bool*, std::size_t) {});
     rows.swap_rows(n, n);                              // two rows change places
     { rows.permute(order) } -> std::same_as<bool>;     // row r becomes order[r]; false: exhausted
     { rows.copy_from(read) } -> std::same_as<bool>;    // the rows of another; false: exhausted
@@ -423,6 +429,22 @@ public:
                rows_.reserve_address_space(count_max, how);
     }
 
+    /// Gives back the memory that rows, handles and slots do not need. Every handle finds what it
+    /// found; a handle that found nothing never finds another row. References end.
+    /// Cost:    moves each row, as shrink_to_fit() of a packed_array or table; O(slots). Free slots
+    ///          before one that is in use, or that have lived more than 1/16 of their lives, stay.
+    /// Returns: false when the upstream has no smaller block; what needs it stays as large then.
+    [[nodiscard]] bool shrink_to_fit() {
+        [[maybe_unused]] const auto change = mark_.begin();
+        const bool rows_fit = rows_.shrink_to_fit();
+        const bool handles_fit = handle_memory_.shrink(size() * sizeof(handle_type));
+        note_handle_room();
+        const bool slots_fit = slots_.shrink_to_fit();
+        const bool waiting_fit = limbo_.shrink_to_fit();
+        set_row_max();
+        return rows_fit && handles_fit && slots_fit && waiting_fit;
+    }
+
     // ---- inserting ----------------------------------------------------------------------------
 
     /// A new row, built in place.
@@ -525,22 +547,40 @@ public:
         for (std::size_t end = row_number(last); end != row; --end) { erase_row(end - 1); }
         return begin() + static_cast<std::ptrdiff_t>(row);
     }
-    /// Erases every row that `predicate` is true for; each is asked once. Returns: how many.
+    /// Erases every row that `predicate` is true for; the others keep their order. Each row is
+    /// asked once, by row. The predicate may look handles up.
+    /// Returns: how many were erased.
+    /// Throws:  what the predicate throws; some of the rows for which it was true are gone then, no
+    ///          other.
+    /// Cost:    behind the first row that is erased, one move of each row, and a store to its slot.
     template <class Predicate>
     std::size_t erase_if(Predicate&& predicate) {
         [[maybe_unused]] const auto change = mark_.begin();
         static_assert(std::is_invocable_v<Predicate&, reference>,
                       "the predicate takes a row: auto&&");
-        std::size_t erased_count = 0;
+        const std::size_t before = size();
+        handle_mover handles{*this};
+        rows_.erase_if(predicate, [&](std::size_t, const bool* is_erased, std::size_t count) {
+            handles.move(is_erased, count);
+        });
+        return before - size();
+    }
+    /// The same where the order does not matter: the last row moves into each hole.
+    /// Cost: as erase(), for each row that is erased.
+    template <class Predicate>
+    std::size_t swap_erase_if(Predicate&& predicate) {
+        [[maybe_unused]] const auto change = mark_.begin();
+        static_assert(std::is_invocable_v<Predicate&, reference>,
+                      "the predicate takes a row: auto&&");
+        const std::size_t before = size();
         for (std::size_t row = 0; row < size();) {
             if (static_cast<bool>(predicate(rows_[row]))) {
                 erase_row(row);
-                ++erased_count;
             } else {
                 ++row;
             }
         }
-        return erased_count;
+        return before - size();
     }
     /// Moves the row out and erases it. Returns: nothing when the handle is stale.
     [[nodiscard]] std::optional<value_type> take(handle_type h) {
@@ -580,7 +620,7 @@ public:
     /// Destroys what was retired with a fence <= completed. Returns: how many. O(pending).
     std::size_t collect(std::uint64_t completed) {
         [[maybe_unused]] const auto change = mark_.begin();
-        return limbo_.erase_if([=](const waiting& w) { return w.fence <= completed; });
+        return limbo_.swap_erase_if([=](const waiting& w) { return w.fence <= completed; });
     }
     /// Rows that wait for their fence.
     [[nodiscard]] std::size_t pending_count() const noexcept { return limbo_.size(); }
@@ -749,6 +789,34 @@ private:
         std::uint64_t fence;
     };
 
+    /// The handles of rows that erase_if() moves.
+    ///
+    ///     | handles of rows that stay | ended or moved | not asked yet |
+    ///     0                           kept             asked
+    struct handle_mover {
+        explicit handle_mover(slot_rows& all) noexcept : map{all} {}
+        handle_mover(const handle_mover&) = delete;
+        /// Where the predicate has thrown, the rows that were not asked have closed the gap.
+        ~handle_mover() {
+            if (kept == asked) { return; }
+            for (; kept != map.size(); ++kept, ++asked) { map.lead(kept, map.handles_[asked]); }
+        }
+        [[CAIRN_FORCE_INLINE]] void move(const bool* is_erased, std::size_t count) noexcept {
+            for (std::size_t i = 0; i < count; ++i, ++asked) {
+                const handle_type h = map.handles_[asked];
+                if (is_erased[i]) {
+                    map.slots_.vacate_live(h.index(), h.generation());
+                } else if (kept++ != asked) {
+                    map.lead(kept - 1, h);
+                }
+            }
+        }
+
+        slot_rows& map;
+        std::size_t kept = 0;
+        std::size_t asked = 0;
+    };
+
     template <class Reference, class Self, class F>
     static void visit(Self& self, F& f) {
         if constexpr (std::is_invocable_v<F&, handle_type, Reference>) {
@@ -837,11 +905,14 @@ private:
                                       !geometric || handle_memory_.is_reserved(), attempt)) {
             return false;
         }
+        note_handle_room();
+        return true;
+    }
+    void note_handle_room() noexcept {
         handles_ = reinterpret_cast<handle_type*>(handle_memory_.data());
         // Inside reserved addresses more has become usable than was asked for: all of it counts.
         const std::size_t fitting = handle_memory_.size() / sizeof(handle_type);
         handle_capacity_ = fitting < max_size() ? fitting : max_size();
-        return true;
     }
 
 protected:

@@ -280,9 +280,12 @@ public:
         if (count > std::size_t{handle_type::index_max} + 1) { return false; }
         return slots_.reserve_chunks(count / slots_per_chunk + (count % slots_per_chunk != 0));
     }
-    /// Gives back the blocks of all empty chunks, reserved ones too. The generations stay, 4 bytes
-    /// a slot, because a stale handle must fail forever. Cost: O(chunks).
-    void return_empty_chunks() noexcept { slots_.return_empty_chunks(); }
+    /// Gives back the blocks of all empty chunks, reserved ones too, and the chunks behind the last
+    /// one with an object. Before it the generations stay, 4 bytes a slot: a handle that found
+    /// nothing never finds another object. Objects do not move. Cost: O(slots of empty chunks).
+    /// Loops and clear() take time for each chunk that is there.
+    /// Returns: false when the upstream has no smaller block for the table of chunks.
+    [[nodiscard]] bool shrink_to_fit() noexcept { return slots_.shrink_to_fit(); }
 
     // ---- inserting ----------------------------------------------------------------------------
 
@@ -466,7 +469,8 @@ public:
         }
         return taken;
     }
-    /// Erases every object that `predicate` is true for. Returns: how many.
+    /// Erases every object that `predicate` is true for; each is asked once, by slot. The others
+    /// stay where they are, and the predicate may change the map. Returns: how many were erased.
     template <class Predicate>
     std::size_t erase_if(Predicate&& predicate) {
         std::size_t count = 0;
@@ -478,9 +482,9 @@ public:
                     const std::uint32_t slot =
                         w * 64 + static_cast<std::uint32_t>(std::countr_zero(live));
                     const auto index = static_cast<std::uint32_t>(p * slots_per_chunk + slot);
-                    if (predicate(*slot_of(index))) {
-                        count += erase(handle_type::make(index, slots_.life(index))) ? 1u : 0u;
-                    }
+                    // Before the question, in which the slot may get another object.
+                    const auto h = handle_type::make(index, slots_.life(index));
+                    if (predicate(*slot_of(index))) { count += erase(h) ? 1u : 0u; }
                     // Destructors may have erased others of this word.
                     live = (live & (live - 1)) & state->objects_in(rules, w);
                 }

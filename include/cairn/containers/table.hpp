@@ -275,14 +275,21 @@ public:
     /// Cost:    O(rows); long runs of rows move column by column, as bytes where fields allow it.
     template <class Predicate>
     std::size_t erase_if(Predicate pred) {
-        return removed_by(&detail::table_memory::erase_if, pred);
+        return removed_by(&detail::table_memory::erase_if, pred, [](auto...) {});
+    }
+    /// The same for an owner who keeps something beside the rows: follow(first, is_removed, count)
+    /// is called with the answers for the rows [first, first + count). Those before them have moved
+    /// then, and these move next.
+    template <class Predicate, class Follow>
+    std::size_t erase_if(Predicate& pred, Follow follow) {
+        return removed_by(&detail::table_memory::erase_if, pred, follow);
     }
     /// The same where the order of the rows does not matter: rows from the end take the places of
     /// the removed rows. The predicate is asked once for each row, in any order.
     /// Cost:    O(rows) questions; one move per removed row.
     template <class Predicate>
     std::size_t swap_erase_if(Predicate pred) {
-        return removed_by(&detail::table_memory::swap_erase_if, pred);
+        return removed_by(&detail::table_memory::swap_erase_if, pred, [](auto...) {});
     }
 
     /// Becomes a copy of `other`, whatever its layout.
@@ -412,10 +419,10 @@ private:
     }
 
     /// Calls `remove`, which asks `pred`. Returns: how many rows were removed.
-    template <class Predicate>
+    template <class Predicate, class Follow>
     std::size_t removed_by(void (detail::table_memory::*remove)(const detail::layout_desc&,
                                                                 detail::row_question),
-                           Predicate& pred) {
+                           Predicate& pred, Follow follow) {
         constexpr bool takes_rows = std::is_invocable_v<Predicate&, reference>;
         static_assert(takes_rows, "the predicate takes a row: auto&&");
         const std::size_t before = size();
@@ -423,11 +430,13 @@ private:
             struct question {
                 table& rows;
                 Predicate& pred;
-            } asked{*this, pred};
+                Follow& follow;
+            } asked{*this, pred, follow};
             const auto ask = [](void* at, std::size_t first, std::size_t count, bool* is_removed) {
                 const question& asking = *static_cast<question*>(at);
                 [[maybe_unused]] const detail::unchanged_rows guard{asking.rows.m_};
                 asking.rows.view().subview(first, count).ask(asking.pred, is_removed);
+                asking.follow(first, is_removed, count);
             };
             void (*keep)(void*, std::size_t, std::size_t, const std::uint8_t*, std::size_t) =
                 nullptr;

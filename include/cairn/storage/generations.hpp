@@ -104,7 +104,11 @@ public:
     }
     /// After a move the source draws a new first generation before it is used again.
     constexpr generations(generations&& other) noexcept
-        : first_{other.first_}, last_{other.last_}, max_{other.max_}, asked_{other.asked_} {
+        : first_{other.first_},
+          last_{other.last_},
+          max_{other.max_},
+          asked_{other.asked_},
+          added_{other.added_} {
         other.end();
     }
     constexpr generations& operator=(generations&& other) noexcept {
@@ -124,13 +128,26 @@ public:
     /// is followed by the same one on every machine.
     constexpr void end() noexcept {
         if (first_ != 0 && asked_ != 0) { asked_ = number(1, max_, first_ - 1); }
-        first_ = last_ = 0;
+        first_ = last_ = added_ = 0;
     }
 
     /// The first life of every slot, and the last. 0 before begin().
     [[nodiscard]] constexpr std::uint32_t first() const noexcept { return first_; }
     [[nodiscard]] constexpr std::uint32_t last() const noexcept { return last_; }
     [[nodiscard]] constexpr std::uint32_t largest() const noexcept { return max_; }
+    /// The life in which slots begin that are added now: first(), or later after part_with().
+    [[nodiscard]] constexpr std::uint32_t added() const noexcept { return added_; }
+    /// True when a free slot that is in life `generation` may go back to the upstream.
+    [[nodiscard]] constexpr bool may_part_with(std::uint32_t generation) const noexcept {
+        return generation != 0 && lives_before(generation) <= max_ / 16;
+    }
+    /// A free slot that would be in life `generation` next goes back: slots that are added from now
+    /// on begin in this life, or later. So a handle of a slot that went finds nothing in the slot
+    /// that has its number next. Slots with more than a 16th of their lives behind them stay, so
+    /// that new slots have 15/16 of their lives at least.
+    constexpr void part_with(std::uint32_t generation) noexcept {
+        if (lives_before(generation) > lives_before(added_)) { added_ = generation; }
+    }
 
     /// True when the life after `generation` is not generation + 1.
     [[nodiscard]] constexpr bool turns_at(std::uint32_t generation) const noexcept {
@@ -164,13 +181,14 @@ private:
     generations& operator=(const generations&) = default;
 
     constexpr void begin_at(std::uint32_t first) noexcept {
-        first_ = first;
+        first_ = added_ = first;
         last_ = first == 1 ? max_ : first - 1;
     }
     std::uint32_t first_ = 0;
     std::uint32_t last_ = 0;  // beside max_: the end of a life asks for both
     std::uint32_t max_;
     std::uint32_t asked_;
+    std::uint32_t added_ = 0;  // of slots that are added
 };
 
 /// A handle that a map refuses: what is wrong with it, and where it leads.

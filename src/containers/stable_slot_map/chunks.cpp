@@ -26,21 +26,33 @@ void stable_chunk::note_free(const stable_rules& rules) noexcept {
 
 // ------- lists of plain values
 
+namespace {
+
+/// Moves a list to a block for `count` elements. Returns: false when `upstream` is exhausted.
+template <class V>
+bool move_to(plain_list<V>& list, std::size_t count, allocator_ref upstream) noexcept {
+    auto* const block = static_cast<V*>(upstream.allocate(count * sizeof(V), alignment::of<V>()));
+    if (block == nullptr) { return false; }
+    const std::size_t size = list.size;
+    if (size != 0) { std::memcpy(block, list.data, size * sizeof(V)); }
+    list.release(upstream);
+    list = {block, size, count};
+    return true;
+}
+
+}  // namespace
+
 template <class V>
 bool plain_list<V>::make_room(allocator_ref upstream) noexcept {
     if (size < capacity) { return true; }
-    V* grown = nullptr;
-    const std::size_t count =
-        grow_by_halves(size, size + 1, grown_count(size, size + 1), [&](std::size_t n) {
-            grown = static_cast<V*>(upstream.allocate(n * sizeof(V), alignment::of<V>()));
-            return grown != nullptr;
-        });
-    if (count == 0) { return false; }
-    if (size != 0) { std::memcpy(grown, data, size * sizeof(V)); }
-    const std::size_t kept = size;
-    release(upstream);
-    *this = {grown, kept, count};
-    return true;
+    return grow_by_halves(size, size + 1, grown_count(size, size + 1),
+                          [&](std::size_t n) { return move_to(*this, n, upstream); }) != 0;
+}
+
+template <class V>
+bool plain_list<V>::shrink(allocator_ref upstream) noexcept {
+    if (size == 0) { release(upstream); }
+    return size == capacity || move_to(*this, size, upstream);
 }
 
 template <class V>
@@ -149,12 +161,15 @@ void stable_chunks::give_back_reserved(std::size_t had) noexcept {
             return_objects(p);
         }
     }
-    for (; count() > had; --table_.size) {
-        // Out of its tree before its state goes; from the end down, because the first chunk of a
-        // group holds the words of the group.
-        set_room(count() - 1, chunk_room::none);
-        free_chunk(count() - 1);
-    }
+    while (count() > had) { remove_last(); }
+}
+
+// Out of its tree before its state goes; from the end down, because the first chunk of a group
+// holds the words of the group.
+void stable_chunks::remove_last() noexcept {
+    set_room(count() - 1, chunk_room::none);
+    free_chunk(count() - 1);
+    --table_.size;
 }
 
 bool stable_chunks::add() noexcept {
@@ -175,7 +190,7 @@ bool stable_chunks::add() noexcept {
     lives_.begin();
     // The last chunk may have more slots than a handle has indices: these are blocked for ever.
     const std::uint64_t first = std::uint64_t{p} << rules_.slots_log2;
-    std::fill_n(state->lives(rules_), rules_.slot_count(), stable_chunk::vacant | lives_.first());
+    std::fill_n(state->lives(rules_), rules_.slot_count(), stable_chunk::vacant | lives_.added());
     const std::uint64_t usable = rules_.index_max - first + 1;
     for (std::uint64_t slot = usable; slot < rules_.slot_count(); ++slot) {
         stable_chunk::set(state->blocked(rules_), static_cast<std::uint32_t>(slot));
@@ -231,12 +246,29 @@ void stable_chunks::send_back(std::size_t p) noexcept {
     note_room(p);
 }
 
-void stable_chunks::return_empty() noexcept {
+bool stable_chunks::shrink() noexcept {
     kept_count_ = 0;
     spare_chunk_ = no_chunk;
     for (std::size_t p = 0; p < count(); ++p) {
         if (is_idle(p)) { send_back(p); }
     }
+    for (; count() != 0 && may_go(count() - 1); remove_last()) {
+        std::uint32_t* const lives = table()[count() - 1].state->lives(rules_);
+        for (std::uint32_t slot = 0; slot < rules_.slot_count(); ++slot) {
+            lives_.part_with(lives[slot] & ~stable_chunk::vacant);
+        }
+    }
+    return table_.shrink(upstream_);
+}
+
+// True when chunk `p` has no object, none that waits or is promised, and no slot with many lives.
+bool stable_chunks::may_go(std::size_t p) const noexcept {
+    stable_chunk& state = *table()[p].state;
+    const std::uint32_t* const lives = state.lives(rules_);
+    return table()[p].objects == nullptr &&
+           std::all_of(lives, lives + rules_.slot_count(), [this](std::uint32_t life) {
+               return lives_.may_part_with(life & ~stable_chunk::vacant);
+           });
 }
 
 bool stable_chunks::copy_vacant(const stable_chunks& other) noexcept {

@@ -220,12 +220,11 @@ void stable_slots::drop_promised(std::uint32_t index) noexcept {
 }
 
 void stable_slots::drop_all_promised() noexcept {
-    for (std::uint32_t i = 0; i < count() * rules_.word_count(); ++i) {
-        stable_chunk& state = state_of(i * 64);
-        const std::uint32_t w = i % rules_.word_count();
-        for (std::uint64_t promised = state.promised(rules_)[w]; promised != 0;
-             promised &= promised - 1) {
-            drop_promised(i * 64 + static_cast<std::uint32_t>(std::countr_zero(promised)));
+    for (std::size_t p = 0; p < count(); ++p) {
+        stable_chunk& state = *table()[p].state;
+        const auto first = static_cast<std::uint32_t>(p << rules_.slots_log2);
+        for (std::uint32_t slot = 0; state.promised_count != 0; ++slot) {
+            if (stable_chunk::bit(state.promised(rules_), slot)) { drop_promised(first + slot); }
         }
     }
 }
@@ -340,10 +339,12 @@ live_word stable_slots::next_live(std::size_t index) const noexcept {
     return {(p << rules_.slots_log2) + w * 64, live};
 }
 
-void stable_slots::return_empty_chunks() noexcept {
+bool stable_slots::shrink_to_fit() noexcept {
     // The slots that are held ready count as live, and would keep their chunk.
     drop_ready(no_chunk);
-    return_empty();
+    const bool table_fits = shrink();
+    std::fill(std::begin(ready_), std::end(ready_), 0);  // take() looks ahead into any of them
+    return waiting_.shrink(upstream_) && table_fits;
 }
 
 bool stable_slots::copy_chunks(const stable_slots& other) noexcept { return copy_vacant(other); }

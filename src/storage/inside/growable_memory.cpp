@@ -113,7 +113,7 @@ growable_memory::room growable_memory::find_room_for_more(std::size_t count,
 }
 
 std::byte* growable_memory::begin_move(std::size_t size) noexcept {
-    CAIRN_ASSERT(size > size_, "memory moves only to grow");
+    CAIRN_ASSERT(size != size_, "memory moves only to grow or to shrink");
     // What was promised inside reserved addresses is that no byte moves.
     if (reserved_ != 0) { return nullptr; }
     return static_cast<std::byte*>(upstream_.allocate(size, align_));
@@ -147,7 +147,7 @@ bool growable_memory::grow(std::size_t size, std::size_t used) noexcept {
 
 void growable_memory::finish_copy(std::byte* block, std::size_t size, std::size_t used,
                                   std::size_t made) noexcept {
-    if (used >= moved_min && made <= made_max && upstream_ == system_pages()) {
+    if (used >= moved_min && made <= made_max && size >= size_ && upstream_ == system_pages()) {
         std::byte kept[made_max];  // moving takes away what `block` holds
         if (made != 0) { std::memcpy(kept, block + used, made); }
         unpoison(data_, size_);
@@ -161,6 +161,34 @@ void growable_memory::finish_copy(std::byte* block, std::size_t size, std::size_
     }
     if (used != 0) { std::memcpy(block, data_, used); }
     finish_move(block, size);
+}
+
+bool growable_memory::try_shrink_in_place(std::size_t size) noexcept {
+    if (size >= size_) { return true; }
+    if (reserved_ != 0) {
+        const std::size_t kept = round_up(size, alignment{commit_step()});
+        if (kept < size_) {
+            unpoison(data_ + kept, size_ - kept);
+            page_memory::decommit(data_ + kept, size_ - kept);
+            size_ = kept;
+        }
+        return true;
+    }
+    unpoison(data_ + size, size_ - size);  // the upstream gets accessible bytes
+    if (size == 0) {
+        release();
+    } else if (upstream_.try_resize(data_, size_, size, align_)) {
+        size_ = size;
+    }
+    return size_ == size;
+}
+
+bool growable_memory::shrink(std::size_t size) noexcept {
+    if (try_shrink_in_place(size)) { return true; }
+    std::byte* const block = begin_move(size);
+    if (block == nullptr) { return false; }
+    finish_copy(block, size, size);
+    return true;
 }
 
 void growable_memory::release() noexcept {

@@ -2,6 +2,7 @@
 // compiled for both orders here.
 #include <cairn/storage/inside/slot_directory.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -119,10 +120,9 @@ bool slot_directory<Order>::grow_exactly(std::uint32_t count) noexcept {
     line_ = reinterpret_cast<std::uint32_t*>(line_memory_.data());
     if (!slot_memory_.grow(count * sizeof(slot), capacity_ * sizeof(slot))) { return false; }
     slots_ = reinterpret_cast<slot*>(slot_memory_.data());
-    // Draws at the first growth only. All slots begin at one life, so that lives_before() can tell
-    // how far each has come.
+    // Draws at the first growth only. lives_before() counts the lives that a slot has had.
     lives_.begin();
-    const std::uint32_t first = vacant | lives_.first();
+    const std::uint32_t first = vacant | lives_.added();
     for (std::uint32_t i = capacity_; i < count; ++i) { slots_[i] = {first, none}; }
     widen_line(count);
     capacity_ = count;
@@ -157,6 +157,38 @@ void slot_directory<Order>::widen_line(std::uint32_t count) noexcept {
             tail_ = tail_ + 1 == count ? 0 : tail_ + 1;
         }
     }
+}
+
+template <reuse Order>
+bool slot_directory<Order>::shrink_to_fit() noexcept {
+    const auto may_go = [this](const slot& s) {
+        return (s.word & vacant) != 0 && s.value != promised_mark &&
+               lives_.may_part_with(s.word & ~vacant);
+    };
+    std::uint32_t count = capacity_;
+    for (; count != 0 && may_go(slots_[count - 1]); --count) {
+        lives_.part_with(slots_[count - 1].word & ~vacant);
+    }
+    narrow_line(count);
+    capacity_ = count;
+    set_limit();
+    const bool slots_fit = slot_memory_.shrink(count * sizeof(slot));
+    const bool line_fits = line_memory_.shrink(count * sizeof(std::uint32_t));
+    slots_ = reinterpret_cast<slot*>(slot_memory_.data());
+    line_ = reinterpret_cast<std::uint32_t*>(line_memory_.data());
+    return slots_fit && line_fits;
+}
+
+/// The free slots from `count` on leave the line; the others keep their order.
+template <reuse Order>
+void slot_directory<Order>::narrow_line(std::uint32_t count) noexcept {
+    if (Order == reuse::fifo) { std::rotate(line_, line_ + head_, line_ + capacity_); }
+    std::uint32_t* const end = line_ + free_count();
+    const auto kept = static_cast<std::uint32_t>(
+        std::remove_if(line_, end, [=](std::uint32_t i) { return i >= count; }) - line_);
+    // fifo: the ring begins at 0, and is full when all of `count` are free.
+    head_ = Order == reuse::fifo ? 0 : kept;
+    tail_ = Order == reuse::fifo && kept != count ? kept : 0;
 }
 
 //      before   [ a b c d | top ]     x has lived its turn; b is next in turn

@@ -71,7 +71,7 @@ private:
         } else if (die == 995) {
             EXPECT_TRUE(map_.reserve(live_.size() + pick(100)));
         } else if (die == 996) {
-            if constexpr (requires { map_.return_empty_chunks(); }) { map_.return_empty_chunks(); }
+            EXPECT_TRUE(map_.shrink_to_fit());
         } else if (die == 997) {
             if constexpr (requires { map_.sort([](const auto&, const auto&) { return false; }); }) {
                 EXPECT_TRUE(map_.sort([](const auto& a, const auto& b) {
@@ -175,8 +175,14 @@ private:
                 ++count;
             }
         }
-        EXPECT_EQ(map_.erase_if([&](const auto& object) { return object.value() % 50 == part; }),
-                  count);
+        const auto is_part = [&](const auto& object) { return object.value() % 50 == part; };
+        if constexpr (requires { map_.swap_erase_if(is_part); }) {
+            if (pick(2) == 0) {
+                EXPECT_EQ(map_.swap_erase_if(is_part), count);
+                return;
+            }
+        }
+        EXPECT_EQ(map_.erase_if(is_part), count);
     }
 
     void clear() {

@@ -45,26 +45,13 @@ TEST(packed_array, erasing_while_iterating_asks_each_object_once) {
         return v % 3 == 0;
     }),
               334u);
-    std::ranges::sort(asked);
     EXPECT_EQ(asked.size(), 1000u);
+    EXPECT_TRUE(std::ranges::is_sorted(asked));
     EXPECT_EQ(std::ranges::adjacent_find(asked), asked.end());
+    EXPECT_TRUE(std::ranges::is_sorted(a)) << "the others keep their order";
     int visited = 0;
     for (int* it = a.begin(); it != a.end(); ++visited) { it = *it % 2 ? a.erase(it) : it + 1; }
     EXPECT_EQ(visited, 666);
-}
-
-TEST(packed_array, what_a_visitor_inserts_is_visited_too) {
-    packed_array<int> a;
-    ASSERT_TRUE(a.reserve(100));
-    (void)a.emplace(5);
-    int visited = 0;
-    a.for_each_erasing([&](int& v) {
-        ++visited;
-        if (v > 0) { (void)a.emplace(v - 1); }
-        return after_visit::erase;
-    });
-    EXPECT_EQ(visited, 6);
-    EXPECT_TRUE(a.empty());
 }
 
 TEST(packed_array, arguments_may_refer_to_objects_of_the_array_itself) {

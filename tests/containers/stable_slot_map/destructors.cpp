@@ -62,7 +62,7 @@ TEST(stable_slot_map, constructors_and_destructors_may_re_enter) {
     EXPECT_EQ(map.size(), before + 3) << "the parent is not there, its children are";
     map.validate();
 #endif
-    map.return_empty_chunks();  // lets go of the slots in hand
+    EXPECT_TRUE(map.shrink_to_fit());  // lets go of the slots in hand
     map.validate();
     EXPECT_TRUE(family::start(map, 0));
     map.validate();

@@ -19,7 +19,7 @@ TEST(stable_slot_map, a_handle_can_be_promised_now_and_filled_later) {
     const auto h = map.promise_handle();
     EXPECT_TRUE(map.is_promised(h));
     EXPECT_EQ(map.find(h), nullptr);
-    map.return_empty_chunks();
+    EXPECT_TRUE(map.shrink_to_fit());
     const int* const filled = map.fulfil(h, 5);
     EXPECT_EQ(filled, map.find(h)) << "it says where";
     ASSERT_NE(filled, nullptr);

@@ -96,7 +96,7 @@ TEST(stable_slot_map, retired_objects_stay_in_place_until_their_fence) {
     EXPECT_FALSE(map.retire(a, 10));
     EXPECT_FALSE(map.contains(a));
     EXPECT_TRUE(map.empty());
-    map.return_empty_chunks();
+    EXPECT_TRUE(map.shrink_to_fit());
     EXPECT_EQ(address->get(), counter.get()) << "whoever still uses it may";
     EXPECT_NE(map.find(map.emplace(nullptr)), address);
     map.validate();

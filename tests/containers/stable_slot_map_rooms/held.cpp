@@ -89,13 +89,13 @@ TEST(stable_slot_map_rooms, the_last_object_of_a_map_may_come_and_go_without_a_r
     m.map.validate();
 }
 
-TEST(stable_slot_map_rooms, clear_and_return_empty_chunks_leave_no_memory_for_objects) {
+TEST(stable_slot_map_rooms, clear_and_shrink_to_fit_leave_no_memory_for_objects) {
     full_map m{3};
     m.erase(1, 5);
     m.map.clear();
     m.map.validate();
     EXPECT_EQ(m.map.chunks_with_memory(), 1u);
-    m.map.return_empty_chunks();
+    EXPECT_TRUE(m.map.shrink_to_fit());
     EXPECT_EQ(m.map.chunks_with_memory(), 0u);
     m.map.validate();
     EXPECT_EQ(m.next(), (place{0, 0}));

@@ -77,7 +77,6 @@ public:
         return {rows_.empty() ? nullptr : static_cast<const Base*>(rows_.data()), sizeof(T),
                 rows_.size(), core::handles().data()};
     }
-    void swap_erase(std::size_t row) { core::erase(rows_.data() + row); }
 
     /// Stops the program and names what is wrong with `h`. Requires: it finds nothing.
     [[noreturn, CAIRN_COLD]] void refuse(handle_type h, const void* store, call_site from) const {

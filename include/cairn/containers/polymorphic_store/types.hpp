@@ -115,25 +115,20 @@ public:
     [[noreturn]] virtual void refuse(handle_type h, const void* store, call_site from) const = 0;
     [[nodiscard]] virtual std::size_t size() const noexcept = 0;
     virtual bool erase(handle_type h) = 0;
-    virtual void swap_erase(std::size_t row) = 0;
     virtual void clear() noexcept = 0;
+    [[nodiscard]] virtual bool shrink_to_fit() = 0;
     [[nodiscard]] virtual bool retire(handle_type h, std::uint64_t fence) = 0;
     virtual std::size_t collect(std::uint64_t completed) = 0;
     [[nodiscard]] virtual std::size_t pending_count() const noexcept = 0;
     virtual void validate() const noexcept = 0;
 
     template <class Predicate>
-    std::size_t erase_if(Predicate&& predicate) {
-        const base_rows<Base> all = rows();  // erasing does not move the rows as a whole
-        std::size_t row = 0;
-        while (row < size()) {
-            if (predicate(all[row])) {
-                swap_erase(row);
-            } else {
-                ++row;
-            }
-        }
-        return all.count - row;
+    std::size_t erase_if(Predicate& predicate) {
+        return erase_asked(asked_of(predicate), compiler::address_of(predicate), true);
+    }
+    template <class Predicate>
+    std::size_t swap_erase_if(Predicate& predicate) {
+        return erase_asked(asked_of(predicate), compiler::address_of(predicate), false);
     }
 
     /// A copy in memory of `upstream`. Returns: null when it is exhausted, or when the type has
@@ -144,6 +139,18 @@ public:
 
 protected:
     ~any_rows() = default;
+
+    using question = bool (*)(const void* predicate, Base& object);
+
+private:
+    template <class Predicate>
+    static question asked_of(Predicate&) noexcept {
+        return [](const void* predicate, Base& object) {
+            return static_cast<bool>(
+                (*static_cast<Predicate*>(const_cast<void*>(predicate)))(object));
+        };
+    }
+    virtual std::size_t erase_asked(question ask, const void* predicate, bool keeps_order) = 0;
 };
 
 template <class Base, class T>
@@ -164,8 +171,13 @@ public:
     }
     std::size_t size() const noexcept override { return typed.size(); }
     bool erase(handle_type h) override { return typed.erase(h); }
-    void swap_erase(std::size_t row) override { typed.swap_erase(row); }
+    std::size_t erase_asked(typename any_rows<Base>::question ask, const void* predicate,
+                            bool keeps_order) override {
+        const auto is_erased = [=](T& object) { return ask(predicate, object); };
+        return keeps_order ? typed.erase_if(is_erased) : typed.swap_erase_if(is_erased);
+    }
     void clear() noexcept override { typed.clear(); }
+    bool shrink_to_fit() override { return typed.shrink_to_fit(); }
     [[nodiscard]] bool retire(handle_type h, std::uint64_t fence) override {
         return typed.retire(h, fence);
     }

@@ -181,6 +181,8 @@ struct plain_list {
 
     /// Returns: false when `upstream` is exhausted; nothing has changed then.
     [[nodiscard]] bool make_room(allocator_ref upstream) noexcept;
+    /// Capacity for `size` elements. Returns: as make_room().
+    [[nodiscard]] bool shrink(allocator_ref upstream) noexcept;
     void release(allocator_ref upstream) noexcept;
 };
 
@@ -236,8 +238,10 @@ protected:
     [[nodiscard]] std::size_t superfluous(std::size_t p) noexcept;
     /// The block of chunk `p` goes back. Requires: no slot of it is live or held.
     void send_back(std::size_t p) noexcept;
-    /// Gives back the blocks of all empty chunks, reserved ones too.
-    void return_empty() noexcept;
+    /// Gives back the blocks of all empty chunks, reserved ones too, and the chunks at the end that
+    /// have no object and whose slots may go (generations.hpp). Requires: no slot is held.
+    /// Returns: false when the table cannot move to a smaller block.
+    [[nodiscard]] bool shrink() noexcept;
     /// The generations (all vacant), blocked and promised slots of `other`.
     /// Requires: no chunk was added yet. Returns: false when exhausted.
     [[nodiscard]] bool copy_vacant(const stable_chunks& other) noexcept;
@@ -254,6 +258,8 @@ protected:
 
 private:
     [[nodiscard]] bool is_idle(std::size_t p) const noexcept;
+    [[nodiscard]] bool may_go(std::size_t p) const noexcept;
+    void remove_last() noexcept;
     void give_back_reserved(std::size_t had) noexcept;
     void free_chunk(std::size_t p) noexcept;
     void return_objects(std::size_t p) noexcept;

@@ -151,7 +151,7 @@ public:
     [[nodiscard]] live_word next_live(std::size_t index) const noexcept;
 
     [[nodiscard]] bool reserve_chunks(std::size_t count) noexcept { return reserve(count); }
-    void return_empty_chunks() noexcept;
+    [[nodiscard]] bool shrink_to_fit() noexcept;
     /// For a copy of the map: chunks, generations, blocked and promised slots. enter_copy() follows
     /// for each object.
     [[nodiscard]] bool copy_chunks(const stable_slots& other) noexcept;

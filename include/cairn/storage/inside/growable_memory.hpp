@@ -72,7 +72,7 @@ public:
     /// The same for one element more than the `count` that have room, and for as many more as
     /// grow_room() (growth.hpp) gets.
     [[nodiscard]] room find_room_for_more(std::size_t count, std::size_t element_size) noexcept;
-    /// A fresh block of `size` bytes from the upstream.
+    /// A fresh block of `size` bytes from the upstream, to grow or to shrink.
     /// Returns: nullptr when exhausted, and inside reserved addresses.
     [[nodiscard]] std::byte* begin_move(std::size_t size) noexcept;
     void finish_move(std::byte* block, std::size_t size) noexcept;  // frees the old block
@@ -89,6 +89,15 @@ public:
     /// `used` bytes.
     /// Returns: false when exhausted; nothing has changed then.
     [[nodiscard]] bool grow(std::size_t size, std::size_t used) noexcept;
+
+    /// Gives back what lies behind the first `size` bytes, which do not move: inside reserved
+    /// addresses whole steps of pages (the addresses stay reserved), else what the upstream takes
+    /// by try_resize(), or the block when `size` is 0.
+    /// Returns: false when the bytes must move for it, to a block of begin_move(size).
+    [[nodiscard]] bool try_shrink_in_place(std::size_t size) noexcept;
+    /// The same for bytes that may be copied: in place, else to a smaller block.
+    /// Returns: false when exhausted; the bytes have the memory that they had then.
+    [[nodiscard]] bool shrink(std::size_t size) noexcept;
 
     /// Gives everything back, reserved addresses too.
     void release() noexcept;

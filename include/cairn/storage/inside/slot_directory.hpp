@@ -252,6 +252,11 @@ public:
     /// Requires: no slot was used yet.
     /// Returns: false for 0, for more than slot_count_max, and when the system refuses.
     [[nodiscard]] bool reserve_address_space(std::size_t live_max, page_options how = {}) noexcept;
+    /// Gives back the free slots behind the last one that is in use or worn out, and the memory
+    /// that no slot needs. Those that have lived more than a 16th of their lives stay
+    /// (generations.hpp). A handle of a slot that went finds nothing, now and later. O(slots).
+    /// Returns: false when the upstream has no smaller block; the memory stays as large then.
+    [[nodiscard]] bool shrink_to_fit() noexcept;
     /// is_ready() is false from now on while `count` or more are alive: for an owner whose columns
     /// have room for so many, so that one comparison answers for all of them.
     void set_live_max(std::size_t count) noexcept {
@@ -315,6 +320,7 @@ private:
     [[nodiscard]] bool grow(std::size_t needed, bool takes_little) noexcept;
     [[nodiscard]] bool grow_exactly(std::uint32_t count) noexcept;
     void widen_line(std::uint32_t count) noexcept;
+    void narrow_line(std::uint32_t count) noexcept;
 
     generations lives_;
     slot_rules rules_;
