@@ -1,0 +1,354 @@
+// cairn/alloc/concurrent_heap.hpp - any size, any order, any number of threads.
+//
+//      thread A                  thread B                 shared, a lock for each class
+//      +-------------------+     +-------------------+    class 3 (64 B)   batches of slots
+//      | class 0 [###....] |     | class 0 [#......] |                     chunks with free slots
+//      | class 3 [#####..] |     | class 3 [##.....] |
+//      |  ...              |     |  ...              |    units of 64 KiB: chunks, large blocks
+//      +-------------------+     +-------------------+    segments, from the upstream
+//
+// Each thread has a stack of free slots for each class of sizes: no atomic, no lock, no owner to look
+// up. A block may be freed by any thread; its slot then belongs to that thread's stack. A full stack
+// leaves a batch of slots to the others, an empty one takes a batch. Batches that nobody takes go
+// back to the chunks slot by slot, and an empty chunk serves any class. Freed memory is not touched.
+//
+// Use it for: any size in any order, from one thread or from many; job systems whose workers free
+//             what others made.
+// Look elsewhere for: bounded time, or a fixed region (heap.hpp); one size (concurrent_pool.hpp);
+//             one lifetime (arena.hpp).
+//
+// Sizes:     16-byte steps to 128 bytes, then four to a doubling up to 32 KiB: at most a quarter
+//            above the request. Larger blocks, and alignments above 4 KiB, are whole units of
+//            64 KiB, whose untouched pages take no memory.
+// Cost:      allocate and deallocate: a load, a compare and a store beside the way to the thread's
+//            cache, which is two loads and a compare. A constant size costs nothing more, another
+//            one a load from a table of 2 KiB. deallocate(p) reads two bytes of the map.
+//            Slow path: at most 60 slots move in, or 60 move out, of which 8 to chunks; under the
+//            lock of the class. The system is called by an allocation that needs a new segment, and
+//            by trim(); no lock is held meanwhile.
+// Memory:    a cache holds slots of at most options::cache_size_max bytes (heap_cache.hpp); a class
+//            keeps batches of at most 128 KiB, or two batches, in wait. A slot in a cache keeps its
+//            chunk (64 KiB, above 4 KiB of size 256 KiB) from serving other classes: trim() and
+//            release_this_thread() undo that. Beside the slots: 1 % for records, and 4 to 64 KiB
+//            for each thread that uses the heap. These come from the system's pages, not upstream.
+// Bounds:    a thread is refused only when upstream refuses a segment, or growth is forbidden, and
+//            the free slots of the class lie in caches of other threads.
+// Threads:   any, but for construction and destruction. A thread that ends gives its cache back.
+// Modules:   as concurrent_pool: a heap works in all modules, and ends before its own is unloaded.
+// fork():    at any moment; the child may use the heap at once. What other threads of the parent
+//            had in their caches is lost to it and counts as used.
+// Misuse:    every build stops when a slot that was freed is freed again before it is given out,
+//            at the latest when it goes back to its chunk. Checked builds know of each slot whether
+//            it is live, and of each address which heap has it.
+// Lifetimes: not movable. Ends with all its blocks; none need be freed before.
+// Source:    thread caches and batches: Bonwick and Adams, "Magazines and Vmem", 2001; Ghemawat and
+//            Menage, TCMalloc. A map of one byte a unit: snmalloc's page map.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/alloc/concurrent_heap/heap_cache.hpp>
+#include <cairn/alloc/concurrent_heap/units.hpp>
+#include <cairn/core/allocator_ref.hpp>
+#include <cairn/core/inside/compiler.hpp>
+#include <cairn/core/poison.hpp>
+#include <cairn/core/slice.hpp>
+#include <cairn/os/mutex.hpp>
+#include <cairn/os/page_allocator.hpp>
+#include <cairn/storage/allocator_watch.hpp>
+#include <cairn/storage/work_limit.hpp>
+
+namespace cairn { inline namespace CAIRN_FLAVOUR {
+
+struct concurrent_heap_options {
+    /// Bytes of free slots that one thread, or view, may have.
+    std::size_t cache_size_max = std::size_t{1} << 20;
+    /// For reports of checked builds; not copied. nullptr: none.
+    const char* name = nullptr;
+};
+
+struct concurrent_heap_stats {
+    std::size_t segment_size = 0;  // bytes taken from upstream
+    std::size_t used_size = 0;     // bytes of chunks and large blocks
+    std::size_t live_size = 0;     // bytes that callers have, rounded up to slots and units
+    std::size_t cached_size = 0;   // bytes of free slots in the caches of threads and views
+    std::size_t waiting_size = 0;  // bytes of free slots in batches
+    std::size_t cache_count = 0;   // threads and views that have a cache now
+};
+
+class concurrent_heap {
+public:
+    using options = concurrent_heap_options;
+
+    /// Takes no memory yet. Segments come from `upstream`, at multiples of 64 KiB, and only whole
+    /// ones go back. Any thread may call it; one at a time, unless it is the system's.
+    explicit concurrent_heap(allocator_ref upstream = system_pages(), options how = {}) noexcept;
+    /// Gives every segment back. Blocks need not be freed before.
+    ~concurrent_heap();
+    concurrent_heap(const concurrent_heap&) = delete;
+    concurrent_heap& operator=(const concurrent_heap&) = delete;
+
+    // -------------------------------------------------------------------- allocate, deallocate
+
+    /// `size` bytes at a multiple of `align`, uninitialized.
+    /// Returns: nullptr when exhausted (Bounds, above); the heap is unchanged then.
+    /// Size 0:  allowed; the pointer may be compared but not read through.
+    [[nodiscard, gnu::always_inline]] void* allocate(
+        std::size_t size, alignment align = default_alignment) noexcept {
+        if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
+            return allocate_here(my_cache(), size, align);
+        } else {
+            return allocate_called(size, align);
+        }
+    }
+    /// `size` bytes that are zero. Clears of a large block only units that were used before.
+    [[nodiscard]] void* allocate_zeroed(std::size_t size,
+                                        alignment align = default_alignment) noexcept;
+
+    /// Requires: `p` came from allocate(size, align) of this heap or a view of it, or was resized
+    ///           to `size`, and is live; nullptr is allowed.
+    [[gnu::always_inline]] void deallocate(void* p, std::size_t size,
+                                           alignment align = default_alignment,
+                                           call_site from = call_site::current()) noexcept {
+        if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
+            deallocate_here(my_cache(), p, size, align, from);
+        } else {
+            deallocate_called(p, size, align, from);
+        }
+    }
+    /// As above, for callers that do not know the size.
+    [[gnu::always_inline]] void deallocate(void* p,
+                                           call_site from = call_site::current()) noexcept {
+        if constexpr (CAIRN_CALLER_IS_OPTIMIZED && !asserts_enabled) {
+            deallocate_here(my_cache(), p, from);
+        } else {
+            deallocate_unsized(my_cache(), p, from);
+        }
+    }
+
+    /// Makes a live block `new_size` bytes long where it stands.
+    /// Returns: false when it would need another class, or the units behind a large block are in
+    ///          use; nothing has changed then. After true, the block is freed with `new_size`.
+    [[nodiscard]] bool try_resize(void* p, std::size_t old_size, std::size_t new_size,
+                                  alignment align = default_alignment) noexcept;
+
+    /// Fills `out` from the front with blocks of `size` bytes.
+    /// Returns: how many it got; fewer only when exhausted.
+    [[nodiscard]] std::size_t allocate_n(slice<void*> out, std::size_t size,
+                                         alignment align = default_alignment) noexcept;
+    void deallocate_n(slice<void* const> freed, std::size_t size,
+                      alignment align = default_alignment) noexcept;
+
+    class local_view;
+
+    /// A view with a cache of its own, to be carried along: in a worker's context, a fibre, a job.
+    /// Without memory for a cache it works through the locks as long as it lives.
+    [[nodiscard]] local_view local() noexcept;
+
+    // -------------------------------------------------------------------- giving back
+
+    /// Gives up what the calling thread holds: before it sleeps, at the end of a job.
+    void release_this_thread() noexcept;
+
+    /// Gives waiting batches back to their chunks, and free memory to upstream or the system. Each
+    /// thread empties its cache when it next needs or leaves a batch.
+    /// `limit`:  a step is a batch, an empty segment or a run of free units; bytes are those that
+    ///           went back. It passes the limit by one step, of at most 64 MiB.
+    /// Returns:  bytes that went back.
+    std::size_t trim(work_limit limit = {}) noexcept;
+
+    /// Makes sure that units for `size` bytes are free, in segments that upstream has given.
+    /// Returns: false when upstream refuses.
+    [[nodiscard]] bool reserve(std::size_t size) noexcept;
+    /// `false`: upstream is asked for nothing more, and trim() keeps the segments.
+    void allow_growth(bool allowed) noexcept { units_.allow_growth(allowed); }
+
+    // -------------------------------------------------------------------- queries
+
+    /// Bytes that a request of `size` bytes really gets; asking for this much costs no more.
+    [[nodiscard]] std::size_t good_size(std::size_t size,
+                                        alignment align = default_alignment) const noexcept;
+    /// Bytes that the live block `p` may use.
+    [[nodiscard]] std::size_t usable_size(const void* p) const noexcept;
+    /// True when `p` lies in a chunk or large block of this heap. Cost: three loads.
+    [[nodiscard]] bool owns(const void* p) const noexcept;
+
+    /// Beside other threads at work the figures are of slightly different moments.
+    [[nodiscard]] concurrent_heap_stats stats() const noexcept;
+    /// Checks every invariant. Requires: no other thread is in the heap.
+    void validate() const noexcept;
+
+    /// As options::name. Requires: no other thread uses the heap.
+    void set_name(const char* name) noexcept;
+    [[nodiscard]] const char* name() const noexcept { return options_.name; }
+
+private:
+    friend struct concurrent_heap_registry;
+    friend struct concurrent_heap_checks;
+    using cache = detail::heap_cache;
+    using sizes = detail::slot_sizes;
+    using record = detail::unit_record;
+    struct place;
+
+    [[gnu::always_inline]] cache& my_cache() noexcept {
+        const detail::heap_thread::entry& e =
+            detail::this_heap_thread.entries[detail::heap_thread::entry_of(serial_)];
+        return e.serial == serial_ ? *e.cache : detail::no_heap_cache;
+    }
+    [[gnu::always_inline]] void* allocate_here(cache& c, std::size_t size,
+                                               alignment align) noexcept;
+    [[gnu::always_inline]] void deallocate_here(cache& c, void* p, std::size_t size,
+                                                alignment align, call_site from) noexcept;
+    [[gnu::always_inline]] void deallocate_here(cache& c, void* p, call_site from) noexcept;
+    [[gnu::always_inline]] void put(cache& c, unsigned k, void* p) noexcept;
+    [[nodiscard]] void* allocate_called(std::size_t size, alignment align) noexcept;
+    void deallocate_called(void* p, std::size_t size, alignment align, call_site from) noexcept;
+    void deallocate_unsized(cache& c, void* p, call_site from) noexcept;
+
+    // Slow paths of slots: concurrent_heap.cpp.
+    [[nodiscard]] void* take_cold(cache& c, unsigned k) noexcept;
+    void put_cold(cache& c, unsigned k, void* p) noexcept;
+    [[nodiscard]] void* take_shared(unsigned k) noexcept;
+    [[nodiscard]] unsigned fill(cache& c, unsigned k) noexcept;
+    void spill(cache& c, unsigned k, unsigned count) noexcept;
+    void empty(cache& c) noexcept;
+    void heed_trim(cache& c) noexcept;
+    void grow_limit(cache& c, unsigned k) noexcept;
+    void take_room(cache& c, unsigned for_class, std::size_t size) noexcept;
+    void move_stack(cache& c, unsigned k, unsigned limit) noexcept;
+    void drain_batches() noexcept;
+    [[nodiscard]] unsigned batch_count_max(unsigned k) const noexcept;
+
+    // Large blocks: concurrent_heap/large.cpp.
+    [[nodiscard]] void* allocate_large(std::size_t size, alignment align) noexcept;
+    void deallocate_large(record& r) noexcept;
+    [[nodiscard]] bool resize_large(record& r, std::size_t new_size) noexcept;
+    void clear_large(record& r, void* p, std::size_t size) noexcept;
+
+    // Caches: concurrent_heap/heap_registry.cpp.
+    [[nodiscard]] cache* usable(cache& which) noexcept;
+    [[nodiscard]] cache* find_or_make_cache() noexcept;
+    [[nodiscard]] cache* make_cache() noexcept;
+    void give_cache_back(cache& c) noexcept;
+
+    // Checked builds: concurrent_heap/heap_checks.cpp.
+    void note_taken(void* p, unsigned k) noexcept;
+    void note_freed(void* p, unsigned k, call_site from) noexcept;
+    [[nodiscard]] record& expect_own(const void* p, call_site from) const noexcept;
+    void expect_large(const record& r, const void* p, std::size_t size,
+                      call_site from) const noexcept;
+    [[noreturn]] void freed_twice(const void* p, call_site from) const noexcept;
+
+    // Read by every operation, written never.
+    std::uint64_t serial_ = 0;
+    detail::heap_home* home_ = nullptr;
+    detail::unit_map* map_ = nullptr;
+    options options_;
+    detail::trim_epoch epoch_;
+
+    alignas(cache_line_size) detail::unit_store units_;
+    struct alignas(cache_line_size) padded_bin : detail::slot_bin {};
+    padded_bin bins_[sizes::class_count];
+
+    // The home's list of live heaps and the caches, under its lock.
+    concurrent_heap* next_live_ = nullptr;
+    concurrent_heap** live_link_ = nullptr;
+    cache* caches_ = nullptr;
+    cache* idle_ = nullptr;
+    std::size_t cache_count_ = 0;  // those of threads and views
+
+    [[no_unique_address]] detail::allocator_watch watch_;
+};
+
+static_assert(sizeof(concurrent_heap) <= 4096, "an unused heap is small");
+
+/// A cache that belongs to this object; one thread at a time.
+/// Lifetimes: must die before its heap.
+class concurrent_heap::local_view {
+public:
+    local_view(local_view&& other) noexcept : heap_{other.heap_}, cache_{other.cache_} {
+        other.cache_ = &detail::no_heap_view;
+    }
+    local_view& operator=(local_view&&) = delete;
+    ~local_view();
+
+    [[nodiscard]] void* allocate(std::size_t size, alignment align = default_alignment) noexcept {
+        return heap_->allocate_here(*cache_, size, align);
+    }
+    void deallocate(void* p, std::size_t size, alignment align = default_alignment,
+                    call_site from = call_site::current()) noexcept {
+        heap_->deallocate_here(*cache_, p, size, align, from);
+    }
+    void deallocate(void* p, call_site from = call_site::current()) noexcept {
+        heap_->deallocate_unsized(*cache_, p, from);
+    }
+    [[nodiscard]] concurrent_heap& heap() const noexcept { return *heap_; }
+
+private:
+    friend class concurrent_heap;
+    local_view(concurrent_heap& heap, detail::heap_cache& cache) noexcept
+        : heap_{&heap}, cache_{&cache} {}
+
+    concurrent_heap* heap_;
+    detail::heap_cache* cache_;
+};
+
+static_assert(byte_allocator<concurrent_heap> && byte_allocator<concurrent_heap::local_view> &&
+              resizes_in_place<concurrent_heap> && has_good_size<concurrent_heap> &&
+              has_owns<concurrent_heap> && validatable<concurrent_heap>);
+
+// ------------------------------------------------------------------------------------------------
+// what is inlined into callers
+
+inline void* concurrent_heap::allocate_here(cache& c, std::size_t size, alignment align) noexcept {
+    if (!sizes::has(size, align)) [[unlikely]] { return allocate_large(size, align); }
+    const unsigned k = sizes::class_of(size, align);
+    void** const top = c.stacks[k].top.load(detail::memory_order::relaxed);
+    void* p = top[-1];
+    if (p != nullptr) [[likely]] {
+        c.set_top(k, top - 1);
+    } else {
+        p = take_cold(c, k);
+        if (p == nullptr) [[unlikely]] { return nullptr; }
+    }
+    if constexpr (asserts_enabled) { note_taken(p, k); }
+    unpoison(p, size);
+    return p;
+}
+
+inline void concurrent_heap::deallocate_here(cache& c, void* p, std::size_t size, alignment align,
+                                             [[maybe_unused]] call_site from) noexcept {
+    if (p == nullptr) [[unlikely]] { return; }
+    if (!sizes::has(size, align)) [[unlikely]] {
+        if constexpr (asserts_enabled) { expect_large(expect_own(p, from), p, size, from); }
+        deallocate_unsized(c, p, from);
+        return;
+    }
+    const unsigned k = sizes::class_of(size, align);
+    if constexpr (asserts_enabled) { note_freed(p, k, from); }
+    put(c, k, p);
+}
+
+inline void concurrent_heap::deallocate_here(cache& c, void* p, call_site from) noexcept {
+    if (p == nullptr) [[unlikely]] { return; }
+    const std::uint8_t kind = map_->kind(p);
+    if (kind == detail::unit_map::large) [[unlikely]] {
+        deallocate_unsized(c, p, from);
+    } else {
+        put(c, kind - 1u, p);
+    }
+}
+
+inline void concurrent_heap::put(cache& c, unsigned k, void* p) noexcept {
+    poison(p, sizes::size_of(k));
+    void** const top = c.stacks[k].top.load(detail::memory_order::relaxed);
+    if (top == c.stacks[k].ceiling) [[unlikely]] {
+        put_cold(c, k, p);
+        return;
+    }
+    *top = p;
+    c.set_top(k, top + 1);
+}
+
+}}  // namespace cairn::CAIRN_FLAVOUR

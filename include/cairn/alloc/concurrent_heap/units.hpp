@@ -1,0 +1,151 @@
+// cairn/alloc/concurrent_heap/units.hpp - segments of address space, cut into runs of 64 KiB units.
+//
+//      segment   | header, records | chunk | free run     | large block  | chunk | free |
+//                | unit 0 ..       |   1   |      3       |      3       |   1   |  1   |
+//      record      [head] r0 r1 r2 ...     one for each unit, at the begin of the segment
+//
+// The record of a run's first unit says what the run is; a free run has its length in its last
+// record, too, so that a freed run finds both neighbours. Free runs stand in lists by length, four
+// to a doubling, as in a TLSF heap (Masmano, Ripoll, Crespo and Real 2004): O(1).
+//
+// Segments double from 1 MiB to 64 MiB, each about as large as all before it; smaller ones where
+// the upstream refuses. A block above 4 MiB has a segment of its own, which goes back at once.
+//
+// Threads: one lock, never held while the upstream or the system works.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cairn/alloc/concurrent_heap/slot_bin.hpp>
+#include <cairn/alloc/concurrent_heap/unit_map.hpp>
+#include <cairn/core/allocator_ref.hpp>
+#include <cairn/storage/work_limit.hpp>
+
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+
+struct unit_segment;
+
+enum class unit_state : std::uint8_t { inside, free_run, chunk, large };
+
+/// What is known of a unit, and of the run that begins there.
+struct unit_record : slot_chunk {
+    unit_segment* segment = nullptr;
+    std::uint32_t unit_count = 0;  // of the run; also in the last unit of a free one
+    atomic<unit_state> state_{unit_state::inside};  // last, when the run is ready for it
+    bool is_used = false;  // this unit may hold other bytes than zeros
+#if CAIRN_ASSERTS
+    atomic<std::uint64_t> live_bits[word_count_max];  // slots that the user has
+#endif
+
+    [[nodiscard]] unit_state state() const noexcept { return state_.load(memory_order::acquire); }
+    void set_state(unit_state s) noexcept { state_.store(s, memory_order::release); }
+};
+
+/// The begin of what came from the upstream in one piece. The records lie behind it.
+struct unit_segment {
+    const void* heap;
+    void* memory;      // as it came from the upstream
+    std::size_t size;  // bytes of it
+    alignment align;   // of the request
+    std::uint32_t unit_count;  // those of the records included
+    std::uint32_t first_unit;  // behind the records
+    std::uint32_t free_units;
+    bool is_block;  // of one large block, with one record
+    unit_segment* next;
+    unit_segment* previous;
+
+    [[nodiscard]] unit_record& record(std::size_t i) noexcept {
+        return reinterpret_cast<unit_record*>(this + 1)[i];
+    }
+    [[nodiscard]] std::size_t index_of(const unit_record& r) noexcept {
+        return static_cast<std::size_t>(&r - &record(0));
+    }
+    [[nodiscard]] std::byte* unit(std::size_t i) noexcept {
+        return reinterpret_cast<std::byte*>(this) + i * unit_size;
+    }
+    /// Where the run of `r` begins.
+    [[nodiscard]] std::byte* begin_of(const unit_record& r) noexcept {
+        return unit(is_block ? first_unit : index_of(r));
+    }
+};
+
+class unit_store {
+public:
+    static constexpr std::size_t segment_size_min = std::size_t{1} << 20;
+    static constexpr std::size_t segment_size_max = std::size_t{64} << 20;
+    /// Larger blocks have a segment of their own.
+    static constexpr std::size_t shared_max = std::size_t{4} << 20;
+
+    unit_store(const void* heap, unit_map& map, allocator_ref upstream) noexcept;
+    unit_store(const unit_store&) = delete;
+    unit_store& operator=(const unit_store&) = delete;
+    /// Gives every segment back.
+    ~unit_store();
+
+    /// A run of `count` units; the map does not know it yet. Returns: nullptr when refused.
+    [[nodiscard]] unit_record* take(std::size_t count) noexcept;
+    /// The run is free. Requires: the map does not know it any more. O(count).
+    void give(unit_record& r) noexcept;
+
+    /// A block of `size` bytes in a segment of its own, at a multiple of `align`.
+    [[nodiscard]] unit_record* take_block(std::size_t size, alignment align) noexcept;
+    void give_block(unit_record& r) noexcept;
+
+    /// Grows or shrinks the run of a large block in place. Returns: false when a neighbour is in use.
+    [[nodiscard]] bool resize(unit_record& r, std::size_t count) noexcept;
+
+    /// Makes sure that `count` units are free, in one run where the upstream has one.
+    [[nodiscard]] bool reserve(std::size_t count) noexcept;
+    /// Gives free memory back: whole segments, and pages of free runs where the upstream is the
+    /// system. Returns: bytes.
+    std::size_t trim(work_meter& work) noexcept;
+
+    void allow_growth(bool allowed) noexcept { may_grow_.store(allowed, memory_order::relaxed); }
+    [[nodiscard]] bool is_zero_at_first() const noexcept { return has_pages_; }
+    [[nodiscard]] std::size_t segment_size() noexcept;
+    [[nodiscard]] std::size_t free_size() noexcept;
+    [[nodiscard]] mutex& lock() noexcept { return lock_; }
+    [[nodiscard]] mutex& upstream_lock() noexcept { return upstream_lock_; }
+    /// Requires, both: the lock is held.
+    [[nodiscard]] std::size_t segment_size_held() const noexcept { return segment_size_; }
+    [[nodiscard]] unit_segment* first_segment() const noexcept { return segments_; }
+    void validate() noexcept;
+
+private:
+    static constexpr unsigned bin_count = 48;
+
+    [[nodiscard]] static unsigned bin_of(std::size_t count) noexcept;
+    [[nodiscard]] unit_record* find(std::size_t count) noexcept;
+    [[nodiscard]] unit_record* take_free(std::size_t count) noexcept;
+    void cut(unit_record& r, std::size_t count) noexcept;
+    void insert(unit_record& r, std::size_t count) noexcept;
+    void remove(unit_record& r) noexcept;
+    void free_run(unit_record& r, std::size_t count) noexcept;
+    void link(unit_segment& s) noexcept;
+    void unlink(unit_segment& s) noexcept;
+    [[nodiscard]] bool grow(std::size_t count) noexcept;
+    [[nodiscard]] bool add_segment(std::size_t size) noexcept;
+    [[nodiscard]] void* ask(std::size_t size, alignment align) noexcept;
+    void give_back(unit_segment& s) noexcept;
+    std::size_t discard(unit_record& r) noexcept;
+    [[nodiscard]] unit_segment* take_empty_segment() noexcept;
+    [[nodiscard]] unit_record* take_used_run() noexcept;
+
+    unit_map& map_;
+    allocator_ref upstream_;
+    const void* heap_;
+    mutex lock_;
+    mutex upstream_lock_;  // one thread at a time asks an upstream that is not the system
+    bool has_pages_;       // the upstream is the system
+    bool needs_lock_;
+    atomic<bool> may_grow_{true};
+    std::uint64_t bins_with_runs_ = 0;
+    unit_record* runs_[bin_count] = {};
+    unit_segment* segments_ = nullptr;
+    std::size_t segment_size_ = 0;  // bytes in all
+    std::size_t free_units_ = 0;
+    std::size_t used_free_units_ = 0;  // of them, those that trim() can give back
+};
+
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail

@@ -1,0 +1,267 @@
+// Cold half of cairn/alloc/concurrent_heap.hpp: stacks that are used up, batches, chunks, trimming.
+// Large blocks are in concurrent_heap/large.cpp, units in units.cpp, threads and fork() in
+// heap_registry.cpp, questions and checks in heap_checks.cpp.
+#include <cairn/alloc/concurrent_heap.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+#include "concurrent_heap/heap_registry.hpp"
+
+namespace cairn { inline namespace CAIRN_FLAVOUR {
+namespace {
+
+using detail::cache_layout;
+using detail::heap_cache;
+using detail::slot_batch;
+
+constexpr auto relaxed = detail::memory_order::relaxed;
+constexpr std::size_t waiting_max = std::size_t{128} << 10;
+
+}  // namespace
+
+concurrent_heap::concurrent_heap(allocator_ref upstream, options how) noexcept
+    : options_{how},
+      units_{this, (concurrent_heap_registry::enter(*this), *map_), upstream} {
+    if (how.name != nullptr) { set_name(how.name); }
+}
+
+concurrent_heap::~concurrent_heap() {
+    drain_batches();
+    concurrent_heap_registry::leave(*this);
+}
+
+// ------------------------------------------------------------------------------------------------
+// chunks
+
+concurrent_heap::record* concurrent_heap::place::take_chunk(unsigned k) const noexcept {
+    record* const r = heap.units_.take(sizes::units_of(k));
+    if (r == nullptr) { return nullptr; }
+    r->begin = r->segment->begin_of(*r);
+    r->cut(k, sizes::slots_of(k));
+#if CAIRN_ASSERTS
+    for (auto& word : r->live_bits) { word.store(0, relaxed); }
+#endif
+    r->set_state(detail::unit_state::chunk);
+    heap.map_->enter(r->begin, r->unit_count, static_cast<std::uint8_t>(k + 1), r);
+    return r;
+}
+
+void concurrent_heap::place::release(detail::slot_chunk& c) const noexcept {
+    auto& r = static_cast<record&>(c);
+    heap.map_->enter(r.begin, r.unit_count, detail::unit_map::nothing, nullptr);
+    heap.units_.give(r);
+}
+
+// ------------------------------------------------------------------------------------------------
+// stacks
+
+void* concurrent_heap::take_cold(cache& which, unsigned k) noexcept {
+    cache* const c = usable(which);
+    if (c == nullptr) { return take_shared(k); }
+    heed_trim(*c);
+    if (c->count(k) == 0) {
+        grow_limit(*c, k);
+        if (c->limits[k] == 0) { return take_shared(k); }
+        if (fill(*c, k) == 0) { return nullptr; }
+    }
+    void** const top = c->stacks[k].top.load(relaxed);
+    c->set_top(k, top - 1);
+    return top[-1];
+}
+
+void concurrent_heap::put_cold(cache& which, unsigned k, void* p) noexcept {
+    cache* const c = usable(which);
+    if (c != nullptr) {
+        heed_trim(*c);
+        if (c->count(k) == c->limits[k]) { grow_limit(*c, k); }
+        if (c->count(k) == c->limits[k]) { spill(*c, k, (c->limits[k] + 1u) / 2); }
+    }
+    if (c == nullptr || c->limits[k] == 0) {
+        bins_[k].give_to_chunks(&p, 1, place{*this});
+        return;
+    }
+    void** const top = c->stacks[k].top.load(relaxed);
+    *top = p;
+    c->set_top(k, top + 1);
+}
+
+/// For a thread without a cache. Returns: nullptr when exhausted.
+void* concurrent_heap::take_shared(unsigned k) noexcept {
+    void* p = nullptr;
+    if (bins_[k].take(k, &p, 1, place{*this}) != 0) { return p; }
+    // Slots of other classes that wait may be whole chunks.
+    drain_batches();
+    return bins_[k].take(k, &p, 1, place{*this}) != 0 ? p : nullptr;
+}
+
+/// Gets slots into an empty stack, the lowest address on top. Returns: how many; 0: exhausted.
+unsigned concurrent_heap::fill(cache& c, unsigned k) noexcept {
+    void* slots[slot_batch::slot_count_max];
+    const unsigned wanted =
+        std::min<unsigned>((c.limits[k] + 1u) / 2, slot_batch::slot_count_max);
+    unsigned count = bins_[k].take(k, slots, wanted, place{*this});
+    if (count == 0) {
+        empty(c);
+        drain_batches();
+        count = bins_[k].take(k, slots, wanted, place{*this});
+    }
+    // A batch of another thread, whose limit is larger: what does not fit goes on to the chunks.
+    while (count > c.limits[k]) {
+        const unsigned more = std::min<unsigned>(count - c.limits[k], detail::slot_bin::give_max);
+        count -= more;
+        bins_[k].give_to_chunks(slots + count, more, place{*this});
+    }
+    void** top = c.floors[k].load(relaxed);
+    for (unsigned i = count; i-- != 0;) {
+        CAIRN_DETAIL_STEP();
+        *top++ = slots[i];
+    }
+    c.set_top(k, top);
+    return count;
+}
+
+/// Gives the newest `count` slots of a stack to the others; where enough wait already, eight.
+void concurrent_heap::spill(cache& c, unsigned k, unsigned count) noexcept {
+    count = std::min(count, slot_batch::slot_count_max);
+    if (count == 0) { return; }
+    void** const top = c.stacks[k].top.load(relaxed);
+    // The stack gives them up before anybody else can have them: a fork in between loses them.
+    c.set_top(k, top - count);
+    detail::signal_fence(detail::memory_order::seq_cst);
+    const unsigned given = bins_[k].give(top - count, count, batch_count_max(k), place{*this});
+    c.set_top(k, top - given);
+}
+
+/// All slots go back to their chunks.
+void concurrent_heap::empty(cache& c) noexcept {
+    for (unsigned k = 0; k < sizes::class_count; ++k) {
+        while (const unsigned count = std::min(c.count(k), detail::slot_bin::give_max)) {
+            void** const top = c.stacks[k].top.load(relaxed) - count;
+            c.set_top(k, top);
+            detail::signal_fence(detail::memory_order::seq_cst);
+            bins_[k].give_to_chunks(top, count, place{*this});
+        }
+    }
+}
+
+void concurrent_heap::heed_trim(cache& c) noexcept {
+    if (epoch_.is_new(c.epoch)) { empty(c); }
+}
+
+unsigned concurrent_heap::batch_count_max(unsigned k) const noexcept {
+    const std::size_t fitting =
+        waiting_max / (slot_batch::slot_count_max * sizes::size_of(k));
+    return static_cast<unsigned>(std::max<std::size_t>(fitting, 2));
+}
+
+// ------------------------------------------------------------------------------------------------
+// limits
+
+/// Doubles the limit of a stack that is empty or full, within the bounds of heap_cache.hpp.
+void concurrent_heap::grow_limit(cache& c, unsigned k) noexcept {
+    const unsigned old = c.limits[k];
+    const unsigned most = heap_cache::limit_max(k);
+    const unsigned first = std::min(heap_cache::first_limit, most);
+    const unsigned wanted = old == 0 ? first : std::min(2 * old, most);
+    const std::size_t more = (wanted - old) * sizes::size_of(k);
+    if (more == 0) { return; }
+    if (more > c.size_left) { take_room(c, k, more); }
+    if (more <= c.size_left) {
+        c.size_left -= more;
+        move_stack(c, k, wanted);
+    }
+}
+
+/// Halves the limits of other classes, each in turn, until `size` more bytes may be held; looks at
+/// each once.
+void concurrent_heap::take_room(cache& c, unsigned for_class, std::size_t size) noexcept {
+    for (unsigned looks = 0; looks < sizes::class_count && c.size_left < size; ++looks) {
+        CAIRN_DETAIL_STEP();
+        const unsigned k = c.next_victim;
+        c.next_victim = (k + 1) % sizes::class_count;
+        if (k == for_class || c.limits[k] == 0) { continue; }
+        const unsigned limit = c.limits[k] / 2u;
+        while (c.count(k) > limit) { spill(c, k, c.count(k) - limit); }
+        c.size_left += (c.limits[k] - limit) * sizes::size_of(k);
+        c.limits[k] = static_cast<std::uint16_t>(limit);
+        c.stacks[k].ceiling = c.floors[k].load(relaxed) + limit;
+    }
+}
+
+/// Gives a stack its limit, and its large place where the small one is too small for it.
+void concurrent_heap::move_stack(cache& c, unsigned k, unsigned limit) noexcept {
+    auto** const memory = reinterpret_cast<void**>(&c);
+    void** const small = memory + cache_layout.small[k];
+    void** const old = c.floors[k].load(relaxed);
+    if (limit > heap_cache::first_limit && old == small) {
+        void** const full = memory + cache_layout.full[k];
+        const unsigned count = c.count(k);
+        full[-1] = nullptr;
+        std::memcpy(full, old, count * sizeof(void*));
+        c.floors[k].store(full, relaxed);
+        c.set_top(k, full + count);
+    }
+    c.limits[k] = static_cast<std::uint16_t>(limit);
+    c.stacks[k].ceiling = c.floors[k].load(relaxed) + limit;
+}
+
+// ------------------------------------------------------------------------------------------------
+// several at once
+
+std::size_t concurrent_heap::allocate_n(slice<void*> out, std::size_t size,
+                                        alignment align) noexcept {
+    std::size_t got = 0;
+    for (void*& p : out) {
+        p = allocate(size, align);
+        if (p == nullptr) { break; }
+        ++got;
+    }
+    return got;
+}
+
+void concurrent_heap::deallocate_n(slice<void* const> freed, std::size_t size,
+                                   alignment align) noexcept {
+    for (void* const p : freed) { deallocate(p, size, align); }
+}
+
+void* concurrent_heap::allocate_called(std::size_t size, alignment align) noexcept {
+    return allocate_here(my_cache(), size, align);
+}
+
+void concurrent_heap::deallocate_called(void* p, std::size_t size, alignment align,
+                                        call_site from) noexcept {
+    deallocate_here(my_cache(), p, size, align, from);
+}
+
+// ------------------------------------------------------------------------------------------------
+// giving back
+
+void concurrent_heap::drain_batches() noexcept {
+    for (auto& bin : bins_) {
+        while (bin.drain(place{*this})) {}
+        while (bin.release_empty(place{*this})) {}
+    }
+}
+
+std::size_t concurrent_heap::trim(work_limit limit) noexcept {
+    detail::work_meter work{limit};
+    epoch_.raise();
+    if (cache* const mine = concurrent_heap_registry::find(*this)) { heed_trim(*mine); }
+    for (auto& bin : bins_) {
+        while (work.goes_on() && bin.drain(place{*this})) {
+            work.pay(1, 0);
+            work.look();
+        }
+        while (bin.release_empty(place{*this})) {}
+    }
+    return units_.trim(work);
+}
+
+bool concurrent_heap::reserve(std::size_t size) noexcept {
+    return size <= PTRDIFF_MAX && units_.reserve((size + detail::unit_size - 1) / detail::unit_size);
+}
+
+void concurrent_heap::release_this_thread() noexcept { concurrent_heap_registry::detach(*this); }
+
+}}  // namespace cairn::CAIRN_FLAVOUR

@@ -1,0 +1,474 @@
+// Runs of units and segments: cairn/alloc/concurrent_heap/units.hpp.
+#include <cairn/alloc/concurrent_heap/units.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+#include <cairn/core/inside/bits.hpp>
+#include <cairn/core/poison.hpp>
+#include <cairn/os/page_allocator.hpp>
+#include <cairn/os/system_allocator.hpp>
+
+namespace cairn { inline namespace CAIRN_FLAVOUR { namespace detail {
+namespace {
+
+constexpr alignment unit_alignment{unit_size};
+
+constexpr std::size_t units_for(std::size_t bytes) noexcept {
+    return (bytes + unit_size - 1) / unit_size;
+}
+
+/// Units in front that the records of `unit_count` units take.
+constexpr std::size_t head_units(std::size_t unit_count) noexcept {
+    return units_for(sizeof(unit_segment) + unit_count * sizeof(unit_record));
+}
+
+/// Units of the smallest segment with a run of `count` units.
+constexpr std::size_t segment_units(std::size_t count) noexcept {
+    std::size_t all = count + 1;
+    while (all - head_units(all) < count) { ++all; }
+    return all;
+}
+
+std::size_t used_in(unit_segment& s, std::size_t first, std::size_t count) noexcept {
+    std::size_t used = 0;
+    for (std::size_t i = first; i < first + count; ++i) {
+        CAIRN_DETAIL_STEP();
+        used += s.record(i).is_used ? 1 : 0;
+    }
+    return used;
+}
+
+void set_used(unit_segment& s, std::size_t first, std::size_t count, bool used) noexcept {
+    for (std::size_t i = first; i < first + count; ++i) {
+        CAIRN_DETAIL_STEP();
+        s.record(i).is_used = used;
+    }
+}
+
+unit_record* next_run(const unit_record& r) noexcept { return static_cast<unit_record*>(r.next); }
+
+}  // namespace
+
+unit_store::unit_store(const void* heap, unit_map& map, allocator_ref upstream) noexcept
+    : map_{map},
+      upstream_{upstream},
+      heap_{heap},
+      has_pages_{upstream == system_pages()},
+      needs_lock_{!has_pages_ && !(upstream == system_memory())} {}
+
+unit_store::~unit_store() {
+    while (segments_ != nullptr) {
+        unit_segment& s = *segments_;
+        unlink(s);
+        map_.enter(&s, s.unit_count, unit_map::nothing, nullptr);
+        give_back(s);
+    }
+}
+
+// ------------------------------------------------------------------------------------------------
+// free runs, under the lock
+
+// Lengths up to 16 have a list each; above, four lists to a doubling.
+unsigned unit_store::bin_of(std::size_t count) noexcept {
+    if (count <= 16) { return static_cast<unsigned>(count - 1); }
+    const unsigned top = floor_log2(count);
+    return 16 + (top - 4) * 4 + static_cast<unsigned>((count >> (top - 2)) & 3);
+}
+
+/// Every run of a higher list fits; of the list of `count` itself a few are looked at.
+unit_record* unit_store::find(std::size_t count) noexcept {
+    const unsigned own = bin_of(count);
+    unit_record* r = runs_[own];
+    for (int looks = 0; r != nullptr && looks < 8; ++looks, r = next_run(*r)) {
+        CAIRN_DETAIL_STEP();
+        if (r->unit_count >= count) { return r; }
+    }
+    const std::uint64_t higher = bins_with_runs_ & ~((std::uint64_t{2} << own) - 1);
+    return higher != 0 ? runs_[lowest_bit(higher)] : nullptr;
+}
+
+void unit_store::insert(unit_record& r, std::size_t count) noexcept {
+    unit_segment& s = *r.segment;
+    const std::size_t i = s.index_of(r);
+    unit_record& last = s.record(i + count - 1);
+    r.set_state(unit_state::free_run);
+    last.set_state(unit_state::free_run);
+    r.unit_count = last.unit_count = static_cast<std::uint32_t>(count);
+    const unsigned bin = bin_of(count);
+    r.previous = nullptr;
+    r.next = runs_[bin];
+    if (r.next != nullptr) { r.next->previous = &r; }
+    runs_[bin] = &r;
+    bins_with_runs_ |= std::uint64_t{1} << bin;
+    s.free_units += static_cast<std::uint32_t>(count);
+    free_units_ += count;
+    used_free_units_ += r.slot_count;
+}
+
+/// Takes a free run out of its list. Both ends become units inside a run.
+void unit_store::remove(unit_record& r) noexcept {
+    const std::size_t count = r.unit_count;
+    unit_segment& s = *r.segment;
+    const unsigned bin = bin_of(count);
+    if (r.next != nullptr) { r.next->previous = r.previous; }
+    if (r.previous != nullptr) {
+        r.previous->next = r.next;
+    } else {
+        runs_[bin] = next_run(r);
+        if (runs_[bin] == nullptr) { bins_with_runs_ &= ~(std::uint64_t{1} << bin); }
+    }
+    r.set_state(unit_state::inside);
+    s.record(s.index_of(r) + count - 1).set_state(unit_state::inside);
+    s.free_units -= static_cast<std::uint32_t>(count);
+    free_units_ -= count;
+    used_free_units_ -= r.slot_count;
+}
+
+/// A removed run keeps its first `count` units; the rest is free again.
+void unit_store::cut(unit_record& r, std::size_t count) noexcept {
+    unit_segment& s = *r.segment;
+    const std::size_t all = r.unit_count;
+    r.unit_count = static_cast<std::uint32_t>(count);
+    if (all == count) { return; }
+    const std::size_t i = s.index_of(r);
+    unit_record& rest = s.record(i + count);
+    rest.segment = &s;
+    // Of a free run the count of slots is the number of its used units.
+    rest.slot_count = r.slot_count - static_cast<unsigned>(used_in(s, i, count));
+    insert(rest, all - count);
+}
+
+unit_record* unit_store::take_free(std::size_t count) noexcept {
+    unit_record* const r = find(count);
+    if (r != nullptr) {
+        remove(*r);
+        cut(*r, count);
+    }
+    return r;
+}
+
+//   [ free ][ this ][ free ] => [ ------ free ------ ]
+void unit_store::free_run(unit_record& freed, std::size_t count) noexcept {
+    unit_segment& s = *freed.segment;
+    std::size_t i = s.index_of(freed);
+    std::size_t used = used_in(s, i, count);
+    freed.set_state(unit_state::inside);
+    if (i > s.first_unit && s.record(i - 1).state() == unit_state::free_run) {
+        unit_record& before = s.record(i - s.record(i - 1).unit_count);
+        remove(before);
+        used += before.slot_count;
+        count += before.unit_count;
+        i -= before.unit_count;
+    }
+    if (i + count < s.unit_count && s.record(i + count).state() == unit_state::free_run) {
+        unit_record& behind = s.record(i + count);
+        remove(behind);
+        used += behind.slot_count;
+        count += behind.unit_count;
+    }
+    unit_record& r = s.record(i);
+    r.segment = &s;
+    r.slot_count = static_cast<unsigned>(used);
+    insert(r, count);
+}
+
+unit_record* unit_store::take(std::size_t count) noexcept {
+    do {
+        const lock_scope held{lock_};
+        if (unit_record* const r = take_free(count)) { return r; }
+    } while (grow(count));
+    return nullptr;
+}
+
+void unit_store::give(unit_record& r) noexcept {
+    const lock_scope held{lock_};
+    set_used(*r.segment, r.segment->index_of(r), r.unit_count, true);
+    free_run(r, r.unit_count);
+}
+
+bool unit_store::resize(unit_record& r, std::size_t count) noexcept {
+    const lock_scope held{lock_};
+    unit_segment& s = *r.segment;
+    const std::size_t i = s.index_of(r);
+    const std::size_t old = r.unit_count;
+    if (count < old) {
+        unit_record& rest = s.record(i + count);
+        rest.segment = &s;
+        set_used(s, i + count, old - count, true);
+        free_run(rest, old - count);
+    } else {
+        if (i + old >= s.unit_count || s.record(i + old).state() != unit_state::free_run) {
+            return false;
+        }
+        unit_record& behind = s.record(i + old);
+        if (behind.unit_count < count - old) { return false; }
+        remove(behind);
+        cut(behind, count - old);
+    }
+    r.unit_count = static_cast<std::uint32_t>(count);
+    return true;
+}
+
+// ------------------------------------------------------------------------------------------------
+// segments
+
+void* unit_store::ask(std::size_t size, alignment align) noexcept {
+    if (!needs_lock_) { return upstream_.allocate(size, align); }
+    const lock_scope held{upstream_lock_};
+    return upstream_.allocate(size, align);
+}
+
+void unit_store::give_back(unit_segment& s) noexcept {
+    void* const memory = s.memory;
+    const std::size_t size = s.size;
+    const alignment align = s.align;
+    unpoison(memory, size);
+    if (!needs_lock_) {
+        upstream_.deallocate(memory, size, align);
+        return;
+    }
+    const lock_scope held{upstream_lock_};
+    upstream_.deallocate(memory, size, align);
+}
+
+void unit_store::link(unit_segment& s) noexcept {
+    s.previous = nullptr;
+    s.next = segments_;
+    if (s.next != nullptr) { s.next->previous = &s; }
+    segments_ = &s;
+    segment_size_ += s.size;
+}
+
+void unit_store::unlink(unit_segment& s) noexcept {
+    if (s.next != nullptr) { s.next->previous = s.previous; }
+    (s.previous != nullptr ? s.previous->next : segments_) = s.next;
+    segment_size_ -= s.size;
+}
+
+bool unit_store::add_segment(std::size_t size) noexcept {
+    void* const memory = ask(size, unit_alignment);
+    if (memory == nullptr) { return false; }
+    const auto units = static_cast<std::uint32_t>(size / unit_size);
+    const auto head = static_cast<std::uint32_t>(head_units(units));
+    auto& s = *::new (memory) unit_segment{heap_, memory, size,  unit_alignment, units,
+                                           head,  0,      false, nullptr,        nullptr};
+    if (!map_.cover(memory, size)) {
+        give_back(s);
+        return false;
+    }
+    // Fresh pages are zero, and a record of zeros is that of a unit inside a run.
+    for (std::size_t i = head; !has_pages_ && i < units; ++i) {
+        s.record(i).set_state(unit_state::inside);
+        s.record(i).is_used = true;
+    }
+    poison(s.unit(head), (units - head) * unit_size);
+    const lock_scope held{lock_};
+    link(s);
+    s.record(head).segment = &s;
+    free_run(s.record(head), units - head);
+    return true;
+}
+
+/// Halves the request where the upstream refuses, as long as the run fits.
+bool unit_store::grow(std::size_t count) noexcept {
+    if (!may_grow_.load(memory_order::relaxed)) { return false; }
+    const std::size_t least = segment_units(count) * unit_size;
+    std::size_t size = std::clamp(std::bit_floor(segment_size() | 1), segment_size_min,
+                                  segment_size_max);
+    while (size > least) {
+        if (add_segment(size)) { return true; }
+        size /= 2;
+    }
+    return add_segment(least);
+}
+
+bool unit_store::reserve(std::size_t count) noexcept {
+    while (free_size() / unit_size < count) {
+        if (!may_grow_.load(memory_order::relaxed)) { return false; }
+        const std::size_t missing = count - free_size() / unit_size;
+        constexpr std::size_t most = segment_size_max / unit_size - 16;
+        if (!grow(std::min(missing, most))) { return false; }
+    }
+    return true;
+}
+
+unit_record* unit_store::take_block(std::size_t size, alignment align) noexcept {
+    if (!may_grow_.load(memory_order::relaxed)) { return nullptr; }
+    align = std::max(align, unit_alignment);
+    const std::size_t body = saturating_add(size, unit_size - 1) & ~(unit_size - 1);
+    const std::size_t all = saturating_add(body, align.bytes());
+    if (all > PTRDIFF_MAX) { return nullptr; }
+    void* const memory = ask(all, align);
+    if (memory == nullptr) { return nullptr; }
+    const auto units = static_cast<std::uint32_t>(all / unit_size);
+    auto& s = *::new (memory) unit_segment{heap_, memory, all,  align,   units,
+                                           0,     0,      true, nullptr, nullptr};
+    s.first_unit = static_cast<std::uint32_t>(align.bytes() / unit_size);
+    if (!map_.cover(memory, all)) {
+        give_back(s);
+        return nullptr;
+    }
+    unit_record& r = s.record(0);
+    r.segment = &s;
+    r.unit_count = units - s.first_unit;
+    r.is_used = !has_pages_;
+    poison(s.unit(s.first_unit), body);
+    const lock_scope held{lock_};
+    link(s);
+    return &r;
+}
+
+void unit_store::give_block(unit_record& r) noexcept {
+    {
+        const lock_scope held{lock_};
+        unlink(*r.segment);
+    }
+    give_back(*r.segment);
+}
+
+// ------------------------------------------------------------------------------------------------
+// giving back
+
+/// Returns: a segment that nothing lives in, out of all lists; nullptr: there is none.
+unit_segment* unit_store::take_empty_segment() noexcept {
+    const lock_scope held{lock_};
+    unit_segment* s = segments_;
+    while (s != nullptr && (s->is_block || s->free_units != s->unit_count - s->first_unit)) {
+        s = s->next;
+    }
+    if (s != nullptr) {
+        remove(s->record(s->first_unit));
+        unlink(*s);
+    }
+    return s;
+}
+
+/// Returns: a free run with used units, out of its list; nullptr: there is none.
+unit_record* unit_store::take_used_run() noexcept {
+    const lock_scope held{lock_};
+    if (used_free_units_ == 0) { return nullptr; }
+    for (unit_record* r : runs_) {
+        while (r != nullptr && r->slot_count == 0) { r = next_run(*r); }
+        if (r != nullptr) {
+            remove(*r);
+            return r;
+        }
+    }
+    return nullptr;
+}
+
+std::size_t unit_store::discard(unit_record& r) noexcept {
+    unit_segment& s = *r.segment;
+    const std::size_t i = s.index_of(r);
+    page_memory::discard(s.unit(i), r.unit_count * unit_size);
+    const std::size_t bytes = r.slot_count * unit_size;
+    const lock_scope held{lock_};
+    set_used(s, i, r.unit_count, false);
+    free_run(r, r.unit_count);
+    return bytes;
+}
+
+std::size_t unit_store::trim(work_meter& work) noexcept {
+    std::size_t bytes = 0;
+    work.look();
+    while (work.goes_on() && may_grow_.load(memory_order::relaxed)) {
+        unit_segment* const s = take_empty_segment();
+        if (s == nullptr) { break; }
+        bytes += s->size;
+        work.pay(1, s->size);
+        give_back(*s);
+        work.look();
+    }
+    while (has_pages_ && work.goes_on()) {
+        unit_record* const r = take_used_run();
+        if (r == nullptr) { break; }
+        const std::size_t done = discard(*r);
+        bytes += done;
+        work.pay(1, done);
+        work.look();
+    }
+    return bytes;
+}
+
+// ------------------------------------------------------------------------------------------------
+// questions
+
+std::size_t unit_store::segment_size() noexcept {
+    const lock_scope held{lock_};
+    return segment_size_;
+}
+
+std::size_t unit_store::free_size() noexcept {
+    const lock_scope held{lock_};
+    return free_units_ * unit_size;
+}
+
+void unit_store::validate() noexcept {
+    const lock_scope held{lock_};
+    [[maybe_unused]] std::size_t free_count = 0;
+    [[maybe_unused]] std::size_t used_count = 0;
+    for (unit_segment* s = segments_; s != nullptr; s = s->next) {
+        CAIRN_ASSERT(s->heap == heap_, "a segment knows the heap that it belongs to");
+        if (s->is_block) { continue; }
+        bool was_free = false;
+        std::size_t free_here = 0;
+        for (std::size_t i = s->first_unit; i < s->unit_count; i += s->record(i).unit_count) {
+            const unit_record& r = s->record(i);
+            const bool is_free = r.state() == unit_state::free_run;
+            CAIRN_ASSERT(r.unit_count != 0 && i + r.unit_count <= s->unit_count,
+                         "runs of units lie side by side in their segment");
+            CAIRN_ASSERT(!(was_free && is_free), "neighbouring free runs are one run");
+            CAIRN_ASSERT(!is_free || r.slot_count == used_in(*s, i, r.unit_count),
+                         "a free run counts its used units");
+            free_here += is_free ? r.unit_count : 0;
+            used_count += is_free ? r.slot_count : 0;
+            was_free = is_free;
+        }
+        CAIRN_ASSERT(free_here == s->free_units, "a segment counts its free units");
+        free_count += free_here;
+    }
+    CAIRN_ASSERT(free_count == free_units_ && used_count == used_free_units_,
+                 "the heap counts its free units");
+}
+
+// ------------------------------------------------------------------------------------------------
+// the map
+
+unit_record* unit_map::find(const void* p) const noexcept {
+    const auto unit = unit_of(p);
+    if (unit / leaf_units >= leaf_count) { return nullptr; }
+    const leaf* const l = leaves_[unit / leaf_units].load(memory_order::acquire);
+    return l == nullptr ? nullptr : l->record[unit % leaf_units].load(memory_order::acquire);
+}
+
+bool unit_map::cover(const void* begin, std::size_t size) noexcept {
+    const std::size_t last = (unit_of(begin) + (size - 1) / unit_size) / leaf_units;
+    if (last >= leaf_count) { return false; }
+    for (std::size_t i = unit_of(begin) / leaf_units; i <= last; ++i) {
+        leaf* known = leaves_[i].load(memory_order::acquire);
+        if (known != nullptr) { continue; }
+        const std::size_t bytes = page_memory::round_up_to_pages(sizeof(leaf));
+        void* const memory = page_memory::reserve_committed(bytes);
+        if (memory == nullptr) { return false; }
+        // Fresh pages are zero: every unit is no heap's. Another thread may have been faster.
+        if (!leaves_[i].compare_exchange_strong(known, static_cast<leaf*>(memory),
+                                                memory_order::acq_rel, memory_order::acquire)) {
+            page_memory::release(memory, bytes);
+        }
+    }
+    return true;
+}
+
+void unit_map::enter(const void* begin, std::size_t count, std::uint8_t kind,
+                     unit_record* r) noexcept {
+    const std::size_t first = unit_of(begin);
+    for (std::size_t i = first; i < first + count; ++i) {
+        leaf& l = *leaves_[i / leaf_units].load(memory_order::relaxed);
+        l.record[i % leaf_units].store(r, memory_order::release);
+        l.kind[i % leaf_units].store(kind, memory_order::release);
+    }
+}
+
+}}}  // namespace cairn::CAIRN_FLAVOUR::detail
