@@ -14,6 +14,7 @@ module;
 #include <cairn/alloc/best_fit.hpp>
 #include <cairn/alloc/budget.hpp>
 #include <cairn/alloc/builder.hpp>
+#include <cairn/alloc/concurrent_heap.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/concurrent_pool_of.hpp>
 #include <cairn/alloc/double_ended_arena.hpp>
@@ -144,6 +145,9 @@ using cairn::collection_report;
 using cairn::column_list;
 using cairn::compaction_report;
 using cairn::components_of;
+using cairn::concurrent_heap;
+using cairn::concurrent_heap_options;
+using cairn::concurrent_heap_stats;
 using cairn::concurrent_object_pool;
 using cairn::concurrent_pool;
 using cairn::concurrent_pool_of;

@@ -21,6 +21,7 @@ class per_thread;
 
 // alloc
 class arena;
+class concurrent_heap;
 class concurrent_pool;
 class concurrent_relocatable_heap;
 class double_ended_arena;

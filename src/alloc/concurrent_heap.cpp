@@ -21,8 +21,11 @@ constexpr std::size_t waiting_max = std::size_t{128} << 10;
 }  // namespace
 
 concurrent_heap::concurrent_heap(allocator_ref upstream, options how) noexcept
-    : options_{how},
-      units_{this, (concurrent_heap_registry::enter(*this), *map_), upstream} {
+    : home_{&concurrent_heap_registry::home_here()},
+      map_{concurrent_heap_registry::home_here().map},
+      options_{how},
+      units_{this, *map_, upstream} {
+    concurrent_heap_registry::enter(*this);
     if (how.name != nullptr) { set_name(how.name); }
 }
 
@@ -98,19 +101,12 @@ void* concurrent_heap::take_shared(unsigned k) noexcept {
 /// Gets slots into an empty stack, the lowest address on top. Returns: how many; 0: exhausted.
 unsigned concurrent_heap::fill(cache& c, unsigned k) noexcept {
     void* slots[slot_batch::slot_count_max];
-    const unsigned wanted =
-        std::min<unsigned>((c.limits[k] + 1u) / 2, slot_batch::slot_count_max);
+    const unsigned wanted = std::min<unsigned>((c.limits[k] + 1u) / 2, slot_batch::slot_count_max);
     unsigned count = bins_[k].take(k, slots, wanted, place{*this});
     if (count == 0) {
         empty(c);
         drain_batches();
         count = bins_[k].take(k, slots, wanted, place{*this});
-    }
-    // A batch of another thread, whose limit is larger: what does not fit goes on to the chunks.
-    while (count > c.limits[k]) {
-        const unsigned more = std::min<unsigned>(count - c.limits[k], detail::slot_bin::give_max);
-        count -= more;
-        bins_[k].give_to_chunks(slots + count, more, place{*this});
     }
     void** top = c.floors[k].load(relaxed);
     for (unsigned i = count; i-- != 0;) {
@@ -126,9 +122,9 @@ void concurrent_heap::spill(cache& c, unsigned k, unsigned count) noexcept {
     count = std::min(count, slot_batch::slot_count_max);
     if (count == 0) { return; }
     void** const top = c.stacks[k].top.load(relaxed);
-    // The stack gives them up before anybody else can have them: a fork in between loses them.
+    // The stack gives them up before another thread can have them: a fork in between loses them.
     c.set_top(k, top - count);
-    detail::signal_fence(detail::memory_order::seq_cst);
+    compiler::signal_fence(detail::memory_order::seq_cst);
     const unsigned given = bins_[k].give(top - count, count, batch_count_max(k), place{*this});
     c.set_top(k, top - given);
 }
@@ -139,7 +135,7 @@ void concurrent_heap::empty(cache& c) noexcept {
         while (const unsigned count = std::min(c.count(k), detail::slot_bin::give_max)) {
             void** const top = c.stacks[k].top.load(relaxed) - count;
             c.set_top(k, top);
-            detail::signal_fence(detail::memory_order::seq_cst);
+            compiler::signal_fence(detail::memory_order::seq_cst);
             bins_[k].give_to_chunks(top, count, place{*this});
         }
     }
@@ -150,8 +146,7 @@ void concurrent_heap::heed_trim(cache& c) noexcept {
 }
 
 unsigned concurrent_heap::batch_count_max(unsigned k) const noexcept {
-    const std::size_t fitting =
-        waiting_max / (slot_batch::slot_count_max * sizes::size_of(k));
+    const std::size_t fitting = waiting_max / (slot_batch::slot_count_max * sizes::size_of(k));
     return static_cast<unsigned>(std::max<std::size_t>(fitting, 2));
 }
 
@@ -173,16 +168,21 @@ void concurrent_heap::grow_limit(cache& c, unsigned k) noexcept {
     }
 }
 
-/// Halves the limits of other classes, each in turn, until `size` more bytes may be held; looks at
-/// each once.
+/// Other classes give up the half of their limits that they do not use, each in turn, until `size`
+/// more bytes may be held. Where that is not enough, one of them leaves a batch to the others.
 void concurrent_heap::take_room(cache& c, unsigned for_class, std::size_t size) noexcept {
+    bool has_spilled = false;
     for (unsigned looks = 0; looks < sizes::class_count && c.size_left < size; ++looks) {
         CAIRN_DETAIL_STEP();
         const unsigned k = c.next_victim;
         c.next_victim = (k + 1) % sizes::class_count;
         if (k == for_class || c.limits[k] == 0) { continue; }
-        const unsigned limit = c.limits[k] / 2u;
-        while (c.count(k) > limit) { spill(c, k, c.count(k) - limit); }
+        const unsigned half = c.limits[k] / 2u;
+        if (c.count(k) > half && !has_spilled) {
+            spill(c, k, c.count(k) - half);
+            has_spilled = true;
+        }
+        const unsigned limit = std::max(half, c.count(k));
         c.size_left += (c.limits[k] - limit) * sizes::size_of(k);
         c.limits[k] = static_cast<std::uint16_t>(limit);
         c.stacks[k].ceiling = c.floors[k].load(relaxed) + limit;
@@ -259,7 +259,8 @@ std::size_t concurrent_heap::trim(work_limit limit) noexcept {
 }
 
 bool concurrent_heap::reserve(std::size_t size) noexcept {
-    return size <= PTRDIFF_MAX && units_.reserve((size + detail::unit_size - 1) / detail::unit_size);
+    return size <= PTRDIFF_MAX &&
+           units_.reserve((size + detail::unit_size - 1) / detail::unit_size);
 }
 
 void concurrent_heap::release_this_thread() noexcept { concurrent_heap_registry::detach(*this); }

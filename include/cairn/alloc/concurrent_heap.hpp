@@ -7,42 +7,35 @@
 //      |  ...              |     |  ...              |    units of 64 KiB: chunks, large blocks
 //      +-------------------+     +-------------------+    segments, from the upstream
 //
-// Each thread has a stack of free slots for each class of sizes: no atomic, no lock, no owner to look
-// up. A block may be freed by any thread; its slot then belongs to that thread's stack. A full stack
-// leaves a batch of slots to the others, an empty one takes a batch. Batches that nobody takes go
-// back to the chunks slot by slot, and an empty chunk serves any class. Freed memory is not touched.
+// Each thread has a stack of free slots for each class of sizes: no atomic, no lock, no owner to
+// look up. A block may be freed by any thread; its slot then belongs to that thread's stack. A full
+// stack leaves a batch of slots to the others, an empty one takes a batch. Where enough batches
+// wait, slots go to their chunks, and an empty chunk serves any class. Free memory is not touched.
 //
 // Use it for: any size in any order, from one thread or from many; job systems whose workers free
 //             what others made.
 // Look elsewhere for: bounded time, or a fixed region (heap.hpp); one size (concurrent_pool.hpp);
 //             one lifetime (arena.hpp).
 //
-// Sizes:     16-byte steps to 128 bytes, then four to a doubling up to 32 KiB: at most a quarter
-//            above the request. Larger blocks, and alignments above 4 KiB, are whole units of
-//            64 KiB, whose untouched pages take no memory.
-// Cost:      allocate and deallocate: a load, a compare and a store beside the way to the thread's
-//            cache, which is two loads and a compare. A constant size costs nothing more, another
-//            one a load from a table of 2 KiB. deallocate(p) reads two bytes of the map.
-//            Slow path: at most 60 slots move in, or 60 move out, of which 8 to chunks; under the
-//            lock of the class. The system is called by an allocation that needs a new segment, and
-//            by trim(); no lock is held meanwhile.
-// Memory:    a cache holds slots of at most options::cache_size_max bytes (heap_cache.hpp); a class
-//            keeps batches of at most 128 KiB, or two batches, in wait. A slot in a cache keeps its
-//            chunk (64 KiB, above 4 KiB of size 256 KiB) from serving other classes: trim() and
-//            release_this_thread() undo that. Beside the slots: 1 % for records, and 4 to 64 KiB
-//            for each thread that uses the heap. These come from the system's pages, not upstream.
-// Bounds:    a thread is refused only when upstream refuses a segment, or growth is forbidden, and
-//            the free slots of the class lie in caches of other threads.
+// Sizes:     16-byte steps to 128 bytes, then four to a doubling up to 32 KiB. Larger blocks, and
+//            alignments above 4 KiB, are whole units of 64 KiB; untouched pages take no memory.
+// Cost:      a load, a compare and a store beside the way to the thread's cache: two loads and a
+//            compare. A constant size costs no more, another one a load from a table of 2 KiB;
+//            deallocate(p) two loads from the map. Slow path: 60 slots move in or out, or 8 to
+//            their chunks, under the lock of the class. The system is called by trim() and by an
+//            allocation that needs a new segment; no lock is held meanwhile.
+// Memory:    heap_cache.hpp has the bound of a cache. A class keeps 128 KiB in waiting batches, or
+//            two batches. A slot in a cache keeps its chunk (64 KiB; above 4 KiB of size 256 KiB)
+//            from serving other classes: trim() and release_this_thread() undo that. Records take
+//            1 %, a thread 4 to 48 KiB; the bookkeeping of threads is pages, not from upstream.
+// Bounds:    a thread is refused only when upstream refuses, or growth is forbidden, and the free
+//            slots of the class lie in caches of other threads.
 // Threads:   any, but for construction and destruction. A thread that ends gives its cache back.
-// Modules:   as concurrent_pool: a heap works in all modules, and ends before its own is unloaded.
 // fork():    at any moment; the child may use the heap at once. What other threads of the parent
 //            had in their caches is lost to it and counts as used.
-// Misuse:    every build stops when a slot that was freed is freed again before it is given out,
-//            at the latest when it goes back to its chunk. Checked builds know of each slot whether
-//            it is live, and of each address which heap has it.
-// Lifetimes: not movable. Ends with all its blocks; none need be freed before.
-// Source:    thread caches and batches: Bonwick and Adams, "Magazines and Vmem", 2001; Ghemawat and
-//            Menage, TCMalloc. A map of one byte a unit: snmalloc's page map.
+// Misuse:    every build stops when a slot comes back to its chunk twice. Checked builds know of
+//            each slot whether it is live, and of each address which heap has it.
+// Source:    Bonwick and Adams, "Magazines and Vmem", 2001; snmalloc's page map.
 #pragma once
 
 #include <cstddef>
@@ -77,6 +70,8 @@ struct concurrent_heap_stats {
     std::size_t cache_count = 0;   // threads and views that have a cache now
 };
 
+/// Not movable. Ends with all its blocks; none need be freed before. A heap works in all modules
+/// of a program, as a concurrent_pool does, and ends before its own module is unloaded.
 class concurrent_heap {
 public:
     using options = concurrent_heap_options;
@@ -94,8 +89,8 @@ public:
     /// `size` bytes at a multiple of `align`, uninitialized.
     /// Returns: nullptr when exhausted (Bounds, above); the heap is unchanged then.
     /// Size 0:  allowed; the pointer may be compared but not read through.
-    [[nodiscard, gnu::always_inline]] void* allocate(
-        std::size_t size, alignment align = default_alignment) noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] void* allocate(std::size_t size,
+                                                     alignment align = default_alignment) noexcept {
         if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
             return allocate_here(my_cache(), size, align);
         } else {
@@ -108,7 +103,7 @@ public:
 
     /// Requires: `p` came from allocate(size, align) of this heap or a view of it, or was resized
     ///           to `size`, and is live; nullptr is allowed.
-    [[gnu::always_inline]] void deallocate(void* p, std::size_t size,
+    [[CAIRN_FORCE_INLINE]] void deallocate(void* p, std::size_t size,
                                            alignment align = default_alignment,
                                            call_site from = call_site::current()) noexcept {
         if constexpr (CAIRN_CALLER_IS_OPTIMIZED) {
@@ -118,7 +113,7 @@ public:
         }
     }
     /// As above, for callers that do not know the size.
-    [[gnu::always_inline]] void deallocate(void* p,
+    [[CAIRN_FORCE_INLINE]] void deallocate(void* p,
                                            call_site from = call_site::current()) noexcept {
         if constexpr (CAIRN_CALLER_IS_OPTIMIZED && !asserts_enabled) {
             deallocate_here(my_cache(), p, from);
@@ -191,17 +186,17 @@ private:
     using record = detail::unit_record;
     struct place;
 
-    [[gnu::always_inline]] cache& my_cache() noexcept {
+    [[CAIRN_FORCE_INLINE]] cache& my_cache() noexcept {
         const detail::heap_thread::entry& e =
             detail::this_heap_thread.entries[detail::heap_thread::entry_of(serial_)];
         return e.serial == serial_ ? *e.cache : detail::no_heap_cache;
     }
-    [[gnu::always_inline]] void* allocate_here(cache& c, std::size_t size,
+    [[CAIRN_FORCE_INLINE]] void* allocate_here(cache& c, std::size_t size,
                                                alignment align) noexcept;
-    [[gnu::always_inline]] void deallocate_here(cache& c, void* p, std::size_t size,
+    [[CAIRN_FORCE_INLINE]] void deallocate_here(cache& c, void* p, std::size_t size,
                                                 alignment align, call_site from) noexcept;
-    [[gnu::always_inline]] void deallocate_here(cache& c, void* p, call_site from) noexcept;
-    [[gnu::always_inline]] void put(cache& c, unsigned k, void* p) noexcept;
+    [[CAIRN_FORCE_INLINE]] void deallocate_here(cache& c, void* p, call_site from) noexcept;
+    [[CAIRN_FORCE_INLINE]] void put(cache& c, unsigned k, void* p) noexcept;
     [[nodiscard]] void* allocate_called(std::size_t size, alignment align) noexcept;
     void deallocate_called(void* p, std::size_t size, alignment align, call_site from) noexcept;
     void deallocate_unsized(cache& c, void* p, call_site from) noexcept;
@@ -258,7 +253,7 @@ private:
     cache* idle_ = nullptr;
     std::size_t cache_count_ = 0;  // those of threads and views
 
-    [[no_unique_address]] detail::allocator_watch watch_;
+    [[CAIRN_NO_UNIQUE_ADDRESS]] detail::allocator_watch watch_;
 };
 
 static_assert(sizeof(concurrent_heap) <= 4096, "an unused heap is small");

@@ -1,5 +1,5 @@
-// Questions to cairn/alloc/concurrent_heap.hpp, and what checked builds look at: a bit for each slot
-// says whether a caller has it.
+// Questions to cairn/alloc/concurrent_heap.hpp, and what checked builds look at: a bit for each
+// slot says whether a caller has it.
 #include <cairn/alloc/concurrent_heap.hpp>
 
 #include <bit>
@@ -139,8 +139,8 @@ void concurrent_heap::set_name(const char* name) noexcept {
     }
 }
 
-detail::address_place concurrent_heap_checks::place_of([[maybe_unused]] const void* object,
-                                                       [[maybe_unused]] const void* address) noexcept {
+detail::address_place concurrent_heap_checks::place_of(
+    [[maybe_unused]] const void* object, [[maybe_unused]] const void* address) noexcept {
     detail::address_place place;
 #if CAIRN_ASSERTS
     const auto& h = *static_cast<const concurrent_heap*>(object);
@@ -155,9 +155,8 @@ detail::address_place concurrent_heap_checks::place_of([[maybe_unused]] const vo
         place.index = i;
         place.size = detail::slot_sizes::size_of(r->slot_class);
         place.offset = distance - i * place.size;
-        const auto bits = i < r->slot_count
-                              ? r->live_bits[i / 64].load(detail::memory_order::relaxed)
-                              : 0;
+        const auto bits =
+            i < r->slot_count ? r->live_bits[i / 64].load(detail::memory_order::relaxed) : 0;
         place.state = (bits >> i % 64 & 1) != 0 ? "live" : "free";
     } else {
         place.size = r->unit_count * detail::unit_size;
@@ -170,16 +169,16 @@ detail::address_place concurrent_heap_checks::place_of([[maybe_unused]] const vo
 
 /// In every build.
 void concurrent_heap::freed_twice(const void* p, call_site from) const noexcept {
-    detail::assert_failed(
-        "the bit of the slot is clear (checked in every build)", "a slot is freed once",
-        concurrent_heap_checks::about(*this, misuse_kind::double_free, p, from));
+    detail::assert_failed("the bit of the slot is clear (checked in every build)",
+                          "a slot is freed once",
+                          concurrent_heap_checks::about(*this, misuse_kind::double_free, p, from));
 }
 
 // ------------------------------------------------------------------------------------------------
 // checked builds
 
-concurrent_heap::record& concurrent_heap::expect_own(const void* p, [[maybe_unused]]
-                                                                    call_site from) const noexcept {
+concurrent_heap::record& concurrent_heap::expect_own(
+    const void* p, [[maybe_unused]] call_site from) const noexcept {
     record* const r = map_->find(p);
     CAIRN_ASSERT(r != nullptr && r->segment->heap == this,
                  "a block comes back to the heap that gave it out",
@@ -187,8 +186,7 @@ concurrent_heap::record& concurrent_heap::expect_own(const void* p, [[maybe_unus
     return *r;
 }
 
-void concurrent_heap::expect_large([[maybe_unused]] const record& r,
-                                   [[maybe_unused]] const void* p,
+void concurrent_heap::expect_large([[maybe_unused]] const record& r, [[maybe_unused]] const void* p,
                                    [[maybe_unused]] std::size_t size,
                                    [[maybe_unused]] call_site from) const noexcept {
     CAIRN_ASSERT(r.state() == unit_state::large && r.begin == p,

@@ -26,9 +26,8 @@ bool watch_exit_here(heap_thread_record& record) noexcept;
 
 // Half a MiB of pointers, of which nearly all pages are never touched.
 constinit detail::unit_map units_of_this_module{};
-constinit heap_home this_module{.map = &units_of_this_module,
-                                .thread = &thread_here,
-                                .watch_exit = &watch_exit_here};
+constinit heap_home this_module{
+    .map = &units_of_this_module, .thread = &thread_here, .watch_exit = &watch_exit_here};
 
 constinit detail::thread_exit heaps_ending{[](void* record) noexcept {
     concurrent_heap_registry::exit_thread(this_module, *static_cast<heap_thread_record*>(record));
@@ -103,8 +102,10 @@ void detail::piece_list::give(void* piece) noexcept {
 // ------------------------------------------------------------------------------------------------
 // heaps
 
+heap_home& concurrent_heap_registry::home_here() noexcept { return this_module; }
+
 void concurrent_heap_registry::enter(concurrent_heap& heap) noexcept {
-    home& of = this_module;
+    home& of = *heap.home_;
     const lock_scope held{of.lock};
     // With the first heap, once for the module. Asked again where the system had no room for it.
     if (!of.forks_are_watched) {
@@ -116,8 +117,6 @@ void concurrent_heap_registry::enter(concurrent_heap& heap) noexcept {
     constexpr std::size_t count = heap_thread::entry_count;
     const auto lowest = static_cast<std::size_t>(std::countr_one(of.taken_entries));
     const std::size_t at = lowest < count ? lowest : of.heap_count % count;
-    heap.home_ = &of;
-    heap.map_ = of.map;
     heap.serial_ = heap_thread::make_serial(heap_number(of), at);
     of.taken_entries |= std::uint32_t{1} << at;
     heap.next_live_ = of.live_heaps;
@@ -167,7 +166,7 @@ heap_thread_record* concurrent_heap_registry::record_of(home& of, heap_thread& m
     void* const memory = of.batches.take(true);
     if (memory == nullptr) { return nullptr; }
     // Watched before it is used: a thread whose end is not reported would keep its caches for ever.
-    // The C library may allocate for that, from this heap: the thread works through locks meanwhile.
+    // The C library may allocate for that, from this heap, which works through locks meanwhile.
     auto* const record = ::new (memory) heap_thread_record;
     mine.is_attaching = true;
     const bool is_watched = of.watch_exit(*record);
@@ -358,7 +357,7 @@ void concurrent_heap_registry::after_fork_in_parent(home& of) noexcept {
 }
 
 void concurrent_heap_registry::after_fork_in_child(home& of) noexcept {
-    // Not unlocked: the child may have other waiters noted in the words, threads that are not there.
+    // Not unlocked: the words may count waiters, threads that the child does not have.
     of.tables.lock().forget_holder();
     of.caches.lock().forget_holder();
     of.batches.lock().forget_holder();

@@ -1,5 +1,5 @@
-// The live heaps, the threads that have caches of them, and the pages of all bookkeeping. Private to
-// the library.
+// The live heaps, the threads that have caches of them, and the pages of all bookkeeping. Private
+// to the library.
 //
 //      home of a module    live heaps:  H3 -> H1              (serials never repeat)
 //                          lock         thread A: record -> c(H3) -> c(H1)
@@ -77,7 +77,9 @@ struct CAIRN_DETAIL_MODULE_LOCAL heap_home {
 struct CAIRN_DETAIL_MODULE_LOCAL concurrent_heap_registry {
     using home = detail::heap_home;
 
-    /// Gives the heap its home, its serial and a place in every thread's table.
+    /// Of the module that calls.
+    static home& home_here() noexcept;
+    /// Gives the heap a serial and a place in every thread's table.
     static void enter(concurrent_heap& heap) noexcept;
     /// Detaches the heap from all threads that have caches of it, and gives the caches back.
     static void leave(concurrent_heap& heap) noexcept;
@@ -110,9 +112,7 @@ struct concurrent_heap::place {
     concurrent_heap& heap;
     bool may_ask_system = true;  // for room for batches
 
-    [[nodiscard]] record* find(const void* slot) const noexcept {
-        return heap.map_->record(slot);
-    }
+    [[nodiscard]] record* find(const void* slot) const noexcept { return heap.map_->record(slot); }
     [[nodiscard]] record* take_chunk(unsigned k) const noexcept;
     void release(detail::slot_chunk& c) const noexcept;
     [[nodiscard]] detail::slot_batch* take_batch() const noexcept {

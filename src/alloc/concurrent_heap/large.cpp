@@ -57,7 +57,7 @@ bool concurrent_heap::resize_large(record& r, std::size_t new_size) noexcept {
     const std::size_t old = r.unit_count;
     const std::size_t count = units_for(new_size);
     if (count == old) { return true; }
-    // A segment of its own keeps its length: what is cut off would serve nobody.
+    // A segment of its own keeps its length: no other block could use what is cut off.
     if (r.segment->is_block) { return count < old; }
     if (count > detail::unit_store::shared_max / unit_size) { return false; }
     if (count < old) {
@@ -65,9 +65,7 @@ bool concurrent_heap::resize_large(record& r, std::size_t new_size) noexcept {
         map_->enter(r.begin + count * unit_size, old - count, unit_map::nothing, nullptr);
     }
     if (!units_.resize(r, count)) { return false; }
-    if (count > old) {
-        map_->enter(r.begin + old * unit_size, count - old, unit_map::large, &r);
-    }
+    if (count > old) { map_->enter(r.begin + old * unit_size, count - old, unit_map::large, &r); }
     return true;
 }
 
@@ -133,7 +131,8 @@ bool concurrent_heap::owns(const void* p) const noexcept {
     return r != nullptr && r->segment->heap == this;
 }
 
-void concurrent_heap::deallocate_unsized(cache& c, void* p, [[maybe_unused]] call_site from) noexcept {
+void concurrent_heap::deallocate_unsized(cache& c, void* p,
+                                         [[maybe_unused]] call_site from) noexcept {
     if (p == nullptr) { return; }
     if constexpr (asserts_enabled) { (void)expect_own(p, from); }
     const std::uint8_t kind = map_->kind(p);

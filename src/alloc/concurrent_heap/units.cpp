@@ -35,7 +35,7 @@ std::size_t used_in(unit_segment& s, std::size_t first, std::size_t count) noexc
     std::size_t used = 0;
     for (std::size_t i = first; i < first + count; ++i) {
         CAIRN_DETAIL_STEP();
-        used += s.record(i).is_used ? 1 : 0;
+        used += s.record(i).is_used ? 1u : 0u;
     }
     return used;
 }
@@ -266,8 +266,10 @@ bool unit_store::add_segment(std::size_t size) noexcept {
     poison(s.unit(head), (units - head) * unit_size);
     const lock_scope held{lock_};
     link(s);
-    s.record(head).segment = &s;
-    free_run(s.record(head), units - head);
+    unit_record& r = s.record(head);
+    r.segment = &s;
+    r.slot_count = has_pages_ ? 0 : units - head;
+    insert(r, units - head);
     return true;
 }
 
@@ -275,8 +277,8 @@ bool unit_store::add_segment(std::size_t size) noexcept {
 bool unit_store::grow(std::size_t count) noexcept {
     if (!may_grow_.load(memory_order::relaxed)) { return false; }
     const std::size_t least = segment_units(count) * unit_size;
-    std::size_t size = std::clamp(std::bit_floor(segment_size() | 1), segment_size_min,
-                                  segment_size_max);
+    std::size_t size =
+        std::clamp(std::bit_floor(segment_size() | 1), segment_size_min, segment_size_max);
     while (size > least) {
         if (add_segment(size)) { return true; }
         size /= 2;
@@ -297,14 +299,15 @@ bool unit_store::reserve(std::size_t count) noexcept {
 unit_record* unit_store::take_block(std::size_t size, alignment align) noexcept {
     if (!may_grow_.load(memory_order::relaxed)) { return nullptr; }
     align = std::max(align, unit_alignment);
-    const std::size_t body = saturating_add(size, unit_size - 1) & ~(unit_size - 1);
+    const std::size_t body =
+        saturating_add(std::max<std::size_t>(size, 1), unit_size - 1) & ~(unit_size - 1);
     const std::size_t all = saturating_add(body, align.bytes());
     if (all > PTRDIFF_MAX) { return nullptr; }
     void* const memory = ask(all, align);
     if (memory == nullptr) { return nullptr; }
     const auto units = static_cast<std::uint32_t>(all / unit_size);
-    auto& s = *::new (memory) unit_segment{heap_, memory, all,  align,   units,
-                                           0,     0,      true, nullptr, nullptr};
+    auto& s = *::new (memory)
+                  unit_segment{heap_, memory, all, align, units, 0, 0, true, nullptr, nullptr};
     s.first_unit = static_cast<std::uint32_t>(align.bytes() / unit_size);
     if (!map_.cover(memory, all)) {
         give_back(s);

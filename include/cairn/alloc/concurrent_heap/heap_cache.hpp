@@ -1,4 +1,4 @@
-// cairn/alloc/concurrent_heap/heap_cache.hpp - the free slots that one thread has, and its way there.
+// cairn/alloc/concurrent_heap/heap_cache.hpp - free slots of one thread, and its way there.
 //
 //      thread   serial of a heap --> entry (8) --> cache
 //                                     `--other serial: second table (1,024), then the list
@@ -26,6 +26,7 @@
 #include <cstdint>
 
 #include <cairn/alloc/concurrent_heap/slot_bin.hpp>
+#include <cairn/core/inside/compiler.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
@@ -62,9 +63,9 @@ struct heap_cache {
 
     concurrent_heap* heap = nullptr;  // nullptr: no cache; see below
     std::uint64_t serial = 0;
-    std::size_t size_left = 0;  // bytes by which the limits may still grow
-    unsigned epoch = 0;         // of the last trim() that was heeded
-    unsigned next_victim = 0;   // class that gives up room next
+    std::size_t size_left = 0;            // bytes by which the limits may still grow
+    unsigned epoch = 0;                   // of the last trim() that was heeded
+    unsigned next_victim = 0;             // class that gives up room next
     heap_thread_record* owner = nullptr;  // nullptr: of a view, or idle
     heap_cache* next_of_heap = nullptr;
     heap_cache* next_of_thread = nullptr;
@@ -131,16 +132,11 @@ struct heap_thread {
     bool is_ending;              // the caches have gone back already
 };
 
-// Not looked up by a function that may allocate: `initial-exec` where the C library allows it.
-#if defined(__ELF__) && defined(__GNUC__)
-#    define CAIRN_DETAIL_INITIAL_EXEC [[gnu::tls_model("initial-exec")]]
-#else
-#    define CAIRN_DETAIL_INITIAL_EXEC
-#endif
+// 152 bytes. The way to them is no call, which may allocate in a thread's first use.
 #if CAIRN_SHARED
-CAIRN_DETAIL_INITIAL_EXEC extern constinit thread_local heap_thread this_heap_thread;
+CAIRN_INITIAL_EXEC extern constinit thread_local heap_thread this_heap_thread;
 #else  // defined where it is used: the compiler then knows its offset from the thread pointer
-CAIRN_DETAIL_INITIAL_EXEC CAIRN_DETAIL_MODULE_LOCAL inline constinit thread_local heap_thread
+CAIRN_INITIAL_EXEC CAIRN_DETAIL_MODULE_LOCAL inline constinit thread_local heap_thread
     this_heap_thread{};
 #endif
 

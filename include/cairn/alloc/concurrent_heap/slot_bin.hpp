@@ -7,9 +7,9 @@
 //                 1101...     0001...
 //
 // A thread that runs out of slots takes a batch, or slots from the first chunk. One that has too
-// many leaves a batch. Where batch_max of them wait, the slots go back to their chunks, eight a call,
-// so that no call does more. A chunk whose slots are all back leaves the bin and serves any class; a
-// chunk that is the only one of its bin stays, so that a pair of calls does not take and return it.
+// many leaves a batch. Where batch_max of them wait, the slots go to their chunks, eight a call, so
+// that no call does more. A chunk whose slots are all back leaves the bin and serves any class. The
+// only chunk of a bin stays, so that pairs of calls do not take and return it.
 //
 // Free slots are not touched, here or in a thread: the bits stand in the record of the chunk, and
 // batches are arrays of pointers. So a write into freed memory cannot lead the heap outside, and a
@@ -57,7 +57,7 @@ struct basic_slot_chunk {
     unsigned slot_count = 0;
     typename Atoms::template plain<std::uint64_t> free_bits[word_count_max] = {};
 
-    /// All slots become free ones of class `c`. Requires: nobody else knows the chunk.
+    /// All slots become free ones of class `c`. Requires: no other thread knows the chunk.
     void cut(unsigned c, unsigned slots) noexcept {
         slot_class = c;
         slot_count = slots;
@@ -81,7 +81,8 @@ struct basic_slot_chunk {
             std::uint64_t bits = free_bits[w];
             for (; bits != 0 && taken != count; bits &= bits - 1) {
                 CAIRN_DETAIL_STEP();
-                out[taken++] = begin + (w * 64 + static_cast<unsigned>(std::countr_zero(bits))) * size;
+                out[taken++] =
+                    begin + (w * 64 + static_cast<unsigned>(std::countr_zero(bits))) * size;
             }
             free_bits[w] = bits;
             if (bits != 0) { break; }
@@ -120,23 +121,19 @@ public:
     /// Slots that one call gives back to chunks.
     static constexpr unsigned give_max = 8;
 
-    /// Moves up to `count` free slots to `out`. Returns: how many; 0 when the heap refuses a chunk.
+    /// Moves up to `count` free slots to `out`. Returns: how many; 0: the heap refuses a chunk.
     /// Requires: count <= slot_count_max of a batch, and `out` has room for that many.
     template <class Place>
     unsigned take(unsigned c, void** out, unsigned count, Place&& place) noexcept {
-        lock_.lock();
-        batch* const b = count > 1 ? pop() : nullptr;
-        unsigned taken = b == nullptr ? take_from_chunks(out, count) : 0;
-        lock_.unlock();
-        if (b != nullptr) { return unpack(*b, out, place); }
+        unsigned taken = take_held(out, count, place);
         if (taken != 0) { return taken; }
         // Two threads may come here at once: then the bin has two chunks.
         if (chunk* const fresh = place.take_chunk(c)) {
             const lock_scope held{lock_};
             append(*fresh);
-            taken = take_from_chunks(out, count);
+            return take_from_chunks(out, count);
         }
-        return taken != 0 ? taken : take_last(out, place);
+        return take_held(out, count, place);  // what came back meanwhile
     }
 
     /// Takes over slots from the end of `slots`. Returns: how many it took, at least one.
@@ -145,7 +142,10 @@ public:
     unsigned give(void** slots, unsigned count, unsigned batch_max, Place&& place) noexcept {
         batch* const b = count > 1 ? place.take_batch() : nullptr;
         if (b != nullptr) {
-            for (unsigned i = 0; i < count; ++i) { b->slots[i] = slots[i]; }
+            for (unsigned i = 0; i < count; ++i) {
+                CAIRN_DETAIL_STEP();
+                b->slots[i] = slots[i];
+            }
             b->count = count;
             if (push(*b, batch_max)) { return count; }
             place.give_batch(*b);
@@ -177,7 +177,8 @@ public:
         lock_.unlock();
         if (b == nullptr) { return false; }
         void* slots[batch::slot_count_max];
-        const unsigned count = unpack(*b, slots, place);
+        const unsigned count = take_from(*b, slots, batch::slot_count_max);
+        place.give_batch(*b);
         for (unsigned done = 0; done < count; done += give_max) {
             give_to_chunks(slots + done, count - done < give_max ? count - done : give_max, place);
         }
@@ -220,17 +221,28 @@ private:
         batch_count_ = batch_count_ + 1;
         return true;
     }
+    /// From the newest batch, or else from the chunks.
     template <class Place>
-    unsigned unpack(batch& b, void** out, Place&& place) noexcept {
-        const unsigned count = b.count;
-        for (unsigned i = 0; i < count; ++i) {
-            CAIRN_DETAIL_STEP();
-            out[i] = b.slots[i];
-        }
-        place.give_batch(b);
-        return count;
+    unsigned take_held(void** out, unsigned count, Place&& place) noexcept {
+        lock_.lock();
+        batch* const b = batches_;
+        const unsigned taken =
+            b != nullptr ? take_from(*b, out, count) : take_from_chunks(out, count);
+        batch* const emptied = b != nullptr && b->count == 0 ? pop() : nullptr;
+        lock_.unlock();
+        if (emptied != nullptr) { place.give_batch(*emptied); }
+        return taken;
     }
-
+    unsigned take_from(batch& b, void** out, unsigned count) noexcept {
+        const unsigned all = b.count;
+        const unsigned taken = count < all ? count : all;
+        for (unsigned i = 0; i < taken; ++i) {
+            CAIRN_DETAIL_STEP();
+            out[i] = b.slots[all - taken + i];
+        }
+        b.count = all - taken;
+        return taken;
+    }
     unsigned take_from_chunks(void** out, unsigned count) noexcept {
         unsigned taken = 0;
         chunk* c = first_;
@@ -242,25 +254,6 @@ private:
         }
         return taken;
     }
-    /// One slot for a thread that is refused a chunk: what came back meanwhile, or waits in a batch.
-    template <class Place>
-    unsigned take_last(void** out, Place&& place) noexcept {
-        batch* emptied = nullptr;
-        lock_.lock();
-        unsigned taken = take_from_chunks(out, 1);
-        batch* const b = batches_;
-        if (taken == 0 && b != nullptr) {
-            const unsigned left = b->count - 1;
-            out[0] = b->slots[left];
-            b->count = left;
-            taken = 1;
-            if (left == 0) { emptied = pop(); }
-        }
-        lock_.unlock();
-        if (emptied != nullptr) { place.give_batch(*emptied); }
-        return taken;
-    }
-
     /// Returns: the chunk when it has left the bin.
     template <class Place>
     chunk* give_one(void* slot, Place&& place) noexcept {

@@ -31,7 +31,8 @@ struct slot_sizes {
 
     /// Bytes of a slot of class `c`.
     [[nodiscard]] static constexpr std::size_t size_of(unsigned c) noexcept {
-        return c < 8 ? std::size_t{16} * (c + 1) : std::size_t{5 + (c - 8) % 4} << (5 + (c - 8) / 4);
+        return c < 8 ? std::size_t{16} * (c + 1)
+                     : std::size_t{5 + (c - 8) % 4} << (5 + (c - 8) / 4);
     }
     /// Units of a chunk of class `c`.
     [[nodiscard]] static constexpr unsigned units_of(unsigned c) noexcept {
@@ -78,8 +79,8 @@ constexpr unsigned slot_sizes::class_of(std::size_t size) noexcept {
 
 constexpr unsigned slot_sizes::class_of(std::size_t size, alignment align) noexcept {
     if (align <= default_alignment) [[likely]] { return class_of(size); }
-    // A chunk begins at a multiple of 64 KiB: so does each slot whose size is a multiple of `align`.
-    // A power of two is among every four classes.
+    // A chunk begins at a multiple of 64 KiB, so each slot begins at a multiple of `align` whose
+    // size is one. A power of two is among every four classes.
     unsigned c = class_of(size > align.bytes() ? size : align.bytes());
     while ((size_of(c) & align.mask()) != 0) { ++c; }
     return c;

@@ -11,7 +11,7 @@
 // touched. There is one map in each copy of cairn, for all its heaps; a heap knows its map.
 //
 // Cost:    kind(): two loads. A leaf takes 576 KiB of addresses and, for each GiB in use, 147 KiB.
-// Threads: any; what is asked of an address is ordered by whoever handed the address on.
+// Threads: any; the thread that handed an address on ordered what is known of it.
 #pragma once
 
 #include <cstddef>
@@ -33,13 +33,17 @@ public:
     /// Requires: `p` lies in memory that a heap of this map once had.
     [[nodiscard]] std::uint8_t kind(const void* p) const noexcept {
         const auto unit = unit_of(p);
-        return leaves_[unit / leaf_units].load(memory_order::relaxed)
-            ->kind[unit % leaf_units].load(memory_order::relaxed);
+        return leaves_[unit / leaf_units]
+            .load(memory_order::relaxed)
+            ->kind[unit % leaf_units]
+            .load(memory_order::relaxed);
     }
     [[nodiscard]] unit_record* record(const void* p) const noexcept {
         const auto unit = unit_of(p);
-        return leaves_[unit / leaf_units].load(memory_order::relaxed)
-            ->record[unit % leaf_units].load(memory_order::relaxed);
+        return leaves_[unit / leaf_units]
+            .load(memory_order::relaxed)
+            ->record[unit % leaf_units]
+            .load(memory_order::relaxed);
     }
     /// As record(), for any address. Returns: nullptr where no heap has the address.
     [[nodiscard]] unit_record* find(const void* p) const noexcept;

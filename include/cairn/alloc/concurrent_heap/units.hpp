@@ -33,7 +33,7 @@ struct unit_record : slot_chunk {
     unit_segment* segment = nullptr;
     std::uint32_t unit_count = 0;  // of the run; also in the last unit of a free one
     atomic<unit_state> state_{unit_state::inside};  // last, when the run is ready for it
-    bool is_used = false;  // this unit may hold other bytes than zeros
+    bool is_used = false;                           // this unit may hold other bytes than zeros
 #if CAIRN_ASSERTS
     atomic<std::uint64_t> live_bits[word_count_max];  // slots that the user has
 #endif
@@ -45,9 +45,9 @@ struct unit_record : slot_chunk {
 /// The begin of what came from the upstream in one piece. The records lie behind it.
 struct unit_segment {
     const void* heap;
-    void* memory;      // as it came from the upstream
-    std::size_t size;  // bytes of it
-    alignment align;   // of the request
+    void* memory;              // as it came from the upstream
+    std::size_t size;          // bytes of it
+    alignment align;           // of the request
     std::uint32_t unit_count;  // those of the records included
     std::uint32_t first_unit;  // behind the records
     std::uint32_t free_units;
@@ -92,7 +92,7 @@ public:
     [[nodiscard]] unit_record* take_block(std::size_t size, alignment align) noexcept;
     void give_block(unit_record& r) noexcept;
 
-    /// Grows or shrinks the run of a large block in place. Returns: false when a neighbour is in use.
+    /// Grows or shrinks the run of a large block in place. Returns: false: a neighbour is in use.
     [[nodiscard]] bool resize(unit_record& r, std::size_t count) noexcept;
 
     /// Makes sure that `count` units are free, in one run where the upstream has one.

@@ -106,6 +106,14 @@
 #    define CAIRN_KEPT [[gnu::used]]
 #endif
 
+/// Before a thread_local variable: it is found without a call, also in a shared object, of which a
+/// program loads only so many with dlopen(): for a few words.
+#if defined(__ELF__)
+#    define CAIRN_INITIAL_EXEC [[gnu::tls_model("initial-exec")]]
+#else
+#    define CAIRN_INITIAL_EXEC
+#endif
+
 /// Of pointers: what they point to does not overlap. All compilers have this spelling.
 #define CAIRN_RESTRICT __restrict
 

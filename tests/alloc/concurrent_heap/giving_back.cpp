@@ -1,0 +1,230 @@
+// Sentences of cairn/alloc/concurrent_heap.hpp about memory that goes back, and refusals.
+#include <cairn/alloc/arena.hpp>
+#include <cairn/alloc/concurrent_heap.hpp>
+#include <cairn/core/null_allocator.hpp>
+#include <cairn/core/sizes.hpp>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "support/expectations.hpp"
+#include "support/sanitizers.hpp"
+#include "support/test_upstream.hpp"
+
+namespace {
+
+using cairn::alignment;
+using cairn::concurrent_heap;
+using namespace cairn::literals;
+
+struct block {
+    void* p;
+    std::size_t size;
+};
+
+std::vector<block> fill(concurrent_heap& h, std::size_t count, std::size_t size_max) {
+    std::mt19937 random{7};
+    std::vector<block> blocks;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t size = 1 + random() % size_max;
+        void* const p = h.allocate(size);
+        if (p == nullptr) { break; }
+        blocks.push_back({p, size});
+    }
+    return blocks;
+}
+
+void free_all(concurrent_heap& h, const std::vector<block>& blocks) {
+    for (const block& b : blocks) { h.deallocate(b.p, b.size); }
+}
+
+TEST(concurrent_heap, everything_goes_back_by_one_trim_when_all_is_freed) {
+    test_upstream upstream;
+    concurrent_heap h{upstream};
+    free_all(h, fill(h, 20'000, 3000));
+    EXPECT_GT(upstream.live_size(), 20_MiB);
+    EXPECT_GT(h.trim(), 20_MiB);
+    EXPECT_EQ(upstream.live_count(), 0u);
+    EXPECT_EQ(h.stats().segment_size, 0u);
+    h.validate();
+    free_all(h, fill(h, 100, 3000));
+    h.validate();
+}
+
+TEST(concurrent_heap, units_serve_any_class_after_they_served_one) {
+    concurrent_heap h;
+    std::size_t first = 0;
+    for (const std::size_t size : {16_B, 1000_B, 32_KiB, 100_KiB, 48_B, 7_KiB}) {
+        std::vector<void*> blocks;
+        for (std::size_t all = 0; all < 8_MiB; all += size) { blocks.push_back(h.allocate(size)); }
+        for (void* p : blocks) { h.deallocate(p); }
+        if (first == 0) { first = h.stats().segment_size; }
+    }
+    // What lies in the cache and in batches keeps chunks.
+    EXPECT_LE(h.stats().segment_size, 3 * first);
+    h.validate();
+}
+
+TEST(concurrent_heap, trim_keeps_to_its_limit) {
+    concurrent_heap h;
+    auto blocks = fill(h, 10'000, 1000);
+    std::vector<block> kept;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        if (i % 100 == 0) {
+            kept.push_back(blocks[i]);
+        } else {
+            h.deallocate(blocks[i].p, blocks[i].size);
+        }
+    }
+    EXPECT_EQ(h.trim({.steps = 0}), 0u);
+    std::size_t calls = 0;
+    std::size_t bytes = 0;
+    for (; calls < 10'000; ++calls) {
+        const std::size_t before = h.stats().waiting_size;
+        const std::size_t done = h.trim({.steps = 1});
+        bytes += done;
+        if (done == 0 && before == 0) { break; }
+    }
+    EXPECT_LT(calls, 10'000u);
+    EXPECT_EQ(h.trim(), 0u);
+    h.validate();
+    free_all(h, kept);
+    EXPECT_GT(bytes + h.trim(), 0u);
+    EXPECT_EQ(h.stats().used_size, 0u);
+}
+
+TEST(concurrent_heap, a_cache_keeps_to_its_bound) {
+    for (const std::size_t bound : {0_KiB, 1_KiB, 64_KiB, 1_MiB}) {
+        concurrent_heap h{cairn::system_pages(), {.cache_size_max = bound}};
+        for (int round = 0; round < 3; ++round) {
+            free_all(h, fill(h, 5000, 30'000));
+            EXPECT_LE(h.stats().cached_size, bound);
+            h.validate();
+        }
+        h.release_this_thread();
+        EXPECT_EQ(h.stats().cached_size, 0u);
+        EXPECT_EQ(h.stats().cache_count, 0u);
+        h.validate();
+    }
+}
+
+TEST(concurrent_heap, is_unchanged_when_upstream_refuses_any_of_its_requests) {
+    for (std::size_t request = 0; request < 12; ++request) {
+        test_upstream upstream;
+        {
+            concurrent_heap h{upstream};
+            upstream.refuse_from(request);
+            auto blocks = fill(h, 6000, 4000);
+            void* const large = h.allocate(300_KiB);
+            void* const apart = h.allocate(5_MiB);
+            h.validate();
+            h.deallocate(large);
+            h.deallocate(apart);
+            free_all(h, blocks);
+            EXPECT_EQ(h.stats().live_size, 0u);
+            upstream.refuse_nothing();
+            EXPECT_EQ(fill(h, 6000, 4000).size(), 6000u);
+            h.validate();
+        }
+        EXPECT_EQ(upstream.live_count(), 0u);
+    }
+}
+
+TEST(concurrent_heap, takes_smaller_segments_where_upstream_refuses_large_ones) {
+    test_upstream upstream;
+    upstream.refuse_larger(256_KiB);
+    concurrent_heap h{upstream};
+    EXPECT_EQ(fill(h, 3000, 1000).size(), 3000u);
+    EXPECT_NE(h.allocate(150_KiB), nullptr);
+    EXPECT_EQ(h.allocate(400_KiB), nullptr);
+    h.validate();
+}
+
+TEST(concurrent_heap, a_refused_request_uses_what_waits_in_other_classes) {
+    test_upstream upstream;
+    concurrent_heap h{upstream};
+    std::vector<void*> blocks;
+    for (int i = 0; i < 3000; ++i) { blocks.push_back(h.allocate(256)); }
+    for (void* p : blocks) { h.deallocate(p, 256); }
+    upstream.refuse_from(upstream.request_count());
+    const std::size_t segment_size = h.stats().segment_size;
+    std::size_t size = 0;
+    while (h.allocate(1024) != nullptr) { size += 1024; }
+    // All but the records of the segments.
+    EXPECT_GT(size, segment_size - segment_size / 8);
+    EXPECT_EQ(h.allocate(1024), nullptr);
+    h.validate();
+}
+
+TEST(concurrent_heap, nothing_is_asked_for_after_reserve_and_a_ban_on_growth) {
+    test_upstream upstream;
+    concurrent_heap h{upstream};
+    ASSERT_TRUE(h.reserve(10_MiB));
+    h.allow_growth(false);
+    const std::size_t requests = upstream.request_count();
+    auto blocks = fill(h, 3000, 2000);
+    EXPECT_EQ(blocks.size(), 3000u);
+    EXPECT_FALSE(h.reserve(100_MiB));
+    EXPECT_EQ(h.allocate(20_MiB), nullptr);
+    free_all(h, blocks);
+    EXPECT_EQ(h.trim(), 0u) << "the segments stay";
+    EXPECT_EQ(fill(h, 3000, 2000).size(), 3000u);
+    EXPECT_EQ(upstream.request_count(), requests);
+    EXPECT_FALSE(h.reserve(SIZE_MAX));
+    h.allow_growth(true);
+    EXPECT_NE(h.allocate(20_MiB), nullptr);
+}
+
+TEST(concurrent_heap, works_over_a_region_of_the_user) {
+    const auto memory = std::make_unique<std::byte[]>(2_MiB);
+    cairn::arena region{cairn::byte_slice{memory.get(), 2_MiB}};
+    concurrent_heap h{region};
+    auto blocks = fill(h, 100'000, 200);
+    EXPECT_GT(blocks.size(), 9000u);
+    EXPECT_LT(blocks.size(), 100'000u);
+    free_all(h, blocks);
+    const std::size_t again = fill(h, 100'000, 200).size();
+    EXPECT_GT(again, 9000u);
+    h.validate();
+}
+
+TEST(concurrent_heap, a_heap_without_an_upstream_refuses) {
+    concurrent_heap h{cairn::no_memory()};
+    EXPECT_EQ(h.allocate(1), nullptr);
+    EXPECT_EQ(h.allocate(100_KiB), nullptr);
+    EXPECT_EQ(h.allocate(10_MiB), nullptr);
+    EXPECT_EQ(h.allocate_zeroed(10), nullptr);
+    EXPECT_FALSE(h.reserve(1));
+    h.validate();
+}
+
+TEST(concurrent_heap, hundreds_of_heaps_at_once) {
+    std::vector<std::unique_ptr<concurrent_heap>> heaps;
+    for (int i = 0; i < 300; ++i) { heaps.push_back(std::make_unique<concurrent_heap>()); }
+    std::vector<void*> blocks(heaps.size());
+    for (int round = 0; round < 20; ++round) {
+        for (std::size_t i = 0; i < heaps.size(); ++i) {
+            heaps[i]->deallocate(blocks[i], 64);
+            blocks[i] = heaps[i]->allocate(64);
+            ASSERT_TRUE(heaps[i]->owns(blocks[i]));
+            ASSERT_FALSE(heaps[(i + 1) % heaps.size()]->owns(blocks[i]));
+            std::memset(blocks[i], 1, 64);
+        }
+    }
+    for (const auto& h : heaps) { ASSERT_EQ(h->stats().live_size, 64u); }
+}
+
+TEST(concurrent_heap, one_address_can_hold_one_heap_after_another) {
+    for (int i = 0; i < 100; ++i) {
+        concurrent_heap h;
+        void* const p = h.allocate(100);
+        ASSERT_NE(p, nullptr);
+        if (i % 2 == 0) { h.deallocate(p, 100); }
+        ASSERT_EQ(h.stats().cache_count, 1u);
+    }
+}
+
+}  // namespace

@@ -1,0 +1,119 @@
+// Mistakes that cairn/alloc/concurrent_heap.hpp names.
+#include <cairn/alloc/concurrent_heap.hpp>
+#include <cairn/core/sizes.hpp>
+#include <cairn/testing/expect_broken_promise.hpp>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/sanitizers.hpp"
+
+namespace {
+
+using cairn::asserts_enabled;
+using cairn::concurrent_heap;
+using cairn::expect_broken_promise;
+using cairn::misuse_kind;
+using namespace cairn::literals;
+
+TEST(concurrent_heap, a_block_freed_twice_is_named) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    concurrent_heap h{cairn::system_pages(), {.name = "jobs"}};
+    void* const p = h.allocate(100);
+    h.deallocate(p, 100);
+    const auto twice = expect_broken_promise([&] { h.deallocate(p, 100); });
+    EXPECT_EQ(twice.kind(), misuse_kind::double_free) << twice;
+    EXPECT_TRUE(twice.says("concurrent_heap 'jobs' at")) << twice;
+    EXPECT_EQ(twice.value("bytes of the block"), 112u);
+    const auto unsized = expect_broken_promise([&] { h.deallocate(p); });
+    EXPECT_EQ(unsized.kind(), misuse_kind::double_free) << unsized;
+    void* const large = h.allocate(100_KiB);
+    h.deallocate(large, 100_KiB);
+    const auto of_large = expect_broken_promise([&] { h.deallocate(large, 100_KiB); });
+    EXPECT_EQ(of_large.kind(), misuse_kind::foreign_pointer) << of_large;
+}
+
+TEST(concurrent_heap, a_wrong_size_is_named) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    concurrent_heap h;
+    void* const p = h.allocate(100);
+    void* const large = h.allocate(100_KiB);
+    EXPECT_EQ(expect_broken_promise([&] { h.deallocate(p, 200); }).kind(), misuse_kind::wrong_size);
+    EXPECT_TRUE(expect_broken_promise([&] { h.deallocate(p, 100_KiB); }));
+    EXPECT_EQ(expect_broken_promise([&] { h.deallocate(large, 100); }).kind(),
+              misuse_kind::wrong_size);
+    EXPECT_EQ(expect_broken_promise([&] { h.deallocate(large, 300_KiB); }).kind(),
+              misuse_kind::wrong_size);
+}
+
+TEST(concurrent_heap, a_foreign_address_is_named) {
+    if (!asserts_enabled) { GTEST_SKIP(); }
+    concurrent_heap h;
+    concurrent_heap other;
+    auto* const p = static_cast<std::byte*>(h.allocate(100));
+    void* const foreign = other.allocate(100);
+    int local = 0;
+    const auto kind_of = [&](void* address) {
+        return expect_broken_promise([&] { h.deallocate(address); }).kind();
+    };
+    EXPECT_EQ(kind_of(foreign), misuse_kind::foreign_pointer);
+    EXPECT_EQ(kind_of(&local), misuse_kind::foreign_pointer);
+    EXPECT_EQ(kind_of(p + 16), misuse_kind::foreign_pointer);
+    EXPECT_EQ(expect_broken_promise([&] { h.deallocate(foreign, 100); }).kind(),
+              misuse_kind::foreign_pointer);
+    EXPECT_EQ(expect_broken_promise([&] { (void)h.usable_size(foreign); }).kind(),
+              misuse_kind::foreign_pointer);
+}
+
+#if !defined(_WIN32)  // where the lock of the class stays held
+// In every build: the second slot comes to its chunk while the first is there.
+TEST(concurrent_heap, a_slot_that_comes_to_its_chunk_twice_stops_every_build) {
+    concurrent_heap h;
+    void* const p = h.allocate(100);
+    const auto twice = expect_broken_promise([&] {
+        h.deallocate(p, 100);
+        h.release_this_thread();
+        h.deallocate(p, 100);
+        h.release_this_thread();
+    });
+    EXPECT_EQ(twice.kind(), misuse_kind::double_free) << twice;
+}
+#endif
+
+TEST(concurrent_heap, free_bytes_are_poisoned) {
+    if (!cairn::detail::poison_is_queryable) { GTEST_SKIP() << "no AddressSanitizer"; }
+    concurrent_heap h;
+    auto* const p = static_cast<std::byte*>(h.allocate(100));
+    EXPECT_FALSE(cairn::is_poisoned(p));
+    EXPECT_FALSE(cairn::is_poisoned(p + 99));
+    EXPECT_TRUE(cairn::is_poisoned(p + 104));
+    (void)h.usable_size(p);
+    EXPECT_FALSE(cairn::is_poisoned(p + 111));
+    h.deallocate(p, 100);
+    EXPECT_TRUE(cairn::is_poisoned(p));
+    auto* const large = static_cast<std::byte*>(h.allocate(100_KiB));
+    EXPECT_FALSE(cairn::is_poisoned(large + 100_KiB - 1));
+    EXPECT_TRUE(cairn::is_poisoned(large + 100_KiB));
+    h.deallocate(large);
+    EXPECT_TRUE(cairn::is_poisoned(large));
+}
+
+TEST(concurrent_heap, a_named_heap_knows_its_addresses) {
+    concurrent_heap h{cairn::system_pages(), {.name = "jobs"}};
+    auto* const p = static_cast<std::byte*>(h.allocate(100));
+    char text[200] = {};
+    if (!cairn::asserts_enabled) {
+        EXPECT_FALSE(cairn::describe_address(p, text, sizeof text));
+        return;
+    }
+    ASSERT_TRUE(cairn::describe_address(p + 8, text, sizeof text));
+    EXPECT_NE(std::string{text}.find("8 bytes into slot"), std::string::npos) << text;
+    EXPECT_NE(std::string{text}.find("of concurrent_heap 'jobs' (112 bytes, live)"),
+              std::string::npos)
+        << text;
+    h.deallocate(p, 100);
+    ASSERT_TRUE(cairn::describe_address(p, text, sizeof text));
+    EXPECT_NE(std::string{text}.find("free"), std::string::npos) << text;
+}
+
+}  // namespace

@@ -1,0 +1,235 @@
+// Every interleaving of two and three threads on cairn/alloc/concurrent_heap/slot_bin.hpp: batches,
+// chunks that become empty and serve another class, and the epoch of a trim; and what is found when
+// the lock is missing.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include <cairn/alloc/concurrent_heap/slot_bin.hpp>
+
+#include "support/explorer.hpp"
+#include "support/sanitizers.hpp"
+
+namespace {
+
+using cairn::detail::slot_sizes;
+using explorer::require;
+using batch = cairn::detail::basic_slot_batch<explorer::atoms>;
+using chunk = cairn::detail::basic_slot_chunk<explorer::atoms>;
+
+/// No lock at all: the mistake that the explorer has to find.
+struct no_lock {
+    void lock() {}
+    void unlock() {}
+};
+
+/// Two classes of 32 and 16 KiB, chunks of few slots, and as many batches and chunks as are said.
+template <class Lock>
+struct world {
+    static constexpr unsigned slots_in_chunk = 2;
+    using bin = cairn::detail::basic_slot_bin<explorer::atoms, Lock>;
+
+    struct place {
+        world& w;
+        chunk* find(void* slot) {
+            const auto at = static_cast<std::size_t>(static_cast<std::byte*>(slot) - w.memory());
+            return &w.chunks[at / w.chunk_size];
+        }
+        chunk* take_chunk(unsigned k) {
+            w.free_lock.lock();
+            chunk* const c = w.free_chunks.empty() ? nullptr : w.free_chunks.back();
+            if (c != nullptr) { w.free_chunks.pop_back(); }
+            w.free_lock.unlock();
+            if (c != nullptr) { c->cut(k, slots_in_chunk); }
+            return c;
+        }
+        void release(chunk& c) {
+            require(c.free_count == c.slot_count,
+                    "a chunk is released when all its slots are free");
+            w.free_lock.lock();
+            w.free_chunks.push_back(&c);
+            w.free_lock.unlock();
+        }
+        batch* take_batch() {
+            w.free_lock.lock();
+            batch* const b = w.free_batches.empty() ? nullptr : w.free_batches.back();
+            if (b != nullptr) { w.free_batches.pop_back(); }
+            w.free_lock.unlock();
+            return b;
+        }
+        void give_batch(batch& b) {
+            w.free_lock.lock();
+            w.free_batches.push_back(&b);
+            w.free_lock.unlock();
+        }
+        void freed_twice(void*) { require(false, "a slot is freed once"); }
+    };
+
+    static constexpr std::size_t chunk_size = 4 * cairn::detail::unit_size;
+    /// Never touched: only compared.
+    static std::byte* memory() { return reinterpret_cast<std::byte*>(std::size_t{1} << 32); }
+
+    std::array<chunk, 4> chunks;
+    std::array<batch, 4> batches;
+    std::vector<chunk*> free_chunks;
+    std::vector<batch*> free_batches;
+    explorer::mutex free_lock;
+    std::array<bin, 2> bins;
+    cairn::detail::basic_trim_epoch<explorer::atoms> epoch;
+    std::array<unsigned, 4> epochs_seen = {};
+    std::array<std::vector<void*>, 3> stacks;  // of class 39, a thread each
+    std::array<std::vector<void*>, 3> live;
+    std::array<explorer::plain<int>, 16> owners;
+
+    world(unsigned chunk_count, unsigned batch_count) {
+        for (unsigned i = 0; i < chunk_count; ++i) {
+            chunks[i].begin = memory() + i * chunk_size;
+            free_chunks.push_back(&chunks[i]);
+        }
+        for (unsigned i = 0; i < batch_count; ++i) { free_batches.push_back(&batches[i]); }
+    }
+    static unsigned class_of(std::size_t which) { return which == 0 ? 39 : 35; }
+    explorer::plain<int>& owner(void* slot, std::size_t which) {
+        const auto at = static_cast<std::size_t>(static_cast<std::byte*>(slot) - memory());
+        return owners[at / chunk_size * 2 + at % chunk_size / slot_sizes::size_of(class_of(which))];
+    }
+
+    // As concurrent_heap::take_cold and put_cold, with stacks of two slots.
+    void heed(std::size_t me) {
+        if (!epoch.is_new(epochs_seen[me])) { return; }
+        while (!stacks[me].empty()) {
+            void* slot = stacks[me].back();
+            stacks[me].pop_back();
+            bins[0].give_to_chunks(&slot, 1, place{*this});
+        }
+    }
+    void allocate(std::size_t me, std::size_t which) {
+        void* slots[batch::slot_count_max];
+        if (which == 1) {
+            if (bins[1].take(35, slots, 1, place{*this}) == 0) { return; }
+        } else {
+            if (stacks[me].empty()) {
+                heed(me);
+                const unsigned count = bins[0].take(39, slots, 2, place{*this});
+                stacks[me].assign(slots, slots + count);
+                if (count == 0) { return; }
+            }
+            slots[0] = stacks[me].back();
+            stacks[me].pop_back();
+        }
+        owner(slots[0], which) = static_cast<int>(me);  // a race, if somebody else has it
+        live[me].push_back(slots[0]);
+    }
+    void deallocate(std::size_t me, std::size_t which) {
+        if (live[me].empty()) { return; }
+        void* slot = live[me].front();
+        live[me].erase(live[me].begin());
+        owner(slot, which) = -1;
+        if (which == 1) {
+            bins[1].give_to_chunks(&slot, 1, place{*this});
+            return;
+        }
+        if (stacks[me].size() == 2) {
+            heed(me);
+            void* out[2];
+            for (std::size_t i = 0; i < stacks[me].size(); ++i) { out[i] = stacks[me][i]; }
+            if (stacks[me].size() == 2) {
+                const unsigned given = bins[0].give(out, 2, 1, place{*this});
+                stacks[me].resize(2 - given);
+            }
+        }
+        stacks[me].push_back(slot);
+    }
+    void trim() {
+        epoch.raise();
+        for (auto& b : bins) {
+            while (b.drain(place{*this})) {}
+            while (b.release_empty(place{*this})) {}
+        }
+    }
+    /// When all threads have ended: everything comes back.
+    void expect_all_there(std::size_t chunk_count, std::size_t batch_count) {
+        for (std::size_t me = 0; me < 3; ++me) {
+            for (void* slot : live[me]) { bins[0].give_to_chunks(&slot, 1, place{*this}); }
+            for (void* slot : stacks[me]) { bins[0].give_to_chunks(&slot, 1, place{*this}); }
+        }
+        trim();
+        require(free_chunks.size() == chunk_count, "no slot and no chunk is lost");
+        require(free_batches.size() == batch_count, "no batch is lost");
+        require(bins[0].first_chunk() == nullptr && bins[0].batch_count() == 0, "the bin is empty");
+    }
+};
+
+/// '+' allocates, '-' frees the oldest, 't' trims; '>' and '<' are + and - of the other class.
+template <class Lock = explorer::mutex>
+explorer::result run(std::vector<const char*> scripts, unsigned chunk_count, unsigned batch_count,
+                     int preemptions) {
+    const explorer::options o{.threads = static_cast<int>(scripts.size()),
+                              .preemptions = preemptions};
+    return explorer::explore(o, [=] {
+        auto w = std::make_shared<world<Lock>>(chunk_count, batch_count);
+        return explorer::program{.thread =
+                                     [=](int id) {
+                                         const auto me = static_cast<std::size_t>(id);
+                                         for (const char* op = scripts[me]; *op != 0; ++op) {
+                                             switch (*op) {
+                                                 case '+':
+                                                     w->allocate(me, 0);
+                                                     break;
+                                                 case '-':
+                                                     w->deallocate(me, 0);
+                                                     break;
+                                                 case '>':
+                                                     w->allocate(me, 1);
+                                                     break;
+                                                 case '<':
+                                                     w->deallocate(me, 1);
+                                                     break;
+                                                 default:
+                                                     w->trim();
+                                             }
+                                         }
+                                     },
+                                 .at_end = [=] { w->expect_all_there(chunk_count, batch_count); }};
+    });
+}
+
+void expect_exhausted(const char* name, const explorer::result& r) {
+    EXPECT_FALSE(r.failed) << name << ": " << r.message;
+    EXPECT_TRUE(r.exhausted || r.failed) << name << ": too many executions";
+    std::printf("%-58s %9llu executions%s\n", name, static_cast<unsigned long long>(r.executions),
+                r.exhausted ? ", exhausted" : "");
+}
+
+TEST(slot_bin, batches_survive_every_interleaving) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    expect_exhausted("++-- | ++--", run({"++--", "++--"}, 3, 2, 5));
+    expect_exhausted("++++---- | ++++----", run({"++++----", "++++----"}, 4, 2, 4));
+    expect_exhausted("+++--- | +++--- without batches", run({"+++---", "+++---"}, 4, 0, 4));
+    expect_exhausted("++- | ++- | ++-", run({"++-", "++-", "++-"}, 3, 2, 2));
+    expect_exhausted("+++ | +++ short of chunks", run({"+++---", "+++---"}, 2, 2, 3));
+}
+
+TEST(slot_bin, chunks_that_become_empty_serve_another_class) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    expect_exhausted("++++---- | ><", run({"++++----", "><><"}, 2, 0, 3));
+    expect_exhausted("++-- | >< | ><", run({"++--", "><", "><"}, 2, 1, 2));
+}
+
+TEST(slot_bin, a_trim_gets_back_what_threads_have_in_the_end) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    expect_exhausted("++--+- | t", run({"++--+-", "t"}, 3, 2, 4));
+    expect_exhausted("+++--- | t+-t", run({"+++---", "t+-t"}, 3, 2, 3));
+    expect_exhausted("++-- | ++-- | t", run({"++--", "++--", "t"}, 3, 2, 2));
+}
+
+TEST(slot_bin, the_explorer_finds_a_missing_lock) {
+    if (under_tsan) { GTEST_SKIP() << "fibres"; }
+    EXPECT_TRUE(explorer::any_failed({run<no_lock>({"++--", "++--"}, 3, 2, 2)}));
+}
+
+}  // namespace
