@@ -49,7 +49,7 @@ namespace {
 using detail::unit_size;
 using detail::unit_state;
 
-std::size_t free_bits_of(const detail::unit_record& r) noexcept {
+[[maybe_unused]] std::size_t free_bits_of(const detail::unit_record& r) noexcept {
     std::size_t count = 0;
     for (unsigned w = 0; w * 64 < r.slot_count; ++w) {
         count += static_cast<std::size_t>(std::popcount(r.free_bits[w]));

@@ -185,7 +185,7 @@ public:
         return true;
     }
 
-    /// Releases the chunk that stayed although all its slots are free. Returns: false: there is none.
+    /// Releases the chunk that stayed although all its slots are free. Returns: false: none did.
     template <class Place>
     bool release_empty(Place&& place) noexcept {
         lock_.lock();
