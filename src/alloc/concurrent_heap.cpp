@@ -45,7 +45,7 @@ concurrent_heap::record* concurrent_heap::place::take_chunk(unsigned k) const no
 #if CAIRN_ASSERTS
     for (auto& word : r->live_bits) { word.store(0, relaxed); }
 #endif
-    r->set_state(detail::unit_state::chunk);
+    heap.units_.publish(*r, detail::unit_state::chunk);
     heap.map_->enter(r->begin, r->unit_count, static_cast<std::uint8_t>(k + 1), r);
     return r;
 }

@@ -10,14 +10,14 @@ namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// Reports, and walks over all runs. Private to the library.
 struct concurrent_heap_checks {
-    static evidence about(const concurrent_heap& h, misuse_kind kind, const void* p,
-                          std::source_location from) noexcept {
-        evidence known{.kind = kind,
-                       .object = &h,
-                       .type = "concurrent_heap",
-                       .name = h.name(),
-                       .caller = from,
-                       .values = {}};
+    static detail::evidence about(const concurrent_heap& h, misuse_kind kind, const void* p,
+                                  std::source_location from) noexcept {
+        detail::evidence known{.kind = kind,
+                               .object = &h,
+                               .type = "concurrent_heap",
+                               .name = h.name(),
+                               .caller = from,
+                               .values = {}};
         const detail::unit_record* const r = h.map_->find(p);
         if (r == nullptr || r->segment->heap != &h) { return known; }
         const bool is_chunk = r->state() == detail::unit_state::chunk;
@@ -111,6 +111,9 @@ void concurrent_heap::validate() const noexcept {
     }
     concurrent_heap_checks::visit(self, [&](const record& r) {
         if (r.state() != unit_state::chunk) { return; }
+        // In the child of a fork another thread may have had it on the way to or from its bin.
+        const bool is_listed = r.previous != nullptr || bins_[r.slot_class].first_chunk() == &r;
+        if (!is_listed && r.free_count == r.slot_count) { return; }
         CAIRN_ASSERT(map_->record(r.begin) == &r && map_->kind(r.begin) == r.slot_class + 1,
                      "the map knows each chunk and its class");
         CAIRN_ASSERT(free_bits_of(r) == r.free_count, "a chunk counts its free slots");

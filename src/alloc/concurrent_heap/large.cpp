@@ -37,7 +37,7 @@ void* concurrent_heap::allocate_large(std::size_t size, alignment align) noexcep
         if (r == nullptr) { return nullptr; }
     }
     r->begin = r->segment->begin_of(*r);
-    r->set_state(detail::unit_state::large);
+    units_.publish(*r, detail::unit_state::large);
     map_->enter(r->begin, r->unit_count, unit_map::large, r);
     unpoison(r->begin, size);
     return r->begin;

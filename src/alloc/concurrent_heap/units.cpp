@@ -182,6 +182,11 @@ unit_record* unit_store::take(std::size_t count) noexcept {
     return nullptr;
 }
 
+void unit_store::publish(unit_record& r, unit_state state) noexcept {
+    const lock_scope held{lock_};
+    r.set_state(state);
+}
+
 void unit_store::give(unit_record& r) noexcept {
     const lock_scope held{lock_};
     set_used(*r.segment, r.segment->index_of(r), r.unit_count, true);

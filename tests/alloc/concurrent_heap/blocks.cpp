@@ -75,7 +75,7 @@ TEST(concurrent_heap, an_over_aligned_request_takes_the_smallest_class_of_multip
     for (std::size_t align = 16; align <= 64_KiB; align *= 2) {
         for (const std::size_t size : {1_B, 100_B, 160_B, 1000_B, 5000_B, 20_KiB}) {
             void* const p = h.allocate(size, alignment{align});
-            ASSERT_TRUE(cairn::is_aligned(p, alignment{align})) << size << " " << align;
+            ASSERT_TRUE(cairn::detail::is_aligned(p, alignment{align})) << size << " " << align;
             const std::size_t good = h.good_size(size, alignment{align});
             EXPECT_EQ(h.usable_size(p), good);
             if (align <= 4096) { EXPECT_LE(good, std::max(size + size / 4 + 15, 2 * align)); }
@@ -187,7 +187,7 @@ TEST(concurrent_heap, alignments_above_a_unit_have_segments_of_their_own) {
     concurrent_heap h;
     for (std::size_t align = 128_KiB; align <= 16_MiB; align *= 2) {
         void* const p = h.allocate(100, alignment{align});
-        ASSERT_TRUE(cairn::is_aligned(p, alignment{align}));
+        ASSERT_TRUE(cairn::detail::is_aligned(p, alignment{align}));
         std::memset(p, 1, 100);
         EXPECT_TRUE(h.owns(p));
         h.deallocate(p, 100, alignment{align});

@@ -83,7 +83,7 @@ void run(unsigned seed, concurrent_heap& h, test_upstream* upstream, int operati
             auto* const p = static_cast<std::byte*>(view ? view->allocate(size, align)
                                                          : h.allocate(size, align));
             if (p == nullptr) { continue; }
-            ASSERT_TRUE(cairn::is_aligned(p, align));
+            ASSERT_TRUE(cairn::detail::is_aligned(p, align));
             ASSERT_TRUE(h.owns(p));
             live.push_back({p, size, align, next++});
             mark(live.back());

@@ -282,6 +282,7 @@ private:
     void unlink(chunk& c) noexcept {
         chunk* const next = c.next;
         chunk* const previous = c.previous;
+        c.previous = nullptr;
         if (previous != nullptr) {
             previous->next = next;
         } else {

@@ -85,6 +85,9 @@ public:
 
     /// A run of `count` units; the map does not know it yet. Returns: nullptr when refused.
     [[nodiscard]] unit_record* take(std::size_t count) noexcept;
+    /// The run that was taken is ready to be a chunk or a block. Under the lock, so that the child
+    /// of a fork sees all of its record or does not see it.
+    void publish(unit_record& r, unit_state state) noexcept;
     /// The run is free. Requires: the map does not know it any more. O(count).
     void give(unit_record& r) noexcept;
 
