@@ -2,8 +2,9 @@
 // for_each.
 //
 // One case for each idiom that a compiler has been slow at: a branch, a local vector, operators
-// that take vectors by value, many columns, blocks of eight. Each has for_each (or each) with the
-// same body, and the same text over a vector of structs. docs/choosing.md says which loop to write.
+// that take vectors by value, many columns, split vectors, blocks of eight. Each has for_each (or
+// each) with the same body, and the same text over a vector of structs. docs/choosing.md says which
+// loop to write.
 #include <cairn/containers/table.hpp>
 
 #include <cstddef>
@@ -44,6 +45,13 @@ struct wide_row {
     cairn::field<K, float> i = 1, j = 1, k = 1, l = 1, m = 1, n = 1, o = 1, p = 1;
 };
 using wide = wide_row<>;
+/// 15 fields, 27 columns when the vectors are split.
+template <class K = cairn::value>
+struct many_vectors {
+    cairn::field<K, vec3> position, velocity, spin, force, pull, home;
+    cairn::field<K, float> life = 1e9f, a = 1, b = 1, c = 1, d = 1, e = 1, f = 1, g = 1, h = 1;
+};
+using vectors = many_vectors<>;
 
 // Bodies: once as text over a row, for all that have fields of these names.
 constexpr auto branch = [](auto&& r) {
@@ -138,6 +146,12 @@ template <class Body>
 auto for_each(Body body) {
     return [=](auto& t) { t.for_each(body); };
 }
+template <class Body>
+auto by_index(Body body) {
+    return [=](auto& t) {
+        for (std::size_t i = 0; i != t.size(); ++i) { body(t[i]); }
+    };
+}
 template <class Row, class Body>
 auto each(Body body) {
     return [=](auto& t) { t.template each<&Row::position, &Row::velocity, &Row::life>(body); };
@@ -167,6 +181,17 @@ const lab::registration row_idioms{
         columns.cairn("for_each", over<wide, soa>(for_each(sixteen)));
         columns.cairn("range-for", over<wide, soa>(range_for(sixteen)));
         columns.baseline("std::vector of structs", by_hand<wide>(sixteen));
+
+        auto& split = compare("15 fields in 27 columns, split_soa");
+        split.cairn("for_each", over<vectors, split_soa>(for_each(plain)));
+        split.cairn("each",
+                    over<vectors, split_soa>(each<vectors>([](auto& p, const auto& v, auto& life) {
+                        p += v * step;
+                        life -= step;
+                    })));
+        split.cairn("range-for", over<vectors, split_soa>(range_for(plain)));
+        split.cairn("t[i]", over<vectors, split_soa>(by_index(plain)));
+        split.baseline("std::vector of structs", by_hand<vectors>(plain));
 
         for (const std::size_t rows : {count, std::size_t{1'000'000}}) {
             auto& blocks = compare(rows == count ? "aosoa<8>" : "aosoa<8>, 10^6 rows");

@@ -76,6 +76,8 @@ public:
 
     /// Calls f(T&) for each live object, by address. Requires: every live slot holds a T; `f` may
     /// destroy the object it is given, and no other; it may not make new ones.
+    /// Cost: sorts the free slots first, so it is for a level's end, not for every frame. Objects
+    ///       that a loop visits each frame belong into a slot_map.
     template <class F>
     void for_each(F&& f) {
         for_each_live([&f](void* p) { f(*static_cast<T*>(p)); });

@@ -72,14 +72,14 @@ public:
 
     split_ref(const split_ref&) = default;
 
-    [[nodiscard]] T load() const noexcept {
+    [[nodiscard, CAIRN_FORCE_INLINE]] T load() const noexcept {
         return [this]<std::size_t... I>(std::index_sequence<I...>) {
             return std::bit_cast<T>(detail::component_values<T>{{*components_[I]...}});
         }(std::make_index_sequence<component_count>{});
     }
     operator T() const noexcept { return load(); }
 
-    void store(const T& value) const noexcept
+    [[CAIRN_FORCE_INLINE]] void store(const T& value) const noexcept
         requires(!IsConst)
     {
         // Component by component, not as an array that a function returns (local_copy says why).
@@ -156,7 +156,7 @@ template <class T, bool C>
 template <class T>
 struct local_copy {
     template <bool C>
-    explicit local_copy(const split_ref<T, C>& from) noexcept
+    [[CAIRN_FORCE_INLINE]] explicit local_copy(const split_ref<T, C>& from) noexcept
         : local_copy{from, std::make_index_sequence<split_ref<T, C>::component_count>{}} {}
     T value;
 
@@ -174,7 +174,7 @@ private:
 /// Writes what f leaves in a copy of the vector. Compound assignments of split_refs are this, so
 /// that an operator of T, which wants a T&, is called with one. Returns: `stored`.
 template <class T, class F>
-const split_ref<T>& change(const split_ref<T>& stored, F f) {
+[[CAIRN_FORCE_INLINE]] inline const split_ref<T>& change(const split_ref<T>& stored, F f) {
     local_copy<T> copy{stored};
     f(copy.value);
     stored.store(copy.value);
@@ -199,34 +199,34 @@ concept one_is_split = split_reference<A> || split_reference<B>;
 
 template <class A, class B>
     requires detail::one_is_split<A, B>
-[[nodiscard]] auto operator+(const A& a, const B& b)
+[[nodiscard, CAIRN_FORCE_INLINE]] inline auto operator+(const A& a, const B& b)
     requires requires { detail::plain(a) + detail::plain(b); }
 {
     return detail::plain(a) + detail::plain(b);
 }
 template <class A, class B>
     requires detail::one_is_split<A, B>
-[[nodiscard]] auto operator-(const A& a, const B& b)
+[[nodiscard, CAIRN_FORCE_INLINE]] inline auto operator-(const A& a, const B& b)
     requires requires { detail::plain(a) - detail::plain(b); }
 {
     return detail::plain(a) - detail::plain(b);
 }
 template <class A, class B>
     requires detail::one_is_split<A, B>
-[[nodiscard]] auto operator*(const A& a, const B& b)
+[[nodiscard, CAIRN_FORCE_INLINE]] inline auto operator*(const A& a, const B& b)
     requires requires { detail::plain(a) * detail::plain(b); }
 {
     return detail::plain(a) * detail::plain(b);
 }
 template <class A, class B>
     requires detail::one_is_split<A, B>
-[[nodiscard]] auto operator/(const A& a, const B& b)
+[[nodiscard, CAIRN_FORCE_INLINE]] inline auto operator/(const A& a, const B& b)
     requires requires { detail::plain(a) / detail::plain(b); }
 {
     return detail::plain(a) / detail::plain(b);
 }
 template <detail::split_reference A>
-[[nodiscard]] auto operator-(const A& a)
+[[nodiscard, CAIRN_FORCE_INLINE]] inline auto operator-(const A& a)
     requires requires { -detail::plain(a); }
 {
     return -detail::plain(a);
@@ -239,28 +239,28 @@ template <class A, class B>
     return detail::plain(a) == detail::plain(b);
 }
 template <class T, class B>
-const split_ref<T>& operator+=(const split_ref<T>& a, const B& b)
+[[CAIRN_FORCE_INLINE]] inline const split_ref<T>& operator+=(const split_ref<T>& a, const B& b)
     requires requires(T value) { value += detail::plain(b); }
 {
-    return detail::change(a, [&](T& value) { value += detail::plain(b); });
+    return detail::change(a, [&](T& value) CAIRN_INLINE_LAMBDA { value += detail::plain(b); });
 }
 template <class T, class B>
-const split_ref<T>& operator-=(const split_ref<T>& a, const B& b)
+[[CAIRN_FORCE_INLINE]] inline const split_ref<T>& operator-=(const split_ref<T>& a, const B& b)
     requires requires(T value) { value -= detail::plain(b); }
 {
-    return detail::change(a, [&](T& value) { value -= detail::plain(b); });
+    return detail::change(a, [&](T& value) CAIRN_INLINE_LAMBDA { value -= detail::plain(b); });
 }
 template <class T, class B>
-const split_ref<T>& operator*=(const split_ref<T>& a, const B& b)
+[[CAIRN_FORCE_INLINE]] inline const split_ref<T>& operator*=(const split_ref<T>& a, const B& b)
     requires requires(T value) { value *= detail::plain(b); }
 {
-    return detail::change(a, [&](T& value) { value *= detail::plain(b); });
+    return detail::change(a, [&](T& value) CAIRN_INLINE_LAMBDA { value *= detail::plain(b); });
 }
 template <class T, class B>
-const split_ref<T>& operator/=(const split_ref<T>& a, const B& b)
+[[CAIRN_FORCE_INLINE]] inline const split_ref<T>& operator/=(const split_ref<T>& a, const B& b)
     requires requires(T value) { value /= detail::plain(b); }
 {
-    return detail::change(a, [&](T& value) { value /= detail::plain(b); });
+    return detail::change(a, [&](T& value) CAIRN_INLINE_LAMBDA { value /= detail::plain(b); });
 }
 
 /// One component of a vector, whole or split: part<&vec3::x>(row.position) is a float& in every
