@@ -103,4 +103,36 @@ TEST(pool_of, destroy_all_runs_each_destructor_once_where_destructors_destroy_ot
     }
 }
 
+struct branch {
+    cairn::pool_of<branch>& pool;
+    branch* child;
+    ~branch() { pool.destroy(child); }
+};
+
+TEST(pool_of, a_destructor_may_destroy_other_objects) {
+    cairn::pool_of<branch> pool;
+    branch* const leaf = pool.make(pool, nullptr);
+    branch* const middle = pool.make(pool, leaf);
+    pool.destroy(pool.make(pool, middle));
+    EXPECT_EQ(pool.stats().live_count, 0u);
+    pool.validate();
+}
+
+#if defined(__cpp_exceptions)
+TEST(pool_of, functions_and_constructors_that_throw_leave_the_pool_whole) {
+    struct picky {
+        explicit picky(int value) {
+            if (value == 0) { throw value; }
+        }
+    };
+    cairn::pool_of<picky> pool;
+    picky* const object = pool.make(1);
+    EXPECT_THROW((void)pool.make(0), int);
+    EXPECT_THROW(pool.for_each([](picky&) { throw 1; }), int);
+    EXPECT_EQ(pool.stats().live_count, 1u);
+    pool.destroy(object);
+    pool.validate();
+}
+#endif
+
 }  // namespace

@@ -187,3 +187,42 @@ TEST(object_pool, for_each_visits_what_is_live_while_its_function_releases_and_a
     std::as_const(pool).for_each([](const numbered&) { ADD_FAILURE() << "nothing is live"; });
     pool.validate();
 }
+
+namespace {
+
+struct parent {
+    object_pool<parent>* pool = nullptr;
+    parent* child = nullptr;
+    ~parent() {
+        if (child != nullptr) { pool->release(child); }
+    }
+};
+
+}  // namespace
+
+TEST(object_pool, a_destructor_may_release_another_object) {
+    object_pool<parent> pool;
+    parent* const older = pool.acquire_raw();
+    parent* const younger = pool.acquire_raw();
+    older->pool = &pool;
+    older->child = younger;
+    pool.release(older);
+    EXPECT_EQ(pool.live_count(), 1u);
+    (void)pool.trim(0);  // ends the parent, which releases the child, and then the child
+    EXPECT_EQ(pool.live_count(), 0u);
+    EXPECT_EQ(pool.idle_count(), 0u);
+    pool.validate();
+}
+
+#if defined(__cpp_exceptions)
+TEST(object_pool, a_function_that_throws_ends_for_each_and_nothing_else) {
+    object_pool<int> pool;
+    int* const a = pool.acquire_raw();
+    int* const b = pool.acquire_raw();
+    EXPECT_THROW(pool.for_each([](int&) { throw 1; }), int);
+    EXPECT_EQ(pool.live_count(), 2u);
+    pool.release(a);
+    pool.release(b);
+    pool.validate();
+}
+#endif
