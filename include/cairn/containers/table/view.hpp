@@ -244,6 +244,13 @@ template <class Loop, class F, class Answers, class... P>
     Loop::template run<0>(f, advanced(answers, first), count - first, columns{{p + first}...});
 }
 
+/// One whole block of lanes: gcc turns the constant count into one register per column.
+template <class Loop, class F, class Answers, class... P>
+[[CAIRN_NOINLINE]] void run_block(F& f, Answers answers, P* CAIRN_RESTRICT... p) {
+    Loop::template run<Loop::layout::lanes>(
+        f, answers, 0, loop_columns<std::index_sequence_for<P...>, P...>{{p}...});
+}
+
 /// Loops over more columns than this are functions of their own.
 #if defined(__clang__)
 inline constexpr std::size_t inlined_columns_max = 12;  // more pointers are spilled inside the loop
@@ -254,6 +261,9 @@ template <class Loop, class F, class Answers, class... P>
 void run_disjoint(F& f, Answers answers, std::size_t count, P*... p) {
     if constexpr (sizeof...(P) <= inlined_columns_max) {
         run_here<Loop>(f, answers, count, p...);
+    } else if constexpr (Loop::layout::lanes != 0) {
+        count == Loop::layout::lanes ? run_block<Loop>(f, answers, p...)
+                                     : run_called<Loop>(f, answers, count, p...);
     } else {
         run_called<Loop>(f, answers, count, p...);
     }
