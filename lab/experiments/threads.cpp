@@ -231,6 +231,7 @@ void add_everybody(lab::comparison& c, Add add) {
     using lab::kind;
     add.template operator()<magazine_limit<64>>(c, kind::limit, "magazines of 64, spin lock");
     add.template operator()<cairn_threads>(c, kind::cairn, "cairn::concurrent_pool");
+    add.template operator()<cairn_heap_threads>(c, kind::cairn, "cairn::concurrent_heap");
     add.template operator()<cairn_views>(c, kind::cairn, "cairn::concurrent_pool, local()");
     add.template operator()<shared_by_all<cairn_locked>>(c, kind::cairn, "cairn::locked<pool>");
     add.template operator()<shared_by_all<mutex_pool>>(c, kind::baseline, "fast-alloc, mutex pool");
@@ -283,6 +284,7 @@ const lab::registration threads{
                 c.add(k, who, [=] { return work_in<A, batches>(crowd, depot); });
             };
             add.operator()<cairn_threads>(lab::kind::cairn, "cairn::concurrent_pool");
+            add.operator()<cairn_heap_threads>(lab::kind::cairn, "cairn::concurrent_heap");
             add.operator()<cairn_views>(lab::kind::cairn, "cairn::concurrent_pool, local()");
             add.operator()<shared_by_all<mutex_pool>>(lab::kind::baseline,
                                                       "fast-alloc, mutex pool");

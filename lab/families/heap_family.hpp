@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cairn/alloc/best_fit.hpp>
+#include <cairn/alloc/concurrent_heap.hpp>
 #include <cairn/alloc/first_fit.hpp>
 #include <cairn/alloc/half_fit.hpp>
 #include <cairn/alloc/heap.hpp>
@@ -44,6 +45,19 @@ struct default_heap {
     cairn::heap<> heap;
     void* allocate(std::size_t size) { return heap.allocate(size); }
     void deallocate(void* p, std::size_t size) { heap.deallocate(p, size); }
+};
+
+/// Any number of threads; here it is used by one.
+struct thread_heap {
+    cairn::concurrent_heap heap;
+    void* allocate(std::size_t size) { return heap.allocate(size); }
+    void deallocate(void* p, std::size_t size) { heap.deallocate(p, size); }
+};
+/// The same for callers that do not tell the size when they free.
+struct unsized_thread_heap {
+    cairn::concurrent_heap heap;
+    void* allocate(std::size_t size) { return heap.allocate(size); }
+    void deallocate(void* p, std::size_t) { heap.deallocate(p); }
 };
 
 struct general_malloc {
@@ -172,6 +186,8 @@ void add_heaps(comparison& c, Make make, who w = {}) {
     c.limit("size-class lifo, no merging", make(adapter_tag<size_class_lifo>{}));
     c.cairn("cairn::heap<good_fit>", make(adapter_tag<cairn_heap<cairn::good_fit>>{}));
     c.cairn("cairn::heap<> as constructed", make(adapter_tag<default_heap>{}));
+    c.cairn("cairn::concurrent_heap", make(adapter_tag<thread_heap>{}));
+    c.cairn("cairn::concurrent_heap, unsized", make(adapter_tag<unsized_thread_heap>{}));
     c.cairn("cairn::heap<quick_fit>", make(adapter_tag<cairn_heap<cairn::quick_fit>>{}));
     if (w.fits) {
         c.cairn("cairn::heap<strict_good_fit>",

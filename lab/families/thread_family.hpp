@@ -12,6 +12,7 @@
 #include <mutex>
 #include <vector>
 
+#include <cairn/alloc/concurrent_heap.hpp>
 #include <cairn/alloc/concurrent_pool.hpp>
 #include <cairn/alloc/locked.hpp>
 
@@ -113,6 +114,19 @@ struct cairn_threads {
     };
     thread_view view(unsigned) { return {&slots}; }
     std::size_t depot_operations() const { return slots.stats().depot_operations; }
+};
+
+/// A heap of any size, asked for one size that the compiler knows.
+struct cairn_heap_threads {
+    cairn::concurrent_heap heap;
+    explicit cairn_heap_threads(std::size_t) {}
+    struct thread_view {
+        cairn::concurrent_heap* h;
+        void* allocate() { return h->allocate(slot_size); }
+        void deallocate(void* q) { h->deallocate(q, slot_size); }
+    };
+    thread_view view(unsigned) { return {&heap}; }
+    std::size_t depot_operations() const { return 0; }
 };
 
 struct cairn_views {
