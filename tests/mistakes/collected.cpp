@@ -94,7 +94,7 @@ void f(node& n) {
 }
 
 //= mistake: an array of refs outside of the heap
-//= says: these arguments build none
+//= says: rows move when others are erased
 //= lines: 40, clang 60
 void f(cairn::packed_array<cairn::ref<node>>& a, node& n) { (void)a.emplace(n.next); }
 

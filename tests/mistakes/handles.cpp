@@ -54,6 +54,10 @@ void f() {
 //= says: slot_map::sort() takes the handles along; std::sort does not
 bool f(cairn::slot_map<int>& m) { return m.begin() < m.end(); }
 
+//= mistake: the values of a slot map are sorted, as std::ranges::sort does
+//= says: slot_map::sort() takes the handles along; std::sort does not
+bool f(cairn::slot_map<int>& m) { return m.values().begin() < m.values().end(); }
+
 //= mistake: a slot map of tables
 //= says: handles over the rows of a table<Row, Layout> are a slot_table<Row, Layout>
 //= lines: 24

@@ -82,9 +82,7 @@ public:
     packed_array(const packed_array&) = delete;
     packed_array& operator=(const packed_array&) = delete;
     ~packed_array() {
-        static_assert(std::is_move_constructible_v<T>,  // here, where T is complete
-                      "rows move when others are erased; stable_slot_map keeps objects where they "
-                      "are");
+        expect_movable();
         clear();
     }
 
@@ -203,6 +201,7 @@ public:
     /// Throws:  what T's constructor throws; nothing has changed then.
     template <class... Args>
     [[nodiscard, CAIRN_FORCE_INLINE]] T* emplace(Args&&... args) {
+        expect_movable();
         if (size_ == capacity_) [[unlikely]] {
             return emplace_growing(std::forward<Args>(args)...);
         }
@@ -374,6 +373,12 @@ public:
     }
 
 private:
+    /// In members: T is complete there.
+    static consteval void expect_movable() {
+        static_assert(std::is_move_constructible_v<T>,
+                      "rows move when others are erased; stable_slot_map keeps objects where they "
+                      "are");
+    }
     [[nodiscard]] static constexpr alignment storage_alignment() noexcept {
         return alignment{alignof(T) > cache_line_size ? alignof(T) : cache_line_size};
     }

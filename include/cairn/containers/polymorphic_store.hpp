@@ -128,7 +128,7 @@ public:
 
     /// A new T, built in place.
     /// Returns: its handle; null when exhausted, or when an open store would hold objects of more
-    ///          than 256 types. Nothing has changed then.
+    ///          than 512 types. Nothing has changed then.
     /// Throws:  what the constructor throws; nothing has changed then.
     template <class T, class... Args>
     [[nodiscard]] handle_type emplace(Args&&... args) {

@@ -111,6 +111,21 @@ private:
     T* row_ = nullptr;
 };
 
+/// The objects of a map, packed: a span that is not sorted, because handles would find each other's
+/// objects. It converts to std::span<T>.
+template <class T>
+class row_span : public std::span<T> {
+public:
+    using iterator = row_iterator<T>;
+
+    constexpr row_span() noexcept = default;
+    explicit constexpr row_span(std::span<T> rows) noexcept : std::span<T>{rows} {}
+    [[nodiscard]] constexpr iterator begin() const noexcept { return iterator{this->data()}; }
+    [[nodiscard]] constexpr iterator end() const noexcept {
+        return iterator{this->data() + this->size()};
+    }
+};
+
 inline constexpr auto packed_rows_question = [](auto&&) { return false; };
 // clang-format off: a member a line, with its sentence
 /// Rows 0 ... size() - 1 without holes, which slot_rows keeps in step with their handles.
@@ -962,13 +977,17 @@ public:
     }
 
     /// All objects, packed, from a cache line on, in the order of handles().
-    /// Requires: objects are changed where they are and do not change places through the span, by
-    /// std::ranges::sort(values()) or std::swap: handles would find each other's objects. sort()
-    /// and swap_rows() take the handles along. A checked build notices it at the next look-up where
-    /// T knows its handle: a const member function handle() that returns handle_type (null: not
-    /// yet).
-    [[nodiscard]] std::span<T> values() noexcept { return this->rows_.values(); }
-    [[nodiscard]] std::span<const T> values() const noexcept { return this->rows_.values(); }
+    /// std::ranges::sort(values()) does not compile: handles would find each other's objects.
+    /// Requires: objects do not change places by std::swap, or through a std::span made of these.
+    ///           sort() and swap_rows() take the handles along. A checked build notices it at the
+    ///           next look-up where T knows its handle: a const member function handle() that
+    ///           returns handle_type (null: not yet).
+    [[nodiscard]] detail::row_span<T> values() noexcept {
+        return detail::row_span<T>{this->rows_.values()};
+    }
+    [[nodiscard]] detail::row_span<const T> values() const noexcept {
+        return detail::row_span<const T>{this->rows_.values()};
+    }
     /// values() in pieces of about `rows_per_batch` whose boundaries share no cache line.
     [[nodiscard]] row_batches<std::span<T>> batches(std::size_t rows_per_batch) noexcept {
         return this->rows_.batches(rows_per_batch);
@@ -996,3 +1015,8 @@ template <class T, class Policy>
 struct detail::store_traits<slot_map<T, Policy>> : detail::map_traits<T, Policy> {};
 
 }}  // namespace cairn::CAIRN_FLAVOUR
+
+template <class T>
+inline constexpr bool std::ranges::enable_borrowed_range<cairn::detail::row_span<T>> = true;
+template <class T>
+inline constexpr bool std::ranges::enable_view<cairn::detail::row_span<T>> = true;

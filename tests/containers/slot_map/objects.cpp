@@ -63,7 +63,8 @@ TEST(slot_map, a_checked_build_notices_that_objects_changed_places_behind_their_
     ASSERT_TRUE(map.sort([](const node& a, const node& b) { return a.rank < b.rank; }));
     map.swap_rows(1, 3);
     for (const auto h : all) { EXPECT_EQ(map[h].own, h); }
-    std::ranges::sort(map.values(), {}, &node::rank);  // exchanges those with ranks 4 and 1
+    std::ranges::sort(std::span{map.values().data(), map.size()}, {},
+                      &node::rank);  // exchanges those with ranks 4 and 1
     EXPECT_EQ(map[all[0]].own, all[0]);
     EXPECT_EQ(map[late].rank, 0);
     if (asserts_enabled) {

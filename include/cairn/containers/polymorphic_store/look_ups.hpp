@@ -114,16 +114,16 @@ public:
     /// All objects of type T, packed, from a cache line on. They do not change places through the
     /// span: sort() takes the handles along.
     template <class T>
-    [[nodiscard]] std::span<T> values() noexcept {
+    [[nodiscard]] row_span<T> values() noexcept {
         check_type<T>();
         auto* const rows = types::template known<T>(types_);
-        return rows != nullptr ? rows->values() : std::span<T>{};
+        return rows != nullptr ? row_span<T>{rows->values()} : row_span<T>{};
     }
     template <class T>
-    [[nodiscard]] std::span<const T> values() const noexcept {
+    [[nodiscard]] row_span<const T> values() const noexcept {
         check_type<T>();
         const auto* const rows = types::template known<T>(types_);
-        return rows != nullptr ? rows->values() : std::span<const T>{};
+        return rows != nullptr ? row_span<const T>{rows->values()} : row_span<const T>{};
     }
 
     /// Calls f(object) or f(handle, object) for each, type by type. In a closed set `object` is of
