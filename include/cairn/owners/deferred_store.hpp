@@ -40,51 +40,42 @@
 #include <cairn/core/assert.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/owners/destruction_report.hpp>
-#include <cairn/owners/inside/cell_blocks.hpp>
+#include <cairn/owners/inside/owned_map.hpp>
 #include <cairn/owners/unique_handle.hpp>
-#include <cairn/storage/generations.hpp>
 #include <cairn/storage/inside/store_traits.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
 
 /// `Map` is a slot_map, a stable_slot_map or a slot_table.
 template <class Map>
-class deferred_store {
+class deferred_store : public detail::owned_map<deferred_store<Map>, Map,
+                                                typename detail::store_traits<Map>::handle_type> {
+    using base =
+        detail::owned_map<deferred_store, Map, typename detail::store_traits<Map>::handle_type>;
+    using base::map_;
+
 public:
-    using map_type = Map;
-    using handle_type = typename detail::store_traits<Map>::handle_type;
-    using options = detail::slot_map_options;  // of the map
+    using base::collect;
+    using typename base::handle_type;
+    using typename base::options;
     /// What make() returns: its end erases the object.
     using owner_type = unique_handle<deferred_store>;
 
     explicit deferred_store(allocator_ref upstream = system_memory(),
                             destroys when = destroys::at_once, const options& how = {}) noexcept
-        : next_{sizeof(handle_type), upstream}, map_{upstream, how}, when_{when} {}
+        : base{upstream, when, how} {}
     deferred_store(allocator_ref upstream, const options& how) noexcept
         : deferred_store{upstream, destroys::at_once, how} {}
-    deferred_store(const deferred_store&) = delete;
-    deferred_store& operator=(const deferred_store&) = delete;
-    ~deferred_store() { is_ending_ = true; }  // owners inside the map do nothing from now on
-
-    /// Room for `count` objects in all, those that wait included: up to there emplace() and make()
-    /// ask no upstream.
-    /// Returns: false when exhausted, or when the handle has too few index bits; objects and
-    ///          handles are as they were, and what was had is kept as room.
-    [[nodiscard]] bool reserve(std::size_t count) {
-        return map_.reserve(count) && next_.reserve(detail::slot_count_of(map_));
+    ~deferred_store() {
+        is_ending_ = true;  // owners inside the map do nothing from now on
+        map_.clear();
     }
 
     /// A new object. Returns: its handle; null when exhausted, nothing has changed then.
     /// Throws: what the object's constructor throws; nothing has changed then.
     template <class... Args>
     [[nodiscard]] handle_type emplace(Args&&... args) {
-        const handle_type h = map_.emplace(std::forward<Args>(args)...);
-        if (!h) { return {}; }
-        if (next_.ensure(h.index()) == nullptr) [[unlikely]] {
-            (void)map_.erase(h);
-            return {};
-        }
-        return h;
+        return base::emplace_with_cell(std::forward<Args>(args)...).handle;
     }
     /// The same, with an owner. Returns: an empty one when exhausted.
     template <class... Args>
@@ -118,24 +109,12 @@ public:
         }
         newest_ = h;
         ++waiting_count_;
-        if (when_ == destroys::at_once && !is_collecting_) { (void)collect(); }
+        base::collect_if_at_once();
         return true;
     }
 
-    /// Destroys waiting objects, and objects that they owned, until the limit is reached. Does
-    /// nothing inside a destructor that this store runs.
-    destruction_report collect(const work_limit& limit = {}) noexcept {
-        if (is_collecting_) { return {}; }
-        is_collecting_ = true;
-        const auto destroy_newest = [this] {
-            --waiting_count_;
-            (void)map_.erase(take_newest());
-        };
-        const destruction_report r =
-            detail::destroy_within(limit, [this] { return waiting_count_ != 0; }, destroy_newest);
-        is_collecting_ = false;
-        return r;
-    }
+    /// Destroys all waiting objects, and objects that they owned.
+    destruction_report collect() noexcept { return collect(work_limit{}); }
 
     /// Objects that handles find.
     [[nodiscard]] std::size_t size() const noexcept { return map_.size() - waiting_count_; }
@@ -143,18 +122,19 @@ public:
     /// Objects that were erased and are not destroyed yet.
     [[nodiscard]] std::size_t waiting_count() const noexcept { return waiting_count_; }
 
-    /// The objects, to loop over, those that wait included. Erasing is this store's business.
-    [[nodiscard]] Map& objects() noexcept { return map_; }
-    [[nodiscard]] const Map& objects() const noexcept { return map_; }
-
 private:
+    friend base;
+
+    /// Its cell: the next waiting handle; its own at the end of the list; null: not waiting.
     [[nodiscard]] handle_type& next_of(handle_type h) const noexcept {
-        return *static_cast<handle_type*>(next_.at(h.index()));
+        return base::cell_at(h.index());
     }
     /// Requires: the map contains h.
     [[nodiscard]] bool waits(handle_type h) const noexcept { return h == newest_ || next_of(h); }
+    [[nodiscard]] bool has_ended() const noexcept { return waiting_count_ != 0; }
     /// Off the list, before the erasure: a destructor may use the slot again.
-    [[nodiscard]] handle_type take_newest() noexcept {
+    [[nodiscard]] handle_type take_ended() noexcept {
+        --waiting_count_;
         if (newest_) { return std::exchange(newest_, handle_type{}); }
         handle_type& next = next_of(first_);
         const handle_type h = std::exchange(first_, next == first_ ? handle_type{} : next);
@@ -174,14 +154,9 @@ private:
                       .values = {{"slot", h.index()}, {"life in the handle", h.generation()}}});
     }
 
-    detail::cell_blocks
-        next_;  // by slot: the next waiting handle; its own at the end; null: not waiting
-    Map map_;   // ends first: its objects may own others of this store
     handle_type newest_{};  // first of the list of waiting objects
     handle_type first_{};   // of the others
     std::size_t waiting_count_ = 0;
-    destroys when_;
-    bool is_collecting_ = false;
     bool is_ending_ = false;
 };
 

@@ -43,9 +43,8 @@
 #include <cairn/core/handle.hpp>
 #include <cairn/os/system_allocator.hpp>
 #include <cairn/owners/destruction_report.hpp>
-#include <cairn/owners/inside/cell_blocks.hpp>
+#include <cairn/owners/inside/owned_map.hpp>
 #include <cairn/owners/shared_handle/counts.hpp>
-#include <cairn/storage/generations.hpp>
 #include <cairn/storage/inside/store_traits.hpp>
 
 namespace cairn { inline namespace CAIRN_FLAVOUR {
@@ -55,43 +54,36 @@ class shared_handle;
 
 /// A map of handles, plus a count for each object.
 template <class Map, class Count = plain_count>
-class shared_store {
+class shared_store
+    : public detail::owned_map<
+          shared_store<Map, Count>, Map,
+          typename Count::template cell<typename detail::store_traits<Map>::handle_type>> {
+    using cell = typename Count::template cell<typename detail::store_traits<Map>::handle_type>;
+    using base = detail::owned_map<shared_store, Map, cell>;
+    using base::map_;
+
 public:
-    using map_type = Map;
-    using handle_type = typename detail::store_traits<Map>::handle_type;
-    using options = detail::slot_map_options;  // of the map
+    using base::collect;
+    using typename base::handle_type;
+    using typename base::options;
     using shared_type = shared_handle<shared_store>;
 
     /// `when` says what the last owner does; with atomic_count it is destroys::in_collect always.
     explicit shared_store(allocator_ref upstream = system_memory(),
                           destroys when = destroys::at_once, const options& how = {}) noexcept
-        : cells_{sizeof(cell), upstream}, map_{upstream, how}, when_{when} {}
+        : base{upstream, Count::is_atomic ? destroys::in_collect : when, how} {}
     shared_store(allocator_ref upstream, const options& how) noexcept
         : shared_store{upstream, destroys::at_once, how} {}
-    shared_store(const shared_store&) = delete;
-    shared_store& operator=(const shared_store&) = delete;
     ~shared_store() {
         collect();
         CAIRN_ASSERT(map_.size() == 0, "every owner ends before its store");
     }
 
-    /// Room for `count` objects in all: up to there make() asks no upstream.
-    /// Returns: false when exhausted, or when the handle has too few index bits; objects and
-    ///          handles are as they were, and what was had is kept as room.
-    [[nodiscard]] bool reserve(std::size_t count) {
-        return map_.reserve(count) && cells_.reserve(detail::slot_count_of(map_));
-    }
-
     /// A new object with one owner. Returns: empty when exhausted.
     template <class... Args>
     [[nodiscard]] shared_type make(Args&&... args) {
-        const handle_type h = map_.emplace(std::forward<Args>(args)...);
+        const auto [h, c] = base::emplace_with_cell(std::forward<Args>(args)...);
         if (!h) { return {}; }
-        auto* const c = static_cast<cell*>(cells_.ensure(h.index()));
-        if (c == nullptr) [[unlikely]] {
-            (void)map_.erase(h);
-            return {};
-        }
         if constexpr (reaches_by_address) {
             typename Map::mapped_type* const object = map_.find(h);
             c->begin(h, object);
@@ -107,7 +99,7 @@ public:
     /// Cost: atomic_count: a cell, and one locked instruction; the map is not touched.
     [[nodiscard]] shared_type lock(handle_type weak) noexcept {
         if constexpr (Count::is_atomic) {
-            auto* const c = static_cast<cell*>(cells_.find(weak.index()));
+            cell* const c = base::find_cell(weak.index());
             if (c == nullptr || !c->try_lock(weak)) { return {}; }
         } else {
             if (!map_.contains(weak) || !cell_of(weak).try_lock(weak)) { return {}; }
@@ -117,30 +109,10 @@ public:
 
     /// Erases the objects without owners, and objects that only they owned. Returns: how many.
     std::size_t collect() noexcept { return collect(work_limit{}).objects; }
-    /// The same until the limit is reached. Does nothing inside a destructor that this store runs.
-    destruction_report collect(const work_limit& limit) noexcept {
-        if (is_erasing_) { return {}; }  // the outer call goes on with the list
-        is_erasing_ = true;
-        const auto erase_first = [this] {
-            const std::uint32_t index = ended_ - 1;
-            cell& c = *static_cast<cell*>(cells_.at(index));
-            // Read before erase: the slot may be used again in the destructor.
-            ended_ = static_cast<std::uint32_t>(c.next());
-            (void)map_.erase(c.handle(index));
-        };
-        const destruction_report r =
-            detail::destroy_within(limit, [this] { return first_of_ended() != 0; }, erase_first);
-        is_erasing_ = false;
-        return r;
-    }
-
-    /// The objects, to find and to loop over. Erasing is the owners' business.
-    [[nodiscard]] Map& objects() noexcept { return map_; }
-    [[nodiscard]] const Map& objects() const noexcept { return map_; }
     /// How many owners there are; with atomic_count in any thread, and a moment ago.
     [[nodiscard]] std::uint32_t use_count(handle_type h) const noexcept {
         if constexpr (Count::is_atomic) {
-            const auto* const c = static_cast<const cell*>(cells_.find(h.index()));
+            const cell* const c = base::find_cell(h.index());
             return c != nullptr ? c->owners(h) : 0;
         } else {
             return map_.contains(h) ? cell_of(h).owners(h) : 0;
@@ -149,20 +121,25 @@ public:
 
 private:
     friend shared_type;
+    friend base;
 
-    using cell = typename Count::template cell<handle_type>;
     /// Owners in other threads do not look into the map, which the store's thread may change.
     static constexpr bool reaches_by_address =
         Count::is_atomic && detail::store_traits<Map>::keeps_addresses;
 
-    [[nodiscard]] cell& cell_of(handle_type h) const noexcept {
-        return *static_cast<cell*>(cells_.at(h.index()));
-    }
-    [[nodiscard]] std::uint32_t first_of_ended() noexcept {
+    [[nodiscard]] cell& cell_of(handle_type h) const noexcept { return base::cell_at(h.index()); }
+    [[nodiscard]] bool has_ended() noexcept {
         if constexpr (Count::is_atomic) {
             if (ended_ == 0) { ended_ = ended_elsewhere_.take(); }
         }
-        return ended_;
+        return ended_ != 0;
+    }
+    /// Off the list, before the erasure: a destructor may use the slot again.
+    [[nodiscard]] handle_type take_ended() noexcept {
+        const std::uint32_t index = ended_ - 1;
+        cell& c = base::cell_at(index);
+        ended_ = static_cast<std::uint32_t>(c.next());
+        return c.handle(index);
     }
     void add_owner(handle_type h) noexcept { cell_of(h).add(); }
     void drop_owner(handle_type h) noexcept {
@@ -175,7 +152,7 @@ private:
             // An object may own others of this store: they wait until the map has erased it.
             c.next() = ended_;
             ended_ = number;
-            if (when_ == destroys::at_once && !is_erasing_) { (void)collect(); }
+            base::collect_if_at_once();
         }
     }
 
@@ -200,13 +177,9 @@ private:
 
     struct no_list {};
 
-    detail::cell_blocks cells_;
-    Map map_;  // ends first: its objects may own others of this store and count down their cells
     std::uint32_t ended_ = 0;  // first object without an owner, by index + 1; this thread's list
     [[CAIRN_NO_UNIQUE_ADDRESS]] std::conditional_t<
         Count::is_atomic, detail::basic_ended_list<detail::std_atoms>, no_list> ended_elsewhere_;
-    destroys when_;
-    bool is_erasing_ = false;
 };
 
 template <class Map, class Count>
